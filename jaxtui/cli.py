@@ -1,0 +1,321 @@
+"""The commands: their options, and how whatever happens becomes an exit code.
+
+Only click and the standard library are imported here; a command imports what it needs
+when it runs, so that ``--help`` and a mistyped option answer at once and the engine,
+which takes longest to come up, is started at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import click
+
+from jaxtui import __version__
+
+if TYPE_CHECKING:
+    from jaxtui.commands.session import EngineFactory
+    from jaxtui.engine.process import EngineProcess
+
+FINE = 0
+"""Everything that was asked for was done."""
+
+CASE_FAILED = 1
+"""Some case of a bench run has no measurement."""
+
+CANNOT_RUN = 3
+"""The engine, the terminal or JAX is not to be had."""
+
+USAGE = 64
+"""What was typed makes no sense."""
+
+INTERNAL = 70
+"""A mistake of jaxtui's own."""
+
+INTERRUPTED = 130
+"""Ctrl-C."""
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+@dataclass
+class Common:
+    """The options that hold for the app and for every command."""
+
+    cpu_devices: int | None = None
+    python: str | None = None
+    engine: EngineFactory | None = None
+    """How to make an engine; ``None`` starts a real one."""
+    process: EngineProcess | None = None
+    """The engine that was started before anything was read."""
+
+    def updated(self, cpu_devices: int | None, python: str | None) -> Common:
+        """These options, replaced where a command was given its own."""
+        return Common(
+            cpu_devices or self.cpu_devices,
+            python or self.python,
+            self.engine,
+            self.process,
+        )
+
+
+class Commands(click.Group):
+    """A group that suggests the nearest command."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that ``args`` begin with."""
+        name, known = args[0], self.list_commands(ctx)
+        if name in known or name.startswith("-"):
+            return super().resolve_command(ctx, args)
+        import difflib
+
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise click.UsageError(
+            f'There is no command "{name}": there is {", ".join(known)}.{hint}'
+        )
+
+
+def engine_flags(command: _Function) -> _Function:
+    """Adds the options about the engine, which every command takes."""
+    for decorate in (
+        click.option(
+            "--python",
+            metavar="COMMAND",
+            help="Python to run the engine with; it needs jax and jaxtui.",
+        ),
+        click.option(
+            "--cpu-devices",
+            type=click.IntRange(1, 1024),
+            metavar="N",
+            help="Simulate N CPU devices, marked SIMULATED.",
+        ),
+    ):
+        command = decorate(command)
+    return command
+
+
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88},
+)
+@click.option("--hold", is_flag=True, help="Keep the accelerator while idle.")
+@click.option(
+    "--fps",
+    type=click.FloatRange(0.1, 60),
+    metavar="N",
+    help="Redraw at most N times a second.",
+)
+@engine_flags
+@click.version_option(__version__, message="%(prog)s %(version)s")
+@click.pass_context
+def cli(
+    ctx: click.Context,
+    hold: bool,
+    fps: float | None,
+    cpu_devices: int | None,
+    python: str | None,
+) -> int:
+    """See the JAX devices of this machine and time what they do, honestly.
+
+    Without a command the app opens.
+    """
+    common = ctx.obj = (ctx.obj or Common()).updated(cpu_devices, python)
+    if ctx.invoked_subcommand is None:
+        from jaxtui.commands import app
+
+        return app.run(
+            common.python,
+            common.cpu_devices,
+            hold=hold,
+            fps=fps,
+            process=common.process,
+        )
+    if hold or fps:
+        raise click.UsageError(
+            "--hold and --fps belong to the app: leave them out with a command."
+        )
+    return FINE
+
+
+@cli.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@engine_flags
+@click.pass_obj
+def devices(
+    common: Common, as_json: bool, cpu_devices: int | None, python: str | None
+) -> int:
+    """List the JAX devices and draw where the chips sit."""
+    from jaxtui.commands import devices as command
+
+    common = common.updated(cpu_devices, python)
+    return command.run(*_engine(common), as_json=as_json)
+
+
+@cli.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@engine_flags
+@click.pass_obj
+def ops(
+    common: Common, as_json: bool, cpu_devices: int | None, python: str | None
+) -> int:
+    """List the ops that can be timed."""
+    from jaxtui.commands import ops as command
+
+    common = common.updated(cpu_devices, python)
+    return command.run(*_engine(common), as_json=as_json)
+
+
+@cli.command()
+@click.argument("op", nargs=-1, metavar="OP[:SIZE]...")
+@click.option(
+    "--size",
+    metavar="SIZES",
+    help="4096, 4k (4 × 1024), 1e6, 256..4096 (doubling) or 1000,2000.  "
+    "[default: the op's own]",
+)
+@click.option(
+    "--dtype",
+    default="float32",
+    show_default=True,
+    metavar="DTYPES",
+    help="float64, float32, float16, bfloat16, int32, int8 or complex64.",
+)
+@click.option(
+    "--device",
+    metavar="DEVICES",
+    help="cpu:0, tpu:0,tpu:3, tpu or all.  [default: the first]",
+)
+@click.option(
+    "--mode",
+    default="jit",
+    show_default=True,
+    metavar="MODES",
+    help="numpy, eager or jit.",
+)
+@click.option(
+    "--inputs",
+    default="device",
+    show_default=True,
+    metavar="PLACES",
+    help="Where arguments live before each call: device or host.",
+)
+@click.option(
+    "--precision",
+    default="default",
+    show_default=True,
+    metavar="PRECISIONS",
+    help="Of matrix products: default, high or highest.",
+)
+@click.option(
+    "--budget",
+    metavar="SECONDS",
+    help="For everything, compile included.  [default: 10, or 1 per case if more]",
+)
+@click.option(
+    "--target",
+    type=click.Choice(["10", "3", "1"]),
+    default="3",
+    show_default=True,
+    metavar="PERCENT",
+    help="Stop a case when its interval is this narrow: 10, 3 or 1.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**31 - 1),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Of the random inputs.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--samples", is_flag=True, help="Put every sample into the JSON.")
+@engine_flags
+@click.pass_obj
+def bench(
+    common: Common,
+    /,
+    *,
+    op: tuple[str, ...],
+    cpu_devices: int | None,
+    python: str | None,
+    as_json: bool,
+    **typed: Any,
+) -> int:
+    """Time ops: every combination of the lists, taking turns.
+
+    Lists are separated by commas; an op may carry its own size, as in
+    matmul:2k selu:1e6.
+    """
+    from jaxtui.commands import bench as command
+
+    common = common.updated(cpu_devices, python)
+    request = command.Request.typed(ops=op, **typed)
+    return command.run(*_engine(common), request, as_json=as_json)
+
+
+def main(
+    arguments: Sequence[str] | None = None,
+    *,
+    engine: EngineFactory | None = None,
+    process: EngineProcess | None = None,
+) -> int:
+    """Runs a command line and gives its exit code; never raises.
+
+    Args:
+        arguments: without the program's name; ``None`` means those of this process.
+        engine: makes the engine; a test's way to put another in its place.
+        process: an engine that was started already, for the app.
+    """
+    if hasattr(sys.stderr, "reconfigure"):
+        # A sentence with a character that the terminal lacks is still a sentence.
+        cast("Any", sys.stderr).reconfigure(errors="replace")
+    try:
+        code = cli.main(
+            args=None if arguments is None else list(arguments),
+            prog_name="jaxtui",
+            standalone_mode=False,
+            obj=Common(engine=engine, process=process),
+        )
+    except click.ClickException as error:
+        return _refuse(USAGE, error.format_message())
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except Exception as error:  # whatever is left is a mistake of ours
+        return _failed(error)
+    return code if isinstance(code, int) else FINE
+
+
+def _engine(common: Common) -> tuple[Any, Any]:
+    """The factory of the engine and its options, as the commands take them."""
+    from jaxtui.commands import launch, session
+
+    options = launch.engine_options(common.python, common.cpu_devices)
+    return common.engine or session.spawn_engine, options
+
+
+def _failed(error: Exception) -> int:
+    """What an exception of ours means."""
+    import traceback
+
+    from jaxtui.commands.launch import CannotRun
+    from jaxtui.selection import SelectionError
+
+    if isinstance(error, SelectionError):
+        return _refuse(USAGE, str(error))
+    if isinstance(error, CannotRun):
+        return _refuse(CANNOT_RUN, str(error))
+    traceback.print_exception(error)
+    return _refuse(INTERNAL, "This is a mistake in jaxtui, not in what you typed.")
+
+
+def _refuse(code: int, sentence: str) -> int:
+    if sys.stderr is not None:
+        print(f"jaxtui: {sentence}", file=sys.stderr)
+    return code

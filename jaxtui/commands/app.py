@@ -1,0 +1,45 @@
+"""``jaxtui``: the app."""
+
+from __future__ import annotations
+
+import sys
+
+from jaxtui.commands.launch import CannotRun, engine_options, spawn_process
+from jaxtui.commands.terminal import is_terminal
+from jaxtui.engine.process import EngineProcess
+
+
+def run(
+    python: str | None,
+    cpu_devices: int | None,
+    *,
+    hold: bool,
+    fps: float | None,
+    process: EngineProcess | None = None,
+) -> int:
+    """Opens the app and gives its exit code.
+
+    The engine is started before Textual is imported: JAX takes longest to come up.
+
+    Args:
+        python: the interpreter of the engine; ``None`` is this one.
+        cpu_devices: how many CPU devices to simulate.
+        hold: keep the accelerator while idle.
+        fps: redraws per second at most.
+        process: an engine that was started already with these very options.
+
+    Raises:
+        CannotRun: if there is no terminal to draw on, or no engine.
+    """
+    for name, stream in (("stdin", sys.stdin), ("stderr", sys.stderr)):
+        if not is_terminal(stream):
+            raise CannotRun(
+                f"The app needs a terminal, and {name} is not one: "
+                "use `jaxtui devices` or `jaxtui bench matmul`, with --json for "
+                "a program to read."
+            )
+    options = engine_options(python, cpu_devices, terminal_fd=sys.stderr.fileno())
+    process = process or spawn_process(options)
+    from jaxtui.tui.run import run_app
+
+    return run_app(options, process, hold=hold, fps=fps)

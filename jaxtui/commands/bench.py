@@ -1,0 +1,149 @@
+"""``jaxtui bench``: run an experiment and print what it yielded."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from jaxtui import selection
+from jaxtui.commands.launch import CannotRun
+from jaxtui.commands.plots import plot
+from jaxtui.commands.progress import progress
+from jaxtui.commands.report import report
+from jaxtui.commands.request import Request
+from jaxtui.commands.session import EngineFactory, Session, session
+from jaxtui.commands.terminal import (
+    in_colour,
+    is_ascii,
+    is_terminal,
+    put,
+    put_bytes,
+    say,
+)
+from jaxtui.document import Results, collect, encode
+from jaxtui.engine.client import EngineOptions, EngineUnavailableError
+from jaxtui.model import Case, Hello, Ready, RunFinished
+from jaxtui.tui.state import EMPTY, RunState, State
+
+__all__ = ["Request", "run"]
+
+FINE, CASE_FAILED, INTERRUPTED = 0, 1, 130
+
+
+@dataclass
+class Progressed:
+    """How far a run has come; read when it is interrupted."""
+
+    session: Session | None = None
+    cases: tuple[Case, ...] = ()
+    number: int | None = None
+    """The run's number once it was started."""
+    interrupted: bool = False
+
+    @property
+    def state(self) -> State:
+        """The newest snapshot."""
+        return self.session.state if self.session else EMPTY
+
+    @property
+    def results(self) -> Results:
+        """Every case as a measurement or a failure, whatever has arrived."""
+        return collect(self.state.host, self.cases, self.state.run)
+
+
+def run(
+    factory: EngineFactory, options: EngineOptions, request: Request, *, as_json: bool
+) -> int:
+    """Runs what was asked for, prints it, and gives the exit code.
+
+    Raises:
+        CannotRun: if the engine cannot start; nothing is on stdout then.
+        SelectionError: if an op or a device does not exist.
+    """
+    run = Progressed()
+    try:
+        asyncio.run(_run(factory, options, request, run))
+    except EngineUnavailableError as error:
+        raise CannotRun(str(error)) from error
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        run.interrupted = True
+    results = run.results
+    if as_json:
+        put_bytes(encode(results))
+    else:
+        _print(run.state.run)
+    if run.interrupted:
+        say("Interrupted: this is what had arrived.")
+        return INTERRUPTED
+    return CASE_FAILED if results.failures else FINE
+
+
+async def _run(
+    factory: EngineFactory, options: EngineOptions, request: Request, run: Progressed
+) -> None:
+    async with session(factory, options) as engine:
+        run.session = engine
+        with _ctrl_c(run):
+            async with progress(sys.stderr, lambda: run.state):
+                await _follow(engine, request, run)
+
+
+async def _follow(engine: Session, request: Request, run: Progressed) -> None:
+    """Starts the experiment as soon as the devices are known, until it is finished."""
+    async for envelope in engine.events():
+        match envelope.event:
+            case Hello(ops=ops):
+                # Before the backend is up, which on a TPU takes seconds.
+                selection.parse_ops(request.ops, ops)
+            case Ready(ops=ops, devices=devices) if run.number is None:
+                experiment = request.experiment(ops, devices)
+                run.cases = experiment.cases
+                run.number = await engine.engine.run(experiment)
+            case RunFinished() if envelope.run == run.number:
+                return
+
+
+@contextmanager
+def _ctrl_c(run: Progressed) -> Iterator[None]:
+    """Ctrl-C stops the run in good order, and a second one at once.
+
+    Without a run there is nothing to wait for: the first one ends everything.
+    """
+    loop = asyncio.get_running_loop()
+    whole = asyncio.current_task()
+    stops: list[asyncio.Task[None]] = []
+
+    def interrupt() -> None:
+        if run.number is not None and run.session and not run.interrupted:
+            stops.append(loop.create_task(run.session.engine.stop()))
+        elif whole:
+            whole.cancel()
+        run.interrupted = True
+
+    loop.add_signal_handler(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+
+
+def _print(run: RunState | None) -> None:
+    """The report on stdout, and in a terminal the plot under it."""
+    if run is None:
+        return
+    put(report(run))
+    if not is_terminal(sys.stdout):
+        return
+    drawing = plot(
+        run,
+        width=shutil.get_terminal_size().columns,
+        colour=in_colour(sys.stdout),
+        ascii_only=is_ascii(sys.stdout),
+    )
+    if drawing:
+        put("\n" + drawing)

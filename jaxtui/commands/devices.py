@@ -1,0 +1,112 @@
+"""``jaxtui devices``: what JAX sees on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from jaxtui import format as fmt
+from jaxtui.commands.launch import CannotRun
+from jaxtui.commands.session import EngineFactory, session
+from jaxtui.commands.table import table
+from jaxtui.commands.terminal import put, put_bytes
+from jaxtui.document import SCHEMA, encode
+from jaxtui.engine.client import EngineOptions
+from jaxtui.model import Device, Host
+from jaxtui.tui import chiplayout, chipmap
+from jaxtui.tui.spans import text_of
+from jaxtui.tui.state import State
+
+FIELDS = (
+    "id",
+    "platform",
+    "device_kind",
+    "process_index",
+    "local_hardware_id",
+    "coords",
+    "core_on_chip",
+    "slice_index",
+    "memory",
+    "simulated",
+)
+"""What the JSON says of a device; an absent fact is ``null``."""
+
+ABSENT = "—"
+
+MAP_COLUMNS, MAP_LINES = 80, 60
+"""Room for the chip map: stdout scrolls, so only its width matters."""
+
+
+def run(factory: EngineFactory, options: EngineOptions, *, as_json: bool) -> int:
+    """Prints the devices and gives the exit code.
+
+    Raises:
+        CannotRun: if the engine cannot start.
+    """
+    state = asyncio.run(_ready(factory, options))
+    if as_json:
+        put_bytes(encode(document(state.host, state.devices)))
+    else:
+        put(text(state.host, state.devices))
+    return 0
+
+
+def document(host: Host | None, devices: Sequence[Device]) -> dict[str, Any]:
+    """The JSON document as plain objects."""
+    return {
+        "schema": SCHEMA,
+        "host": host,
+        "devices": [
+            {name: getattr(device, name) for name in FIELDS} for device in devices
+        ],
+    }
+
+
+def text(host: Host | None, devices: Sequence[Device]) -> str:
+    """The machine in one line, a table of devices, and what they are together."""
+    parts = [_headline(host, devices)]
+    head = ("id", "kind", "process", "coords", "core", "slice", "memory")
+    parts.append(table(head, [_row(device) for device in devices]))
+    if any(device.coords for device in devices):
+        lines = chipmap.render(chiplayout.layout(devices), MAP_COLUMNS, MAP_LINES)
+        parts.append("\n".join(text_of(line).rstrip() for line in lines))
+    parts.append(chipmap.explain(devices))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _headline(host: Host | None, devices: Sequence[Device]) -> str:
+    facts = []
+    if host:
+        facts = [host.hostname, host.cpu_model or "", f"jax {host.jax}"]
+    if any(device.simulated for device in devices):
+        facts.append("SIMULATED devices")
+    return " · ".join(fact for fact in facts if fact)
+
+
+def _row(device: Device) -> tuple[str, ...]:
+    coords = None if device.coords is None else ",".join(map(str, device.coords))
+    marks = "" if device.addressable else " (another process's)"
+    simulated = " SIMULATED" if device.simulated else ""
+    return (
+        device.name,
+        device.device_kind + simulated + marks,
+        str(device.process_index),
+        _or_absent(coords),
+        _or_absent(device.core_on_chip),
+        _or_absent(device.slice_index),
+        fmt.bytes_used(device.memory_used_bytes, device.memory_limit_bytes),
+    )
+
+
+def _or_absent(value: object) -> str:
+    return ABSENT if value is None else str(value)
+
+
+async def _ready(factory: EngineFactory, options: EngineOptions) -> State:
+    """The snapshot as soon as the engine has listed its devices."""
+    async with session(factory, options) as engine:
+        async for _ in engine.events():
+            if engine.state.devices:
+                return engine.state
+    raise CannotRun("The engine ended before it had listed its devices.")

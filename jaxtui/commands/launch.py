@@ -1,0 +1,63 @@
+"""Starting the engine, before anything else is imported: JAX takes longest."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+
+from jaxtui.engine.process import EngineOptions, EngineProcess
+
+
+class CannotRun(Exception):  # noqa: N818  (it is an answer, not a programming error)
+    """The engine cannot serve; the text is what to tell the user."""
+
+
+def spawn_at_once(arguments: Sequence[str]) -> EngineProcess | None:
+    """The engine of the app if a bare ``jaxtui`` was typed into a terminal.
+
+    Whatever else was typed must be read first: it may be wrong, or ask for another
+    Python. ``None`` as well where the engine cannot be started, which is told later.
+    """
+    at_terminal = all(
+        stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)
+    )
+    if arguments or not at_terminal:
+        return None
+    try:
+        return EngineProcess.spawn(EngineOptions(terminal_fd=sys.stderr.fileno()))
+    except OSError:
+        return None
+
+
+def engine_options(
+    python: str | None, cpu_devices: int | None, terminal_fd: int | None = None
+) -> EngineOptions:
+    """How to start the engine.
+
+    Args:
+        python: the interpreter, with arguments if it needs any; ``None`` is this one.
+        cpu_devices: how many CPU devices to simulate.
+        terminal_fd: the terminal that the engine restores if the app is killed.
+    """
+    return EngineOptions(
+        command=(*shlex.split(python), "-m", "jaxtui.engine") if python else None,
+        cpu_devices=cpu_devices,
+        terminal_fd=terminal_fd,
+    )
+
+
+def spawn_process(options: EngineOptions) -> EngineProcess:
+    """The engine process alone.
+
+    Raises:
+        CannotRun: if the command that starts it is not there.
+    """
+    try:
+        return EngineProcess.spawn(options)
+    except OSError as error:
+        command = shlex.join(options.command or ())
+        raise CannotRun(
+            f'The engine could not be started with "{command}": {error.strerror}. '
+            "Name a Python that has jax and jaxtui with --python."
+        ) from error

@@ -1,0 +1,60 @@
+"""``jaxtui ops``: the catalogue."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from jaxtui.commands.launch import CannotRun
+from jaxtui.commands.session import EngineFactory, session
+from jaxtui.commands.table import table
+from jaxtui.commands.terminal import put, put_bytes
+from jaxtui.document import SCHEMA, encode
+from jaxtui.engine.client import EngineOptions
+from jaxtui.model import OpInfo
+from jaxtui.selection import DTYPE_ALIASES
+
+
+def run(factory: EngineFactory, options: EngineOptions, *, as_json: bool) -> int:
+    """Prints the ops and gives the exit code.
+
+    Raises:
+        CannotRun: if the engine cannot start.
+    """
+    catalogue = asyncio.run(_catalogue(factory, options))
+    if as_json:
+        put_bytes(encode({"schema": SCHEMA, "ops": catalogue}))
+    else:
+        put(text(catalogue))
+    return 0
+
+
+def text(catalogue: Sequence[OpInfo]) -> str:
+    """A table of the ops, each with a line that says what it does.
+
+    Dtypes are written short, as ``--dtype`` takes them too.
+    """
+    head = ("op", "size is", "default", "dtypes")
+    rows = [
+        (op.name, op.size_means, str(op.default), _dtypes(op.dtypes))
+        for op in catalogue
+    ]
+    first, *lines = table(head, rows).split("\n")
+    pairs = zip(catalogue, lines, strict=True)
+    return "\n".join([first, *(f"{line}\n    {op.summary}" for op, line in pairs)])
+
+
+def _dtypes(names: Sequence[str]) -> str:
+    short = {name: alias for alias, name in DTYPE_ALIASES.items()}
+    return " ".join(short.get(name, name) for name in names)
+
+
+async def _catalogue(
+    factory: EngineFactory, options: EngineOptions
+) -> tuple[OpInfo, ...]:
+    """As soon as the engine process is up: the catalogue needs no device."""
+    async with session(factory, options) as engine:
+        async for _ in engine.events():
+            if engine.state.ops:
+                return engine.state.ops
+    raise CannotRun("The engine ended before it had listed its ops.")

@@ -1,0 +1,1 @@
+"""The process boundary: the engine that times, and the client that asks it."""

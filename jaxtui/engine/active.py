@@ -1,0 +1,138 @@
+"""A run as the client sees it: one run, though it may take several engines."""
+
+from __future__ import annotations
+
+import time
+from typing import Literal
+
+import msgspec
+
+from jaxtui.engine.ledger import Ledger
+from jaxtui.model import (
+    CaseFailed,
+    CaseMeasured,
+    CaseStarted,
+    Experiment,
+    PhaseMeasured,
+    PhaseStarted,
+    Progress,
+    RunEvent,
+    RunFinished,
+    RunStarted,
+    Sampled,
+)
+
+_SECONDS_PER_CASE = 0.5
+"""What a case gets in a new engine even if the old one used up the budget."""
+
+_CASE_EVENTS = (
+    CaseStarted,
+    PhaseStarted,
+    PhaseMeasured,
+    Sampled,
+    CaseMeasured,
+    CaseFailed,
+)
+
+
+class ActiveRun:
+    """The run that is going on.
+
+    After a crash the case whose turn or phase it was keeps what had arrived of it and
+    is not tried again. Every other case without a result starts from scratch in the
+    next engine: turns from two processes do not belong in one interval. What the first
+    engine had measured of such a case stands only if no later engine gets as far.
+    """
+
+    def __init__(self, number: int, experiment: Experiment) -> None:
+        """Begin with all cases still to do."""
+        self.number = number
+        self.experiment = experiment
+        self.ledger = Ledger(experiment.cases)
+        self.stopping = False
+        """Somebody asked for its end."""
+        self._indices: tuple[int, ...] | None = None
+        self._began = time.monotonic()
+        self._before = 0.0
+        self._started = False
+        self._crashed = False
+
+    def translate(self, event: RunEvent) -> RunEvent | None:
+        """The event as it belongs to the whole run; ``None`` if it was told before."""
+        match event:
+            case RunStarted():
+                if self._started:
+                    return None
+                self._started = True
+                self._began = time.monotonic()
+            case Progress() | RunFinished():
+                elapsed = event.elapsed_seconds + self._before
+                event = msgspec.structs.replace(event, elapsed_seconds=elapsed)
+            case _ if isinstance(event, _CASE_EVENTS) and self._indices is not None:
+                index = self._indices[event.index]
+                event = msgspec.structs.replace(event, index=index)
+        if self._crashed and isinstance(event, RunFinished):
+            event = _not_complete(event)
+        self.ledger.observe(event)
+        return event
+
+    def crashed(self, text: str) -> list[RunEvent]:
+        """Mark the case that was running, or else the one that would have been."""
+        self._crashed = True
+        remaining = self.ledger.remaining
+        if not remaining:
+            return []
+        index = self.ledger.current
+        if index is None:
+            index = remaining[0]
+        self.ledger.current = None
+        hint = "Look at the log for the last words; try a smaller size or another mode."
+        return [*self._opening(), self.ledger.close(index, "crashed", text, hint)]
+
+    def rest(self) -> Experiment | None:
+        """What is left for another engine, with what is left of the budget."""
+        remaining = self.ledger.remaining
+        if not remaining:
+            return None
+        self._indices = remaining
+        self._before = time.monotonic() - self._began
+        left = self.experiment.budget - self._before
+        return msgspec.structs.replace(
+            self.experiment,
+            cases=tuple(self.ledger.cases[index] for index in remaining),
+            budget_seconds=max(left, _SECONDS_PER_CASE * len(remaining)),
+        )
+
+    def broken_off(self, text: str) -> list[RunEvent]:
+        """The last events when no engine can go on: every case gets an outcome."""
+        events: list[RunEvent] = [
+            self.ledger.close(index, "crashed", text) for index in self.ledger.remaining
+        ]
+        return [*self._opening(), *events, self._finished("crashed")]
+
+    def cancelled(self, text: str) -> list[RunEvent]:
+        """The last events of a run that had to be stopped by force."""
+        events: list[RunEvent] = [
+            self.ledger.close(index, "cancelled", text)
+            for index in self.ledger.remaining
+            if self.ledger.sampled(index) or index == self.ledger.current
+        ]
+        return [*self._opening(), *events, self._finished("cancelled")]
+
+    def _opening(self) -> list[RunEvent]:
+        """``RunStarted``, if no engine came that far: it is always the first event."""
+        if self._started:
+            return []
+        self._started = True
+        cases = self.ledger.cases
+        return [RunStarted(cases=cases, budget_seconds=self.experiment.budget)]
+
+    def _finished(self, outcome: Literal["cancelled", "crashed"]) -> RunFinished:
+        elapsed = time.monotonic() - self._began
+        return RunFinished(outcome=outcome, elapsed_seconds=elapsed)
+
+
+def _not_complete(event: RunFinished) -> RunFinished:
+    if event.outcome != "complete":
+        return event
+    return msgspec.structs.replace(event, outcome="crashed")

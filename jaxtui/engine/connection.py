@@ -1,0 +1,189 @@
+"""One engine process on asyncio: lines in, events and log lines out, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import AsyncIterator, Callable
+
+import msgspec
+
+from jaxtui.engine.process import EngineProcess
+from jaxtui.engine.protocol import (
+    MAX_LINE_BYTES,
+    Envelope,
+    GoodbyeRequest,
+    Request,
+    decode_envelope,
+    encode,
+)
+from jaxtui.model import EngineFailed, Event, Logged, Ready
+
+MAX_LOG_LINE_BYTES = 64 * 1024
+"""A longer line of the log is cut into pieces of this size."""
+
+_LOG_DRAIN_SECONDS = 0.5
+"""A grandchild may keep the log pipe open; the last words are not awaited for ever."""
+
+_EXIT_SECONDS = 2.0
+_KILL_SECONDS = 30.0
+"""A driver may keep even a killed process for a while, until the chips are free."""
+
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
+
+
+class Connection:
+    """The client's side of one engine process."""
+
+    def __init__(
+        self, process: EngineProcess, receive: Callable[[Connection, Envelope], None]
+    ) -> None:
+        """Take a process and whom to give its envelopes, log lines included."""
+        self._process = process
+        self._receive = receive
+        self.generation = process.generation
+        self.ready = False
+        """``Ready`` has arrived."""
+        self.failed: EngineFailed | None = None
+        """``EngineFailed``, if it has arrived."""
+        self.asked_to_end = False
+        """Its end is no crash."""
+        self.killed = False
+        """Its end is this side's doing."""
+        self.settled = asyncio.Event()
+        """It is ready, or has failed or ended."""
+        self.ended = asyncio.Event()
+        """The process is gone, and all that it said has been received."""
+        self.returncode: int | None = None
+
+    async def open(self) -> None:
+        """Take over the pipes; from now on requests can be sent."""
+        requests, events, log = self._process.take_pipes()
+        self._writer, _ = await _loop().connect_write_pipe(
+            asyncio.BaseProtocol, os.fdopen(requests, "wb", buffering=0)
+        )
+        self._events, self._events_pipe = await _reader(events, MAX_LINE_BYTES)
+        self._log, self._log_pipe = await _reader(log, MAX_LOG_LINE_BYTES)
+
+    async def serve(self) -> None:
+        """Receive until the process has ended."""
+        logging = asyncio.ensure_future(self._receive_log())
+        try:
+            await self._receive_events()
+            self.returncode = await self._exit_status()
+            await asyncio.wait({logging}, timeout=_LOG_DRAIN_SECONDS)
+        finally:
+            logging.cancel()
+            self._process.popen.kill()
+            for pipe in (self._writer, self._events_pipe, self._log_pipe):
+                # asyncio stumbles over closing a pipe that the other end closed.
+                if not pipe.is_closing():
+                    pipe.close()
+            self.settled.set()
+            self.ended.set()
+
+    def send(self, request: Request) -> None:
+        """Send a request; one to an engine that is gone is lost, as is the engine."""
+        if not self._writer.is_closing():
+            self._writer.write(encode(request))
+
+    async def end(self, grace_seconds: float) -> None:
+        """Say goodbye, wait, kill what is left, and wait until all is received."""
+        self.asked_to_end = True
+        self.send(GoodbyeRequest())
+        try:
+            await asyncio.wait_for(self.ended.wait(), grace_seconds)
+        except asyncio.TimeoutError:
+            self.kill()
+            await self.ended.wait()
+
+    def kill(self) -> None:
+        """End the process now; ``ended`` tells when it is gone."""
+        self.killed = True
+        self._process.popen.kill()
+
+    async def _receive_events(self) -> None:
+        while True:
+            try:
+                line = await self._events.readline()
+            except ValueError:
+                self._say("An event was longer than the protocol allows.")
+                return
+            if not line.endswith(b"\n"):
+                return
+            try:
+                envelope = decode_envelope(line)
+            except msgspec.DecodeError as error:
+                self._say(f"event not understood: {error}: {line[:200]!r}")
+                continue
+            self._note(envelope.event)
+            self._receive(self, envelope)
+
+    def _note(self, event: Event) -> None:
+        if isinstance(event, Ready):
+            self.ready = True
+            self.settled.set()
+        elif isinstance(event, EngineFailed):
+            self.failed = event
+            self.settled.set()
+
+    async def _receive_log(self) -> None:
+        async for line in log_lines(self._log):
+            self._say(line)
+
+    def _say(self, line: str) -> None:
+        event = Logged(line=line)
+        envelope = Envelope(generation=self.generation, run=None, event=event)
+        self._receive(self, envelope)
+
+    async def _exit_status(self) -> int | None:
+        """The status of a process that has closed its event pipe, so is ending."""
+        if await self._exited(_EXIT_SECONDS):
+            return self._process.popen.returncode
+        self._process.popen.kill()
+        await self._exited(_KILL_SECONDS)
+        return self._process.popen.returncode
+
+    async def _exited(self, seconds: float) -> bool:
+        deadline = _loop().time() + seconds
+        pause = 0.001
+        while self._process.popen.poll() is None:
+            if _loop().time() > deadline:
+                return False
+            # Neither SIGCHLD nor a thread of its own: this lasts a few milliseconds.
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 0.05)
+        return True
+
+
+async def log_lines(reader: asyncio.StreamReader) -> AsyncIterator[str]:
+    """Lines of any length and any bytes, as text without control characters."""
+    rest = b""
+    while chunk := await reader.read(MAX_LOG_LINE_BYTES):
+        *lines, rest = (rest + chunk).split(b"\n")
+        if len(rest) >= MAX_LOG_LINE_BYTES:
+            lines.append(rest)
+            rest = b""
+        for line in lines:
+            yield _clean(line)
+    if rest:
+        yield _clean(rest)
+
+
+def _clean(line: bytes) -> str:
+    return _CONTROL.sub("", line.decode(errors="replace"))
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    return asyncio.get_running_loop()
+
+
+async def _reader(
+    fd: int, limit: int
+) -> tuple[asyncio.StreamReader, asyncio.ReadTransport]:
+    reader = asyncio.StreamReader(limit=limit)
+    transport, _ = await _loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(fd, "rb", buffering=0)
+    )
+    return reader, transport

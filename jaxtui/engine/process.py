@@ -1,0 +1,161 @@
+"""Starting and ending engine processes, without asyncio.
+
+The command line imports this before anything else, so that the engine imports jax
+while the UI imports textual.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from jaxtui.engine.terminal import Terminal
+
+if sys.platform == "linux":
+    import fcntl
+
+DEFAULT_COMMAND = (sys.executable, "-m", "jaxtui.engine")
+
+_PIPE_BYTES = 1 << 20
+"""The largest pipe that Linux gives everybody; 64 KiB is less than one redraw."""
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """How to start an engine and how patient to be with it."""
+
+    command: tuple[str, ...] | None = None
+    """What starts it; by default the Python that runs this, with ``-m``."""
+    cpu_devices: int | None = None
+    """Simulate this many CPU devices and use no accelerator."""
+    terminal_fd: int | None = None
+    """The terminal that the UI draws on, to be restored if the UI vanishes."""
+    grace_seconds: float = 2.0
+    """How long a stop or a goodbye may take before the engine is killed."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables to set for the engine, beyond those of this process."""
+
+
+class EngineProcess:
+    """A running engine process and this side's ends of its pipes."""
+
+    def __init__(
+        self,
+        popen: subprocess.Popen[bytes],
+        generation: int,
+        requests_fd: int,
+        events_fd: int,
+        log_fd: int,
+        terminal: Terminal | None,
+    ) -> None:
+        """Use ``spawn``; this only keeps what that made."""
+        self.popen = popen
+        self.generation = generation
+        self._requests_fd = requests_fd
+        self._events_fd = events_fd
+        self._log_fd = log_fd
+        self.terminal = terminal
+
+    @classmethod
+    def spawn(
+        cls,
+        options: EngineOptions | None = None,
+        generation: int = 1,
+        terminal: Terminal | None = None,
+    ) -> EngineProcess:
+        """Start an engine; it begins to import jax at once.
+
+        Call it from a thread that lives as long as the engine shall: on Linux the
+        kernel ends the engine after the thread that started it.
+
+        Args:
+            options: How.
+            generation: The number that its events carry.
+            terminal: What was captured for an earlier generation; by default
+                ``options.terminal_fd`` is captured now, so the UI must not have
+                changed it yet.
+
+        Raises:
+            OSError: The command cannot be started.
+        """
+        options = options or EngineOptions()
+        if terminal is None:
+            terminal = Terminal.capture(options.terminal_fd)
+        # Python makes pipes non-inheritable: no other child keeps this engine alive.
+        requests, events, log = os.pipe(), os.pipe(), os.pipe()
+        handed = [requests[0], events[1]]
+        if terminal is not None:
+            handed.append(terminal.fd)
+        try:
+            _widen(events[1], log[1])
+            popen = subprocess.Popen(
+                _command(options, generation, requests[0], events[1], terminal),
+                stdin=subprocess.DEVNULL,
+                stdout=log[1],
+                stderr=log[1],
+                pass_fds=handed,
+                start_new_session=True,
+                env={**os.environ, **options.environment},
+            )
+        except BaseException:
+            _close(requests[1], events[0], log[0])
+            raise
+        finally:
+            _close(requests[0], events[1], log[1])
+        return cls(popen, generation, requests[1], events[0], log[0], terminal)
+
+    def take_pipes(self) -> tuple[int, int, int]:
+        """This side's ends for requests, events and log lines; the taker closes them.
+
+        When the one for requests is closed, the engine takes that for the end of the
+        UI and ends too.
+        """
+        taken = self._requests_fd, self._events_fd, self._log_fd
+        self._requests_fd = self._events_fd = self._log_fd = -1
+        return taken
+
+    def end(self) -> int:
+        """Kill the engine and wait for it; returns its exit status.
+
+        For a UI that breaks off before it has an event loop: an engine that has been
+        given to an ``EngineClient`` is ended by the client.
+        """
+        self.popen.kill()
+        returncode = self.popen.wait()
+        _close(*self.take_pipes())
+        return returncode
+
+
+def _command(
+    options: EngineOptions,
+    generation: int,
+    requests_fd: int,
+    events_fd: int,
+    terminal: Terminal | None,
+) -> list[str]:
+    command = [*(options.command or DEFAULT_COMMAND)]
+    command += ["--requests", str(requests_fd), "--events", str(events_fd)]
+    command += ["--generation", str(generation)]
+    if options.cpu_devices is not None:
+        command += ["--cpu-devices", str(options.cpu_devices)]
+    if terminal is not None:
+        command += ["--terminal", str(terminal.fd), "--termios", terminal.attributes]
+    return command
+
+
+def _widen(*fds: int) -> None:
+    if sys.platform == "linux":
+        # Some kernels allow less; a smaller pipe works too.
+        with contextlib.suppress(OSError):
+            for fd in fds:
+                fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+
+
+def _close(*fds: int) -> None:
+    for fd in fds:
+        if fd >= 0:
+            os.close(fd)

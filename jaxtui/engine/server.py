@@ -1,0 +1,255 @@
+"""The engine process: a control thread that listens, a timing thread that measures.
+
+The main thread is the timing thread; all of JAX happens in it. The control thread
+sits in a blocking read, which costs the timing nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from jaxtui.engine.core import CannotServeError, Core
+from jaxtui.engine.ledger import Ledger
+from jaxtui.engine.lifeline import end_within
+from jaxtui.engine.outbox import Outbox
+from jaxtui.engine.protocol import (
+    GoodbyeRequest,
+    MemoryRequest,
+    PlanRequest,
+    Request,
+    RunRequest,
+    StopRequest,
+    decode_request,
+)
+from jaxtui.engine.terminal import Terminal
+from jaxtui.model import (
+    Busy,
+    EngineFailed,
+    Failure,
+    Hello,
+    Logged,
+    Memory,
+    Plan,
+    Planned,
+    PlannedCase,
+    Ready,
+    RunFinished,
+    RunStarted,
+)
+
+EXIT_CANNOT_SERVE = 3
+"""The exit status after ``EngineFailed``."""
+
+_END_SECONDS = 1.0
+"""How long an ending may take, terminal and JAX's own clean-up included."""
+
+
+class Server:
+    """Serves requests from one pipe with a core until it is told to end."""
+
+    def __init__(
+        self,
+        core: Core,
+        requests_fd: int,
+        outbox: Outbox,
+        terminal: Terminal | None = None,
+    ) -> None:
+        """Take the core, the two pipes, and the terminal to restore, if any."""
+        self._core = core
+        self._requests_fd = requests_fd
+        self._outbox = outbox
+        self._terminal = terminal
+        self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._run: int | None = None
+        self._stop = threading.Event()
+        self._idle = False
+
+    def serve(self) -> int:
+        """Run until the UI says goodbye; returns the exit status."""
+        threading.Thread(target=self._listen, name="control", daemon=True).start()
+        try:
+            self._start()
+        except CannotServeError as error:
+            return self._give_up(error.failed)
+        # Whatever the reason, the UI is told before the process ends.
+        except Exception as error:
+            return self._give_up(_internal(error))
+        while (task := self._next()) is not None:
+            task()
+        return 0
+
+    # The timing thread.
+
+    def _start(self) -> None:
+        ops = self._core.load()
+        self._outbox.send(Hello(pid=os.getpid(), ops=ops))
+        host, devices = self._core.start()
+        self._outbox.send(Ready(host=host, devices=devices, ops=ops))
+
+    def _give_up(self, failed: EngineFailed) -> int:
+        self._outbox.send(failed)
+        self._outbox.drain()
+        return EXIT_CANNOT_SERVE
+
+    def _next(self) -> Callable[[], None] | None:
+        self._idle = True
+        self._outbox.drain()
+        task = self._work.get()
+        self._idle = False
+        return task
+
+    def _time(self, request: RunRequest) -> None:
+        ledger = Ledger(request.experiment.cases)
+        began = time.monotonic()
+        finished = None
+        try:
+            for event in self._core.run(request.experiment, self._stop.is_set):
+                ledger.observe(event)
+                if isinstance(event, RunFinished):
+                    finished = event
+                else:
+                    self._outbox.send(event, request.run)
+        # A fault of the core must not cost the process that holds the accelerator.
+        except Exception as error:
+            self._break_off(request, ledger, error)
+        if finished is None:
+            elapsed = time.monotonic() - began
+            finished = RunFinished(outcome="crashed", elapsed_seconds=elapsed)
+        # Before the last event, because the UI may answer it with the next run.
+        with self._lock:
+            self._run = None
+        self._outbox.send(finished, request.run)
+
+    def _break_off(self, request: RunRequest, ledger: Ledger, error: Exception) -> None:
+        """Log the exception and give every case that is left its last event."""
+        self._log(traceback.format_exc())
+        if ledger.current is None and len(ledger.remaining) == len(ledger.cases):
+            experiment = request.experiment
+            started = RunStarted(
+                cases=experiment.cases, budget_seconds=experiment.budget
+            )
+            self._outbox.send(started, request.run)
+        text = f"The run broke off: {type(error).__name__}: {error}"
+        for index in ledger.remaining:
+            event = ledger.close(index, "crashed", text, detail=_text(error))
+            self._outbox.send(event, request.run)
+
+    def _plan(self, request: PlanRequest) -> None:
+        try:
+            plan = self._core.plan(request.experiment)
+        # The UI waits for an answer, also to a question that the core stumbles over.
+        except Exception as error:
+            self._log(traceback.format_exc())
+            plan = _no_plan(request, error)
+        self._outbox.send(Planned(request=request.request, plan=plan))
+
+    def _memory(self) -> None:
+        try:
+            memory = self._core.memory()
+        except Exception:
+            self._log(traceback.format_exc())
+            return
+        self._outbox.send(Memory(devices=memory))
+
+    def _log(self, text: str) -> None:
+        for line in text.splitlines():
+            self._outbox.send(Logged(line=line))
+
+    # The control thread.
+
+    def _listen(self) -> None:
+        for line in _lines(self._requests_fd):
+            try:
+                request = decode_request(line)
+            except msgspec.DecodeError as error:
+                self._outbox.send(Logged(line=f"request not understood: {error}"))
+                continue
+            if isinstance(request, GoodbyeRequest):
+                self._end()
+                return
+            self._take(request)
+        self._abandon()
+
+    def _take(self, request: Request) -> None:
+        match request:
+            case RunRequest():
+                self._take_run(request)
+            case StopRequest():
+                with self._lock:
+                    if request.run == self._run:
+                        self._stop.set()
+            case PlanRequest():
+                self._work.put(lambda: self._plan(request))
+            case MemoryRequest():
+                self._work.put(self._memory)
+
+    def _take_run(self, request: RunRequest) -> None:
+        with self._lock:
+            running = self._run
+            if running is None:
+                self._run = request.run
+                self._stop.clear()
+        if running is None:
+            self._work.put(lambda: self._time(request))
+        else:
+            self._outbox.send(Busy(run=running))
+
+    def _end(self) -> None:
+        """Goodbye: let an idle timing thread return, so that JAX can clean up."""
+        if not self._idle:
+            os._exit(0)
+        end_within(_END_SECONDS)
+        self._work.put(None)
+
+    def _abandon(self) -> None:
+        """The UI is gone without goodbye: nobody else will restore the terminal."""
+        end_within(_END_SECONDS)
+        if self._terminal is not None:
+            self._terminal.restore()
+        os._exit(0)
+
+
+def _lines(fd: int) -> Iterator[bytes]:
+    # Not a buffered file: its lock would be held by this thread when Python ends.
+    rest = b""
+    while chunk := os.read(fd, 1 << 16):
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from lines
+
+
+def _internal(error: Exception) -> EngineFailed:
+    return EngineFailed(
+        reason="internal",
+        error=f"The engine could not start: {type(error).__name__}: {error}",
+        hint="This is a fault of jaxtui; please report it with the text below.",
+        detail=_text(error),
+    )
+
+
+def _no_plan(request: PlanRequest, error: Exception) -> Plan:
+    experiment = request.experiment
+    text = f"The plan could not be made: {type(error).__name__}: {error}"
+    cases = tuple(
+        PlannedCase(
+            case=case,
+            memory_bytes=0,
+            host_memory_bytes=0,
+            flops=None,
+            bytes=None,
+            problem=Failure(case=case, error=text, hint="", detail=_text(error)),
+        )
+        for case in experiment.cases
+    )
+    return Plan(cases=cases, budget_seconds=experiment.budget)
+
+
+def _text(error: Exception) -> str:
+    return "".join(traceback.format_exception(type(error), error, error.__traceback__))

@@ -1,0 +1,225 @@
+"""Numbers as people read them: SI prefixes, few digits, ``—`` for what is absent.
+
+Records keep base units; a prefix appears only here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jaxtui.model import Summary
+
+ABSENT = "—"
+"""Stands wherever there is no number."""
+
+_SECONDS = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
+_PREFIXES = ("", "k", "M", "G", "T", "P", "E")
+_BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit of a quantity, prefix included."""
+
+    name: str
+    factor: float
+    """How many base units it is."""
+
+    def text(self, value: float | None, digits: int = 3) -> str:
+        """A value in this unit, without the unit's name."""
+        if value is None or not math.isfinite(value):
+            return ABSENT
+        return significant(value / self.factor, digits)
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """A number with so many significant digits: ``0.0460``, ``812``.
+
+    There is an exponent only below 1e-4 and from 1e9 on.
+    """
+    if value == 0:
+        return "0"
+    if not 1e-4 <= abs(value) < 1e9:
+        return f"{value:.{digits - 1}e}"
+    # Rounding first: 99.96 has three digits only after it has become 100.
+    rounded = float(f"{value:.{digits - 1}e}")
+    decimals = digits - 1 - math.floor(math.log10(abs(rounded)))
+    return f"{rounded:.{max(decimals, 0)}f}"
+
+
+def _fitting(value: float, units: Sequence[tuple[float, str]], digits: int) -> Unit:
+    """The largest unit of which the value, once rounded, is at least one."""
+    rounded = float(f"{abs(value):.{digits - 1}e}")
+    fitting = [unit for unit in units if rounded >= unit[0] * (1 - 1e-12)]
+    factor, name = fitting[-1] if fitting else units[0]
+    return Unit(name, factor)
+
+
+def _si(unit: str) -> list[tuple[float, str]]:
+    return [(1000.0**power, prefix + unit) for power, prefix in enumerate(_PREFIXES)]
+
+
+def _with_unit(
+    value: float | None, units: Sequence[tuple[float, str]], digits: int
+) -> str:
+    if value is None or not math.isfinite(value):
+        return ABSENT
+    if value == 0:
+        return f"0 {units[0][1] if units is not _SECONDS else 's'}"
+    unit = _fitting(value, units, digits)
+    return f"{unit.text(value, digits)} {unit.name}"
+
+
+def seconds(value: float | None, digits: int = 3) -> str:
+    """A time: ``812 µs``, ``5.03 ms``, ``1.20 s``."""
+    return _with_unit(value, _SECONDS, digits)
+
+
+def seconds_pm(summary: Summary | None) -> str:
+    """A median with its interval: ``812 µs ± 0.4 %``, ``0.81 ms ± 13 %``.
+
+    There are only as many digits as the interval supports.
+    """
+    if summary is None or not math.isfinite(summary.median):
+        return ABSENT
+    if summary.rounds < 2:
+        return f"{measured(summary)}, one round"
+    return f"{measured(summary)} ± {percent(summary.half_width)}"
+
+
+def measured(summary: Summary | None) -> str:
+    """A median with only as many digits as its interval supports."""
+    if summary is None or not math.isfinite(summary.median):
+        return ABSENT
+    width = summary.half_width
+    digits = 3 if width < 0.01 else 2 if width < 0.5 else 1
+    value = summary.median
+    unit = _fitting(value, _SECONDS, digits)
+    # 0.81 ms and not 810 µs, whose zero would pass for a digit.
+    if digits < 3 and value / unit.factor >= 10.0**digits * 0.995:
+        factors = [factor for factor, _ in _SECONDS]
+        place = min(factors.index(unit.factor) + 1, len(_SECONDS) - 1)
+        unit = Unit(_SECONDS[place][1], _SECONDS[place][0])
+    return f"{unit.text(value, digits)} {unit.name}"
+
+
+def rate(value: float | None, unit: str = "FLOP/s") -> str:
+    """A rate with decimal prefixes: ``169 TFLOP/s``."""
+    return _with_unit(value, _si(unit), 3)
+
+
+def flops_rate(value: float | None) -> str:
+    """Floating-point operations per second: ``169 TFLOP/s``."""
+    return rate(value)
+
+
+def bytes_rate(value: float | None) -> str:
+    """A bandwidth: ``26.1 GB/s``."""
+    return rate(value, "B/s")
+
+
+def bytes_text(value: float | None) -> str:
+    """An amount of memory with binary prefixes: ``15.7 GiB``."""
+    units = [(1024.0**power, name) for power, name in enumerate(_BINARY)]
+    if value is not None and 0 < abs(value) < 1024:
+        return f"{value:.0f} B"
+    return _with_unit(value, units, 3)
+
+
+def bytes_used(used: float | None, limit: float | None = None) -> str:
+    """Memory in use, of how much, in one binary unit: ``0.1/15.7G``."""
+    if used is None:
+        return ABSENT
+    scale = limit or used
+    power = min(max(int(math.log2(scale)) // 10, 0), 4) if scale >= 1 else 0
+    letter = "BKMGT"[power]
+    of = f"/{limit / 1024**power:.1f}" if limit else ""
+    return f"{used / 1024**power:.1f}{of}{letter}"
+
+
+def size(value: int | None) -> str:
+    """An op's size as it can be typed: ``4096``, ``1e6``."""
+    if value is None:
+        return ABSENT
+    short = f"{value:.2e}" if value >= 10_000 else ""
+    if short and float(short) == value:
+        mantissa, exponent = short.split("e")
+        return f"{float(mantissa):g}e{int(exponent)}"
+    return str(value)
+
+
+def tick_size(value: float) -> str:
+    """An op's size on an axis: ``512``, ``4k`` (4096), ``1M`` (1024²), ``1e6``."""
+    for factor, letter in ((1024**3, "G"), (1024**2, "M"), (1024, "k")):
+        if value >= factor and (value / factor * 4).is_integer():
+            return f"{value / factor:g}{letter}"
+    return size(round(value))
+
+
+def _tick(value: float, units: Sequence[tuple[float, str]]) -> str:
+    if value == 0:
+        return "0"
+    if not math.isfinite(value):
+        return ABSENT
+    unit = _fitting(value, units, 4)
+    return f"{value / unit.factor:.4g}{unit.name}"
+
+
+def tick_seconds(value: float) -> str:
+    """A time on an axis: ``100µs``, ``1ms``."""
+    return _tick(value, _SECONDS)
+
+
+def tick_flops_rate(value: float) -> str:
+    """FLOP/s on an axis: ``100G``; the unit stands in the title."""
+    return _tick(value, _si(""))
+
+
+def tick_bytes_rate(value: float) -> str:
+    """Bytes per second on an axis: ``100GB/s``."""
+    return _tick(value, _si("B/s"))
+
+
+def percent(fraction: float | None) -> str:
+    """A fraction as percents: ``86 %``, ``0.4 %``."""
+    if fraction is None or not math.isfinite(fraction):
+        return ABSENT
+    value = 100 * fraction
+    if value == 0 or abs(value) >= 9.95:
+        return f"{value:.0f} %"
+    return f"{float(f'{value:.1e}'):g} %"
+
+
+def error(value: float | None) -> str:
+    """A relative error: ``2.1e-3``."""
+    if value is None or not math.isfinite(value):
+        return ABSENT
+    if value == 0:
+        return "0"
+    mantissa, exponent = f"{value:.1e}".split("e")
+    return f"{mantissa}e{int(exponent)}"
+
+
+def ratio(value: float | None) -> str:
+    """How many times: ``88×``, ``4.1×``, ``0.25×``."""
+    if value is None or not math.isfinite(value):
+        return ABSENT
+    return f"{value:.0f}×" if abs(value) >= 99.5 else f"{significant(value, 2)}×"
+
+
+def count(value: int | None) -> str:
+    """A number of things, thousands set apart: ``12,345``."""
+    return ABSENT if value is None else f"{value:,}"
+
+
+def duration(value: float | None) -> str:
+    """A time to wait, in minutes and seconds: ``1:23``; hours where needed."""
+    if value is None or not math.isfinite(value):
+        return ABSENT
+    minutes, secs = divmod(max(0, round(value)), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}:{minutes:02}:{secs:02}"
+    return f"{minutes}:{secs:02}"

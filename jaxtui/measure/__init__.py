@@ -1,0 +1,1 @@
+"""The measuring core: jax and numpy, no UI, no processes; yields events."""

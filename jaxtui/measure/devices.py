@@ -1,0 +1,163 @@
+"""What JAX sees: devices, their memory, and the facts about the host.
+
+A device's ``repr`` and the order of devices say nothing reliable; only attributes do,
+and each kind of device has its own set of them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from typing import Any
+
+import jax
+
+from jaxtui.measure.host import host
+from jaxtui.measure.probe import probe
+from jaxtui.model import Device
+
+SIMULATED = "JAXTUI_SIMULATED"
+"""Set to 1 in the environment of an engine whose CPU devices are made up."""
+
+EXTRA = (
+    "num_cores",
+    "core_count",
+    "compute_capability",
+    "partition_index",
+    "device_vendor",
+    "fabric_uuid",
+    "numa_node",
+    "shared_memory_per_block_optin",
+)
+"""Attributes that plugins serve by name although ``dir()`` may not list them."""
+
+MODELLED = frozenset(Device.__struct_fields__)
+"""What ``Device`` has a field for."""
+
+LEFT_OUT = frozenset({"client", "host_id", "task_id"})
+"""An object without a useful text, and deprecated aliases of ``process_index``."""
+
+
+__all__ = ["describe", "describe_device", "find", "host", "memory", "memory_of"]
+
+
+def simulating() -> bool:
+    """Whether the CPU devices of this process were made up by ``--cpu-devices``."""
+    return os.environ.get(SIMULATED) == "1"
+
+
+def describe(simulated: bool | None = None) -> tuple[Device, ...]:
+    """Every device of the default backend, those of other processes too.
+
+    Args:
+        simulated: Whether CPU devices are made up; by default the environment says.
+
+    Raises:
+        Exception: Whatever the backend raises when it cannot start; see
+            ``errors.translate_backend``.
+    """
+    if simulated is None:
+        simulated = simulating()
+    own = jax.process_index()
+    return tuple(
+        describe_device(device, process_index=own, simulated=simulated)
+        for device in jax.devices()
+    )
+
+
+def describe_device(
+    device: Any, *, process_index: int = 0, simulated: bool = False
+) -> Device:
+    """One device as a record; attributes that it does not have are ``None``.
+
+    Args:
+        device: A ``jax.Device``, or anything with its attributes.
+        process_index: The own process; devices of others have no memory statistics.
+        simulated: Whether a CPU device is made up.
+    """
+    coords = probe(lambda: device.coords)
+    addressable = bool(device.process_index == process_index)
+    return Device(
+        id=int(device.id),
+        platform=str(device.platform),
+        device_kind=str(device.device_kind),
+        process_index=int(device.process_index),
+        local_hardware_id=_integer(probe(lambda: device.local_hardware_id)),
+        coords=None if coords is None else tuple(int(place) for place in coords),
+        core_on_chip=_integer(probe(lambda: device.core_on_chip)),
+        slice_index=_integer(probe(lambda: device.slice_index)),
+        memory=memory_of(device) if addressable else None,
+        simulated=simulated and device.platform == "cpu",
+        addressable=addressable,
+        attributes=_attributes(device, addressable=addressable),
+    )
+
+
+def memory_of(device: Any) -> dict[str, int] | None:
+    """``memory_stats()`` of a device; ``None`` on CPU and on remote devices."""
+    stats = probe(lambda: device.memory_stats())
+    if not stats:
+        return None
+    return {str(name): int(value) for name, value in stats.items()}
+
+
+def memory() -> dict[str, dict[str, int] | None]:
+    """Fresh memory statistics of every addressable device, by device name."""
+    return {
+        f"{device.platform}:{device.id}": memory_of(device)
+        for device in jax.local_devices()
+    }
+
+
+def find(name: str) -> jax.Device:
+    """The device that people write as ``name``, e.g. ``tpu:3``.
+
+    A device of another backend than the default one (``cpu:0`` beside GPUs) is found
+    too.
+
+    Raises:
+        ValueError: There is none; the sentence says which there are.
+    """
+    devices = {f"{device.platform}:{device.id}": device for device in jax.devices()}
+    if name not in devices:
+        platform = name.partition(":")[0]
+        others = probe(lambda: jax.devices(platform)) or []
+        devices |= {f"{device.platform}:{device.id}": device for device in others}
+    if name in devices:
+        return devices[name]
+    near = difflib.get_close_matches(name, devices, n=3) or list(devices)[:8]
+    more = "" if len(devices) <= 8 else f" (there are {len(devices)})"
+    raise ValueError(f"There is no device {name!r}; try {', '.join(near)}{more}.")
+
+
+def _integer(value: Any) -> int | None:
+    return None if value is None else int(value)
+
+
+def _attributes(device: Any, *, addressable: bool) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name in sorted({*dir(device), *EXTRA}):
+        if name.startswith("_") or name in MODELLED or name in LEFT_OUT:
+            continue
+        value = probe(lambda name=name: getattr(device, name))  # type: ignore[misc]
+        if value is not None and not callable(value):
+            found[name] = str(value)
+    client = probe(lambda: device.client)
+    for name in ("platform_version", "runtime_type"):
+        value = probe(lambda name=name: getattr(client, name))  # type: ignore[misc]
+        if value is not None:
+            found[name] = str(value)
+    if addressable:
+        found |= _memory_kinds(device)
+    return found
+
+
+def _memory_kinds(device: Any) -> dict[str, str]:
+    found: dict[str, str] = {}
+    default = probe(lambda: device.default_memory().kind)
+    if default is not None:
+        found["default_memory"] = str(default)
+    kinds = probe(lambda: [space.kind for space in device.addressable_memories()])
+    if kinds:
+        found["addressable_memories"] = ", ".join(map(str, kinds))
+    return found

@@ -1,0 +1,105 @@
+"""How long one call of a slow case would take, before anybody waits for it.
+
+NumPy's float16 and integer products have no BLAS behind them: 1000×1000 takes seconds,
+and once started neither NumPy nor XLA can be interrupted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any
+
+import jax
+import msgspec
+
+from jaxtui.measure import inputs
+from jaxtui.measure.clocks import Call
+from jaxtui.measure.executable import eager_call, jax_scope
+from jaxtui.measure.ops.base import Op
+from jaxtui.model import Case
+
+WORTH_ASKING = {"numpy": 1e8, "cpu": 2e10, "accelerator": 2e14}
+"""Work (flops or bytes) from which a call is estimated first, by where it runs."""
+
+TRIAL_WORK = {"numpy": 2e7, "cpu": 1e9, "accelerator": 1e12}
+
+TRIALS = 6
+TRIAL_SECONDS = 0.2
+"""So many calls of the smaller case, or so long, whichever ends first."""
+
+
+def call_seconds(
+    op: Op,
+    size: int,
+    dtype: str,
+    where: str,
+    trial: Callable[[int], Callable[[], object]],
+) -> float | None:
+    """Seconds of one call at ``size``, scaled up by work from a smaller size.
+
+    Args:
+        op: Its formulas give the work.
+        size: The size that is asked for.
+        dtype: The dtype of the case.
+        where: ``numpy``, ``cpu`` or ``accelerator``.
+        trial: Makes a blocking call of the same case at another size.
+
+    Returns:
+        ``None`` when the work is so small that asking would cost more than running.
+    """
+    whole = work(op, size, dtype)
+    if whole < WORTH_ASKING[where]:
+        return None
+    smaller = size
+    while smaller > 1 and work(op, smaller, dtype) > TRIAL_WORK[where]:
+        smaller //= 2
+    scale = whole / max(work(op, smaller, dtype), 1.0)
+    return _fastest(trial(smaller)) * scale
+
+
+def _fastest(call: Callable[[], object]) -> float:
+    """The fastest of a few calls: threads that start up must not refuse a case."""
+    begin, fastest = perf_counter(), math.inf
+    for _ in range(TRIALS):
+        start = perf_counter()
+        call()
+        end = perf_counter()
+        fastest = min(fastest, end - start)
+        if end - begin > TRIAL_SECONDS:
+            break
+    return fastest
+
+
+def work(op: Op, size: int, dtype: str) -> float:
+    """The larger of flops and bytes of one call, 0 flops where they are not counted."""
+    return max(op.flops(size, dtype) or 0.0, op.bytes(size, dtype))
+
+
+def trial(
+    case: Case, op: Op, device: jax.Device | None, seed: int
+) -> Callable[[int], Callable[[], object]]:
+    """Makes blocking calls of the same case at other sizes, for ``call_seconds``."""
+
+    def at(size: int) -> Callable[[], object]:
+        smaller = msgspec.structs.replace(case, size=size)
+        if device is None:
+            args = inputs.numpy_inputs(op, size, case.dtype, seed)
+            return lambda: op.numpy(*args)
+        with jax_scope(case.dtype, device):
+            hosts = inputs.host_inputs(op, size, case.dtype, seed)
+            arrays = jax.device_put(list(hosts), device)
+            call = (
+                jax.jit(op.bind(case.precision)).lower(*arrays).compile()
+                if case.mode == "jit"
+                else eager_call(op, smaller, device)
+            )
+        return lambda: jax.block_until_ready(_within(call, arrays, case.dtype, device))
+
+    return at
+
+
+def _within(call: Call, args: Sequence[Any], dtype: str, device: jax.Device) -> Any:
+    with jax_scope(dtype, device):
+        return call(*args)

@@ -1,0 +1,226 @@
+"""The cold path of one case: from inputs to something that can be called and timed.
+
+Each clock of the cold path is a single observation. trace, lower and compile are cold
+only for a function object that JAX has not seen (its caches are keyed on the function),
+and eager kernels only after ``jax.clear_caches()``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, Protocol
+
+import jax
+import msgspec
+import numpy as np
+
+from jaxtui.measure import inputs, session, transfers
+from jaxtui.measure.clocks import Call
+from jaxtui.measure.ops.arguments import Array
+from jaxtui.measure.ops.base import Op
+from jaxtui.measure.transfers import Transfer
+from jaxtui.measure.x64 import enable_x64
+from jaxtui.model import Case, Phase, PhaseMeasured, Phases, PhaseStarted, RunEvent
+
+Step = Callable[[], Transfer]
+"""Does one phase and says how long it took."""
+
+
+@dataclass(slots=True)
+class Executable:
+    """A case made ready to be timed, and what was seen on the way."""
+
+    case: Case
+    call: Call
+    args: tuple[Any, ...]
+    scope: Callable[[], AbstractContextManager[Any]] = ExitStack
+    """The contexts in which calls run: x64 and default device."""
+    phases: Phases = field(default_factory=Phases)
+    zero_copy: tuple[str, ...] = ()
+    """The phases that copied nothing."""
+    result: Array | None = None
+    """What the first call returned, on the host."""
+    cached_compile: bool = False
+    compiled_flops: float | None = None
+    """XLA's count of flops and transcendentals; ``None`` where nothing was compiled."""
+    kernels: int = 1
+    """Computations that one call puts in flight."""
+
+
+class ColdPath(Protocol):
+    """The phases of a mode, to be run in order, once."""
+
+    executable: Executable
+
+    def steps(self) -> Iterable[tuple[Phase, Step]]:
+        """Each phase with what does it."""
+
+
+def prepare(index: int, path: ColdPath) -> Generator[RunEvent, None, Executable]:
+    """Run a cold path; yields the start and the clock of each phase as it happens."""
+    executable = path.executable
+    for phase, step in path.steps():
+        yield PhaseStarted(index=index, phase=phase)
+        with executable.scope():
+            seconds, aliased = step()
+        phases = msgspec.structs.replace(executable.phases, **{phase: seconds})
+        executable.phases = phases
+        if aliased:
+            executable.zero_copy += (phase,)
+        yield PhaseMeasured(
+            index=index, phase=phase, seconds=seconds, zero_copy=aliased
+        )
+    return executable
+
+
+class InputPool:
+    """Inputs of a group of cases, made once: the modes of a case share them."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._host: dict[tuple[str, int, str], tuple[Array, ...]] = {}
+        self._device: dict[tuple[str, int, str, str], tuple[jax.Array, ...]] = {}
+
+    def host(self, op: Op, case: Case) -> tuple[Array, ...]:
+        """NumPy arrays in the dtype of the case."""
+        key = (case.op, case.size, case.dtype)
+        if key not in self._host:
+            made = inputs.host_inputs(op, case.size, case.dtype, self._seed)
+            self._host[key] = made
+        return self._host[key]
+
+    def resident(self, op: Op, case: Case, device: jax.Device) -> tuple[jax.Array, ...]:
+        """The same arrays committed to a device."""
+        key = (case.op, case.size, case.dtype, case.device)
+        if key not in self._device:
+            arrays = jax.device_put(list(self.host(op, case)), device)
+            self._device[key] = tuple(jax.block_until_ready(arrays))
+        return self._device[key]
+
+
+class NumpyPath:
+    """NumPy has one cold phase: its first call."""
+
+    def __init__(self, case: Case, op: Op, seed: int) -> None:
+        args = inputs.numpy_inputs(op, case.size, case.dtype, seed)
+        self.executable = Executable(case=case, call=op.numpy, args=tuple(args))
+
+    def steps(self) -> Iterable[tuple[Phase, Step]]:
+        """Just the first call."""
+        return (("first_call", lambda: _first_call(self.executable, np.asarray)),)
+
+
+class JaxPath:
+    """What JAX does before the first result: transfer, stages, first call, fetch."""
+
+    def __init__(self, case: Case, op: Op, device: jax.Device, pool: InputPool) -> None:
+        self._case, self._op, self._device, self._pool = case, op, device, pool
+        self._stage: Any = None
+        self.executable = Executable(
+            case=case,
+            call=eager_call(op, case, device),
+            args=(),
+            scope=lambda: jax_scope(case.dtype, device),
+        )
+
+    def steps(self) -> Iterable[tuple[Phase, Step]]:
+        """The phases of the mode; eager has no stages of its own."""
+        stages: tuple[tuple[Phase, Step], ...] = (
+            ("trace", self._trace),
+            ("lower", self._lower),
+            ("compile", self._compile),
+        )
+        return (
+            ("transfer", self._transfer),
+            *(stages if self._case.mode == "jit" else ()),
+            ("first_call", self._first),
+            ("fetch", self._fetch),
+        )
+
+    def _transfer(self) -> Transfer:
+        hosts = self._pool.host(self._op, self._case)
+        sent = transfers.to_device(
+            lambda: [inputs.misaligned_copy(host) for host in hosts], self._device
+        )
+        resident = self._pool.resident(self._op, self._case, self._device)
+        self.executable.args = hosts if self._case.inputs == "host" else resident
+        return sent
+
+    def _trace(self) -> Transfer:
+        resident = self._pool.resident(self._op, self._case, self._device)
+        jitted = jax.jit(self._op.bind(self._case.precision))
+        return self._timed(lambda: jitted.trace(*resident))
+
+    def _lower(self) -> Transfer:
+        return self._timed(self._stage.lower)
+
+    def _compile(self) -> Transfer:
+        hits = session.compile_events.hits
+        taken = self._timed(self._stage.compile)
+        self.executable.cached_compile = session.compile_events.hits > hits
+        self.executable.compiled_flops = counted_flops(self._stage)
+        self.executable.call = self._stage
+        return taken
+
+    def _timed(self, stage: Callable[[], Any]) -> Transfer:
+        start = perf_counter()
+        self._stage = stage()
+        return Transfer(perf_counter() - start, aliased=False)
+
+    def _first(self) -> Transfer:
+        if self._case.mode == "eager":
+            self.executable.kernels = self._count_kernels()
+            jax.clear_caches()
+        return _first_call(self.executable, lambda result: result.block_until_ready())
+
+    def _count_kernels(self) -> int:
+        resident = self._pool.resident(self._op, self._case, self._device)
+        jaxpr = jax.make_jaxpr(self._op.bind(self._case.precision))(*resident)
+        return max(1, len(jaxpr.eqns))
+
+    def _fetch(self) -> Transfer:
+        executable = self.executable
+        return transfers.to_host(lambda: executable.call(*executable.args))
+
+
+def jax_scope(dtype: str, device: jax.Device) -> ExitStack:
+    """x64 for float64 only, and eager results on the device of the case."""
+    stack = ExitStack()
+    stack.enter_context(enable_x64(dtype))
+    stack.enter_context(jax.default_device(device))
+    return stack
+
+
+def eager_call(op: Op, case: Case, device: jax.Device) -> Call:
+    """The op by op call; host arguments are sent explicitly at every call.
+
+    Without that, an operator between two NumPy arrays would run in NumPy.
+    """
+    sent = device if case.inputs == "host" else None
+    return op.bind(case.precision, send_to=sent)
+
+
+def counted_flops(compiled: Any) -> float | None:
+    """XLA's count of flops plus transcendentals, 0 where it counts none.
+
+    ``cost_analysis`` is a dict on every supported jax, but may be missing or raise on
+    some plugins: then nothing is known.
+    """
+    try:
+        analysis = compiled.cost_analysis()
+    except (NotImplementedError, RuntimeError):
+        return None
+    if not isinstance(analysis, dict):
+        return None
+    return float(analysis.get("flops", 0.0) + analysis.get("transcendentals", 0.0))
+
+
+def _first_call(executable: Executable, finish: Callable[[Any], Any]) -> Transfer:
+    start = perf_counter()
+    result = finish(executable.call(*executable.args))
+    seconds = perf_counter() - start
+    executable.result = np.asarray(result)
+    return Transfer(seconds, aliased=False)

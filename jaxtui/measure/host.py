@@ -1,0 +1,115 @@
+"""The facts about the host that a measurement depends on, and its free memory."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import socket
+from collections.abc import Iterable
+from pathlib import Path
+
+import jax
+import numpy as np
+
+from jaxtui.measure.probe import probe
+from jaxtui.model import Host
+
+PREFIXES = ("JAX_", "JAXTUI_", "XLA_", "TPU_", "LIBTPU_", "MEGASCALE_", "NCCL_")
+"""Variables whose names begin like this change what JAX does."""
+
+VARIABLES = frozenset(
+    {
+        "CUDA_VISIBLE_DEVICES",
+        "GLIBC_TUNABLES",
+        "HIP_VISIBLE_DEVICES",
+        "MKL_NUM_THREADS",
+        "NPROC",
+        "NVIDIA_TF32_OVERRIDE",
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "ROCR_VISIBLE_DEVICES",
+    }
+)
+"""Other variables that decide devices, threads or allocation."""
+
+CGROUP = Path("/sys/fs/cgroup")
+
+
+def host() -> Host:
+    """The host's facts; starts the backend if it has not started yet."""
+    version = probe(lambda: jax.devices()[0].client.platform_version)
+    lines = str(version or "").splitlines()
+    return Host(
+        hostname=socket.gethostname(),
+        python=platform.python_version(),
+        jax=jax.__version__,
+        jaxlib=importlib.metadata.version("jaxlib"),
+        numpy=np.__version__,
+        platform_version=lines[0] if lines else "",
+        cpu_model=_cpu_model(),
+        cpu_count=os.cpu_count(),
+        memory_bytes=_total_memory(),
+        environment={
+            name: value
+            for name, value in sorted(os.environ.items())
+            if name.startswith(PREFIXES) or name in VARIABLES
+        },
+    )
+
+
+def available_host_bytes() -> int | None:
+    """Host memory that a new allocation may use, the container's limit respected.
+
+    Returns:
+        Bytes, or ``None`` where the system does not say (not on Linux).
+    """
+    free = _kilobytes(_lines(Path("/proc/meminfo")), "MemAvailable")
+    if free is None:
+        return None
+    group = _cgroup_free(CGROUP)
+    return free if group is None else min(free, group)
+
+
+def _cgroup_free(directory: Path) -> int | None:
+    limit = "".join(_lines(directory / "memory.max")).strip()
+    used = "".join(_lines(directory / "memory.current")).strip()
+    if not limit.isdigit() or not used.isdigit():
+        return None
+    # The page cache counts as used but gives way to an allocation.
+    cache = 0
+    for line in _lines(directory / "memory.stat"):
+        name, _, value = line.partition(" ")
+        if name == "inactive_file":
+            cache = int(value)
+    return max(0, int(limit) - int(used) + cache)
+
+
+def _total_memory() -> int | None:
+    total = _kilobytes(_lines(Path("/proc/meminfo")), "MemTotal")
+    if total is not None:
+        return total
+    pages = probe(lambda: os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    return int(pages) if pages else None
+
+
+def _cpu_model() -> str | None:
+    for line in _lines(Path("/proc/cpuinfo")):
+        name, _, value = line.partition(":")
+        if name.strip() == "model name":
+            return value.strip()
+    return platform.processor() or None
+
+
+def _kilobytes(lines: Iterable[str], name: str) -> int | None:
+    for line in lines:
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) * 1024
+    return None
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text().splitlines()
+    except OSError:
+        return []

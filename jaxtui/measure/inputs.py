@@ -1,0 +1,88 @@
+"""Seeded inputs of a case, laid out so that a transfer really copies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jaxtui.measure.ops.arguments import Array, Key, as_dtype
+from jaxtui.measure.ops.base import Op
+
+ALIGNMENT = 64
+"""XLA takes over a host buffer without a copy when its address is a multiple of it."""
+
+MISALIGNED = 16
+"""Offset of the inputs: enough for every dtype, too little for zero-copy."""
+
+
+def numpy_dtype(dtype: str) -> str:
+    """The dtype in which NumPy runs a case: it has no bfloat16 of its own."""
+    return "float32" if dtype == "bfloat16" else dtype
+
+
+def aligned(array: Array) -> bool:
+    """Whether ``jax.device_put`` on a CPU may take over the buffer without a copy."""
+    return array.nbytes > 0 and array.ctypes.data % ALIGNMENT == 0
+
+
+def misaligned_copy(array: Array) -> Array:
+    """A fresh copy whose address keeps ``jax.device_put`` from aliasing it."""
+    copy = _allocate(array.shape, array.dtype, MISALIGNED)
+    copy[...] = array
+    return copy
+
+
+def host_inputs(op: Op, size: int, dtype: str, seed: int) -> tuple[Array, ...]:
+    """The seeded arguments of a case in its own dtype, not aligned to 64 bytes.
+
+    Zero-copy is a matter of the address alone, and NumPy's addresses are a lottery: one
+    and the same "transfer" of 200 MB takes 26 µs or 66 ms. These always copy.
+    """
+    rng = np.random.default_rng(seed)
+    made = []
+    for argument in op.arguments(size):
+        array = _allocate(
+            argument.shape, as_dtype(argument.dtype(dtype)), offset=MISALIGNED
+        )
+        argument.fill(rng, array, seed)
+        made.append(array)
+    return tuple(made)
+
+
+def numpy_inputs(op: Op, size: int, dtype: str, seed: int) -> tuple[Any, ...]:
+    """The same values for the NumPy form, aligned to 64 bytes as JAX's buffers are.
+
+    bfloat16 values come as float32, and a key as a ``Generator``.
+    """
+    if any(isinstance(argument, Key) for argument in op.arguments(size)):
+        return _random_inputs(op, size, dtype, seed)
+    return tuple(
+        _for_numpy(array, argument.dtype(dtype))
+        for array, argument in zip(
+            host_inputs(op, size, dtype, seed), op.arguments(size), strict=True
+        )
+    )
+
+
+def _random_inputs(op: Op, size: int, dtype: str, seed: int) -> tuple[Any, ...]:
+    return tuple(
+        np.random.default_rng(seed)
+        if isinstance(argument, Key)
+        else np.empty(argument.shape, numpy_dtype(argument.dtype(dtype)))
+        for argument in op.arguments(size)
+    )
+
+
+def _for_numpy(array: Array, dtype: str) -> Array:
+    copy = _allocate(array.shape, np.dtype(numpy_dtype(dtype)), offset=0)
+    copy[...] = array
+    return copy
+
+
+def _allocate(shape: tuple[int, ...], dtype: np.dtype[Any], offset: int) -> Array:
+    """An uninitialised array whose address is ``offset`` beyond a multiple of 64."""
+    count = int(np.prod(shape, dtype=np.int64))
+    room = np.empty(count * dtype.itemsize + 2 * ALIGNMENT, np.uint8)
+    start = (offset - room.ctypes.data) % ALIGNMENT
+    return room[start : start + count * dtype.itemsize].view(dtype).reshape(shape)

@@ -1,0 +1,202 @@
+"""What the ops of the catalogue take: seeded arrays, drawn and written out alike.
+
+Each kind of argument knows how to fill a buffer and which line of plain NumPy does the
+same, side by side, so that the printed script makes exactly the data that was timed.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from jaxtui.model import ITEMSIZE
+
+Array = npt.NDArray[Any]
+
+CHUNK = 1 << 20
+"""Elements drawn at once where a narrower dtype needs a float32 scratch buffer."""
+
+PERIOD = 4_194_301
+"""Elements after which normal data repeat; a prime, so that no two rows are alike."""
+
+SMALL_INTEGER = 8
+"""Integers are drawn from −8 to 8: products and sums stay inside the dtype."""
+
+
+def as_dtype(name: str) -> np.dtype[Any]:
+    """The NumPy dtype of a dtype name; bfloat16 comes from ``ml_dtypes``."""
+    return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
+
+
+@dataclass(frozen=True)
+class Argument(abc.ABC):
+    """One argument of an op at one size."""
+
+    shape: tuple[int, ...]
+
+    def dtype(self, case_dtype: str) -> str:
+        """The dtype that this argument has in a case of ``case_dtype``."""
+        return case_dtype
+
+    def elements(self) -> int:
+        """How many elements the argument has."""
+        return math.prod(self.shape)
+
+    def nbytes(self, case_dtype: str) -> int:
+        """Bytes of the argument in a case of ``case_dtype``."""
+        return self.elements() * ITEMSIZE[self.dtype(case_dtype)]
+
+    @abc.abstractmethod
+    def fill(self, rng: np.random.Generator, out: Array, seed: int) -> None:
+        """Write the seeded data into ``out``, which is C-contiguous."""
+
+    @abc.abstractmethod
+    def code(self, case_dtype: str, seed: int) -> str:
+        """The expression that makes the same data from ``rng`` in plain NumPy."""
+
+    def numpy_code(self, case_dtype: str, seed: int) -> str:
+        """Like ``code``, for the NumPy form, which has no bfloat16."""
+        code = self.code(case_dtype, seed)
+        widened = self.dtype(case_dtype) == "bfloat16"
+        return f"{code}.astype(np.float32)" if widened else code
+
+
+@dataclass(frozen=True)
+class Normal(Argument):
+    """Standard normal data; small integers where the dtype is an integer.
+
+    Beyond ``PERIOD`` elements the data repeat: drawing a gigabyte takes many seconds,
+    copying it a fraction of one, and no op here is faster on data that it has seen.
+    """
+
+    def fill(self, rng: np.random.Generator, out: Array, seed: int) -> None:
+        """Draw in the dtype itself where NumPy can, else in chunks of float32."""
+        flat = out.reshape(-1)
+        _draw(rng, flat[:PERIOD])
+        for start in range(PERIOD, flat.size, PERIOD):
+            part = flat[start : start + PERIOD]
+            part[...] = flat[: part.size]
+
+    def code(self, case_dtype: str, seed: int) -> str:
+        """The ``Generator`` call, narrowed where NumPy draws no such dtype."""
+        if self.elements() > PERIOD:
+            period = _draw_code((PERIOD,), case_dtype)
+            return f"np.resize({period}, {self.shape})"
+        return _draw_code(self.shape, case_dtype)
+
+
+def _draw(rng: np.random.Generator, out: Array) -> None:
+    if np.issubdtype(out.dtype, np.integer):
+        low, high = -SMALL_INTEGER, SMALL_INTEGER + 1
+        out[...] = rng.integers(low, high, out.shape, dtype=out.dtype)
+    elif out.dtype == np.complex64:
+        rng.standard_normal(dtype=np.float32, out=out.view(np.float32))
+    elif out.dtype in (np.float32, np.float64):
+        rng.standard_normal(dtype=out.dtype.type, out=out)
+    else:
+        for start in range(0, out.size, CHUNK):
+            part = out[start : start + CHUNK]
+            part[...] = rng.standard_normal(part.size, dtype=np.float32)
+
+
+def _draw_code(shape: tuple[int, ...], dtype: str) -> str:
+    if dtype.startswith("int"):
+        low, high = -SMALL_INTEGER, SMALL_INTEGER + 1
+        return f"rng.integers({low}, {high}, {shape}, dtype=np.{dtype})"
+    if dtype == "complex64":
+        doubled = (*shape[:-1], 2 * shape[-1])
+        return f"rng.standard_normal({doubled}, dtype=np.float32).view(np.complex64)"
+    if dtype in ("float32", "float64"):
+        return f"rng.standard_normal({shape}, dtype=np.{dtype})"
+    module = "ml_dtypes" if dtype == "bfloat16" else "np"
+    drawn = f"rng.standard_normal({shape}, dtype=np.float32)"
+    return f"{drawn}.astype({module}.{dtype})"
+
+
+@dataclass(frozen=True)
+class Indices(Argument):
+    """Random int32 indices below ``bound``; all different where ``unique``."""
+
+    bound: int
+    unique: bool = False
+
+    def dtype(self, case_dtype: str) -> str:
+        """Always int32, whatever is indexed."""
+        return "int32"
+
+    def fill(self, rng: np.random.Generator, out: Array, seed: int) -> None:
+        """Draw with repetition, or one from each of as many equal stretches, shuffled.
+
+        Permuting all of the range and taking the head would be several times slower.
+        """
+        count = out.size
+        if self.unique:
+            stride = self.bound // count
+            out[...] = rng.permutation(np.arange(count, dtype=np.int32))
+            out *= stride
+            out += rng.integers(0, stride, count, dtype=np.int32)
+        else:
+            out[...] = rng.integers(0, self.bound, count, dtype=np.int32)
+
+    def code(self, case_dtype: str, seed: int) -> str:
+        """The same draw, as one expression."""
+        (count,) = self.shape
+        if self.unique:
+            stride = self.bound // count
+            starts = f"{stride} * rng.permutation(np.arange({count}, dtype=np.int32))"
+            return f"{starts} + rng.integers(0, {stride}, {count}, dtype=np.int32)"
+        return f"rng.integers(0, {self.bound}, {count}, dtype=np.int32)"
+
+
+@dataclass(frozen=True)
+class Key(Argument):
+    """The two words of a threefry key; NumPy gets a ``Generator`` instead."""
+
+    shape: tuple[int, ...] = (2,)
+
+    def dtype(self, case_dtype: str) -> str:
+        """Key data are always 32-bit words."""
+        return "uint32"
+
+    def nbytes(self, case_dtype: str) -> int:
+        """Eight bytes."""
+        return 8
+
+    def fill(self, rng: np.random.Generator, out: Array, seed: int) -> None:
+        """Write the words of ``jax.random.key(seed)``."""
+        out[...] = self._words(seed)
+
+    def code(self, case_dtype: str, seed: int) -> str:
+        """The words as a literal."""
+        return f"np.array({list(self._words(seed))}, dtype=np.uint32)"
+
+    def numpy_code(self, case_dtype: str, seed: int) -> str:
+        """NumPy's own source of random numbers."""
+        return f"np.random.default_rng({seed})"
+
+    @staticmethod
+    def _words(seed: int) -> tuple[int, int]:
+        return (seed >> 32) & 0xFFFFFFFF, seed & 0xFFFFFFFF
+
+
+@dataclass(frozen=True)
+class Like(Argument):
+    """An array without elements that carries a length and a dtype into an op.
+
+    The shape of a result must be known when JAX traces. An argument of shape ``(n, 0)``
+    says it without a byte to transfer or to read.
+    """
+
+    def fill(self, rng: np.random.Generator, out: Array, seed: int) -> None:
+        """Nothing to write."""
+
+    def code(self, case_dtype: str, seed: int) -> str:
+        """An empty array."""
+        module = "ml_dtypes" if case_dtype == "bfloat16" else "np"
+        return f"np.empty({self.shape}, dtype={module}.{case_dtype})"

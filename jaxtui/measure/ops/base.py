@@ -1,0 +1,231 @@
+"""What an op of the catalogue is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+from jax import Device as JaxDevice
+
+from jaxtui.measure.ops.arguments import Argument, Array, as_dtype
+from jaxtui.model import ITEMSIZE, OpInfo, Precision
+
+Rows = slice | Array
+"""Which rows of a result: all of them, or the given ones in order."""
+
+JaxForm = Callable[..., jax.Array]
+
+FLOATS = ("float64", "float32", "float16", "bfloat16")
+INTEGERS = ("int32", "int8")
+NUMBERS = (*FLOATS, *INTEGERS, "complex64")
+
+EXACT: Mapping[str, float] = dict.fromkeys(NUMBERS, 0.0)
+"""For ops that only move data."""
+
+ARITHMETIC: Mapping[str, float] = {
+    "float64": 1e-14,
+    "float32": 2e-6,
+    "float16": 1e-2,
+    "bfloat16": 5e-2,
+    "complex64": 2e-6,
+    "int32": 0.0,
+    "int8": 0.0,
+}
+"""For a few roundings per element."""
+
+TRANSCENDENTAL: Mapping[str, float] = {
+    "float64": 1e-10,
+    "float32": 1e-4,
+    "float16": 1e-2,
+    "bfloat16": 5e-2,
+}
+"""For exponentials, which accelerators approximate by a few units in the last place."""
+
+PRODUCT: Mapping[str, float] = {
+    "float64": 1e-11,
+    "float32": 1e-4,
+    "float16": 1e-2,
+    "bfloat16": 5e-2,
+    "complex64": 1e-4,
+    "int32": 0.0,
+    "int8": 0.0,
+}
+"""For matrix products, whose rounding errors grow with the square root of n."""
+
+TF32_TOLERANCE = 5e-3
+"""For products whose inputs are rounded to TF32 (10 bits) or to three bfloat16."""
+
+
+def wide(array: Array) -> Array:
+    """The array in float64 or complex128; indices and other integers exactly so."""
+    return array.astype(np.complex128 if np.iscomplexobj(array) else np.float64)
+
+
+def is_complex(dtype: str) -> bool:
+    """Whether a dtype name is complex."""
+    return dtype.startswith("complex")
+
+
+def per_element(
+    real: float, complex_: float | None = None
+) -> Callable[[int, str], float]:
+    """A flop count of ``real`` per element; ``complex_`` real flops where complex."""
+
+    def flops(size: int, dtype: str) -> float:
+        if is_complex(dtype) and complex_ is not None:
+            return complex_ * size
+        return real * size
+
+    return flops
+
+
+def streams(count: float) -> Callable[[int, str], float]:
+    """Traffic of ``count`` arrays of ``size`` elements, in bytes."""
+    return lambda size, dtype: count * size * ITEMSIZE[dtype]
+
+
+def one_dimensional(size: int) -> tuple[int, ...]:
+    """The shape of an op whose size is a number of elements."""
+    return (size,)
+
+
+def square(size: int) -> tuple[int, ...]:
+    """The shape of an op whose size is n of n×n."""
+    return (size, size)
+
+
+def same_dtype(dtype: str) -> str:
+    """Results have the dtype of the inputs."""
+    return dtype
+
+
+def integers_to_int32(dtype: str) -> str:
+    """Results of integer inputs are int32, because int8 sums overflow."""
+    return "int32" if dtype in INTEGERS else dtype
+
+
+@dataclass(frozen=True, kw_only=True)
+class Op:
+    """A named computation: its inputs, its forms, its flops and bytes.
+
+    ``jax`` and ``numpy`` are self-contained: their source is what the printed script
+    shows, so they use nothing but their arguments, ``jax``, ``jnp``, ``lax`` and
+    ``np``. ``jax`` is written out of primitives, so that running it eagerly really is
+    op by op.
+    """
+
+    name: str
+    summary: str
+    """One plain sentence."""
+    size_means: str
+    """What the one size parameter counts."""
+    dtypes: tuple[str, ...]
+    minimum: int
+    default: int
+    maximum: int
+    """The sensible range of sizes; ``minimum`` is enforced, ``maximum`` is advice."""
+    arguments: Callable[[int], tuple[Argument, ...]]
+    """The arguments at a size."""
+    result_shape: Callable[[int], tuple[int, ...]]
+    result_dtype: Callable[[str], str] = same_dtype
+    flops_formula: str
+    flops: Callable[[int, str], float | None]
+    """Floating-point (or integer) operations of one call; ``None`` for an op that only
+    moves data or whose work cannot be counted. Complex arithmetic is counted in real
+    operations; XLA counts a complex one as one, i.e. ``flops(size, "float32")``."""
+    bytes_formula: str
+    bytes: Callable[[int, str], float]
+    """Ideal traffic of one call: every input read once, every result written once."""
+    numpy: Callable[..., Any]
+    """The NumPy form; takes what ``inputs.numpy_inputs`` gives."""
+    jax: JaxForm
+    """The JAX form; takes JAX arrays, and ``precision`` where ``takes_precision``."""
+    takes_precision: bool = False
+    symmetric: bool = False
+    """NumPy recognises the symmetry and does half of the flops."""
+    tolerance: Mapping[str, float]
+    """Largest accepted error against float64, relative to the largest reference
+    magnitude, by dtype; for a product that is computed in full precision."""
+    reference: Callable[..., Array] | None
+    """``reference(rows, *inputs)``: those rows of the result in float64, or ``None``
+    where there is nothing to compare with."""
+
+    def info(self) -> OpInfo:
+        """The op described without JAX."""
+        return OpInfo(
+            name=self.name,
+            summary=self.summary,
+            size_means=self.size_means,
+            dtypes=self.dtypes,
+            flops=self.flops_formula,
+            bytes=self.bytes_formula,
+            minimum=self.minimum,
+            default=self.default,
+            maximum=self.maximum,
+            takes_precision=self.takes_precision,
+        )
+
+    def bind(
+        self, precision: Precision = "default", *, send_to: JaxDevice | None = None
+    ) -> JaxForm:
+        """A fresh function of the op's arguments alone.
+
+        JAX keys its caches on the function object, so only a new one is traced, lowered
+        and compiled again.
+
+        Args:
+            precision: Ignored by an op that takes none.
+            send_to: Send the arguments to this device in every call. An eager call with
+                NumPy arguments needs it, or NumPy's own operators would do the work.
+        """
+        form = self.jax
+        chosen = {"precision": precision} if self.takes_precision else {}
+        if precision == "default":
+            chosen = {}
+
+        def bound(*args: Any) -> jax.Array:
+            if send_to is not None:
+                args = jax.device_put(args, send_to)
+            return form(*args, **chosen)
+
+        bound.__name__ = bound.__qualname__ = self.name
+        return bound
+
+    def make(
+        self, rng: np.random.Generator, size: int, dtype: str = "float64", seed: int = 0
+    ) -> tuple[Array, ...]:
+        """Seeded arguments in ``dtype``, as plain NumPy arrays."""
+        made = []
+        for argument in self.arguments(size):
+            array = np.empty(argument.shape, as_dtype(argument.dtype(dtype)))
+            argument.fill(rng, array, seed)
+            made.append(array)
+        return tuple(made)
+
+    def input_bytes(self, size: int, dtype: str) -> int:
+        """Bytes of all arguments."""
+        return sum(argument.nbytes(dtype) for argument in self.arguments(size))
+
+    def result_bytes(self, size: int, dtype: str) -> int:
+        """Bytes of the result."""
+        elements = math.prod(self.result_shape(size))
+        return elements * ITEMSIZE[self.result_dtype(dtype)]
+
+    def accepted_error(self, dtype: str, precision: Precision = "default") -> float:
+        """The tolerance of a case.
+
+        ``jax.lax.Precision`` lets an accelerator round the inputs of a float32 product:
+        to bfloat16 by default on a TPU, to TF32 on a GPU, to three bfloat16 or TF32 at
+        ``high``.
+        """
+        tolerance = self.tolerance[dtype]
+        if self.takes_precision and dtype in ("float32", "complex64"):
+            if precision == "default":
+                return max(tolerance, self.tolerance["bfloat16"])
+            if precision == "high":
+                return max(tolerance, TF32_TOLERANCE)
+        return tolerance

@@ -1,0 +1,81 @@
+"""The product of two different square matrices."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxtui.measure.ops.arguments import Array, Normal
+from jaxtui.measure.ops.base import (
+    NUMBERS,
+    PRODUCT,
+    Op,
+    Rows,
+    integers_to_int32,
+    is_complex,
+    square,
+    streams,
+    wide,
+)
+from jaxtui.model import ITEMSIZE
+
+
+def jax_form(
+    a: jax.Array, b: jax.Array, precision: lax.PrecisionLike = None
+) -> jax.Array:
+    """One ``dot``; integers are accumulated and returned in int32."""
+    integers = jnp.issubdtype(a.dtype, jnp.integer)
+    result = jnp.int32 if integers else None
+    return lax.dot(a, b, precision=precision, preferred_element_type=result)
+
+
+def numpy_form(a: Array, b: Array) -> Array:
+    """``a @ b``; integers, and float16, do not go through BLAS."""
+    if np.issubdtype(a.dtype, np.integer):
+        return np.asarray(np.matmul(a, b, dtype=np.int32))
+    return np.asarray(a @ b)
+
+
+def reference(rows: Rows, a: Array, b: Array) -> Array:
+    """Rows of the product, in column blocks so that ``b`` is never wide as a whole."""
+    left = wide(a[rows])
+    blocks = [
+        left @ wide(b[:, start : start + 1024]) for start in range(0, b.shape[1], 1024)
+    ]
+    return np.concatenate(blocks, axis=1)
+
+
+def product_flops(size: int, dtype: str) -> float:
+    """2 n³, from n² inner products of n multiplications and additions; 8 n³ complex."""
+    return (8.0 if is_complex(dtype) else 2.0) * size**3
+
+
+def traffic(size: int, dtype: str) -> float:
+    """Two matrices read, one written."""
+    read = streams(2)(size * size, dtype)
+    return read + size * size * ITEMSIZE[integers_to_int32(dtype)]
+
+
+OP = Op(
+    name="matmul",
+    summary="The product a·b of two different n×n matrices.",
+    size_means="n of n×n",
+    dtypes=NUMBERS,
+    minimum=1,
+    default=1024,
+    maximum=32768,
+    arguments=lambda size: (Normal(square(size)), Normal(square(size))),
+    result_shape=square,
+    result_dtype=integers_to_int32,
+    flops_formula="2 n³ (complex: 8 n³)",
+    flops=product_flops,
+    bytes_formula="3 n² elements (the result of integers is int32)",
+    bytes=traffic,
+    numpy=numpy_form,
+    jax=jax_form,
+    takes_precision=True,
+    tolerance=PRODUCT,
+    reference=reference,
+)

@@ -1,0 +1,285 @@
+"""What an experiment would need, and what is wrong with it; nothing is allocated."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from jaxtui.measure import devices, ops
+from jaxtui.measure.accuracy import samples_rows
+from jaxtui.measure.host import available_host_bytes
+from jaxtui.measure.inputs import numpy_dtype
+from jaxtui.measure.ops.arguments import CHUNK, Indices
+from jaxtui.measure.ops.base import Op
+from jaxtui.measure.peaks import peak
+from jaxtui.measure.script import script
+from jaxtui.model import (
+    HOST,
+    INPUTS,
+    MODES,
+    PRECISIONS,
+    Case,
+    Device,
+    Experiment,
+    Failure,
+    Peak,
+    Plan,
+    PlannedCase,
+)
+
+ALLOWANCE_BYTES = 16 * 2**20
+"""For the program itself and what the allocator rounds up."""
+
+WIDE_BYTES = 16
+"""Bytes of an element of a float64 reference and its temporary."""
+
+MAX_INDEX = 2**31 - 1
+"""Indices are int32."""
+
+SHARE = 0.5
+"""Inputs of a whole experiment that take more of a memory make sizes take turns."""
+
+
+@dataclass(frozen=True)
+class Supply:
+    """What there is: devices by name, and the host's free memory."""
+
+    host_bytes: int | None
+    known: dict[str, Device | str] = field(default_factory=dict)
+    """By name: the device, or the sentence that says why there is none."""
+
+    def device(self, name: str) -> Device | str:
+        """The device of that name, or a sentence."""
+        if name not in self.known:
+            self.known[name] = _look_up(name)
+        return self.known[name]
+
+    def free_bytes(self, device: Device | None) -> int | None:
+        """Free memory where a device computes; ``None`` where nobody says."""
+        if device is None:
+            return self.host_bytes
+        limit, used = device.memory_limit_bytes, device.memory_used_bytes
+        if limit is None:
+            return self.host_bytes if device.platform == "cpu" else None
+        return max(0, limit - (used or 0))
+
+
+def plan(experiment: Experiment) -> Plan:
+    """Every case of an experiment: its needs, its peak, its script, its problem."""
+    supply = Supply(host_bytes=available_host_bytes())
+    cases = tuple(plan_case(case, supply, experiment.seed) for case in experiment.cases)
+    return Plan(
+        cases=cases,
+        budget_seconds=experiment.budget,
+        grouped=_grouped([planned.case for planned in cases if _fits(planned)], supply),
+    )
+
+
+def plan_case(case: Case, supply: Supply, seed: int = 0) -> PlannedCase:
+    """One case; a problem stands on it as a ``Failure``."""
+    wrong = _check_op(case)
+    device: Device | None = None
+    if wrong is None:
+        wrong, device = _check_place(case, supply)
+    if wrong is not None:
+        error, hint = wrong
+        return PlannedCase(
+            case=case,
+            memory_bytes=0,
+            host_memory_bytes=0,
+            flops=None,
+            bytes=None,
+            problem=Failure(case=case, error=error, hint=hint),
+        )
+    op = ops.get(case.op)
+    needed, host_needed = memory_bytes(op, case), host_memory_bytes(op, case)
+    problem = _check_memory(case, needed, host_needed, device, supply)
+    return PlannedCase(
+        case=case,
+        memory_bytes=needed,
+        host_memory_bytes=host_needed,
+        flops=op.flops(case.size, case.dtype),
+        bytes=op.bytes(case.size, case.dtype),
+        peak=_peak(op, case, device),
+        problem=problem,
+        script=script(case, seed),
+    )
+
+
+def _peak(op: Op, case: Case, device: Device | None) -> Peak | None:
+    if device is None:
+        return None
+    matrix = op.takes_precision
+    return peak(device.device_kind, case.dtype, case.precision, matrix=matrix)
+
+
+def memory_bytes(op: Op, case: Case) -> int:
+    """Memory where the case computes: arguments, results and temporaries.
+
+    Two results, because a queued call allocates its own while the last one is alive;
+    two more where every step of the op leaves an array of its own.
+    """
+    dtype = numpy_dtype(case.dtype) if case.mode == "numpy" else case.dtype
+    results = 2 if case.mode == "jit" else 4
+    computed = results * op.result_bytes(case.size, dtype)
+    return op.input_bytes(case.size, dtype) + computed + ALLOWANCE_BYTES
+
+
+def host_memory_bytes(op: Op, case: Case) -> int:
+    """Host memory for making the inputs and checking the result."""
+    inputs = op.input_bytes(case.size, case.dtype)
+    result = op.result_bytes(case.size, case.dtype)
+    rows = samples_rows(op, case.dtype, case.size)
+    shape = op.result_shape(case.size)
+    if rows is None or not shape:
+        compared = min(math.prod(shape), CHUNK * 4)
+    else:
+        compared = rows * math.prod(shape[1:])
+    reference = 3 * compared * WIDE_BYTES
+    if any(isinstance(argument, Indices) for argument in op.arguments(case.size)):
+        inputs += 8 * case.size
+    return inputs + result + reference
+
+
+Wrong = tuple[str, str]
+"""What is wrong, and what to do about it."""
+
+
+def _check_op(case: Case) -> Wrong | None:
+    try:
+        op = ops.get(case.op)
+    except ValueError as error:
+        return str(error), "`jaxtui ops` lists them."
+    if case.dtype not in op.dtypes:
+        return (
+            f"{op.name} does not run in {case.dtype}.",
+            f"It runs in {', '.join(op.dtypes)}.",
+        )
+    if case.size < op.minimum:
+        return (
+            f"{op.name} has no size {case.size}; the smallest is {op.minimum}.",
+            f"The size is the {op.size_means}.",
+        )
+    if case.size > MAX_INDEX and any(
+        isinstance(argument, Indices) for argument in op.arguments(case.size)
+    ):
+        return (
+            f"{op.name} has no size {case.size}; its indices are int32.",
+            f"The largest size is {MAX_INDEX}.",
+        )
+    if case.precision not in PRECISIONS:
+        return (
+            f"There is no precision {case.precision!r}.",
+            f"It is one of {', '.join(PRECISIONS)}.",
+        )
+    if case.precision != "default" and not op.takes_precision:
+        takers = [each.name for each in ops.OPS.values() if each.takes_precision]
+        return (
+            f"{op.name} takes no precision, so it cannot be {case.precision!r}.",
+            f"Only {' and '.join(takers)} do.",
+        )
+    return None
+
+
+def _check_place(case: Case, supply: Supply) -> tuple[Wrong | None, Device | None]:
+    if case.mode not in MODES:
+        return (f"There is no mode {case.mode!r}.", _one_of(MODES)), None
+    if case.mode == "numpy":
+        return _check_numpy(case), None
+    if case.inputs not in INPUTS:
+        return (f"There are no inputs {case.inputs!r}.", _one_of(INPUTS)), None
+    if case.device == HOST:
+        wrong = f"Mode {case.mode} runs on a JAX device, not on {HOST}."
+        return (wrong, f"{HOST} is where NumPy runs."), None
+    device = supply.device(case.device)
+    if isinstance(device, str):
+        return (device, "`jaxtui devices` lists them."), None
+    if not device.addressable:
+        wrong = f"{case.device} belongs to process {device.process_index}, not to this."
+        return (wrong, "Choose a device of this process."), None
+    return None, device
+
+
+def _check_numpy(case: Case) -> Wrong | None:
+    if case.device != HOST:
+        return (
+            f"NumPy does not run on {case.device}.",
+            f"The device of mode numpy is {HOST}.",
+        )
+    # The records of a NumPy case have inputs "host" by definition.
+    if case.inputs != HOST:
+        return (
+            f"NumPy has no inputs on a {case.inputs}.",
+            f"The inputs of mode numpy are {HOST}.",
+        )
+    if case.precision != "default":
+        return "NumPy takes no precision.", "Leave it at default."
+    return None
+
+
+def _check_memory(
+    case: Case, needed: int, host_needed: int, device: Device | None, supply: Supply
+) -> Failure | None:
+    """Compare needs with what is free; a CPU device computes in host memory."""
+    hint = "Take a smaller size or a narrower dtype."
+    what = f"{case.op} {case.size} {case.dtype}"
+    free = supply.free_bytes(device)
+    on_host = device is None or device.platform == "cpu"
+    total = needed + host_needed if on_host else needed
+    if free is not None and total > free:
+        error = f"{what} needs {_text(total)} on {case.device}; {_text(free)} are free."
+        return Failure(case=case, error=error, hint=hint)
+    host_free = supply.host_bytes
+    if not on_host and host_free is not None and host_needed > host_free:
+        error = (
+            f"{what} needs {_text(host_needed)} of host memory to make its inputs and"
+            f" check its result; {_text(host_free)} are free."
+        )
+        return Failure(case=case, error=error, hint=hint)
+    return None
+
+
+def _grouped(cases: list[Case], supply: Supply) -> bool:
+    """Whether the inputs of all cases together crowd any memory that they live in."""
+    sums: dict[str, int] = {}
+    for place, op, size, dtype in {
+        (place, case.op, case.size, case.dtype)
+        for case in cases
+        for place in {case.device, HOST}
+    }:
+        sums[place] = sums.get(place, 0) + ops.get(op).input_bytes(size, dtype)
+    cpu = sum(size for name, size in sums.items() if name.startswith("cpu:"))
+    sums[HOST] = sums.get(HOST, 0) + cpu
+    for place, inputs in sums.items():
+        device = None if place == HOST else supply.device(place)
+        free = None if isinstance(device, str) else supply.free_bytes(device)
+        if free is not None and inputs > SHARE * free:
+            return True
+    return False
+
+
+def _fits(planned: PlannedCase) -> bool:
+    return planned.problem is None
+
+
+def _look_up(name: str) -> Device | str:
+    try:
+        device = devices.find(name)
+    except ValueError as error:
+        return str(error)
+    own = device.client.process_index()
+    return devices.describe_device(device, process_index=own)
+
+
+def _one_of(names: tuple[str, ...]) -> str:
+    return f"It is one of {', '.join(names)}."
+
+
+def _text(count: int) -> str:
+    """Bytes for people, in decimal units."""
+    amount = float(count)
+    for unit in ("B", "kB", "MB", "GB", "TB", "PB"):
+        if amount < 1000:
+            return f"{amount:.1f} {unit}" if unit != "B" else f"{count} B"
+        amount /= 1000
+    return f"{amount:.1f} EB" if amount < 1000 else "over 1000 EB"

@@ -1,0 +1,260 @@
+"""The clocks of one case, from its cold path to its measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+
+import jax
+import msgspec
+
+from jaxtui.measure import accuracy, devices, diagnosis, notes
+from jaxtui.measure.clocks import Block
+from jaxtui.measure.executable import (
+    ColdPath,
+    Executable,
+    InputPool,
+    JaxPath,
+    NumpyPath,
+    prepare,
+)
+from jaxtui.measure.ops.base import Op
+from jaxtui.measure.sampling import Sampler
+from jaxtui.measure.session import Session
+from jaxtui.model import (
+    Measurement,
+    Note,
+    PhaseStarted,
+    PlannedCase,
+    RunEvent,
+    Sampled,
+    Samples,
+    Stopped,
+    Summary,
+)
+from jaxtui.stats import summarize
+
+POINTS_PER_TURN = 200
+"""Points of a turn that are sent on for the live plot."""
+
+
+class DtypeError(TypeError):
+    """JAX silently computed in another precision than was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is fixed once the cold path is done."""
+
+    executable: Executable
+    output_dtype: str
+    accuracy: accuracy.Accuracy
+    notes: tuple[Note, ...]
+    folded: bool
+
+
+class CaseTimer:
+    """Times one case: ``prepare``, ``turn`` after ``turn``, then ``measurement``."""
+
+    def __init__(
+        self,
+        index: int,
+        planned: PlannedCase,
+        op: Op,
+        device: jax.Device | None,
+        session: Session | None,
+        pool: InputPool,
+        seed: int,
+    ) -> None:
+        self.index = index
+        self.case = planned.case
+        self._planned = planned
+        self._op = op
+        self._device = device
+        self._session = session
+        self._pool = pool
+        self._seed = seed
+        self._facts: Facts | None = None
+        self._sampler: Sampler | None = None
+
+    def prepare(self) -> Generator[RunEvent, None, None]:
+        """Cold path, then the check against float64, then waiting for a turn."""
+        executable = yield from prepare(self.index, self._cold_path())
+        yield PhaseStarted(index=self.index, phase="check")
+        self._facts = self._check(executable)
+        yield PhaseStarted(index=self.index, phase="waiting")
+        depth = self._session.queue_depth if self._session else 1
+        self._sampler = Sampler(executable, depth)
+
+    def warm_up(self) -> None:
+        """Just before the first turn, so that nothing cools down in between."""
+        self.sampler.warm_up()
+
+    @property
+    def sampler(self) -> Sampler:
+        """The rounds so far."""
+        assert self._sampler is not None, "prepare first"
+        return self._sampler
+
+    def turn(self, seconds: float, *, bursts: bool) -> Sampled:
+        """One round, and what is known after it."""
+        block = self.sampler.turn(seconds, bursts=bursts)
+        dispatch, ready = thinned(block, POINTS_PER_TURN)
+        return Sampled(
+            index=self.index,
+            round=len(self.sampler.rounds),
+            calls=len(block.ready),
+            dispatch=dispatch,
+            ready=ready,
+            measurement=self.measurement(None),
+        )
+
+    def measurement(
+        self, stopped: Stopped | None, *, keep_samples: bool = False
+    ) -> Measurement:
+        """The measurement as it stands."""
+        assert self._facts is not None, "prepare first"
+        facts, sampler, planned = self._facts, self.sampler, self._planned
+        ready, dispatch = self._summaries()
+        standing = list(diagnosis.run_notes(sampler))
+        rates = self._rates(facts, standing, ready, dispatch)
+        if note := diagnosis.impossible_note(rates[0], planned.peak):
+            standing.append(note)
+        # What questions the number comes before what explains the phases.
+        standing += facts.notes
+        unstable = diagnosis.UNSTABLE & {note.flag for note in standing}
+        made = Measurement(
+            case=self.case,
+            phases=facts.executable.phases,
+            dispatch=dispatch,
+            ready=ready,
+            pipelined_seconds=sampler.pipelined_seconds,
+            flops=planned.flops,
+            bytes=planned.bytes,
+            flops_per_second=rates[0],
+            bytes_per_second=rates[1],
+            output_dtype=facts.output_dtype,
+            error_vs_float64=facts.accuracy.error,
+            stopped=stopped,
+            stable=stopped == "target" and not unstable,
+            notes=tuple(standing),
+            peak=planned.peak,
+            xla_flops=facts.executable.compiled_flops,
+        )
+        if keep_samples:
+            made = msgspec.structs.replace(made, samples=self._samples())
+        return made
+
+    def _cold_path(self) -> ColdPath:
+        if self._device is None:
+            return NumpyPath(self.case, self._op, self._seed)
+        return JaxPath(self.case, self._op, self._device, self._pool)
+
+    def _check(self, executable: Executable) -> Facts:
+        result = executable.result
+        assert result is not None
+        output = str(result.dtype)
+        if self.case.dtype == "float64" and result.dtype.itemsize < 8:
+            raise DtypeError(f"float64 was asked for and {output} came out")
+        found = accuracy.check(
+            self._op,
+            self.case.dtype,
+            self.case.size,
+            self._pool.host(self._op, self.case),
+            result,
+            precision=self.case.precision if self._may_round else "highest",
+        )
+        executable.result = None
+        expected = self._op.flops(self.case.size, "float32")
+        folded = diagnosis.is_folded(executable, expected or 0.0)
+        return Facts(
+            executable=executable,
+            output_dtype=output,
+            accuracy=found,
+            notes=tuple(self._fixed_notes(executable, output, found, folded)),
+            folded=folded,
+        )
+
+    @property
+    def _may_round(self) -> bool:
+        """Accelerators round the inputs of float32 products; CPUs do not."""
+        return self._device is not None and self._device.platform != "cpu"
+
+    def _fixed_notes(
+        self,
+        executable: Executable,
+        output: str,
+        found: accuracy.Accuracy,
+        folded: bool,
+    ) -> Iterator[Note]:
+        on_cpu = self._device is not None and self._device.platform == "cpu"
+        if on_cpu and devices.simulating():
+            yield notes.simulated()
+        if folded:
+            yield notes.folded(executable.compiled_flops, self._planned.flops or 0.0)
+        yield from diagnosis.result_notes(self.case, self._op, output, found)
+        yield from diagnosis.cold_notes(executable, on_cpu)
+
+    def _summaries(self) -> tuple[Summary, Summary | None]:
+        rounds = self.sampler.rounds
+        ready = summarize([block.ready for block in rounds])
+        if self._device is None:
+            return ready, None
+        return ready, summarize([block.dispatch for block in rounds])
+
+    def _rates(
+        self,
+        facts: Facts,
+        standing: list[Note],
+        ready: Summary,
+        dispatch: Summary | None,
+    ) -> tuple[float | None, float | None]:
+        """FLOP/s and bytes/s, or ``None`` with the note that says why not."""
+        seconds = ready.median
+        if dispatch is not None and self._session is not None:
+            sampler = self.sampler
+            inline = diagnosis.is_inline(sampler)
+            if inline:
+                standing.append(notes.inline())
+            if diagnosis.is_host_bound(sampler, self._session, dispatch.median):
+                per_call = sampler.pipelined_seconds or ready.median
+                standing.append(notes.host_bound(per_call, dispatch.median))
+                return None, None
+            if not inline:
+                seconds = sampler.pipelined_seconds or ready.median
+        if facts.folded:
+            return None, None
+        flops, moved = self._planned.flops, self._planned.bytes
+        return (
+            flops / seconds if flops else None,
+            moved / seconds if moved else None,
+        )
+
+    def _samples(self) -> Samples:
+        rounds = self.sampler.rounds
+        dispatch = tuple(value for block in rounds for value in block.dispatch)
+        return Samples(
+            ready=tuple(value for block in rounds for value in block.ready),
+            dispatch=dispatch or None,
+        )
+
+
+def thinned(block: Block, points: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """At most ``points`` calls of a block, the extremes of ``ready`` among them.
+
+    The block is cut into equal stretches; of each, the fastest and the slowest call
+    stay, in their order.
+    """
+    n = len(block.ready)
+    if n <= points:
+        return tuple(block.dispatch), tuple(block.ready)
+    stretches = points // 2
+    kept: list[int] = []
+    for stretch in range(stretches):
+        span = range(stretch * n // stretches, (stretch + 1) * n // stretches)
+        fastest = min(span, key=block.ready.__getitem__)
+        slowest = max(span, key=block.ready.__getitem__)
+        kept.extend(sorted({fastest, slowest}))
+    ready = tuple(block.ready[i] for i in kept)
+    dispatch = tuple(block.dispatch[i] for i in kept) if block.dispatch else ()
+    return dispatch, ready

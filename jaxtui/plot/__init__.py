@@ -1,0 +1,7 @@
+"""Plots as text, for screens and commands; nothing else here touches plotext."""
+
+from jaxtui.plot.axes import Axis, plain
+from jaxtui.plot.drawing import Mark, Series, draw
+from jaxtui.plot.strokes import Color, envelope
+
+__all__ = ["Axis", "Color", "Mark", "Series", "draw", "envelope", "plain"]

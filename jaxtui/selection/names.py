@@ -1,0 +1,193 @@
+"""Names as people type them: ops, dtypes, modes, devices and the rest."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar, cast
+
+from jaxtui.model import (
+    DTYPES,
+    HOST,
+    INPUTS,
+    MODES,
+    PRECISIONS,
+    Device,
+    Inputs,
+    Mode,
+    OpInfo,
+    Precision,
+)
+from jaxtui.selection.sizes import SelectionError, parse_sizes
+
+MAXIMUM_BUDGET_SECONDS = 86_400.0
+"""A day."""
+
+DTYPE_ALIASES = {
+    "f64": "float64",
+    "f32": "float32",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "i32": "int32",
+    "i8": "int8",
+    "c64": "complex64",
+}
+"""Short names that are accepted beside the full ones."""
+
+_Text = TypeVar("_Text", bound=str)
+
+
+@dataclass(frozen=True, slots=True)
+class OpChoice:
+    """An op by name, with sizes of its own where they were given (``matmul:2k``)."""
+
+    name: str
+    sizes: tuple[int, ...] | None = None
+
+
+def parse_ops(
+    texts: Iterable[str], catalogue: Sequence[OpInfo]
+) -> tuple[OpChoice, ...]:
+    """The ops that ``OP`` or ``OP:SIZE`` texts name; ``matmul,selu`` names two.
+
+    Raises:
+        SelectionError: if there is none, or one is not in the catalogue.
+    """
+    known = [op.name for op in catalogue]
+    choices: list[OpChoice] = []
+    for text in texts:
+        name, colon, sizes = text.partition(":")
+        if colon:
+            op = _choose(name, known, "op")
+            choices.append(OpChoice(op, parse_sizes(sizes)))
+        else:
+            choices.extend(OpChoice(op) for op in _choose_all(text, known, "op"))
+    if not choices:
+        raise SelectionError(f"Name at least one op: {listed(known)}.")
+    return tuple(dict.fromkeys(choices))
+
+
+def parse_dtypes(text: str) -> tuple[str, ...]:
+    """The dtypes of a list such as ``float32,bf16``.
+
+    Raises:
+        SelectionError: if one is unknown.
+    """
+    names = (part.strip() for part in text.split(","))
+    spelled = ",".join(DTYPE_ALIASES.get(name.lower(), name) for name in names)
+    return _choose_all(spelled, DTYPES, "dtype")
+
+
+def parse_modes(text: str) -> tuple[Mode, ...]:
+    """The modes of a list such as ``jit,numpy``.
+
+    Raises:
+        SelectionError: if one is unknown.
+    """
+    return _choose_all(text, MODES, "mode")
+
+
+def parse_inputs(text: str) -> tuple[Inputs, ...]:
+    """The places of a list such as ``device,host``.
+
+    Raises:
+        SelectionError: if one is unknown.
+    """
+    return _choose_all(text, INPUTS, "place for inputs")
+
+
+def parse_precisions(text: str) -> tuple[Precision, ...]:
+    """The precisions of a list such as ``default,highest``.
+
+    Raises:
+        SelectionError: if one is unknown.
+    """
+    return _choose_all(text, PRECISIONS, "precision")
+
+
+def parse_devices(text: str, devices: Sequence[Device]) -> tuple[str, ...]:
+    """The device names of a list such as ``cpu:0,tpu:3``, of ``tpu``, or of ``all``.
+
+    A platform alone names all of its devices; only devices that this process can
+    address count.
+
+    Raises:
+        SelectionError: if one is not there, or belongs to another process.
+    """
+    mine = [device for device in devices if device.addressable]
+    theirs = {device.name: device for device in devices if not device.addressable}
+    names = [device.name for device in mine]
+    chosen: list[str] = []
+    for part in (part.strip().lower() for part in text.split(",")):
+        of_platform = [device.name for device in mine if device.platform == part]
+        if part == "all":
+            chosen.extend(names)
+        elif part in theirs:
+            raise SelectionError(
+                f"{part} belongs to process {theirs[part].process_index}: "
+                f"from here there is {listed(names)}."
+            )
+        elif part == HOST:
+            raise SelectionError(
+                'NumPy alone runs on "host": choose the mode numpy, and for JAX '
+                f"a device out of {listed(names)}."
+            )
+        else:
+            chosen.extend(of_platform or [_choose(part, names, "device")])
+    return tuple(dict.fromkeys(chosen))
+
+
+def parse_budget(text: str) -> float | None:
+    """A time such as ``10`` or ``2.5s`` in seconds; ``None``, the default, if empty.
+
+    Raises:
+        SelectionError: if it is no positive number, or more than a day.
+    """
+    text = text.strip()
+    if not text:
+        return None
+    try:
+        seconds = float(text.removesuffix("s"))
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= MAXIMUM_BUDGET_SECONDS:
+        raise SelectionError(
+            f'The budget "{text}" is no time: give seconds such as 10, at most a day.'
+        )
+    return seconds
+
+
+def first_device(devices: Sequence[Device]) -> Device:
+    """The first device that this process can address.
+
+    Raises:
+        SelectionError: if there is none.
+    """
+    for device in devices:
+        if device.addressable:
+            return device
+    raise SelectionError("JAX has no device that this process can use.")
+
+
+def _choose_all(text: str, known: Sequence[_Text], noun: str) -> tuple[_Text, ...]:
+    return tuple(dict.fromkeys(_choose(part, known, noun) for part in text.split(",")))
+
+
+def _choose(text: str, known: Sequence[_Text], noun: str) -> _Text:
+    """The known name that ``text`` is, whatever its case."""
+    name = text.strip().lower()
+    if name in known:
+        return cast("_Text", name)
+    if not name:
+        raise SelectionError(f"The {noun} is empty: there is {listed(known)}.")
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    raise SelectionError(
+        f'There is no {noun} "{text.strip()}": there is {listed(known)}.{hint}'
+    )
+
+
+def listed(names: Sequence[str]) -> str:
+    """The names as a sentence has them."""
+    return ", ".join(names) if names else "none"

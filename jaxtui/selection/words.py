@@ -1,0 +1,62 @@
+"""An experiment in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from jaxtui.model import Case, Experiment
+
+_Value = TypeVar("_Value")
+
+
+def describe(experiment: Experiment) -> str:
+    """The experiment in one line: ``matmul 1000 float32 jit on cpu:0 and NumPy, …``."""
+    jax = [case for case in experiment.cases if case.mode != "numpy"]
+    numpy = [case for case in experiment.cases if case.mode == "numpy"]
+    text = _described(jax) if jax else _described(numpy)
+    if jax and numpy:
+        twins = _once(case.dtype for case in numpy)
+        same = twins == _once(case.dtype for case in jax)
+        text += " and NumPy" if same else f" and NumPy {_some(twins)}"
+    if len(experiment.cases) > 2:
+        text += f", {len(experiment.cases)} cases"
+    return f"{text}, about {_duration(experiment.budget)}"
+
+
+def _described(cases: Sequence[Case]) -> str:
+    first = cases[0]
+    words = [
+        _some(_once(case.op for case in cases)),
+        _span(_once(case.size for case in cases)),
+        _some(_once(case.dtype for case in cases)),
+        _some([p for p in _once(c.precision for c in cases) if p != "default"]),
+        _some(_once(case.mode for case in cases)),
+    ]
+    if first.mode != "numpy":
+        words.append(f"on {_some(_once(case.device for case in cases))}")
+        if any(case.inputs == "host" for case in cases):
+            words.append("with host inputs")
+    return " ".join(word for word in words if word)
+
+
+def _some(names: Sequence[str]) -> str:
+    """At most three names, and how many more."""
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
+
+
+def _span(sizes: Sequence[int]) -> str:
+    if len(sizes) <= 3:
+        return ", ".join(map(str, sizes))
+    return f"{min(sizes)} to {max(sizes)}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.3g} min"
+
+
+def _once(values: Iterable[_Value]) -> list[_Value]:
+    return list(dict.fromkeys(values))

@@ -1,0 +1,146 @@
+"""Statistics of interleaved rounds: pure functions over plain sequences of seconds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from jaxtui.model import Summary
+
+MINIMUM_ROUNDS = 6
+"""Below six rounds no sign-test interval reaches 95 % (2 · 2⁻⁵ > 0.05)."""
+
+
+INDEPENDENT_ROUNDS = 8
+"""Rounds that an interval is made of, however many there were. Neighbouring rounds
+share the mood of the machine: more of them in the same seconds do not know more about
+the next minute. The sign test of eight takes the lowest and the highest."""
+
+
+class Interval(NamedTuple):
+    """An interval around a median, in the unit of the data."""
+
+    low: float
+    median: float
+    high: float
+
+    @property
+    def half_width(self) -> float:
+        """Half of the width relative to the median."""
+        return (self.high - self.low) / 2 / self.median if self.median else 0.0
+
+
+def median(values: Sequence[float]) -> float:
+    """The median of at least one value."""
+    return quantile(sorted(values), 0.5)
+
+
+def quantile(ordered: Sequence[float], q: float) -> float:
+    """The ``q`` quantile of an ascending sequence, linear between neighbours.
+
+    Raises:
+        ValueError: if ``ordered`` is empty.
+    """
+    if not ordered:
+        raise ValueError("quantile of no values")
+    position = q * (len(ordered) - 1)
+    below = math.floor(position)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
+
+
+def median_absolute_deviation(values: Sequence[float]) -> float:
+    """Median of the absolute distances from the median."""
+    middle = median(values)
+    return median([abs(value - middle) for value in values])
+
+
+def sign_test_interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
+    """Distribution-free interval for the median: order statistics of a sign test.
+
+    The k-th smallest and k-th largest value, with the largest k for which
+    ``2 · P(Binomial(n, ½) < k) ≤ 1 − confidence``. With fewer values than the
+    confidence needs (six for 95 %) this is the minimum and the maximum.
+    """
+    ordered = sorted(values)
+    n = len(ordered)
+    tail, k = 0.0, 0
+    for successes in range(n // 2):
+        tail += math.comb(n, successes) / 2**n
+        if 2 * tail > 1 - confidence:
+            break
+        k = successes + 1
+    index = max(k - 1, 0)
+    return Interval(ordered[index], quantile(ordered, 0.5), ordered[n - 1 - index])
+
+
+def spread_out(medians: Sequence[float]) -> list[float]:
+    """At most eight of the rounds, evenly spread over the run."""
+    n, count = len(medians), min(len(medians), INDEPENDENT_ROUNDS)
+    return [medians[(2 * i + 1) * n // (2 * count)] for i in range(count)]
+
+
+def rounds_interval(medians: Sequence[float]) -> Interval:
+    """The interval of a clock from the medians of its rounds, in their order.
+
+    The middle is the median of all round medians; the ends are the 95 % sign-test
+    interval of those that are spread out, widened to the middle where it lies outside.
+    """
+    ends, middle = sign_test_interval(spread_out(medians)), median(medians)
+    return Interval(min(ends.low, middle), middle, max(ends.high, middle))
+
+
+def outlier_count(ordered: Sequence[float]) -> int:
+    """How many values lie beyond Tukey's outer fences (3 × IQR from the quartiles)."""
+    first, third = quantile(ordered, 0.25), quantile(ordered, 0.75)
+    reach = 3 * (third - first)
+    return sum(value < first - reach or value > third + reach for value in ordered)
+
+
+def summarize(rounds: Sequence[Sequence[float]]) -> Summary:
+    """The summary of one clock: each round is the seconds of its calls.
+
+    Raises:
+        ValueError: if there is no round, or an empty one.
+    """
+    ordered = sorted(value for round_ in rounds for value in round_)
+    interval = rounds_interval([median(round_) for round_ in rounds])
+    return Summary(
+        n=len(ordered),
+        rounds=len(rounds),
+        median=interval.median,
+        mean=math.fsum(ordered) / len(ordered),
+        mad=median_absolute_deviation(ordered),
+        p10=quantile(ordered, 0.1),
+        p90=quantile(ordered, 0.9),
+        p99=quantile(ordered, 0.99),
+        max=ordered[-1],
+        ci_low=interval.low,
+        ci_high=interval.high,
+        outliers=outlier_count(ordered),
+    )
+
+
+def noise_floor_reached(half_widths: Sequence[float], window: int = 8) -> bool:
+    """Whether the interval has stopped narrowing.
+
+    True when the relative half-width after each round shrank by no more than 10 % over
+    the last ``window`` rounds (nvbench's "noise has stabilised above the target").
+    """
+    if len(half_widths) <= window:
+        return False
+    return half_widths[-1] > 0.9 * half_widths[-1 - window]
+
+
+def break_even_calls(
+    first_call_seconds: float, seconds: float, rival_seconds: float
+) -> int | None:
+    """After how many calls a slow start pays: the smallest n at which
+    ``first + (n − 1) · seconds ≤ n · rival``, or ``None`` if that never happens.
+    """
+    if first_call_seconds <= rival_seconds:
+        return 1
+    if seconds >= rival_seconds:
+        return None
+    return math.ceil((first_call_seconds - seconds) / (rival_seconds - seconds))

@@ -1,0 +1,236 @@
+"""What the commands do."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from textual.widgets import TabbedContent
+
+from jaxtui.model import Case, Experiment
+from jaxtui.tui import bindings, themes
+from jaxtui.tui.state import METRICS
+from jaxtui.tui.widgets.device_table import DeviceTable
+from jaxtui.tui.widgets.devices_pane import DevicesPane
+
+if TYPE_CHECKING:
+    from jaxtui.tui import form
+    from jaxtui.tui.app import JaxtuiApp
+    from jaxtui.tui.widgets.bench_pane import BenchPane
+    from jaxtui.tui.widgets.case_form import CaseForm
+
+# What the tab Bench and the other screens need is imported by the action that first
+# uses it: all of it together would hold up the first frame.
+
+SWEEP_STEPS = 5
+"""Sizes in the sweep around a case: each twice the one before."""
+
+
+class Actions:
+    """The actions of the app; they act on its session and its panes."""
+
+    @property
+    def _app(self) -> JaxtuiApp:
+        return cast("JaxtuiApp", self)
+
+    @property
+    def tab(self) -> str:
+        """The tab that is shown."""
+        return self._app.screen_stack[0].query_one(TabbedContent).active or "devices"
+
+    def why_not(self, action: str) -> str | None:
+        """Why a command cannot be done now, or ``None``."""
+        return bindings.why_not(action, self._app.session.latest, self.tab)
+
+    def perform(self, action: str) -> None:
+        """Do a command, or say why not; for the palette and for buttons."""
+        why = self.why_not(action.partition("(")[0])
+        if why is not None:
+            self._app.session.say(why)
+            return
+        self._app.call_later(self._app.run_action, action)
+
+    # Runs.
+
+    def action_first(self) -> None:
+        """Time what the offer says."""
+        offer = self._app.query_one(DevicesPane).offer
+        if offer is not None:
+            self._start(offer)
+
+    def action_run(self) -> None:
+        """Start what the tab in view selects."""
+        if self.tab == "devices":
+            self.action_first()
+            return
+        verdict = self._form.verdict
+        if verdict.experiment is None:
+            self._app.session.say(verdict.message)
+            return
+        self._start(verdict.experiment)
+
+    def action_stop(self) -> None:
+        """End the run."""
+        self._app.background(self._app.session.stop)
+
+    def action_edit(self) -> None:
+        """Take the offered case to the form."""
+        offer = self._app.query_one(DevicesPane).offer
+        if offer is not None:
+            from jaxtui.tui import form
+
+            self._to_form(form.of_case(offer.cases[0]))
+
+    def action_sweep(self) -> None:
+        """Time the selected case over sizes around its own."""
+        case = self._case()
+        if case is None:
+            return
+        from jaxtui.tui import form
+
+        last = max(case.size, 2**SWEEP_STEPS)
+        first = max(1, last // 2 ** (SWEEP_STEPS - 1))
+        values = form.of_case(case)
+        self._to_form(form.with_sizes(values, f"{first}..{last}"))
+        self.action_run()
+
+    def _start(self, experiment: Experiment) -> None:
+        self._app.background(partial(self._app.session.run, experiment))
+
+    def _to_form(self, values: form.Values) -> None:
+        self.action_show_tab("bench")
+        self._form.fill(values)
+
+    @property
+    def _bench(self) -> BenchPane:
+        from jaxtui.tui.widgets.bench_pane import BenchPane
+
+        return self._app.query_one(BenchPane)
+
+    @property
+    def _form(self) -> CaseForm:
+        from jaxtui.tui.widgets.case_form import CaseForm
+
+        return self._app.query_one(CaseForm)
+
+    def _case(self) -> Case | None:
+        """The case that is selected: of the run, or else of what would be run."""
+        selected = self._app.session.latest.case
+        if selected is not None:
+            return selected.case
+        offer = self._app.query_one(DevicesPane).offer
+        return offer.cases[0] if offer else None
+
+    # Views.
+
+    def action_show_tab(self, tab: str) -> None:
+        """Show a tab, with the focus where keys make sense."""
+        app = self._app
+        app.query_one(TabbedContent).active = tab
+        if tab == "devices":
+            app.query_one(DeviceTable).focus()
+        elif app.bench is None:
+            app.call_later(self._complete_and_focus)
+        else:
+            self._focus_in_bench()
+
+    async def _complete_and_focus(self) -> None:
+        await self._app.complete()
+        self._focus_in_bench()
+
+    def _focus_in_bench(self) -> None:
+        app = self._app
+        if app.session.latest.run is not None:
+            app.query_one("ResultsTable").focus()
+        else:
+            app.query_one("#op").focus()
+
+    def action_switch(self) -> None:
+        """Show the other tab."""
+        self.action_show_tab("bench" if self.tab == "devices" else "devices")
+
+    def action_details(self) -> None:
+        """Show or hide the detail pane."""
+        self._app.query_one(DevicesPane).toggle_details()
+
+    def action_metric(self) -> None:
+        """The next metric over size."""
+        session = self._app.session
+        index = METRICS.index(session.latest.metric) + 1
+        session.update(metric=METRICS[index % len(METRICS)])
+
+    def action_phases(self) -> None:
+        """Show or hide the phases."""
+        self._bench.toggle_phases()
+
+    def action_log(self) -> None:
+        """Show or hide what XLA printed."""
+        self._bench.toggle_log()
+
+    def action_code(self) -> None:
+        """Show the code of the selected case."""
+        case = self._case()
+        if case is not None:
+            self._app.background(partial(self._show_code, case))
+
+    async def _show_code(self, case: Case) -> None:
+        plan = await self._app.session.plan(Experiment(cases=(case,)))
+        from jaxtui.tui.screens.code import CodeScreen
+
+        planned = plan.cases[0]
+        self._app.push_screen(CodeScreen(case.label, planned.script))
+
+    def action_copy(self) -> None:
+        """Copy the results, and write them to a file."""
+        run = self._app.session.latest.run
+        if run is not None:
+            from jaxtui.tui import copying
+
+            self.take_away(copying.results_text(run), "results.txt")
+
+    def take_away(self, text: str, name: str) -> None:
+        """Copy a text as far as the terminal lets us, and write it to a file."""
+        from jaxtui.tui import copying
+
+        self._app.copy_to_clipboard(text)
+        self._app.session.say(copying.keep(text, name))
+
+    # Engine.
+
+    def action_release(self) -> None:
+        """Give the accelerator back."""
+        why = "Released: others can use the accelerator; the next run takes it again."
+        self._app.background(partial(self._app.session.release, why))
+
+    def action_retry(self) -> None:
+        """Start the engine again."""
+        self._app.background(self._app.session.retry)
+
+    # App.
+
+    def action_theme(self) -> None:
+        """The next theme."""
+        self._wear(themes.following(self._app.theme))
+
+    def action_projector(self) -> None:
+        """High contrast, and back."""
+        on = self._app.theme == themes.PROJECTOR
+        self._wear(themes.DARK if on else themes.PROJECTOR)
+
+    def _wear(self, theme: str) -> None:
+        self._app.theme = theme
+        self._app.call_after_refresh(self._app.redraw)
+
+    def action_help(self) -> None:
+        """Show all keys."""
+        from jaxtui.tui.screens.help import HelpScreen
+
+        self._app.push_screen(HelpScreen())
+
+    async def action_quit(self) -> None:
+        """Leave."""
+        self._app.exit()
+
+    def action_interrupt(self) -> None:
+        """Leave at once."""
+        self._app.exit(return_code=130)

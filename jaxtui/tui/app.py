@@ -1,0 +1,307 @@
+"""The app: one snapshot in one reactive, panes that show it, actions that change it."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import events, on
+from textual.app import App, ComposeResult, SystemCommand
+from textual.binding import BindingType
+from textual.driver import Driver
+from textual.geometry import Size
+from textual.reactive import reactive
+from textual.screen import Screen
+from textual.widgets import Footer, TabbedContent, TabPane
+
+from jaxtui.tui import bindings, colors, pace, themes
+from jaxtui.tui.actions import Actions
+from jaxtui.tui.endings import exit_within
+from jaxtui.tui.idle import IdleWatch
+from jaxtui.tui.requests import Requests
+from jaxtui.tui.screens.too_small import TooSmall, too_small
+from jaxtui.tui.session import Session
+from jaxtui.tui.state import EMPTY, State
+from jaxtui.tui.widgets.device_table import DeviceTable
+from jaxtui.tui.widgets.devices_pane import DevicesPane
+from jaxtui.tui.widgets.status_line import MessageLine, StatusLine
+
+if TYPE_CHECKING:
+    from jaxtui.engine.interface import Engine
+    from jaxtui.tui.widgets.bench_pane import BenchPane
+    from jaxtui.tui.widgets.case_form import CaseForm
+
+SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+"""What ends the app in good order, with 128 plus their number as exit code."""
+
+INTERNAL = 70
+"""Exit code after a mistake of the app's own."""
+
+WARM_UP_SECONDS = 0.3
+"""How long after the devices are known the plot is got ready."""
+
+PATIENCE_SECONDS = 1.0
+"""How long an ending by signal may take before it is forced."""
+
+
+class JaxtuiApp(Actions, Requests, App[None]):
+    """Devices and Bench on one engine.
+
+    Args:
+        engine: not started yet; the caller closes it.
+        hold: keep the accelerator when nobody does anything.
+        fps: redraws per second at most; ``None`` means 4, or 2 over SSH.
+        clock: monotonic seconds.
+    """
+
+    TITLE = "jaxtui"
+    CSS_PATH = Path(__file__).parent / "screens" / "main.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings.bindings()]
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
+        (0, "-narrow"),
+        (100, "-wide"),
+    ]
+    VERTICAL_BREAKPOINTS = [  # noqa: RUF012
+        (0, "-low"),
+        (32, "-tall"),
+    ]
+    ENABLE_COMMAND_PALETTE = True
+
+    state: reactive[State] = reactive(EMPTY, repaint=False)
+    """What is on screen."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        hold: bool = False,
+        fps: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        # The constructor of App asks for the driver class, which needs the pacer.
+        self.pacer = pace.Pacer(clock=clock)
+        super().__init__()
+        self.session = Session(engine, self._changed)
+        self.crash: Exception | None = None
+        """What ended the app, if it was a mistake of its own."""
+        self.bench: BenchPane | None = None
+        """The content of the tab Bench, once it is complete."""
+        self._completing = asyncio.Lock()
+        self._leaving = False
+        self._clock = clock
+        self._fps = fps or (2.0 if "SSH_CONNECTION" in os.environ else 4.0)
+        self.idle = IdleWatch(hold=hold, clock=clock)
+        for theme in themes.THEMES:
+            self.register_theme(theme)
+        if self.theme == "textual-dark":
+            self.theme = themes.DARK
+
+    def get_driver_class(self) -> type[Driver]:
+        """The platform's driver, counting the bytes that it writes."""
+        return pace.counted(super().get_driver_class(), self.pacer.spend)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Colours of the plot for themes that are not ours."""
+        return themes.DEFAULT_VARIABLES
+
+    def compose(self) -> ComposeResult:
+        """Status, tabs, message, keys."""
+        yield StatusLine(self._clock).data_bind(JaxtuiApp.state)
+        with TabbedContent(initial="devices"):
+            with TabPane("Devices", id="devices"):
+                yield DevicesPane().data_bind(JaxtuiApp.state)
+            yield TabPane("Bench", id="bench")
+        yield MessageLine().data_bind(JaxtuiApp.state)
+        yield Footer(compact=True, show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """Listen to the engine, the clock and the signals."""
+        self.query_one(DeviceTable).focus()
+        self.call_after_refresh(_load_what_devices_need)
+        self.set_interval(1 / self._fps, self._publish)
+        self.set_interval(5.0, self.release_if_idle)
+        self.run_worker(self.session.follow(), name="engine", group="engine")
+        self._listen_to_signals()
+        # The shell wrote on the screen meanwhile, so all of it must be drawn again.
+        self.app_resume_signal.subscribe(
+            self, lambda _: self.screen.refresh(repaint=True, layout=True)
+        )
+
+    async def complete(self) -> None:
+        """Fill the tab Bench, which is not in view at first.
+
+        Its modules and its twenty widgets would hold up the first frame, and then JAX,
+        which needs the processor to come up. So it comes when the devices are on
+        screen, and in any case before anything that somebody types or clicks.
+        """
+        if self.bench is not None or self._leaving:
+            return
+        from jaxtui.tui.widgets.bench_pane import BenchPane
+
+        async with self._completing:
+            tab = self.screen_stack[0].query("#bench") if self.screen_stack else None
+            if tab and self.bench is None:
+                bench = BenchPane()
+                await tab.first().mount(bench)
+                # Not bound to the app: a snapshot that came while its widgets were
+                # still being composed would find them missing.
+                bench.set_wide(_is_wide(self.size))
+                bench.state = self.state
+                self.bench = bench
+
+    # The snapshot.
+
+    def _changed(self, urgent: bool) -> None:
+        # Widgets that are being removed have nothing to show it with.
+        if urgent and not self._leaving:
+            self.state = self.session.latest
+
+    def _publish(self) -> None:
+        """Show the newest snapshot, if the terminal has taken the last one."""
+        if self.state is self.session.latest or pace.backlog(self._driver) > 1:
+            return
+        if self._leaving:
+            return
+        if self.pacer.ready():
+            self.state = self.session.latest
+
+    def watch_state(self, old: State, new: State) -> None:
+        """What follows from a change, beyond drawing it."""
+        if self.bench is not None:
+            self.bench.state = new
+        if not old.devices and new.devices:
+            # Only now: while JAX comes up it needs the processor more, and after that
+            # the devices come first.
+            self.call_after_refresh(self.complete)
+            self.set_timer(WARM_UP_SECONDS, _warm_up)
+        if old.engine != new.engine or old.running != new.running:
+            self.refresh_bindings()
+        if old.running and not new.running:
+            self.idle.touch()
+            self.background(self.session.refresh_memory)
+
+    # Events.
+
+    async def on_event(self, event: events.Event) -> None:
+        """Note that somebody is there."""
+        if isinstance(event, events.InputEvent):
+            self.idle.touch()
+            await self.complete()
+        await super().on_event(event)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Say so if the terminal is too small; come back when it is not."""
+        shown = isinstance(self.screen, TooSmall)
+        if too_small(event.size) and not shown:
+            self.push_screen(TooSmall())
+        elif shown and not too_small(event.size):
+            self.pop_screen()
+        wide = _is_wide(event.size)
+        self.screen_stack[0].query_one(DeviceTable).set_wide(wide)
+        if self.bench is not None:
+            self.bench.set_wide(wide)
+
+    @on(TabbedContent.TabActivated)
+    def _tab_shown(self) -> None:
+        self.refresh_bindings()
+        self.call_after_refresh(self.redraw)
+
+    @on(DeviceTable.Entered)
+    def _entered(self) -> None:
+        self.perform("first")
+
+    @on(DevicesPane.Moved)
+    def _device_moved(self, event: DevicesPane.Moved) -> None:
+        self.session.update(cursor=event.name)
+
+    # These three go by their names: ``on`` needs the class, which is imported late.
+
+    def on_bench_pane_picked(self, event: BenchPane.Picked) -> None:
+        """Select a case of the run."""
+        self.session.update(picked=event.index)
+
+    def on_case_form_submitted(self) -> None:
+        """Run what the form says, or stop."""
+        self.perform("stop" if self.session.latest.running else "run")
+
+    def on_case_form_changed(self, event: CaseForm.Changed) -> None:
+        """Have the engine judge what the form says."""
+        if event.experiment is not None:
+            self.foresee(event.experiment)
+
+    def redraw(self) -> None:
+        """Draw the plots anew: another tab or another theme."""
+        self.query_one(DevicesPane).draw()
+        if self.bench is not None:
+            self.bench.draw()
+
+    # Commands.
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Grey out what cannot be done now."""
+        if bindings.command_for(action) is None or isinstance(self.screen, TooSmall):
+            return True
+        if bindings.is_elsewhere(action, self.tab):
+            return False
+        return True if self.why_not(action) is None else None
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """The palette: every command, its key in its title."""
+        for command in bindings.COMMANDS:
+            yield SystemCommand(
+                f"{command.group}: {command.label}",
+                f"{command.description}  ({bindings.key_names(command)})",
+                partial(self.perform, command.action),
+            )
+
+    # Endings.
+
+    def _listen_to_signals(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        loop = asyncio.get_running_loop()
+        for number in SIGNALS:
+            loop.add_signal_handler(number, self._end_by_signal, number)
+
+    def exit(
+        self, result: None = None, return_code: int = 0, message: Any = None
+    ) -> None:
+        """End the app; what the engine says from now on is not shown."""
+        self._leaving = True
+        super().exit(result, return_code, message)
+
+    def _end_by_signal(self, number: int) -> None:
+        exit_within(PATIENCE_SECONDS, 128 + number)
+        self.exit(return_code=128 + number)
+
+    def _handle_exception(self, error: Exception) -> None:
+        super()._handle_exception(error)
+        self._return_code = INTERNAL
+        self.crash = self.crash or error
+
+    def _fatal_error(self) -> None:
+        # Textual would print every local variable; ``report`` writes the traceback.
+        self._close_messages_no_wait()
+
+
+def _load_what_devices_need() -> None:
+    # After the first frame and before there are devices: nobody waits for this then.
+    importlib.import_module("jaxtui.selection")
+    importlib.import_module("jaxtui.tui.chipmap")
+    importlib.import_module("jaxtui.tui.detail")
+
+
+def _warm_up() -> None:
+    threading.Thread(target=colors.warm_up, daemon=True).start()
+
+
+def _is_wide(size: Size) -> bool:
+    return size.width >= 100

@@ -1,0 +1,245 @@
+"""Everything that a key does, declared once.
+
+Footer, command palette and help screen are made from this table, and a letter or digit
+has a second key that works while an input has the focus.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.binding import Binding
+
+from jaxtui.tui.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One thing that a person can do."""
+
+    id: str
+    keys: str
+    """Comma-separated; the first is the one that the footer shows."""
+    action: str
+    label: str
+    """For the footer: one or two words."""
+    description: str
+    """For palette and help: one sentence."""
+    group: str
+    footer: bool = False
+    priority: bool = False
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command(
+        "first", "enter", "first", "Run", "Time the case that the line says.", "Run"
+    ),
+    Command("run", "r,f5", "run", "Run", "Start what is selected.", "Run", footer=True),
+    Command(
+        "stop", "s,f6", "stop", "Stop", "End the run; keep its numbers.", "Run", True
+    ),
+    Command("edit", "e,f4", "edit", "Edit", "Take the case to the form.", "Run", True),
+    Command(
+        "sweep", "w,f7", "sweep", "Sizes", "Time the case over many sizes.", "Run", True
+    ),
+    Command(
+        "devices", "1,f2", "show_tab('devices')", "Devices", "Show the devices.", "View"
+    ),
+    Command("bench", "2,f3", "show_tab('bench')", "Bench", "Show the form.", "View"),
+    Command(
+        "switch", "ctrl+n", "switch", "Next tab", "Go to the other tab.", "View", False
+    ),
+    Command(
+        "details",
+        "d,ctrl+g",
+        "details",
+        "Details",
+        "Show or hide all that the selected device says of itself.",
+        "View",
+        footer=True,
+    ),
+    Command(
+        "metric",
+        "m,ctrl+t",
+        "metric",
+        "Metric",
+        "Draw time, FLOP/s, bytes/s, % of peak or × NumPy.",
+        "View",
+        footer=True,
+    ),
+    Command(
+        "phases",
+        "b,ctrl+b",
+        "phases",
+        "Phases",
+        "Show or hide the phases of the selected case.",
+        "View",
+        footer=True,
+    ),
+    Command(
+        "log", "l,ctrl+l", "log", "Log", "Show or hide what XLA has printed.", "View"
+    ),
+    Command(
+        "code",
+        "v,ctrl+o",
+        "code",
+        "Code",
+        "Show plain JAX code that reproduces the selected case.",
+        "View",
+        footer=True,
+    ),
+    Command(
+        "copy",
+        "y,ctrl+y",
+        "copy",
+        "Copy",
+        "Copy the results as text, and write them to a file.",
+        "View",
+    ),
+    Command(
+        "release",
+        "x,f8",
+        "release",
+        "Free",
+        "Give the accelerator back; the next run takes it again.",
+        "Engine",
+    ),
+    Command(
+        "retry",
+        "R,ctrl+r",
+        "retry",
+        "Retry",
+        "Start the engine again after it failed.",
+        "Engine",
+    ),
+    Command("theme", "t,f9", "theme", "Theme", "Dark, light, projector.", "App"),
+    Command(
+        "projector", "p,f12", "projector", "Projector", "High contrast or not.", "App"
+    ),
+    Command(
+        "palette",
+        "ctrl+p,colon",
+        "command_palette",
+        "Commands",
+        "Search everything that can be done.",
+        "App",
+    ),
+    Command(
+        "help", "question_mark,f1", "help", "Help", "Show all keys.", "App", footer=True
+    ),
+    Command(
+        "suspend",
+        "ctrl+z",
+        "suspend_process",
+        "Suspend",
+        "Back to the shell; fg returns here.",
+        "App",
+    ),
+    Command("quit", "q,ctrl+q", "quit", "Quit", "Leave jaxtui.", "App", footer=True),
+    Command(
+        "interrupt",
+        "ctrl+c",
+        "interrupt",
+        "Interrupt",
+        "Leave at once, with exit code 130.",
+        "App",
+        priority=True,
+    ),
+)
+
+
+def bindings() -> list[Binding]:
+    """The table as Textual wants it."""
+    return [
+        Binding(
+            key,
+            command.action,
+            command.label,
+            tooltip=command.description,
+            id=command.id,
+            show=command.footer and first,
+            priority=command.priority,
+        )
+        for command in COMMANDS
+        for key, first in _keys(command)
+    ]
+
+
+def _keys(command: Command) -> list[tuple[str, bool]]:
+    """Every key, and whether it is the one that the footer shows."""
+    return [(key, index == 0) for index, key in enumerate(command.keys.split(","))]
+
+
+def command_for(action: str) -> Command | None:
+    """The command whose action has this name, whatever its arguments."""
+    for command in COMMANDS:
+        if command.action.partition("(")[0] == action:
+            return command
+    return None
+
+
+def why_not(action: str, state: State, tab: str) -> str | None:
+    """Why a command cannot be done now, or ``None`` if it can.
+
+    Args:
+        action: its name without arguments.
+        state: what is on screen.
+        tab: the tab that is shown, ``devices`` or ``bench``.
+    """
+    idle = state.engine in ("ready", "released") and bool(state.devices)
+    match action:
+        case "first" | "run" | "sweep" | "edit":
+            if state.running and action != "edit":
+                return "A run is going on: stop it first."
+            if not idle and not state.running:
+                return "JAX is not ready yet."
+        case "stop" if not state.running:
+            return "Nothing is running."
+        case "release" if state.running:
+            return "A run is going on: stop it first."
+        case "release" if state.accelerator is None:
+            return "No accelerator is held."
+        case "retry" if state.engine != "failed":
+            return "The engine has not failed."
+        case "copy" if state.run is None:
+            return "There is no result yet."
+        case "code" if state.engine not in ("ready", "running"):
+            return "JAX is not ready yet."
+        case "code" if not state.devices:
+            return "JAX is not ready yet."
+        case _:
+            pass
+    return _not_on_tab(action, tab)
+
+
+def is_elsewhere(action: str, tab: str) -> bool:
+    """Whether a command belongs to another tab, so that its key is not even shown."""
+    return _not_on_tab(action, tab) is not None
+
+
+def _not_on_tab(action: str, tab: str) -> str | None:
+    if action in ("details", "edit", "first") and tab != "devices":
+        return "This is for the tab Devices."
+    if action in ("metric", "phases", "log") and tab != "bench":
+        return "This is for the tab Bench."
+    return None
+
+
+_SPELLED = {
+    "question_mark": "?",
+    "colon": ":",
+    "enter": "Enter",
+}
+
+
+def key_names(command: Command) -> str:
+    """The keys as people write them: ``r F5``, ``? F1``, ``Ctrl+C``."""
+    return " ".join(_key_name(key) for key in command.keys.split(","))
+
+
+def _key_name(key: str) -> str:
+    if key in _SPELLED:
+        return _SPELLED[key]
+    if key.startswith("ctrl+"):
+        return f"Ctrl+{key[5:].upper()}"
+    return key.upper() if len(key) > 1 else key

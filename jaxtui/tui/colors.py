@@ -1,0 +1,80 @@
+"""The plot's colours out of the theme, and whether the terminal can show them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App
+from textual.color import Color
+
+from jaxtui.tui.themes import DEFAULT_VARIABLES, SERIES_COLORS
+from jaxtui.tui.widgets.plot_view import Draw
+
+if TYPE_CHECKING:
+    from jaxtui import plot
+    from jaxtui.tui.curves import Picture
+
+# The package ``plot`` is imported by what draws: the first frame has no plot in it.
+
+
+def series_colors(variables: Mapping[str, str]) -> list[plot.Color]:
+    """Red, green and blue of each curve's colour.
+
+    Args:
+        variables: the CSS variables of the theme.
+    """
+    names = [f"plot-{index + 1}" for index in range(SERIES_COLORS)]
+    return [
+        Color.parse(variables.get(name, DEFAULT_VARIABLES[name])).rgb for name in names
+    ]
+
+
+def ascii_only() -> bool:
+    """Whether the stream that Textual draws on has no braille."""
+    encoding = getattr(sys.__stderr__, "encoding", None) or "ascii"
+    return not encoding.lower().replace("-", "").startswith("utf")
+
+
+def few_colors(app: App[Any]) -> bool:
+    """Whether curves must differ by more than their colour."""
+    if app.is_headless:
+        # There is no terminal to ask; screenshots have every colour.
+        return False
+    system = app.console.color_system
+    return app.no_color or system in (None, "standard", "windows")
+
+
+def drawing(picture: Picture | None, app: App[Any]) -> Draw | None:
+    """A picture as a function of the size that there is."""
+    if picture is None:
+        return None
+    return partial(_draw, picture, not few_colors(app), ascii_only())
+
+
+def _draw(
+    picture: Picture, color: bool, only_ascii: bool, width: int, height: int
+) -> str:
+    from jaxtui import plot
+
+    return plot.draw(
+        picture.series,
+        width=width,
+        height=height,
+        x=picture.x,
+        y=picture.y,
+        title=picture.title,
+        color=color,
+        ascii=only_ascii,
+        marks=picture.marks,
+    )
+
+
+def warm_up() -> None:
+    """Load what the first plot needs, so that it does not have to wait for it."""
+    from jaxtui import plot
+
+    line = plot.Series("", (0.0, 1.0), (0.0, 1.0))
+    plot.draw((line,), width=20, height=5)

@@ -1,0 +1,131 @@
+"""Cells of the results table, and the sentences about one case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from jaxtui import format as fmt
+from jaxtui.model import Measurement
+from jaxtui.tui.curves import times_numpy
+from jaxtui.tui.readout import share_of_peak
+from jaxtui.tui.state import CaseState, RunState
+
+NARROW = (
+    "op",
+    "size",
+    "dtype",
+    "device",
+    "mode",
+    "ready",
+    "dispatch",
+    "rate",
+    "× numpy",
+    "notes",
+)
+"""Columns where there is no room for more."""
+
+WIDE = (
+    "op",
+    "size",
+    "dtype",
+    "device",
+    "mode",
+    "ready",
+    "dispatch",
+    "rate",
+    "peak",
+    "error",
+    "× numpy",
+    "notes",
+)
+
+
+def row(case: CaseState, run: RunState) -> dict[str, str]:
+    """Every cell of one case, by column."""
+    asked = case.case
+    cells = {
+        "op": asked.op,
+        "size": fmt.size(asked.size),
+        "dtype": asked.dtype
+        if asked.precision == "default"
+        else f"{asked.dtype} {asked.precision}",
+        "device": asked.device,
+        "mode": asked.mode
+        if asked.inputs == "device" or asked.mode == "numpy"
+        else f"{asked.mode}, host inputs",
+    }
+    return cells | _figures(case, run)
+
+
+def _figures(case: CaseState, run: RunState) -> dict[str, str]:
+    blank = dict.fromkeys(WIDE[5:], "")
+    if case.failure is not None:
+        return blank | {"ready": "failed", "notes": case.failure.error}
+    measured = case.measurement
+    if measured is None or measured.ready is None:
+        doing = case.doing.replace("first_call", "1st call")
+        return blank | {"ready": doing or case.status}
+    share, ratio = share_of_peak(measured), times_numpy(case, run)
+    return {
+        "ready": fmt.measured(measured.ready),
+        "dispatch": fmt.measured(measured.dispatch),
+        "rate": _rate(measured),
+        "peak": fmt.percent(share),
+        "error": fmt.error(measured.error_vs_float64),
+        "× numpy": fmt.ratio(ratio),
+        "notes": ", ".join(note.flag for note in measured.notes),
+    }
+
+
+def _rate(measured: Measurement) -> str:
+    if measured.flops_per_second:
+        return fmt.flops_rate(measured.flops_per_second)
+    if measured.bytes_per_second:
+        return fmt.bytes_rate(measured.bytes_per_second)
+    return fmt.ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A plain sentence about a case; ``flag`` is what it is filed under."""
+
+    flag: str
+    text: str
+    bad: bool = False
+
+
+def sentences(case: CaseState) -> tuple[Sentence, ...]:
+    """Everything there is to say about one case, most important first."""
+    if case.failure is not None:
+        failure = case.failure
+        found = [Sentence("failed", failure.error, bad=True)]
+        if failure.hint:
+            found.append(Sentence("hint", failure.hint))
+        return tuple(found)
+    measured = case.measurement
+    if measured is None:
+        return ()
+    found = [Sentence(note.flag, note.text) for note in measured.notes]
+    return (*found, *_interval(measured))
+
+
+def _interval(measured: Measurement) -> tuple[Sentence, ...]:
+    ready = measured.ready
+    if ready is None:
+        return ()
+    ends: dict[str, str] = {
+        "target": "stopped: precise enough",
+        "budget": "stopped: the time was up",
+        "noise floor": "stopped: more samples would not help",
+        "cancelled": "stopped by hand",
+        "crashed": "the engine was lost",
+    }
+    text: Callable[[float], str] = fmt.seconds
+    words = (
+        f"{text(ready.median)}, 95 % interval {text(ready.ci_low)} to "
+        f"{text(ready.ci_high)}, p90 {text(ready.p90)}, p99 {text(ready.p99)}, "
+        f"max {text(ready.max)}, {ready.n} calls in {ready.rounds} rounds"
+    )
+    end = f"; {ends[measured.stopped]}" if measured.stopped else ""
+    return (Sentence("ready", words + end),)

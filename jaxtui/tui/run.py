@@ -1,0 +1,52 @@
+"""The app from the outside: run it on an engine, and end that engine."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING
+
+from jaxtui.tui import plain_text
+from jaxtui.tui.app import JaxtuiApp
+
+if TYPE_CHECKING:
+    from jaxtui.engine.interface import Engine
+    from jaxtui.engine.process import EngineOptions, EngineProcess
+
+
+def run_app(
+    options: EngineOptions,
+    process: EngineProcess | None,
+    *,
+    hold: bool = False,
+    fps: float | None = None,
+) -> int:
+    """Run the app on an engine and end that engine, whatever happens.
+
+    Args:
+        options: how to start engines.
+        process: the engine that was started already.
+        hold: keep the accelerator when nobody does anything.
+        fps: redraws per second at most.
+
+    Returns:
+        The exit code: 0, 70 after a crash, 130 after Ctrl-C, or 128 plus a signal.
+    """
+    plain_text.prepare(sys.__stderr__)
+    # The client's modules are needed only now; the engine has been started long ago.
+    from jaxtui.engine.client import EngineClient
+
+    return asyncio.run(_run(EngineClient(options, process), hold, fps))
+
+
+async def _run(engine: Engine, hold: bool, fps: float | None) -> int:
+    app = JaxtuiApp(engine, hold=hold, fps=fps)
+    try:
+        await app.run_async()
+    finally:
+        await engine.close()
+    if app.crash is not None:
+        from jaxtui.tui import crashes
+
+        print(crashes.report(app.crash), file=sys.__stderr__)
+    return app.return_code or 0

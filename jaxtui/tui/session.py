@@ -1,0 +1,108 @@
+"""The app's half of the conversation with the engine: events in, requests out.
+
+It keeps the newest snapshot; when that reaches the screen is the app's affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from jaxtui.engine.interface import Engine, EngineUnavailableError
+from jaxtui.model import (
+    EngineFailed,
+    Event,
+    Experiment,
+    Logged,
+    PhaseMeasured,
+    PhaseStarted,
+    Plan,
+    Progress,
+    Sampled,
+)
+from jaxtui.tui.state import EMPTY, State, reduce, released
+
+_FREQUENT = (Sampled, Progress, Logged, PhaseStarted, PhaseMeasured)
+"""Events that wait for the next redraw; whatever else happens is shown at once."""
+
+
+class Session:
+    """One engine, and what is known of it.
+
+    Args:
+        engine: started by ``follow``, closed by ``close``.
+        changed: called after each change; True if it should be shown at once.
+    """
+
+    def __init__(self, engine: Engine, changed: Callable[[bool], None]) -> None:
+        self._engine = engine
+        self._changed = changed
+        self.latest: State = EMPTY
+        """The newest snapshot."""
+
+    async def follow(self) -> None:
+        """Start the engine and take in its events for as long as it has any."""
+        await self._engine.start()
+        async for envelope in self._engine.events():
+            self.latest = reduce(self.latest, envelope)
+            self._changed(_is_urgent(envelope.event))
+
+    def update(self, **changes: Any) -> None:
+        """Change fields of the snapshot that belong to the screens."""
+        self.latest = replace(self.latest, **changes)
+        self._changed(True)
+
+    def say(self, message: str) -> None:
+        """Put one line on the message line."""
+        self.update(message=message)
+
+    async def run(self, experiment: Experiment) -> None:
+        """Start a run, and the engine before it if it was released."""
+        if self.latest.running:
+            self.say("A run is going on: stop it first.")
+            return
+        if self.latest.engine == "released":
+            self.update(engine="starting", message="Starting JAX again for this run.")
+        await self._engine.run(experiment)
+
+    async def stop(self) -> None:
+        """End the run; its numbers so far stay."""
+        self.say("Stopping after this turn.")
+        await self._engine.stop()
+
+    async def release(self, why: str) -> None:
+        """Give the accelerator back."""
+        await self._engine.release()
+        self.latest = replace(released(self.latest), message=why)
+        self._changed(True)
+
+    async def retry(self) -> None:
+        """Start the engine again after it failed."""
+        self.update(engine="starting", failed=None, message="")
+        await self._engine.start()
+
+    def unavailable(self, error: EngineUnavailableError) -> None:
+        """Say that a request could not be served."""
+        failed = error.failed or EngineFailed(
+            reason="internal",
+            error=str(error),
+            hint="Press R to start the engine again.",
+        )
+        self.update(engine="failed", failed=failed, message=failed.error)
+
+    async def refresh_memory(self) -> None:
+        """Ask for fresh memory figures."""
+        await self._engine.refresh_memory()
+
+    async def plan(self, experiment: Experiment) -> Plan:
+        """What an experiment would need."""
+        return await self._engine.plan(experiment)
+
+    async def close(self) -> None:
+        """End the engine."""
+        await self._engine.close()
+
+
+def _is_urgent(event: Event) -> bool:
+    return not isinstance(event, _FREQUENT)

@@ -1,0 +1,310 @@
+"""What the screens show: one immutable snapshot, and how events change it.
+
+``reduce`` is pure, so every screen can be tested by feeding events to it. The app
+keeps the snapshot in one reactive; widgets read it and never change it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import msgspec
+
+from jaxtui.engine.interface import MAX_RESTARTS
+from jaxtui.engine.protocol import Envelope
+from jaxtui.model import (
+    Busy,
+    Case,
+    CaseFailed,
+    CaseMeasured,
+    CaseStarted,
+    Device,
+    EngineDied,
+    EngineFailed,
+    Event,
+    Failure,
+    Hello,
+    Host,
+    Logged,
+    Measurement,
+    Memory,
+    OpInfo,
+    PhaseMeasured,
+    Phases,
+    PhaseStarted,
+    ProcessWarmedUp,
+    Progress,
+    Ready,
+    RunFinished,
+    RunStarted,
+    Sampled,
+)
+from jaxtui.tui.trace import Trace
+
+MAXIMUM_LOG_LINES = 1_000
+
+EngineStatus = Literal["starting", "ready", "running", "released", "failed"]
+CaseStatus = Literal["waiting", "running", "done", "failed"]
+Metric = Literal["time", "flops", "bytes", "peak", "numpy"]
+
+METRICS: tuple[Metric, ...] = ("time", "flops", "bytes", "peak", "numpy")
+"""What the curves over size can show, in the order in which the key goes round."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseState:
+    """One case of the run that is on screen."""
+
+    case: Case
+    status: CaseStatus = "waiting"
+    doing: str = ""
+    """The phase that is going on, e.g. ``compile``; ``sampling`` during rounds."""
+    phases: Phases = field(default_factory=Phases)
+    zero_copy: frozenset[str] = frozenset()
+    """The phases that copied nothing."""
+    measurement: Measurement | None = None
+    failure: Failure | None = None
+    dispatch: Trace = field(default_factory=Trace)
+    ready: Trace = field(default_factory=Trace)
+    """The calls for the live plot."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """The run that is on screen, going on or ended."""
+
+    number: int
+    cases: tuple[CaseState, ...]
+    budget_seconds: float
+    current: int | None = None
+    """Index of the case whose turn or phase it is."""
+    elapsed_seconds: float = 0.0
+    remaining_seconds: float = 0.0
+    doing: str = ""
+    outcome: Literal["complete", "cancelled", "crashed"] | None = None
+    """``None`` while it goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Everything that the screens show."""
+
+    engine: EngineStatus = "starting"
+    generation: int = 0
+    host: Host | None = None
+    devices: tuple[Device, ...] = ()
+    ops: tuple[OpInfo, ...] = ()
+    failed: EngineFailed | None = None
+    run: RunState | None = None
+    log: tuple[str, ...] = ()
+    message: str = ""
+    """One line that the engine or the last action has to say."""
+    cursor: str | None = None
+    """Name of the device that is selected; ``None`` for the first."""
+    picked: int | None = None
+    """Index of the case that is selected; ``None`` for the first that JAX runs."""
+    metric: Metric = "time"
+    """What the curves over size show."""
+    deaths: int = 0
+    """Engines that died one after the other without becoming ready."""
+
+    @property
+    def running(self) -> bool:
+        """Whether a run is going on."""
+        return self.run is not None and self.run.outcome is None
+
+    @property
+    def device(self) -> Device | None:
+        """The device that is selected."""
+        for device in self.devices:
+            if device.name == self.cursor:
+                return device
+        return self.devices[0] if self.devices else None
+
+    @property
+    def case_index(self) -> int:
+        """Index of the case that is selected, or else of the first that JAX runs."""
+        cases = self.run.cases if self.run is not None else ()
+        if self.picked is not None and self.picked < len(cases):
+            return self.picked
+        jax = (i for i, case in enumerate(cases) if case.case.mode != "numpy")
+        return next(jax, 0)
+
+    @property
+    def case(self) -> CaseState | None:
+        """The case that is selected; ``None`` without a run."""
+        if self.run is None or not self.run.cases:
+            return None
+        return self.run.cases[self.case_index]
+
+    @property
+    def accelerator(self) -> str | None:
+        """The platform that is held, ``TPU`` or ``GPU``; ``None`` for CPU only."""
+        held = {device.platform for device in self.devices} - {"cpu"}
+        if self.engine not in ("ready", "running") or not held:
+            return None
+        return sorted(held)[0].upper()
+
+
+EMPTY = State()
+"""Nothing yet: the engine is starting."""
+
+
+def reduce(state: State, envelope: Envelope) -> State:
+    """The snapshot after one event; events of older runs change nothing."""
+    if envelope.run is None:
+        state = replace(state, generation=envelope.generation)
+        return _engine_event(state, envelope.event)
+    if isinstance(envelope.event, RunStarted):
+        return _run_started(state, envelope.run, envelope.event)
+    if state.run is None or state.run.number != envelope.run:
+        return state
+    return _run_event(state, state.run, envelope.event)
+
+
+def released(state: State) -> State:
+    """The snapshot after the accelerator was given back on purpose."""
+    return replace(state, engine="released", message="")
+
+
+def _engine_event(state: State, event: Event) -> State:
+    match event:
+        case Hello():
+            return replace(state, engine="starting", ops=event.ops, failed=None)
+        case Ready():
+            status: EngineStatus = "running" if state.running else "ready"
+            return replace(
+                state,
+                engine=status,
+                host=event.host,
+                devices=event.devices,
+                ops=event.ops,
+                failed=None,
+                deaths=0,
+            )
+        case EngineFailed():
+            return replace(state, engine="failed", failed=event, message=event.error)
+        case EngineDied():
+            return _engine_died(state, event)
+        case Memory():
+            return replace(state, devices=_with_memory(state.devices, event))
+        case Logged():
+            return replace(state, log=(*state.log, event.line)[-MAXIMUM_LOG_LINES:])
+        case Busy():
+            return replace(state, message="A run is going on: stop it first.")
+        case _:
+            return state
+
+
+def _engine_died(state: State, event: EngineDied) -> State:
+    deaths = state.deaths + 1
+    state = replace(state, engine="starting", message=event.error, deaths=deaths)
+    if deaths <= MAX_RESTARTS:
+        return state
+    failed = EngineFailed(
+        reason="internal", error=event.error, hint="Press R to try once more."
+    )
+    return replace(state, engine="failed", failed=failed)
+
+
+def _with_memory(devices: tuple[Device, ...], event: Memory) -> tuple[Device, ...]:
+    return tuple(
+        msgspec.structs.replace(
+            device, memory=event.devices.get(device.name, device.memory)
+        )
+        for device in devices
+    )
+
+
+def _run_started(state: State, number: int, event: RunStarted) -> State:
+    run = RunState(
+        number=number,
+        cases=tuple(CaseState(case) for case in event.cases),
+        budget_seconds=event.budget_seconds,
+        remaining_seconds=event.budget_seconds,
+    )
+    return replace(state, engine="running", run=run, message="", picked=None)
+
+
+def _run_event(state: State, run: RunState, event: Event) -> State:
+    match event:
+        case ProcessWarmedUp():
+            run = replace(run, doing="process warmed up")
+        case Progress():
+            run = replace(
+                run,
+                elapsed_seconds=event.elapsed_seconds,
+                remaining_seconds=event.remaining_seconds,
+                doing=event.doing,
+            )
+        case RunFinished():
+            run = replace(
+                run,
+                elapsed_seconds=event.elapsed_seconds,
+                remaining_seconds=0.0,
+                outcome=event.outcome,
+                current=None,
+                doing="",
+            )
+            status: EngineStatus = (
+                "ready" if state.engine == "running" else state.engine
+            )
+            return replace(state, run=run, engine=status)
+        case (
+            CaseStarted()
+            | PhaseStarted()
+            | PhaseMeasured()
+            | Sampled()
+            | CaseMeasured()
+            | CaseFailed()
+        ):
+            run = _with_case(run, event.index, event)
+        case _:
+            return state
+    return replace(state, run=run)
+
+
+def _with_case(run: RunState, index: int, event: Event) -> RunState:
+    if not 0 <= index < len(run.cases):
+        return run
+    changed = _case_event(run.cases[index], event)
+    cases = (*run.cases[:index], changed, *run.cases[index + 1 :])
+    return replace(run, cases=cases, current=index)
+
+
+def _case_event(state: CaseState, event: Event) -> CaseState:
+    match event:
+        case CaseStarted():
+            return replace(state, status="running")
+        case PhaseStarted():
+            return replace(state, doing=event.phase)
+        case PhaseMeasured():
+            phases = msgspec.structs.replace(
+                state.phases, **{event.phase: event.seconds}
+            )
+            copied = (
+                state.zero_copy | {event.phase} if event.zero_copy else state.zero_copy
+            )
+            return replace(state, phases=phases, zero_copy=copied)
+        case Sampled():
+            return replace(
+                state,
+                doing="sampling",
+                phases=event.measurement.phases,
+                measurement=event.measurement,
+                dispatch=state.dispatch.extended(event.dispatch),
+                ready=state.ready.extended(event.ready),
+            )
+        case CaseMeasured():
+            return replace(
+                state,
+                status="done",
+                doing="",
+                phases=event.measurement.phases,
+                measurement=event.measurement,
+            )
+        case CaseFailed():
+            return replace(state, status="failed", doing="", failure=event.failure)
+        case _:
+            return state

@@ -1,0 +1,75 @@
+"""The status line and the message line, as text."""
+
+from __future__ import annotations
+
+from jaxtui import format as fmt
+from jaxtui.tui.state import State
+
+
+def machine(state: State, *, short: bool = False) -> str:
+    """What there is: kind, number of devices and, unless short, JAX's version."""
+    if not state.devices or state.host is None:
+        return "jaxtui"
+    count = len(state.devices)
+    kind = state.devices[0].device_kind
+    noun = "device" if count == 1 else "devices"
+    version = "" if short else f"  jax {state.host.jax}"
+    return f"jaxtui  {kind}  {count} {noun}{version}"
+
+
+def engine(state: State, waited: float) -> str:
+    """What is held, or what is being waited for.
+
+    Args:
+        state: what is on screen.
+        waited: seconds since the engine began to start.
+    """
+    if state.engine == "starting":
+        return f"starting JAX… {waited:.0f} s"
+    if state.engine == "failed":
+        return "NO ENGINE (R tries again)"
+    if state.engine == "released":
+        return "released: the next run takes it again"
+    if state.accelerator is not None:
+        return f"HOLDING {state.accelerator} (x frees)"
+    return "SIMULATED" if simulated(state) else "CPU only"
+
+
+def simulated(state: State) -> bool:
+    """Whether any device is made up."""
+    return any(device.simulated for device in state.devices)
+
+
+def progress(state: State, elapsed: float) -> str:
+    """Elapsed and remaining of the run that is going on; empty without one.
+
+    Args:
+        state: what is on screen.
+        elapsed: seconds since the run began, by the screen's own clock: the engine
+            reports between turns only, and a compile may take minutes.
+    """
+    run = state.run
+    if run is None or not state.running:
+        return ""
+    remaining = max(0.0, run.remaining_seconds - (elapsed - run.elapsed_seconds))
+    return f"{fmt.duration(elapsed)}, {fmt.duration(remaining)} left"
+
+
+def message(state: State) -> str:
+    """One line: what there is to say, or else what the run is doing."""
+    if state.message:
+        return state.message
+    run = state.run
+    if run is None:
+        return ""
+    if state.running:
+        return run.doing or "starting"
+    failed = sum(case.status == "failed" for case in run.cases)
+    trouble = f", {failed} failed" if failed else ""
+    match run.outcome:
+        case "cancelled":
+            return f"Stopped after {run.elapsed_seconds:.1f} s; its numbers stay."
+        case "crashed":
+            return "The engine was lost during the run; what had arrived stays."
+        case _:
+            return f"Done in {run.elapsed_seconds:.1f} s{trouble}."

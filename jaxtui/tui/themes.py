@@ -1,0 +1,96 @@
+"""The three looks of the app: dark, light, and high contrast for a projector."""
+
+from __future__ import annotations
+
+from textual.theme import Theme
+
+DARK = "jaxtui-dark"
+LIGHT = "jaxtui-light"
+PROJECTOR = "jaxtui-projector"
+
+SERIES_COLORS = 6
+"""How many curves have a colour of their own before the colours repeat."""
+
+
+def _variables(colors: tuple[str, ...], axis: str, bad: str) -> dict[str, str]:
+    """The plot's colours: ready first, dispatch second, then the other curves."""
+    named = {f"plot-{index + 1}": color for index, color in enumerate(colors)}
+    return {
+        **named,
+        "plot-axis": axis,
+        "plot-bad": bad,
+        "block-cursor-text-style": "bold",
+        "footer-key-foreground": colors[0],
+    }
+
+
+THEMES: tuple[Theme, ...] = (
+    Theme(
+        name=DARK,
+        dark=True,
+        primary="#7aa2f7",
+        secondary="#73daca",
+        accent="#e0af68",
+        warning="#e0af68",
+        error="#ff6b7f",
+        success="#9ece6a",
+        foreground="#d5daf0",
+        background="#14161f",
+        surface="#1b1e2a",
+        panel="#262a3a",
+        variables=_variables(
+            ("#7dcfff", "#ffb454", "#9ece6a", "#f7768e", "#bb9af7", "#e6db74"),
+            "#6b7394",
+            "#ff6b7f",
+        ),
+    ),
+    Theme(
+        name=LIGHT,
+        dark=False,
+        primary="#1f5fbf",
+        secondary="#00756a",
+        accent="#9a5b00",
+        warning="#9a5b00",
+        error="#b3123a",
+        success="#2f7d1c",
+        foreground="#1c2030",
+        background="#fbfbf8",
+        surface="#f1f1ec",
+        panel="#e2e3dd",
+        variables=_variables(
+            ("#0057b8", "#b34700", "#2f7d1c", "#b3123a", "#6a2fb5", "#6b6400"),
+            "#7a7d88",
+            "#b3123a",
+        ),
+    ),
+    Theme(
+        name=PROJECTOR,
+        dark=False,
+        primary="#0000c0",
+        secondary="#004000",
+        accent="#800000",
+        warning="#800000",
+        error="#c00000",
+        success="#005000",
+        foreground="#000000",
+        background="#ffffff",
+        surface="#ffffff",
+        panel="#d8d8d8",
+        text_alpha=1.0,
+        variables=_variables(
+            ("#0000d0", "#c00000", "#006000", "#800080", "#a04000", "#000000"),
+            "#000000",
+            "#c00000",
+        ),
+    ),
+)
+
+DEFAULT_VARIABLES = THEMES[0].variables
+"""For a theme that is not ours (``TEXTUAL_THEME``): the colours of the dark one."""
+
+
+def following(name: str) -> str:
+    """The theme that comes after ``name`` when the key goes round."""
+    names = [theme.name for theme in THEMES]
+    index = names.index(name) if name in names else -1
+    return names[(index + 1) % len(names)]

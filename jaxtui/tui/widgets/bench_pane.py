@@ -1,0 +1,98 @@
+"""The tab Bench: form, live plot, phases, results, notes and log."""
+
+from __future__ import annotations
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widgets import Static
+
+from jaxtui.tui.colors import drawing, series_colors
+from jaxtui.tui.state import EMPTY, State
+from jaxtui.tui.widgets.case_form import CaseForm
+from jaxtui.tui.widgets.log_panel import LogPanel
+from jaxtui.tui.widgets.notes_panel import NotesPanel
+from jaxtui.tui.widgets.phase_panel import PhasePanel
+from jaxtui.tui.widgets.plot_view import PlotView
+from jaxtui.tui.widgets.results_table import ResultsTable
+
+BEFORE = """\
+[b]r[/b] or [b]F5[/b] runs what the form says; all of its cases take turns.
+
+Here you will see each call as it happens: when it returned ([b]dispatch[/b]) and when \
+its result was there ([b]ready[/b]). Several sizes make curves.
+
+Below comes one row per case, and the sentences to read before quoting its number.
+
+[b]Tab[/b] goes through the form, [b]Enter[/b] opens a choice, [b]?[/b] shows all keys.
+"""
+"""What stands in the tab until something was run."""
+
+
+class BenchPane(Vertical):
+    """Form on top; the plot beside the phases; results and notes below."""
+
+    state: reactive[State] = reactive(EMPTY, repaint=False)
+    """What is on screen."""
+    phases: reactive[bool | None] = reactive(None)
+    """Whether the phases are shown; ``None`` leaves it to the room there is."""
+
+    class Picked(Message):
+        """Another case was selected."""
+
+        def __init__(self, index: int) -> None:
+            super().__init__()
+            self.index = index
+
+    def compose(self) -> ComposeResult:
+        """From what is asked to what is known."""
+        yield CaseForm().data_bind(BenchPane.state)
+        yield Static(BEFORE, id="before")
+        with Horizontal(id="pictures"):
+            yield PlotView(id="bench-plot")
+            yield PhasePanel().data_bind(BenchPane.state)
+        yield ResultsTable().data_bind(BenchPane.state)
+        yield NotesPanel().data_bind(BenchPane.state)
+        yield LogPanel().data_bind(BenchPane.state)
+
+    def watch_state(self) -> None:
+        """Draw what changed."""
+        self.set_class(self.state.run is not None, "-ran")
+        self.draw()
+
+    def watch_phases(self, phases: bool | None) -> None:
+        """Show or hide the phases where the size does not decide."""
+        self.set_class(phases is True, "-phases")
+        self.set_class(phases is False, "-no-phases")
+
+    def draw(self) -> None:
+        """Draw the run: samples of one case, or curves over size."""
+        run, case = self.state.run, self.state.case
+        if not self.size.area or run is None:
+            return
+        from jaxtui.tui import curves
+
+        colors = series_colors(self.app.theme_variables)
+        picture = curves.picture(run, case, self.state.metric, colors)
+        self.query_one(PlotView).show(drawing(picture, self.app))
+
+    def set_wide(self, wide: bool) -> None:
+        """Show all columns of the results, or those that matter most."""
+        self.query_one(ResultsTable).set_wide(wide)
+
+    def toggle_phases(self) -> None:
+        """Show the phases, or hide them."""
+        self.phases = not self.query_one(PhasePanel).display
+
+    def toggle_log(self) -> None:
+        """Show what XLA printed, or hide it."""
+        log = self.query_one(LogPanel)
+        log.display = not log.display
+        log.catch_up()
+
+    @on(ResultsTable.Picked)
+    def _picked(self, event: ResultsTable.Picked) -> None:
+        event.stop()
+        self.post_message(self.Picked(event.index))

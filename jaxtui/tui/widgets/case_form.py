@@ -1,0 +1,161 @@
+"""The form: what to time, in two lines, and what it amounts to."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widgets import Button, Input, Label, Static
+
+from jaxtui.model import DTYPES, INPUTS, MODES, PRECISIONS, Experiment
+from jaxtui.tui import form
+from jaxtui.tui.state import EMPTY, State
+from jaxtui.tui.widgets.choice import Choice
+
+
+class CaseForm(Vertical):
+    """Op, sizes, dtypes, modes, devices, inputs, precision, budget; Run or Stop."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Leave the input", show=False)
+    ]
+
+    state: reactive[State] = reactive(EMPTY, repaint=False)
+    """What is on screen."""
+    verdict: reactive[form.Verdict] = reactive(
+        form.Verdict(None, "", False), repaint=False
+    )
+    """What the form means at the moment."""
+
+    class Submitted(Message):
+        """Enter or the button: run this."""
+
+    class Changed(Message):
+        """The form means something else now."""
+
+        def __init__(self, experiment: Experiment | None) -> None:
+            super().__init__()
+            self.experiment = experiment
+
+    def compose(self) -> ComposeResult:
+        """Two lines and a message."""
+        with Horizontal(classes="row"):
+            yield Choice("op", id="op")
+            yield Label("size ")
+            yield Input(form.SWEEP, id="sizes", compact=True, select_on_focus=False)
+            yield Choice("dtype", DTYPES, ("float32",), multiple=True, id="dtypes")
+            yield Choice("mode", MODES, ("numpy", "jit"), multiple=True, id="modes")
+            yield Button("▶ Run", id="run", compact=True, variant="primary")
+        with Horizontal(classes="row"):
+            yield Choice("device", multiple=True, id="devices")
+            yield Choice("inputs", INPUTS, ("device",), multiple=True, id="inputs")
+            yield Choice(
+                "precision", PRECISIONS, ("default",), multiple=True, id="precisions"
+            )
+            yield Label("budget ")
+            yield Input(id="budget", placeholder="auto", compact=True)
+            yield Label(" s")
+        yield Static(id="verdict", markup=False)
+
+    @property
+    def values(self) -> form.Values:
+        """What is chosen and typed."""
+        chosen = {choice.id: choice.chosen for choice in self.query(Choice)}
+        return form.Values(
+            op=(*chosen["op"], "")[0],
+            sizes=self.query_one("#sizes", Input).value,
+            dtypes=chosen["dtypes"],
+            devices=chosen["devices"],
+            modes=chosen["modes"],
+            inputs=chosen["inputs"],
+            precisions=chosen["precisions"],
+            budget=self.query_one("#budget", Input).value,
+        )
+
+    def fill(self, values: form.Values) -> None:
+        """Choose and type all of this."""
+        with self.prevent(Input.Changed):
+            self.query_one("#sizes", Input).value = values.sizes
+            self.query_one("#budget", Input).value = values.budget
+        for name in ("dtypes", "modes", "inputs", "precisions"):
+            self._choice(name).chosen = getattr(values, name)
+        self._choice("op").chosen = (values.op,)
+        if values.devices:
+            self._choice("devices").chosen = values.devices
+        self.check()
+
+    def watch_state(self, old: State, new: State) -> None:
+        """Take over ops and devices; turn Run into Stop."""
+        if old.running != new.running:
+            button = self.query_one("#run", Button)
+            button.label = "■ Stop" if new.running else "▶ Run"
+            button.variant = "error" if new.running else "primary"
+        if (old.ops, old.devices) == (new.ops, new.devices):
+            return
+        self._take_options(new)
+        self.check()
+
+    def check(self) -> None:
+        """Judge the form anew and say what it amounts to."""
+        self.verdict = form.judge(self.values, self.state)
+        self.post_message(self.Changed(self.verdict.experiment))
+
+    def watch_verdict(self, verdict: form.Verdict) -> None:
+        """Write the sentence; a problem stands out."""
+        self.say(verdict.message, verdict.problem)
+
+    def say(self, message: str, problem: bool) -> None:
+        """Write the sentence below the form."""
+        line = self.query_one("#verdict", Static)
+        line.update(message)
+        line.set_class(problem, "-problem")
+
+    def action_leave(self) -> None:
+        """Esc gives the letter keys back."""
+        self.query_one("#run", Button).focus()
+
+    @on(Choice.Changed)
+    @on(Input.Changed)
+    def _edited(self, event: Choice.Changed | Input.Changed) -> None:
+        event.stop()
+        if isinstance(event, Choice.Changed) and event.choice.id == "op":
+            self._adopt_op()
+        self.check()
+
+    @on(Input.Submitted)
+    @on(Button.Pressed)
+    def _submitted(self, event: Input.Submitted | Button.Pressed) -> None:
+        event.stop()
+        self.query_one("#run", Button).focus()
+        self.post_message(self.Submitted())
+
+    def _adopt_op(self) -> None:
+        """Offer the op's dtypes, and sizes that suit it if none suit yet."""
+        info = form.op_info(self.values.op, self.state)
+        if info is None:
+            return
+        dtypes = self._choice("dtypes")
+        dtypes.options = info.dtypes
+        kept = tuple(name for name in dtypes.chosen if name in info.dtypes)
+        dtypes.chosen = kept or info.dtypes[:1]
+        sizes = self.query_one("#sizes", Input)
+        if sizes.value in ("", form.SWEEP, form.VECTORS):
+            sizes.value = form.default_sizes(info)
+
+    def _take_options(self, state: State) -> None:
+        op, devices = self._choice("op"), self._choice("devices")
+        op.options = tuple(info.name for info in state.ops)
+        if op.options and op.chosen not in [(name,) for name in op.options]:
+            op.chosen = op.options[:1]
+            self._adopt_op()
+        devices.options = tuple(d.name for d in state.devices if d.addressable)
+        if not set(devices.chosen) & set(devices.options):
+            devices.chosen = devices.options[:1]
+
+    def _choice(self, name: str) -> Choice:
+        return self.query_one(f"#{name}", Choice)

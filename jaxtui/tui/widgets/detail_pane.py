@@ -1,0 +1,74 @@
+"""All that the selected device, and its host, say of themselves."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.reactive import reactive
+from textual.widgets import Static
+
+from jaxtui.tui.state import EMPTY, State
+
+
+class DetailPane(VerticalScroll, can_focus=True):
+    """Facts of the device, its memory and its host, and what the layout means."""
+
+    DEFAULT_CSS = """
+    DetailPane { height: 1fr; padding: 0 1; scrollbar-size-vertical: 1; }
+    """
+
+    state: reactive[State] = reactive(EMPTY, repaint=False)
+    """What is on screen."""
+
+    def compose(self) -> ComposeResult:
+        """One text."""
+        yield Static(id="facts")
+
+    def watch_state(self, old: State, new: State) -> None:
+        """Write it anew when device or host differ."""
+        if (old.device, old.host, old.failed) == (new.device, new.host, new.failed):
+            return
+        self.query_one("#facts", Static).update(self._text(new))
+
+    def _text(self, state: State) -> Content:
+        if state.failed is not None:
+            return _failure(state)
+        device = state.device
+        if device is None:
+            return Content("")
+        # Here, because the first frame, which has no device, shall not wait for them.
+        from jaxtui.tui import chipmap, detail
+
+        parts: list[Content] = []
+        sentence = chipmap.explain(state.devices)
+        if sentence:
+            parts.append(Content(sentence))
+        parts.append(_table(detail.device_facts(device)))
+        parts.append(_table(detail.memory_facts(device)))
+        if state.host is not None:
+            parts.append(_table(detail.host_facts(state.host)))
+        return Content("\n\n").join(parts)
+
+
+def _table(facts: list[tuple[str, str]]) -> Content:
+    width = max((len(name) for name, _ in facts), default=0) + 2
+    return Content("\n").join(
+        Content.assemble((name.ljust(width), "dim"), value) for name, value in facts
+    )
+
+
+def _failure(state: State) -> Content:
+    failed = state.failed
+    assert failed is not None
+    parts = [Content.styled(failed.error, "bold $text-error"), Content(failed.hint)]
+    parts += [
+        Content(
+            f"process {holder.pid}  {holder.user or 'unknown user'}  {holder.command}"
+            f"  has {', '.join(holder.paths)} open"
+        )
+        for holder in failed.holders
+    ]
+    if failed.detail:
+        parts.append(Content.styled(failed.detail, "dim"))
+    return Content("\n\n").join(part for part in parts if part.plain)

@@ -1,0 +1,119 @@
+"""The tab Devices: what there is, and the first minute."""
+
+from __future__ import annotations
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.reactive import reactive
+
+from jaxtui.model import Experiment
+from jaxtui.tui.colors import drawing, series_colors
+from jaxtui.tui.state import EMPTY, RunState, State
+from jaxtui.tui.widgets.chip_map import ChipMap
+from jaxtui.tui.widgets.detail_pane import DetailPane
+from jaxtui.tui.widgets.device_table import DeviceTable
+from jaxtui.tui.widgets.plot_view import PlotView
+from jaxtui.tui.widgets.readout_panel import OfferLine, ReadoutPanel
+
+# ``selection`` and ``curves`` are imported where they are used, which is after the
+# devices are known: the first frame comes sooner without them.
+
+
+class DevicesPane(Vertical):
+    """Table and chip map; below them what Enter does, and what it found."""
+
+    state: reactive[State] = reactive(EMPTY, repaint=False)
+    """What is on screen."""
+    details: reactive[bool | None] = reactive(None)
+    """Whether the detail pane is shown; ``None`` leaves it to the room there is."""
+
+    class Moved(Message):
+        """Another device was selected."""
+
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
+
+    def compose(self) -> ComposeResult:
+        """Top: table and map. Below: the offer. Then results beside details."""
+        with Horizontal(id="hardware"):
+            yield DeviceTable().data_bind(DevicesPane.state)
+            yield ChipMap().data_bind(DevicesPane.state)
+        yield OfferLine()
+        with Horizontal(id="below"):
+            with Vertical(id="first-minute"):
+                yield ReadoutPanel().data_bind(DevicesPane.state)
+                yield PlotView(id="first-plot")
+            yield DetailPane().data_bind(DevicesPane.state)
+
+    @property
+    def offer(self) -> Experiment | None:
+        """What Enter runs: the first case, on the selected device."""
+        state, device = self.state, self.state.device
+        if device is None or state.host is None or not state.ops:
+            return None
+        from jaxtui import selection
+
+        ordered = (device, *(one for one in state.devices if one is not device))
+        try:
+            return selection.default_experiment(ordered, state.ops, state.host)
+        except selection.SelectionError:
+            return None
+
+    def watch_state(self, old: State, state: State) -> None:
+        """Update the offer, the plot and what is shown of them."""
+        line = self.query_one(OfferLine)
+        if _offered(old) != _offered(state):
+            offer = self.offer
+            line.offer = "" if offer is None else _words_of(offer)
+        if old.running != state.running:
+            line.running = _words_of_run(state.run) if state.running else ""
+        self.set_class(state.run is not None, "-ran")
+        self.draw()
+
+    def watch_details(self, details: bool | None) -> None:
+        """Show or hide the detail pane where the size does not decide."""
+        self.set_class(details is True, "-details")
+        self.set_class(details is False, "-no-details")
+
+    def draw(self) -> None:
+        """Draw the samples of the selected case."""
+        run, case = self.state.run, self.state.case
+        if not self.size.area or run is None:
+            return
+        from jaxtui.tui import curves
+
+        colors = series_colors(self.app.theme_variables)
+        picture = curves.picture(run, case, "time", colors, live=True)
+        self.query_one(PlotView).show(drawing(picture, self.app))
+
+    def toggle_details(self) -> None:
+        """Show the detail pane, or hide it."""
+        self.details = not self.query_one(DetailPane).display
+
+    @on(DeviceTable.Moved)
+    @on(ChipMap.Moved)
+    def _moved(self, event: DeviceTable.Moved | ChipMap.Moved) -> None:
+        event.stop()
+        self.post_message(self.Moved(event.name))
+
+
+def _offered(state: State) -> tuple[object, ...]:
+    """What the offer depends on."""
+    return state.devices, state.device, state.host, state.ops
+
+
+def _words_of(experiment: Experiment) -> str:
+    from jaxtui import selection
+
+    return selection.describe(experiment)
+
+
+def _words_of_run(run: RunState | None) -> str:
+    """What is being run, without the time, which the status line counts."""
+    if run is None:
+        return ""
+    experiment = Experiment(cases=tuple(case.case for case in run.cases))
+    return _words_of(experiment).rpartition(", about")[0]

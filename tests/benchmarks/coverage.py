@@ -1,0 +1,129 @@
+"""Does the 95 % interval mean anything?
+
+    python tests/benchmarks/coverage.py [--sweeps 20] [--budget 6]
+
+The same sweep of six cases is repeated; the grand median of a case is the median over
+all its sweeps. Pooled over cases and sweeps, at least 80 % of jaxtui's intervals must
+contain it, while a naive 95 % interval over the single calls of the very same samples
+is shown to miss it nearly always: calls of one stretch of time are not independent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"
+
+from jaxtui.measure.experiment import run
+from jaxtui.model import Case, CaseFailed, CaseMeasured, Experiment, Measurement, Mode
+from jaxtui.stats import Interval, median, quantile
+
+BAR = 0.80
+CASES: tuple[tuple[str, int, Mode], ...] = (
+    ("matmul", 64, "jit"),
+    ("matmul", 256, "jit"),
+    ("matmul", 512, "jit"),
+    ("selu", 1_000_000, "jit"),
+    ("add", 1_000_000, "jit"),
+    ("sum", 1_000_000, "numpy"),
+)
+
+
+class Sweep(NamedTuple):
+    """What one sweep said about one case."""
+
+    ours: Interval
+    naive: Interval
+
+
+def experiment(budget: float) -> Experiment:
+    """The six cases at the finest target, with every sample kept."""
+    return Experiment(
+        cases=tuple(
+            Case(
+                op=op,
+                size=size,
+                dtype="float32",
+                device="host" if mode == "numpy" else "cpu:0",
+                mode=mode,
+                inputs="host" if mode == "numpy" else "device",
+            )
+            for op, size, mode in CASES
+        ),
+        budget_seconds=budget,
+        target_half_width=0.01,
+        keep_samples=True,
+    )
+
+
+def naive_interval(samples: Sequence[float]) -> Interval:
+    """Order statistics of the median as if every call were independent."""
+    ordered, n = sorted(samples), len(samples)
+    reach = 1.96 * math.sqrt(n) / 2
+    low = ordered[max(0, math.floor(n / 2 - reach))]
+    high = ordered[min(n - 1, math.ceil(n / 2 + reach))]
+    return Interval(low, quantile(ordered, 0.5), high)
+
+
+def sweep_of(measurement: Measurement) -> Sweep:
+    """Both intervals of one measurement."""
+    ready, samples = measurement.ready, measurement.samples
+    assert ready is not None
+    assert samples
+    return Sweep(
+        Interval(ready.ci_low, ready.median, ready.ci_high),
+        naive_interval(samples.ready),
+    )
+
+
+def contains(intervals: Sequence[Interval]) -> int:
+    """How many of the intervals contain the median of their medians."""
+    grand = median([interval.median for interval in intervals])
+    return sum(interval.low <= grand <= interval.high for interval in intervals)
+
+
+def main() -> int:
+    """Print the table; 1 if our intervals miss the bar or the naive ones meet it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sweeps", type=int, default=20)
+    parser.add_argument("--budget", type=float, default=6.0)
+    asked = parser.parse_args()
+    sweeps: dict[str, list[Sweep]] = defaultdict(list)
+    for _ in range(asked.sweeps):
+        for event in run(experiment(asked.budget)):
+            if isinstance(event, CaseMeasured):
+                case = event.measurement.case
+                name = f"{case.op} {case.size:g} {case.mode}"
+                sweeps[name].append(sweep_of(event.measurement))
+            elif isinstance(event, CaseFailed):
+                print(event.failure.error, file=sys.stderr)
+                return 1
+    ours = naive = total = 0
+    print(
+        f"{'case':<20} {'ours':>8} {'half-width':>11} {'naive':>8} {'half-width':>11}"
+    )
+    for name, rows in sweeps.items():
+        inside = contains([row.ours for row in rows])
+        fooled = contains([row.naive for row in rows])
+        ours, naive, total = ours + inside, naive + fooled, total + len(rows)
+        widths = [
+            median([getattr(row, side).half_width for row in rows])
+            for side in ("ours", "naive")
+        ]
+        print(
+            f"{name:<20} {inside / len(rows):>8.0%} {widths[0]:>11.1%}"
+            f" {fooled / len(rows):>8.0%} {widths[1]:>11.1%}"
+        )
+    print(f"{'pooled':<20} {ours / total:>8.0%} {'':>11} {naive / total:>8.0%}")
+    return int(ours / total < BAR or naive / total >= BAR)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

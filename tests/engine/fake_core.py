@@ -1,0 +1,212 @@
+"""An engine with a made-up core: ops that sleep, print, die or get stuck on demand.
+
+A case's op says what it does and its size in which turn (0: before the first).
+FAKE_START makes the start go wrong.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+from jaxtui.engine.core import CannotServeError
+from jaxtui.engine.entry import main
+from jaxtui.model import (
+    Case,
+    CaseMeasured,
+    CaseStarted,
+    Device,
+    EngineFailed,
+    Experiment,
+    Host,
+    Measurement,
+    OpInfo,
+    Phases,
+    PhaseStarted,
+    Plan,
+    PlannedCase,
+    Progress,
+    RunEvent,
+    RunFinished,
+    RunStarted,
+    Sampled,
+    Stopped,
+    Summary,
+)
+
+TURNS = 3
+HOST = Host(
+    hostname="fake", python="3", jax="0", jaxlib="0", numpy="0", platform_version="fake"
+)
+DEVICE = Device(id=0, platform="cpu", device_kind="cpu", process_index=0)
+OP = OpInfo(
+    name="quick",
+    summary="Does nothing.",
+    size_means="nothing",
+    dtypes=("float32",),
+    flops="0",
+    bytes="0",
+    minimum=1,
+    default=1,
+    maximum=9,
+)
+
+
+def stuck() -> None:
+    while True:
+        time.sleep(3600)
+
+
+def hold_the_gil() -> None:
+    # Exponential time in C code that no signal interrupts.
+    re.match(r"(a+)+$", "a" * 64 + "b")
+
+
+def say_much() -> None:
+    os.write(2, b"\xff\xfe \x1b[31mred\x1b[0m \x00 tail\n")
+    os.write(1, b"x" * 300_000 + b"\nafter the long line\n")
+    os.write(2, b"unfinished")
+
+
+def fail() -> None:
+    raise RuntimeError("the core stumbled")
+
+
+ACTS: dict[str, Callable[[], None]] = {
+    "abort": os.abort,
+    "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "segfault": lambda: os.kill(os.getpid(), signal.SIGSEGV),
+    "exit": lambda: os._exit(7),
+    "stuck": stuck,
+    "gil": hold_the_gil,
+    "print": say_much,
+    "fail": fail,
+}
+
+
+class FakeCore:
+    def load(self) -> tuple[OpInfo, ...]:
+        return (OP,)
+
+    def start(self) -> tuple[Host, tuple[Device, ...]]:
+        wrong = os.environ.get("FAKE_START", "")
+        again = "--generation 1" not in " ".join(sys.argv)
+        if wrong == "refuse" or (wrong == "refuse again" and again):
+            raise CannotServeError(
+                EngineFailed(reason="backend", error="no backend", hint="get one")
+            )
+        if wrong in ACTS:
+            ACTS[wrong]()
+        return HOST, (DEVICE,)
+
+    def plan(self, experiment: Experiment) -> Plan:
+        for case in experiment.cases:
+            if case.op in ACTS:
+                ACTS[case.op]()
+        return Plan(
+            cases=tuple(
+                PlannedCase(
+                    case=case,
+                    memory_bytes=1,
+                    host_memory_bytes=1,
+                    flops=None,
+                    bytes=None,
+                )
+                for case in experiment.cases
+            ),
+            budget_seconds=experiment.budget,
+        )
+
+    def memory(self) -> dict[str, dict[str, int] | None]:
+        return {"cpu:0": {"bytes_in_use": 1}}
+
+    def run(
+        self, experiment: Experiment, stop: Callable[[], bool]
+    ) -> Iterator[RunEvent]:
+        cases = experiment.cases
+        yield RunStarted(cases=cases, budget_seconds=experiment.budget)
+        for index, case in enumerate(cases):
+            yield CaseStarted(index=index, case=case)
+            yield PhaseStarted(index=index, phase="compile")
+            act(case, 0)
+        turn = 0
+        while any(turn < turns(case) for case in cases):
+            turn += 1
+            for index, case in enumerate(cases):
+                if stop():
+                    yield from end(cases, turn, "cancelled")
+                    return
+                yield PhaseStarted(index=index, phase="turn")
+                act(case, turn)
+                yield sampled(index, case, turn)
+            yield Progress(elapsed_seconds=1.0, remaining_seconds=1.0, doing="turns")
+        yield from end(cases, turn, "target")
+
+
+def end(cases: tuple[Case, ...], turn: int, stopped: Stopped) -> Iterator[RunEvent]:
+    for index, case in enumerate(cases):
+        yield CaseMeasured(index=index, measurement=measurement(case, turn, stopped))
+    outcome = "cancelled" if stopped == "cancelled" else "complete"
+    yield RunFinished(outcome=outcome, elapsed_seconds=1.0)
+
+
+def turns(case: Case) -> float:
+    return float("inf") if case.op in ("long", "flood") else TURNS
+
+
+def act(case: Case, turn: int) -> None:
+    if case.op == "long":
+        time.sleep(0.001)
+    elif case.op in ACTS and case.size == turn:
+        ACTS[case.op]()
+
+
+def sampled(index: int, case: Case, turn: int) -> Sampled:
+    points = tuple(float(turn) for _ in range(200))
+    return Sampled(
+        index=index,
+        round=turn,
+        calls=200,
+        dispatch=points,
+        ready=points,
+        measurement=measurement(case, turn, None),
+    )
+
+
+def measurement(case: Case, turn: int, stopped: Stopped | None) -> Measurement:
+    summary = Summary(
+        n=200 * turn,
+        rounds=turn,
+        median=1.0,
+        mean=1.0,
+        mad=0.0,
+        p10=1.0,
+        p90=1.0,
+        p99=1.0,
+        max=1.0,
+        ci_low=1.0,
+        ci_high=1.0,
+    )
+    return Measurement(
+        case=case,
+        phases=Phases(),
+        dispatch=None,
+        ready=summary,
+        pipelined_seconds=None,
+        flops=None,
+        bytes=None,
+        flops_per_second=None,
+        bytes_per_second=None,
+        output_dtype="float32",
+        error_vs_float64=None,
+        stopped=stopped,
+        stable=True,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(core=FakeCore()))

@@ -1,0 +1,49 @@
+"""A UI that can be killed: draws on a terminal, starts an engine, says its pid, waits.
+
+Arguments: the terminal's descriptor, and the op that the engine shall be timing, or
+``-`` for none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tty
+from pathlib import Path
+
+from jaxtui.engine.client import EngineClient, EngineOptions
+from jaxtui.model import Case, Experiment, Hello, PhaseStarted, Ready
+
+CORE = Path(__file__).with_name("fake_core.py")
+
+
+async def show(terminal_fd: int, op: str) -> None:
+    options = EngineOptions(
+        command=(sys.executable, str(CORE)), terminal_fd=terminal_fd
+    )
+    engine = EngineClient(options)
+    tty.setraw(terminal_fd)
+    os.write(terminal_fd, b"\x1b[?1049h\x1b[?25l")
+    await engine.start()
+    if op != "-":
+        case = Case(op=op, size=1, dtype="float32", device="cpu:0", mode="jit")
+        await engine.run(Experiment(cases=(case,)))
+    pid = 0
+    async for envelope in engine.events():
+        event = envelope.event
+        if isinstance(event, Hello):
+            pid = event.pid
+        if isinstance(event, Ready) and op == "-":
+            break
+        if isinstance(event, PhaseStarted) and event.phase == "turn":
+            break
+    print(pid, flush=True)
+    if "--close" in sys.argv:
+        await engine.close()
+        return
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(show(int(sys.argv[1]), sys.argv[2]))

@@ -1,0 +1,135 @@
+"""The engine as people run it: the real core, and a JAX that does not work."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from jaxtui.engine.process import DEFAULT_COMMAND
+from jaxtui.model import (
+    Case,
+    CaseFailed,
+    CaseMeasured,
+    EngineDied,
+    EngineFailed,
+    Experiment,
+    Hello,
+    Memory,
+    Ready,
+    RunFinished,
+)
+
+
+@pytest.fixture
+def shim(tmp_path):
+    """A directory that comes before the real jax."""
+
+    def shim(text):
+        (tmp_path / "jax.py").write_text(text)
+        return {"PYTHONPATH": str(tmp_path)}
+
+    return shim
+
+
+async def test_devices_and_catalogue_arrive(open_engine):
+    engine = await open_engine(command=DEFAULT_COMMAND, cpu_devices=3)
+    hello = await engine.until(Hello)
+    ready = await engine.until(Ready)
+    assert "matmul" in {op.name for op in hello.ops}
+    assert [device.name for device in ready.devices] == ["cpu:0", "cpu:1", "cpu:2"]
+    assert all(device.simulated for device in ready.devices)
+    assert ready.host.environment["JAX_ENABLE_COMPILATION_CACHE"] == "0"
+    await engine.client.refresh_memory()
+    assert set((await engine.until(Memory)).devices) == {"cpu:0", "cpu:1", "cpu:2"}
+
+
+async def test_a_real_case_is_planned_and_measured(open_engine):
+    engine = await open_engine(
+        command=DEFAULT_COMMAND, environment={"JAX_PLATFORMS": "cpu"}
+    )
+    case = Case(op="matmul", size=64, dtype="float32", device="cpu:0", mode="jit")
+    asked = Experiment(cases=(case,), budget_seconds=1.0)
+    plan = await engine.client.plan(asked)
+    assert plan.cases[0].problem is None
+    await engine.client.run(asked)
+    finished = await engine.until(RunFinished)
+    assert finished.outcome == "complete"
+    assert not engine.of(CaseFailed)
+    (measured,) = engine.of(CaseMeasured)
+    assert measured.measurement.ready.median > 0
+
+
+async def test_jax_that_is_missing_is_said(open_engine, shim):
+    engine = await open_engine(
+        command=DEFAULT_COMMAND,
+        environment=shim("raise ModuleNotFoundError(\"No module named 'jax'\")"),
+    )
+    failed = await engine.until(EngineFailed)
+    assert failed.reason == "jax-missing"
+    assert "environment where jax works" in failed.hint
+    await engine.finish()
+    assert not engine.of(EngineDied, Ready)
+
+
+@pytest.mark.parametrize("version", ["0.4.30", "0.6.1", "0.6.dev1"])
+async def test_jax_that_is_too_old_is_named_with_what_is_needed(
+    open_engine, shim, version
+):
+    engine = await open_engine(
+        command=DEFAULT_COMMAND, environment=shim(f"__version__ = {version!r}")
+    )
+    failed = await engine.until(EngineFailed)
+    assert failed.reason == "jax-too-old"
+    assert version in failed.error
+    assert "0.6.2" in failed.error
+
+
+async def test_a_platform_without_its_hardware_is_explained(open_engine):
+    """With JAX_PLATFORMS=cuda and no GPU, JAX raises an AssertionError without text."""
+    engine = await open_engine(
+        command=DEFAULT_COMMAND, environment={"JAX_PLATFORMS": "cuda"}
+    )
+    failed = await engine.until(EngineFailed, Ready)
+    if isinstance(failed, Ready):
+        pytest.skip("this machine has a GPU")
+    assert failed.reason == "backend"
+    assert "cuda" in failed.error + failed.hint
+    assert len(failed.error) > 20
+
+
+async def test_a_tpu_that_somebody_holds_is_not_touched(open_engine, tmp_path):
+    fds = tmp_path / "proc/4711/fd"
+    fds.mkdir(parents=True)
+    (fds / "9").symlink_to("/dev/accel0")
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev/accel0").touch()
+    (tmp_path / "proc/4711/cmdline").write_bytes(b"python\0train.py\0")
+    engine = await open_engine(
+        command=(sys.executable, __file__.replace("test_jax", "held_core")),
+        environment={
+            "FAKE_ROOT": str(tmp_path),
+            "JAX_PLATFORMS": "",
+            "PYTHONPATH": __file__.rsplit("/tests/", 1)[0],
+        },
+    )
+    failed = await engine.until(EngineFailed)
+    assert failed.reason == "held"
+    assert "4711" in failed.error
+    assert "python train.py" in failed.error
+    assert [holder.pid for holder in failed.holders] == [4711]
+
+
+@pytest.mark.parametrize(
+    ("version", "numbers"),
+    [
+        ("0.6.2", (0, 6, 2)),
+        ("0.12.0.1", (0, 12, 0, 1)),
+        ("0.7.0.dev20250701+abc", (0, 7, 0)),
+        ("0.10.0rc1", (0, 10, 0)),
+    ],
+)
+def test_versions_are_read_as_numbers(version, numbers):
+    from jaxtui.engine.core import _numbers
+
+    assert _numbers(version) == numbers

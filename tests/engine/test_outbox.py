@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import threading
+
+import pytest
+
+from jaxtui.engine.outbox import Outbox
+from jaxtui.engine.protocol import decode_envelope
+from jaxtui.model import (
+    CaseMeasured,
+    Logged,
+    Measurement,
+    Phases,
+    Progress,
+    RunFinished,
+    Sampled,
+)
+
+
+@pytest.fixture
+def pipe():
+    read, write = os.pipe()
+    yield read, write
+    for fd in (read, write):
+        with contextlib.suppress(OSError):  # a test may have closed it
+            os.close(fd)
+
+
+def measurement(case):
+    return Measurement(
+        case=case,
+        phases=Phases(),
+        dispatch=None,
+        ready=None,
+        pipelined_seconds=None,
+        flops=None,
+        bytes=None,
+        flops_per_second=None,
+        bytes_per_second=None,
+        output_dtype=None,
+        error_vs_float64=None,
+        stopped=None,
+        stable=False,
+    )
+
+
+def read_all(read, outbox):
+    """Everything that is in the pipe and in the outbox."""
+    drained = threading.Thread(target=outbox.drain)
+    drained.start()
+    data = b""
+    while drained.is_alive() or select.select((read,), (), (), 0)[0]:
+        if select.select((read,), (), (), 0.01)[0]:
+            data += os.read(read, 1 << 16)
+    drained.join()
+    return [decode_envelope(line) for line in data.splitlines()]
+
+
+def test_events_arrive_in_order_with_run_and_generation(pipe):
+    read, write = pipe
+    outbox = Outbox(write, generation=4)
+    for number in range(5):
+        outbox.send(Logged(line=str(number)), run=number)
+    envelopes = read_all(read, outbox)
+    assert [(e.generation, e.run, e.event.line) for e in envelopes] == [
+        (4, number, str(number)) for number in range(5)
+    ]
+
+
+def test_nothing_is_lost_below_the_bound(pipe):
+    read, write = pipe
+    outbox = Outbox(write, generation=1, max_waiting_bytes=1 << 30)
+    for number in range(3000):
+        outbox.send(Logged(line=f"{number:0200}"))
+    assert [int(e.event.line) for e in read_all(read, outbox)] == list(range(3000))
+
+
+def test_beyond_the_bound_points_go_and_results_stay(pipe, experiment):
+    read, write = pipe
+    cases = experiment("a", "b").cases
+    outbox = Outbox(write, generation=1, max_waiting_bytes=50_000)
+    points = tuple(float(n) for n in range(200))
+    for turn in range(1, 501):
+        for index in (0, 1):
+            outbox.send(
+                Sampled(
+                    index=index,
+                    round=turn,
+                    calls=200,
+                    dispatch=points,
+                    ready=points,
+                    measurement=measurement(cases[index]),
+                ),
+                run=1,
+            )
+        outbox.send(
+            Progress(elapsed_seconds=turn, remaining_seconds=0, doing=""), run=1
+        )
+        if turn % 100 == 0:
+            outbox.send(
+                CaseMeasured(index=turn, measurement=measurement(cases[0])), run=1
+            )
+    outbox.send(RunFinished(outcome="complete", elapsed_seconds=1), run=1)
+    events = [e.event for e in read_all(read, outbox)]
+    sampled = [e for e in events if isinstance(e, Sampled)]
+    assert len(sampled) < 500
+    for index in (0, 1):
+        rounds = [e.round for e in sampled if e.index == index]
+        assert rounds == sorted(rounds)
+        assert rounds[-1] == 500
+    assert [e.index for e in events if isinstance(e, CaseMeasured)] == [
+        100,
+        200,
+        300,
+        400,
+        500,
+    ]
+    assert [e for e in events if isinstance(e, Progress)][-1].elapsed_seconds == 500
+    assert isinstance(events[-1], RunFinished)
+
+
+def test_a_reader_that_is_gone_is_no_error(pipe):
+    read, write = pipe
+    outbox = Outbox(write, generation=1)
+    os.close(read)
+    outbox.send(Logged(line="x"))
+    outbox.drain()
+
+
+def test_threads_do_not_mix_their_lines(pipe):
+    read, write = pipe
+    outbox = Outbox(write, generation=1)
+
+    def send(name):
+        for number in range(300):
+            outbox.send(Logged(line=f"{name}{number:0500}"))
+
+    threads = [threading.Thread(target=send, args=(name,)) for name in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    lines = [e.event.line for e in read_all(read, outbox)]
+    for name in "ab":
+        own = [int(line[1:]) for line in lines if line[0] == name]
+        assert own == list(range(300))
+
+
+def test_the_bound_does_not_touch_what_is_half_written(pipe):
+    read, write = pipe
+    outbox = Outbox(write, generation=1, max_waiting_bytes=1)
+    for number in range(2000):
+        outbox.send(Logged(line=f"{number:0300}"))
+    lines = [e.event.line for e in read_all(read, outbox)]
+    assert [int(line) for line in lines] == list(range(2000))

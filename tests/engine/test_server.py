@@ -1,0 +1,186 @@
+"""The engine process on its raw pipes, without the client."""
+
+from __future__ import annotations
+
+import fcntl
+import itertools
+import os
+import select
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+
+from jaxtui.engine.process import EngineProcess
+from jaxtui.engine.protocol import (
+    GoodbyeRequest,
+    RunRequest,
+    StopRequest,
+    decode_envelope,
+    encode,
+)
+from jaxtui.model import (
+    Busy,
+    CaseMeasured,
+    EngineFailed,
+    Logged,
+    Progress,
+    Ready,
+    RunFinished,
+    RunStarted,
+    Sampled,
+)
+
+DEADLINE_SECONDS = 30.0
+BYTES_PER_TURN = 3000
+"""At least: two times 200 points of four bytes, and the rest."""
+
+
+class Raw:
+    def __init__(self, process):
+        self.popen = process.popen
+        self.requests, self.events, self._log = process.take_pipes()
+        self._rest = b""
+
+    def send(self, *requests):
+        os.write(self.requests, b"".join(map(encode, requests)))
+
+    def receive(self):
+        while b"\n" not in self._rest:
+            assert select.select((self.events,), (), (), DEADLINE_SECONDS)[0]
+            chunk = os.read(self.events, 1 << 16)
+            assert chunk, "the engine closed its pipe"
+            self._rest += chunk
+        line, self._rest = self._rest.split(b"\n", 1)
+        return decode_envelope(line)
+
+    def until(self, kind):
+        while True:
+            envelope = self.receive()
+            if isinstance(envelope.event, kind):
+                return envelope
+
+    def end(self):
+        self.popen.kill()
+        self.popen.wait()
+        for fd in (self.requests, self.events, self._log):
+            os.close(fd)
+
+
+@pytest.fixture
+def spawn(fake_options):
+    spawned = []
+
+    def spawn(**changes):
+        raw = Raw(EngineProcess.spawn(fake_options(**changes), generation=5))
+        spawned.append(raw)
+        return raw
+
+    yield spawn
+    for raw in spawned:
+        raw.end()
+
+
+def test_every_envelope_carries_the_generation(spawn):
+    assert spawn().until(Ready).generation == 5
+
+
+def test_a_second_run_gets_busy_with_the_number_of_the_first(spawn, experiment):
+    engine = spawn()
+    engine.send(RunRequest(run=3, experiment=experiment("long")))
+    engine.until(Sampled)
+    engine.send(RunRequest(run=4, experiment=experiment("quick")))
+    busy = engine.until(Busy)
+    assert (busy.run, busy.event.run) == (None, 3)
+    engine.send(StopRequest(run=3))
+    assert engine.until(RunFinished).run == 3
+
+
+def test_the_next_run_may_be_asked_for_at_the_last_event(spawn, experiment):
+    engine = spawn()
+    for number in range(1, 30):
+        engine.send(RunRequest(run=number, experiment=experiment("quick")))
+        while not isinstance((event := engine.receive().event), RunFinished):
+            assert not isinstance(event, Busy)
+
+
+def test_a_stop_for_another_run_is_ignored(spawn, experiment):
+    engine = spawn()
+    engine.send(RunRequest(run=2, experiment=experiment("quick")), StopRequest(run=1))
+    assert engine.until(RunFinished).event.outcome == "complete"
+
+
+def test_a_run_and_its_stop_may_arrive_before_the_engine_is_ready(spawn, experiment):
+    engine = spawn()
+    engine.send(RunRequest(run=1, experiment=experiment("long")), StopRequest(run=1))
+    assert engine.until(RunFinished).event.outcome == "cancelled"
+
+
+def test_what_is_no_request_is_logged_and_harmless(spawn, experiment):
+    engine = spawn()
+    os.write(engine.requests, b'garbage\n{"type":"Dance"}\n\xff\xfe\n')
+    for _ in range(3):
+        assert "not understood" in engine.until(Logged).event.line
+    engine.send(RunRequest(run=1, experiment=experiment("quick")))
+    engine.until(RunFinished)
+
+
+def test_goodbye_to_an_idle_engine_is_a_clean_exit(spawn):
+    engine = spawn()
+    engine.until(Ready)
+    engine.send(GoodbyeRequest())
+    assert engine.popen.wait(DEADLINE_SECONDS) == 0
+
+
+def test_goodbye_ends_a_stuck_engine_too(spawn, experiment):
+    engine = spawn()
+    engine.send(RunRequest(run=1, experiment=experiment("stuck")))
+    engine.until(RunStarted)
+    engine.send(GoodbyeRequest())
+    assert engine.popen.wait(DEADLINE_SECONDS) == 0
+
+
+def test_the_engine_exits_after_it_has_failed(spawn):
+    engine = spawn(environment={"FAKE_START": "refuse"})
+    engine.until(EngineFailed)
+    assert engine.popen.wait(DEADLINE_SECONDS) == 3
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the engine's CPU time")
+def test_a_full_pipe_does_not_block_the_timing(spawn, experiment):
+    """Nobody reads for several thousand turns; the run goes on and can be stopped."""
+    engine = spawn()
+    engine.until(Ready)
+    engine.send(RunRequest(run=1, experiment=experiment("flood")))
+    engine.until(RunStarted)
+    held = turns_held_by_the_pipe(engine)
+    assert held > 10
+    engine.send(StopRequest(run=1))
+    rounds, points = [], []
+    while not isinstance((event := engine.receive().event), RunFinished):
+        if isinstance(event, Sampled):
+            rounds.append(event.round)
+            points.append(len(event.ready))
+        last = event
+    assert isinstance(last, CaseMeasured | Progress)
+    assert rounds == sorted(rounds)
+    # Far more turns were made than the pipe could hold, and some were given up.
+    assert rounds[-1] > 2 * held
+    assert max(b - a for a, b in itertools.pairwise(rounds)) > 1
+    assert 0 in points
+
+
+def turns_held_by_the_pipe(engine):
+    """Wait until the engine has worked on for a while with nobody reading."""
+    begin = cpu_seconds(engine.popen.pid)
+    while cpu_seconds(engine.popen.pid) < begin + 1.5:
+        select.select((), (), (), 0.05)
+    waiting = fcntl.ioctl(engine.events, termios.FIONREAD, b"\0\0\0\0")
+    return int.from_bytes(waiting, "little") // BYTES_PER_TURN
+
+
+def cpu_seconds(pid):
+    stat = Path(f"/proc/{pid}/stat").read_text()
+    fields = stat.rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,12 @@
+"""Four CPU devices for every test of the measuring core, whatever the machine has."""
+
+from __future__ import annotations
+
+import os
+
+# Before anything imports jax: platform and device count are fixed for a process's life.
+os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ["JAX_NUM_CPU_DEVICES"] = "4"
+os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"
+os.environ.pop("JAXTUI_SIMULATED", None)
+os.environ.pop("JAX_ENABLE_X64", None)

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jax
+import pytest
+
+from jaxtui.measure import devices, host
+from jaxtui.measure.probe import probe
+
+TOPOLOGIES = json.loads(
+    (Path(__file__).parent.parent / "data" / "tpu_topologies.json").read_text()
+)
+
+STATS = {"num_allocs": 3, "bytes_in_use": 100, "bytes_reserved": 20, "bytes_limit": 900}
+
+
+class Client:
+    runtime_type = "compile_only_runtime"
+
+    def __init__(self, version: str) -> None:
+        self.platform_version = version
+
+
+class FakeTpu:
+    """A device like those of the TPU plugin: what is None in the dump is not there."""
+
+    def __init__(self, dumped: dict[str, Any], version: str) -> None:
+        self._facts = {
+            name: value for name, value in dumped.items() if value is not None
+        }
+        self.client = Client(version)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._facts:
+            raise AttributeError
+        return self._facts[name]
+
+    def memory_stats(self) -> dict[str, int]:
+        if self.process_index != 0:
+            raise RuntimeError("INVALID_ARGUMENT: only for addressable PjRt devices.")
+        return STATS
+
+    def default_memory(self) -> Any:
+        raise RuntimeError("UNIMPLEMENTED")
+
+
+@pytest.mark.parametrize("name", TOPOLOGIES)
+def test_every_tpu_topology_is_described(name: str) -> None:
+    topology = TOPOLOGIES[name]
+    version = topology["platform_version"]
+    for dumped in topology["devices"]:
+        described = devices.describe_device(FakeTpu(dumped, version), simulated=True)
+        for fact in ("id", "process_index", "device_kind", "core_on_chip"):
+            assert getattr(described, fact) == dumped[fact], fact
+        assert described.slice_index == dumped["slice_index"]
+        assert described.coords == tuple(dumped["coords"])
+        assert described.name == f"tpu:{dumped['id']}"
+        assert described.local_hardware_id is None
+        assert described.attributes["num_cores"] == str(dumped["num_cores"])
+        assert described.attributes["platform_version"] == version
+        assert not described.simulated
+        local = dumped["process_index"] == 0
+        assert described.addressable == local
+        assert described.memory == (STATS if local else None)
+
+
+def test_tpu_memory_counts_what_is_reserved() -> None:
+    topology = TOPOLOGIES["v5litepod-1"]
+    described = devices.describe_device(FakeTpu(topology["devices"][0], "v"))
+    assert described.memory_used_bytes == 120
+    assert described.memory_limit_bytes == 900
+
+
+def test_cpu_devices_have_no_coordinates_and_no_statistics() -> None:
+    described = devices.describe(simulated=True)
+    assert [device.name for device in described] == ["cpu:0", "cpu:1", "cpu:2", "cpu:3"]
+    for device in described:
+        assert device.simulated
+        assert device.addressable
+        assert device.memory is None
+        assert device.coords is device.core_on_chip is device.slice_index is None
+        assert device.attributes["runtime_type"]
+        assert "memory_stats" not in device.attributes
+        assert "host_id" not in device.attributes
+
+
+@pytest.mark.parametrize(("value", "simulated"), [("1", True), ("0", False)])
+def test_environment_says_what_is_simulated(
+    monkeypatch: pytest.MonkeyPatch, value: str, simulated: bool
+) -> None:
+    monkeypatch.setenv("JAXTUI_SIMULATED", value)
+    assert devices.describe()[0].simulated is simulated
+    monkeypatch.delenv("JAXTUI_SIMULATED")
+    assert devices.describe()[0].simulated is False
+
+
+def test_find() -> None:
+    assert devices.find("cpu:2") is jax.devices()[2]
+    with pytest.raises(ValueError, match=r"no device 'cpu:12'; try cpu:"):
+        devices.find("cpu:12")
+    with pytest.raises(ValueError, match="no device 'tpu:0'"):
+        devices.find("tpu:0")
+    with pytest.raises(ValueError, match="no device ''"):
+        devices.find("")
+
+
+def test_memory_lists_every_device() -> None:
+    assert devices.memory() == dict.fromkeys(["cpu:0", "cpu:1", "cpu:2", "cpu:3"])
+
+
+def test_probe_swallows_what_plugins_raise_but_not_an_interrupt() -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    assert probe(lambda: 3) == 3
+    assert probe(lambda: jax.devices()[0].coords) is None
+    with pytest.raises(KeyboardInterrupt):
+        probe(interrupted)
+
+
+def test_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    monkeypatch.setenv("HOME_MADE_SECRET", "no")
+    facts = devices.host()
+    assert facts.jax == jax.__version__
+    assert facts.jaxlib
+    assert "\n" not in facts.platform_version
+    assert facts.environment["OMP_NUM_THREADS"] == "2"
+    assert facts.environment["JAX_PLATFORMS"] == "cpu"
+    assert "HOME_MADE_SECRET" not in facts.environment
+    assert facts.memory_bytes is None or facts.memory_bytes > 2**20
+
+
+def test_container_limit_bounds_the_free_memory(tmp_path: Path) -> None:
+    assert host._cgroup_free(tmp_path) is None
+    (tmp_path / "memory.max").write_text("max\n")
+    (tmp_path / "memory.current").write_text("600\n")
+    assert host._cgroup_free(tmp_path) is None
+    (tmp_path / "memory.max").write_text("1000\n")
+    assert host._cgroup_free(tmp_path) == 400
+    (tmp_path / "memory.stat").write_text("anon 5\ninactive_file 150\n")
+    assert host._cgroup_free(tmp_path) == 550

@@ -1,0 +1,423 @@
+"""Whole experiments on real JAX on CPU: every case a measurement or a named failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxtui.measure import ops
+from jaxtui.measure.experiment import run
+from jaxtui.model import (
+    Case,
+    CaseFailed,
+    CaseMeasured,
+    CaseStarted,
+    Experiment,
+    Failure,
+    Measurement,
+    Mode,
+    ProcessWarmedUp,
+    Progress,
+    RunEvent,
+    RunFinished,
+    RunStarted,
+    Sampled,
+)
+
+
+def case(
+    op: str, size: int, mode: Mode = "jit", dtype: str = "float32", **more: Any
+) -> Case:
+    where = (
+        {"device": "host", "inputs": "host"} if mode == "numpy" else {"device": "cpu:0"}
+    )
+    return Case(op=op, size=size, dtype=dtype, mode=mode, **{**where, **more})
+
+
+def experiment(*cases: Case, budget: float = 1.0, **more: Any) -> Experiment:
+    return Experiment(cases=cases, budget_seconds=budget, **more)
+
+
+def events(*cases: Case, budget: float = 1.0, **more: Any) -> list[RunEvent]:
+    return list(run(experiment(*cases, budget=budget, **more)))
+
+
+def outcomes(found: list[RunEvent]) -> dict[int, Measurement | Failure]:
+    ended: dict[int, Measurement | Failure] = {}
+    for event in found:
+        if isinstance(event, CaseMeasured):
+            assert event.index not in ended
+            ended[event.index] = event.measurement
+        elif isinstance(event, CaseFailed):
+            assert event.index not in ended
+            ended[event.index] = event.failure
+    return ended
+
+
+def measured(*cases: Case, **more: Any) -> list[Measurement]:
+    ended = outcomes(events(*cases, **more))
+    found = [ended[index] for index in range(len(cases))]
+    assert all(isinstance(one, Measurement) for one in found), found
+    return found  # type: ignore[return-value]
+
+
+def flags(measurement: Measurement) -> set[str]:
+    return {note.flag for note in measurement.notes}
+
+
+@pytest.fixture
+def planted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Puts a changed copy of an op into the catalogue for one test."""
+
+    def plant(of: str, **changes: Any) -> str:
+        name = f"planted_{of}"
+        monkeypatch.setitem(ops.OPS, name, replace(ops.get(of), name=name, **changes))
+        return name
+
+    return plant
+
+
+def test_the_order_of_events() -> None:
+    found = events(case("matmul", 64), case("matmul", 64, "numpy"))
+    assert isinstance(found[0], RunStarted)
+    assert isinstance(found[-1], RunFinished)
+    assert found[-1].outcome == "complete"
+    started: set[int] = set()
+    for event in found:
+        if isinstance(event, CaseStarted):
+            started.add(event.index)
+        elif not isinstance(
+            event, RunStarted | RunFinished | Progress | ProcessWarmedUp
+        ):
+            assert event.index in started
+    assert set(outcomes(found)) == {0, 1}
+
+
+def test_every_mode_has_the_phases_that_it_has_and_no_others() -> None:
+    eager, jit, numpy = measured(
+        case("selu", 5000, "eager"), case("selu", 5000), case("selu", 5000, "numpy")
+    )
+    assert jit.phases.compile
+    assert all(
+        getattr(jit.phases, name) is not None for name in jit.phases.__struct_fields__
+    )
+    assert eager.phases.compile is None
+    assert eager.phases.trace is None
+    assert eager.phases.first_call
+    assert numpy.phases.transfer is None
+    assert numpy.phases.fetch is None
+    assert numpy.dispatch is None
+    assert numpy.pipelined_seconds is None
+    assert numpy.case.device == "host"
+
+
+def test_eager_first_call_is_cold_every_time() -> None:
+    first, again = (measured(case("selu", 5000, "eager"))[0] for _ in range(2))
+    assert again.phases.first_call
+    assert first.phases.first_call
+    # Six kernels are compiled; a warm first call would take microseconds.
+    assert again.phases.first_call > 20 * again.ready.median  # type: ignore[union-attr]
+
+
+def test_the_same_case_twice_compiles_twice() -> None:
+    def naive() -> float:
+        function = ops.get("selu").bind()
+        x = jnp.ones(5000)
+        jax.jit(function).lower(x).compile()
+        from time import perf_counter
+
+        start = perf_counter()
+        jax.jit(function).lower(x).compile()
+        return perf_counter() - start
+
+    once, twice = measured(case("selu", 5000), case("selu", 5000))
+    assert twice.phases.compile
+    assert once.phases.compile
+    assert twice.phases.compile > 0.2 * once.phases.compile
+    assert naive() < 0.2 * once.phases.compile
+
+
+def test_a_closed_over_constant_is_called_folded_and_gets_no_rate(
+    planted: Callable[..., str],
+) -> None:
+    constant = np.random.default_rng(0).standard_normal((128, 128), np.float32)
+
+    def closed(a: jax.Array, b: jax.Array, precision: object = None) -> jax.Array:
+        return jnp.asarray(constant) @ jnp.asarray(constant)
+
+    name = planted("matmul", jax=closed)
+    (folded,) = measured(case(name, 128))
+    assert "folded" in flags(folded)
+    assert folded.flops_per_second is None
+    (honest,) = measured(case("matmul", 128))
+    assert "folded" not in flags(honest)
+
+
+def test_an_inline_op_is_called_inline_and_a_product_is_not(
+    planted: Callable[..., str],
+) -> None:
+    exponential = planted(
+        "sigmoid",
+        jax=jnp.exp,
+        numpy=np.exp,
+        reference=lambda rows, x: np.exp(x.astype(np.float64)[rows]),
+    )
+    inline, product = measured(case(exponential, 1_000_000), case("matmul", 512))
+    assert "inline" in flags(inline)
+    assert "nothing to overlap" in next(
+        n.text for n in inline.notes if n.flag == "inline"
+    )
+    assert "inline" not in flags(product)
+
+
+def test_dispatch_of_a_large_product_is_far_below_ready() -> None:
+    (product,) = measured(case("matmul", 1000), budget=2.0)
+    assert product.ready
+    assert product.dispatch
+    assert product.dispatch.median * 20 < product.ready.median
+
+
+def test_a_tiny_op_is_host_bound_and_shows_no_rate() -> None:
+    (tiny,) = measured(case("add", 8))
+    assert "host-bound" in flags(tiny)
+    assert tiny.flops_per_second is None
+    assert tiny.bytes_per_second is None
+
+
+def test_a_40_mb_result_faults_pages() -> None:
+    large, small = measured(case("triad", 10_000_000), case("triad", 1000), budget=3.0)
+    assert "page-faults" in flags(large)
+    assert "page-faults" not in flags(small)
+
+
+def test_float64_runs_in_64_bits_without_touching_its_neighbours() -> None:
+    single, double, again = measured(
+        case("matmul", 64), case("matmul", 64, dtype="float64"), case("matmul", 64)
+    )
+    assert double.output_dtype == "float64"
+    assert double.error_vs_float64 is not None
+    assert double.error_vs_float64 < 1e-12
+    assert single.output_dtype == again.output_dtype == "float32"
+    assert single.error_vs_float64
+    assert single.error_vs_float64 > 1e-9
+    assert not jax.config.jax_enable_x64
+
+
+def test_float64_without_its_scope_is_a_failure_not_a_float32_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from contextlib import nullcontext
+
+    from jaxtui.measure import executable
+
+    monkeypatch.setattr(executable, "enable_x64", lambda dtype: nullcontext())
+    ended = outcomes(events(case("matmul", 64, dtype="float64"), case("matmul", 64)))
+    failure = ended[0]
+    assert isinstance(failure, Failure)
+    assert "float64" in failure.error + failure.detail
+    assert "float32" in failure.error + failure.detail
+    assert isinstance(ended[1], Measurement)
+
+
+def test_an_error_that_surfaces_at_block_is_a_named_failure_and_the_rest_goes_on(
+    planted: Callable[..., str],
+) -> None:
+    def raising(x: np.ndarray) -> np.ndarray:
+        raise ValueError("the planted fault")
+
+    def broken(x: jax.Array) -> jax.Array:
+        return jax.pure_callback(raising, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+    name = planted("sigmoid", jax=broken)
+    ended = outcomes(events(case(name, 5000), case("sigmoid", 5000)))
+    failure = ended[0]
+    assert isinstance(failure, Failure)
+    assert "the planted fault" in failure.detail
+    assert "\n" not in failure.error
+    assert isinstance(ended[1], Measurement)
+
+
+def test_an_argument_that_is_sent_every_call_is_called_an_implicit_transfer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from jaxtui.measure.executable import InputPool
+
+    host = InputPool.host
+    monkeypatch.setattr(
+        InputPool, "resident", lambda self, op, case, device: host(self, op, case)
+    )
+    (sent,) = measured(case("matmul", 64))
+    assert "implicit-transfer" in flags(sent)
+    monkeypatch.undo()
+    (resident,) = measured(case("matmul", 64))
+    assert "implicit-transfer" not in flags(resident)
+
+
+def test_bursts_beyond_the_queue_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    from jaxtui.measure.sampling import Burst, Sampler
+
+    monkeypatch.setattr(Sampler, "_plan_burst", lambda self: Burst(16, 48))
+    (full,) = measured(case("matmul", 256))
+    assert "queue-full" in flags(full)
+    monkeypatch.undo()
+    (fits,) = measured(case("matmul", 256))
+    assert "queue-full" not in flags(fits)
+
+
+def test_a_wrong_result_is_said(planted: Callable[..., str]) -> None:
+    def wrong_form(x: jax.Array) -> jax.Array:
+        return jnp.tanh(x) + 0 * x
+
+    name = planted("sigmoid", jax=wrong_form)
+    (wrong,) = measured(case(name, 5000))
+    assert "inaccurate" in flags(wrong)
+
+
+def test_host_inputs_are_sent_at_every_call_also_in_eager() -> None:
+    for mode in ("jit", "eager"):
+        resident, sent = measured(
+            case("add", 2_000_000, mode),  # type: ignore[arg-type]
+            case("add", 2_000_000, mode, inputs="host"),  # type: ignore[arg-type]
+            budget=2.0,
+        )
+        assert sent.ready
+        assert resident.ready
+        # 16 MB are copied in each call.
+        assert sent.ready.median > 1.5 * resident.ready.median
+        assert sent.output_dtype == "float32"
+
+
+def test_a_slow_numpy_case_is_estimated_and_refused_before_it_runs() -> None:
+    ended = outcomes(
+        events(case("matmul", 3000, "numpy", "float16"), case("matmul", 64), budget=2.0)
+    )
+    failure = ended[0]
+    assert isinstance(failure, Failure)
+    assert failure.estimated_seconds
+    assert "--budget" in failure.hint
+    assert isinstance(ended[1], Measurement)
+
+
+def test_absurd_sizes_and_unknown_names_are_failures_before_anything_is_allocated() -> (
+    None
+):
+    ended = outcomes(
+        events(
+            case("matmul", 10_000_000),
+            case("matmull", 10),
+            case("sigmoid", 10, dtype="int8"),
+            case("matmul", 10, device="tpu:7"),
+            case("add", 10),
+        )
+    )
+    for index, words in enumerate(("PB", "matmul", "int8", "tpu:7")):
+        failure = ended[index]
+        assert isinstance(failure, Failure)
+        assert words in f"{failure.error} {failure.hint}", failure
+    assert isinstance(ended[4], Measurement)
+
+
+def test_bfloat16_in_numpy_says_that_it_ran_in_float32() -> None:
+    (measurement,) = measured(case("matmul", 64, "numpy", "bfloat16"))
+    assert "numpy-dtype" in flags(measurement)
+    assert measurement.output_dtype == "float32"
+
+
+def test_stop_ends_the_run_within_a_turn_and_keeps_what_had_arrived() -> None:
+    turns = 0
+
+    def stop() -> bool:
+        return turns >= 2
+
+    found: list[RunEvent] = []
+    cases = [case("matmul", 64), case("add", 1000)]
+    for event in run(experiment(*cases, budget=60), stop=stop):
+        found.append(event)
+        turns += isinstance(event, Sampled)
+    assert turns == 2
+    ended = outcomes(found)
+    assert len(ended) == 2
+    kept = [one for one in ended.values() if isinstance(one, Measurement)]
+    assert kept
+    assert all(one.stopped == "cancelled" for one in kept)
+    assert isinstance(found[-1], RunFinished)
+    assert found[-1].outcome == "cancelled"
+
+
+def test_closing_the_generator_ends_the_run_and_turns_the_collector_on_again() -> None:
+    import gc
+
+    generator: Iterator[RunEvent] = run(experiment(case("matmul", 64)))
+    next(generator)
+    generator.close()  # type: ignore[attr-defined]
+    assert gc.isenabled()
+
+
+def test_at_least_six_rounds_of_every_case_within_the_default_budget_share() -> None:
+    for measurement in measured(
+        *(case("matmul", n) for n in (32, 64, 128)), budget=3.0
+    ):
+        assert measurement.ready
+        assert measurement.ready.rounds >= 6
+        assert "few-rounds" not in flags(measurement)
+
+
+def test_few_rounds_are_said() -> None:
+    (measurement,) = measured(case("matmul", 2000), budget=0.4)
+    assert measurement.ready
+    if measurement.ready.rounds < 6:
+        assert "few-rounds" in flags(measurement)
+        assert not measurement.stable
+    assert measurement.stopped == "budget"
+
+
+def test_samples_are_kept_only_when_asked_for() -> None:
+    (bare,) = measured(case("matmul", 64))
+    (kept,) = measured(case("matmul", 64), keep_samples=True)
+    assert not bare.samples
+    assert kept.samples
+    assert kept.ready
+    assert len(kept.samples.ready) == kept.ready.n
+    assert kept.samples.dispatch
+    assert len(kept.samples.dispatch) == kept.ready.n
+
+
+def test_the_points_of_a_turn_are_thinned_but_keep_the_extremes() -> None:
+    from jaxtui.measure.clocks import Block
+    from jaxtui.measure.timing import thinned
+
+    ready = [1.0 + (i % 7) / 10 for i in range(1999)]
+    ready[1234], ready[77] = 50.0, 0.1
+    dispatch, kept = thinned(Block([r / 2 for r in ready], ready), 200)
+    assert len(kept) <= 200
+    assert max(kept) == 50.0
+    assert min(kept) == 0.1
+    assert [r / 2 for r in kept] == list(dispatch)
+
+
+def test_second_device_is_really_used() -> None:
+    if len(jax.devices()) < 2:
+        pytest.skip("one device only")
+    (measurement,) = measured(case("matmul", 64, device="cpu:1"))
+    assert measurement.case.device == "cpu:1"
+
+
+def test_a_simulated_device_is_called_simulated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("JAXTUI_SIMULATED", "1")
+    simulated, host = measured(case("add", 1000), case("add", 1000, "numpy"))
+    assert "simulated" in flags(simulated)
+    assert "simulated" not in flags(host)
+
+
+def test_what_questions_the_number_stands_before_what_explains_the_phases() -> None:
+    (tiny,) = measured(case("add", 8))
+    order = [note.flag for note in tiny.notes]
+    assert order.index("host-bound") < order.index("aliased")

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import jax
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jaxtui.measure import inputs, ops
+from jaxtui.measure.ops.arguments import PERIOD
+from jaxtui.model import DTYPES
+
+MATMUL = ops.get("matmul")
+
+
+@given(
+    name=st.sampled_from(list(ops.OPS)),
+    size=st.integers(1, 200),
+    seed=st.integers(0, 2**40),
+    data=st.data(),
+)
+@settings(max_examples=60, deadline=None)
+def test_inputs_are_seeded_and_never_aligned(
+    name: str, size: int, seed: int, data: st.DataObject
+) -> None:
+    op = ops.get(name)
+    dtype = data.draw(st.sampled_from(op.dtypes))
+    first = inputs.host_inputs(op, size, dtype, seed)
+    again = inputs.host_inputs(op, size, dtype, seed)
+    for one, other in zip(first, again, strict=True):
+        assert not inputs.aligned(one)
+        assert one.flags.c_contiguous
+        assert one.flags.aligned
+        assert one.flags.writeable
+        assert one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_inputs_have_the_dtype_and_are_random(dtype: str) -> None:
+    a, b = inputs.host_inputs(MATMUL, 64, dtype, seed=0)
+    expected = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
+    assert a.dtype == expected
+    assert a.tobytes() != b.tobytes()
+    assert len(np.unique(a.astype(np.complex128))) > 10
+    assert inputs.host_inputs(MATMUL, 64, dtype, seed=1)[0].tobytes() != a.tobytes()
+    spread = np.std(a.astype(np.complex128))
+    assert 0.8 < spread < (6 if dtype.startswith("int") else 1.6)
+
+
+def test_half_precision_rounds_the_float32_data() -> None:
+    exact = inputs.host_inputs(MATMUL, 64, "float32", seed=0)[0]
+    half = inputs.host_inputs(MATMUL, 64, "bfloat16", seed=0)[0]
+    np.testing.assert_array_equal(half, exact.astype(ml_dtypes.bfloat16))
+
+
+def test_large_data_repeat_without_equal_rows() -> None:
+    (x,) = inputs.host_inputs(ops.get("gram"), 2100, "int8", seed=0)
+    flat = x.reshape(-1)
+    assert flat.size > PERIOD
+    np.testing.assert_array_equal(flat[PERIOD:], flat[: flat.size - PERIOD])
+    assert not np.array_equal(x[0], x[PERIOD // 2100])
+
+
+def test_device_put_copies_the_inputs() -> None:
+    a, _ = inputs.host_inputs(MATMUL, 64, "float32", seed=0)
+    sent = jax.device_put(a, jax.devices()[0])
+    assert sent.unsafe_buffer_pointer() != a.ctypes.data
+    kept = float(a[0, 0])
+    a[0, 0] = 42.0
+    assert float(sent[0, 0]) == kept
+
+
+def test_aligned_tells_what_device_put_would_take_over() -> None:
+    a, _ = inputs.numpy_inputs(MATMUL, 64, "float32", seed=0)
+    assert inputs.aligned(a)
+    sent = jax.device_put(a, jax.devices()[0])
+    assert sent.unsafe_buffer_pointer() == a.ctypes.data
+    copy = inputs.misaligned_copy(a)
+    assert not inputs.aligned(copy)
+    np.testing.assert_array_equal(copy, a)
+    assert not np.shares_memory(copy, a)
+
+
+def test_numpy_gets_float32_for_bfloat16_with_the_same_values() -> None:
+    assert inputs.numpy_dtype("bfloat16") == "float32"
+    assert inputs.numpy_dtype("float16") == "float16"
+    ours = inputs.host_inputs(MATMUL, 32, "bfloat16", seed=0)[0]
+    theirs = inputs.numpy_inputs(MATMUL, 32, "bfloat16", seed=0)[0]
+    assert theirs.dtype == np.float32
+    np.testing.assert_array_equal(theirs, ours.astype(np.float32))
+
+
+def test_indices_and_keys_keep_their_own_dtypes() -> None:
+    x, index = inputs.host_inputs(ops.get("gather"), 100, "float64", seed=0)
+    assert (x.dtype, index.dtype) == (np.float64, np.int32)
+    assert 0 <= index.min() <= index.max() < 100
+    key, like = inputs.host_inputs(ops.get("normal"), 100, "float16", seed=2**32 + 5)
+    assert key.dtype == np.uint32
+    assert key.tolist() == [1, 5]
+    assert (like.shape, like.dtype, like.nbytes) == ((100, 0), np.float16, 0)
+    generator, _ = inputs.numpy_inputs(ops.get("normal"), 100, "float16", seed=0)
+    assert isinstance(generator, np.random.Generator)
+
+
+def test_make_gives_the_same_data_in_any_dtype() -> None:
+    rng = np.random.default_rng(7)
+    made = MATMUL.make(rng, 16, "float32")
+    ours = inputs.host_inputs(MATMUL, 16, "float32", seed=7)
+    for one, other in zip(made, ours, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert MATMUL.make(np.random.default_rng(0), 4)[0].dtype == np.float64
+
+
+@given(st.integers(1, 3000))
+@settings(deadline=None)
+def test_unique_indices_differ_and_stay_inside(size: int) -> None:
+    _, index, values = inputs.host_inputs(ops.get("at_set"), size, "int8", seed=0)
+    assert len(index) == len(values) == max(1, size // 4)
+    assert len(np.unique(index)) == len(index)
+    assert 0 <= index.min() <= index.max() < size

@@ -1,0 +1,87 @@
+"""Transfers that are none, copies that were made before, compiles that were loaded."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import numpy as np
+
+from jaxtui.measure import inputs, transfers
+
+ELEMENTS = 1_000_000
+
+WARM_CACHE = """
+import sys, json, jax
+jax.config.update("jax_compilation_cache_dir", sys.argv[1])
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+from jaxtui.measure.experiment import run
+from jaxtui.model import Case, CaseMeasured, Experiment
+case = Case(op="selu", size=5000, dtype="float32", device="cpu:0", mode="jit")
+for event in run(Experiment(cases=(case,), budget_seconds=0.5)):
+    if isinstance(event, CaseMeasured):
+        print(json.dumps([note.flag for note in event.measurement.notes]))
+"""
+
+
+def test_an_aligned_buffer_is_called_aliased_and_a_misaligned_one_is_copied() -> None:
+    device = jax.devices()[0]
+    data = np.random.default_rng(0).standard_normal(ELEMENTS, np.float32)
+
+    def aligned() -> list[np.ndarray]:
+        room = np.empty(data.nbytes + 64, np.uint8)
+        start = -room.ctypes.data % 64
+        copy = room[start : start + data.nbytes].view(np.float32)
+        copy[...] = data
+        return [copy]
+
+    assert transfers.to_device(aligned, device).aliased
+    copied = transfers.to_device(lambda: [inputs.misaligned_copy(data)], device)
+    assert not copied.aliased
+
+
+def test_a_fetch_on_cpu_is_called_aliased() -> None:
+    x = jax.device_put(np.ones(ELEMENTS, np.float32), jax.devices()[0])
+    double = jax.jit(lambda x: x * 2)
+    assert transfers.to_host(lambda: double(x)).aliased
+
+
+def test_a_second_look_at_one_array_is_not_reported_as_a_fetch() -> None:
+    devices = jax.devices()[:2]
+    mesh = jax.sharding.Mesh(np.array(devices), ("x",))
+    sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))
+    host = np.random.default_rng(0).standard_normal(8 * ELEMENTS, np.float32)
+    x = jax.device_put(host, sharding)
+    double = jax.jit(lambda x: x * 2)
+    looked_at = double(x)
+    np.asarray(looked_at)
+    cached = transfers.to_host(lambda: looked_at)
+    honest = transfers.to_host(lambda: double(x))
+    assert not honest.aliased
+    # A 32 MB copy takes milliseconds, the cached one microseconds.
+    assert honest.seconds > 10 * cached.seconds
+
+
+def test_a_warm_compilation_cache_is_detected(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    environment = {**os.environ}
+    environment.pop("JAX_ENABLE_COMPILATION_CACHE", None)
+
+    def flags() -> list[str]:
+        done = subprocess.run(
+            [sys.executable, "-c", WARM_CACHE, str(tmp_path)],
+            capture_output=True,
+            text=True,
+            cwd=root,
+            env={**environment, "JAX_PLATFORMS": "cpu"},
+            check=True,
+        )
+        return json.loads(done.stdout.splitlines()[-1])
+
+    assert "cached-compile" not in flags()
+    assert "cached-compile" in flags()

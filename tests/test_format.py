@@ -1,0 +1,164 @@
+"""What people read: prefixes, digits, and a dash for what is absent."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from jaxtui import format as fmt
+from jaxtui.model import Summary
+
+
+def summary(median: float, half_width: float) -> Summary:
+    return Summary(
+        n=10,
+        rounds=6,
+        median=median,
+        mean=median,
+        mad=0,
+        p10=median,
+        p90=median,
+        p99=median,
+        max=median,
+        ci_low=median * (1 - half_width),
+        ci_high=median * (1 + half_width),
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "—"),
+        (math.nan, "—"),
+        (math.inf, "—"),
+        (0, "0 s"),
+        (5.6e-10, "0.560 ns"),
+        (8.12e-4, "812 µs"),
+        (8.1249e-4, "812 µs"),
+        (5.03e-3, "5.03 ms"),
+        (9.9996e-4, "1.00 ms"),
+        (0.9994, "999 ms"),
+        (0.9996, "1.00 s"),
+        (1.2, "1.20 s"),
+        (345.6, "346 s"),
+        (-2e-6, "-2.00 µs"),
+    ],
+)
+def test_seconds(value, text):
+    assert fmt.seconds(value) == text
+
+
+@pytest.mark.parametrize(
+    ("median", "half_width", "text"),
+    [
+        (8.12e-4, 0.004, "812 µs ± 0.4 %"),
+        (8.12e-4, 0.13, "0.81 ms ± 13 %"),
+        (5.03e-3, 0.03, "5.0 ms ± 3 %"),
+        (5.6e-5, 0.021, "56 µs ± 2.1 %"),
+        (8.12e-4, 0.6, "0.8 ms ± 60 %"),
+        (123.0, 0.1, "120 s ± 10 %"),
+        (1e-3, 0.0, "1.00 ms ± 0 %"),
+    ],
+)
+def test_digits_follow_the_interval(median, half_width, text):
+    assert fmt.seconds_pm(summary(median, half_width)) == text
+
+
+@pytest.mark.parametrize(
+    ("function", "value", "text"),
+    [
+        (fmt.rate, 1.69e14, "169 TFLOP/s"),
+        (fmt.flops_rate, 2.45e15, "2.45 PFLOP/s"),
+        (fmt.rate, 12.0, "12.0 FLOP/s"),
+        (fmt.bytes_rate, 2.61e10, "26.1 GB/s"),
+        (fmt.bytes_text, 15.75 * 2**30, "15.8 GiB"),
+        (fmt.bytes_text, 512, "512 B"),
+        (fmt.bytes_text, 0, "0 B"),
+        (fmt.size, 4096, "4096"),
+        (fmt.size, 1_000_000, "1e6"),
+        (fmt.size, 1_500_000, "1.5e6"),
+        (fmt.size, 1_048_576, "1048576"),
+        (fmt.tick_size, 4096, "4k"),
+        (fmt.tick_size, 256, "256"),
+        (fmt.tick_size, 1536, "1.5k"),
+        (fmt.tick_size, 2**20, "1M"),
+        (fmt.tick_size, 1e6, "1e6"),
+        (fmt.tick_seconds, 1e-4, "100µs"),
+        (fmt.tick_seconds, 10.0**-3, "1ms"),
+        (fmt.tick_seconds, 9.999999999999999e-4, "1ms"),
+        (fmt.tick_seconds, 1.5e-3, "1.5ms"),
+        (fmt.tick_seconds, 0.0, "0"),
+        (fmt.tick_flops_rate, 1e11, "100G"),
+        (fmt.tick_bytes_rate, 2e9, "2GB/s"),
+        (fmt.percent, 0.86, "86 %"),
+        (fmt.percent, 0.0042, "0.42 %"),
+        (fmt.percent, 0.0995, "10 %"),
+        (fmt.error, 2.13e-3, "2.1e-3"),
+        (fmt.error, 0.0, "0"),
+        (fmt.ratio, 88.2, "88×"),
+        (fmt.ratio, 4.06, "4.1×"),
+        (fmt.ratio, 0.25, "0.25×"),
+        (fmt.ratio, 1234.0, "1234×"),
+        (fmt.count, 12345, "12,345"),
+        (fmt.duration, 83, "1:23"),
+        (fmt.duration, 5.4, "0:05"),
+        (fmt.duration, 3725, "1:02:05"),
+    ],
+)
+def test_texts(function, value, text):
+    assert function(value) == text
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        fmt.seconds,
+        fmt.seconds_pm,
+        fmt.measured,
+        fmt.rate,
+        fmt.bytes_rate,
+        fmt.bytes_text,
+        fmt.bytes_used,
+        fmt.size,
+        fmt.percent,
+        fmt.error,
+        fmt.ratio,
+        fmt.count,
+        fmt.duration,
+        fmt.Unit("s", 1.0).text,
+    ],
+)
+def test_absent_is_a_dash(function):
+    assert function(None) == "—"
+
+
+@pytest.mark.parametrize(
+    ("used", "limit", "text"),
+    [
+        (0.1 * 2**30, 15.7 * 2**30, "0.1/15.7G"),
+        (0, 15.7 * 2**30, "0.0/15.7G"),
+        (3 * 2**20, None, "3.0M"),
+        (0, None, "0.0B"),
+    ],
+)
+def test_memory_in_use(used, limit, text):
+    assert fmt.bytes_used(used, limit) == text
+
+
+@example(1.795e308)
+@example(5e-324)
+@given(st.floats())
+def test_any_time_has_a_text(value):
+    for function in (fmt.seconds, fmt.rate, fmt.tick_seconds, fmt.ratio, fmt.error):
+        assert function(value)
+
+
+@given(st.floats(1e-9, 1e4))
+def test_three_digits_are_right(value):
+    number, unit = fmt.seconds(value).split()
+    factor = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}[unit]
+    assert float(number) * factor == pytest.approx(value, rel=0.00501)
+    assert unit == "s" or float(number) < 1000

@@ -1,0 +1,310 @@
+"""Any floats at any size give text of exactly that size, and never end the process."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+import subprocess
+import sys
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jaxtui.plot import Mark, Series, draw, drawing, envelope
+from jaxtui.plot.axes import Axis, fit, ticks
+from jaxtui.plot.canvas import rasterize
+from jaxtui.plot.strokes import Stroke, clip
+
+NASTY = (0.0, -0.0, 5e-324, -5e-324, 1e-300, 1e300, -1e300, 1.7e308, math.inf)
+ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def plain(text: str) -> list[str]:
+    return ESCAPES.sub("", text).split("\n")
+
+
+def check_size(text: str, width: int, height: int) -> None:
+    lines = plain(text)
+    assert [len(line) for line in lines] == [width] * height
+    assert "\x1b" not in "".join(lines)
+
+
+floats = st.one_of(
+    st.floats(), st.sampled_from(NASTY), st.just(math.nan), st.floats(1e-9, 1e3)
+)
+axes = st.builds(
+    Axis,
+    label=st.sampled_from(["", "call", "seconds per call"]),
+    log=st.booleans(),
+    limits=st.none() | st.tuples(floats, floats),
+    ticks=st.just(()) | st.lists(floats, max_size=5),
+)
+curves = st.builds(
+    Series,
+    label=st.sampled_from(["", "ready", "日本 \x1b[31m\n", "a rather long label " * 3]),
+    x=st.lists(floats, max_size=40),
+    y=st.lists(floats, max_size=40),
+    points=st.booleans(),
+    line=st.booleans(),
+)
+marks = st.builds(
+    Mark, at=floats, label=st.text(max_size=12), axis=st.sampled_from(["x", "y"])
+)
+
+
+@settings(max_examples=250, deadline=None)
+@given(
+    series=st.lists(curves, max_size=3),
+    marks=st.lists(marks, max_size=2),
+    width=st.integers(1, 300),
+    height=st.integers(1, 100),
+    x=axes,
+    y=axes,
+    color=st.booleans(),
+    only_ascii=st.booleans(),
+    use_plotext=st.booleans(),
+)
+def test_any_floats_at_any_size(
+    series, marks, width, height, x, y, color, only_ascii, use_plotext
+):
+    with pytest.MonkeyPatch.context() as patch:
+        if not use_plotext:
+            patch.setattr(drawing, "_plotext", lambda: None)
+        text = draw(
+            series,
+            width=width,
+            height=height,
+            x=x,
+            y=y,
+            color=color,
+            ascii=only_ascii,
+            marks=marks,
+        )
+    check_size(text, width, height)
+    if not color:
+        assert "\x1b" not in text
+
+
+NASTY_BATCH = """
+import math, random
+from jaxtui.plot import Axis, Series, draw
+nasty = [0.0, 5e-324, -5e-324, 1e-300, 1e300, -1e300, 1.7e308, math.inf, math.nan]
+seeded = random.Random(7)
+sizes = [(1, 1), (2, 2), (3, 9), (9, 3), (80, 24), (300, 100)]
+for case in range(120):
+    values = [seeded.choice(nasty + [seeded.gauss(0, 1)]) for _ in range(30)]
+    keys = [seeded.choice(nasty + [float(i)]) for i in range(30)]
+    log = case % 2 == 0
+    limits = seeded.choice([None, (0, 1), (1, 1), (1e-5, 1e-4), (math.nan, 1.0)])
+    width, height = sizes[case % len(sizes)]
+    axis = Axis(log=log, limits=limits)
+    draw([Series("a", keys, values)], width=width, height=height, x=axis, y=axis)
+    far = Series("b", [0, 1, 2], [0.5, 1e9, 0.5])
+    draw([far], width=width, height=height, y=Axis(limits=(0, 1)))
+print("survived")
+"""
+
+
+def test_nasty_values_never_abort_the_process():
+    done = subprocess.run(
+        [sys.executable, "-c", NASTY_BATCH], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "survived\n"
+
+
+def test_plotext_is_imported_on_the_first_plot_only():
+    code = (
+        "import sys, jaxtui.plot as p; assert 'plotext' not in sys.modules;"
+        "p.draw([p.Series('', [0, 1], [0, 1])], width=9, height=5);"
+        "assert 'plotext' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def si(value: float) -> str:
+    return f"{value * 1e6:g}µs" if value < 0.999e-3 else f"{value * 1e3:g}ms"
+
+
+def two_clocks(height: int, **options) -> str:
+    seeded = random.Random(1)
+    ready = [5e-3 * (1 + abs(seeded.gauss(0, 0.02))) for _ in range(400)]
+    dispatch = [92e-6 * (1 + abs(seeded.gauss(0, 0.1))) for _ in range(400)]
+    return draw(
+        [
+            Series("ready 5.0 ms", range(400), ready, (1, 2, 3)),
+            Series("dispatch 92 µs", range(400), dispatch, (4, 5, 6)),
+        ],
+        width=78,
+        height=height,
+        x=Axis("call"),
+        y=Axis(log=True, format=si),
+        **options,
+    )
+
+
+def test_two_clocks_lie_apart_between_labelled_decades():
+    lines = plain(two_clocks(8))
+    assert "ready 5.0 ms" in lines[0]
+    assert "dispatch 92 µs" in lines[0]
+    labels = {line[:5].strip(): row for row, line in enumerate(lines) if line[5] == "┤"}
+    assert list(labels) == ["10ms", "1ms", "100µs"]
+    drawn = [bool(re.search("[⠁-⣿]", line)) for line in lines]
+    assert drawn[labels["100µs"]]
+    assert not drawn[labels["1ms"]]
+    assert any(drawn[labels["10ms"] : labels["1ms"]])
+
+
+def test_colours_are_the_series_own():
+    text = two_clocks(12)
+    assert "\x1b[38;2;1;2;3m" in text
+    assert "\x1b[38;2;4;5;6m" in text
+    assert "\x1b[48" not in text
+    assert "\x1b" not in two_clocks(12, color=False)
+
+
+def test_ascii_has_no_other_character():
+    text = draw([Series("a", range(9), range(9))], width=40, height=15, ascii=True)
+    assert ESCAPES.sub("", text).isascii()
+
+
+def test_curves_differ_without_colour():
+    series = [Series("a", [0, 1], [0, 0]), Series("b", [0, 1], [9, 9])]
+    legend = plain(draw(series, width=40, height=9, color=False))[0]
+    first, _, second = legend.split()[0:3]
+    assert first != second
+
+
+def test_sizes_of_a_sweep_are_the_ticks():
+    sizes = (256, 512, 1024, 2048, 4096)
+    axis = Axis("n", log=True, format=lambda v: f"{v:g}", ticks=sizes)
+    series = [Series("", sizes, [s**3 for s in sizes], points=True)]
+    text = plain(draw(series, width=60, height=9, x=axis, y=Axis(log=True)))
+    assert re.findall(r"\d+", text[-1]) == ["256", "512", "1024", "2048", "4096"]
+    assert "".join(text).count("•") == len(sizes)
+
+
+def test_marks_are_drawn_and_named():
+    series = [Series("", range(100), range(100))]
+    at = [Mark(50, "middle"), Mark(80, "peak", axis="y"), Mark(1e9, "outside")]
+    text = draw(series, width=60, height=12, color=False, marks=at)
+    assert "┆ middle" in text
+    assert "peak" in text
+    assert "outside" not in text
+
+
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("values", [[3.0], [3.0, 3.0, 3.0]])
+def test_equal_values_get_limits_around_them(log, values):
+    scale = fit(values, Axis(log=log), padded=True)
+    assert scale.low < 3 < scale.high
+    assert scale.at(3.0) == pytest.approx(0.5)
+
+
+def test_a_value_beyond_the_limits_leaves_the_plot():
+    series = [Series("", [0, 1, 2, 3], [0.5, 1e12, 0.5, 0.5])]
+    text = draw(series, width=40, height=10, y=Axis(limits=(0, 1)), color=False)
+    assert re.search("[⠁-⣿]", text.split("\n")[0])
+
+
+def test_zoom_keeps_the_points_of_the_window():
+    values = [math.sin(i / 5) for i in range(10_000)]
+    zoom = Axis(limits=(500, 530))
+    whole = draw([Series("", range(10_000), values)], width=60, height=9, x=zoom)
+    part = draw(
+        [Series("", range(499, 532), values[499:532])], width=60, height=9, x=zoom
+    )
+    assert whole == part
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.floats(-1e300, 1e300),
+    st.floats(-1e300, 1e300),
+    st.booleans(),
+    st.booleans(),
+    st.integers(1, 120),
+)
+def test_ticks_never_touch(a, b, log, along, cells):
+    axis = Axis(log=log)
+    placed = ticks(fit([a, b], axis, padded=not along), axis, cells, along=along)
+    for left, right in pairwise(placed):
+        assert left.cell < right.cell
+        if along:
+            assert left.start + len(left.label) + 2 <= right.start
+    for tick in placed:
+        assert 0 <= tick.cell < cells
+        assert not along or 0 <= tick.start <= cells - len(tick.label)
+
+
+@given(st.lists(st.tuples(st.floats(), st.floats()), max_size=200), st.integers(1, 20))
+def test_envelope_keeps_the_extremes(points, columns):
+    x, y = [a for a, _ in points], [b for _, b in points]
+    thin_x, thin_y = envelope(x, y, columns)
+    kept = [(a, b) for a, b in points if abs(a) <= 1e300 and abs(b) <= 1e300]
+    assert len(thin_x) == len(thin_y) <= max(2 * columns, 0)
+    assert set(zip(thin_x, thin_y, strict=True)) <= set(kept)
+    if kept:
+        assert min(thin_y) == min(b for _, b in kept)
+        assert max(thin_y) == max(b for _, b in kept)
+
+
+inner = st.floats(-50, 150)
+
+
+@given(st.lists(st.tuples(inner, inner), max_size=30))
+def test_clipped_parts_lie_inside(points):
+    for part in clip(points, 80, 20):
+        assert len(part) >= 2
+        for x, y in part:
+            assert -1e-9 <= x <= 80 + 1e-9
+            assert -1e-9 <= y <= 20 + 1e-9
+
+
+def test_a_polyline_that_leaves_comes_back_as_a_new_part():
+    parts = list(clip([(1, 1), (1, 30), (5, 30), (5, 1)], 10, 10))
+    assert parts == [[(1, 1), (1, 10)], [(5, 10), (5, 1)]]
+
+
+def test_plain_python_draws_what_plotext_draws(monkeypatch):
+    drawn = two_clocks(20, color=False)
+    monkeypatch.setattr(drawing, "_plotext", lambda: None)
+    fallback = two_clocks(20, color=False)
+
+    def shape(text: str) -> list[list[bool]]:
+        return [[char in " ┈⠀" for char in line] for line in text.split("\n")]
+
+    pairs = [
+        (a, b)
+        for one, other in zip(shape(drawn), shape(fallback), strict=True)
+        for a, b in zip(one, other, strict=True)
+    ]
+    assert sum(a == b for a, b in pairs) > 0.97 * len(pairs)
+
+
+def test_a_failing_plotext_is_replaced(monkeypatch):
+    def fail(*_):
+        raise ValueError("math domain error")
+
+    monkeypatch.setattr(drawing, "_plotext_text", fail)
+    check_size(two_clocks(10), 78, 10)
+    assert re.search("[⠁-⣿]", two_clocks(10))
+
+
+def test_a_missing_plotext_is_replaced(monkeypatch):
+    drawing._plotext.cache_clear()
+    monkeypatch.setitem(sys.modules, "plotext", None)
+    try:
+        assert re.search("[⠁-⣿]", two_clocks(10))
+    finally:
+        drawing._plotext.cache_clear()
+
+
+def test_rasterize_joins_the_dots_of_a_cell():
+    stroke = Stroke([[(0, 0), (0.9, 0.9)]], "braille", (1, 2, 3))
+    assert rasterize([stroke], 1, 1) == [
+        [(chr(0x2800 + 0x40 + 0x04 + 0x10 + 0x08), (1, 2, 3))]
+    ]

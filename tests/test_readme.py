@@ -1,0 +1,161 @@
+"""What the README says about commands, options, keys and ops is what the code does.
+
+``python tests/test_readme.py`` writes the tables anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from jaxtui import cli
+from jaxtui.measure.ops import catalogue
+from jaxtui.tui.bindings import COMMANDS
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+
+
+def rows(*lines: tuple[str, ...]) -> str:
+    head, *rest = lines
+    rule = tuple("---" for _ in head)
+    return "\n".join("| " + " | ".join(line) + " |" for line in (head, rule, *rest))
+
+
+def keys() -> str:
+    lines = ((key_names(one.keys), one.description) for one in COMMANDS)
+    return rows(("key", "does"), *lines)
+
+
+def key_names(keys: str) -> str:
+    return ", ".join(f"`{key_name(key)}`" for key in keys.split(","))
+
+
+def key_name(key: str) -> str:
+    """A key as it is printed on a keyboard."""
+    names = {"question_mark": "?", "colon": ":", "enter": "Enter", "slash": "/"}
+    if re.fullmatch(r"f\d+", key):
+        return key.upper()
+    return names.get(key, key.replace("ctrl+", "Ctrl-"))
+
+
+def options() -> str:
+    lines = [
+        (f"`{' '.join(part for part in call if part)}`", takes, option.help or "")
+        for option, takes, call in every_option()
+    ]
+    return rows(("option", "of", "meaning"), *dict.fromkeys(lines))
+
+
+def every_option() -> Iterator[tuple[click.Option, str, tuple[str, str]]]:
+    commands = {"jaxtui": cli.cli, **cli.cli.commands}
+    known: dict[str, list[str]] = {}
+    for name, command in commands.items():
+        for option in command.params:
+            if isinstance(option, click.Option):
+                known.setdefault(option.opts[-1], []).append(name)
+    for command in commands.values():
+        for option in command.params:
+            if isinstance(option, click.Option):
+                of = known[option.opts[-1]]
+                where = "all" if len(of) == len(commands) else ", ".join(of)
+                call = (option.opts[-1], option.metavar or "")
+                yield option, where, call
+
+
+def ops() -> str:
+    lines = (
+        (
+            f"`{op.name}`",
+            op.summary.rstrip("."),
+            op.size_means,
+            op.flops,
+            ", ".join(op.dtypes),
+        )
+        for op in catalogue()
+    )
+    return rows(("op", "is", "size", "flops", "dtypes"), *lines)
+
+
+TABLES = {"keys": keys, "options": options, "ops": ops}
+
+
+def section(name: str, text: str) -> str:
+    match = re.search(rf"<!-- {name} -->\n(.*?)<!-- end -->", text, re.DOTALL)
+    assert match, name
+    return match[1].strip()
+
+
+def command(name: str) -> str:
+    """The shell line under ``<!-- NAME command -->``."""
+    text = README.read_text(encoding="utf-8")
+    match = re.search(rf"<!-- {name} command -->\n```sh\n(.*)\n```", text)
+    assert match, name
+    return match[1]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_says_what_the_code_does(name: str) -> None:
+    text = README.read_text(encoding="utf-8")
+    assert section(name, text) == TABLES[name](), "run python tests/test_readme.py"
+
+
+def test_the_two_commands_are_there_once_and_need_only_python() -> None:
+    assert command("run").startswith("python3 -m venv .venv && .venv/bin/pip install ")
+    assert command("test").endswith("&& .venv/bin/pytest")
+
+
+def test_ci_runs_the_test_command_of_the_readme_itself() -> None:
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "<!-- test command -->" in script
+    assert 'bash -euo pipefail -c "$test_command"' in script
+    assert "pytest" not in script
+
+
+def test_every_extra_that_the_readme_names_exists() -> None:
+    text = README.read_text(encoding="utf-8")
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    named = set(re.findall(r"\.\[(\w+)\]", text))
+    assert named == {"tpu", "cuda12", "cuda13", "test"}
+    for extra in named:
+        assert re.search(rf"^{extra} = \[", project, re.MULTILINE)
+
+
+def test_every_exit_code_is_in_the_readme() -> None:
+    text = README.read_text(encoding="utf-8")
+    codes = {int(code) for code in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)}
+    assert codes == {
+        cli.FINE,
+        cli.CASE_FAILED,
+        cli.CANNOT_RUN,
+        cli.USAGE,
+        cli.INTERNAL,
+        cli.INTERRUPTED,
+    }
+
+
+def test_every_command_is_in_the_readme() -> None:
+    text = README.read_text(encoding="utf-8")
+    for name in cli.cli.commands:
+        assert re.search(rf"^jaxtui {name} ", text, re.MULTILINE)
+
+
+def test_every_option_has_help() -> None:
+    assert all(option.help for option, _, _ in every_option())
+
+
+def rewritten(text: str) -> str:
+    """The README with its tables made anew."""
+    for name, table in TABLES.items():
+        begin, end = f"<!-- {name} -->\n", "<!-- end -->"
+        before, rest = text.split(begin, 1)
+        text = f"{before}{begin}{table()}\n{end}{rest.split(end, 1)[1]}"
+    return text
+
+
+if __name__ == "__main__":
+    README.write_text(rewritten(README.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import math
+import random
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jaxtui import stats
+
+seconds = st.floats(1e-9, 1e3)
+
+
+@given(st.lists(seconds, min_size=1, max_size=50))
+def test_median_is_the_standard_librarys(values: list[float]) -> None:
+    assert stats.median(values) == pytest.approx(statistics.median(values))
+
+
+@given(st.lists(seconds, min_size=2, max_size=50), st.floats(0, 1))
+def test_quantiles_lie_between_the_extremes(values: list[float], q: float) -> None:
+    assert min(values) <= stats.quantile(sorted(values), q) <= max(values)
+
+
+def test_quantile_of_nothing_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no values"):
+        stats.quantile([], 0.5)
+
+
+@pytest.mark.parametrize(
+    ("n", "low", "high"),
+    # Order statistics of the 95 % sign-test interval, from printed tables.
+    [
+        (6, 1, 6),
+        (8, 1, 8),
+        (9, 2, 8),
+        (12, 3, 10),
+        (15, 4, 12),
+        (20, 6, 15),
+        (30, 10, 21),
+    ],
+)
+def test_sign_test_interval_takes_the_tabled_order_statistics(
+    n: int, low: int, high: int
+) -> None:
+    interval = stats.sign_test_interval(list(range(1, n + 1)))
+    assert (interval.low, interval.high) == (low, high)
+
+
+def test_sign_test_interval_covers_the_median_of_independent_rounds() -> None:
+    generator = random.Random(1)
+    hits = 0
+    for _ in range(1000):
+        rounds = [generator.lognormvariate(0, 0.5) for _ in range(12)]
+        interval = stats.sign_test_interval(rounds)
+        hits += interval.low <= 1.0 <= interval.high
+    assert 0.95 <= hits / 1000 <= 0.98 + 0.01
+
+
+@pytest.mark.parametrize("n", range(1, 6))
+def test_below_six_rounds_the_interval_is_minimum_and_maximum(n: int) -> None:
+    interval = stats.sign_test_interval(list(range(n)))
+    assert (interval.low, interval.high) == (0, n - 1)
+
+
+def test_an_interval_is_made_of_eight_rounds_spread_over_the_run() -> None:
+    assert stats.spread_out([1.0, 2.0, 3.0]) == [1.0, 2.0, 3.0]
+    assert stats.spread_out(list(range(8))) == list(range(8))
+    assert stats.spread_out(list(range(80))) == list(range(5, 80, 10))
+
+
+@given(st.lists(seconds, min_size=1, max_size=60))
+def test_the_median_of_all_rounds_lies_in_their_interval(medians: list[float]) -> None:
+    interval = stats.rounds_interval(medians)
+    assert interval.low <= interval.median <= interval.high
+    assert interval.median == stats.median(medians)
+
+
+def test_an_interval_of_drifting_rounds_spans_the_drift() -> None:
+    interval = stats.rounds_interval([1.0] * 50 + [2.0] * 50)
+    assert (interval.low, interval.high) == (1.0, 2.0)
+
+
+def test_outliers_are_counted_and_kept() -> None:
+    rounds = [[1.0, 1.1, 0.9, 1.0, 50.0] for _ in range(6)]
+    summary = stats.summarize(rounds)
+    assert summary.outliers == 6
+    assert summary.n == 30
+    assert summary.max == 50.0
+    assert summary.mean == pytest.approx(math.fsum(rounds[0] * 6) / 30)
+
+
+def test_median_is_the_median_of_round_medians_not_of_pooled_calls() -> None:
+    rounds = [[1.0] * 100, [2.0], [3.0]]
+    assert stats.summarize(rounds).median == 2.0
+
+
+@given(st.lists(st.lists(seconds, min_size=1, max_size=9), min_size=1, max_size=9))
+def test_a_summary_is_ordered(rounds: list[list[float]]) -> None:
+    summary = stats.summarize(rounds)
+    assert summary.ci_low <= summary.median <= summary.ci_high
+    assert summary.p10 <= summary.p90 <= summary.p99 <= summary.max
+    assert summary.n == sum(map(len, rounds))
+
+
+def test_noise_floor_needs_a_full_window() -> None:
+    assert not stats.noise_floor_reached([0.5] * 8)
+    assert stats.noise_floor_reached([0.5] * 9)
+    assert not stats.noise_floor_reached([0.5 * 0.9**i for i in range(20)])
+
+
+@pytest.mark.parametrize(
+    ("first", "call", "rival", "calls"),
+    [
+        (10.0, 1.0, 2.0, 9),
+        (1.0, 1.0, 2.0, 1),
+        (10.0, 2.0, 2.0, None),
+        (10.0, 3.0, 2.0, None),
+    ],
+)
+def test_break_even(first: float, call: float, rival: float, calls: int | None) -> None:
+    assert stats.break_even_calls(first, call, rival) == calls
+
+
+@given(seconds, seconds, seconds)
+def test_break_even_is_the_first_call_that_pays(
+    first: float, call: float, rival: float
+) -> None:
+    n = stats.break_even_calls(first, call, rival)
+    if n is not None and n < 1e6:
+        slack = 1e-6 * (first + n * rival)
+        assert first + (n - 1) * call <= n * rival + slack
+        if n > 1:
+            assert first + (n - 2) * call >= (n - 1) * rival - slack

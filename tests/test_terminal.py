@@ -1,0 +1,297 @@
+"""The app in a real shell on a real pty: however it ends, the terminal is as it was.
+
+A shell with job control is the parent, as on a real machine; what it sees is read
+back with pyte, what the terminal was told is read from the bytes, and what its driver
+was set to is asked of ``stty``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pexpect
+import pyte
+import pytest
+
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="reads /proc"
+)
+
+SECONDS = 40.0
+"""For anything to appear; JAX starts meanwhile, on a machine that may be busy."""
+
+ENGINE_SECONDS = 2.0
+"""How long an engine may outlive its UI."""
+
+BROKEN = """
+from jaxtui.tui.app import JaxtuiApp
+def broken(self): raise RuntimeError("the planted fault")
+JaxtuiApp.action_theme = broken
+from jaxtui.cli import main
+import sys; sys.exit(main())
+"""
+
+
+class Shell:
+    """``sh -i`` on a pty, and the screen that a person would see."""
+
+    def __init__(self, lines: int = 24, columns: int = 80) -> None:
+        environment = {
+            **os.environ,
+            "TERM": "xterm-256color",
+            "COLORTERM": "truecolor",
+            "PS1": "ready> ",
+            "JAX_PLATFORMS": "cpu",
+            "PYTHONPATH": str(Path(__file__).parents[1]),
+            "PYTHONUTF8": "1",
+        }
+        environment.pop("NO_COLOR", None)
+        environment.pop("ENV", None)
+        self.child = pexpect.spawn(
+            "/bin/sh", ["-i"], env=environment, dimensions=(lines, columns), timeout=1
+        )
+        self.screen = pyte.Screen(columns, lines)
+        self._stream = pyte.ByteStream(self.screen)
+        self.written = b""
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.screen.display)
+
+    def type(self, text: str) -> None:
+        self.child.send(text)
+
+    def run(self, command: str) -> None:
+        self.type(command + "\r")
+
+    def read(self) -> None:
+        """Take in what has been written, waiting a little for it."""
+        try:
+            data = self.child.read_nonblocking(65536, timeout=0.1)
+        except pexpect.TIMEOUT:
+            return
+        self.written += data
+        # pyte takes "CSI < u", the end of kitty's keys, for "restore the cursor".
+        self._stream.feed(
+            re.sub(rb"\x1b\[[<>=?][0-9;]*[upq]|\x1b\[\?[0-9;]*\$p", b"", data)
+        )
+
+    def until(
+        self, seen: Callable[[], bool], what: str, seconds: float = SECONDS
+    ) -> None:
+        end = time.monotonic() + seconds
+        while not seen():
+            assert time.monotonic() < end, f"{what} never came:\n{self.text}"
+            self.read()
+
+    def shows(self, text: str, seconds: float = SECONDS) -> None:
+        self.until(lambda: text in self.text, repr(text), seconds)
+
+    def resize(self, lines: int, columns: int) -> None:
+        self.child.setwinsize(lines, columns)
+        self.screen.resize(lines, columns)
+
+    def close(self) -> None:
+        self.child.close(force=True)
+
+
+def children(pid: int) -> list[int]:
+    """The direct children of a process."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid and fields[0] != "Z":
+            found.append(int(stat.parent.name))
+    return found
+
+
+def alive(pid: int) -> bool:
+    try:
+        return (
+            Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        )
+    except OSError:
+        return False
+
+
+class RunningApp:
+    """The app in a shell, with the devices on screen."""
+
+    def __init__(
+        self, shell: Shell, command: str = f"{sys.executable} -m jaxtui"
+    ) -> None:
+        self.shell = shell
+        shell.shows("ready>")
+        shell.run(f"{command}; echo rc=$?")
+        shell.shows("cpu:0")
+        shell.shows("ENTER:")
+        (self.pid,) = children(shell.child.pid)
+        (self.engine,) = children(self.pid)
+
+    def engine_is_gone(self) -> None:
+        end = time.monotonic() + ENGINE_SECONDS
+        while alive(self.engine):
+            assert time.monotonic() < end, "the engine outlived the UI by two seconds"
+            self.shell.read()
+
+    def newest_engine(self, not_: int) -> int:
+        self.shell.until(
+            lambda: any(pid != not_ for pid in children(self.pid)), "a new engine"
+        )
+        return next(pid for pid in children(self.pid) if pid != not_)
+
+
+@pytest.fixture
+def shell() -> Iterator[Shell]:
+    shell = Shell()
+    yield shell
+    shell.close()
+
+
+@pytest.fixture
+def app(shell: Shell) -> RunningApp:
+    return RunningApp(shell)
+
+
+def last_setting(written: bytes, mode: int) -> str | None:
+    """``h`` or ``l``, whichever a private mode was set to last."""
+    found = re.findall(rb"\x1b\[\?(?:[0-9;]*;)?%d(?:;[0-9;]*)?([hl])" % mode, written)
+    return found[-1].decode() if found else None
+
+
+def assert_restored(shell: Shell) -> None:
+    """The driver's settings and the emulator's modes are those of a shell."""
+    shell.type("\r")
+    before = len(shell.written)
+    shell.run("stty -a; echo stty-$((1))-done")
+    shell.until(lambda: b"stty-1-done" in shell.written[before:], "stty")
+    settings = shell.written[before:].decode(errors="replace")
+    for name in ("icanon", "echo", "isig", "iexten", "icrnl", "opost"):
+        assert re.search(rf"(?<![-\w]){name}\b", settings), f"{name} is off"
+    assert last_setting(shell.written, 1049) == "l", "still on the alternate screen"
+    assert last_setting(shell.written, 25) == "h", "the cursor is hidden"
+    for mode in (1000, 1002, 1003, 1006, 1015, 2004, 1004):
+        assert last_setting(shell.written, mode) in (None, "l"), f"mode {mode} is on"
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (signal.SIGTERM, 143),
+        (signal.SIGHUP, 129),
+        (signal.SIGKILL, 137),
+        (signal.SIGABRT, 134),
+        (signal.SIGSEGV, 139),
+    ],
+)
+def test_signals_leave_the_terminal_as_it_was_and_no_engine(
+    app: RunningApp, number: signal.Signals, code: int
+) -> None:
+    os.kill(app.pid, number)
+    app.engine_is_gone()
+    app.shell.until(lambda: f"rc={code}".encode() in app.shell.written, f"rc={code}")
+    assert_restored(app.shell)
+
+
+@pytest.mark.parametrize(("key", "code"), [("q", 0), ("\x03", 130)])
+def test_quitting_by_key(app: RunningApp, key: str, code: int) -> None:
+    app.shell.type(key)
+    app.shell.until(lambda: f"rc={code}".encode() in app.shell.written, f"rc={code}")
+    app.engine_is_gone()
+    assert_restored(app.shell)
+
+
+def test_quitting_in_the_middle_of_a_run(app: RunningApp) -> None:
+    app.shell.type("\r")
+    app.shell.shows("stopwatch")
+    app.shell.type("\x03")
+    app.shell.until(lambda: b"rc=130" in app.shell.written, "rc=130")
+    app.engine_is_gone()
+    assert_restored(app.shell)
+
+
+def test_a_crash_of_the_ui_says_so_and_restores_the_terminal(
+    shell: Shell, tmp_path: Path
+) -> None:
+    script = tmp_path / "broken.py"
+    script.write_text(BROKEN)
+    app = RunningApp(shell, f"{sys.executable} {script}")
+    shell.type("t")
+    shell.until(lambda: b"rc=70" in shell.written, "rc=70")
+    app.engine_is_gone()
+    assert b"the planted fault" in shell.written
+    assert_restored(shell)
+
+
+def test_ctrl_z_suspends_and_fg_comes_back(app: RunningApp) -> None:
+    shell = app.shell
+    shell.type("\x1a")
+    shell.until(lambda: b"topped" in shell.written, "the shell's word that it stopped")
+    assert_restored(shell)
+    shell.run("fg; echo rc=$?")
+    shell.shows("ENTER:")
+    shell.type("q")
+    shell.until(lambda: b"rc=0" in shell.written, "rc=0")
+    app.engine_is_gone()
+    assert_restored(shell)
+
+
+def test_a_dropped_connection_leaves_nothing_behind(app: RunningApp) -> None:
+    app.shell.type("\r")
+    app.shell.shows("stopwatch")
+    app.shell.close()
+    end = time.monotonic() + 2 * ENGINE_SECONDS
+    while alive(app.pid) or alive(app.engine):
+        assert time.monotonic() < end, "something outlived the terminal"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGABRT])
+def test_an_engine_that_dies_in_a_run_is_replaced_and_the_next_run_works(
+    app: RunningApp, number: signal.Signals
+) -> None:
+    shell = app.shell
+    shell.type("\r")
+    shell.shows("stopwatch")
+    os.kill(app.engine, number)
+    shell.shows("engine")
+    app.newest_engine(app.engine)
+    shell.until(
+        lambda: "ENTER:" in shell.text or "Enter again" in shell.text, "the end"
+    )
+    shell.until(lambda: "stop" not in shell.text.splitlines()[0], "the end of the run")
+    shell.type("\r")
+    shell.shows("Done in")
+    assert "truth" in shell.text
+
+
+def test_too_small_says_so_and_comes_back(app: RunningApp) -> None:
+    app.shell.resize(8, 30)
+    app.shell.shows("small")
+    app.shell.resize(24, 80)
+    app.shell.shows("ENTER:")
+
+
+@pytest.mark.parametrize(
+    ("redirect", "name"), [("</dev/null", "stdin"), ("2>no", "stderr")]
+)
+def test_without_a_terminal_the_app_says_what_to_use(
+    shell: Shell, tmp_path: Path, redirect: str, name: str
+) -> None:
+    shell.shows("ready>")
+    shell.run(f"cd {tmp_path}; {sys.executable} -m jaxtui {redirect}; echo rc=$?")
+    shell.until(lambda: b"rc=3" in shell.written, "rc=3")
+    file = tmp_path / "no"
+    said = shell.text + (file.read_text() if file.exists() else "")
+    assert name in said
+    assert "jaxtui bench" in said
+    assert b"\x1b[?1049h" not in shell.written

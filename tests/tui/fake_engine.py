@@ -1,0 +1,352 @@
+"""An engine that says what the test wants: the real interface, no process."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+from collections.abc import AsyncIterator, Callable
+
+from jaxtui.engine.protocol import Envelope
+from jaxtui.model import (
+    Busy,
+    Case,
+    CaseMeasured,
+    CaseStarted,
+    Device,
+    EngineDied,
+    EngineFailed,
+    Event,
+    Experiment,
+    Hello,
+    Holder,
+    Host,
+    Measurement,
+    Memory,
+    Note,
+    OpInfo,
+    Peak,
+    PhaseMeasured,
+    Phases,
+    PhaseStarted,
+    Plan,
+    PlannedCase,
+    Progress,
+    Ready,
+    RunFinished,
+    RunStarted,
+    Sampled,
+    Summary,
+)
+
+HOST = Host(
+    hostname="vm",
+    python="3.12.1",
+    jax="0.12.0",
+    jaxlib="0.12.0",
+    numpy="2.3.1",
+    platform_version="TPU v5 lite",
+    cpu_model="AMD EPYC 7B12",
+    cpu_count=2,
+    memory_bytes=16 * 2**30,
+)
+
+OPS = (
+    OpInfo(
+        name="matmul",
+        summary="Matrix product.",
+        size_means="n of n×n",
+        dtypes=("float64", "float32", "float16", "bfloat16"),
+        flops="2 n³",
+        bytes="3 n²",
+        minimum=16,
+        default=1000,
+        maximum=16384,
+        takes_precision=True,
+    ),
+    OpInfo(
+        name="selu",
+        summary="SELU.",
+        size_means="number of elements",
+        dtypes=("float64", "float32", "float16", "bfloat16"),
+        flops="5 n",
+        bytes="2 n",
+        minimum=16,
+        default=1_000_000,
+        maximum=10**9,
+    ),
+)
+
+
+def cpu_devices(count: int = 1, simulated: bool = False) -> tuple[Device, ...]:
+    return tuple(
+        Device(
+            id=index,
+            platform="cpu",
+            device_kind="cpu",
+            process_index=0,
+            local_hardware_id=index,
+            simulated=simulated,
+            attributes={"client": "cpu client"},
+        )
+        for index in range(count)
+    )
+
+
+def tpu_devices() -> tuple[Device, ...]:
+    """A v5litepod-8."""
+    return tuple(
+        Device(
+            id=index,
+            platform="tpu",
+            device_kind="TPU v5 lite",
+            process_index=0,
+            local_hardware_id=index,
+            coords=(index % 4, index // 4, 0),
+            core_on_chip=0,
+            slice_index=0,
+            memory={
+                "bytes_in_use": 10_000_000 * (index + 1),
+                "bytes_reserved": 0,
+                "bytes_limit": 16_909_336_064,
+            },
+        )
+        for index in range(8)
+    )
+
+
+def seconds_of(case: Case) -> tuple[float | None, float]:
+    """Dispatch and ready of an imagined machine."""
+    work = 2e-12 * case.size**3 if case.op == "matmul" else 1e-9 * case.size
+    if case.mode == "numpy":
+        return None, 5 * work + 2e-6
+    factor = 0.5 if case.dtype == "bfloat16" else 1.0
+    return 56e-6, work * factor + 80e-6
+
+
+def summary(median: float, n: int = 200, rounds: int = 12) -> Summary:
+    return Summary(
+        n=n,
+        rounds=rounds,
+        median=median,
+        mean=median * 1.02,
+        mad=median * 0.01,
+        p10=median * 0.98,
+        p90=median * 1.05,
+        p99=median * 1.2,
+        max=median * 1.5,
+        ci_low=median * 0.996,
+        ci_high=median * 1.004,
+    )
+
+
+def measurement(case: Case, stopped: str | None = "target") -> Measurement:
+    dispatch, ready = seconds_of(case)
+    numpy = case.mode == "numpy"
+    flops = 2.0 * case.size**3 if case.op == "matmul" else 5.0 * case.size
+    accelerated = case.device.startswith("tpu")
+    return Measurement(
+        case=case,
+        phases=Phases()
+        if numpy
+        else Phases(
+            transfer=1.3e-3,
+            trace=0.9e-3,
+            lower=3.1e-3,
+            compile=0.344,
+            first_call=1.1e-3,
+            fetch=18e-3,
+        ),
+        dispatch=None if dispatch is None else summary(dispatch),
+        ready=summary(ready),
+        pipelined_seconds=None if numpy else ready * 0.98,
+        flops=flops,
+        bytes=12.0 * case.size**2,
+        flops_per_second=flops / ready,
+        bytes_per_second=12.0 * case.size**2 / ready,
+        output_dtype=case.dtype,
+        error_vs_float64=2.1e-7,
+        stopped=stopped,  # type: ignore[arg-type]
+        stable=True,
+        notes=()
+        if numpy
+        else (Note(flag="host-bound", text="The host hands calls over too slowly."),),
+        peak=Peak(
+            flops_per_second=197e12, bytes_per_second=819e9, source="cloud.google.com"
+        )
+        if accelerated
+        else None,
+    )
+
+
+class FakeEngine:
+    """Answers like the real one; ``scripted`` runs end by themselves."""
+
+    def __init__(
+        self,
+        devices: tuple[Device, ...] | None = None,
+        *,
+        scripted: bool = True,
+        ready: bool = True,
+        pause: Callable[[], object] | None = None,
+    ) -> None:
+        self.devices = cpu_devices() if devices is None else devices
+        self.generation = 1
+        self.calls: list[str] = []
+        self.experiments: list[Experiment] = []
+        self.run_number = 0
+        self._scripted = scripted
+        self._ready = ready
+        self._pause = pause
+        self._events: asyncio.Queue[Envelope | None] = asyncio.Queue()
+        self._script: asyncio.Task[None] | None = None
+        self._stop = False
+        self._gone = False
+
+    def emit(self, event: Event, run: int | None = None) -> None:
+        self._events.put_nowait(
+            Envelope(generation=self.generation, run=run, event=event)
+        )
+
+    def emit_run(self, *events: Event) -> None:
+        for event in events:
+            self.emit(event, self.run_number)
+
+    def become_ready(self) -> None:
+        self.emit(Ready(host=HOST, devices=self.devices, ops=OPS))
+
+    async def start(self) -> None:
+        self.calls.append("start")
+        self.emit(Hello(pid=1, ops=OPS))
+        if self._ready:
+            self.become_ready()
+
+    async def events(self) -> AsyncIterator[Envelope]:
+        while (envelope := await self._events.get()) is not None:
+            yield envelope
+
+    async def run(self, experiment: Experiment) -> int:
+        self.calls.append("run")
+        if self._script is not None and not self._script.done():
+            self.emit(Busy(run=self.run_number))
+            return self.run_number
+        if self._gone:
+            self._gone = False
+            self.generation += 1
+            await self.start()
+        self.run_number += 1
+        self._stop = False
+        self.experiments.append(experiment)
+        self.emit_run(
+            RunStarted(cases=experiment.cases, budget_seconds=experiment.budget)
+        )
+        if self._scripted:
+            self._script = asyncio.create_task(self._play(experiment))
+        return self.run_number
+
+    async def plan(self, experiment: Experiment) -> Plan:
+        self.calls.append("plan")
+        return Plan(
+            cases=tuple(
+                PlannedCase(
+                    case=case,
+                    memory_bytes=0,
+                    host_memory_bytes=0,
+                    flops=None,
+                    bytes=None,
+                    script=f"import jax\n\n# {case.label}\n",
+                )
+                for case in experiment.cases
+            ),
+            budget_seconds=experiment.budget,
+        )
+
+    async def stop(self) -> None:
+        self.calls.append("stop")
+        self._stop = True
+        if not self._scripted:
+            self.emit_run(RunFinished(outcome="cancelled", elapsed_seconds=1.0))
+
+    async def release(self) -> None:
+        self.calls.append("release")
+        self._gone = True
+
+    async def refresh_memory(self) -> None:
+        self.calls.append("memory")
+        self.emit(
+            Memory(devices={device.name: device.memory for device in self.devices})
+        )
+
+    async def close(self) -> None:
+        self.calls.append("close")
+        self._events.put_nowait(None)
+
+    def die(self) -> None:
+        self.generation += 1
+        self.emit(EngineDied(returncode=-9, error="The engine was killed (signal 9)."))
+
+    def held(self) -> None:
+        holder = Holder(
+            pid=4242, user="ada", command="python train.py", paths=("/dev/accel0",)
+        )
+        self.emit(
+            EngineFailed(
+                reason="held",
+                error="The TPU is held by another process.",
+                hint="End process 4242 or wait for it, then press R.",
+                holders=(holder,),
+            )
+        )
+
+    async def _sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds if self._pause else 0)
+
+    async def _play(self, experiment: Experiment) -> None:
+        cases = experiment.cases
+        for index, case in enumerate(cases):
+            self.emit_run(CaseStarted(index=index, case=case))
+            phases = measurement(case).phases
+            for phase in ("trace", "lower", "compile", "first_call"):
+                seconds = getattr(phases, phase)
+                if seconds is not None:
+                    self.emit_run(PhaseStarted(index=index, phase=phase))
+                    await self._sleep(0.1)
+                    self.emit_run(
+                        PhaseMeasured(index=index, phase=phase, seconds=seconds)  # type: ignore[arg-type]
+                    )
+        rounds = 12
+        for turn in range(rounds):
+            for index, case in enumerate(cases):
+                self.emit_run(sampled(index, case, turn))
+                await self._sleep(experiment.budget / rounds / len(cases))
+                self.emit_run(
+                    Progress(
+                        elapsed_seconds=experiment.budget * turn / rounds,
+                        remaining_seconds=experiment.budget * (1 - turn / rounds),
+                        doing=f"timing {case.label}",
+                    )
+                )
+            if self._stop:
+                break
+        for index, case in enumerate(cases):
+            self.emit_run(CaseMeasured(index=index, measurement=measurement(case)))
+        outcome = "cancelled" if self._stop else "complete"
+        self.emit_run(RunFinished(outcome=outcome, elapsed_seconds=4.2))  # type: ignore[arg-type]
+
+
+def sampled(index: int, case: Case, turn: int, calls: int = 100) -> Sampled:
+    """One turn of noisy calls."""
+    noise = random.Random(1000 * index + turn)
+    dispatch, ready = seconds_of(case)
+
+    def jittered(middle: float) -> tuple[float, ...]:
+        return tuple(middle * math.exp(noise.gauss(0, 0.05)) for _ in range(calls))
+
+    return Sampled(
+        index=index,
+        round=turn + 1,
+        calls=calls,
+        dispatch=() if dispatch is None else jittered(dispatch),
+        ready=jittered(ready),
+        measurement=measurement(case, None),
+    )

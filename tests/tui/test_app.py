@@ -1,0 +1,442 @@
+"""The app on a fake engine: keys in, snapshots and screens out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input, Static, TabbedContent
+
+from jaxtui.model import Case, CaseFailed, Failure, Logged
+from jaxtui.tui import bindings, themes
+from jaxtui.tui.app import JaxtuiApp
+from jaxtui.tui.screens.code import CodeScreen
+from jaxtui.tui.screens.help import HelpScreen
+from jaxtui.tui.screens.too_small import TooSmall
+from jaxtui.tui.widgets.bench_pane import BenchPane
+from jaxtui.tui.widgets.chip_map import ChipMap
+from jaxtui.tui.widgets.detail_pane import DetailPane
+from jaxtui.tui.widgets.device_table import DeviceTable
+from jaxtui.tui.widgets.log_panel import LogPanel
+from jaxtui.tui.widgets.plot_view import PlotView
+from jaxtui.tui.widgets.readout_panel import OfferLine, ReadoutPanel
+from jaxtui.tui.widgets.results_table import ResultsTable
+from jaxtui.tui.widgets.status_line import MessageLine, StatusLine
+from tests.tui.driving import app_on, until, until_done, until_ready
+from tests.tui.fake_engine import FakeEngine, cpu_devices, sampled, tpu_devices
+
+NARROW, WIDE = (80, 24), (120, 40)
+
+
+def shown(app: JaxtuiApp, kind: type) -> str:
+    return app.query_one(kind).render().plain  # type: ignore[no-any-return]
+
+
+async def test_first_frame_does_not_wait_for_jax() -> None:
+    engine = FakeEngine(ready=False)
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await pilot.pause()
+        assert "starting JAX" in shown(app, StatusLine)
+        assert "as soon as JAX is ready" in shown(app, OfferLine)
+        engine.become_ready()
+        await until_ready(pilot, app)
+        assert "CPU only" in shown(app, StatusLine)
+
+
+async def test_enter_gives_the_four_lines() -> None:
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        assert "matmul 8192 bfloat16 jit on tpu:0" in shown(app, OfferLine)
+        await pilot.press("enter")
+        await until_done(pilot, app)
+        await pilot.pause()
+        text = shown(app, ReadoutPanel)
+        labels = [line[:14].strip() for line in text.splitlines()]
+        assert labels == ["stopwatch says", "truth", "first call", "NumPy float32"]
+        assert "IMPOSSIBLE, peak 197 TFLOP/s" in text
+        assert "JAX pays" in text
+        plot = app.query_one("#first-plot", PlotView)
+        assert plot.size.height >= 8
+        assert "dispatch" in plot.text
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE])
+async def test_offer_stays_in_view(size: tuple[int, int]) -> None:
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=size) as pilot:
+        await until_ready(pilot, app)
+        for _ in range(2):
+            region = app.query_one(OfferLine).region
+            assert app.screen.region.contains_region(region)
+            assert region.height == 1
+            await pilot.press("enter")
+            await until_done(pilot, app)
+
+
+async def test_table_and_map_move_together() -> None:
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("down", "down")
+        await until(pilot, lambda: app.state.cursor == "tpu:2")
+        app.query_one(ChipMap).focus()
+        await pilot.press("down")
+        await until(pilot, lambda: app.state.cursor == "tpu:6")
+        assert app.query_one(DeviceTable).cursor_row == 6
+        assert "on tpu:6" in shown(app, OfferLine)
+
+
+async def test_details_fill_the_room_until_there_are_results() -> None:
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        facts = app.query_one("#facts", Static)
+        await until(pilot, lambda: "v5litepod-8" in str(facts.content))
+        assert "bytes_limit" in str(facts.content)
+        await pilot.press("enter")
+        await until_done(pilot, app)
+        pane = app.query_one(DetailPane)
+        await until(pilot, lambda: not pane.display)
+        await pilot.press("d")
+        await until(pilot, lambda: pane.display)
+        await pilot.press("d")
+        await until(pilot, lambda: not pane.display)
+
+
+async def test_details_are_there_by_themselves_where_there_is_room() -> None:
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=WIDE) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("enter")
+        await until_done(pilot, app)
+        assert app.query_one(DetailPane).display
+        assert app.query_one("#first-plot", PlotView).size.height >= 8
+
+
+async def test_edit_takes_the_case_to_the_form() -> None:
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("down", "e")
+        await until(pilot, lambda: app.query_one(TabbedContent).active == "bench")
+        assert app.query_one("#sizes", Input).value == "8192"
+
+
+async def test_bench_runs_and_updates_rows_in_place() -> None:
+    engine = FakeEngine(cpu_devices())
+    app = app_on(engine)
+    async with app.run_test(size=WIDE) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("2", "f5")
+        await until_done(pilot, app)
+        cases = engine.experiments[0].cases
+        table = app.query_one(ResultsTable)
+        await until(pilot, lambda: table.row_count == len(cases))
+        assert "over size" in app.query_one("#bench-plot", PlotView).text
+        assert str(table.get_cell("1", "× numpy")).strip().endswith("×")
+
+
+async def test_metric_goes_round() -> None:
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=WIDE) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("2", "r")
+        await until_done(pilot, app)
+        titles = []
+        for metric in ("flops", "bytes", "peak", "numpy", "time"):
+            await pilot.press("m")
+            await until(pilot, lambda metric=metric: app.state.metric == metric)
+            titles.append(app.query_one("#bench-plot", PlotView).text.splitlines()[0])
+        assert [title.split()[0] for title in titles] == [
+            "FLOP/s",
+            "bytes/s",
+            "%",
+            "×",
+            "ready",
+        ]
+
+
+async def test_stop_keeps_what_had_arrived() -> None:
+    engine = FakeEngine(scripted=False)
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.state.running)
+        engine.emit_run(sampled(0, engine.experiments[0].cases[0], 0))
+        await pilot.press("s")
+        await until_done(pilot, app)
+        assert "stop" in engine.calls
+        assert app.state.run is not None
+        assert app.state.run.outcome == "cancelled"
+        assert app.state.run.cases[0].ready.points
+
+
+async def test_a_second_run_is_not_started_while_one_runs() -> None:
+    engine = FakeEngine(scripted=False)
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.state.running)
+        await pilot.press("enter")
+        await until(pilot, lambda: "stop it first" in app.state.message)
+        assert engine.calls.count("run") == 1
+
+
+async def test_engine_death_is_said_and_what_had_arrived_stays() -> None:
+    engine = FakeEngine(scripted=False)
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.state.running)
+        engine.emit_run(sampled(0, engine.experiments[0].cases[0], 0))
+        engine.die()
+        await until(pilot, lambda: "killed" in shown(app, MessageLine))
+        assert app.state.run is not None
+        assert app.state.run.cases[0].ready.points
+        engine.become_ready()
+        await until(pilot, lambda: app.state.generation == 2)
+
+
+async def test_release_frees_and_the_next_run_takes_it_again() -> None:
+    engine = FakeEngine(tpu_devices())
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        assert "HOLDING TPU (x frees)" in shown(app, StatusLine)
+        await pilot.press("x")
+        await until(pilot, lambda: app.state.engine == "released")
+        assert "released" in shown(app, StatusLine)
+        assert "HOLDING" not in shown(app, StatusLine)
+        await pilot.press("enter")
+        await until_done(pilot, app)
+        assert engine.calls.count("start") == 2
+        assert "HOLDING TPU" in shown(app, StatusLine)
+
+
+@pytest.mark.parametrize("hold", [False, True])
+async def test_ten_idle_minutes_release_unless_told_to_hold(hold: bool) -> None:
+    now = [0.0]
+    engine = FakeEngine(tpu_devices())
+    app = app_on(engine, hold=hold, clock=lambda: now[0])
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        now[0] = 599.0
+        app.release_if_idle()
+        await pilot.pause()
+        assert app.state.engine == "ready"
+        now[0] = 601.0
+        app.release_if_idle()
+        if hold:
+            await pilot.pause()
+            assert "release" not in engine.calls
+        else:
+            await until(pilot, lambda: app.state.engine == "released")
+            assert "ten minutes" in app.state.message
+
+
+async def test_held_by_another_shows_who_and_can_be_retried() -> None:
+    engine = FakeEngine(tpu_devices(), ready=False)
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await pilot.pause()
+        engine.held()
+        await until(pilot, lambda: app.state.engine == "failed")
+        facts = app.query_one("#facts", Static)
+        await until(pilot, lambda: "process 4242" in str(facts.content))
+        assert "python train.py" in str(facts.content)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "run" not in engine.calls
+        await pilot.press("R")
+        engine.become_ready()
+        await until_ready(pilot, app)
+
+
+async def test_a_failed_case_is_a_row_with_its_error() -> None:
+    engine = FakeEngine(scripted=False)
+    app = app_on(engine)
+    async with app.run_test(size=WIDE) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("2", "r")
+        await until(pilot, lambda: app.state.running)
+        failure = Failure(
+            case=engine.experiments[0].cases[1],
+            error="It needs 40 GiB and there are 16.",
+            hint="Choose a smaller size.",
+        )
+        engine.emit_run(CaseFailed(index=1, failure=failure))
+        table = app.query_one(ResultsTable)
+        await until(
+            pilot,
+            lambda: table.row_count and "failed" in str(table.get_cell("1", "ready")),
+        )
+        notes = app.query_one("#notes", Static)
+        await until(pilot, lambda: "Choose a smaller" in str(notes.content))
+
+
+async def test_the_log_is_written_only_while_in_view() -> None:
+    engine = FakeEngine()
+    app = app_on(engine)
+    async with app.run_test(size=WIDE) as pilot:
+        await until_ready(pilot, app)
+        engine.emit(Logged(line="from XLA [bracketed]"))
+        await until(pilot, lambda: app.state.log)
+        log = app.query_one(LogPanel)
+        assert not log.lines
+        await pilot.press("2", "l")
+        await until(pilot, lambda: log.lines)
+        assert "from XLA [bracketed]" in log.lines[0].text
+
+
+async def test_code_is_shown_and_kept_in_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("v")
+        await until(pilot, lambda: isinstance(app.screen, CodeScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: list(tmp_path.iterdir()))
+        (written,) = tmp_path.iterdir()
+        assert written.read_text().startswith("import jax")
+        assert str(written) in app.state.message
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, CodeScreen))
+
+
+async def test_results_are_kept_in_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("enter")
+        await until_done(pilot, app)
+        await pilot.press("y")
+        await until(pilot, lambda: list(tmp_path.iterdir()))
+        (written,) = tmp_path.iterdir()
+        assert "matmul 1000 float32 jit on cpu:0" in written.read_text()
+
+
+async def test_too_small_says_so_and_comes_back() -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        focused = app.focused
+        await pilot.resize_terminal(40, 10)
+        await until(pilot, lambda: isinstance(app.screen, TooSmall))
+        assert "60×15" in str(app.screen.query_one(Static).content)
+        await pilot.resize_terminal(1, 1)
+        await pilot.resize_terminal(*NARROW)
+        await until(pilot, lambda: not isinstance(app.screen, TooSmall))
+        assert app.focused is focused
+
+
+async def test_every_binding_is_in_palette_and_help() -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=(120, 60)) as pilot:
+        await until_ready(pilot, app)
+        offered = {command.help for command in app.get_system_commands(app.screen)}
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        text = str(app.screen.query_one(Static).content)
+        for command in bindings.COMMANDS:
+            assert any(command.description in help_ for help_ in offered), command.id
+            assert command.description in text, command.id
+
+
+def test_letters_and_digits_have_a_twin_and_no_key_is_taken_twice() -> None:
+    keys = [key for command in bindings.COMMANDS for key in command.keys.split(",")]
+    assert len(keys) == len(set(keys))
+    for command in bindings.COMMANDS:
+        names = command.keys.split(",")
+        if any(len(name) == 1 for name in names):
+            assert any(len(name) > 1 for name in names), command.id
+
+
+def test_every_command_has_an_action() -> None:
+    for command in bindings.COMMANDS:
+        name = command.action.partition("(")[0]
+        assert hasattr(JaxtuiApp, f"action_{name}"), command.id
+
+
+async def test_what_cannot_be_done_now_says_why() -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        app.perform("stop")
+        await until(pilot, lambda: app.state.message == "Nothing is running.")
+        assert app.check_action("stop", ()) is None
+        assert app.check_action("metric", ()) is False
+
+
+async def test_themes_go_round_and_the_projector_toggles() -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        seen = [app.theme]
+        for _ in range(3):
+            await pilot.press("t")
+            seen.append(app.theme)
+        assert seen == [themes.DARK, themes.LIGHT, themes.PROJECTOR, themes.DARK]
+        await pilot.press("p")
+        assert app.theme == themes.PROJECTOR
+
+
+@pytest.mark.parametrize(("key", "code"), [("q", 0), ("ctrl+c", 130)])
+async def test_leaving(key: str, code: int) -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press(key)
+    assert (app.return_code or 0) == code
+
+
+async def test_ctrl_c_leaves_from_an_input_too() -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("2")
+        app.query_one("#sizes").focus()
+        await pilot.press("ctrl+c")
+    assert app.return_code == 130
+
+
+async def test_simulated_devices_say_so() -> None:
+    app = app_on(FakeEngine(cpu_devices(4, simulated=True)))
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        assert "SIMULATED" in shown(app, StatusLine)
+
+
+async def test_phases_are_toggled_where_there_is_no_room() -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("2")
+        panel = app.query_one("PhasePanel")
+        assert not panel.display
+        await pilot.press("b")
+        await until(pilot, lambda: panel.display)
+        assert isinstance(app.query_one(BenchPane).phases, bool)
+
+
+async def test_sweep_times_the_case_over_sizes() -> None:
+    engine = FakeEngine()
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("w")
+        await until_done(pilot, app)
+        sizes = {case.size for case in engine.experiments[0].cases}
+        assert len(sizes) >= 5
+        assert max(sizes) == 1000
+        assert isinstance(engine.experiments[0].cases[0], Case)

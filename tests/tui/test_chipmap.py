@@ -1,0 +1,270 @@
+"""Every chip is drawn where it sits, for all topologies at the sizes of the screens."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from jaxtui.model import Device
+from jaxtui.tui.chipmap import (
+    Line,
+    device_at,
+    explain,
+    layout,
+    render,
+    text_of,
+)
+
+PATH = Path(__file__).parents[1] / "data" / "tpu_topologies.json"
+TOPOLOGIES = json.loads(PATH.read_text())
+SIZES = [(36, 10), (78, 9), (48, 30)]
+
+
+def devices(name: str) -> list[Device]:
+    return [
+        Device(
+            id=one["id"],
+            platform=one["platform"],
+            device_kind=one["device_kind"],
+            process_index=one["process_index"],
+            coords=tuple(one["coords"]),
+            core_on_chip=one["core_on_chip"],
+            slice_index=one["slice_index"],
+            attributes={"num_cores": str(one["num_cores"])},
+        )
+        for one in TOPOLOGIES[name]["devices"]
+    ]
+
+
+def cpus(count: int, **options) -> list[Device]:
+    return [
+        Device(id=i, platform="cpu", device_kind="cpu", process_index=0, **options)
+        for i in range(count)
+    ]
+
+
+def spots(lines: list[Line]) -> dict[str, tuple[int, int]]:
+    """Where each device is drawn: line, and column of its number's last digit."""
+    found = {}
+    for y, line in enumerate(lines):
+        x = 0
+        for span in line:
+            if span.device is not None:
+                digits = re.search(r"\d+", span.text)
+                assert digits is not None
+                found[span.device] = (y, x + digits.end() - 1)
+            x += len(span.text)
+    return found
+
+
+def text(lines: list[Line]) -> str:
+    return "\n".join(text_of(line) for line in lines)
+
+
+def test_there_are_all_topologies():
+    assert len(TOPOLOGIES) == 19
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+@pytest.mark.parametrize("name", TOPOLOGIES)
+def test_every_device_is_drawn_within_the_size(name, width, height):
+    found = devices(name)
+    for selected in (None, found[-1].name):
+        lines = render(layout(found), width, height, selected)
+        assert max(len(text_of(line)) for line in lines) <= width
+        assert len(lines) <= height
+        assert set(spots(lines)) == {device.name for device in found}
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+@pytest.mark.parametrize("name", TOPOLOGIES)
+def test_places_follow_the_coords(name, width, height):
+    found = devices(name)
+    where = spots(render(layout(found), width, height))
+    planes: dict[tuple, list[Device]] = {}
+    for device in found:
+        planes.setdefault((device.slice_index, device.coords[2]), []).append(device)
+    for plane in planes.values():
+        rows, columns = {}, {}
+        for device in plane:
+            row, column = where[device.name]
+            rows.setdefault(device.coords[1], set()).add(row)
+            columns.setdefault((device.coords[0], device.core_on_chip), set()).add(
+                column
+            )
+        assert all(len(drawn) == 1 for drawn in (*rows.values(), *columns.values()))
+        assert [max(rows[y]) for y in sorted(rows)] == sorted(map(max, rows.values()))
+        across = [max(columns[x]) for x in sorted(columns)]
+        assert across == sorted(set(across))
+
+
+@pytest.mark.parametrize("name", TOPOLOGIES)
+def test_a_click_finds_the_device_and_blanks_find_none(name):
+    found = devices(name)
+    lines = render(layout(found), 48, 30)
+    for device, (y, x) in spots(lines).items():
+        assert device_at(lines, x, y) == device
+    assert device_at(lines, 0, 0) is None
+    assert device_at(lines, 500, 1) is None
+    assert device_at(lines, 0, -1) is None
+    assert device_at(lines, 0, 500) is None
+
+
+@pytest.mark.parametrize("name", TOPOLOGIES)
+def test_axes_name_every_x_and_y(name):
+    found = devices(name)
+    drawn = text(render(layout(found), 48, 30))
+    heading = next(line for line in drawn.split("\n") if line.lstrip().startswith("x"))
+    assert set(re.findall(r"\d+", heading)) == {str(d.coords[0]) for d in found}
+    rows = re.findall(r"^y? *(\d+) \[", drawn, re.MULTILINE)
+    assert set(rows) == {str(d.coords[1]) for d in found}
+
+
+def test_two_cores_share_a_chip():
+    drawn = text(render(layout(devices("v3-8")), 36, 10))
+    assert "[0 1] [2 3]" in drawn
+    assert "4 chips, 8 devices, 1 process" in drawn
+
+
+def test_processes_are_spelled_out():
+    found = devices("v3-32")
+    drawn = text(render(layout(found), 48, 30))
+    assert "process 0: 0-3, 8-11" in drawn
+    assert "process 3: 20-23, 28-31" in drawn
+    short = text(render(layout(found), 36, 10, "tpu:3")).replace("\n", " ")
+    assert "process 0: 0-3, 8-11; 1: 4-7, 12-15; 2: 16-19, 24-27; 3: " in short
+
+
+@pytest.mark.parametrize("name", TOPOLOGIES)
+def test_colours_tell_processes_apart(name):
+    found = devices(name)
+    lines = render(layout(found), 48, 30)
+    roles: dict[int, set[str]] = {}
+    process = {device.name: device.process_index for device in found}
+    for line in lines:
+        for span in line:
+            if span.device is not None:
+                roles.setdefault(process[span.device], set()).add(span.role)
+    assert all(len(own) == 1 for own in roles.values())
+    assert len({next(iter(own)) for own in roles.values()}) == len(roles)
+    assert (len(roles) > 1) == ("process 0: " in text(lines))
+
+
+def test_slices_are_apart_with_short_ids():
+    found = devices("2x v5litepod-8")
+    drawn = text(render(layout(found), 48, 30))
+    assert "slice 0" in drawn
+    assert "slice 1" in drawn
+    assert "0: 100000+, 1: 200000+" in drawn
+    assert "[7] " in drawn
+    assert "process 2: slice 1 0-3" in drawn
+
+
+def test_planes_are_named():
+    drawn = text(render(layout(devices("v4-32")), 48, 30))
+    assert re.findall(r"z=\d", drawn) == ["z=0", "z=1", "z=2", "z=3"]
+
+
+def test_the_selected_device_is_described():
+    found = devices("tpu7x-16")
+    lines = render(layout(found), 48, 30, "tpu:9")
+    selected = [s.device for line in lines for s in line if s.role == "selected"]
+    assert selected == ["tpu:9"]
+    assert "tpu:9 at 0,0,1 core 1, process 1" in text(lines)
+
+
+@pytest.mark.parametrize("name", TOPOLOGIES)
+def test_moving_the_selection_moves_nothing(name):
+    found = devices(name)
+    maps = [render(layout(found), 36, 10, device.name) for device in found]
+    assert len({tuple(spots(lines).items()) for lines in maps}) == 1
+
+
+def test_a_crowded_map_grows_downwards_only():
+    found = [
+        Device(
+            id=i,
+            platform="tpu",
+            device_kind="TPU v4",
+            process_index=i // 4,
+            coords=(i % 8, i // 8 % 8, i // 64),
+            core_on_chip=0,
+        )
+        for i in range(512)
+    ]
+    for width in (60, 36, 20, 9, 3, 1):
+        lines = render(layout(found), width, 10, "tpu:100")
+        assert max(len(text_of(line)) for line in lines) <= width
+        drawn = [s.device for line in lines for s in line if s.device]
+        assert len(drawn) == 512
+    assert "[100]" in text(render(layout(found), 60, 10))
+
+
+def test_a_gap_stays_a_gap():
+    found = [d for d in devices("v5litepod-4") if d.id != 1]
+    lines = text(render(layout(found), 36, 10)).split("\n")
+    assert lines[1].rstrip() == "y 0 [0]"
+    assert lines[2].rstrip() == "  1 [2] [3]"
+
+
+def test_devices_without_coords_are_a_row_of_boxes():
+    drawn = text(render(layout(cpus(4)), 36, 10))
+    assert drawn.startswith("[0][1][2][3]\nno coords: drawn in id order\n")
+    assert "SIMULATED" not in drawn
+
+
+def test_simulated_devices_say_so():
+    drawn = render(layout(cpus(4, simulated=True)), 36, 10)
+    assert "SIMULATED 4 devices, 1 process" in text(drawn)
+    assert any(span.role == "simulated" for line in drawn for span in line)
+
+
+def test_no_devices():
+    assert text(render(layout([]), 36, 10)) == "no devices"
+    assert explain([]) == "There are no devices."
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("v2-8", "v2-8 = 8 TensorCores = 4 chips = 8 JAX devices: "),
+        ("v3-32", "v3-32 = 32 TensorCores = 16 chips = 32 JAX devices: "),
+        ("v4-16", "v4-16 = 16 TensorCores = 8 chips = 8 JAX devices: "),
+        ("v5p-8", "v5p-8 = 8 TensorCores = 4 chips = 4 JAX devices: "),
+        ("v5litepod-1", "v5litepod-1 = 1 TensorCore = 1 chip = 1 JAX device: "),
+        ("v6e-8 (1 host)", "v6e-8 = 8 TensorCores = 8 chips = 8 JAX devices: "),
+        ("tpu7x-2", "tpu7x-2 = 2 TensorCores = 1 chip = 2 JAX devices: "),
+        ("tpu7x-16", "tpu7x-16 = 16 TensorCores = 8 chips = 16 JAX devices: "),
+        ("2x v5litepod-8", "2 slices, each v5litepod-8 = 8 TensorCores = 8 chips = "),
+    ],
+)
+def test_the_arithmetic_of_chips(name, start):
+    assert explain(devices(name)).startswith(start)
+
+
+@pytest.mark.parametrize("name", TOPOLOGIES)
+def test_the_type_s_own_name_comes_out(name):
+    kind = name.split(" (")[0].removeprefix("2x ")
+    assert f"{kind} = " in explain(devices(name))
+
+
+def test_megacore_is_said():
+    assert "one device (megacore)" in explain(devices("v4-8"))
+    assert "2 per chip" in explain(devices("tpu7x-8"))
+
+
+def test_cpu_and_gpu_in_words():
+    assert explain(cpus(1)) == (
+        "1 CPU device: XLA's CPU backend uses all cores of this machine as one device."
+    )
+    assert explain(cpus(4, simulated=True)) == (
+        "4 simulated CPU devices on one CPU: SIMULATED, they share the same cores."
+    )
+    gpus = [
+        Device(id=i, platform="gpu", device_kind="NVIDIA H200", process_index=0)
+        for i in range(2)
+    ]
+    assert explain(gpus) == "2 GPUs = 2 JAX devices."

@@ -1,0 +1,65 @@
+"""Last words, stand-ins for characters, and the idle clock."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from jaxtui.tui import crashes, plain_text
+from jaxtui.tui.idle import IDLE_SECONDS, IdleWatch
+
+
+def test_a_crash_is_one_sentence_and_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(crashes.tempfile, "gettempdir", lambda: str(tmp_path))
+    try:
+        raise ValueError("planted")
+    except ValueError as error:
+        sentence = crashes.report(error)
+    (log,) = tmp_path.iterdir()
+    assert sentence.startswith("jaxtui: internal error: ValueError: planted.")
+    assert str(log) in sentence
+    assert "\n" not in sentence
+    assert 'raise ValueError("planted")' in log.read_text()
+
+
+def test_a_crash_without_a_place_to_write_keeps_its_traceback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(crashes.tempfile, "gettempdir", lambda: "/nowhere/at/all")
+    assert "ValueError: planted" in crashes.report(ValueError("planted"))
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_what_cannot_be_encoded_keeps_its_width(encoding: str) -> None:
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding=encoding, errors="backslashreplace")
+    plain_text.prepare(stream)
+    stream.write("0.17 ms × ▶ ⣿")
+    stream.flush()
+    text = raw.getvalue().decode(encoding)
+    assert len(text) == len("0.17 ms × ▶ ⣿")
+    assert text.endswith("> ?")
+
+
+def test_utf8_is_left_alone() -> None:
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="utf-8")
+    plain_text.prepare(stream)
+    assert stream.errors == "strict"
+
+
+def test_idle_time_counts_from_the_last_touch() -> None:
+    now = [0.0]
+    watch = IdleWatch(hold=False, clock=lambda: now[0])
+    now[0] = IDLE_SECONDS
+    assert not watch.over(held=True, busy=True)
+    assert not watch.over(held=False, busy=False)
+    watch.touch()
+    assert not watch.over(held=True, busy=False)
+    now[0] = 2 * IDLE_SECONDS
+    assert watch.over(held=True, busy=False)
+    assert not watch.over(held=True, busy=False)

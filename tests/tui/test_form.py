@@ -1,0 +1,150 @@
+"""The form: what is chosen and typed, and the sentence about it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from textual.widgets import Input, Static
+
+from jaxtui import selection
+from jaxtui.selection import SelectionError
+from jaxtui.tui import form
+from jaxtui.tui.screens.choice_popup import ChoicePopup
+from jaxtui.tui.screens.help import HelpScreen
+from jaxtui.tui.state import EMPTY, State
+from jaxtui.tui.widgets.case_form import CaseForm
+from jaxtui.tui.widgets.choice import Choice
+from tests.tui.driving import app_on, until, until_done, until_ready
+from tests.tui.fake_engine import HOST, OPS, FakeEngine, cpu_devices
+
+STATE: State = replace(
+    EMPTY, engine="ready", host=HOST, devices=cpu_devices(2), ops=OPS
+)
+VALUES = form.Values(op="matmul", sizes="256..1024", devices=("cpu:0",))
+
+
+def test_a_good_form_says_how_much_it_is() -> None:
+    verdict = form.judge(VALUES, STATE)
+    assert verdict.experiment is not None
+    assert not verdict.problem
+    assert verdict.message.startswith("6 cases, about 10 s")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"sizes": "12..x"}, "12..x"),
+        ({"sizes": "0"}, "positive"),
+        ({"sizes": ""}, "empty"),
+        ({"dtypes": ()}, "No dtype is chosen"),
+        ({"modes": ()}, "No mode is chosen"),
+        ({"budget": "soon"}, '"soon" is no time'),
+        ({"budget": "-1"}, "is no time"),
+        ({"budget": "nan"}, "is no time"),
+    ],
+)
+def test_what_is_wrong_is_named(change: dict[str, object], words: str) -> None:
+    verdict = form.judge(replace(VALUES, **change), STATE)  # type: ignore[arg-type]
+    assert verdict.problem
+    assert verdict.experiment is None
+    assert words in verdict.message
+
+
+def test_a_dtype_that_the_op_does_not_take_is_named_but_can_run() -> None:
+    verdict = form.judge(replace(VALUES, dtypes=("int8",)), STATE)
+    assert verdict.problem
+    assert verdict.experiment is not None
+    assert "does not take int8" in verdict.message
+
+
+def test_before_jax_is_ready_nothing_is_wrong() -> None:
+    verdict = form.judge(VALUES, EMPTY)
+    assert (verdict.experiment, verdict.problem) == (None, False)
+
+
+def test_budgets() -> None:
+    assert selection.parse_budget(" ") is None
+    assert selection.parse_budget("2.5 s") == 2.5
+    with pytest.raises(SelectionError):
+        selection.parse_budget("1e9")
+
+
+async def test_the_message_follows_the_typing() -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("2")
+        sizes = app.query_one("#sizes", Input)
+        sizes.focus()
+        line = app.query_one("#verdict", Static)
+        await pilot.press("end", "x")
+        await until(pilot, lambda: '"256..2048x" is no size' in str(line.content))
+        assert line.has_class("-problem")
+        await pilot.press("backspace")
+        await until(pilot, lambda: "8 cases" in str(line.content))
+        assert not line.has_class("-problem")
+
+
+async def test_enter_in_the_input_runs_and_esc_gives_the_keys_back() -> None:
+    engine = FakeEngine()
+    app = app_on(engine)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("2")
+        sizes = app.query_one("#sizes", Input)
+        sizes.focus()
+        await pilot.press("question_mark")
+        assert "?" in sizes.value
+        await pilot.press("backspace", "escape")
+        assert not sizes.has_focus
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        await pilot.press("escape")
+        sizes.focus()
+        await pilot.press("enter")
+        await until_done(pilot, app)
+        assert {case.op for case in engine.experiments[0].cases} == {"matmul"}
+
+
+async def test_function_keys_work_from_an_input() -> None:
+    engine = FakeEngine()
+    app = app_on(engine)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("2")
+        app.query_one("#sizes").focus()
+        await pilot.press("f5")
+        await until_done(pilot, app)
+        assert engine.experiments
+
+
+async def test_several_are_chosen_with_the_keyboard() -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("2")
+        dtypes = app.query_one("#dtypes", Choice)
+        assert dtypes.chosen == ("float32",)
+        dtypes.focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
+        await pilot.press("down", "down", "space", "enter")
+        await until(pilot, lambda: not isinstance(app.screen, ChoicePopup))
+        assert dtypes.chosen == ("float32", "bfloat16")
+        form_widget = app.query_one(CaseForm)
+        assert form_widget.values.dtypes == ("float32", "bfloat16")
+
+
+async def test_another_op_brings_its_own_sizes() -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("2")
+        op = app.query_one("#op", Choice)
+        op.focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: op.chosen == ("selu",))
+        assert app.query_one("#sizes", Input).value == form.VECTORS

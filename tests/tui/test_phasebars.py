@@ -1,0 +1,98 @@
+"""Every clock has a row; the longer a clock, the longer its bar."""
+
+from __future__ import annotations
+
+import pytest
+
+from jaxtui.model import Phases, Summary
+from jaxtui.tui.phasebars import LABELS, bars
+from jaxtui.tui.spans import text_of
+
+PHASES = Phases(
+    transfer=1.3e-3,
+    trace=0.9e-3,
+    lower=3.1e-3,
+    compile=0.344,
+    first_call=1.1e-3,
+    fetch=18e-3,
+)
+
+
+def summary(median: float) -> Summary:
+    return Summary(
+        n=10,
+        rounds=6,
+        median=median,
+        mean=median,
+        mad=0,
+        p10=median,
+        p90=median,
+        p99=median,
+        max=median,
+        ci_low=median * 0.996,
+        ci_high=median * 1.004,
+    )
+
+
+def draw(width: int = 48, phases: Phases = PHASES, **options) -> dict[str, str]:
+    lines = bars(phases, summary(56e-6), summary(812e-6), 0.79e-3, width, **options)
+    return dict(zip(LABELS, map(text_of, lines), strict=True))
+
+
+def length(line: str) -> int:
+    return sum(line.count(char) for char in "▏▎▍▌▋▊▉█#")
+
+
+def test_a_row_per_clock_with_its_value():
+    rows = draw(transferred_bytes=33.6e6)
+    assert [row[:11].strip() for row in rows.values()] == list(LABELS)
+    assert rows["transfer"].endswith("1.30 ms  25.8 GB/s")
+    assert rows["compile"].endswith("344 ms")
+    assert rows["dispatch"].endswith("56.0 µs")
+    assert rows["ready"].endswith("812 µs ± 0.4 %")
+
+
+def test_bars_are_in_the_order_of_the_clocks():
+    rows = draw()
+    order = ["dispatch", "ready", "lower", "fetch", "compile"]
+    lengths = [length(rows[label]) for label in order]
+    assert lengths == sorted(lengths)
+    assert lengths[0] >= 1
+    assert lengths[-1] > 3 * lengths[0]
+
+
+def test_absent_clocks_are_dashes_without_a_bar():
+    lines = bars(Phases(transfer=1e-3), None, summary(1e-3), None, 48)
+    rows = dict(zip(LABELS, lines, strict=True))
+    for label in ("compile", "dispatch", "pipelined", "fetch"):
+        assert text_of(rows[label]).endswith(" —")
+        assert rows[label][-1].role == "muted"
+        assert length(text_of(rows[label])) == 0
+
+
+def test_an_aliased_transfer_has_neither_seconds_nor_bandwidth():
+    row = draw(zero_copy=True, transferred_bytes=1e6)["transfer"]
+    assert row.split() == ["transfer", "zero-copy"]
+
+
+@pytest.mark.parametrize("width", range(1, 100, 7))
+@pytest.mark.parametrize("ascii_only", [False, True])
+def test_no_line_is_too_wide(width, ascii_only):
+    rows = draw(width, ascii=ascii_only)
+    assert max(map(len, rows.values())) <= width
+
+
+def test_ascii_bars():
+    assert "#" in draw(ascii=True)["compile"]
+    assert "█" not in draw(ascii=True)["compile"]
+
+
+def test_nothing_measured_yet():
+    lines = bars(Phases(), None, None, None, 40)
+    assert all(text_of(line).endswith("—") for line in lines)
+
+
+def test_linear_bars_are_in_proportion():
+    rows = draw(width=100, phases=Phases(compile=1.0, lower=0.5, trace=1e-6), log=False)
+    assert abs(length(rows["compile"]) - 2 * length(rows["lower"])) <= 1
+    assert length(rows["trace"]) == 1

@@ -1,0 +1,74 @@
+"""The plot widget sends only what changed."""
+
+from __future__ import annotations
+
+from textual.app import App, ComposeResult
+from textual.geometry import Region
+
+from jaxtui.tui.widgets.plot_view import PlotView
+
+
+class Recorder(PlotView):
+    """Notes what it asks to be repainted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[tuple[Region, ...]] = []
+
+    def refresh(self, *regions: Region, **options: object) -> Recorder:
+        if hasattr(self, "asked"):
+            self.asked.append(regions)
+        super().refresh(*regions, **options)  # type: ignore[arg-type]
+        return self
+
+
+class Stage(App[None]):
+    def compose(self) -> ComposeResult:
+        yield Recorder()
+
+
+def lines(*texts: str) -> str:
+    return "\n".join(text.ljust(20) for text in texts)
+
+
+async def test_only_differing_cells_are_repainted() -> None:
+    app = Stage()
+    async with app.run_test(size=(20, 4)) as pilot:
+        view = app.query_one(Recorder)
+        view.show(lambda width, height: lines("one", "two", "three", "four"))
+        await pilot.pause()
+        view.asked.clear()
+        view.show(
+            lambda width, height: lines("one", "twX", "three", "four           !")
+        )
+        assert view.asked == [(Region(2, 1, 1, 1), Region(15, 3, 1, 1))]
+        assert view.text.splitlines()[1].startswith("twX")
+
+
+async def test_the_same_drawing_asks_for_nothing() -> None:
+    app = Stage()
+    async with app.run_test(size=(20, 4)) as pilot:
+        view = app.query_one(Recorder)
+        view.show(lambda width, height: lines("a", "b", "c", "d"))
+        await pilot.pause()
+        view.asked.clear()
+        view.show(lambda width, height: lines("a", "b", "c", "d"))
+        assert view.asked == []
+
+
+async def test_it_is_drawn_for_the_size_that_there_is() -> None:
+    app = Stage()
+    sizes: list[tuple[int, int]] = []
+
+    def draw(width: int, height: int) -> str:
+        sizes.append((width, height))
+        return "x"
+
+    async with app.run_test(size=(20, 4)) as pilot:
+        view = app.query_one(Recorder)
+        view.show(draw)
+        await pilot.resize_terminal(30, 6)
+        await pilot.pause()
+        assert sizes[0] == (20, 4)
+        assert sizes[-1] == (30, 6)
+        assert view.text.count("\n") == 5

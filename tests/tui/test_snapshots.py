@@ -1,0 +1,44 @@
+"""A few pictures of the screens; what they mean is asserted elsewhere.
+
+After a deliberate change: ``pytest tests/tui/test_snapshots.py --snapshot-update``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from textual.pilot import Pilot
+
+from jaxtui.tui import themes
+from tests.tui.driving import app_on, until_done, until_ready
+from tests.tui.fake_engine import FakeEngine, tpu_devices
+
+NARROW, WIDE = (80, 24), (120, 40)
+
+
+@pytest.mark.parametrize(
+    ("size", "theme", "keys"),
+    [
+        pytest.param(NARROW, themes.DARK, ("enter",), id="first-minute-80x24"),
+        pytest.param(WIDE, themes.LIGHT, ("enter",), id="first-minute-120x40"),
+        pytest.param(NARROW, themes.PROJECTOR, ("2", "r"), id="bench-80x24"),
+        pytest.param(WIDE, themes.DARK, ("2", "r"), id="bench-120x40"),
+    ],
+)
+def test_screen(
+    size: tuple[int, int],
+    theme: str,
+    keys: tuple[str, ...],
+    snap_compare: Callable[..., bool],
+) -> None:
+    app = app_on(FakeEngine(tpu_devices()), clock=lambda: 0.0)
+
+    async def drive(pilot: Pilot[None]) -> None:
+        app.theme = theme
+        await until_ready(pilot, app)
+        await pilot.press(*keys)
+        await until_done(pilot, app)
+        await pilot.pause()
+
+    assert snap_compare(app, terminal_size=size, run_before=drive)

@@ -1,0 +1,191 @@
+"""The reducer: events in, snapshots out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jaxtui.engine.protocol import Envelope
+from jaxtui.model import (
+    Busy,
+    Case,
+    CaseFailed,
+    CaseMeasured,
+    CaseStarted,
+    EngineDied,
+    EngineFailed,
+    Event,
+    Failure,
+    Hello,
+    Logged,
+    Memory,
+    PhaseMeasured,
+    PhaseStarted,
+    Progress,
+    Ready,
+    RunFinished,
+    RunStarted,
+)
+from jaxtui.tui.state import EMPTY, MAXIMUM_LOG_LINES, State, reduce, released
+from tests.tui.fake_engine import (
+    HOST,
+    OPS,
+    cpu_devices,
+    measurement,
+    sampled,
+    tpu_devices,
+)
+
+JIT = Case(op="matmul", size=64, dtype="float32", device="cpu:0", mode="jit")
+NUMPY = Case(
+    op="matmul", size=64, dtype="float32", device="host", mode="numpy", inputs="host"
+)
+
+
+def after(*events: Event, state: State = EMPTY, run: int | None = None) -> State:
+    for event in events:
+        state = reduce(state, Envelope(generation=1, run=run, event=event))
+    return state
+
+
+@pytest.fixture
+def ready() -> State:
+    return after(
+        Hello(pid=1, ops=OPS), Ready(host=HOST, devices=tpu_devices(), ops=OPS)
+    )
+
+
+@pytest.fixture
+def running(ready: State) -> State:
+    return after(RunStarted(cases=(JIT, NUMPY), budget_seconds=5.0), state=ready, run=1)
+
+
+def test_ready_shows_the_devices_and_what_is_held(ready: State) -> None:
+    assert ready.engine == "ready"
+    assert ready.accelerator == "TPU"
+    assert ready.device == ready.devices[0]
+
+
+def test_cpu_alone_holds_nothing() -> None:
+    state = after(Ready(host=HOST, devices=cpu_devices(), ops=OPS))
+    assert state.accelerator is None
+
+
+def test_released_holds_nothing_and_keeps_the_devices(ready: State) -> None:
+    state = released(ready)
+    assert state.accelerator is None
+    assert state.devices == ready.devices
+
+
+def test_a_run_goes_from_waiting_to_done(running: State) -> None:
+    assert running.running
+    state = after(
+        CaseStarted(index=0, case=JIT),
+        PhaseStarted(index=0, phase="compile"),
+        state=running,
+        run=1,
+    )
+    assert state.run is not None
+    assert state.run.cases[0].doing == "compile"
+    state = after(
+        PhaseMeasured(index=0, phase="compile", seconds=0.3),
+        sampled(0, JIT, 0, calls=7),
+        CaseMeasured(index=0, measurement=measurement(JIT)),
+        RunFinished(outcome="complete", elapsed_seconds=4.0),
+        state=state,
+        run=1,
+    )
+    assert state.run is not None
+    case = state.run.cases[0]
+    assert case.status == "done"
+    assert len(case.ready.points) == len(case.dispatch.points) == 7
+    assert case.measurement is not None
+    assert not state.running
+    assert state.engine == "ready"
+
+
+def test_events_of_an_older_run_change_nothing(running: State) -> None:
+    state = after(CaseStarted(index=0, case=JIT), state=running, run=7)
+    assert state == running
+
+
+def test_an_index_beyond_the_cases_changes_nothing(running: State) -> None:
+    assert after(CaseStarted(index=9, case=JIT), state=running, run=1) == running
+
+
+def test_progress_is_kept(running: State) -> None:
+    state = after(
+        Progress(elapsed_seconds=1.0, remaining_seconds=4.0, doing="compiling"),
+        state=running,
+        run=1,
+    )
+    assert state.run is not None
+    assert (state.run.elapsed_seconds, state.run.doing) == (1.0, "compiling")
+
+
+def test_a_failed_case_keeps_its_reason(running: State) -> None:
+    failure = Failure(case=JIT, error="Out of memory.", hint="Choose a smaller size.")
+    state = after(CaseFailed(index=0, failure=failure), state=running, run=1)
+    assert state.run is not None
+    assert state.run.cases[0].status == "failed"
+    assert state.run.cases[0].failure == failure
+
+
+def test_what_had_arrived_stays_when_the_engine_dies(running: State) -> None:
+    state = after(sampled(0, JIT, 0), state=running, run=1)
+    state = after(EngineDied(returncode=-9, error="It was killed."), state=state)
+    assert state.engine == "starting"
+    assert state.message == "It was killed."
+    assert state.run is not None
+    assert state.run.cases[0].ready.points
+
+
+def test_a_fourth_death_in_a_row_leaves_the_engine_down() -> None:
+    died = EngineDied(returncode=1, error="It ended.")
+    assert after(died, died, died).engine == "starting"
+    state = after(died, died, died, died)
+    assert state.engine == "failed"
+    assert state.failed is not None
+    recovered = after(Ready(host=HOST, devices=cpu_devices(), ops=OPS), state=state)
+    assert (recovered.engine, recovered.failed) == ("ready", None)
+    assert after(died, state=recovered).engine == "starting"
+
+
+def test_failing_says_why() -> None:
+    failed = EngineFailed(reason="held", error="Held.", hint="Wait.")
+    state = after(failed)
+    assert (state.engine, state.failed, state.message) == ("failed", failed, "Held.")
+
+
+def test_memory_replaces_only_what_it_names(ready: State) -> None:
+    state = after(Memory(devices={"tpu:1": {"bytes_in_use": 5}}), state=ready)
+    assert state.devices[1].memory == {"bytes_in_use": 5}
+    assert state.devices[0] == ready.devices[0]
+
+
+def test_the_log_is_bounded() -> None:
+    lines = [Logged(line=str(index)) for index in range(MAXIMUM_LOG_LINES + 5)]
+    state = after(*lines)
+    assert len(state.log) == MAXIMUM_LOG_LINES
+    assert state.log[0] == "5"
+
+
+def test_busy_is_a_message(running: State) -> None:
+    assert "stop it first" in after(Busy(run=1), state=running).message
+
+
+def test_the_selected_case_is_the_first_that_jax_runs(ready: State) -> None:
+    state = after(
+        RunStarted(cases=(NUMPY, JIT), budget_seconds=5.0), state=ready, run=1
+    )
+    assert state.case is not None
+    assert state.case.case == JIT
+    picked = replace(state, picked=0).case
+    assert picked is not None
+    assert picked.case == NUMPY
+
+
+def test_the_cursor_falls_back_to_the_first_device(ready: State) -> None:
+    assert replace(ready, cursor="tpu:3").device == ready.devices[3]
+    assert replace(ready, cursor="gpu:9").device == ready.devices[0]
