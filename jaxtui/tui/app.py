@@ -151,6 +151,9 @@ class JaxtuiApp(Actions, Requests, App[None]):
             if tab and self.bench is None:
                 bench = BenchPane()
                 await tab.first().mount(bench)
+                # An ending that came meanwhile leaves the widgets without children.
+                if self._leaving:
+                    return
                 # Not bound to the app: a snapshot that came while its widgets were
                 # still being composed would find them missing.
                 bench.set_wide(_is_wide(self.size))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.app import ComposeResult
 from textual.widgets import Input, Static, TabbedContent
 
 from jaxtui.model import Case, CaseFailed, Failure, Logged
@@ -398,6 +399,22 @@ async def test_leaving(key: str, code: int) -> None:
         await until_ready(pilot, app)
         await pilot.press(key)
     assert (app.return_code or 0) == code
+
+
+async def test_leaving_while_the_tab_bench_is_being_filled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = app_on(FakeEngine())
+    compose = BenchPane.compose
+
+    def leave_first(pane: BenchPane) -> ComposeResult:
+        app.exit(return_code=143)
+        return compose(pane)
+
+    monkeypatch.setattr(BenchPane, "compose", leave_first)
+    async with app.run_test(size=NARROW) as pilot:
+        await until(pilot, lambda: not app.is_running or app.return_code)
+    assert (app.return_code, app.crash) == (143, None)
 
 
 async def test_ctrl_c_leaves_from_an_input_too() -> None:
