@@ -220,7 +220,7 @@ def test_bench_defaults(capsys) -> None:
     assert asked == Experiment(
         cases=(Case(op="selu", size=512, dtype="float32", device="cpu:0", mode="jit"),)
     )
-    assert engine.options == EngineOptions()
+    assert vars(engine.options) == vars(EngineOptions())
 
 
 def test_bench_prints_a_table_and_its_notes(capsys) -> None:

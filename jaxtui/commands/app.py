@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 from jaxtui.commands.launch import CannotRun, engine_options, spawn_process
@@ -40,6 +41,8 @@ def run(
             )
     options = engine_options(python, cpu_devices, terminal_fd=sys.stderr.fileno())
     process = process or spawn_process(options)
+    # What is imported now stays; the app collects garbage from its first frame on.
+    gc.disable()
     from jaxtui.tui.run import run_app
 
     return run_app(options, process, hold=hold, fps=fps)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Sequence
 
@@ -40,6 +39,8 @@ def engine_options(
         cpu_devices: how many CPU devices to simulate.
         terminal_fd: the terminal that the engine restores if the app is killed.
     """
+    import shlex
+
     return EngineOptions(
         command=(*shlex.split(python), "-m", "jaxtui.engine") if python else None,
         cpu_devices=cpu_devices,
@@ -56,6 +57,8 @@ def spawn_process(options: EngineOptions) -> EngineProcess:
     try:
         return EngineProcess.spawn(options)
     except OSError as error:
+        import shlex
+
         command = shlex.join(options.command or ())
         raise CannotRun(
             f'The engine could not be started with "{command}": {error.strerror}. '

@@ -1,7 +1,8 @@
 """Starting and ending engine processes, without asyncio.
 
 The command line imports this before anything else, so that the engine imports jax
-while the UI imports textual.
+while the UI imports textual. Hence it imports little: ``dataclasses`` and ``typing``
+alone would double the time from starting Python to starting the engine.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from jaxtui.engine.terminal import Terminal
 
@@ -24,20 +24,34 @@ _PIPE_BYTES = 1 << 20
 """The largest pipe that Linux gives everybody; 64 KiB is less than one redraw."""
 
 
-@dataclass(frozen=True)
 class EngineOptions:
     """How to start an engine and how patient to be with it."""
 
-    command: tuple[str, ...] | None = None
-    """What starts it; by default the Python that runs this, with ``-m``."""
-    cpu_devices: int | None = None
-    """Simulate this many CPU devices and use no accelerator."""
-    terminal_fd: int | None = None
-    """The terminal that the UI draws on, to be restored if the UI vanishes."""
-    grace_seconds: float = 2.0
-    """How long a stop or a goodbye may take before the engine is killed."""
-    environment: Mapping[str, str] = field(default_factory=dict)
-    """Variables to set for the engine, beyond those of this process."""
+    def __init__(
+        self,
+        *,
+        command: tuple[str, ...] | None = None,
+        cpu_devices: int | None = None,
+        terminal_fd: int | None = None,
+        grace_seconds: float = 2.0,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Keep what is asked for.
+
+        Args:
+            command: What starts it; by default the Python that runs this, with ``-m``.
+            cpu_devices: Simulate this many CPU devices and use no accelerator.
+            terminal_fd: The terminal that the UI draws on, to be restored if the UI
+                vanishes.
+            grace_seconds: How long a stop or a goodbye may take before the engine is
+                killed.
+            environment: Variables to set for it, beyond those of this process.
+        """
+        self.command = command
+        self.cpu_devices = cpu_devices
+        self.terminal_fd = terminal_fd
+        self.grace_seconds = grace_seconds
+        self.environment = environment or {}
 
 
 class EngineProcess:

@@ -6,6 +6,8 @@ sits in a blocking read, which costs the timing nothing.
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import os
 import queue
 import threading
@@ -89,9 +91,10 @@ class Server:
     # The timing thread.
 
     def _start(self) -> None:
-        ops = self._core.load()
-        self._outbox.send(Hello(pid=os.getpid(), ops=ops))
-        host, devices = self._core.start()
+        with _no_garbage_collection():
+            ops = self._core.load()
+            self._outbox.send(Hello(pid=os.getpid(), ops=ops))
+            host, devices = self._core.start()
         self._outbox.send(Ready(host=host, devices=devices, ops=ops))
 
     def _give_up(self, failed: EngineFailed) -> int:
@@ -215,6 +218,18 @@ class Server:
         if self._terminal is not None:
             self._terminal.restore()
         os._exit(0)
+
+
+@contextlib.contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    # Importing JAX makes a million objects that stay; looking through them for garbage
+    # again and again takes a tenth of the time (tests/benchmarks/startup.py).
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _lines(fd: int) -> Iterator[bytes]:

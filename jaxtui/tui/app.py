@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import importlib
 import os
 import signal
@@ -182,10 +183,11 @@ class JaxtuiApp(Actions, Requests, App[None]):
             self.bench.state = new
         if not old.devices and new.devices:
             # Only now: while JAX comes up it needs the processor more, and after that
-            # the devices come first.
+            # the devices come first, before the keys, which take as long to draw.
+            self.call_after_refresh(self.refresh_bindings)
             self.call_after_refresh(self.complete)
             self.set_timer(WARM_UP_SECONDS, _warm_up)
-        if old.engine != new.engine or old.running != new.running:
+        elif old.engine != new.engine or old.running != new.running:
             self.refresh_bindings()
         if old.running and not new.running:
             self.idle.touch()
@@ -300,6 +302,9 @@ def _load_what_devices_need() -> None:
     importlib.import_module("jaxtui.selection")
     importlib.import_module("jaxtui.tui.chipmap")
     importlib.import_module("jaxtui.tui.detail")
+    # Off since the start, because all of this stays.
+    gc.freeze()
+    gc.enable()
 
 
 def _warm_up() -> None:
