@@ -14,7 +14,7 @@ import pytest
 
 from jaxtui import cli
 from jaxtui.measure.ops import catalogue
-from jaxtui.tui.bindings import COMMANDS
+from jaxtui.tui.bindings import ALL
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -27,7 +27,7 @@ def rows(*lines: tuple[str, ...]) -> str:
 
 
 def keys() -> str:
-    lines = ((key_names(one.keys), one.description) for one in COMMANDS)
+    lines = ((key_names(one.keys), one.description) for one in ALL)
     return rows(("key", "does"), *lines)
 
 

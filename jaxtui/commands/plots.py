@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxtui.plot import Color, draw
+from jaxtui.plot import Color
 from jaxtui.tui.curves import picture
 from jaxtui.tui.state import RunState
 
@@ -39,14 +39,4 @@ def plot(
     drawn = picture(run, single, "time", _COLORS)
     if drawn is None:
         return ""
-    return draw(
-        drawn.series,
-        width=min(width, WIDEST),
-        height=height,
-        x=drawn.x,
-        y=drawn.y,
-        title=drawn.title,
-        color=colour,
-        ascii=ascii_only,
-        marks=drawn.marks,
-    )
+    return drawn.draw(min(width, WIDEST), height, color=colour, ascii=ascii_only)

@@ -20,6 +20,8 @@ from jaxtui.model import (
     RunFinished,
     RunStarted,
     Sampled,
+    Work,
+    WorkFailed,
 )
 
 _SECONDS_PER_CASE = 0.5
@@ -38,17 +40,19 @@ _CASE_EVENTS = (
 class ActiveRun:
     """The run that is going on.
 
+    A loop or a snippet has no cases: if its engine dies, it is over.
+
     After a crash the case whose turn or phase it was keeps what had arrived of it and
     is not tried again. Every other case without a result starts from scratch in the
     next engine: turns from two processes do not belong in one interval. What the first
     engine had measured of such a case stands only if no later engine gets as far.
     """
 
-    def __init__(self, number: int, experiment: Experiment) -> None:
+    def __init__(self, number: int, work: Work) -> None:
         """Begin with all cases still to do."""
         self.number = number
-        self.experiment = experiment
-        self.ledger = Ledger(experiment.cases)
+        self.work = work
+        self.ledger = Ledger(work.cases if isinstance(work, Experiment) else ())
         self.stopping = False
         """Somebody asked for its end."""
         self._indices: tuple[int, ...] | None = None
@@ -92,13 +96,13 @@ class ActiveRun:
     def rest(self) -> Experiment | None:
         """What is left for another engine, with what is left of the budget."""
         remaining = self.ledger.remaining
-        if not remaining:
+        if not isinstance(self.work, Experiment) or not remaining:
             return None
         self._indices = remaining
         self._before = time.monotonic() - self._began
-        left = self.experiment.budget - self._before
+        left = self.work.budget - self._before
         return msgspec.structs.replace(
-            self.experiment,
+            self.work,
             cases=tuple(self.ledger.cases[index] for index in remaining),
             budget_seconds=max(left, _SECONDS_PER_CASE * len(remaining)),
         )
@@ -108,6 +112,8 @@ class ActiveRun:
         events: list[RunEvent] = [
             self.ledger.close(index, "crashed", text) for index in self.ledger.remaining
         ]
+        if not isinstance(self.work, Experiment):
+            events = [WorkFailed(error=text, hint="")]
         return [*self._opening(), *events, self._finished("crashed")]
 
     def cancelled(self, text: str) -> list[RunEvent]:
@@ -121,11 +127,11 @@ class ActiveRun:
 
     def _opening(self) -> list[RunEvent]:
         """``RunStarted``, if no engine came that far: it is always the first event."""
-        if self._started:
+        if self._started or not isinstance(self.work, Experiment):
             return []
         self._started = True
         cases = self.ledger.cases
-        return [RunStarted(cases=cases, budget_seconds=self.experiment.budget)]
+        return [RunStarted(cases=cases, budget_seconds=self.work.budget)]
 
     def _finished(self, outcome: Literal["cancelled", "crashed"]) -> RunFinished:
         elapsed = time.monotonic() - self._began

@@ -31,6 +31,7 @@ from jaxtui.model import (
     Planned,
     RunEvent,
     RunFinished,
+    Work,
 )
 
 __all__ = [
@@ -89,16 +90,16 @@ class EngineClient:
                 raise item
             yield item
 
-    async def run(self, experiment: Experiment) -> int:
+    async def run(self, work: Work) -> int:
         """Start a run as soon as the engine is ready; returns its number."""
         connection = await self._until_ready()
         if self._run is not None:
             self._emit(None, Busy(run=self._run.number))
             return self._run.number
         self._runs += 1
-        self._run = ActiveRun(self._runs, experiment)
+        self._run = ActiveRun(self._runs, work)
         self._run_ended.clear()
-        connection.send(RunRequest(run=self._runs, experiment=experiment))
+        connection.send(RunRequest(run=self._runs, work=work))
         return self._runs
 
     async def plan(self, experiment: Experiment) -> Plan:
@@ -286,7 +287,7 @@ class EngineClient:
         if connection is None:
             return
         if self._run is not None and (rest := self._run.rest()) is not None:
-            connection.send(RunRequest(run=self._run.number, experiment=rest))
+            connection.send(RunRequest(run=self._run.number, work=rest))
             if self._run.stopping:
                 connection.send(StopRequest(run=self._run.number))
         self._questions.ask_again(connection.send)

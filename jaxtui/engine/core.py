@@ -17,9 +17,12 @@ from jaxtui.model import (
     Experiment,
     Holder,
     Host,
+    Loop,
     OpInfo,
     Plan,
     RunEvent,
+    Snippet,
+    Work,
 )
 
 MINIMUM_JAX = (0, 6, 2)
@@ -53,10 +56,8 @@ class Core(Protocol):
         """Say what an experiment would need."""
         ...
 
-    def run(
-        self, experiment: Experiment, stop: Callable[[], bool]
-    ) -> Iterator[RunEvent]:
-        """Time an experiment; ``stop`` is asked between turns."""
+    def run(self, work: Work, stop: Callable[[], bool]) -> Iterator[RunEvent]:
+        """Do an experiment, a loop or a snippet; ``stop`` is asked between turns."""
         ...
 
     def memory(self) -> dict[str, dict[str, int] | None]:
@@ -107,13 +108,21 @@ class JaxCore:
 
         return plan(experiment)
 
-    def run(
-        self, experiment: Experiment, stop: Callable[[], bool]
-    ) -> Iterator[RunEvent]:
-        """Time an experiment."""
-        from jaxtui.measure.experiment import run
+    def run(self, work: Work, stop: Callable[[], bool]) -> Iterator[RunEvent]:
+        """Do an experiment, a loop or a snippet."""
+        match work:
+            case Experiment():
+                from jaxtui.measure.experiment import run
 
-        return run(experiment, stop=stop)
+                return run(work, stop=stop)
+            case Loop():
+                from jaxtui.measure.loops import run_loop
+
+                return run_loop(work, stop=stop)
+            case Snippet():
+                from jaxtui.measure.snippets import run_snippet
+
+                return run_snippet(work, stop=stop)
 
     def memory(self) -> dict[str, dict[str, int] | None]:
         """Fresh memory statistics by device name."""

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Protocol
 
 from jaxtui.engine.protocol import Envelope
-from jaxtui.model import EngineFailed, Experiment, Plan
+from jaxtui.model import EngineFailed, Experiment, Plan, Work
 
 MAX_RESTARTS = 3
 """Restarts in a row without a ``Ready`` before the engine stays down."""
@@ -37,7 +37,7 @@ class Engine(Protocol):
         """Everything in order, across restarts, until ``close``; for one consumer."""
         ...
 
-    async def run(self, experiment: Experiment) -> int:
+    async def run(self, work: Work) -> int:
         """Start a run as soon as the engine is ready; returns its number.
 
         While a run goes on nothing is started: ``Busy`` is an event, and the number

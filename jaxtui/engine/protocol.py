@@ -10,7 +10,7 @@ from typing import Union
 
 import msgspec
 
-from jaxtui.model import Event, Experiment, Record
+from jaxtui.model import Event, Experiment, Record, Work
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 """An event with every sample of a long run is large; the reader's limit must be too."""
@@ -24,10 +24,10 @@ class PlanRequest(Record, frozen=True, kw_only=True, tag="Plan"):
 
 
 class RunRequest(Record, frozen=True, kw_only=True, tag="Run"):
-    """Start an experiment; answered by its events, or by ``Busy``."""
+    """Start a run; answered by its events, or by ``Busy``."""
 
     run: int
-    experiment: Experiment
+    work: Work
 
 
 class StopRequest(Record, frozen=True, kw_only=True, tag="Stop"):

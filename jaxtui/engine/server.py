@@ -34,6 +34,7 @@ from jaxtui.engine.terminal import Terminal
 from jaxtui.model import (
     Busy,
     EngineFailed,
+    Experiment,
     Failure,
     Hello,
     Logged,
@@ -44,6 +45,7 @@ from jaxtui.model import (
     Ready,
     RunFinished,
     RunStarted,
+    WorkFailed,
 )
 
 EXIT_CANNOT_SERVE = 3
@@ -110,11 +112,12 @@ class Server:
         return task
 
     def _time(self, request: RunRequest) -> None:
-        ledger = Ledger(request.experiment.cases)
+        work = request.work
+        ledger = Ledger(work.cases if isinstance(work, Experiment) else ())
         began = time.monotonic()
         finished = None
         try:
-            for event in self._core.run(request.experiment, self._stop.is_set):
+            for event in self._core.run(work, self._stop.is_set):
                 ledger.observe(event)
                 if isinstance(event, RunFinished):
                     finished = event
@@ -134,13 +137,15 @@ class Server:
     def _break_off(self, request: RunRequest, ledger: Ledger, error: Exception) -> None:
         """Log the exception and give every case that is left its last event."""
         self._log(traceback.format_exc())
-        if ledger.current is None and len(ledger.remaining) == len(ledger.cases):
-            experiment = request.experiment
-            started = RunStarted(
-                cases=experiment.cases, budget_seconds=experiment.budget
-            )
-            self._outbox.send(started, request.run)
+        work = request.work
         text = f"The run broke off: {type(error).__name__}: {error}"
+        if not isinstance(work, Experiment):
+            failed = WorkFailed(error=text, hint="", detail=_text(error))
+            self._outbox.send(failed, request.run)
+            return
+        if ledger.current is None and len(ledger.remaining) == len(ledger.cases):
+            started = RunStarted(cases=work.cases, budget_seconds=work.budget)
+            self._outbox.send(started, request.run)
         for index in ledger.remaining:
             event = ledger.close(index, "crashed", text, detail=_text(error))
             self._outbox.send(event, request.run)

@@ -25,8 +25,11 @@ from textual.widgets import Footer, TabbedContent, TabPane
 
 from jaxtui.tui import bindings, colors, pace, themes
 from jaxtui.tui.actions import Actions
+from jaxtui.tui.command import key_names
 from jaxtui.tui.endings import exit_within
 from jaxtui.tui.idle import IdleWatch
+from jaxtui.tui.learn_actions import LearnActions
+from jaxtui.tui.loop_actions import LoopActions
 from jaxtui.tui.requests import Requests
 from jaxtui.tui.screens.too_small import TooSmall, too_small
 from jaxtui.tui.session import Session
@@ -53,7 +56,7 @@ PATIENCE_SECONDS = 1.0
 """How long an ending by signal may take before it is forced."""
 
 
-class JaxtuiApp(Actions, Requests, App[None]):
+class JaxtuiApp(Actions, LearnActions, LoopActions, Requests, App[None]):
     """Devices and Bench on one engine.
 
     Args:
@@ -263,7 +266,7 @@ class JaxtuiApp(Actions, Requests, App[None]):
         for command in bindings.COMMANDS:
             yield SystemCommand(
                 f"{command.group}: {command.label}",
-                f"{command.description}  ({bindings.key_names(command)})",
+                f"{command.description}  ({key_names(command)})",
                 partial(self.perform, command.action),
             )
 

@@ -6,39 +6,41 @@ has a second key that works while an input has the focus.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from textual.binding import Binding
 
+from jaxtui.tui.command import Command
+from jaxtui.tui.learn_commands import LEARN_COMMANDS
+from jaxtui.tui.loop_commands import LOOP_COMMANDS, OPEN_LOOP
 from jaxtui.tui.state import State
 
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One thing that a person can do."""
-
-    id: str
-    keys: str
-    """Comma-separated; the first is the one that the footer shows."""
-    action: str
-    label: str
-    """For the footer: one or two words."""
-    description: str
-    """For palette and help: one sentence."""
-    group: str
-    footer: bool = False
-    priority: bool = False
-
-
 COMMANDS: tuple[Command, ...] = (
+    *LEARN_COMMANDS,
+    *OPEN_LOOP,
     Command(
-        "first", "enter", "first", "Run", "Time the case that the line says.", "Run"
+        "first",
+        "enter",
+        "first",
+        "Run",
+        "Time the case that the line says.",
+        "Run",
+        tab="devices",
     ),
     Command("run", "r,f5", "run", "Run", "Start what is selected.", "Run", footer=True),
     Command(
         "stop", "s,f6", "stop", "Stop", "End the run; keep its numbers.", "Run", True
     ),
-    Command("edit", "e,f4", "edit", "Edit", "Take the case to the form.", "Run", True),
+    Command(
+        "edit",
+        "e,f4",
+        "edit",
+        "Edit",
+        "Take the case to the form.",
+        "Run",
+        footer=True,
+        tab="devices",
+    ),
     Command(
         "sweep", "w,f7", "sweep", "Sizes", "Time the case over many sizes.", "Run", True
     ),
@@ -47,9 +49,6 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command("bench", "2,f3", "show_tab('bench')", "Bench", "Show the form.", "View"),
     Command(
-        "switch", "ctrl+n", "switch", "Next tab", "Go to the other tab.", "View", False
-    ),
-    Command(
         "details",
         "d,ctrl+g",
         "details",
@@ -57,6 +56,7 @@ COMMANDS: tuple[Command, ...] = (
         "Show or hide all that the selected device says of itself.",
         "View",
         footer=True,
+        tab="devices",
     ),
     Command(
         "metric",
@@ -66,6 +66,7 @@ COMMANDS: tuple[Command, ...] = (
         "Draw time, FLOP/s, bytes/s, % of peak or × NumPy.",
         "View",
         footer=True,
+        tab="bench",
     ),
     Command(
         "phases",
@@ -75,9 +76,16 @@ COMMANDS: tuple[Command, ...] = (
         "Show or hide the phases of the selected case.",
         "View",
         footer=True,
+        tab="bench",
     ),
     Command(
-        "log", "l,ctrl+l", "log", "Log", "Show or hide what XLA has printed.", "View"
+        "log",
+        "l,ctrl+l",
+        "log",
+        "Log",
+        "Show or hide what XLA has printed.",
+        "View",
+        tab="bench",
     ),
     Command(
         "code",
@@ -147,8 +155,11 @@ COMMANDS: tuple[Command, ...] = (
     ),
 )
 
+ALL: tuple[Command, ...] = (*COMMANDS, *LOOP_COMMANDS)
+"""Also what only the async view does."""
 
-def bindings() -> list[Binding]:
+
+def bindings(commands: Sequence[Command] = COMMANDS) -> list[Binding]:
     """The table as Textual wants it."""
     return [
         Binding(
@@ -160,7 +171,7 @@ def bindings() -> list[Binding]:
             show=command.footer and first,
             priority=command.priority,
         )
-        for command in COMMANDS
+        for command in commands
         for key, first in _keys(command)
     ]
 
@@ -184,7 +195,7 @@ def why_not(action: str, state: State, tab: str) -> str | None:
     Args:
         action: its name without arguments.
         state: what is on screen.
-        tab: the tab that is shown, ``devices`` or ``bench``.
+        tab: the tab that is shown: ``devices``, ``bench`` or ``learn``.
     """
     idle = state.engine in ("ready", "released") and bool(state.devices)
     match action:
@@ -218,28 +229,7 @@ def is_elsewhere(action: str, tab: str) -> bool:
 
 
 def _not_on_tab(action: str, tab: str) -> str | None:
-    if action in ("details", "edit", "first") and tab != "devices":
-        return "This is for the tab Devices."
-    if action in ("metric", "phases", "log") and tab != "bench":
-        return "This is for the tab Bench."
-    return None
-
-
-_SPELLED = {
-    "question_mark": "?",
-    "colon": ":",
-    "enter": "Enter",
-}
-
-
-def key_names(command: Command) -> str:
-    """The keys as people write them: ``r F5``, ``? F1``, ``Ctrl+C``."""
-    return " ".join(_key_name(key) for key in command.keys.split(","))
-
-
-def _key_name(key: str) -> str:
-    if key in _SPELLED:
-        return _SPELLED[key]
-    if key.startswith("ctrl+"):
-        return f"Ctrl+{key[5:].upper()}"
-    return key.upper() if len(key) > 1 else key
+    command = command_for(action)
+    if command is None or command.tab in (None, tab):
+        return None
+    return f"This is for the tab {command.tab.capitalize()}."

@@ -15,7 +15,7 @@ from jaxtui.tui.widgets.plot_view import Draw
 
 if TYPE_CHECKING:
     from jaxtui import plot
-    from jaxtui.tui.curves import Picture
+    from jaxtui.plot import Picture
 
 # The package ``plot`` is imported by what draws: the first frame has no plot in it.
 
@@ -57,19 +57,7 @@ def drawing(picture: Picture | None, app: App[Any]) -> Draw | None:
 def _draw(
     picture: Picture, color: bool, only_ascii: bool, width: int, height: int
 ) -> str:
-    from jaxtui import plot
-
-    return plot.draw(
-        picture.series,
-        width=width,
-        height=height,
-        x=picture.x,
-        y=picture.y,
-        title=picture.title,
-        color=color,
-        ascii=only_ascii,
-        marks=picture.marks,
-    )
+    return picture.draw(width, height, color=color, ascii=only_ascii)
 
 
 def warm_up() -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from jaxtui import format as fmt
-from jaxtui.plot import Axis, Color, Mark, Series
+from jaxtui.plot import Axis, Color, Mark, Picture, Series
 from jaxtui.tui.readout import share_of_peak
 from jaxtui.tui.state import CaseState, Metric, RunState
 from jaxtui.tui.trace import Trace
@@ -22,17 +21,6 @@ _TITLES: dict[Metric, str] = {
     "peak": "% of peak over size",
     "numpy": "× NumPy over size: above 1 JAX is faster",
 }
-
-
-@dataclass(frozen=True)
-class Picture:
-    """Everything that ``plot.draw`` needs besides a size."""
-
-    series: tuple[Series, ...]
-    x: Axis
-    y: Axis
-    title: str
-    marks: tuple[Mark, ...] = ()
 
 
 def picture(

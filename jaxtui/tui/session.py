@@ -20,8 +20,9 @@ from jaxtui.model import (
     Plan,
     Progress,
     Sampled,
+    Work,
 )
-from jaxtui.tui.state import EMPTY, State, reduce, released
+from jaxtui.tui.state import EMPTY, Purpose, State, begun, reduce, released
 
 _FREQUENT = (Sampled, Progress, Logged, PhaseStarted, PhaseMeasured)
 """Events that wait for the next redraw; whatever else happens is shown at once."""
@@ -57,14 +58,16 @@ class Session:
         """Put one line on the message line."""
         self.update(message=message)
 
-    async def run(self, experiment: Experiment) -> None:
+    async def run(self, work: Work, purpose: Purpose = "bench") -> None:
         """Start a run, and the engine before it if it was released."""
         if self.latest.running:
             self.say("A run is going on: stop it first.")
             return
         if self.latest.engine == "released":
             self.update(engine="starting", message="Starting JAX again for this run.")
-        await self._engine.run(experiment)
+        number = await self._engine.run(work)
+        self.latest = begun(self.latest, number, purpose)
+        self._changed(True)
 
     async def stop(self) -> None:
         """End the run; its numbers so far stay."""

@@ -27,6 +27,7 @@ from jaxtui.model import (
     Hello,
     Host,
     Logged,
+    LoopStarted,
     Measurement,
     Memory,
     OpInfo,
@@ -39,10 +40,16 @@ from jaxtui.model import (
     RunFinished,
     RunStarted,
     Sampled,
+    SnippetStarted,
 )
+from jaxtui.tui.learn_state import LessonState, lesson_event
+from jaxtui.tui.loop_state import NO_LOOP, LoopState, loop_event
 from jaxtui.tui.trace import Trace
 
 MAXIMUM_LOG_LINES = 1_000
+
+Purpose = Literal["bench", "loop", "lesson"]
+"""What a run is for: the tab Bench, the async view, or a lesson."""
 
 EngineStatus = Literal["starting", "ready", "running", "released", "failed"]
 CaseStatus = Literal["waiting", "running", "done", "failed"]
@@ -87,6 +94,16 @@ class RunState:
 
 
 @dataclass(frozen=True, slots=True)
+class Going:
+    """The run that is going on, whatever it is for."""
+
+    number: int
+    elapsed_seconds: float = 0.0
+    remaining_seconds: float = 0.0
+    doing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """Everything that the screens show."""
 
@@ -96,7 +113,15 @@ class State:
     devices: tuple[Device, ...] = ()
     ops: tuple[OpInfo, ...] = ()
     failed: EngineFailed | None = None
+    purpose: Purpose = "bench"
+    """What the run that is going on, or the last one, is for."""
+    going: Going | None = None
     run: RunState | None = None
+    """The last run of the tab Bench."""
+    loop: LoopState = NO_LOOP
+    """What the async view shows."""
+    lesson: LessonState | None = None
+    """The lesson that is open."""
     log: tuple[str, ...] = ()
     message: str = ""
     """One line that the engine or the last action has to say."""
@@ -112,7 +137,7 @@ class State:
     @property
     def running(self) -> bool:
         """Whether a run is going on."""
-        return self.run is not None and self.run.outcome is None
+        return self.going is not None
 
     @property
     def device(self) -> Device | None:
@@ -156,11 +181,12 @@ def reduce(state: State, envelope: Envelope) -> State:
     if envelope.run is None:
         state = replace(state, generation=envelope.generation)
         return _engine_event(state, envelope.event)
-    if isinstance(envelope.event, RunStarted):
-        return _run_started(state, envelope.run, envelope.event)
-    if state.run is None or state.run.number != envelope.run:
-        return state
-    return _run_event(state, state.run, envelope.event)
+    return _work_event(state, envelope.run, envelope.event)
+
+
+def begun(state: State, number: int, purpose: Purpose) -> State:
+    """The snapshot after a run was asked for."""
+    return replace(state, purpose=purpose, going=Going(number))
 
 
 def released(state: State) -> State:
@@ -217,6 +243,41 @@ def _with_memory(devices: tuple[Device, ...], event: Memory) -> tuple[Device, ..
     )
 
 
+def _work_event(state: State, number: int, event: Event) -> State:
+    if isinstance(event, (RunStarted, LoopStarted, SnippetStarted)):
+        going = state.going or Going(number)
+        state = replace(state, engine="running", message="", going=going)
+    if state.going is None or state.going.number != number:
+        return state
+    match state.purpose:
+        case "bench" if isinstance(event, RunStarted):
+            state = _run_started(state, number, event)
+        case "bench" if state.run is not None:
+            state = replace(state, run=_run_event(state.run, event))
+        case "loop":
+            state = replace(state, loop=loop_event(state.loop, event))
+        case "lesson" if state.lesson is not None:
+            state = replace(state, lesson=lesson_event(state.lesson, event))
+        case _:
+            pass
+    return _progress(state, event)
+
+
+def _progress(state: State, event: Event) -> State:
+    if isinstance(event, Progress) and state.going is not None:
+        going = Going(
+            state.going.number,
+            event.elapsed_seconds,
+            event.remaining_seconds,
+            event.doing,
+        )
+        return replace(state, going=going)
+    if isinstance(event, RunFinished):
+        ready = state.engine == "running"
+        return replace(state, going=None, engine="ready" if ready else state.engine)
+    return state
+
+
 def _run_started(state: State, number: int, event: RunStarted) -> State:
     run = RunState(
         number=number,
@@ -224,22 +285,22 @@ def _run_started(state: State, number: int, event: RunStarted) -> State:
         budget_seconds=event.budget_seconds,
         remaining_seconds=event.budget_seconds,
     )
-    return replace(state, engine="running", run=run, message="", picked=None)
+    return replace(state, run=run, picked=None)
 
 
-def _run_event(state: State, run: RunState, event: Event) -> State:
+def _run_event(run: RunState, event: Event) -> RunState:
     match event:
         case ProcessWarmedUp():
-            run = replace(run, doing="process warmed up")
+            return replace(run, doing="process warmed up")
         case Progress():
-            run = replace(
+            return replace(
                 run,
                 elapsed_seconds=event.elapsed_seconds,
                 remaining_seconds=event.remaining_seconds,
                 doing=event.doing,
             )
         case RunFinished():
-            run = replace(
+            return replace(
                 run,
                 elapsed_seconds=event.elapsed_seconds,
                 remaining_seconds=0.0,
@@ -247,10 +308,6 @@ def _run_event(state: State, run: RunState, event: Event) -> State:
                 current=None,
                 doing="",
             )
-            status: EngineStatus = (
-                "ready" if state.engine == "running" else state.engine
-            )
-            return replace(state, run=run, engine=status)
         case (
             CaseStarted()
             | PhaseStarted()
@@ -259,10 +316,9 @@ def _run_event(state: State, run: RunState, event: Event) -> State:
             | CaseMeasured()
             | CaseFailed()
         ):
-            run = _with_case(run, event.index, event)
+            return _with_case(run, event.index, event)
         case _:
-            return state
-    return replace(state, run=run)
+            return run
 
 
 def _with_case(run: RunState, index: int, event: Event) -> RunState:

@@ -48,8 +48,8 @@ def progress(state: State, elapsed: float) -> str:
         elapsed: seconds since the run began, by the screen's own clock: the engine
             reports between turns only, and a compile may take minutes.
     """
-    run = state.run
-    if run is None or not state.running:
+    run = state.going
+    if run is None:
         return ""
     remaining = max(0.0, run.remaining_seconds - (elapsed - run.elapsed_seconds))
     return f"{fmt.duration(elapsed)}, {fmt.duration(remaining)} left"
@@ -59,11 +59,11 @@ def message(state: State) -> str:
     """One line: what there is to say, or else what the run is doing."""
     if state.message:
         return state.message
+    if state.going is not None:
+        return state.going.doing or "starting"
     run = state.run
-    if run is None:
+    if run is None or state.purpose != "bench":
         return ""
-    if state.running:
-        return run.doing or "starting"
     failed = sum(case.status == "failed" for case in run.cases)
     trouble = f", {failed} failed" if failed else ""
     match run.outcome:

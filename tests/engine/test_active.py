@@ -15,7 +15,7 @@ from jaxtui.model import (
 @pytest.fixture
 def run(experiment):
     run = ActiveRun(7, experiment("a", "b", "c", budget=10.0))
-    run.translate(RunStarted(cases=run.experiment.cases, budget_seconds=10.0))
+    run.translate(RunStarted(cases=run.work.cases, budget_seconds=10.0))
     return run
 
 
@@ -26,7 +26,7 @@ def test_a_crash_before_any_case_counts_against_the_first(run):
 
 
 def test_the_rest_keeps_its_indices_and_the_budget_that_is_left(run):
-    run.translate(CaseStarted(index=1, case=run.experiment.cases[1]))
+    run.translate(CaseStarted(index=1, case=run.work.cases[1]))
     run.crashed("It crashed.")
     rest = run.rest()
     assert [case.op for case in rest.cases] == ["a", "c"]
@@ -34,7 +34,7 @@ def test_the_rest_keeps_its_indices_and_the_budget_that_is_left(run):
     assert run.translate(RunStarted(cases=rest.cases, budget_seconds=9.0)) is None
     assert run.translate(CaseStarted(index=1, case=rest.cases[1])).index == 2
     assert run.crashed("Again.")[0].index == 2
-    assert run.rest().cases == run.experiment.cases[:1]
+    assert run.rest().cases == run.work.cases[:1]
     assert run.translate(CaseStarted(index=0, case=rest.cases[0])).index == 0
     run.crashed("And again.")
     assert run.rest() is None
@@ -65,7 +65,7 @@ def test_the_first_event_is_always_the_start(experiment):
 
 
 def test_cases_that_were_never_reached_stay_out_of_a_cancelled_run(run):
-    run.translate(CaseStarted(index=1, case=run.experiment.cases[1]))
+    run.translate(CaseStarted(index=1, case=run.work.cases[1]))
     events = run.cancelled("Stopped.")
     assert [type(event) for event in events] == [CaseFailed, RunFinished]
     assert not any(isinstance(event, CaseMeasured) for event in events)

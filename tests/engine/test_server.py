@@ -88,9 +88,9 @@ def test_every_envelope_carries_the_generation(spawn):
 
 def test_a_second_run_gets_busy_with_the_number_of_the_first(spawn, experiment):
     engine = spawn()
-    engine.send(RunRequest(run=3, experiment=experiment("long")))
+    engine.send(RunRequest(run=3, work=experiment("long")))
     engine.until(Sampled)
-    engine.send(RunRequest(run=4, experiment=experiment("quick")))
+    engine.send(RunRequest(run=4, work=experiment("quick")))
     busy = engine.until(Busy)
     assert (busy.run, busy.event.run) == (None, 3)
     engine.send(StopRequest(run=3))
@@ -100,20 +100,20 @@ def test_a_second_run_gets_busy_with_the_number_of_the_first(spawn, experiment):
 def test_the_next_run_may_be_asked_for_at_the_last_event(spawn, experiment):
     engine = spawn()
     for number in range(1, 30):
-        engine.send(RunRequest(run=number, experiment=experiment("quick")))
+        engine.send(RunRequest(run=number, work=experiment("quick")))
         while not isinstance((event := engine.receive().event), RunFinished):
             assert not isinstance(event, Busy)
 
 
 def test_a_stop_for_another_run_is_ignored(spawn, experiment):
     engine = spawn()
-    engine.send(RunRequest(run=2, experiment=experiment("quick")), StopRequest(run=1))
+    engine.send(RunRequest(run=2, work=experiment("quick")), StopRequest(run=1))
     assert engine.until(RunFinished).event.outcome == "complete"
 
 
 def test_a_run_and_its_stop_may_arrive_before_the_engine_is_ready(spawn, experiment):
     engine = spawn()
-    engine.send(RunRequest(run=1, experiment=experiment("long")), StopRequest(run=1))
+    engine.send(RunRequest(run=1, work=experiment("long")), StopRequest(run=1))
     assert engine.until(RunFinished).event.outcome == "cancelled"
 
 
@@ -122,7 +122,7 @@ def test_what_is_no_request_is_logged_and_harmless(spawn, experiment):
     os.write(engine.requests, b'garbage\n{"type":"Dance"}\n\xff\xfe\n')
     for _ in range(3):
         assert "not understood" in engine.until(Logged).event.line
-    engine.send(RunRequest(run=1, experiment=experiment("quick")))
+    engine.send(RunRequest(run=1, work=experiment("quick")))
     engine.until(RunFinished)
 
 
@@ -135,7 +135,7 @@ def test_goodbye_to_an_idle_engine_is_a_clean_exit(spawn):
 
 def test_goodbye_ends_a_stuck_engine_too(spawn, experiment):
     engine = spawn()
-    engine.send(RunRequest(run=1, experiment=experiment("stuck")))
+    engine.send(RunRequest(run=1, work=experiment("stuck")))
     engine.until(RunStarted)
     engine.send(GoodbyeRequest())
     assert engine.popen.wait(DEADLINE_SECONDS) == 0
@@ -152,7 +152,7 @@ def test_a_full_pipe_does_not_block_the_timing(spawn, experiment):
     """Nobody reads for several thousand turns; the run goes on and can be stopped."""
     engine = spawn()
     engine.until(Ready)
-    engine.send(RunRequest(run=1, experiment=experiment("flood")))
+    engine.send(RunRequest(run=1, work=experiment("flood")))
     engine.until(RunStarted)
     held = turns_held_by_the_pipe(engine)
     assert held > 10

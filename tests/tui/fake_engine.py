@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 
 from jaxtui.engine.protocol import Envelope
 from jaxtui.model import (
@@ -21,6 +21,11 @@ from jaxtui.model import (
     Hello,
     Holder,
     Host,
+    Loop,
+    LoopCall,
+    LoopClock,
+    LoopMeasured,
+    LoopStarted,
     Measurement,
     Memory,
     Note,
@@ -33,10 +38,19 @@ from jaxtui.model import (
     PlannedCase,
     Progress,
     Ready,
+    RunEvent,
     RunFinished,
     RunStarted,
     Sampled,
+    Snippet,
+    SnippetShown,
+    SnippetStarted,
+    SnippetTimed,
     Summary,
+    Timed,
+    Timing,
+    Value,
+    Work,
 )
 
 HOST = Host(
@@ -194,6 +208,9 @@ class FakeEngine:
         self.generation = 1
         self.calls: list[str] = []
         self.experiments: list[Experiment] = []
+        self.works: list[Work] = []
+        self.answer: Callable[[Loop | Snippet], Sequence[RunEvent]] = answer
+        """What a loop or a snippet yields; replace it to fail, or to take its time."""
         self.run_number = 0
         self._scripted = scripted
         self._ready = ready
@@ -225,7 +242,7 @@ class FakeEngine:
         while (envelope := await self._events.get()) is not None:
             yield envelope
 
-    async def run(self, experiment: Experiment) -> int:
+    async def run(self, work: Work) -> int:
         self.calls.append("run")
         if self._script is not None and not self._script.done():
             self.emit(Busy(run=self.run_number))
@@ -236,12 +253,15 @@ class FakeEngine:
             await self.start()
         self.run_number += 1
         self._stop = False
-        self.experiments.append(experiment)
-        self.emit_run(
-            RunStarted(cases=experiment.cases, budget_seconds=experiment.budget)
-        )
+        self.works.append(work)
+        if not isinstance(work, Experiment):
+            for event in self.answer(work):
+                self.emit_run(event)
+            return self.run_number
+        self.experiments.append(work)
+        self.emit_run(RunStarted(cases=work.cases, budget_seconds=work.budget))
         if self._scripted:
-            self._script = asyncio.create_task(self._play(experiment))
+            self._script = asyncio.create_task(self._play(work))
         return self.run_number
 
     async def plan(self, experiment: Experiment) -> Plan:
@@ -349,4 +369,57 @@ def sampled(index: int, case: Case, turn: int, calls: int = 100) -> Sampled:
         dispatch=() if dispatch is None else jittered(dispatch),
         ready=jittered(ready),
         measurement=measurement(case, None),
+    )
+
+
+def answer(work: Loop | Snippet) -> Sequence[RunEvent]:
+    """All at once: a loop of 5 ms calls, or 1 ms for each expression of a snippet."""
+    finished = RunFinished(outcome="complete", elapsed_seconds=1.0)
+    if isinstance(work, Loop):
+        return [LoopStarted(loop=work), looped(work), finished]
+    events: list[RunEvent] = [SnippetStarted(snippet=work)]
+    for part in work.parts:
+        if isinstance(part, Timed):
+            timing = Timing(name=part.name, seconds=summary(1e-3), once=part.once)
+            events.append(SnippetTimed(timing=timing))
+        else:
+            error = "TypeError: not so" if part.raises else None
+            value = Value(name=part.name, text="1.0", numbers=(1.0,), error=error)
+            events.append(SnippetShown(value=value))
+    return [*events, finished]
+
+
+def looped(loop: Loop, each: float = 5e-3, dispatch: float = 2e-5) -> LoopMeasured:
+    """As on a CPU: 32 calls are in flight at most, each result takes ``each`` s."""
+    calls: list[LoopCall] = []
+    now = 0.0
+    for index in range(loop.calls):
+        entered = now
+        now += dispatch
+        if index >= 32:
+            now = max(now, calls[index - 32].ready)
+        returned = now
+        ready = max(returned, calls[-1].ready if calls else 0.0) + each
+        waits = loop.style in ("each", "asarray", "print")
+        if waits:
+            now = ready
+        calls.append(
+            LoopCall(
+                entered=entered,
+                returned=returned,
+                ready=ready,
+                waited=ready if waits else None,
+            )
+        )
+    total = calls[-1].ready
+    through = now if loop.style == "never" else total
+    clock = LoopClock(repeats=7, stopwatch_seconds=through, true_seconds=total)
+    return LoopMeasured(
+        loop=loop,
+        calls=tuple(calls),
+        watched=clock,
+        undisturbed=clock,
+        inline=False,
+        queue_depth=32,
+        flops=2e9,
     )

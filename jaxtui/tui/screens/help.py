@@ -13,6 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from jaxtui.tui import bindings
+from jaxtui.tui.command import key_names
 
 _WORDS = """\
 ready     until block_until_ready returned: what a call costs
@@ -50,11 +51,11 @@ class HelpScreen(ModalScreen[None]):
 
     def _text(self) -> Content:
         lines = [Content.styled("Keys (Esc closes)", "bold")]
-        for group, commands in groupby(bindings.COMMANDS, lambda one: one.group):
+        for group, commands in groupby(bindings.ALL, lambda one: one.group):
             lines += [Content(""), Content.styled(group, "bold $text-accent")]
             lines += [
                 Content.assemble(
-                    (bindings.key_names(command).ljust(14), "bold"),
+                    (key_names(command).ljust(14), "bold"),
                     command.description,
                 )
                 for command in commands

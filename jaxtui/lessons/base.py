@@ -1,0 +1,140 @@
+"""What a lesson is: steps of prose, each with something to predict, run and conclude.
+
+A lesson is described without JAX. What it runs is made of the same work that the rest
+of jaxtui gives to an engine: experiments, loops and snippets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from jaxtui.lessons.outcome import Outcome
+from jaxtui.model import Device, Host, OpInfo, Work
+from jaxtui.plot import Picture
+
+PROSE_COLUMNS, PROSE_LINES = 76, 14
+"""What fits a screen of 80×24 beside everything else."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """The machine and the size on which a lesson is run."""
+
+    size: int
+    """The lesson's one size parameter."""
+    device: str
+    """The JAX device that the lesson is about, e.g. ``cpu:0`` or ``tpu:0``."""
+    devices: tuple[Device, ...]
+    host: Host | None = None
+    ops: tuple[OpInfo, ...] = ()
+
+    @property
+    def platform(self) -> str:
+        """``cpu``, ``tpu``, ``gpu``."""
+        return self.device.partition(":")[0]
+
+    @property
+    def accelerated(self) -> bool:
+        """Whether the lesson's device is an accelerator."""
+        return self.platform != "cpu"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What a learner is asked before the result."""
+
+    text: str
+    choices: tuple[str, ...]
+    """Two to four short answers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One line of a step's table: the learner's figure beside the published one."""
+
+    what: str
+    yours: str
+    """With its unit; "—" where this machine has none, and ``remark`` says why."""
+    published: str = ""
+    """With its unit and machine; empty where nobody has published one."""
+    remark: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conclusion:
+    """What a step's own figures say."""
+
+    rows: tuple[Row, ...]
+    holds: bool | None
+    """Whether the claim holds here; ``None`` where this machine cannot tell."""
+    takeaway: str
+    """A few sentences with the learner's own numbers in them. Where the claim does not
+    hold, they say so and why that may be, instead of repeating the textbook."""
+    answer: int | None = None
+    """Index of the choice that turned out right."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One screenful: prose, a prediction, something that runs, a conclusion."""
+
+    title: str
+    prose: str
+    """Plain text; paragraphs are parted by an empty line, code stands in backticks,
+    lines that begin with four spaces are code and stay as they are."""
+    claim: str
+    """One sentence that the step's figures can confirm or refute."""
+    works: Callable[[Setting], tuple[Work, ...]]
+    """What is run, one after the other."""
+    conclude: Callable[[Setting, Outcome], Conclusion]
+    """Called when everything has run; figures that are missing (a case failed, the
+    run was stopped) must not make it raise: it says what is missing."""
+    question: Question | None = None
+    source: str = ""
+    """Where the published figures come from: title, machine, year if known, and URL."""
+    follow: Callable[[Setting, Outcome, int], Work | None] | None = None
+    """What is run next, given how many such runs there were: for a bisection."""
+    picture: Callable[[Setting, Outcome], Picture | None] | None = None
+    """Drawn live while the work runs, and in the end."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lesson:
+    """A title as a question or claim, and its steps."""
+
+    name: str
+    """As it is typed: ``jaxtui learn clock``."""
+    title: str
+    summary: str
+    """One sentence for the list."""
+    steps: tuple[Step, ...]
+    size_means: str
+    """What the size counts, e.g. ``n of n×n``; empty if the lesson has none."""
+    sizes: Mapping[str, int]
+    """The default size by platform; ``cpu`` is for every platform that is not named.
+    A few seconds per step on a small machine."""
+    minimum: int = 1
+    maximum: int = 1 << 40
+    """Sizes beyond are refused with one sentence."""
+    needs: str = ""
+    """What some of its steps would need that a machine may not have."""
+
+    def size(self, platform: str) -> int:
+        """The default size on a platform."""
+        return self.sizes.get(platform, self.sizes["cpu"])
+
+
+def next_work(step: Step, setting: Setting, outcome: Outcome, done: int) -> Work | None:
+    """What a step runs after ``done`` works; ``None`` when it is complete.
+
+    Nothing more is run once something went wrong as a whole.
+    """
+    if outcome.problem is not None:
+        return None
+    works = step.works(setting)
+    if done < len(works):
+        return works[done]
+    if step.follow is None:
+        return None
+    return step.follow(setting, outcome, done - len(works))

@@ -1,0 +1,114 @@
+"""What the works of one step have yielded so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from jaxtui.model import (
+    CaseFailed,
+    CaseMeasured,
+    Event,
+    Failure,
+    LoopMeasured,
+    LoopSeen,
+    Measurement,
+    RunFinished,
+    Sampled,
+    SnippetShown,
+    SnippetTimed,
+    Timing,
+    Value,
+    WorkFailed,
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Grows with each event; never changed in place."""
+
+    measurements: tuple[Measurement, ...] = ()
+    """One per case, the newest; interim ones have ``stopped`` ``None``."""
+    failures: tuple[Failure, ...] = ()
+    timings: Mapping[str, Timing] = field(default_factory=dict)
+    values: Mapping[str, Value] = field(default_factory=dict)
+    loops: tuple[LoopMeasured, ...] = ()
+    seen: LoopSeen | None = None
+    """The newest calls of a loop that goes on."""
+    problem: WorkFailed | None = None
+    """Why a whole work has no result: it failed, was stopped, or the engine died."""
+    stopped: bool = False
+    """Somebody stopped it."""
+
+    def find(self, **facts: object) -> Measurement | None:
+        """The measurement whose case has these facts, e.g. ``op="selu", mode="jit"``.
+
+        The last one, if there are several.
+        """
+        for measurement in reversed(self.measurements):
+            case = measurement.case
+            if all(getattr(case, name) == value for name, value in facts.items()):
+                return measurement
+        return None
+
+    def ready(self, **facts: object) -> float | None:
+        """Median seconds until the result was ready, of the case with these facts."""
+        found = self.find(**facts)
+        return found.ready.median if found and found.ready else None
+
+    def seconds(self, name: str) -> float | None:
+        """Median seconds of a timed expression."""
+        timing = self.timings.get(name)
+        return timing.seconds.median if timing else None
+
+    def text(self, name: str) -> str | None:
+        """What a shown expression gave as text, or its error."""
+        value = self.values.get(name)
+        return None if value is None else value.error or value.text
+
+    def number(self, name: str) -> float | None:
+        """The first number of a shown expression."""
+        value = self.values.get(name)
+        return value.numbers[0] if value and value.numbers else None
+
+
+NOTHING = Outcome()
+
+
+def collect(outcome: Outcome, event: Event) -> Outcome:
+    """The outcome after one event of the step's run."""
+    match event:
+        case Sampled() | CaseMeasured():
+            kept = tuple(
+                measurement
+                for measurement in outcome.measurements
+                if measurement.case != event.measurement.case
+            )
+            return replace(outcome, measurements=(*kept, event.measurement))
+        case CaseFailed():
+            return replace(outcome, failures=(*outcome.failures, event.failure))
+        case SnippetTimed():
+            timings = {**outcome.timings, event.timing.name: event.timing}
+            return replace(outcome, timings=timings)
+        case SnippetShown():
+            values = {**outcome.values, event.value.name: event.value}
+            return replace(outcome, values=values)
+        case LoopSeen():
+            return replace(outcome, seen=event)
+        case LoopMeasured():
+            return replace(outcome, loops=(*outcome.loops, event), seen=None)
+        case WorkFailed():
+            return replace(outcome, problem=event)
+        case RunFinished(outcome="cancelled"):
+            problem = outcome.problem or WorkFailed(
+                error="Stopped: what had arrived stays.", hint="Run the step again."
+            )
+            return replace(outcome, problem=problem, stopped=True)
+        case RunFinished(outcome="crashed"):
+            problem = outcome.problem or WorkFailed(
+                error="The engine was lost during this step.",
+                hint="Run the step again; a smaller size needs less memory.",
+            )
+            return replace(outcome, problem=problem)
+        case _:
+            return outcome

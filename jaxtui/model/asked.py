@@ -1,0 +1,122 @@
+"""What is asked for: ops, cases, experiments, and the plan for them."""
+
+from __future__ import annotations
+
+from jaxtui.model.base import Inputs, Mode, Precision, Record
+
+
+class OpInfo(Record, frozen=True, kw_only=True):
+    """An op of the catalogue, described without JAX."""
+
+    name: str
+    summary: str
+    """One plain sentence."""
+    size_means: str
+    """What the op's one size parameter counts, e.g. ``n of n×n``."""
+    dtypes: tuple[str, ...]
+    flops: str
+    """The formula in words of ``n``, e.g. ``2 n³``."""
+    bytes: str
+    minimum: int
+    default: int
+    maximum: int
+    """Sensible range of sizes; a larger one is allowed where memory is."""
+    takes_precision: bool = False
+    modes: tuple[Mode, ...] = ("numpy", "eager", "jit")
+    """How it can be executed: ``pallas`` and ``tensorflow`` where it has that form."""
+
+
+class Case(Record, frozen=True, kw_only=True):
+    """The unit that is timed."""
+
+    op: str
+    size: int
+    dtype: str
+    precision: Precision = "default"
+    device: str
+    mode: Mode
+    inputs: Inputs = "device"
+    params: dict[str, int | float | str] | None = None
+
+    @property
+    def label(self) -> str:
+        """The case in one line, as it is written in tables and messages."""
+        precision = "" if self.precision == "default" else f" {self.precision}"
+        hosted = (
+            " host inputs" if self.inputs == "host" and self.mode != "numpy" else ""
+        )
+        return (
+            f"{self.op} {self.size} {self.dtype}{precision} {self.mode}"
+            f" on {self.device}{hosted}"
+        )
+
+
+class Experiment(Record, frozen=True, kw_only=True, tag=True):
+    """An ordered set of cases that take turns within one time budget."""
+
+    cases: tuple[Case, ...]
+    budget_seconds: float | None = None
+    """For the whole experiment, compile included; ``None`` means the default."""
+    target_half_width: float = 0.03
+    """Stop a case when its 95 % interval is this narrow, relative to the median;
+    0 samples until the budget ends."""
+    keep_samples: bool = False
+    """Return every single sample with the measurement."""
+    seed: int = 0
+
+    @property
+    def budget(self) -> float:
+        """The budget in seconds: the larger of 10 s and 1 s per case unless given."""
+        if self.budget_seconds is not None:
+            return self.budget_seconds
+        return max(10.0, 1.0 * len(self.cases))
+
+
+class Peak(Record, frozen=True, kw_only=True):
+    """What a device could do at most in a dtype, and who says so."""
+
+    flops_per_second: float | None
+    bytes_per_second: float | None
+    source: str
+
+
+class Failure(Record, frozen=True, kw_only=True):
+    """Why a case has no trustworthy number, in words for people."""
+
+    case: Case
+    error: str
+    """What happened, one sentence."""
+    hint: str
+    """What to do about it, one sentence; may be empty."""
+    detail: str = ""
+    """The original text of the exception, kept whole."""
+    estimated_seconds: float | None = None
+    """What one call would take, where that is why it was not run."""
+
+
+class PlannedCase(Record, frozen=True, kw_only=True):
+    """What a case would need, before anything is allocated."""
+
+    case: Case
+    memory_bytes: int
+    """Device memory (host memory for NumPy): arguments and results."""
+    host_memory_bytes: int
+    """Host memory for building the inputs and checking the result."""
+    flops: float | None
+    bytes: float | None
+    peak: Peak | None = None
+    problem: Failure | None = None
+    """Set when the case cannot run here."""
+    script: str = ""
+    """Plain JAX (or NumPy) that reproduces the number without jaxtui."""
+    setup: str = ""
+    """The part of the script before its loop: ``f`` and ``args`` are defined in it."""
+
+
+class Plan(Record, frozen=True, kw_only=True):
+    """The answer to "what would this experiment do?"."""
+
+    cases: tuple[PlannedCase, ...]
+    budget_seconds: float
+    grouped: bool = False
+    """True when memory is short, so that sizes run one after another."""

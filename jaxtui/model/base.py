@@ -1,0 +1,63 @@
+"""The words of jaxtui (modes, inputs, dtypes, phases) and what every record is."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Mode = Literal["numpy", "eager", "jit", "pallas", "tensorflow"]
+"""How an op is executed: NumPy, JAX op by op, compiled with ``jax.jit``, as a kernel
+written in Pallas (compiled with ``jax.jit``), or TensorFlow's own NumPy."""
+
+Inputs = Literal["device", "host"]
+"""Where arguments live before each call: resident on the device, or NumPy arrays."""
+
+Precision = Literal["default", "high", "highest"]
+"""The ``precision`` of JAX matrix products; other ops have only ``default``."""
+
+Phase = Literal["transfer", "trace", "lower", "compile", "first_call", "fetch"]
+"""A clock outside the rounds."""
+
+Stopped = Literal["target", "budget", "noise floor", "cancelled", "crashed"]
+"""Why sampling ended."""
+
+MODES: tuple[Mode, ...] = ("numpy", "eager", "jit")
+INPUTS: tuple[Inputs, ...] = ("device", "host")
+PRECISIONS: tuple[Precision, ...] = ("default", "high", "highest")
+PHASES: tuple[Phase, ...] = (
+    "transfer",
+    "trace",
+    "lower",
+    "compile",
+    "first_call",
+    "fetch",
+)
+DTYPES: tuple[str, ...] = (
+    "float64",
+    "float32",
+    "float16",
+    "bfloat16",
+    "int32",
+    "int8",
+    "complex64",
+)
+"""Every dtype that some op of the catalogue accepts, widest real dtype first."""
+
+HOST = "host"
+"""The device and the inputs of a NumPy case."""
+
+ITEMSIZE: dict[str, int] = {
+    "float64": 8,
+    "float32": 4,
+    "float16": 2,
+    "bfloat16": 2,
+    "int32": 4,
+    "int8": 1,
+    "complex64": 8,
+}
+"""Bytes of one element, by dtype name."""
+
+
+class Record(msgspec.Struct, frozen=True):
+    """Base of every record: immutable and compared by value."""

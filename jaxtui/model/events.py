@@ -1,0 +1,205 @@
+"""What happens while an engine works: a core generator yields it, the wire wraps it."""
+
+from __future__ import annotations
+
+from typing import Literal, Union
+
+from jaxtui.model.asked import Case, Experiment, Failure, OpInfo, Plan
+from jaxtui.model.base import Phase, Record
+from jaxtui.model.loops import Loop, LoopMeasured, LoopSeen, LoopStarted
+from jaxtui.model.machine import Device, Holder, Host
+from jaxtui.model.measured import Measurement
+from jaxtui.model.snippets import Snippet, SnippetShown, SnippetStarted, SnippetTimed
+
+# Of a run.
+
+
+class RunStarted(Record, frozen=True, kw_only=True, tag=True):
+    """An experiment begins; indices of later events count in ``cases``."""
+
+    cases: tuple[Case, ...]
+    budget_seconds: float
+
+
+class ProcessWarmedUp(Record, frozen=True, kw_only=True, tag=True):
+    """The throw-away compile that every process pays once, before the first case."""
+
+    seconds: float
+
+
+class CaseStarted(Record, frozen=True, kw_only=True, tag=True):
+    """Precedes every other event of its case."""
+
+    index: int
+    case: Case
+
+
+class PhaseStarted(Record, frozen=True, kw_only=True, tag=True):
+    """A cold phase, the ``check`` against float64 or the ``warm-up`` before the first
+    turn begins; or the case is ``waiting`` for that turn.
+    """
+
+    index: int
+    phase: str
+
+
+class PhaseMeasured(Record, frozen=True, kw_only=True, tag=True):
+    """A phase ended."""
+
+    index: int
+    phase: Phase
+    seconds: float
+    zero_copy: bool = False
+    """The "transfer" copied nothing, so its seconds mean no bandwidth."""
+
+
+class Sampled(Record, frozen=True, kw_only=True, tag=True):
+    """One turn of a case: at most 200 of its calls, and what is known so far."""
+
+    index: int
+    round: int
+    """Counts from 1."""
+    calls: int
+    """Calls in this turn; more than the points below when they were thinned out."""
+    dispatch: tuple[float, ...]
+    """Seconds, in the order of the calls; empty for NumPy."""
+    ready: tuple[float, ...]
+    measurement: Measurement
+    """The measurement as it stands, with ``stopped`` still ``None``."""
+
+
+class CaseMeasured(Record, frozen=True, kw_only=True, tag=True):
+    """A case is done (``stopped`` says why)."""
+
+    index: int
+    measurement: Measurement
+
+
+class CaseFailed(Record, frozen=True, kw_only=True, tag=True):
+    """A case ended without a measurement."""
+
+    index: int
+    failure: Failure
+
+
+class Progress(Record, frozen=True, kw_only=True, tag=True):
+    """Where the run stands; sent between turns."""
+
+    elapsed_seconds: float
+    remaining_seconds: float
+    """At most: the budget that is left, less what finished cases gave back."""
+    doing: str
+    """One phrase, e.g. ``compiling matmul 4096 bfloat16 jit on tpu:0``."""
+
+
+class RunFinished(Record, frozen=True, kw_only=True, tag=True):
+    """The last event of a run."""
+
+    outcome: Literal["complete", "cancelled", "crashed"]
+    elapsed_seconds: float
+
+
+class WorkFailed(Record, frozen=True, kw_only=True, tag=True):
+    """A loop or a snippet ended without its result."""
+
+    error: str
+    """What happened, one sentence."""
+    hint: str
+    """What to do about it, one sentence; may be empty."""
+    detail: str = ""
+    """The original text of the exception, kept whole."""
+
+
+# Of the engine itself.
+
+
+class Hello(Record, frozen=True, kw_only=True, tag=True):
+    """The engine process is up; JAX's backend may still be starting."""
+
+    pid: int
+    ops: tuple[OpInfo, ...]
+
+
+class Ready(Record, frozen=True, kw_only=True, tag=True):
+    """The backend is up and the accelerator, if any, is held from now on."""
+
+    host: Host
+    devices: tuple[Device, ...]
+    ops: tuple[OpInfo, ...]
+
+
+class EngineFailed(Record, frozen=True, kw_only=True, tag=True):
+    """The engine cannot serve; it exits after this."""
+
+    reason: Literal["jax-missing", "jax-too-old", "backend", "held", "internal"]
+    error: str
+    hint: str
+    detail: str = ""
+    holders: tuple[Holder, ...] = ()
+
+
+class Planned(Record, frozen=True, kw_only=True, tag=True):
+    """Answers a ``PlanRequest``; ``request`` is its number."""
+
+    request: int
+    plan: Plan
+
+
+class Memory(Record, frozen=True, kw_only=True, tag=True):
+    """Fresh ``memory_stats()``, by device name."""
+
+    devices: dict[str, dict[str, int] | None]
+
+
+class Busy(Record, frozen=True, kw_only=True, tag=True):
+    """A run was asked for while another one runs; it was not started."""
+
+    run: int
+    """The run that is going on."""
+
+
+class Logged(Record, frozen=True, kw_only=True, tag=True):
+    """A line that XLA, libtpu or Python printed to the engine's fd 1 or 2."""
+
+    line: str
+
+
+class EngineDied(Record, frozen=True, kw_only=True, tag=True):
+    """The engine process ended without being asked to."""
+
+    returncode: int | None
+    """As ``subprocess`` gives it: negative for a signal."""
+    error: str
+    """One sentence."""
+
+
+RunEvent = Union[  # noqa: UP007  (msgspec builds its decoder from this at run time)
+    RunStarted,
+    ProcessWarmedUp,
+    CaseStarted,
+    PhaseStarted,
+    PhaseMeasured,
+    Sampled,
+    CaseMeasured,
+    CaseFailed,
+    LoopStarted,
+    LoopSeen,
+    LoopMeasured,
+    SnippetStarted,
+    SnippetTimed,
+    SnippetShown,
+    WorkFailed,
+    Progress,
+    RunFinished,
+]
+"""Every event that a run yields."""
+
+EngineEvent = Union[  # noqa: UP007
+    Hello, Ready, EngineFailed, Planned, Memory, Busy, Logged, EngineDied
+]
+"""Every event that does not belong to a run."""
+
+Event = Union[RunEvent, EngineEvent]  # noqa: UP007
+
+Work = Union[Experiment, Loop, Snippet]  # noqa: UP007
+"""What an engine can be asked to run."""

@@ -1,0 +1,122 @@
+"""A loop of calls on one time axis: what the host did, and when results were ready."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from jaxtui.model.asked import Case, Peak
+from jaxtui.model.base import Record
+from jaxtui.model.measured import Note
+
+LoopStyle = Literal["never", "end", "each", "asarray", "print"]
+"""When the host waits: never, once at the end, with ``block_until_ready`` after every
+call, with ``np.asarray`` after every call, or by printing a value after every call."""
+
+LOOP_STYLES: tuple[LoopStyle, ...] = ("never", "end", "each", "asarray", "print")
+
+MAXIMUM_LOOP_CALLS = 200
+
+
+class Loop(Record, frozen=True, kw_only=True, tag=True):
+    """A number of calls of one case, one after the other, as a program would do it."""
+
+    case: Case
+    """Its mode is ``eager`` or ``jit``."""
+    calls: int = 40
+    """From 1 to ``MAXIMUM_LOOP_CALLS``."""
+    style: LoopStyle = "never"
+    chained: bool = False
+    """Each call takes the last result as its first argument; else all calls have the
+    same arguments."""
+    budget_seconds: float = 10.0
+    """For everything, compile included; sets how often the loop is repeated."""
+
+    @property
+    def budget(self) -> float:
+        """The budget in seconds."""
+        return self.budget_seconds
+
+
+class LoopCall(Record, frozen=True, kw_only=True):
+    """One call of a loop; seconds since the first call was entered."""
+
+    entered: float
+    returned: float
+    """The call came back: the result is promised."""
+    ready: float
+    """A watching thread saw the result ready, in the order of the calls."""
+    waited: float | None = None
+    """The host was through with waiting for it; ``None`` if it did not wait then."""
+
+
+class LoopClock(Record, frozen=True, kw_only=True):
+    """What a loop took as a whole: medians over its repeats, in seconds."""
+
+    repeats: int
+    stopwatch_seconds: float
+    """From the first call until the loop's own code was through: what a stopwatch
+    around the loop reads. Nothing is waited for that the style does not wait for."""
+    true_seconds: float
+    """From the first call until every result was ready."""
+
+
+class LoopStarted(Record, frozen=True, kw_only=True, tag=True):
+    """A loop begins."""
+
+    loop: Loop
+
+
+class LoopSeen(Record, frozen=True, kw_only=True, tag=True):
+    """Some calls of the watched loop, as they became ready (long loops only)."""
+
+    first: int
+    """Index of the first of these calls."""
+    calls: tuple[LoopCall, ...]
+
+
+class LoopMeasured(Record, frozen=True, kw_only=True, tag=True):
+    """The result of a loop."""
+
+    loop: Loop
+    calls: tuple[LoopCall, ...]
+    """One repeat, with the watcher: the one whose total is the median."""
+    watched: LoopClock
+    """The clocks of the repeats with the watcher."""
+    undisturbed: LoopClock
+    """The clocks of the repeats without it, interleaved with the others."""
+    inline: bool
+    """Results were ready when their calls returned: nothing here is asynchronous."""
+    queue_depth: int
+    """Computations that this runtime lets be in flight, as the engine found it."""
+    flops: float | None
+    """Of one call, by the op's own formula."""
+    peak: Peak | None = None
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def ratio(self) -> float:
+        """How many times longer the work took than the stopwatch says."""
+        clock = self.undisturbed
+        return clock.true_seconds / max(clock.stopwatch_seconds, 1e-12)
+
+    @property
+    def claimed_flops_per_second(self) -> float | None:
+        """What the stopwatch's reading would mean for the speed."""
+        return self._rate(self.undisturbed.stopwatch_seconds)
+
+    @property
+    def true_flops_per_second(self) -> float | None:
+        """The speed of the work itself."""
+        return self._rate(self.undisturbed.true_seconds)
+
+    @property
+    def impossible(self) -> bool:
+        """The claimed speed is above the chip's known peak."""
+        claimed = self.claimed_flops_per_second
+        peak = self.peak.flops_per_second if self.peak else None
+        return claimed is not None and peak is not None and claimed > peak
+
+    def _rate(self, seconds: float) -> float | None:
+        if self.flops is None or seconds <= 0:
+            return None
+        return self.flops * self.loop.calls / seconds

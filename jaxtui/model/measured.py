@@ -1,0 +1,112 @@
+"""What came out of timing a case."""
+
+from __future__ import annotations
+
+import msgspec
+
+from jaxtui.model.asked import Case, Peak
+from jaxtui.model.base import Record, Stopped
+
+
+class Phases(Record, frozen=True, kw_only=True):
+    """The clocks outside the rounds, seconds; ``None`` where a mode has no such phase.
+
+    ``trace``, ``lower``, ``compile`` and ``first_call`` are single cold observations;
+    ``transfer`` and ``fetch`` are medians of a few fresh copies.
+    """
+
+    transfer: float | None = None
+    trace: float | None = None
+    lower: float | None = None
+    compile: float | None = None
+    first_call: float | None = None
+    fetch: float | None = None
+
+    @property
+    def cold_seconds(self) -> float:
+        """What the very first call costs a user: trace, lower, compile and run."""
+        parts = (self.trace, self.lower, self.compile, self.first_call)
+        return sum(part for part in parts if part is not None)
+
+
+class Summary(Record, frozen=True, kw_only=True):
+    """One clock of a measurement, seconds."""
+
+    n: int
+    """Calls."""
+    rounds: int
+    median: float
+    """Median of the round medians."""
+    mean: float
+    """Mean over all calls."""
+    mad: float
+    """Median absolute deviation over all calls."""
+    p10: float
+    p90: float
+    p99: float
+    max: float
+    ci_low: float
+    ci_high: float
+    """Sign-test 95 % interval of the median over at most eight rounds, spread out
+    (minimum and maximum below six rounds)."""
+    outliers: int = 0
+    """Calls beyond Tukey's outer fences (3 × IQR): counted, never dropped."""
+
+    @property
+    def half_width(self) -> float:
+        """Half of the interval's width, relative to the median."""
+        return (self.ci_high - self.ci_low) / 2 / self.median if self.median else 0.0
+
+
+class Note(Record, frozen=True, kw_only=True):
+    """A flag on a measurement with its plain sentence."""
+
+    flag: str
+    text: str
+
+
+class Samples(Record, frozen=True, kw_only=True):
+    """Every timed call in order, seconds; NumPy has no dispatch."""
+
+    ready: tuple[float, ...]
+    dispatch: tuple[float, ...] | None = None
+
+
+class Measurement(Record, frozen=True, kw_only=True):
+    """What one case yielded."""
+
+    case: Case
+    phases: Phases
+    dispatch: Summary | None
+    """Until the call returned; ``None`` for NumPy, which has nothing to dispatch."""
+    ready: Summary | None
+    """Until ``block_until_ready`` returned; ``None`` before the first turn."""
+    pipelined_seconds: float | None
+    """Seconds per call from the slope of two queued bursts; ``None`` for NumPy."""
+    flops: float | None
+    bytes: float | None
+    flops_per_second: float | None
+    bytes_per_second: float | None
+    """Rates, from the pipelined clock; ``None`` when host-bound or folded."""
+    output_dtype: str | None
+    error_vs_float64: float | None
+    """Largest absolute error relative to the largest reference magnitude."""
+    stopped: Stopped | None
+    """``None`` while sampling goes on."""
+    stable: bool
+    notes: tuple[Note, ...] = ()
+    peak: Peak | None = None
+    xla_flops: float | None = None
+    """XLA's own count from ``cost_analysis``, for comparison only."""
+    samples: Samples | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def work_seconds(self) -> float | None:
+        """Seconds per call behind the rates: pipelined, or else the median ready."""
+        if self.pipelined_seconds is not None:
+            return self.pipelined_seconds
+        return self.ready.median if self.ready else None
+
+    def has(self, flag: str) -> bool:
+        """Whether a note with this flag stands on the measurement."""
+        return any(note.flag == flag for note in self.notes)

@@ -1,0 +1,1 @@
+"""Plain Python that does what the screens did, without jaxtui."""

@@ -1,0 +1,44 @@
+"""What a key does, and how its keys are written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One thing that a person can do."""
+
+    id: str
+    keys: str
+    """Comma-separated; the first is the one that the footer shows."""
+    action: str
+    label: str
+    """For the footer: one or two words."""
+    description: str
+    """For palette and help: one sentence."""
+    group: str
+    footer: bool = False
+    priority: bool = False
+    tab: str | None = None
+    """The only tab on which it means something; ``None`` for all."""
+
+
+_SPELLED = {
+    "question_mark": "?",
+    "colon": ":",
+    "enter": "Enter",
+}
+
+
+def key_names(command: Command) -> str:
+    """The keys as people write them: ``r F5``, ``? F1``, ``Ctrl+C``."""
+    return " ".join(_key_name(key) for key in command.keys.split(","))
+
+
+def _key_name(key: str) -> str:
+    if key in _SPELLED:
+        return _SPELLED[key]
+    if key.startswith("ctrl+"):
+        return f"Ctrl+{key[5:].upper()}"
+    return key.upper() if len(key) > 1 else key
