@@ -49,6 +49,9 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command("bench", "2,f3", "show_tab('bench')", "Bench", "Show the form.", "View"),
     Command(
+        "switch", "ctrl+n", "switch", "Next tab", "Go to the next tab.", "View", False
+    ),
+    Command(
         "details",
         "d,ctrl+g",
         "details",
