@@ -30,6 +30,7 @@ from jaxtui.model import (
     Event,
     Experiment,
     Failure,
+    Finding,
     Hello,
     Holder,
     Host,
@@ -366,6 +367,24 @@ def test_devices_json_has_exactly_the_keys_of_the_contract(capsys) -> None:
     assert engine.options is not None
     assert engine.options.cpu_devices == 2
     assert engine.closed
+
+
+def test_devices_says_what_is_to_be_known_of_the_machine(capsys) -> None:
+    finding = Finding(
+        name="fallback",
+        severity="error",
+        what="This machine has 4 chips TPU v5e, but JAX uses cpu.",
+        how="The PCI bus shows the chips.",
+        advice="Ask JAX why.",
+    )
+    ready = Ready(host=HOST, devices=DEVICES, ops=OPS, findings=(finding,))
+    opening = (Hello(pid=1, ops=OPS), ready)
+    assert run(FakeEngine(opening), "devices") == 0
+    assert "error: This machine has 4 chips TPU v5e" in capsys.readouterr().out
+    assert run(FakeEngine(opening), "devices", "--json") == 0
+    out, err = capsys.readouterr()
+    assert list(json.loads(out)) == ["schema", "host", "devices"]
+    assert "Ask JAX why." in err
 
 
 def test_devices_as_text_marks_simulated_ones_and_draws_the_chips(capsys) -> None:

@@ -10,10 +10,10 @@ from jaxtui import format as fmt
 from jaxtui.commands.launch import CannotRun
 from jaxtui.commands.session import EngineFactory, session
 from jaxtui.commands.table import table
-from jaxtui.commands.terminal import put, put_bytes
+from jaxtui.commands.terminal import put, put_bytes, say
 from jaxtui.document import SCHEMA, encode
 from jaxtui.engine.client import EngineOptions
-from jaxtui.model import Device, Host
+from jaxtui.model import Device, Finding, Host
 from jaxtui.tui import chiplayout, chipmap
 from jaxtui.tui.spans import text_of
 from jaxtui.tui.state import State
@@ -47,8 +47,10 @@ def run(factory: EngineFactory, options: EngineOptions, *, as_json: bool) -> int
     state = asyncio.run(_ready(factory, options))
     if as_json:
         put_bytes(encode(document(state.host, state.devices)))
+        for finding in state.findings:
+            say(_words(finding))
     else:
-        put(text(state.host, state.devices))
+        put(text(state.host, state.devices, state.findings))
     return 0
 
 
@@ -63,8 +65,12 @@ def document(host: Host | None, devices: Sequence[Device]) -> dict[str, Any]:
     }
 
 
-def text(host: Host | None, devices: Sequence[Device]) -> str:
-    """The machine in one line, a table of devices, and what they are together."""
+def text(
+    host: Host | None, devices: Sequence[Device], findings: Sequence[Finding] = ()
+) -> str:
+    """The machine in one line, a table of devices, what they are together, and what
+    else is to be known of the machine.
+    """
     parts = [_headline(host, devices)]
     head = ("id", "kind", "process", "coords", "core", "slice", "memory")
     parts.append(table(head, [_row(device) for device in devices]))
@@ -72,7 +78,14 @@ def text(host: Host | None, devices: Sequence[Device]) -> str:
         lines = chipmap.render(chiplayout.layout(devices), MAP_COLUMNS, MAP_LINES)
         parts.append("\n".join(text_of(line).rstrip() for line in lines))
     parts.append(chipmap.explain(devices))
+    parts += map(_words, findings)
     return "\n\n".join(part for part in parts if part)
+
+
+def _words(finding: Finding) -> str:
+    """A finding in plain lines: what, what to do, how we know."""
+    lines = [f"{finding.severity}: {finding.what}", finding.advice, finding.how]
+    return "\n  ".join(line for line in lines if line)
 
 
 def _headline(host: Host | None, devices: Sequence[Device]) -> str:

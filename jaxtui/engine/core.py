@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
-from jaxtui.engine.holders import blocking, holders
+from jaxtui.machine.holders import blocking, holders
 from jaxtui.model import (
     Device,
     EngineFailed,
     Experiment,
+    Finding,
     Holder,
     Host,
     Loop,
@@ -39,6 +40,14 @@ class CannotServeError(Exception):
 
 class Core(Protocol):
     """What an engine can do; every method is called in the timing thread."""
+
+    def look(self, devices: Sequence[Device] = ()) -> tuple[Finding, ...]:
+        """What is to be known of the machine, without JAX.
+
+        Args:
+            devices: those that JAX has, once it has started.
+        """
+        ...
 
     def load(self) -> tuple[OpInfo, ...]:
         """Import the catalogue; raises ``CannotServeError``."""
@@ -70,7 +79,16 @@ class JaxCore:
 
     def __init__(self, root: Path = Path("/")) -> None:
         """Take where proc, sys and dev are, for tests."""
+        self._root = root
         self._proc, self._sys, self._dev = root / "proc", root / "sys", root / "dev"
+
+    def look(self, devices: Sequence[Device] = ()) -> tuple[Finding, ...]:
+        """Survey the machine; what JAX has is compared with it."""
+        from jaxtui.machine import findings
+        from jaxtui.machine.survey import survey
+
+        seen = survey(os.environ, self._root)
+        return findings.after(seen, devices) if devices else findings.before(seen)
 
     def load(self) -> tuple[OpInfo, ...]:
         """Import jax, check that it will do, and import the catalogue."""

@@ -13,7 +13,7 @@ import queue
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -33,12 +33,15 @@ from jaxtui.engine.protocol import (
 from jaxtui.engine.terminal import Terminal
 from jaxtui.model import (
     Busy,
+    Device,
     EngineFailed,
     Experiment,
     Failure,
+    Finding,
     Hello,
     Logged,
     Memory,
+    Noticed,
     Plan,
     Planned,
     PlannedCase,
@@ -93,11 +96,23 @@ class Server:
     # The timing thread.
 
     def _start(self) -> None:
+        if findings := self._look():
+            self._outbox.send(Noticed(findings=findings))
         with _no_garbage_collection():
             ops = self._core.load()
             self._outbox.send(Hello(pid=os.getpid(), ops=ops))
             host, devices = self._core.start()
-        self._outbox.send(Ready(host=host, devices=devices, ops=ops))
+        findings = self._look(devices)
+        ready = Ready(host=host, devices=devices, ops=ops, findings=findings)
+        self._outbox.send(ready)
+
+    def _look(self, devices: Sequence[Device] = ()) -> tuple[Finding, ...]:
+        try:
+            return self._core.look(devices)
+        # A look at the machine must never keep anybody from using it.
+        except Exception:
+            self._log(traceback.format_exc())
+            return ()
 
     def _give_up(self, failed: EngineFailed) -> int:
         self._outbox.send(failed)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import re
 
+from jaxtui.machine.plugins import packages
 from jaxtui.model import EngineFailed
-
-PLUGIN = re.compile(r"libtpu|jax-(cuda|rocm|metal)[\w-]*(plugin|pjrt)?|.*-pjrt", re.I)
-"""Distributions that bring a platform to JAX."""
 
 KNOWN = ("cpu", "tpu", "cuda", "rocm")
 """Platform names that JAX_PLATFORMS understands, with the right plugin."""
@@ -122,12 +119,7 @@ def _installed() -> str:
 
 def installed_plugins() -> tuple[str, ...]:
     """The accelerator plugins that this Python has, as ``name version``."""
-    found = set()
-    for distribution in importlib.metadata.distributions():
-        name = distribution.metadata["Name"]
-        if name and PLUGIN.fullmatch(name):
-            found.add(f"{name} {distribution.version}")
-    return tuple(sorted(found))
+    return tuple(f"{name} {version}" for name, version in packages().plugins.items())
 
 
 def full_text(exc: BaseException) -> str:

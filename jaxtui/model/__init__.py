@@ -17,13 +17,16 @@ from jaxtui.model.asked import (
     PlannedCase,
 )
 from jaxtui.model.base import (
+    COMPILED_MODES,
     DTYPES,
     HOST,
+    HOST_MODES,
     INPUTS,
     ITEMSIZE,
     MODES,
     PHASES,
     PRECISIONS,
+    USUAL_MODES,
     Inputs,
     Mode,
     Phase,
@@ -43,6 +46,7 @@ from jaxtui.model.events import (
     Hello,
     Logged,
     Memory,
+    Noticed,
     PhaseMeasured,
     PhaseStarted,
     Planned,
@@ -69,8 +73,10 @@ from jaxtui.model.loops import (
 )
 from jaxtui.model.machine import (
     Device,
+    Finding,
     Holder,
     Host,
+    Severity,
 )
 from jaxtui.model.measured import (
     Measurement,
@@ -93,8 +99,10 @@ from jaxtui.model.snippets import (
 )
 
 __all__ = [
+    "COMPILED_MODES",
     "DTYPES",
     "HOST",
+    "HOST_MODES",
     "INPUTS",
     "ITEMSIZE",
     "LOOP_STYLES",
@@ -103,6 +111,7 @@ __all__ = [
     "PHASES",
     "PRECISIONS",
     "SNIPPET_IMPORTS",
+    "USUAL_MODES",
     "Busy",
     "Case",
     "CaseFailed",
@@ -115,6 +124,7 @@ __all__ = [
     "Event",
     "Experiment",
     "Failure",
+    "Finding",
     "Hello",
     "Holder",
     "Host",
@@ -131,6 +141,7 @@ __all__ = [
     "Memory",
     "Mode",
     "Note",
+    "Noticed",
     "OpInfo",
     "Part",
     "Peak",
@@ -151,6 +162,7 @@ __all__ = [
     "RunStarted",
     "Sampled",
     "Samples",
+    "Severity",
     "Shown",
     "Snippet",
     "SnippetShown",

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from jaxtui.model.base import Inputs, Mode, Precision, Record
+from jaxtui.model.base import (
+    HOST_MODES,
+    USUAL_MODES,
+    Inputs,
+    Mode,
+    Precision,
+    Record,
+)
 
 
 class OpInfo(Record, frozen=True, kw_only=True):
@@ -22,7 +29,7 @@ class OpInfo(Record, frozen=True, kw_only=True):
     maximum: int
     """Sensible range of sizes; a larger one is allowed where memory is."""
     takes_precision: bool = False
-    modes: tuple[Mode, ...] = ("numpy", "eager", "jit")
+    modes: tuple[Mode, ...] = USUAL_MODES
     """How it can be executed: ``pallas`` and ``tensorflow`` where it has that form."""
 
 
@@ -39,12 +46,15 @@ class Case(Record, frozen=True, kw_only=True):
     params: dict[str, int | float | str] | None = None
 
     @property
+    def on_host(self) -> bool:
+        """Whether NumPy or TensorFlow runs it, and no device of JAX."""
+        return self.mode in HOST_MODES
+
+    @property
     def label(self) -> str:
         """The case in one line, as it is written in tables and messages."""
         precision = "" if self.precision == "default" else f" {self.precision}"
-        hosted = (
-            " host inputs" if self.inputs == "host" and self.mode != "numpy" else ""
-        )
+        hosted = " host inputs" if self.inputs == "host" and not self.on_host else ""
         return (
             f"{self.op} {self.size} {self.dtype}{precision} {self.mode}"
             f" on {self.device}{hosted}"

@@ -22,7 +22,13 @@ Phase = Literal["transfer", "trace", "lower", "compile", "first_call", "fetch"]
 Stopped = Literal["target", "budget", "noise floor", "cancelled", "crashed"]
 """Why sampling ended."""
 
-MODES: tuple[Mode, ...] = ("numpy", "eager", "jit")
+MODES: tuple[Mode, ...] = ("numpy", "eager", "jit", "pallas", "tensorflow")
+USUAL_MODES: tuple[Mode, ...] = ("numpy", "eager", "jit")
+"""What every op of the catalogue has."""
+HOST_MODES: tuple[Mode, ...] = ("numpy", "tensorflow")
+"""What runs on the host, whatever devices JAX has."""
+COMPILED_MODES: tuple[Mode, ...] = ("jit", "pallas")
+"""What is traced, lowered and compiled before it runs."""
 INPUTS: tuple[Inputs, ...] = ("device", "host")
 PRECISIONS: tuple[Precision, ...] = ("default", "high", "highest")
 PHASES: tuple[Phase, ...] = (
@@ -45,7 +51,7 @@ DTYPES: tuple[str, ...] = (
 """Every dtype that some op of the catalogue accepts, widest real dtype first."""
 
 HOST = "host"
-"""The device and the inputs of a NumPy case."""
+"""The device and the inputs of a case that JAX does not run."""
 
 ITEMSIZE: dict[str, int] = {
     "float64": 8,

@@ -7,7 +7,7 @@ from typing import Literal, Union
 from jaxtui.model.asked import Case, Experiment, Failure, OpInfo, Plan
 from jaxtui.model.base import Phase, Record
 from jaxtui.model.loops import Loop, LoopMeasured, LoopSeen, LoopStarted
-from jaxtui.model.machine import Device, Holder, Host
+from jaxtui.model.machine import Device, Finding, Holder, Host
 from jaxtui.model.measured import Measurement
 from jaxtui.model.snippets import Snippet, SnippetShown, SnippetStarted, SnippetTimed
 
@@ -126,6 +126,14 @@ class Ready(Record, frozen=True, kw_only=True, tag=True):
     host: Host
     devices: tuple[Device, ...]
     ops: tuple[OpInfo, ...]
+    findings: tuple[Finding, ...] = ()
+    """What is to be known of the machine, now that JAX's view of it is known too."""
+
+
+class Noticed(Record, frozen=True, kw_only=True, tag=True):
+    """What the engine found out about the machine before JAX was touched."""
+
+    findings: tuple[Finding, ...]
 
 
 class EngineFailed(Record, frozen=True, kw_only=True, tag=True):
@@ -195,7 +203,7 @@ RunEvent = Union[  # noqa: UP007  (msgspec builds its decoder from this at run t
 """Every event that a run yields."""
 
 EngineEvent = Union[  # noqa: UP007
-    Hello, Ready, EngineFailed, Planned, Memory, Busy, Logged, EngineDied
+    Hello, Noticed, Ready, EngineFailed, Planned, Memory, Busy, Logged, EngineDied
 ]
 """Every event that does not belong to a run."""
 

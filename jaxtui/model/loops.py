@@ -44,7 +44,8 @@ class LoopCall(Record, frozen=True, kw_only=True):
     returned: float
     """The call came back: the result is promised."""
     ready: float
-    """A watching thread saw the result ready, in the order of the calls."""
+    """A watching thread saw the result ready, in the order of the calls. Never before
+    ``returned``: only then there is a result to watch."""
     waited: float | None = None
     """The host was through with waiting for it; ``None`` if it did not wait then."""
 
@@ -57,7 +58,8 @@ class LoopClock(Record, frozen=True, kw_only=True):
     """From the first call until the loop's own code was through: what a stopwatch
     around the loop reads. Nothing is waited for that the style does not wait for."""
     true_seconds: float
-    """From the first call until every result was ready."""
+    """From the first call until every result was ready, and the loop's own code was
+    through."""
 
 
 class LoopStarted(Record, frozen=True, kw_only=True, tag=True):
@@ -91,6 +93,9 @@ class LoopMeasured(Record, frozen=True, kw_only=True, tag=True):
     flops: float | None
     """Of one call, by the op's own formula."""
     peak: Peak | None = None
+    held_from: int | None = None
+    """Index of the first call that the runtime held back because its queue was full;
+    ``None`` if it held none."""
     notes: tuple[Note, ...] = ()
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from jaxtui.model.base import Record
@@ -71,3 +73,25 @@ class Holder(Record, frozen=True, kw_only=True):
     command: str
     paths: tuple[str, ...]
     """The device files that it has open, e.g. ``/dev/accel0``."""
+    age_seconds: float | None = None
+    """How long ago it began."""
+
+
+Severity = Literal["error", "warning", "info"]
+"""It will not work; it may not be what is wanted; good to know."""
+
+
+class Finding(Record, frozen=True, kw_only=True):
+    """Something about the machine that its user ought to know."""
+
+    name: str
+    """One word for programs, e.g. ``fallback``."""
+    severity: Severity
+    what: str
+    """What is wrong, one sentence."""
+    how: str
+    """How we know."""
+    advice: str = ""
+    """What to do about it."""
+    detail: str = ""
+    """The original text of what said so, kept whole."""

@@ -24,12 +24,14 @@ from jaxtui.model import (
     EngineFailed,
     Event,
     Failure,
+    Finding,
     Hello,
     Host,
     Logged,
     LoopStarted,
     Measurement,
     Memory,
+    Noticed,
     OpInfo,
     PhaseMeasured,
     Phases,
@@ -42,7 +44,7 @@ from jaxtui.model import (
     Sampled,
     SnippetStarted,
 )
-from jaxtui.tui.learn_state import LessonState, lesson_event
+from jaxtui.tui.learn_state import NO_LESSONS, LearnState, learn_event
 from jaxtui.tui.loop_state import NO_LOOP, LoopState, loop_event
 from jaxtui.tui.trace import Trace
 
@@ -112,6 +114,8 @@ class State:
     host: Host | None = None
     devices: tuple[Device, ...] = ()
     ops: tuple[OpInfo, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    """What is to be known of the machine, the worst first."""
     failed: EngineFailed | None = None
     purpose: Purpose = "bench"
     """What the run that is going on, or the last one, is for."""
@@ -120,8 +124,8 @@ class State:
     """The last run of the tab Bench."""
     loop: LoopState = NO_LOOP
     """What the async view shows."""
-    lesson: LessonState | None = None
-    """The lesson that is open."""
+    learn: LearnState = NO_LESSONS
+    """What the tab Learn shows."""
     log: tuple[str, ...] = ()
     message: str = ""
     """One line that the engine or the last action has to say."""
@@ -153,7 +157,7 @@ class State:
         cases = self.run.cases if self.run is not None else ()
         if self.picked is not None and self.picked < len(cases):
             return self.picked
-        jax = (i for i, case in enumerate(cases) if case.case.mode != "numpy")
+        jax = (i for i, case in enumerate(cases) if not case.case.on_host)
         return next(jax, 0)
 
     @property
@@ -201,7 +205,7 @@ def _engine_event(state: State, event: Event) -> State:
         case Ready():
             status: EngineStatus = "running" if state.running else "ready"
             return replace(
-                state,
+                _noticed(state, event.findings),
                 engine=status,
                 host=event.host,
                 devices=event.devices,
@@ -213,6 +217,8 @@ def _engine_event(state: State, event: Event) -> State:
             return replace(state, engine="failed", failed=event, message=event.error)
         case EngineDied():
             return _engine_died(state, event)
+        case Noticed():
+            return _noticed(state, event.findings)
         case Memory():
             return replace(state, devices=_with_memory(state.devices, event))
         case Logged():
@@ -221,6 +227,14 @@ def _engine_event(state: State, event: Event) -> State:
             return replace(state, message="A run is going on: stop it first.")
         case _:
             return state
+
+
+def _noticed(state: State, findings: tuple[Finding, ...]) -> State:
+    worst = next((one for one in findings if one.severity != "info"), None)
+    if worst is None or findings == state.findings:
+        return replace(state, findings=findings)
+    message = f"{worst.what} {worst.advice}".strip()
+    return replace(state, findings=findings, message=message)
 
 
 def _engine_died(state: State, event: EngineDied) -> State:
@@ -256,8 +270,8 @@ def _work_event(state: State, number: int, event: Event) -> State:
             state = replace(state, run=_run_event(state.run, event))
         case "loop":
             state = replace(state, loop=loop_event(state.loop, event))
-        case "lesson" if state.lesson is not None:
-            state = replace(state, lesson=lesson_event(state.lesson, event))
+        case "lesson":
+            state = replace(state, learn=learn_event(state.learn, event))
         case _:
             pass
     return _progress(state, event)

@@ -89,6 +89,9 @@ ACTS: dict[str, Callable[[], None]] = {
 
 
 class FakeCore:
+    def look(self, devices=()):
+        return ()
+
     def load(self) -> tuple[OpInfo, ...]:
         return (OP,)
 

@@ -16,6 +16,7 @@ from jaxtui.model import (
     Experiment,
     Hello,
     Memory,
+    Noticed,
     Ready,
     RunFinished,
 )
@@ -118,6 +119,26 @@ async def test_a_tpu_that_somebody_holds_is_not_touched(open_engine, tmp_path):
     assert "4711" in failed.error
     assert "python train.py" in failed.error
     assert [holder.pid for holder in failed.holders] == [4711]
+
+
+async def test_a_chip_that_jax_does_not_use_is_noticed(open_engine, tmp_path):
+    chip = tmp_path / "sys/bus/pci/devices/0000:00:05.0"
+    chip.mkdir(parents=True)
+    (chip / "vendor").write_text("0x1ae0\n")
+    (chip / "device").write_text("0x0063\n")
+    engine = await open_engine(
+        command=(sys.executable, __file__.replace("test_jax", "held_core")),
+        environment={
+            "FAKE_ROOT": str(tmp_path),
+            "JAX_PLATFORMS": "",
+            "PYTHONPATH": __file__.rsplit("/tests/", 1)[0],
+        },
+    )
+    before = await engine.until(Noticed)
+    assert [finding.name for finding in before.findings] == ["plugin-missing"]
+    ready = await engine.until(Ready)
+    assert [one.name for one in ready.findings] == ["fallback", "plugin-missing"]
+    assert "1 chip TPU v5e" in ready.findings[0].what
 
 
 @pytest.mark.parametrize(

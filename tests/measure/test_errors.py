@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtui.measure import backend_errors, errors
+from jaxtui.measure import errors
 from jaxtui.model import Case
 
 CASE = Case(op="matmul", size=64, dtype="float32", device="tpu:0", mode="jit")
@@ -251,10 +251,3 @@ def test_backends_that_do_not_start(
     if reason == "backend":
         assert (repr(platforms) if platforms else "not set") in failed.hint
         assert "Installed here" in failed.hint or "only cpu" in failed.hint
-
-
-def test_plugins_are_recognised_by_name() -> None:
-    for name in ("libtpu", "jax-cuda12-plugin", "jax-cuda13-pjrt", "jax-rocm60-plugin"):
-        assert backend_errors.PLUGIN.fullmatch(name), name
-    for name in ("jax", "jaxlib", "jaxtyping", "libtpu-tools"):
-        assert not backend_errors.PLUGIN.fullmatch(name), name

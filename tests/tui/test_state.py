@@ -17,9 +17,11 @@ from jaxtui.model import (
     EngineFailed,
     Event,
     Failure,
+    Finding,
     Hello,
     Logged,
     Memory,
+    Noticed,
     PhaseMeasured,
     PhaseStarted,
     Progress,
@@ -65,6 +67,20 @@ def test_ready_shows_the_devices_and_what_is_held(ready: State) -> None:
     assert ready.engine == "ready"
     assert ready.accelerator == "TPU"
     assert ready.device == ready.devices[0]
+
+
+def test_what_is_to_be_known_of_the_machine_is_said_once() -> None:
+    error = Finding(
+        name="fallback", severity="error", what="JAX uses cpu.", how="", advice="Ask."
+    )
+    hint = Finding(name="pod-slice", severity="info", what="Worker 2.", how="")
+    noticed = after(Noticed(findings=(error, hint)))
+    assert noticed.findings == (error, hint)
+    assert noticed.message == "JAX uses cpu. Ask."
+    read = replace(noticed, message="")
+    ready = Ready(host=HOST, devices=cpu_devices(), ops=OPS, findings=(error, hint))
+    assert after(ready, state=read).message == ""
+    assert after(Noticed(findings=(hint,))).message == ""
 
 
 def test_cpu_alone_holds_nothing() -> None:

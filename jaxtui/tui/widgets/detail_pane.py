@@ -8,6 +8,7 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widgets import Static
 
+from jaxtui.model import Finding
 from jaxtui.tui.state import EMPTY, State
 
 
@@ -27,20 +28,20 @@ class DetailPane(VerticalScroll, can_focus=True):
 
     def watch_state(self, old: State, new: State) -> None:
         """Write it anew when device or host differ."""
-        if (old.device, old.host, old.failed) == (new.device, new.host, new.failed):
+        if _shown(old) == _shown(new):
             return
         self.query_one("#facts", Static).update(self._text(new))
 
     def _text(self, state: State) -> Content:
+        parts = [_finding(finding) for finding in state.findings]
         if state.failed is not None:
-            return _failure(state)
+            return Content("\n\n").join([_failure(state), *parts])
         device = state.device
         if device is None:
-            return Content("")
+            return Content("\n\n").join(parts)
         # Here, because the first frame, which has no device, shall not wait for them.
         from jaxtui.tui import chipmap, detail
 
-        parts: list[Content] = []
         sentence = chipmap.explain(state.devices)
         if sentence:
             parts.append(Content(sentence))
@@ -49,6 +50,22 @@ class DetailPane(VerticalScroll, can_focus=True):
         if state.host is not None:
             parts.append(_table(detail.host_facts(state.host)))
         return Content("\n\n").join(parts)
+
+
+def _shown(state: State) -> tuple[object, ...]:
+    """What the text is made of."""
+    return state.device, state.host, state.failed, state.findings
+
+
+def _finding(finding: Finding) -> Content:
+    style = {"error": "bold $text-error", "warning": "bold $text-warning"}
+    lines = [
+        Content.styled(finding.what, style.get(finding.severity, "bold")),
+        Content(finding.advice),
+        Content.styled(finding.how, "dim"),
+        Content.styled(finding.detail, "dim"),
+    ]
+    return Content("\n").join(line for line in lines if line.plain)
 
 
 def _table(facts: list[tuple[str, str]]) -> Content:

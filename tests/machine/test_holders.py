@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from jaxtui.engine.holders import blocking, holders, tpu_present
+from jaxtui.machine.holders import blocking, holders, tpu_present
 
 
 @pytest.fixture

@@ -1,0 +1,85 @@
+"""Accelerators on the PCI bus, from Linux's /sys: without JAX, whoever uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from jaxtui.machine.files import entries, text
+
+Maker = Literal["tpu", "cuda", "rocm"]
+"""The platform of JAX that drives it."""
+
+_GOOGLE, _NVIDIA, _AMD = "0x1ae0", "0x10de", "0x1002"
+
+_TPUS = {
+    "0x0027": "TPU v2 or v3",
+    "0x0056": "TPU (0x0056)",
+    "0x005e": "TPU v4",
+    "0x0062": "TPU v5p",
+    "0x0063": "TPU v5e",
+    "0x006f": "TPU v6e",
+    "0x0076": "TPU7x",
+    "0x007c": "TPU8t",
+    "0x0083": "TPU8i",
+}
+"""As JAX knows them (``jax._src.hardware_utils``); Google's network cards have the same
+vendor and another device id."""
+
+_SUBSYSTEMS = {"0x004e": "TPU v2", "0x004f": "TPU v3"}
+"""What tells v2 from v3, as Google's tpu-info knows them."""
+
+_COMPUTE_CLASSES = ("0x0300", "0x0302", "0x0380", "0x1200")
+"""VGA and 3D controllers, other displays, processing accelerators: the PCI classes that
+GPUs have, and their sound or USB functions do not."""
+
+_MAKERS: dict[str, Maker] = {_NVIDIA: "cuda", _AMD: "rocm"}
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """One accelerator on the bus."""
+
+    address: str
+    """As the bus has it: ``0000:00:05.0``."""
+    maker: Maker
+    kind: str
+    """``TPU v5e``; for a GPU the maker and its PCI id."""
+
+
+def chips(sys: Path = Path("/sys")) -> tuple[Chip, ...]:
+    """Every accelerator on the bus, by address; empty where there is no /sys."""
+    found = (_chip(device) for device in entries(sys / "bus/pci/devices"))
+    return tuple(chip for chip in found if chip is not None)
+
+
+def in_words(found: Sequence[Chip]) -> str:
+    """``8 chips TPU v5e``, ``1 GPU NVIDIA 0x2335``; several kinds joined by ``and``."""
+    counts: dict[tuple[str, str], int] = {}
+    for chip in found:
+        noun = "chip" if chip.maker == "tpu" else "GPU"
+        counts[noun, chip.kind] = counts.get((noun, chip.kind), 0) + 1
+    return " and ".join(
+        f"{count} {noun}{'s' if count > 1 else ''} {kind}"
+        for (noun, kind), count in counts.items()
+    )
+
+
+def _chip(device: Path) -> Chip | None:
+    vendor, number = _word(device / "vendor"), _word(device / "device")
+    if vendor == _GOOGLE and number in _TPUS:
+        kind = _TPUS[number]
+        if number == "0x0027":
+            kind = _SUBSYSTEMS.get(_word(device / "subsystem_device"), kind)
+        return Chip(device.name, "tpu", kind)
+    maker = _MAKERS.get(vendor)
+    if maker is None or not _word(device / "class").startswith(_COMPUTE_CLASSES):
+        return None
+    name = "NVIDIA" if maker == "cuda" else "AMD"
+    return Chip(device.name, maker, f"{name} {number}")
+
+
+def _word(path: Path) -> str:
+    return text(path).strip().lower()

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from email.message import Message
+
+import pytest
+
+from jaxtui.machine.plugins import Packages, packages
+
+
+class Installed:
+    """What ``importlib.metadata`` says of one distribution."""
+
+    def __init__(self, name: str, version: str, *requires: str) -> None:
+        self.metadata = Message()
+        self.metadata["Name"] = name
+        self.version = version
+        self.requires = list(requires)
+
+
+def test_what_is_installed_is_told_by_name():
+    found = packages(
+        [
+            Installed(
+                "jax", "0.12.0.1", "numpy>=2", 'libtpu==0.0.50.*; extra == "tpu"'
+            ),
+            Installed("jaxlib", "0.12.0.1"),
+            Installed("libtpu", "0.0.50.1"),
+            Installed("jax_cuda12_plugin", "0.12.0"),
+            Installed("numpy", "2.5"),
+        ]
+    )
+    assert found == Packages(
+        jax="0.12.0.1",
+        jaxlib="0.12.0.1",
+        plugins={"jax-cuda12-plugin": "0.12.0", "libtpu": "0.0.50.1"},
+        libtpu_pin="0.0.50.*",
+    )
+    assert found.for_maker("tpu") == {"libtpu": "0.0.50.1"}
+    assert found.for_maker("cuda") == {"jax-cuda12-plugin": "0.12.0"}
+    assert found.for_maker("rocm") == {}
+    assert found.mismatches() == {}
+
+
+@pytest.mark.parametrize(
+    ("plugins", "wanted"),
+    [
+        ({"libtpu": "0.0.5"}, {"libtpu": "0.0.50.*"}),
+        ({"libtpu": "0.0.50"}, {}),
+        ({"jax-cuda12-plugin": "0.11.2"}, {"jax-cuda12-plugin": "0.12.0.1"}),
+        ({"jax-cuda12-pjrt": "0.12.0.7"}, {}),
+        ({"some-pjrt": "1"}, {}),
+    ],
+)
+def test_versions_that_do_not_belong_together(plugins, wanted):
+    found = Packages("0.12.0.1", "0.12.0.1", plugins, "0.0.50.*")
+    assert found.mismatches() == wanted
+
+
+def test_this_python_has_jax():
+    assert packages().jax
+    assert packages().jaxlib
+
+
+def test_plugins_are_recognised_by_name():
+    plugins = ("libtpu", "jax-cuda12-plugin", "jax-cuda13-pjrt", "jax-rocm60-plugin")
+    others = ("jax", "jaxlib", "jaxtyping", "libtpu-tools")
+    found = packages([Installed(name, "1.0") for name in (*plugins, *others)])
+    assert set(found.plugins) == set(plugins)
