@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from jaxtui.commands.terminal import put, put_bytes, say
 from jaxtui.document import SCHEMA, encode
 from jaxtui.engine.client import EngineOptions
 from jaxtui.model import Device, Finding, Host
+from jaxtui.selection import SelectionError
 from jaxtui.tui import chiplayout, chipmap
 from jaxtui.tui.spans import text_of
 from jaxtui.tui.state import State
@@ -31,6 +33,8 @@ FIELDS = (
     "simulated",
 )
 """What the JSON says of a device; an absent fact is ``null``."""
+
+_RECORDED = "RECORDED: {name}, as JAX lists it there; not this machine."
 
 ABSENT = "—"
 
@@ -51,6 +55,30 @@ def run(factory: EngineFactory, options: EngineOptions, *, as_json: bool) -> int
             say(_words(finding))
     else:
         put(text(state.host, state.devices, state.findings))
+    return 0
+
+
+def run_recorded(name: str, *, as_json: bool) -> int:
+    """Prints the devices of a recorded topology and gives the exit code.
+
+    Raises:
+        SelectionError: if there is none of this name.
+    """
+    from jaxtui.machine import topologies
+
+    known = topologies.names()
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise SelectionError(
+            f'There is no topology "{name}": there is {", ".join(known)}.{hint}'
+        )
+    devices = topologies.devices(name)
+    if as_json:
+        put_bytes(encode(document(None, devices)))
+        say(_RECORDED.format(name=name))
+    else:
+        put(_RECORDED.format(name=name) + "\n" + text(None, devices))
     return 0
 
 

@@ -7,12 +7,11 @@ from typing import Any
 import jax
 import pytest
 
+from jaxtui.machine import topologies
 from jaxtui.measure import devices, host
 from jaxtui.measure.probe import probe
 
-TOPOLOGIES = json.loads(
-    (Path(__file__).parent.parent / "data" / "tpu_topologies.json").read_text()
-)
+TOPOLOGIES = json.loads(topologies.PATH.read_text())
 
 STATS = {"num_allocs": 3, "bytes_in_use": 100, "bytes_reserved": 20, "bytes_limit": 900}
 

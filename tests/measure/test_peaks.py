@@ -1,15 +1,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
+from jaxtui.machine import topologies
 from jaxtui.measure.peaks import _table, peak
 
-TOPOLOGIES = json.loads(
-    (Path(__file__).parent.parent / "data" / "tpu_topologies.json").read_text()
-)
+TOPOLOGIES = json.loads(topologies.PATH.read_text())
 
 
 def flops(kind: str, dtype: str, precision: str = "default") -> float | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
+from jaxtui.machine import topologies
 from jaxtui.model import Device
 from jaxtui.tui.chipmap import (
     Line,
@@ -18,8 +18,7 @@ from jaxtui.tui.chipmap import (
     text_of,
 )
 
-PATH = Path(__file__).parents[1] / "data" / "tpu_topologies.json"
-TOPOLOGIES = json.loads(PATH.read_text())
+TOPOLOGIES = json.loads(topologies.PATH.read_text())
 SIZES = [(36, 10), (78, 9), (48, 30)]
 
 
