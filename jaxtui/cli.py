@@ -24,7 +24,7 @@ FINE = 0
 """Everything that was asked for was done."""
 
 CASE_FAILED = 1
-"""Some case of a bench run has no measurement."""
+"""Some case of a bench run, or some step of a lesson, has no result."""
 
 CANNOT_RUN = 3
 """The engine, the terminal or JAX is not to be had."""
@@ -197,7 +197,7 @@ def ops(
     default="jit",
     show_default=True,
     metavar="MODES",
-    help="numpy, eager or jit.",
+    help="numpy, eager or jit; pallas or tensorflow where the op has it.",
 )
 @click.option(
     "--inputs",
@@ -257,6 +257,55 @@ def bench(
 
     common = common.updated(cpu_devices, python)
     request = command.Request.typed(ops=op, **typed)
+    return command.run(*_engine(common), request, as_json=as_json)
+
+
+@cli.command()
+@click.argument("lesson", required=False)
+@click.option(
+    "--size",
+    metavar="SIZE",
+    help="The lesson's size, such as 2k.  [default: what takes this machine seconds]",
+)
+@click.option(
+    "--device",
+    metavar="DEVICE",
+    help="cpu:0 or tpu:3.  [default: the first accelerator]",
+)
+@click.option("--step", type=click.IntRange(1), metavar="N", help="Only this step.")
+@click.option(
+    "--ghost",
+    metavar="FILE",
+    help="What another machine measured: a document of --json.",
+)
+@click.option("--code", is_flag=True, help="Print plain Python instead of running.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@engine_flags
+@click.pass_obj
+def learn(
+    common: Common,
+    /,
+    *,
+    lesson: str | None,
+    cpu_devices: int | None,
+    python: str | None,
+    code: bool,
+    as_json: bool,
+    **typed: Any,
+) -> int:
+    """List the lessons, or run one as text."""
+    from jaxtui.commands import learn as command
+
+    if lesson is None:
+        if code or any(value is not None for value in typed.values()):
+            raise click.UsageError("Name a lesson: `jaxtui learn` lists them.")
+        return command.contents(as_json=as_json)
+    if code and as_json:
+        raise click.UsageError("--code prints Python: leave --json out with it.")
+    common = common.updated(cpu_devices, python)
+    request = command.Request.typed(lesson, **typed)
+    if code:
+        return command.code(*_engine(common), request)
     return command.run(*_engine(common), request, as_json=as_json)
 
 

@@ -6,7 +6,18 @@ from collections.abc import Sequence
 
 import msgspec
 
-from jaxtui.model import Case, Failure, Host, Measurement, Record, Stopped
+from jaxtui.model import (
+    Case,
+    Failure,
+    Host,
+    LoopMeasured,
+    Measurement,
+    Record,
+    Stopped,
+    Timing,
+    Value,
+    WorkFailed,
+)
 from jaxtui.tui.state import CaseState, RunState
 
 SCHEMA = 1
@@ -21,6 +32,59 @@ class Results(Record, frozen=True, kw_only=True):
     """``None`` when the run was interrupted before the engine had looked."""
     measurements: tuple[Measurement, ...]
     failures: tuple[Failure, ...]
+
+
+class LessonEntry(Record, frozen=True, kw_only=True):
+    """A lesson in the list of lessons."""
+
+    name: str
+    title: str
+    needs: str
+    """What some of its steps would need that a machine may not have."""
+
+
+class Lessons(Record, frozen=True, kw_only=True):
+    """The list of lessons."""
+
+    schema: int = SCHEMA
+    lessons: tuple[LessonEntry, ...]
+
+
+class StepRow(Record, frozen=True, kw_only=True):
+    """One line of a step's table, as people read it."""
+
+    what: str
+    yours: str
+    published: str
+    remark: str
+
+
+class StepResults(Record, frozen=True, kw_only=True):
+    """What one step of a lesson yielded, and what that says."""
+
+    title: str
+    measurements: tuple[Measurement, ...]
+    claim: str
+    holds: bool | None
+    """``None`` where this machine cannot tell."""
+    takeaway: str
+    rows: tuple[StepRow, ...]
+    timings: dict[str, Timing]
+    values: dict[str, Value]
+    loops: tuple[LoopMeasured, ...]
+    failures: tuple[Failure, ...]
+    problem: WorkFailed | None
+    """Why something of the step has no result."""
+
+
+class LessonResults(Record, frozen=True, kw_only=True):
+    """A lesson as far as it was run."""
+
+    schema: int = SCHEMA
+    host: Host | None
+    """``None`` when the run was interrupted before the engine had looked."""
+    lesson: str
+    steps: tuple[StepResults, ...]
 
 
 def collect(host: Host | None, cases: Sequence[Case], run: RunState | None) -> Results:

@@ -20,6 +20,28 @@ ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 
 
+NAMES = {
+    "question_mark": "?",
+    "colon": ":",
+    "comma": ",",
+    "full_stop": ".",
+    "slash": "/",
+    "plus": "+",
+    "equals_sign": "=",
+    "minus": "-",
+    "enter": "Enter",
+    "escape": "Esc",
+    "space": "Space",
+    "left": "←",
+    "right": "→",
+    "up": "↑",
+    "down": "↓",
+    "home": "Home",
+    "end": "End",
+}
+"""What is printed on a keyboard, by Textual's names."""
+
+
 def rows(*lines: tuple[str, ...]) -> str:
     head, *rest = lines
     rule = tuple("---" for _ in head)
@@ -27,8 +49,8 @@ def rows(*lines: tuple[str, ...]) -> str:
 
 
 def keys() -> str:
-    lines = ((key_names(one.keys), one.description) for one in ALL)
-    return rows(("key", "does"), *lines)
+    lines = ((one.group, key_names(one.keys), one.description) for one in ALL)
+    return rows(("", "key", "does"), *lines)
 
 
 def key_names(keys: str) -> str:
@@ -37,10 +59,12 @@ def key_names(keys: str) -> str:
 
 def key_name(key: str) -> str:
     """A key as it is printed on a keyboard."""
-    names = {"question_mark": "?", "colon": ":", "enter": "Enter", "slash": "/"}
     if re.fullmatch(r"f\d+", key):
         return key.upper()
-    return names.get(key, key.replace("ctrl+", "Ctrl-"))
+    before, plus, last = key.rpartition("+")
+    return (
+        before.replace("ctrl", "Ctrl") + plus.replace("+", "-") + NAMES.get(last, last)
+    )
 
 
 def options() -> str:
@@ -53,18 +77,23 @@ def options() -> str:
 
 def every_option() -> Iterator[tuple[click.Option, str, tuple[str, str]]]:
     commands = {"jaxtui": cli.cli, **cli.cli.commands}
-    known: dict[str, list[str]] = {}
+    known: dict[tuple[str, str | None], list[str]] = {}
     for name, command in commands.items():
         for option in command.params:
             if isinstance(option, click.Option):
-                known.setdefault(option.opts[-1], []).append(name)
+                known.setdefault(told(option), []).append(name)
     for command in commands.values():
         for option in command.params:
             if isinstance(option, click.Option):
-                of = known[option.opts[-1]]
+                of = known[told(option)]
                 where = "all" if len(of) == len(commands) else ", ".join(of)
                 call = (option.opts[-1], option.metavar or "")
                 yield option, where, call
+
+
+def told(option: click.Option) -> tuple[str, str | None]:
+    """What makes an option one line: its name, and what it says of itself."""
+    return option.opts[-1], option.help
 
 
 def ops() -> str:

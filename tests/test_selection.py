@@ -11,7 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxtui import selection
-from jaxtui.model import DTYPES, HOST, MODES, Case, Device, Experiment, Host, OpInfo
+from jaxtui.model import (
+    DTYPES,
+    HOST,
+    HOST_MODES,
+    MODES,
+    Case,
+    Device,
+    Experiment,
+    Host,
+    OpInfo,
+)
 from jaxtui.selection import OpChoice, SelectionError
 
 
@@ -198,6 +208,7 @@ def test_ops_may_be_a_list() -> None:
         (selection.parse_dtypes, "float32,bfloat16", ("float32", "bfloat16")),
         (selection.parse_dtypes, "bf16, F32,float32", ("bfloat16", "float32")),
         (selection.parse_modes, "jit,numpy,jit", ("jit", "numpy")),
+        (selection.parse_modes, "Pallas,tensorflow", ("pallas", "tensorflow")),
         (selection.parse_inputs, "host,device", ("host", "device")),
         (selection.parse_precisions, "highest", ("highest",)),
     ],
@@ -210,7 +221,7 @@ def test_lists_of_names(parse, text: str, expected: tuple[str, ...]) -> None:
     ("parse", "text", "exists", "nearest"),
     [
         (selection.parse_dtypes, "flaot32", "complex64", "float32"),
-        (selection.parse_modes, "jti", "numpy, eager, jit", "jit"),
+        (selection.parse_modes, "jti", "jit, pallas, tensorflow", "jit"),
         (selection.parse_inputs, "devcie", "device, host", "device"),
         (selection.parse_precisions, "hihgest", "default, high, highest", "highest"),
         (lambda t: selection.parse_ops([t], CATALOGUE), "matmull", "selu", "matmul"),
@@ -320,6 +331,20 @@ def test_a_dtype_that_an_op_does_not_allow_stays_a_case_and_is_told() -> None:
     )
 
 
+def test_a_mode_that_an_op_does_not_have_stays_a_case_and_is_told() -> None:
+    experiment = build(OpChoice("selu"), modes=("jit", "pallas"))
+    assert [case.mode for case in experiment.cases] == ["jit", "pallas"]
+    assert selection.problems(experiment, CATALOGUE) == (
+        "selu has no mode pallas: it has numpy, eager, jit.",
+    )
+
+
+def test_tensorflow_runs_on_the_host_like_numpy() -> None:
+    first, second = build(modes=("tensorflow", "jit")).cases
+    assert (first.device, first.inputs, first.on_host) == (HOST, HOST, True)
+    assert (second.device, second.on_host) == ("tpu:0", False)
+
+
 def test_an_op_without_products_has_only_the_default_precision() -> None:
     ops = (OpChoice("matmul"), OpChoice("selu"))
     experiment = build(*ops, precisions=("default", "highest"))
@@ -348,8 +373,8 @@ def test_no_device_is_refused() -> None:
 )
 def test_every_combination_is_a_case_once(sizes, dtypes, modes, inputs) -> None:
     experiment = build(sizes=sizes, dtypes=dtypes, modes=modes, inputs=inputs)
-    jax = [mode for mode in modes if mode != "numpy"]
-    each = len(jax) * len(inputs) + ("numpy" in modes)
+    hosted = set(modes) & set(HOST_MODES)
+    each = (len(modes) - len(hosted)) * len(inputs) + len(hosted)
     assert len(experiment.cases) == len(sizes) * len(dtypes) * each
     assert len(set(experiment.cases)) == len(experiment.cases)
 
@@ -400,6 +425,12 @@ def test_describing_many_cases() -> None:
         "matmul 256 to 2048 float32, bfloat16 jit, eager on tpu:0 with host inputs, "
         "16 cases, about 5 min"
     )
+
+
+def test_describing_tensorflow() -> None:
+    text = "matmul 1000 float32 jit on tpu:0 and NumPy and TensorFlow, 3 cases, "
+    modes = ("jit", "numpy", "tensorflow")
+    assert selection.describe(build(modes=modes)).startswith(text)
 
 
 def test_describing_numpy_alone() -> None:

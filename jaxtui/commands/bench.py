@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from typing import Any
 
 from jaxtui import selection
+from jaxtui.commands.interrupt import Interrupt, ctrl_c
 from jaxtui.commands.launch import CannotRun
 from jaxtui.commands.plots import plot
 from jaxtui.commands.progress import progress
@@ -43,7 +43,7 @@ class Progressed:
     cases: tuple[Case, ...] = ()
     number: int | None = None
     """The run's number once it was started."""
-    interrupted: bool = False
+    interrupt: Interrupt = field(default_factory=Interrupt)
 
     @property
     def state(self) -> State:
@@ -54,6 +54,12 @@ class Progressed:
     def results(self) -> Results:
         """Every case as a measurement or a failure, whatever has arrived."""
         return collect(self.state.host, self.cases, self.state.run)
+
+    def stop(self) -> Coroutine[Any, Any, None] | None:
+        """Ends the run once there is one."""
+        if self.number is None or self.session is None:
+            return None
+        return self.session.engine.stop()
 
 
 def run(
@@ -71,13 +77,13 @@ def run(
     except EngineUnavailableError as error:
         raise CannotRun(str(error)) from error
     except (asyncio.CancelledError, KeyboardInterrupt):
-        run.interrupted = True
+        run.interrupt.happened = True
     results = run.results
     if as_json:
         put_bytes(encode(results))
     else:
         _print(run.state.run)
-    if run.interrupted:
+    if run.interrupt.happened:
         say("Interrupted: this is what had arrived.")
         return INTERRUPTED
     return CASE_FAILED if results.failures else FINE
@@ -88,7 +94,7 @@ async def _run(
 ) -> None:
     async with session(factory, options) as engine:
         run.session = engine
-        with _ctrl_c(run):
+        with ctrl_c(run.interrupt, run.stop):
             async with progress(sys.stderr, lambda: run.state):
                 await _follow(engine, request, run)
 
@@ -106,30 +112,6 @@ async def _follow(engine: Session, request: Request, run: Progressed) -> None:
                 run.number = await engine.engine.run(experiment)
             case RunFinished() if envelope.run == run.number:
                 return
-
-
-@contextmanager
-def _ctrl_c(run: Progressed) -> Iterator[None]:
-    """Ctrl-C stops the run in good order, and a second one at once.
-
-    Without a run there is nothing to wait for: the first one ends everything.
-    """
-    loop = asyncio.get_running_loop()
-    whole = asyncio.current_task()
-    stops: list[asyncio.Task[None]] = []
-
-    def interrupt() -> None:
-        if run.number is not None and run.session and not run.interrupted:
-            stops.append(loop.create_task(run.session.engine.stop()))
-        elif whole:
-            whole.cancel()
-        run.interrupted = True
-
-    loop.add_signal_handler(signal.SIGINT, interrupt)
-    try:
-        yield
-    finally:
-        loop.remove_signal_handler(signal.SIGINT)
 
 
 def _print(run: RunState | None) -> None:

@@ -11,7 +11,7 @@ from jaxtui.commands.table import table
 from jaxtui.commands.terminal import put, put_bytes
 from jaxtui.document import SCHEMA, encode
 from jaxtui.engine.client import EngineOptions
-from jaxtui.model import OpInfo
+from jaxtui.model import USUAL_MODES, OpInfo
 from jaxtui.selection import DTYPE_ALIASES
 
 
@@ -41,7 +41,13 @@ def text(catalogue: Sequence[OpInfo]) -> str:
     ]
     first, *lines = table(head, rows).split("\n")
     pairs = zip(catalogue, lines, strict=True)
-    return "\n".join([first, *(f"{line}\n    {op.summary}" for op, line in pairs)])
+    described = (f"{line}\n    {op.summary}{_more_modes(op)}" for op, line in pairs)
+    return "\n".join([first, *described])
+
+
+def _more_modes(op: OpInfo) -> str:
+    more = [mode for mode in op.modes if mode not in USUAL_MODES]
+    return f" Also as {' and '.join(more)}." if more else ""
 
 
 def _dtypes(names: Sequence[str]) -> str:

@@ -29,17 +29,18 @@ def progress_line(
         width: columns.
         ascii_only: draw the bar with ``#`` and ``-``.
     """
-    run = state.run
-    if run is None:
-        return "starting JAX"[:width]
-    elapsed = run.elapsed_seconds + since_seconds
-    remaining = max(0.0, run.remaining_seconds - since_seconds)
-    share = elapsed / (elapsed + remaining) if elapsed + remaining > 0 else 0.0
+    going = state.going
+    if going is None:
+        return "" if state.devices else "starting JAX"[:width]
+    elapsed = going.elapsed_seconds + since_seconds
+    remaining = max(0.0, going.remaining_seconds - since_seconds)
+    whole = elapsed + remaining
+    share = elapsed / whole if going.doing and whole > 0 else 0.0
     filled = round(share * _BAR_CELLS)
     full, empty = ("#", "-") if ascii_only else ("█", "░")
     bar = full * filled + empty * (_BAR_CELLS - filled)
-    clock = f"{elapsed:.0f} s, at most {remaining:.0f} s left"
-    return f"{bar} {clock}  {run.doing}"[:width].rstrip()
+    left = f", at most {remaining:.0f} s left" if going.doing else ""
+    return f"{bar} {elapsed:.0f} s{left}  {going.doing}"[:width].rstrip()
 
 
 @asynccontextmanager

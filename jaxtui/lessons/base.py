@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from jaxtui.lessons.outcome import Outcome
-from jaxtui.model import Device, Host, OpInfo, Work
+from jaxtui.model import Device, Host, Measurement, OpInfo, Work
 from jaxtui.plot import Picture
 
 PROSE_COLUMNS, PROSE_LINES = 76, 14
@@ -28,6 +28,10 @@ class Setting:
     devices: tuple[Device, ...]
     host: Host | None = None
     ops: tuple[OpInfo, ...] = ()
+    ghosts: tuple[Measurement, ...] = ()
+    """What another machine measured, to be drawn beside the learner's own."""
+    ghost_label: str = ""
+    """Which machine that was; empty without ghosts."""
 
     @property
     def platform(self) -> str:

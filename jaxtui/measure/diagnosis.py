@@ -137,6 +137,8 @@ def run_notes(sampler: Sampler) -> Iterator[Note]:
 
 def cold_notes(executable: Executable, on_cpu: bool) -> Iterator[Note]:
     """What the cold path says."""
+    if executable.interpreted:
+        yield notes.interpreted()
     if executable.cached_compile:
         yield notes.cached_compile()
     if executable.zero_copy:
@@ -148,9 +150,9 @@ def cold_notes(executable: Executable, on_cpu: bool) -> Iterator[Note]:
 
 def result_notes(case: Case, op: Op, output: str, accuracy: Accuracy) -> Iterator[Note]:
     """What the result says: its dtype and its distance from float64."""
-    used = numpy_dtype(case.dtype) if case.mode == "numpy" else case.dtype
+    used = numpy_dtype(case.dtype) if case.on_host else case.dtype
     if used != case.dtype:
-        yield notes.numpy_dtype(case.dtype, used)
+        yield notes.numpy_dtype(case.dtype, used, case.mode)
     if output != used:
         yield notes.dtype_changed(case.dtype, output)
     if op.symmetric and case.mode == "numpy":

@@ -125,6 +125,11 @@ RULES = (
         "Choose the precision default.",
     ),
     _rule(
+        r"Mosaic failed to compile TPU kernel",
+        _says("cannot run: the TPU's compiler for kernels refuses it"),
+        "Choose float32 or bfloat16, or the mode jit.",
+    ),
+    _rule(
         r"UNIMPLEMENTED|NotImplementedError",
         _says("cannot run: the device's compiler or runtime does not implement it"),
         "Choose another dtype, precision or device.",

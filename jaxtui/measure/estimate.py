@@ -14,11 +14,11 @@ from typing import Any
 import jax
 import msgspec
 
-from jaxtui.measure import inputs
+from jaxtui.measure import inputs, tensorflow_numpy
 from jaxtui.measure.clocks import Call
-from jaxtui.measure.executable import eager_call, jax_scope
+from jaxtui.measure.executable import compiled_form, eager_call, jax_scope
 from jaxtui.measure.ops.base import Op
-from jaxtui.model import Case
+from jaxtui.model import COMPILED_MODES, Case
 
 WORTH_ASKING = {"numpy": 1e8, "cpu": 2e10, "accelerator": 2e14}
 """Work (flops or bytes) from which a call is estimated first, by where it runs."""
@@ -85,19 +85,27 @@ def trial(
     def at(size: int) -> Callable[[], object]:
         smaller = msgspec.structs.replace(case, size=size)
         if device is None:
-            args = inputs.numpy_inputs(op, size, case.dtype, seed)
-            return lambda: op.numpy(*args)
+            return _on_host(op, smaller, seed)
         with jax_scope(case.dtype, device):
             hosts = inputs.host_inputs(op, size, case.dtype, seed)
             arrays = jax.device_put(list(hosts), device)
             call = (
-                jax.jit(op.bind(case.precision)).lower(*arrays).compile()
-                if case.mode == "jit"
+                jax.jit(compiled_form(op, smaller, device)).lower(*arrays).compile()
+                if case.mode in COMPILED_MODES
                 else eager_call(op, smaller, device)
             )
         return lambda: jax.block_until_ready(_within(call, arrays, case.dtype, device))
 
     return at
+
+
+def _on_host(op: Op, case: Case, seed: int) -> Callable[[], object]:
+    if case.mode == "tensorflow":
+        call = tensorflow_numpy.call(op)
+        tensors = tensorflow_numpy.make_inputs(op, case.size, case.dtype, seed)
+        return lambda: call(*tensors)
+    args = inputs.numpy_inputs(op, case.size, case.dtype, seed)
+    return lambda: op.numpy(*args)
 
 
 def _within(call: Call, args: Sequence[Any], dtype: str, device: jax.Device) -> Any:

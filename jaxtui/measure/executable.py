@@ -17,13 +17,21 @@ import jax
 import msgspec
 import numpy as np
 
-from jaxtui.measure import inputs, session, transfers
+from jaxtui.measure import inputs, session, tensorflow_numpy, transfers
 from jaxtui.measure.clocks import Call
 from jaxtui.measure.ops.arguments import Array
-from jaxtui.measure.ops.base import Op
+from jaxtui.measure.ops.base import JaxForm, Op
 from jaxtui.measure.transfers import Transfer
 from jaxtui.measure.x64 import enable_x64
-from jaxtui.model import Case, Phase, PhaseMeasured, Phases, PhaseStarted, RunEvent
+from jaxtui.model import (
+    COMPILED_MODES,
+    Case,
+    Phase,
+    PhaseMeasured,
+    Phases,
+    PhaseStarted,
+    RunEvent,
+)
 
 Step = Callable[[], Transfer]
 """Does one phase and says how long it took."""
@@ -48,6 +56,8 @@ class Executable:
     """XLA's count of flops and transcendentals; ``None`` where nothing was compiled."""
     kernels: int = 1
     """Computations that one call puts in flight."""
+    interpreted: bool = False
+    """A kernel that ran in Pallas' interpret mode, for want of a compiler."""
 
 
 class ColdPath(Protocol):
@@ -113,6 +123,23 @@ class NumpyPath:
         return (("first_call", lambda: _first_call(self.executable, np.asarray)),)
 
 
+class TensorFlowPath:
+    """TensorFlow's one cold phase is its first call, too."""
+
+    def __init__(self, case: Case, op: Op, seed: int) -> None:
+        args = tensorflow_numpy.make_inputs(op, case.size, case.dtype, seed)
+        self.executable = Executable(
+            case=case,
+            call=tensorflow_numpy.call(op),
+            args=args,
+            scope=tensorflow_numpy.scope,
+        )
+
+    def steps(self) -> Iterable[tuple[Phase, Step]]:
+        """Just the first call."""
+        return (("first_call", lambda: _first_call(self.executable, np.asarray)),)
+
+
 class JaxPath:
     """What JAX does before the first result: transfer, stages, first call, fetch."""
 
@@ -124,6 +151,7 @@ class JaxPath:
             call=eager_call(op, case, device),
             args=(),
             scope=lambda: jax_scope(case.dtype, device),
+            interpreted=case.mode == "pallas" and device.platform == "cpu",
         )
 
     def steps(self) -> Iterable[tuple[Phase, Step]]:
@@ -135,7 +163,7 @@ class JaxPath:
         )
         return (
             ("transfer", self._transfer),
-            *(stages if self._case.mode == "jit" else ()),
+            *(stages if self._case.mode in COMPILED_MODES else ()),
             ("first_call", self._first),
             ("fetch", self._fetch),
         )
@@ -151,7 +179,7 @@ class JaxPath:
 
     def _trace(self) -> Transfer:
         resident = self._pool.resident(self._op, self._case, self._device)
-        jitted = jax.jit(self._op.bind(self._case.precision))
+        jitted = jax.jit(compiled_form(self._op, self._case, self._device))
         return self._timed(lambda: jitted.trace(*resident))
 
     def _lower(self) -> Transfer:
@@ -161,7 +189,9 @@ class JaxPath:
         hits = session.compile_events.hits
         taken = self._timed(self._stage.compile)
         self.executable.cached_compile = session.compile_events.hits > hits
-        self.executable.compiled_flops = counted_flops(self._stage)
+        if self._case.mode == "jit":
+            # Of a kernel XLA sees nothing, or one step of the loop that interprets it.
+            self.executable.compiled_flops = counted_flops(self._stage)
         self.executable.call = self._stage
         return taken
 
@@ -192,6 +222,13 @@ def jax_scope(dtype: str, device: jax.Device) -> ExitStack:
     stack.enter_context(enable_x64(dtype))
     stack.enter_context(jax.default_device(device))
     return stack
+
+
+def compiled_form(op: Op, case: Case, device: jax.Device) -> JaxForm:
+    """A fresh function for ``jax.jit``: the op's JAX form or its Pallas kernel."""
+    if case.mode == "pallas":
+        return op.bind_kernel(device.platform)
+    return op.bind(case.precision)
 
 
 def eager_call(op: Op, case: Case, device: jax.Device) -> Call:

@@ -5,13 +5,22 @@ from __future__ import annotations
 import gc
 import random
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import perf_counter
 
 import jax
 
 from jaxtui import format as text
-from jaxtui.measure import devices, errors, estimate, ops, planning, schedule, session
+from jaxtui.measure import (
+    devices,
+    errors,
+    estimate,
+    ops,
+    planning,
+    schedule,
+    session,
+    tensorflow_numpy,
+)
 from jaxtui.measure.executable import InputPool
 from jaxtui.measure.session import Session
 from jaxtui.measure.timing import CaseTimer
@@ -65,6 +74,8 @@ class _Run:
         self._random = random.Random(experiment.seed)
         self._session: Session | None = None
         self._unfinished = len(experiment.cases)
+        self._imported_seconds = 0.0
+        """Added to the budget: importing TensorFlow is no case's business."""
         self._believable = 0.0
         """When the rounds of the group at hand will span long enough."""
 
@@ -80,6 +91,7 @@ class _Run:
                 yield CaseStarted(index=index, case=planned.case)
                 yield self._failed(index, planned.problem)
         yield from self._start_session(viable)
+        yield from self._import_tensorflow(viable)
         for group in schedule.groups(viable, plan.grouped):
             yield from self._group(group)
         yield RunFinished(
@@ -93,7 +105,7 @@ class _Run:
 
     @property
     def _remaining(self) -> float:
-        return self._experiment.budget - self._elapsed
+        return self._experiment.budget + self._imported_seconds - self._elapsed
 
     def _progress(self, doing: str) -> Progress:
         return Progress(
@@ -114,6 +126,16 @@ class _Run:
                 if warmed:
                     yield ProcessWarmedUp(seconds=self._session.warm_up_seconds)
                 return
+
+    def _import_tensorflow(self, cases: Sequence[Indexed]) -> Iterator[RunEvent]:
+        if not any(planned.case.mode == "tensorflow" for _, planned in cases):
+            return
+        yield self._progress("importing TensorFlow")
+        start = perf_counter()
+        # A broken installation is reported by the case that needs it.
+        with suppress(Exception):
+            tensorflow_numpy.load()
+        self._imported_seconds = perf_counter() - start
 
     def _group(self, group: Sequence[Indexed]) -> Iterator[RunEvent]:
         share = self._remaining * len(group) / max(1, self._unfinished)

@@ -6,7 +6,7 @@ A flag is part of the JSON contract; the sentence is for people.
 from __future__ import annotations
 
 from jaxtui import format as text
-from jaxtui.model import Note
+from jaxtui.model import Mode, Note
 
 
 def inline() -> Note:
@@ -16,6 +16,17 @@ def inline() -> Note:
         text=(
             "This op runs inline: the call returned with its result already computed, "
             "so dispatch is the whole work and there is nothing to overlap."
+        ),
+    )
+
+
+def interpreted() -> Note:
+    """A Pallas kernel ran without being compiled."""
+    return Note(
+        flag="interpreted",
+        text=(
+            "Pallas compiles no kernels for a CPU: this one ran in interpret mode, "
+            "which shows whether it is right. Its time says nothing about speed."
         ),
     )
 
@@ -148,11 +159,12 @@ def dtype_changed(asked: str, got: str) -> Note:
     )
 
 
-def numpy_dtype(asked: str, used: str) -> Note:
-    """NumPy computed in another dtype."""
+def numpy_dtype(asked: str, used: str, mode: Mode = "numpy") -> Note:
+    """NumPy, or TensorFlow's version of it, computed in another dtype."""
+    name = "NumPy" if mode == "numpy" else "TensorFlow's NumPy"
     return Note(
         flag="numpy-dtype",
-        text=f"NumPy has no {asked} of its own: its side ran in {used}.",
+        text=f"{name} has no {asked} of its own: its side ran in {used}.",
     )
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from jaxtui.measure import devices, ops
+from jaxtui.measure import devices, ops, tensorflow_numpy
 from jaxtui.measure.accuracy import samples_rows
 from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.inputs import numpy_dtype
 from jaxtui.measure.ops.arguments import CHUNK, Indices
 from jaxtui.measure.ops.base import Op
 from jaxtui.measure.peaks import peak
-from jaxtui.measure.script import script
+from jaxtui.measure.script import script, setup
 from jaxtui.model import (
     HOST,
     INPUTS,
@@ -103,6 +103,7 @@ def plan_case(case: Case, supply: Supply, seed: int = 0) -> PlannedCase:
         peak=_peak(op, case, device),
         problem=problem,
         script=script(case, seed),
+        setup=setup(case, seed),
     )
 
 
@@ -119,7 +120,7 @@ def memory_bytes(op: Op, case: Case) -> int:
     Two results, because a queued call allocates its own while the last one is alive;
     two more where every step of the op leaves an array of its own.
     """
-    dtype = numpy_dtype(case.dtype) if case.mode == "numpy" else case.dtype
+    dtype = numpy_dtype(case.dtype) if case.on_host else case.dtype
     results = 2 if case.mode == "jit" else 4
     computed = results * op.result_bytes(case.size, dtype)
     return op.input_bytes(case.size, dtype) + computed + ALLOWANCE_BYTES
@@ -155,6 +156,11 @@ def _check_op(case: Case) -> Wrong | None:
             f"{op.name} does not run in {case.dtype}.",
             f"It runs in {', '.join(op.dtypes)}.",
         )
+    if case.mode in MODES and case.mode not in op.modes:
+        return (
+            f"{op.name} has no mode {case.mode}.",
+            f"It has {', '.join(op.modes)}.",
+        )
     if case.size < op.minimum:
         return (
             f"{op.name} has no size {case.size}; the smallest is {op.minimum}.",
@@ -184,13 +190,13 @@ def _check_op(case: Case) -> Wrong | None:
 def _check_place(case: Case, supply: Supply) -> tuple[Wrong | None, Device | None]:
     if case.mode not in MODES:
         return (f"There is no mode {case.mode!r}.", _one_of(MODES)), None
-    if case.mode == "numpy":
-        return _check_numpy(case), None
+    if case.on_host:
+        return _check_host(case), None
     if case.inputs not in INPUTS:
         return (f"There are no inputs {case.inputs!r}.", _one_of(INPUTS)), None
     if case.device == HOST:
         wrong = f"Mode {case.mode} runs on a JAX device, not on {HOST}."
-        return (wrong, f"{HOST} is where NumPy runs."), None
+        return (wrong, f"{HOST} is where NumPy and TensorFlow run."), None
     device = supply.device(case.device)
     if isinstance(device, str):
         return (device, "`jaxtui devices` lists them."), None
@@ -200,20 +206,23 @@ def _check_place(case: Case, supply: Supply) -> tuple[Wrong | None, Device | Non
     return None, device
 
 
-def _check_numpy(case: Case) -> Wrong | None:
+def _check_host(case: Case) -> Wrong | None:
+    name = "NumPy" if case.mode == "numpy" else "TensorFlow"
     if case.device != HOST:
         return (
-            f"NumPy does not run on {case.device}.",
-            f"The device of mode numpy is {HOST}.",
+            f"{name} does not run on {case.device}.",
+            f"The device of mode {case.mode} is {HOST}.",
         )
-    # The records of a NumPy case have inputs "host" by definition.
+    # The records of such a case have inputs "host" by definition.
     if case.inputs != HOST:
         return (
-            f"NumPy has no inputs on a {case.inputs}.",
-            f"The inputs of mode numpy are {HOST}.",
+            f"{name} has no inputs on a {case.inputs}.",
+            f"The inputs of mode {case.mode} are {HOST}.",
         )
     if case.precision != "default":
-        return "NumPy takes no precision.", "Leave it at default."
+        return f"{name} takes no precision.", "Leave it at default."
+    if case.mode == "tensorflow" and not tensorflow_numpy.installed():
+        return tensorflow_numpy.MISSING, tensorflow_numpy.INSTALL
     return None
 
 

@@ -13,6 +13,7 @@ from jaxtui.measure import clocks
 from jaxtui.measure.clocks import Block
 from jaxtui.measure.contention import Meter
 from jaxtui.measure.executable import Executable
+from jaxtui.model import COMPILED_MODES
 from jaxtui.stats import Interval, median, rounds_interval
 
 WARM_UP_CALLS = 5
@@ -65,7 +66,7 @@ class Sampler:
         """About how long a blocked call takes."""
         self.burst = Burst(1, 2)
         self.queue_depth = queue_depth
-        self._blocks = executable.case.mode != "numpy"
+        self._blocks = not executable.case.on_host
         self._random = random.Random(0)
 
     @property
@@ -174,7 +175,7 @@ class Sampler:
     @property
     def _guards(self) -> bool:
         case = self.executable.case
-        resident = case.mode == "jit" and case.inputs == "device"
+        resident = case.mode in COMPILED_MODES and case.inputs == "device"
         return resident and not self.implicit_transfer
 
     def _scope(self) -> ExitStack:

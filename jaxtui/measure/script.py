@@ -16,7 +16,7 @@ from typing import Any
 
 from jaxtui.measure import ops
 from jaxtui.measure.ops.base import Op
-from jaxtui.model import Case
+from jaxtui.model import COMPILED_MODES, Case
 
 CALLS = 50
 """Timed calls of a script."""
@@ -29,6 +29,8 @@ IMPORTS: tuple[dict[str, str], ...] = (
         "ml_dtypes": "import ml_dtypes  # comes with JAX",
         "np": "import numpy as np",
         "lax": "from jax import lax",
+        "tf": "import tensorflow as tf",
+        "tnp": "import tensorflow.experimental.numpy as tnp",
     },
 )
 """Import lines by the name that needs them, the standard library first."""
@@ -45,6 +47,16 @@ for _ in range({calls}):
     ready.append(time.perf_counter() - start)
 print(f"ready    {{statistics.median(ready):.3e}} s")
 """
+
+SENDING = """\
+form = f
+
+
+def f(*args):
+    # NumPy's own operators would do the work on arguments that were not sent.
+    return form(*jax.device_put(args, device))
+"""
+"""``f`` of a case that sends its arguments in every call."""
 
 JAX_LOOP = """
 for _ in range(3):
@@ -64,24 +76,66 @@ print(f"ready    {{statistics.median(ready):.3e}} s")
 """
 
 
+TENSORFLOW = """\
+tf.config.set_visible_devices([], "GPU")
+args = [tf.constant(array) for array in args]
+f = functools.partial({name}, tnp)
+"""
+
+
 def script(case: Case, seed: int = 0) -> str:
     """Plain JAX (or NumPy) that makes the same data and times the same function.
 
     Raises:
-        ValueError: The case's op is unknown, or its dtype is not one of the op's.
+        ValueError: The case's op is unknown, or it lacks the case's dtype or mode.
     """
+    op = _op(case)
+    code = _data(op, case, seed) + _preparation(op, case) + _loop(case)
+    return f'"""{case.label}, timed without jaxtui."""\n\n' + _assembled(op, case, code)
+
+
+def setup(case: Case, seed: int = 0) -> str:
+    """The part of the script before its loop, for loops of other kinds.
+
+    ``f`` and ``args`` are defined in it, such that ``f(*args)`` is one call; ``time``,
+    ``statistics``, ``np`` and, but for NumPy, ``jax`` are imported.
+
+    Raises:
+        ValueError: As for ``script``.
+    """
+    op = _op(case)
+    code = _data(op, case, seed) + _preparation(op, case)
+    if _sends(case):
+        code += SENDING
+    also = ("np",) if case.on_host else ("np", "jax")
+    return _assembled(op, case, code, also)
+
+
+def _op(case: Case) -> Op:
     op = ops.get(case.op)
     if case.dtype not in op.dtypes:
         raise ValueError(f"{op.name} has no dtype {case.dtype!r}.")
-    numpy = case.mode == "numpy"
-    function = source(op.numpy if numpy else op.jax, op.name)
-    code = _data(op, case, seed) + (_numpy_body(op) if numpy else _jax_body(op, case))
-    parts = [
-        f'"""{case.label}, timed without jaxtui."""',
-        _imports(function + code),
-        *_settings(case),
-    ]
+    return op
+
+
+def _assembled(op: Op, case: Case, code: str, also: tuple[str, ...] = ()) -> str:
+    """Imports, settings and the op's function above the code that uses it."""
+    function = source(_form(op, case), op.name)
+    parts = [_imports(function + code, also), *_settings(case)]
     return "\n\n".join(parts) + f"\n\n\n{function}\n\n\n{code}"
+
+
+def _form(op: Op, case: Case) -> Callable[..., Any]:
+    """The function that a case times.
+
+    Raises:
+        ValueError: The op has no such mode.
+    """
+    forms = {"numpy": op.numpy, "pallas": op.pallas, "tensorflow": op.tensorflow}
+    form = forms.get(case.mode, op.jax)
+    if form is None:
+        raise ValueError(f"{op.name} has no mode {case.mode!r}.")
+    return form
 
 
 @functools.cache
@@ -119,10 +173,9 @@ class _Bare(ast.NodeTransformer):
 
 
 def _data(op: Op, case: Case, seed: int) -> str:
-    numpy = case.mode == "numpy"
     made = [
         argument.numpy_code(case.dtype, seed)
-        if numpy
+        if case.on_host
         else argument.code(case.dtype, seed)
         for argument in op.arguments(case.size)
     ]
@@ -132,32 +185,46 @@ def _data(op: Op, case: Case, seed: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _numpy_body(op: Op) -> str:
-    return f"f = {op.name}\n" + NUMPY_LOOP.format(calls=CALLS)
-
-
-def _jax_body(op: Op, case: Case) -> str:
+def _preparation(op: Op, case: Case) -> str:
+    """The lines that define ``f`` and put ``args`` where they belong."""
+    if case.mode == "numpy":
+        return f"f = {op.name}\n"
+    if case.mode == "tensorflow":
+        return TENSORFLOW.format(name=op.name)
     platform, _, number = case.device.partition(":")
     lines = [f'device = next(d for d in jax.devices("{platform}") if d.id == {number})']
     function = op.name
     if op.takes_precision and case.precision != "default":
         function = f'functools.partial({op.name}, precision="{case.precision}")'
-    timed = f"jax.jit({function})" if case.mode == "jit" else function
+    if case.mode == "pallas":
+        function = f'functools.partial({op.name}, platform="{platform}")'
+    timed = f"jax.jit({function})" if case.mode in COMPILED_MODES else function
     lines.append(f"f = {timed}")
-    call = "f(*args)"
     if case.inputs == "device":
         lines.append("args = jax.device_put(args, device)")
-    elif case.mode == "jit":
+    elif case.mode in COMPILED_MODES:
         lines.append('jax.config.update("jax_default_device", device)')
-    else:
-        # NumPy's own operators would do the work on arguments that were not sent.
-        call = "f(*jax.device_put(args, device))"
-    return "\n".join(lines) + "\n" + JAX_LOOP.format(call=call, calls=CALLS)
+    return "\n".join(lines) + "\n"
 
 
-def _imports(text: str) -> str:
-    """The import lines that ``text`` needs."""
-    used = set(re.findall(r"\b(\w+)\.", text)) | {"statistics", "time"}
+def _loop(case: Case) -> str:
+    if case.on_host:
+        return NUMPY_LOOP.format(calls=CALLS)
+    call = "f(*jax.device_put(args, device))" if _sends(case) else "f(*args)"
+    return JAX_LOOP.format(call=call, calls=CALLS)
+
+
+def _sends(case: Case) -> bool:
+    """Whether each call sends its arguments explicitly.
+
+    NumPy's own operators would do the work on arguments that were not sent.
+    """
+    return case.mode == "eager" and case.inputs == "host"
+
+
+def _imports(text: str, also: tuple[str, ...] = ()) -> str:
+    """The import lines that ``text`` needs, and those of the names in ``also``."""
+    used = {*re.findall(r"\b(\w+)\.", text), "statistics", "time", *also}
     blocks = [
         [line for name, line in block.items() if name in used] for block in IMPORTS
     ]
@@ -166,7 +233,7 @@ def _imports(text: str) -> str:
 
 def _settings(case: Case) -> list[str]:
     """What must be said or set before anything runs."""
-    if case.mode == "numpy":
+    if case.on_host:
         return []
     lines = []
     platform, _, number = case.device.partition(":")

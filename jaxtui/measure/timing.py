@@ -16,6 +16,7 @@ from jaxtui.measure.executable import (
     InputPool,
     JaxPath,
     NumpyPath,
+    TensorFlowPath,
     prepare,
 )
 from jaxtui.measure.ops.base import Op
@@ -146,6 +147,8 @@ class CaseTimer:
         return made
 
     def _cold_path(self) -> ColdPath:
+        if self.case.mode == "tensorflow":
+            return TensorFlowPath(self.case, self._op, self._seed)
         if self._device is None:
             return NumpyPath(self.case, self._op, self._seed)
         return JaxPath(self.case, self._op, self._device, self._pool)
@@ -210,6 +213,8 @@ class CaseTimer:
         dispatch: Summary | None,
     ) -> tuple[float | None, float | None]:
         """FLOP/s and bytes/s, or ``None`` with the note that says why not."""
+        if facts.executable.interpreted:
+            return None, None
         seconds = ready.median
         if dispatch is not None and self._session is not None:
             sampler = self.sampler

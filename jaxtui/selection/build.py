@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from jaxtui.model import (
     HOST,
+    HOST_MODES,
     Case,
     Device,
     Experiment,
@@ -42,9 +43,9 @@ def build(
     """The experiment of every combination, in the order op, size, dtype, …, inputs.
 
     What has no meaning for a combination falls back, and a case that arises twice is
-    kept once: NumPy runs on the host with default precision, and an op without matrix
-    products has only the default precision. A dtype that an op does not allow stays a
-    case, so that whatever was asked for ends as a measurement or a named failure;
+    kept once: NumPy and TensorFlow run on the host with default precision, and an op
+    without matrix products has only the default precision. A dtype or a mode that an op
+    does not have stays a case, so that whatever was asked for ends as a measurement or a named failure;
     ``problems`` says so beforehand.
 
     Args:
@@ -77,17 +78,17 @@ def build(
         for size, dtype, precision, device, mode, place in itertools.product(
             own, dtypes, precisions, devices, modes, inputs
         ):
-            numpy = mode == "numpy"
-            plain = numpy or not info.takes_precision
+            hosted = mode in HOST_MODES
+            plain = hosted or not info.takes_precision
             cases.append(
                 Case(
                     op=info.name,
                     size=size,
                     dtype=dtype,
                     precision="default" if plain else precision,
-                    device=HOST if numpy else device,
+                    device=HOST if hosted else device,
                     mode=mode,
-                    inputs="host" if numpy else place,
+                    inputs="host" if hosted else place,
                 )
             )
     if not cases:
@@ -108,12 +109,18 @@ def problems(experiment: Experiment, catalogue: Sequence[OpInfo]) -> tuple[str, 
     """
     infos = {op.name: op for op in catalogue}
     sentences = (
-        f"{case.op} does not take {case.dtype}: "
-        f"it takes {listed(infos[case.op].dtypes)}."
+        sentence
         for case in experiment.cases
-        if case.dtype not in infos[case.op].dtypes
+        for sentence in _lacking(case, infos[case.op])
     )
     return tuple(dict.fromkeys(sentences))
+
+
+def _lacking(case: Case, info: OpInfo) -> Iterator[str]:
+    if case.dtype not in info.dtypes:
+        yield f"{info.name} does not take {case.dtype}: it takes {listed(info.dtypes)}."
+    if case.mode not in info.modes:
+        yield f"{info.name} has no mode {case.mode}: it has {listed(info.modes)}."
 
 
 def default_experiment(

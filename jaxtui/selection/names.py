@@ -80,7 +80,7 @@ def parse_dtypes(text: str) -> tuple[str, ...]:
 
 
 def parse_modes(text: str) -> tuple[Mode, ...]:
-    """The modes of a list such as ``jit,numpy``.
+    """The modes of a list such as ``jit,numpy``, whether or not an op has them.
 
     Raises:
         SelectionError: if one is unknown.
@@ -130,8 +130,8 @@ def parse_devices(text: str, devices: Sequence[Device]) -> tuple[str, ...]:
             )
         elif part == HOST:
             raise SelectionError(
-                'NumPy alone runs on "host": choose the mode numpy, and for JAX '
-                f"a device out of {listed(names)}."
+                'JAX does not run on "host": choose the mode numpy for that, and for '
+                f"JAX a device out of {listed(names)}."
             )
         else:
             chosen.extend(of_platform or [_choose(part, names, "device")])

@@ -12,13 +12,13 @@ _Value = TypeVar("_Value")
 
 def describe(experiment: Experiment) -> str:
     """The experiment in one line: ``matmul 1000 float32 jit on cpu:0 and NumPy, …``."""
-    jax = [case for case in experiment.cases if case.mode != "numpy"]
-    numpy = [case for case in experiment.cases if case.mode == "numpy"]
-    text = _described(jax) if jax else _described(numpy)
-    if jax and numpy:
-        twins = _once(case.dtype for case in numpy)
-        same = twins == _once(case.dtype for case in jax)
-        text += " and NumPy" if same else f" and NumPy {_some(twins)}"
+    jax = [case for case in experiment.cases if not case.on_host]
+    text = _described(jax or experiment.cases)
+    for mode, name in (("numpy", "NumPy"), ("tensorflow", "TensorFlow")):
+        twins = _once(case.dtype for case in experiment.cases if case.mode == mode)
+        if jax and twins:
+            same = twins == _once(case.dtype for case in jax)
+            text += f" and {name}" if same else f" and {name} {_some(twins)}"
     if len(experiment.cases) > 2:
         text += f", {len(experiment.cases)} cases"
     return f"{text}, about {_duration(experiment.budget)}"
@@ -33,7 +33,7 @@ def _described(cases: Sequence[Case]) -> str:
         _some([p for p in _once(c.precision for c in cases) if p != "default"]),
         _some(_once(case.mode for case in cases)),
     ]
-    if first.mode != "numpy":
+    if not first.on_host:
         words.append(f"on {_some(_once(case.device for case in cases))}")
         if any(case.inputs == "host" for case in cases):
             words.append("with host inputs")

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 # What the tab Bench and the other screens need is imported by the action that first
 # uses it: all of it together would hold up the first frame.
 
+TABS = ("devices", "bench", "learn")
+"""In the order in which the key goes round."""
+
 SWEEP_STEPS = 5
 """Sizes in the sweep around a case: each twice the one before."""
 
@@ -63,6 +66,9 @@ class Actions:
         if self.tab == "devices":
             self.action_first()
             return
+        if self.tab == "learn":
+            self._app.run_step()
+            return
         verdict = self._form.verdict
         if verdict.experiment is None:
             self._app.session.say(verdict.message)
@@ -71,6 +77,8 @@ class Actions:
 
     def action_stop(self) -> None:
         """End the run."""
+        if self._app.stop_lesson():
+            return
         self._app.background(self._app.session.stop)
 
     def action_edit(self) -> None:
@@ -129,14 +137,18 @@ class Actions:
         app.query_one(TabbedContent).active = tab
         if tab == "devices":
             app.query_one(DeviceTable).focus()
-        elif app.bench is None:
-            app.call_later(self._complete_and_focus)
         else:
-            self._focus_in_bench()
+            app.call_later(self._complete_and_focus, tab)
 
-    async def _complete_and_focus(self) -> None:
-        await self._app.complete()
-        self._focus_in_bench()
+    async def _complete_and_focus(self, tab: str) -> None:
+        app = self._app
+        if tab == "bench":
+            await app.complete()
+            self._focus_in_bench()
+            return
+        await app.complete_learn()
+        if app.learn is not None:
+            app.learn.take_focus()
 
     def _focus_in_bench(self) -> None:
         app = self._app
@@ -146,8 +158,9 @@ class Actions:
             app.query_one("#op").focus()
 
     def action_switch(self) -> None:
-        """Show the other tab."""
-        self.action_show_tab("bench" if self.tab == "devices" else "devices")
+        """Show the next tab."""
+        index = TABS.index(self.tab) + 1
+        self.action_show_tab(TABS[index % len(TABS)])
 
     def action_details(self) -> None:
         """Show or hide the detail pane."""
@@ -168,7 +181,10 @@ class Actions:
         self._bench.toggle_log()
 
     def action_code(self) -> None:
-        """Show the code of the selected case."""
+        """Show the code of the selected case, or of the step."""
+        if self.tab == "learn":
+            self._app.show_step_code()
+            return
         case = self._case()
         if case is not None:
             self._app.background(partial(self._show_code, case))
@@ -182,6 +198,9 @@ class Actions:
 
     def action_copy(self) -> None:
         """Copy the results, and write them to a file."""
+        if self.tab == "learn":
+            self._app.copy_step()
+            return
         run = self._app.session.latest.run
         if run is not None:
             from jaxtui.tui import copying

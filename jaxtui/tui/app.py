@@ -18,7 +18,6 @@ from textual import events, on
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import BindingType
 from textual.driver import Driver
-from textual.geometry import Size
 from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widgets import Footer, TabbedContent, TabPane
@@ -30,6 +29,7 @@ from jaxtui.tui.endings import exit_within
 from jaxtui.tui.idle import IdleWatch
 from jaxtui.tui.learn_actions import LearnActions
 from jaxtui.tui.loop_actions import LoopActions
+from jaxtui.tui.panes import Panes, is_wide
 from jaxtui.tui.requests import Requests
 from jaxtui.tui.screens.too_small import TooSmall, too_small
 from jaxtui.tui.session import Session
@@ -56,8 +56,8 @@ PATIENCE_SECONDS = 1.0
 """How long an ending by signal may take before it is forced."""
 
 
-class JaxtuiApp(Actions, LearnActions, LoopActions, Requests, App[None]):
-    """Devices and Bench on one engine.
+class JaxtuiApp(Actions, LearnActions, LoopActions, Requests, Panes, App[None]):
+    """Devices, Bench and Learn on one engine.
 
     Args:
         engine: not started yet; the caller closes it.
@@ -67,7 +67,10 @@ class JaxtuiApp(Actions, LearnActions, LoopActions, Requests, App[None]):
     """
 
     TITLE = "jaxtui"
-    CSS_PATH = Path(__file__).parent / "screens" / "main.tcss"
+    CSS_PATH = [  # noqa: RUF012
+        Path(__file__).parent / "screens" / "main.tcss",
+        Path(__file__).parent / "screens" / "learn.tcss",
+    ]
     BINDINGS: ClassVar[list[BindingType]] = [*bindings.bindings()]
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
         (0, "-narrow"),
@@ -96,10 +99,6 @@ class JaxtuiApp(Actions, LearnActions, LoopActions, Requests, App[None]):
         self.session = Session(engine, self._changed)
         self.crash: Exception | None = None
         """What ended the app, if it was a mistake of its own."""
-        self.bench: BenchPane | None = None
-        """The content of the tab Bench, once it is complete."""
-        self._completing = asyncio.Lock()
-        self._leaving = False
         self._clock = clock
         self._fps = fps or (2.0 if "SSH_CONNECTION" in os.environ else 4.0)
         self.idle = IdleWatch(hold=hold, clock=clock)
@@ -123,6 +122,7 @@ class JaxtuiApp(Actions, LearnActions, LoopActions, Requests, App[None]):
             with TabPane("Devices", id="devices"):
                 yield DevicesPane().data_bind(JaxtuiApp.state)
             yield TabPane("Bench", id="bench")
+            yield TabPane("Learn", id="learn")
         yield MessageLine().data_bind(JaxtuiApp.state)
         yield Footer(compact=True, show_command_palette=False)
 
@@ -139,58 +139,38 @@ class JaxtuiApp(Actions, LearnActions, LoopActions, Requests, App[None]):
             self, lambda _: self.screen.refresh(repaint=True, layout=True)
         )
 
-    async def complete(self) -> None:
-        """Fill the tab Bench, which is not in view at first.
-
-        Its modules and its twenty widgets would hold up the first frame, and then JAX,
-        which needs the processor to come up. So it comes when the devices are on
-        screen, and in any case before anything that somebody types or clicks.
-        """
-        if self.bench is not None or self._leaving:
-            return
-        from jaxtui.tui.widgets.bench_pane import BenchPane
-
-        async with self._completing:
-            tab = self.screen_stack[0].query("#bench") if self.screen_stack else None
-            if tab and self.bench is None:
-                bench = BenchPane()
-                await tab.first().mount(bench)
-                # An ending that came meanwhile leaves the widgets without children.
-                if self._leaving:
-                    return
-                # Not bound to the app: a snapshot that came while its widgets were
-                # still being composed would find them missing.
-                bench.set_wide(_is_wide(self.size))
-                bench.state = self.state
-                self.bench = bench
-
     # The snapshot.
 
     def _changed(self, urgent: bool) -> None:
         # Widgets that are being removed have nothing to show it with.
-        if urgent and not self._leaving:
+        if self.leaving:
+            return
+        # Not while a snapshot is being shown: the widgets that are bound to it and come
+        # after would be handed the older one last.
+        self.learn_on()
+        if urgent:
             self.state = self.session.latest
 
     def _publish(self) -> None:
         """Show the newest snapshot, if the terminal has taken the last one."""
         if self.state is self.session.latest or pace.backlog(self._driver) > 1:
             return
-        if self._leaving:
+        if self.leaving:
             return
         if self.pacer.ready():
             self.state = self.session.latest
 
     def watch_state(self, old: State, new: State) -> None:
         """What follows from a change, beyond drawing it."""
-        if self.bench is not None:
-            self.bench.state = new
+        self.show_in_panes(new)
         if not old.devices and new.devices:
             # Only now: while JAX comes up it needs the processor more, and after that
             # the devices come first, before the keys, which take as long to draw.
             self.call_after_refresh(self.refresh_bindings)
             self.call_after_refresh(self.complete)
+            self.call_later(self.settle)
             self.set_timer(WARM_UP_SECONDS, _warm_up)
-        elif old.engine != new.engine or old.running != new.running:
+        elif bindings.differ(old, new):
             self.refresh_bindings()
         if old.running and not new.running:
             self.idle.touch()
@@ -212,13 +192,15 @@ class JaxtuiApp(Actions, LearnActions, LoopActions, Requests, App[None]):
             self.push_screen(TooSmall())
         elif shown and not too_small(event.size):
             self.pop_screen()
-        wide = _is_wide(event.size)
-        self.screen_stack[0].query_one(DeviceTable).set_wide(wide)
-        if self.bench is not None:
-            self.bench.set_wide(wide)
+        self.screen_stack[0].query_one(DeviceTable).set_wide(is_wide(event.size))
+        self.widen_panes(event.size)
 
     @on(TabbedContent.TabActivated)
-    def _tab_shown(self) -> None:
+    async def _tab_shown(self) -> None:
+        if self.tab == "learn":
+            await self.complete_learn()
+            if self.learn is not None:
+                self.learn.take_focus()
         self.refresh_bindings()
         self.call_after_refresh(self.redraw)
 
@@ -248,8 +230,7 @@ class JaxtuiApp(Actions, LearnActions, LoopActions, Requests, App[None]):
     def redraw(self) -> None:
         """Draw the plots anew: another tab or another theme."""
         self.query_one(DevicesPane).draw()
-        if self.bench is not None:
-            self.bench.draw()
+        self.redraw_panes()
 
     # Commands.
 
@@ -257,7 +238,7 @@ class JaxtuiApp(Actions, LearnActions, LoopActions, Requests, App[None]):
         """Grey out what cannot be done now."""
         if bindings.command_for(action) is None or isinstance(self.screen, TooSmall):
             return True
-        if bindings.is_elsewhere(action, self.tab):
+        if bindings.is_elsewhere(action, self.tab, self.session.latest):
             return False
         return True if self.why_not(action) is None else None
 
@@ -283,7 +264,7 @@ class JaxtuiApp(Actions, LearnActions, LoopActions, Requests, App[None]):
         self, result: None = None, return_code: int = 0, message: Any = None
     ) -> None:
         """End the app; what the engine says from now on is not shown."""
-        self._leaving = True
+        self.leaving = True
         super().exit(result, return_code, message)
 
     def _end_by_signal(self, number: int) -> None:
@@ -312,7 +293,3 @@ def _load_what_devices_need() -> None:
 
 def _warm_up() -> None:
     threading.Thread(target=colors.warm_up, daemon=True).start()
-
-
-def _is_wide(size: Size) -> bool:
-    return size.width >= 100

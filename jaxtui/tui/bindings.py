@@ -11,13 +11,16 @@ from collections.abc import Sequence
 from textual.binding import Binding
 
 from jaxtui.tui.command import Command
-from jaxtui.tui.learn_commands import LEARN_COMMANDS
+from jaxtui.tui.learn_commands import (
+    ANSWERS,
+    LEARN_COMMANDS,
+    is_of_a_lesson,
+    why_not_learn,
+)
 from jaxtui.tui.loop_commands import LOOP_COMMANDS, OPEN_LOOP
 from jaxtui.tui.state import State
 
 COMMANDS: tuple[Command, ...] = (
-    *LEARN_COMMANDS,
-    *OPEN_LOOP,
     Command(
         "first",
         "enter",
@@ -42,12 +45,24 @@ COMMANDS: tuple[Command, ...] = (
         tab="devices",
     ),
     Command(
-        "sweep", "w,f7", "sweep", "Sizes", "Time the case over many sizes.", "Run", True
+        "sweep",
+        "w,f7",
+        "sweep",
+        "Sizes",
+        "Time the case over many sizes.",
+        "Run",
+        footer=True,
+        tab="devices,bench",
     ),
+    *LEARN_COMMANDS,
     Command(
         "devices", "1,f2", "show_tab('devices')", "Devices", "Show the devices.", "View"
     ),
     Command("bench", "2,f3", "show_tab('bench')", "Bench", "Show the form.", "View"),
+    Command(
+        "learn", "3,f11", "show_tab('learn')", "Learn", "Show the lessons.", "View"
+    ),
+    *OPEN_LOOP,
     Command(
         "switch", "ctrl+n", "switch", "Next tab", "Go to the next tab.", "View", False
     ),
@@ -95,7 +110,7 @@ COMMANDS: tuple[Command, ...] = (
         "v,ctrl+o",
         "code",
         "Code",
-        "Show plain JAX code that reproduces the selected case.",
+        "Show plain JAX code that reproduces the selected case, or the step.",
         "View",
         footer=True,
     ),
@@ -104,7 +119,7 @@ COMMANDS: tuple[Command, ...] = (
         "y,ctrl+y",
         "copy",
         "Copy",
-        "Copy the results as text, and write them to a file.",
+        "Copy the results, or the step, as text, and write them to a file.",
         "View",
     ),
     Command(
@@ -158,8 +173,15 @@ COMMANDS: tuple[Command, ...] = (
     ),
 )
 
-ALL: tuple[Command, ...] = (*COMMANDS, *LOOP_COMMANDS)
-"""Also what only the async view does."""
+_LAST = COMMANDS.index(LEARN_COMMANDS[-1]) + 1
+
+ALL: tuple[Command, ...] = (
+    *COMMANDS[:_LAST],
+    ANSWERS,
+    *COMMANDS[_LAST:],
+    *LOOP_COMMANDS,
+)
+"""Also what only a step or the async view does."""
 
 
 def bindings(commands: Sequence[Command] = COMMANDS) -> list[Binding]:
@@ -200,14 +222,22 @@ def why_not(action: str, state: State, tab: str) -> str | None:
         state: what is on screen.
         tab: the tab that is shown: ``devices``, ``bench`` or ``learn``.
     """
+    if tab == "learn" and (why := why_not_learn(action, state.learn)) is not None:
+        return why
+    return _not_now(action, state, tab) or _not_on_tab(action, tab)
+
+
+def _not_now(action: str, state: State, tab: str) -> str | None:
     idle = state.engine in ("ready", "released") and bool(state.devices)
+    busy = state.running or state.learn.playing is not None
     match action:
-        case "first" | "run" | "sweep" | "edit":
-            if state.running and action != "edit":
-                return "A run is going on: stop it first."
-            if not idle and not state.running:
-                return "JAX is not ready yet."
-        case "stop" if not state.running:
+        case "first" | "run" | "sweep" if busy:
+            return "A run is going on: stop it first."
+        case "first" | "run" | "sweep" if not idle:
+            return "JAX is not ready yet."
+        case "edit" if not idle and not state.running:
+            return "JAX is not ready yet."
+        case "stop" if not busy:
             return "Nothing is running."
         case "release" if state.running:
             return "A run is going on: stop it first."
@@ -215,24 +245,34 @@ def why_not(action: str, state: State, tab: str) -> str | None:
             return "No accelerator is held."
         case "retry" if state.engine != "failed":
             return "The engine has not failed."
-        case "copy" if state.run is None:
+        case "copy" if state.run is None and tab != "learn":
             return "There is no result yet."
-        case "code" if state.engine not in ("ready", "running"):
-            return "JAX is not ready yet."
-        case "code" if not state.devices:
+        case "code" if state.engine not in ("ready", "running") or not state.devices:
             return "JAX is not ready yet."
         case _:
-            pass
-    return _not_on_tab(action, tab)
+            return None
 
 
-def is_elsewhere(action: str, tab: str) -> bool:
-    """Whether a command belongs to another tab, so that its key is not even shown."""
+def is_elsewhere(action: str, tab: str, state: State) -> bool:
+    """Whether a command belongs elsewhere, so that its key is not even shown."""
+    if is_of_a_lesson(action) and state.learn.open is None:
+        return True
     return _not_on_tab(action, tab) is not None
+
+
+def differ(old: State, new: State) -> bool:
+    """Whether other keys may mean something now."""
+    return _decisive(old) != _decisive(new)
+
+
+def _decisive(state: State) -> tuple[object, ...]:
+    learn = state.learn
+    return state.engine, state.running, learn.open, learn.playing is None
 
 
 def _not_on_tab(action: str, tab: str) -> str | None:
     command = command_for(action)
-    if command is None or command.tab in (None, tab):
+    if command is None or not command.tabs or tab in command.tabs:
         return None
-    return f"This is for the tab {command.tab.capitalize()}."
+    names = " and ".join(name.capitalize() for name in command.tabs)
+    return f"This is for the tab{'s' if len(command.tabs) > 1 else ''} {names}."

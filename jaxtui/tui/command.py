@@ -21,13 +21,32 @@ class Command:
     footer: bool = False
     priority: bool = False
     tab: str | None = None
-    """The only tab on which it means something; ``None`` for all."""
+    """The only tab on which it means something, or several, comma-separated; ``None``
+    for all."""
+
+    @property
+    def tabs(self) -> tuple[str, ...]:
+        """The tabs on which it means something; empty for all."""
+        return tuple(self.tab.split(",")) if self.tab else ()
 
 
 _SPELLED = {
     "question_mark": "?",
     "colon": ":",
+    "comma": ",",
+    "full_stop": ".",
+    "plus": "+",
+    "equals_sign": "=",
+    "minus": "-",
     "enter": "Enter",
+    "escape": "Esc",
+    "space": "Space",
+    "left": "Left",
+    "right": "Right",
+    "up": "Up",
+    "down": "Down",
+    "home": "Home",
+    "end": "End",
 }
 
 
@@ -40,5 +59,6 @@ def _key_name(key: str) -> str:
     if key in _SPELLED:
         return _SPELLED[key]
     if key.startswith("ctrl+"):
-        return f"Ctrl+{key[5:].upper()}"
+        rest = key[5:]
+        return f"Ctrl+{_SPELLED.get(rest, rest.upper())}"
     return key.upper() if len(key) > 1 else key

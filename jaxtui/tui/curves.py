@@ -156,10 +156,10 @@ def _curve_label(case: CaseState, run: RunState) -> str:
         values = {
             getattr(one.case, name)
             for one in run.cases
-            if name not in ("device", "inputs") or one.case.mode != "numpy"
+            if name not in ("device", "inputs") or not one.case.on_host
         }
         if len(values) > 1 and not (
-            asked.mode == "numpy" and name in ("device", "inputs", "precision")
+            asked.on_host and name in ("device", "inputs", "precision")
         ):
             words.append(str(getattr(asked, name)))
     return " ".join(words)

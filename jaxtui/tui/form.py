@@ -78,7 +78,7 @@ def of_case(case: Case) -> Values:
         dtypes=(case.dtype,),
         devices=() if case.device == HOST else (case.device,),
         modes=("jit", "numpy") if case.mode == "numpy" else (case.mode, "numpy"),
-        inputs=("device",) if case.mode == "numpy" else (case.inputs,),
+        inputs=("device",) if case.on_host else (case.inputs,),
         precisions=(case.precision,),
     )
 

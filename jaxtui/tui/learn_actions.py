@@ -2,6 +2,271 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from jaxtui.engine.interface import EngineUnavailableError
+from jaxtui.tui.learn_state import LearnState, LessonState
+from jaxtui.tui.state import MAXIMUM_LOG_LINES
+
+if TYPE_CHECKING:
+    from jaxtui.lessons.base import Setting, Step
+    from jaxtui.model import Work
+    from jaxtui.tui.app import JaxtuiApp
+    from jaxtui.tui.learn_results import Mistake
+    from jaxtui.tui.widgets.lesson_list import LessonList
+    from jaxtui.tui.widgets.step_view import StepView
+
+# The lessons and all that draws them are imported by the action that first uses them.
+
+RUNNING = "A run is going on: stop it first."
+
 
 class LearnActions:
-    """A part of the app."""
+    """The part of the app that reads, runs and concludes lessons."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lesson_mistakes: list[Exception] = []
+        """What lessons did wrong; shown to the learner, never the end of the app."""
+
+    @property
+    def _school(self) -> JaxtuiApp:
+        return cast("JaxtuiApp", self)
+
+    @property
+    def _learn(self) -> LearnState:
+        return self._school.session.latest.learn
+
+    # Reading.
+
+    def on_lesson_list_opened(self, event: LessonList.Opened) -> None:
+        """Open a lesson at the step where the learner left it."""
+        self._set(replace(self._learn, open=event.index))
+        self.settle()
+
+    def on_step_view_answered(self, event: StepView.Answered) -> None:
+        """Take a prediction, unless the result is there already."""
+        from jaxtui.tui import learn_play
+
+        lesson = self._learn.lesson
+        if lesson is None:
+            return
+        if lesson.step.complete:
+            said = "The result is there already; F2 and F3 show the other tabs."
+            self._school.session.say(said)
+            return
+        self._set_lesson(learn_play.predicted(lesson, event.choice))
+        if self._school.learn is not None:
+            self._school.learn.to_question()
+
+    def on_step_view_mistaken(self, event: StepView.Mistaken) -> None:
+        """Keep what a lesson did wrong."""
+        self.mistaken(event.mistake)
+
+    def action_lessons(self) -> None:
+        """Back to the list; what runs goes on."""
+        self._set(replace(self._learn, open=None))
+
+    def action_step(self, steps: int) -> None:
+        """Show another step."""
+        from jaxtui.tui import learn_play
+
+        lesson = self._learn.lesson
+        if lesson is None:
+            return
+        other = learn_play.moved(lesson, steps)
+        if other.index == lesson.index:
+            last = steps > 0
+            end = "That was the last step" if last else "This is the first step"
+            self._school.session.say(f"{end}; Esc shows the lessons.")
+            return
+        self._set_lesson(other)
+        self.settle()
+
+    def action_resize(self, doublings: int) -> None:
+        """Double or halve the size of the lesson."""
+        from jaxtui.selection import SelectionError
+        from jaxtui.tui import learn_play
+
+        lesson, session = self._learn.lesson, self._school.session
+        if lesson is None:
+            return
+        try:
+            self._set_lesson(learn_play.resized(session.latest, lesson, doublings))
+        except SelectionError as error:
+            session.say(str(error))
+
+    # Running.
+
+    def action_go_on(self) -> None:
+        """Run the step; once it has run, show the next one."""
+        lesson = self._learn.lesson
+        if lesson is None:
+            return
+        if lesson.step.complete:
+            self.action_step(1)
+        else:
+            self._school.perform("run")
+
+    def run_step(self) -> None:
+        """Run the step on screen."""
+        setting = self._setting()
+        if setting is not None:
+            from jaxtui.tui import learn_play
+
+            self._set(learn_play.begun(self._learn, setting))
+            self.learn_on()
+
+    def learn_on(self) -> None:
+        """Give the engine what the step that is playing needs next, if it is time."""
+        learn = self._learn
+        if learn.playing is None:
+            return
+        from jaxtui.tui import learn_play
+
+        try:
+            learn, work = learn_play.following(learn)
+        except Exception as error:  # a lesson's mistake must not take the app with it
+            self._went_wrong(error)
+            return
+        if learn is self._learn:
+            return
+        trouble = _new_trouble(self._learn, learn)
+        self._set(learn, trouble)
+        if work is not None:
+            self._school.background(partial(self._run, work))
+
+    def settle(self) -> None:
+        """A step that neither asks nor runs anything has its conclusion at once."""
+        lesson = self._learn.lesson
+        if lesson is None or lesson.step.complete or self._learn.playing is not None:
+            return
+        step = lesson.shown
+        if step.question is not None or step.follow is not None:
+            return
+        setting = self._setting(silent=True)
+        if setting is not None and self._works(step, setting) == ():
+            self.run_step()
+
+    def stop_lesson(self) -> bool:
+        """Stop a step whose run has not begun yet; whether there was one."""
+        learn = self._learn
+        if learn.playing is None or self._school.session.latest.running:
+            return False
+        playing = replace(learn.playing, stop=True)
+        self._set(replace(learn, playing=playing), "Stopping as soon as it has begun.")
+        return True
+
+    async def _run(self, work: Work) -> None:
+        session = self._school.session
+        if session.latest.running:
+            self._give_up(RUNNING)
+            return
+        try:
+            await session.run(work, "lesson")
+        except EngineUnavailableError:
+            self._give_up("The engine is not there: R starts it again.")
+            raise
+        if self._learn.playing is not None and self._learn.playing.stop:
+            await session.stop()
+
+    # Showing and taking away.
+
+    def show_step_code(self) -> None:
+        """Show the code of all that the step on screen runs, or has run."""
+        lesson, setting = self._learn.lesson, self._setting()
+        if lesson is None or setting is None:
+            return
+        works: tuple[Work, ...] | None = lesson.step.works
+        if not works:
+            works = self._works(lesson.shown, setting)
+        if works is not None:
+            show = partial(self._show_code_of, lesson.shown.title, works)
+            self._school.background(show)
+
+    async def _show_code_of(self, title: str, works: tuple[Work, ...]) -> None:
+        from jaxtui.lessons.code import code_parts, joined
+        from jaxtui.tui.screens.code import CodeScreen
+
+        parts = await code_parts(works, self._school.session.plan)
+        self._school.push_screen(CodeScreen(title, joined(parts, title)))
+
+    def copy_step(self) -> None:
+        """Copy the step as text, and write it to a file."""
+        lesson = self._learn.lesson
+        if lesson is None:
+            return
+        from jaxtui.tui import learn_text
+        from jaxtui.tui.learn_results import Mistake, concluded
+
+        conclusion = concluded(lesson.shown, lesson.step)
+        if isinstance(conclusion, Mistake):
+            self.mistaken(conclusion)
+            return
+        self._school.take_away(learn_text.whole(lesson, conclusion), "lesson.txt")
+
+    # A lesson's own mistakes.
+
+    def mistaken(self, mistake: Mistake) -> None:
+        """Say that a lesson has a mistake, and write it to the log."""
+        self.lesson_mistakes.append(mistake.error)
+        session = self._school.session
+        log = (*session.latest.log, *mistake.lines)[-MAXIMUM_LOG_LINES:]
+        session.update(log=log, message=mistake.sentence)
+
+    def _went_wrong(self, error: Exception) -> None:
+        from jaxtui.tui.learn_results import Mistake
+
+        mistake = Mistake(error)
+        self._give_up(mistake.sentence)
+        self.mistaken(mistake)
+
+    def _works(self, step: Step, setting: Setting) -> tuple[Work, ...] | None:
+        """What a step runs; ``None`` if the lesson cannot say it."""
+        try:
+            return step.works(setting)
+        except Exception as error:  # a lesson's mistake must not take the app with it
+            from jaxtui.tui.learn_results import Mistake
+
+            self.mistaken(Mistake(error))
+            return None
+
+    # The snapshot.
+
+    def _setting(self, *, silent: bool = False) -> Setting | None:
+        """Where the open lesson would be run; says why if it cannot be."""
+        from jaxtui.selection import SelectionError
+        from jaxtui.tui import learn_play
+
+        lesson, session = self._learn.lesson, self._school.session
+        if lesson is None:
+            return None
+        try:
+            return learn_play.here(session.latest, lesson)
+        except SelectionError as error:
+            if not silent:
+                session.say(str(error))
+            return None
+
+    def _give_up(self, why: str) -> None:
+        from jaxtui.tui import learn_play
+
+        self._set(learn_play.given_up(self._learn, why), why)
+
+    def _set_lesson(self, lesson: LessonState) -> None:
+        index = self._learn.open
+        if index is not None:
+            self._set(self._learn.with_lesson(index, lesson))
+
+    def _set(self, learn: LearnState, message: str = "") -> None:
+        self._school.session.update(learn=learn, message=message)
+
+
+def _new_trouble(old: LearnState, new: LearnState) -> str:
+    """Why the step that was playing came to nothing, if it did."""
+    playing = old.playing
+    if playing is None or new.playing is not None:
+        return ""
+    return new.lessons[playing.lesson].steps[playing.step].trouble

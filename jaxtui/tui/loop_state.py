@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from jaxtui.model import (
     Event,
@@ -11,6 +12,7 @@ from jaxtui.model import (
     LoopMeasured,
     LoopSeen,
     LoopStarted,
+    RunFinished,
     WorkFailed,
 )
 
@@ -24,6 +26,8 @@ class LoopState:
     """The calls that are known so far."""
     measured: LoopMeasured | None = None
     failed: WorkFailed | None = None
+    outcome: Literal["complete", "cancelled", "crashed"] | None = None
+    """``None`` while it goes on."""
 
 
 NO_LOOP = LoopState()
@@ -40,5 +44,7 @@ def loop_event(state: LoopState, event: Event) -> LoopState:
             return replace(state, seen=event.calls, measured=event)
         case WorkFailed():
             return replace(state, failed=event)
+        case RunFinished():
+            return replace(state, outcome=event.outcome)
         case _:
             return state

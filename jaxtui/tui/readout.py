@@ -32,7 +32,7 @@ def lines(run: RunState) -> tuple[Line, ...]:
 
     A case that failed takes one line with its error and hint.
     """
-    jax = next((case for case in run.cases if case.case.mode != "numpy"), None)
+    jax = next((case for case in run.cases if not case.case.on_host), None)
     numpy = next((case for case in run.cases if case.case.mode == "numpy"), None)
     found: list[Line] = []
     if jax is not None:

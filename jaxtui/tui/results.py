@@ -52,7 +52,7 @@ def row(case: CaseState, run: RunState) -> dict[str, str]:
         else f"{asked.dtype} {asked.precision}",
         "device": asked.device,
         "mode": asked.mode
-        if asked.inputs == "device" or asked.mode == "numpy"
+        if asked.inputs == "device" or asked.on_host
         else f"{asked.mode}, host inputs",
     }
     return cells | _figures(case, run)

@@ -15,16 +15,28 @@ from jaxtui.model import (
     Event,
     Experiment,
     Logged,
+    LoopSeen,
     PhaseMeasured,
     PhaseStarted,
     Plan,
     Progress,
     Sampled,
+    SnippetShown,
+    SnippetTimed,
     Work,
 )
 from jaxtui.tui.state import EMPTY, Purpose, State, begun, reduce, released
 
-_FREQUENT = (Sampled, Progress, Logged, PhaseStarted, PhaseMeasured)
+_FREQUENT = (
+    Sampled,
+    Progress,
+    Logged,
+    PhaseStarted,
+    PhaseMeasured,
+    LoopSeen,
+    SnippetShown,
+    SnippetTimed,
+)
 """Events that wait for the next redraw; whatever else happens is shown at once."""
 
 

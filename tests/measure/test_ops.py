@@ -11,7 +11,7 @@ import pytest
 from jaxtui.measure import accuracy, inputs, ops
 from jaxtui.measure.ops.base import Op
 from jaxtui.measure.x64 import enable_x64
-from jaxtui.model import DTYPES
+from jaxtui.model import DTYPES, MODES, USUAL_MODES
 
 PAIRS = [(op, dtype) for op in ops.OPS.values() for dtype in op.dtypes]
 NAMED = pytest.mark.parametrize(
@@ -48,6 +48,52 @@ def test_numpy_forms_are_right(op: Op, dtype: str) -> None:
     result = np.asarray(op.numpy(*args))
     assert str(result.dtype) == op.result_dtype(inputs.numpy_dtype(dtype))
     assert accuracy.check(op, dtype, size, args, result).ok
+
+
+KERNELS = [(op, dtype) for op, dtype in PAIRS if op.pallas is not None]
+
+
+@pytest.mark.parametrize(
+    ("op", "dtype"), KERNELS, ids=[f"{op.name}-{dtype}" for op, dtype in KERNELS]
+)
+@pytest.mark.parametrize("size", [1, 7, 1024, 3000, 200_000])
+@pytest.mark.parametrize("platform", ["cpu", "gpu"])
+def test_kernels_are_right_at_any_size(
+    op: Op, dtype: str, size: int, platform: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from jax.experimental import pallas as pl
+
+    compiled = pl.pallas_call
+    # The blocks of a GPU, but interpreted: a CPU compiles no kernel.
+    monkeypatch.setattr(
+        pl, "pallas_call", lambda *a, **k: compiled(*a, **k | {"interpret": True})
+    )
+    args = inputs.host_inputs(op, size, dtype, seed=1)
+    with enable_x64(dtype):
+        result = np.asarray(jax.jit(op.bind_kernel(platform))(*jax.device_put(args)))
+    assert str(result.dtype) == op.result_dtype(dtype)
+    found = accuracy.check(op, dtype, size, args, result, precision="highest")
+    assert found.ok, found
+
+
+def test_an_op_without_a_kernel_says_so() -> None:
+    with pytest.raises(ValueError, match="matmul has no Pallas kernel"):
+        ops.get("matmul").bind_kernel("cpu")
+
+
+@EACH
+def test_tensorflow_forms_are_right_with_numpy_in_its_place(op: Op) -> None:
+    if op.tensorflow is None:
+        pytest.skip("it has none")
+    args = inputs.numpy_inputs(op, small(op), "float32", seed=1)
+    result = np.asarray(op.tensorflow(np, *args))
+    assert accuracy.check(op, "float32", small(op), args, result).ok
+
+
+def test_modes_say_which_forms_an_op_has() -> None:
+    assert ops.get("selu").info().modes == MODES
+    assert ops.get("gram").info().modes == USUAL_MODES
+    assert all(set(USUAL_MODES) <= set(op.modes) for op in ops.OPS.values())
 
 
 WITNESSES = {

@@ -71,6 +71,8 @@ def test_good_cases_have_needs_a_script_and_no_problem() -> None:
     assert jit.peak is None
     assert "default_rng(5)" in jit.script
     assert "import jax" not in numpy.script
+    assert jit.setup in jit.script
+    assert "def matmul" in numpy.setup
     assert plan.budget_seconds == 10.0
     assert not plan.grouped
 
@@ -95,11 +97,15 @@ def test_every_dtype_that_an_op_lacks_is_refused(op: str, dtype: str) -> None:
         (case(device="cpu:9"), "no device 'cpu:9'; try cpu:", "jaxtui devices"),
         (case(device="tpu:0"), "no device 'tpu:0'", ""),
         (case(device="host"), "runs on a JAX device", "NumPy"),
-        (case(mode="pallas"), "no mode 'pallas'", "numpy, eager, jit"),
+        (case(mode="pallas"), "matmul has no mode pallas", "numpy, eager, jit, tens"),
+        (case(op="gram", mode="tensorflow"), "gram has no mode tensorflow", "jit."),
+        (case(mode="torch"), "no mode 'torch'", "numpy, eager, jit, pallas"),
         (case(inputs="disk"), "no inputs 'disk'", "device, host"),
         (numpy_case(device="cpu:0"), "NumPy does not run on cpu:0", "host"),
         (numpy_case(inputs="device"), "no inputs on a device", "host"),
         (numpy_case(precision="high"), "NumPy takes no precision", "default"),
+        (case(mode="tensorflow"), "TensorFlow does not run on cpu:0", "host"),
+        (case(op="selu", mode="pallas", device="host"), "on a JAX device", "host"),
     ],
 )
 def test_problems_are_sentences(one: Case, error: str, hint: str) -> None:

@@ -17,7 +17,8 @@ RUNS = [
     (op, dtype, mode)
     for op in ops.OPS.values()
     for dtype in ("float32", "bfloat16")
-    for mode in ("jit", "eager", "numpy")
+    for mode in ("jit", "eager", "numpy", "pallas")
+    if mode in op.modes
 ]
 
 
@@ -55,6 +56,8 @@ def expected(one: Case, seed: int = 0) -> np.ndarray:
         return np.asarray(op.numpy(*args))
     args = inputs.host_inputs(op, one.size, one.dtype, seed)
     with enable_x64(one.dtype):
+        if one.mode == "pallas":
+            return np.asarray(jax.jit(op.bind_kernel("cpu"))(*jax.device_put(args)))
         function = op.bind(one.precision)
         call = jax.jit(function) if one.mode == "jit" else function
         return np.asarray(call(*jax.device_put(args)))
@@ -138,6 +141,37 @@ def test_scripts_are_short_and_bare() -> None:
     assert "functools" not in text
 
 
+def test_the_script_of_a_kernel_shows_the_kernel() -> None:
+    text = script.script(case("selu", "float32", "pallas"))
+    assert "from jax.experimental import pallas as pl" in text
+    assert "def kernel(x_ref, out_ref):" in text
+    assert 'jax.jit(functools.partial(selu, platform="cpu"))' in text
+
+
 def test_script_refuses_what_the_op_does_not_have() -> None:
+    with pytest.raises(ValueError, match="no mode 'pallas'"):
+        script.script(case("matmul", "float32", "pallas"))
     with pytest.raises(ValueError, match="no dtype 'int8'"):
         script.script(case("selu", "int8", "jit"))
+
+
+@pytest.mark.parametrize("mode", ["jit", "eager", "numpy"])
+@pytest.mark.parametrize("inputs_", ["device", "host"])
+def test_the_setup_defines_a_call_and_no_more(mode: Mode, inputs_: str) -> None:
+    where = {} if mode == "numpy" else {"inputs": inputs_}
+    one = case("matmul", "float32", mode, precision="default", **where)
+    text = script.setup(one, seed=3)
+    assert "print" not in text
+    space = run(text)
+    assert {"time", "statistics", "np"} <= space.keys()
+    assert ("jax" in space) == (mode != "numpy")
+    result = space["f"](*space["args"])
+    assert isinstance(result, np.ndarray if mode == "numpy" else jax.Array)
+    np.testing.assert_array_equal(np.asarray(result), expected(one, seed=3))
+
+
+def test_the_script_is_its_setup_and_a_loop() -> None:
+    one = case("matmul", "float32", "jit", precision="high")
+    assert script.setup(one) in script.script(one)
+    sent = script.setup(case("matmul", "float32", "eager", inputs="host"))
+    assert sent.endswith("return form(*jax.device_put(args, device))\n")

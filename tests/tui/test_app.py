@@ -10,6 +10,7 @@ from textual.widgets import Input, Static, TabbedContent
 
 from jaxtui.model import Case, CaseFailed, Failure, Logged
 from jaxtui.tui import bindings, themes
+from jaxtui.tui.actions import TABS
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.screens.code import CodeScreen
 from jaxtui.tui.screens.help import HelpScreen
@@ -354,9 +355,14 @@ async def test_every_binding_is_in_palette_and_help() -> None:
             assert command.description in text, command.id
 
 
-def test_letters_and_digits_have_a_twin_and_no_key_is_taken_twice() -> None:
-    keys = [key for command in bindings.COMMANDS for key in command.keys.split(",")]
+@pytest.mark.parametrize("tab", TABS)
+def test_no_key_means_two_things_on_one_tab(tab: str) -> None:
+    here = [one for one in bindings.COMMANDS if not one.tabs or tab in one.tabs]
+    keys = [key for command in here for key in command.keys.split(",")]
     assert len(keys) == len(set(keys))
+
+
+def test_letters_and_digits_have_a_twin() -> None:
     for command in bindings.COMMANDS:
         names = command.keys.split(",")
         if any(len(name) == 1 for name in names):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 from jax import lax
 
@@ -28,6 +30,11 @@ def numpy_form(a: Array, b: Array) -> Array:
     return a + b
 
 
+def tensorflow_form(tnp: Any, a: Any, b: Any) -> Any:
+    """``a + b``."""
+    return tnp.add(a, b)
+
+
 def reference(rows: Rows, a: Array, b: Array) -> Array:
     """The sum in float64."""
     return wide(a[rows]) + wide(b[rows])
@@ -49,6 +56,7 @@ OP = Op(
     bytes=streams(3),
     numpy=numpy_form,
     jax=jax_form,
+    tensorflow=tensorflow_form,
     tolerance=ARITHMETIC,
     reference=reference,
 )

@@ -12,7 +12,7 @@ import numpy as np
 from jax import Device as JaxDevice
 
 from jaxtui.measure.ops.arguments import Argument, Array, as_dtype
-from jaxtui.model import ITEMSIZE, OpInfo, Precision
+from jaxtui.model import ITEMSIZE, MODES, Mode, OpInfo, Precision
 
 Rows = slice | Array
 """Which rows of a result: all of them, or the given ones in order."""
@@ -112,9 +112,8 @@ def integers_to_int32(dtype: str) -> str:
 class Op:
     """A named computation: its inputs, its forms, its flops and bytes.
 
-    ``jax`` and ``numpy`` are self-contained: their source is what the printed script
-    shows, so they use nothing but their arguments, ``jax``, ``jnp``, ``lax`` and
-    ``np``. ``jax`` is written out of primitives, so that running it eagerly really is
+    The forms are self-contained: their source is what the printed script shows, so they
+    use nothing but their arguments, ``jax``, ``jnp``, ``lax`` and ``np``. ``jax`` is written out of primitives, so that running it eagerly really is
     op by op.
     """
 
@@ -144,6 +143,12 @@ class Op:
     """The NumPy form; takes what ``inputs.numpy_inputs`` gives."""
     jax: JaxForm
     """The JAX form; takes JAX arrays, and ``precision`` where ``takes_precision``."""
+    pallas: JaxForm | None = None
+    """The op as a kernel; takes JAX arrays and ``platform``, which decides about block
+    sizes and, on ``cpu``, for interpret mode. Imports Pallas itself, because the engine
+    should not wait for that at its start."""
+    tensorflow: Callable[..., Any] | None = None
+    """TensorFlow's form; takes ``tensorflow.experimental.numpy`` and tensors of it."""
     takes_precision: bool = False
     symmetric: bool = False
     """NumPy recognises the symmetry and does half of the flops."""
@@ -153,6 +158,16 @@ class Op:
     reference: Callable[..., Array] | None
     """``reference(rows, *inputs)``: those rows of the result in float64, or ``None``
     where there is nothing to compare with."""
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """How the op can be executed."""
+        lacking = {
+            mode
+            for mode, form in (("pallas", self.pallas), ("tensorflow", self.tensorflow))
+            if form is None
+        }
+        return tuple(mode for mode in MODES if mode not in lacking)
 
     def info(self) -> OpInfo:
         """The op described without JAX."""
@@ -167,6 +182,7 @@ class Op:
             default=self.default,
             maximum=self.maximum,
             takes_precision=self.takes_precision,
+            modes=self.modes,
         )
 
     def bind(
@@ -191,6 +207,22 @@ class Op:
             if send_to is not None:
                 args = jax.device_put(args, send_to)
             return form(*args, **chosen)
+
+        bound.__name__ = bound.__qualname__ = self.name
+        return bound
+
+    def bind_kernel(self, platform: str) -> JaxForm:
+        """As ``bind`` for the Pallas kernel: compiled, interpreted on ``cpu``.
+
+        Raises:
+            ValueError: The op has no kernel.
+        """
+        kernel = self.pallas
+        if kernel is None:
+            raise ValueError(f"{self.name} has no Pallas kernel.")
+
+        def bound(*args: Any) -> jax.Array:
+            return kernel(*args, platform=platform)
 
         bound.__name__ = bound.__qualname__ = self.name
         return bound

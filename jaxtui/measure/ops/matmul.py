@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -36,6 +38,11 @@ def numpy_form(a: Array, b: Array) -> Array:
     if np.issubdtype(a.dtype, np.integer):
         return np.asarray(np.matmul(a, b, dtype=np.int32))
     return np.asarray(a @ b)
+
+
+def tensorflow_form(tnp: Any, a: Any, b: Any) -> Any:
+    """One ``matmul``; TensorFlow has none for int8."""
+    return tnp.matmul(a, b)
 
 
 def reference(rows: Rows, a: Array, b: Array) -> Array:
@@ -75,6 +82,7 @@ OP = Op(
     bytes=traffic,
     numpy=numpy_form,
     jax=jax_form,
+    tensorflow=tensorflow_form,
     takes_precision=True,
     tolerance=PRODUCT,
     reference=reference,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import numpy as np
 from jax import lax
@@ -29,6 +31,11 @@ def numpy_form(x: Array) -> Array:
     return np.asarray(1 / (1 + np.exp(-x)))
 
 
+def tensorflow_form(tnp: Any, x: Any) -> Any:
+    """The same four passes."""
+    return 1 / (1 + tnp.exp(-x))
+
+
 def reference(rows: Rows, x: Array) -> Array:
     """The logistic function in float64."""
     return numpy_form(wide(x[rows]))
@@ -50,6 +57,7 @@ OP = Op(
     bytes=streams(2),
     numpy=numpy_form,
     jax=jax_form,
+    tensorflow=tensorflow_form,
     tolerance=TRANSCENDENTAL,
     reference=reference,
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -31,6 +33,12 @@ def numpy_form(x: Array) -> Array:
     return np.asarray(powers / np.sum(powers, axis=1, keepdims=True))
 
 
+def tensorflow_form(tnp: Any, x: Any) -> Any:
+    """The same five passes."""
+    powers = tnp.exp(x - tnp.max(x, axis=1, keepdims=True))
+    return powers / tnp.sum(powers, axis=1, keepdims=True)
+
+
 def reference(rows: Rows, x: Array) -> Array:
     """Rows of the softmax in float64."""
     return numpy_form(wide(x[rows]))
@@ -52,6 +60,7 @@ OP = Op(
     bytes=lambda size, dtype: streams(2)(size * size, dtype),
     numpy=numpy_form,
     jax=jax_form,
+    tensorflow=tensorflow_form,
     tolerance=TRANSCENDENTAL,
     reference=reference,
 )

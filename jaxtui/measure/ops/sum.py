@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -41,6 +43,11 @@ def numpy_form(x: Array) -> Array:
     return np.asarray(np.sum(x, dtype=np.int32 if integers else x.dtype))
 
 
+def tensorflow_form(tnp: Any, x: Any) -> Any:
+    """``tnp.sum``, which adds integers up in int64."""
+    return tnp.sum(x)
+
+
 def reference(rows: Rows, x: Array) -> Array:
     """The sum in float64; there are no rows to choose from."""
     total = np.complex128(0) if np.iscomplexobj(x) else np.float64(0)
@@ -66,6 +73,7 @@ OP = Op(
     bytes=streams(1),
     numpy=numpy_form,
     jax=jax_form,
+    tensorflow=tensorflow_form,
     tolerance=TOLERANCE,
     reference=reference,
 )

@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import Button, Input, Label, Static
 
-from jaxtui.model import DTYPES, INPUTS, MODES, PRECISIONS, Experiment
+from jaxtui.model import DTYPES, INPUTS, PRECISIONS, USUAL_MODES, Experiment
 from jaxtui.tui import form
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.widgets.choice import Choice
@@ -49,7 +49,9 @@ class CaseForm(Vertical):
             yield Label("size ")
             yield Input(form.SWEEP, id="sizes", compact=True, select_on_focus=False)
             yield Choice("dtype", DTYPES, ("float32",), multiple=True, id="dtypes")
-            yield Choice("mode", MODES, ("numpy", "jit"), multiple=True, id="modes")
+            yield Choice(
+                "mode", USUAL_MODES, ("numpy", "jit"), multiple=True, id="modes"
+            )
             yield Button("▶ Run", id="run", compact=True, variant="primary")
         with Horizontal(classes="row"):
             yield Choice("device", multiple=True, id="devices")
@@ -135,7 +137,7 @@ class CaseForm(Vertical):
         self.post_message(self.Submitted())
 
     def _adopt_op(self) -> None:
-        """Offer the op's dtypes, and sizes that suit it if none suit yet."""
+        """Offer the op's dtypes and modes, and sizes that suit it if none suit yet."""
         info = form.op_info(self.values.op, self.state)
         if info is None:
             return
@@ -143,6 +145,9 @@ class CaseForm(Vertical):
         dtypes.options = info.dtypes
         kept = tuple(name for name in dtypes.chosen if name in info.dtypes)
         dtypes.chosen = kept or info.dtypes[:1]
+        modes = self._choice("modes")
+        modes.options = info.modes
+        modes.chosen = tuple(name for name in modes.chosen if name in info.modes)
         sizes = self.query_one("#sizes", Input)
         if sizes.value in ("", form.SWEEP, form.VECTORS):
             sizes.value = form.default_sizes(info)

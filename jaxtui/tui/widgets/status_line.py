@@ -42,8 +42,8 @@ class StatusLine(Widget):
 
     def watch_state(self, old: State, new: State) -> None:
         """Restart the clock when a wait begins."""
-        begins = new.running and (
-            old.run is None or new.run is None or old.run.number != new.run.number
+        begins = new.going is not None and (
+            old.going is None or old.going.number != new.going.number
         )
         if begins or (new.engine == "starting" and old.engine != "starting"):
             self._since = self._clock()

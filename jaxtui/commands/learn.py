@@ -1,0 +1,166 @@
+"""``jaxtui learn``: the lessons as text, and what they measured as JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+from dataclasses import replace
+
+from jaxtui import lessons
+from jaxtui.commands import lesson_text
+from jaxtui.commands.guess import can_ask, guess
+from jaxtui.commands.interrupt import ctrl_c
+from jaxtui.commands.launch import CannotRun
+from jaxtui.commands.lesson_request import Request
+from jaxtui.commands.lesson_run import Course, Played
+from jaxtui.commands.progress import progress
+from jaxtui.commands.session import EngineFactory, session
+from jaxtui.commands.terminal import (
+    in_colour,
+    is_ascii,
+    is_terminal,
+    put,
+    put_bytes,
+    say,
+)
+from jaxtui.document import LessonEntry, LessonResults, Lessons, encode
+from jaxtui.engine.client import EngineOptions, EngineUnavailableError
+from jaxtui.lessons.base import Setting
+from jaxtui.lessons.code import CodePart, code_parts, joined, step_script
+
+__all__ = ["Request", "code", "contents", "run"]
+
+FINE, STEP_FAILED, INTERRUPTED = 0, 1, 130
+
+PLAIN_COLUMNS = 80
+"""The width of a plot that is written to a file."""
+
+
+def contents(*, as_json: bool) -> int:
+    """Prints the list of lessons and gives the exit code."""
+    every = lessons.load_all()
+    if as_json:
+        entries = tuple(
+            LessonEntry(name=one.name, title=one.title, needs=one.needs)
+            for one in every
+        )
+        put_bytes(encode(Lessons(lessons=entries)))
+    else:
+        put(lesson_text.contents(every))
+    return FINE
+
+
+def run(
+    factory: EngineFactory, options: EngineOptions, request: Request, *, as_json: bool
+) -> int:
+    """Runs a lesson, prints it step by step, and gives the exit code.
+
+    Raises:
+        CannotRun: if there is no engine, or none any more.
+        SelectionError: if the device does not exist.
+    """
+    course = Course()
+    try:
+        asyncio.run(_run(factory, options, request, course, as_json))
+    except EngineUnavailableError as error:
+        raise CannotRun(str(error)) from error
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        course.interrupt.happened = True
+    if as_json:
+        steps = tuple(played.results for played in course.played)
+        name, host = request.lesson.name, course.state.host
+        put_bytes(encode(LessonResults(host=host, lesson=name, steps=steps)))
+    if course.interrupt.happened:
+        say("Interrupted: this is what had arrived.")
+        return INTERRUPTED
+    return STEP_FAILED if course.flawed else FINE
+
+
+def code(factory: EngineFactory, options: EngineOptions, request: Request) -> int:
+    """Prints the plain Python of a lesson's steps, and gives the exit code.
+
+    Raises:
+        CannotRun: if the engine cannot start.
+        SelectionError: if the device does not exist.
+    """
+    try:
+        script = asyncio.run(_code(factory, options, request))
+    except EngineUnavailableError as error:
+        raise CannotRun(str(error)) from error
+    put(script.rstrip("\n"))
+    return FINE
+
+
+async def _run(
+    factory: EngineFactory,
+    options: EngineOptions,
+    request: Request,
+    course: Course,
+    as_json: bool,
+) -> None:
+    async with session(factory, options) as engine:
+        with ctrl_c(course.interrupt, course.stop):
+            async with progress(sys.stderr, lambda: engine.state):
+                await course.begin(engine)
+            setting = request.setting(engine.state)
+            if not as_json:
+                put(lesson_text.heading(request.lesson, setting))
+            for index in request.indices:
+                if not course.interrupt.happened:
+                    await _step(course, request, index, setting, as_json)
+
+
+async def _step(
+    course: Course, request: Request, index: int, setting: Setting, as_json: bool
+) -> None:
+    """One step: what it says, the learner's guess, its works, what came of them."""
+    step = request.lesson.steps[index]
+    guessed = None
+    if not as_json:
+        put(lesson_text.opening(step, index + 1, len(request.lesson.steps)))
+        if step.question and can_ask():
+            guessed = await guess(len(step.question.choices))
+    try:
+        async with progress(sys.stderr, lambda: course.state):
+            await course.play(step, setting)
+    finally:
+        if not as_json:
+            _print(course.played[-1], guessed)
+
+
+async def _code(
+    factory: EngineFactory, options: EngineOptions, request: Request
+) -> str:
+    """Everything that the steps run, as one file."""
+    course = Course()
+    async with session(factory, options) as engine:
+        async with progress(sys.stderr, lambda: engine.state):
+            await course.begin(engine)
+        setting = request.setting(engine.state)
+        plan = engine.engine.plan
+        if len(request.steps) == 1:
+            return await step_script(request.steps[0], setting, plan)
+        parts: list[CodePart] = []
+        for index, step in zip(request.indices, request.steps, strict=True):
+            for part in await code_parts(step.works(setting), plan):
+                title = f"step {index + 1}: {part.title}"
+                parts.append(replace(part, title=title))
+    return joined(parts, request.lesson.title)
+
+
+def _print(played: Played, guessed: int | None) -> None:
+    """What came of a step, the plot above the words."""
+    terminal = is_terminal(sys.stdout)
+    drawing = lesson_text.drawing(
+        played.step,
+        played.setting,
+        played.outcome,
+        width=shutil.get_terminal_size().columns if terminal else PLAIN_COLUMNS,
+        colour=in_colour(sys.stdout),
+        ascii_only=is_ascii(sys.stdout),
+    )
+    if drawing:
+        put(drawing + "\n")
+    conclusion = played.conclusion
+    put(lesson_text.closing(played.step, conclusion, played.outcome, guessed))

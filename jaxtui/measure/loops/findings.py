@@ -1,0 +1,146 @@
+"""What the calls of a loop show, and the notes that say it.
+
+Pure over the stamps of one repeat and the clocks of all; thresholds stand here with
+their reasons.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+
+from jaxtui import format as text
+from jaxtui.model import LoopCall, LoopMeasured, Note
+from jaxtui.stats import median
+
+HELD_SHARE = 0.3
+"""A call that the runtime held back took at least this share of one computation."""
+
+HELD_DISPATCHES = 3.0
+"""And at least so many times as long as the first calls, which nothing held back."""
+
+FIRST_CALLS = 16
+
+FULL_SHARE = 0.5
+"""With less than this share of the known depth in flight no queue is full."""
+
+BELOW_FULL = 2
+"""A call may be held back with so many fewer in flight than the queue takes: the
+watcher sees a little late, or the host reads its clock late, what became ready."""
+
+A_FEW = 4
+"""With no more than so many calls in flight there is no queue to speak of."""
+
+HELD_CALLS = 3
+"""So many are enough to believe in a queue that is shorter than the known depth."""
+
+ENOUGH_REPEATS = 3
+
+
+def in_flight(calls: Sequence[LoopCall]) -> list[int]:
+    """How many results were promised and not ready when each call was entered."""
+    ready = [call.ready for call in calls]
+    return [
+        index - bisect_right(ready, call.entered) for index, call in enumerate(calls)
+    ]
+
+
+def held_from(calls: Sequence[LoopCall], depth: int) -> int | None:
+    """Index of the first call that the runtime held back, or ``None``.
+
+    A call is held back if it took long while as many were in flight as ever are. Not
+    every call after the first one is: a host that was held back for long finds room for
+    several at once.
+
+    Args:
+        calls: All calls of one repeat.
+        depth: How many calls this runtime is known to let be in flight.
+    """
+    took = [call.returned - call.entered for call in calls]
+    one = max(call.ready for call in calls) / len(calls)
+    least = max(HELD_SHARE * one, HELD_DISPATCHES * median(took[:FIRST_CALLS]))
+    flying = in_flight(calls)
+    full = min(max(flying), depth)
+    held = [
+        index
+        for index, seconds in enumerate(took)
+        if seconds > least and flying[index] >= full - BELOW_FULL
+    ]
+    if not held or full <= A_FEW or full < FULL_SHARE * depth:
+        return None
+    certain = full >= depth - 1 or len(held) >= HELD_CALLS
+    return held[0] if certain else None
+
+
+def notes(measured: LoopMeasured) -> Iterator[Note]:
+    """What must be said beside a loop's figures."""
+    if measured.impossible:
+        yield _impossible()
+    if measured.inline:
+        yield _inline()
+    if measured.held_from is not None:
+        yield _queue_full(measured.held_from)
+    yield _watched(measured)
+    if not measured.inline:
+        yield _inferred()
+    if measured.undisturbed.repeats < ENOUGH_REPEATS:
+        yield _few_repeats(measured.undisturbed.repeats)
+
+
+def _impossible() -> Note:
+    return Note(
+        flag="impossible",
+        text="faster than the chip's peak: this timed the dispatch",
+    )
+
+
+def _inline() -> Note:
+    return Note(
+        flag="inline",
+        text=(
+            "This op ran in the calling thread: its results are ready when their calls "
+            "return, so there is nothing to overlap. On CPU, XLA does this for "
+            "everything that it counts under 1000 flops."
+        ),
+    )
+
+
+def _queue_full(index: int) -> Note:
+    return Note(
+        flag="queue-full",
+        text=(
+            f"Queue full from call {index + 1}: so many computations are in flight "
+            "that the runtime lets the host go on only when one of them is done."
+        ),
+    )
+
+
+def _watched(measured: LoopMeasured) -> Note:
+    without = measured.undisturbed.true_seconds
+    watched = measured.watched.true_seconds
+    return Note(
+        flag="watched",
+        text=(
+            "A watcher changes what it watches: with a thread waiting for each result "
+            f"the loop took {text.seconds(watched)}, without it "
+            f"{text.seconds(without)} ({watched / max(without, 1e-12) - 1:+.1%})."
+        ),
+    )
+
+
+def _inferred() -> Note:
+    return Note(
+        flag="inferred",
+        text=(
+            "Where a computation begins is inferred: a device computes in order, so it "
+            "begins when it was asked for and the one before it is ready."
+        ),
+    )
+
+
+def _few_repeats(repeats: int) -> Note:
+    plural = "" if repeats == 1 else "s"
+    return Note(
+        flag="few-repeats",
+        text=f"Only {repeats} repeat{plural} of each kind fitted into the budget.",
+    )

@@ -1,0 +1,229 @@
+"""Runs a loop: refusals first, then watched and undisturbed repeats in turn."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from itertools import takewhile
+from time import perf_counter
+
+import msgspec
+
+from jaxtui.measure import devices, errors, ops, session
+from jaxtui.measure.loops import findings, preparing, refusals
+from jaxtui.measure.loops.bodies import Body, Stamps, Totals, wait_in_every_call
+from jaxtui.measure.loops.preparing import Warmth
+from jaxtui.measure.loops.refusals import RefusedError
+from jaxtui.measure.quiet import quiet_collector
+from jaxtui.measure.session import Session
+from jaxtui.model import (
+    Loop,
+    LoopClock,
+    LoopMeasured,
+    LoopSeen,
+    LoopStarted,
+    PlannedCase,
+    ProcessWarmedUp,
+    Progress,
+    RunEvent,
+    RunFinished,
+    WorkFailed,
+)
+from jaxtui.stats import median
+
+REPEATS = 7
+"""Of each kind, where the budget allows."""
+
+LIVE_SECONDS = 0.5
+"""A loop that takes longer is shown while it runs."""
+
+SEEN_SECONDS = 0.2
+"""Between two looks at a loop that runs: often enough for an eye, and a look takes some
+30 µs of the interpreter."""
+
+
+def never() -> bool:
+    """The stop flag of a run that nobody stops."""
+    return False
+
+
+def run_loop(loop: Loop, *, stop: Callable[[], bool] = never) -> Iterator[RunEvent]:
+    """Run a loop several times, watched and undisturbed.
+
+    The first event is ``LoopStarted``, then come ``Progress`` and, for a loop that
+    takes long, ``LoopSeen``. ``LoopMeasured`` or ``WorkFailed`` ends it, or neither if
+    it was stopped before both kinds of repeat had had their turn; the last event is
+    ``RunFinished``. Nothing happens until the first event is asked for, and closing
+    the generator ends the run.
+
+    Args:
+        loop: What to run.
+        stop: Asked between repeats, and between the calls of a loop that takes long;
+            once true, the run ends as ``cancelled``.
+    """
+    with quiet_collector():
+        yield from _Run(loop, stop).events()
+
+
+class _Run:
+    def __init__(self, loop: Loop, stop: Callable[[], bool]) -> None:
+        self._loop = loop
+        self._stop = stop
+        self._closed = False
+        self._start = perf_counter()
+        self._phase = "inputs"
+        self._random = random.Random(0)
+        self._watched: list[tuple[Totals, Stamps]] = []
+        self._undisturbed: list[Totals] = []
+
+    def events(self) -> Iterator[RunEvent]:
+        yield LoopStarted(loop=self._loop)
+        try:
+            yield from self._work()
+        except RefusedError as refused:
+            yield refused.failed
+        except Exception as error:
+            failure = errors.translate(error, self._loop.case, self._phase)
+            yield WorkFailed(
+                error=failure.error, hint=failure.hint, detail=failure.detail
+            )
+        yield RunFinished(
+            outcome="cancelled" if self._stop() else "complete",
+            elapsed_seconds=self._elapsed,
+        )
+
+    @property
+    def _elapsed(self) -> float:
+        return perf_counter() - self._start
+
+    @property
+    def _remaining(self) -> float:
+        return max(0.0, self._loop.budget - self._elapsed)
+
+    def _progress(self, doing: str) -> Progress:
+        return Progress(
+            elapsed_seconds=self._elapsed,
+            remaining_seconds=self._remaining,
+            doing=doing,
+        )
+
+    def _work(self) -> Iterator[RunEvent]:
+        planned = refusals.plan(self._loop)
+        case = self._loop.case
+        device = devices.find(case.device)
+        yield self._progress("warming up the process")
+        known, warmed = session.start(device)
+        if warmed:
+            yield ProcessWarmedUp(seconds=known.warm_up_seconds)
+        refusals.check_memory(self._loop, planned, known.queue_depth)
+        refusals.check_time(self._loop, device)
+        executable, phases = preparing.make(self._loop, ops.get(case.op), device)
+        for phase in phases:
+            self._phase = phase
+            yield self._progress(f"{phase.replace('_', ' ')}: {case.label}")
+            if self._stop():
+                return
+        self._phase = "warm-up"
+        yield self._progress(f"warm-up: {case.label}")
+        body = Body(self._loop, executable, turns=lambda: range(self._loop.calls))
+        warmth = preparing.warm_up(body)
+        refusals.check_repeat(self._loop, warmth.repeat_seconds)
+        self._phase = "sampling"
+        yield from self._repeats(body, warmth)
+        if self._watched and self._undisturbed:
+            depth = known.queue_depth // executable.kernels
+            yield self._measured(planned, known, warmth, depth)
+
+    def _repeats(self, body: Body, warmth: Warmth) -> Iterator[RunEvent]:
+        live = warmth.repeat_seconds > LIVE_SECONDS
+        if live:
+            body = Body(self._loop, body.executable, turns=self._until_stopped)
+        for pair in range(REPEATS):
+            longest = max([warmth.repeat_seconds, *(t.true for t in self._undisturbed)])
+            if self._stop() or (pair and 2 * longest > self._remaining):
+                return
+            kinds = [self._watch, self._leave_alone]
+            if self._random.random() < 0.5:
+                kinds.reverse()
+            if live and not pair:
+                # Somebody looks at the screen.
+                kinds = [self._watch_live, self._leave_alone]
+            for repeat in kinds:
+                yield self._progress(f"repeat {pair + 1}: {self._loop.case.label}")
+                yield from repeat(body)
+                if self._stop():
+                    return
+
+    def _until_stopped(self) -> Iterable[int]:
+        calls = range(self._loop.calls)
+        return takewhile(lambda _: not (self._closed or self._stop()), calls)
+
+    def _leave_alone(self, body: Body) -> Iterator[RunEvent]:
+        totals = body.undisturbed()
+        if totals.calls == self._loop.calls:
+            self._undisturbed.append(totals)
+        return iter(())
+
+    def _watch(self, body: Body) -> Iterator[RunEvent]:
+        stamps = self._stamps()
+        self._keep(body.watched(stamps), stamps)
+        return iter(())
+
+    def _watch_live(self, body: Body) -> Iterator[RunEvent]:
+        """As ``_watch``, in a thread, while this one looks at it now and then."""
+        stamps = self._stamps()
+        with ThreadPoolExecutor(1) as pool:
+            future = pool.submit(body.watched, stamps)
+            seen = 0
+            try:
+                while not wait([future], timeout=SEEN_SECONDS).done:
+                    seen = yield from _look(stamps, seen)
+                yield from _look(stamps, seen)
+            finally:
+                # If nobody wants the rest of it, the loop ends after its next call.
+                self._closed = not future.done()
+        self._keep(future.result(), stamps)
+
+    def _stamps(self) -> Stamps:
+        return Stamps(waits=wait_in_every_call(self._loop.style) is not None)
+
+    def _keep(self, totals: Totals, stamps: Stamps) -> None:
+        if totals.calls == self._loop.calls:
+            self._watched.append((totals, stamps))
+
+    def _measured(
+        self, planned: PlannedCase, known: Session, warmth: Warmth, depth: int
+    ) -> LoopMeasured:
+        in_order = sorted(self._watched, key=lambda repeat: repeat[0].true)
+        stamps = in_order[(len(in_order) - 1) // 2][1]
+        calls = stamps.calls(0, self._loop.calls)
+        measured = LoopMeasured(
+            loop=self._loop,
+            calls=calls,
+            watched=_clock([totals for totals, _ in self._watched]),
+            undisturbed=_clock(self._undisturbed),
+            inline=warmth.inline,
+            queue_depth=known.queue_depth,
+            flops=planned.flops,
+            peak=planned.peak,
+            held_from=None if warmth.inline else findings.held_from(calls, depth),
+        )
+        notes = tuple(findings.notes(measured))
+        return msgspec.structs.replace(measured, notes=notes)
+
+
+def _look(stamps: Stamps, seen: int) -> Generator[RunEvent, None, int]:
+    """Report the calls that are complete since the last look; returns how many are."""
+    complete = stamps.complete
+    if complete > seen:
+        yield LoopSeen(first=seen, calls=stamps.calls(seen, complete))
+    return complete
+
+
+def _clock(repeats: list[Totals]) -> LoopClock:
+    return LoopClock(
+        repeats=len(repeats),
+        stopwatch_seconds=median([totals.stopwatch for totals in repeats]),
+        true_seconds=median([totals.true for totals in repeats]),
+    )

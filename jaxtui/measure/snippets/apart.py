@@ -1,0 +1,122 @@
+"""Runs a snippet in a child process, where JAX can have another number of devices."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+
+import msgspec
+
+from jaxtui.measure.devices import SIMULATED
+from jaxtui.model import (
+    Progress,
+    RunEvent,
+    RunFinished,
+    Snippet,
+    SnippetStarted,
+    WorkFailed,
+)
+
+COMMAND = (sys.executable, "-m", "jaxtui.measure.snippets.child")
+
+POLL_SECONDS = 0.05
+"""How long a stop may go unnoticed."""
+
+
+def run_apart(snippet: Snippet, stop: Callable[[], bool]) -> Iterator[RunEvent]:
+    """The events between the first and the last, from a child process.
+
+    The child is ended when ``stop`` becomes true and when the generator is closed.
+    """
+    assert snippet.cpu_devices is not None
+    count = snippet.cpu_devices
+    yield Progress(
+        elapsed_seconds=0.0,
+        remaining_seconds=snippet.budget,
+        doing=f"starting a process with {count} CPU devices",
+    )
+    try:
+        child = subprocess.Popen(
+            COMMAND,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            env=environment(os.environ, count),
+        )
+    except OSError as error:
+        yield WorkFailed(
+            error="A process of its own could not be started.",
+            hint="",
+            detail=str(error),
+        )
+        return
+    with child:
+        try:
+            yield from _events(child, snippet, stop)
+        finally:
+            child.kill()
+
+
+def environment(base: Mapping[str, str], cpu_devices: int) -> dict[str, str]:
+    """The environment of a child with so many CPU devices and no accelerator."""
+    return {
+        **base,
+        "JAX_PLATFORMS": "cpu",
+        "JAX_NUM_CPU_DEVICES": str(cpu_devices),
+        "JAX_ENABLE_COMPILATION_CACHE": "0",
+        SIMULATED: "1",
+    }
+
+
+def _events(
+    child: subprocess.Popen[bytes], snippet: Snippet, stop: Callable[[], bool]
+) -> Iterator[RunEvent]:
+    assert child.stdin is not None
+    assert child.stdout is not None
+    alone = msgspec.structs.replace(snippet, cpu_devices=None)
+    # A child that is gone already says so by its exit status.
+    with contextlib.suppress(BrokenPipeError):
+        child.stdin.write(msgspec.json.encode(alone) + b"\n")
+    for line in _lines(child.stdout.fileno(), stop):
+        event = _decoder().decode(line)
+        if isinstance(event, RunFinished):
+            return
+        # Those that every run begins and ends with are the parent's.
+        if not isinstance(event, SnippetStarted):
+            yield event
+    if not stop():
+        yield _ended(child.wait(), snippet)
+
+
+def _lines(fd: int, stop: Callable[[], bool]) -> Iterator[bytes]:
+    """The lines from a pipe, until it ends or somebody stops."""
+    rest = b""
+    while not stop():
+        if not select.select((fd,), (), (), POLL_SECONDS)[0]:
+            continue
+        chunk = os.read(fd, 1 << 16)
+        if not chunk:
+            return
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from lines
+
+
+def _ended(status: int, snippet: Snippet) -> WorkFailed:
+    how = f"with status {status}"
+    if status < 0:
+        how = f"by {signal.Signals(-status).name}"
+    return WorkFailed(
+        error=f"The process with {snippet.cpu_devices} CPU devices ended {how}.",
+        hint="What it said last is in the log.",
+    )
+
+
+@cache
+def _decoder() -> msgspec.json.Decoder[RunEvent]:
+    return msgspec.json.Decoder(RunEvent)

@@ -1,0 +1,78 @@
+"""TensorFlow's own NumPy, where TensorFlow is installed beside JAX.
+
+TensorFlow is kept off every accelerator: like JAX it takes most of a GPU's memory when
+it starts, and the two would fight for it. So its cases run on the host, as NumPy's do.
+Nothing here is imported before such a case is run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import importlib.util
+import sys
+from contextlib import AbstractContextManager
+from typing import Any, cast
+
+from jaxtui.measure import inputs
+from jaxtui.measure.clocks import Call
+from jaxtui.measure.ops.base import Op
+
+MISSING = "TensorFlow is not installed in the environment of the engine."
+INSTALL = "pip install 'jaxtui[tensorflow]' in the environment of the engine."
+
+
+def installed() -> bool:
+    """Whether TensorFlow could be imported, without importing it."""
+    if "tensorflow" in sys.modules:
+        return True
+    return importlib.util.find_spec("tensorflow") is not None
+
+
+def call(op: Op) -> Call:
+    """The op's TensorFlow form as a function of its arguments.
+
+    Raises:
+        ImportError: TensorFlow is missing or broken.
+        ValueError: The op has no such form.
+    """
+    if op.tensorflow is None:
+        raise ValueError(f"{op.name} has no TensorFlow form.")
+    return functools.partial(op.tensorflow, _numpy())
+
+
+def make_inputs(op: Op, size: int, dtype: str, seed: int) -> tuple[Any, ...]:
+    """What NumPy gets, as tensors; ``tensorflow.experimental.numpy`` has no bfloat16.
+
+    Raises:
+        ImportError: TensorFlow is missing or broken.
+    """
+    constant = load().constant
+    with scope():
+        made = inputs.numpy_inputs(op, size, dtype, seed)
+        return tuple(constant(array) for array in made)
+
+
+def scope() -> AbstractContextManager[Any]:
+    """The context in which TensorFlow computes on the CPU."""
+    return cast("AbstractContextManager[Any]", load().device("CPU:0"))
+
+
+@functools.cache
+def load() -> Any:
+    """TensorFlow itself, without accelerators.
+
+    Raises:
+        ImportError: It is missing or broken.
+    """
+    tensorflow = importlib.import_module("tensorflow")
+    # Too late if somebody else in this process has used TensorFlow already.
+    with contextlib.suppress(RuntimeError):
+        tensorflow.config.set_visible_devices([], "GPU")
+    return tensorflow
+
+
+def _numpy() -> Any:
+    load()
+    return importlib.import_module("tensorflow.experimental.numpy")

@@ -1,0 +1,573 @@
+"""The async view: one loop of calls on two lanes, host and device."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, cast
+
+import msgspec
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.reactive import reactive
+from textual.screen import ModalScreen
+from textual.widgets import Footer, Static
+
+from jaxtui.model import LOOP_STYLES, MAXIMUM_LOOP_CALLS, Experiment, Loop
+from jaxtui.tui import bindings, loop_words, pace, queue_plot
+from jaxtui.tui.colors import ascii_only, drawing, series_colors
+from jaxtui.tui.command import Command, key_names
+from jaxtui.tui.lanes import Queue, queue, timeline
+from jaxtui.tui.loop_commands import LOOP_COMMANDS, SHARED
+from jaxtui.tui.loop_state import NO_LOOP, LoopState
+from jaxtui.tui.playback import Playback
+from jaxtui.tui.state import EMPTY, State
+from jaxtui.tui.widgets.giant import Giant
+from jaxtui.tui.widgets.lane_view import LaneView
+from jaxtui.tui.widgets.plot_view import PlotView
+from jaxtui.tui.widgets.status_line import MessageLine, StatusLine
+
+if TYPE_CHECKING:
+    from jaxtui.tui.app import JaxtuiApp
+
+CALLS = (1, 2, 5, 10, 20, 40, 64, 100, MAXIMUM_LOOP_CALLS)
+"""The numbers of calls that the keys go through."""
+
+_LABEL = 11
+_TIME = 9
+
+
+def _shared() -> Iterator[Binding]:
+    """The keys of the app that mean the same here."""
+    for command in bindings.COMMANDS:
+        if command.id in SHARED:
+            yield from (
+                replace(
+                    binding,
+                    action=f"app.{binding.action}",
+                    id=None,
+                    show=binding.show and command.id == "help",
+                )
+                for binding in bindings.bindings((command,))
+            )
+
+
+class LoopCommands(Provider):
+    """The commands of the view, for the palette."""
+
+    async def discover(self) -> Hits:
+        """All of them."""
+        for command in LOOP_COMMANDS:
+            yield DiscoveryHit(
+                _palette_title(command), self._run(command), help=_help(command)
+            )
+
+    async def search(self, query: str) -> Hits:
+        """Those that match what was typed."""
+        matcher = self.matcher(query)
+        for command in LOOP_COMMANDS:
+            title = _palette_title(command)
+            score = matcher.match(title)
+            if score > 0:
+                yield Hit(
+                    score,
+                    matcher.highlight(title),
+                    self._run(command),
+                    help=_help(command),
+                )
+
+    def _run(self, command: Command) -> Callable[[], object]:
+        return partial(self.screen.run_action, command.action)
+
+
+def _palette_title(command: Command) -> str:
+    return f"{command.group}: {command.label}"
+
+
+def _help(command: Command) -> str:
+    return f"{command.description}  ({key_names(command)})"
+
+
+class AsyncView(ModalScreen[None]):
+    """Runs a loop when it opens, and whenever another one is asked for.
+
+    Modal, so that the keys of the tabs below it do nothing.
+
+    Args:
+        loop: what to begin with.
+        fps: redraws per second at most.
+        clock: monotonic seconds.
+    """
+
+    COMMANDS: ClassVar = {LoopCommands}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings.bindings(LOOP_COMMANDS),
+        *_shared(),
+        Binding("ctrl+q", "app.quit", "Quit", show=False),
+    ]
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [  # noqa: RUF012
+        (0, "-flat"),
+        (20, "-low"),
+        (32, "-tall"),
+    ]
+
+    DEFAULT_CSS = """
+    AsyncView {
+        background: $background; overflow: hidden;
+        #loop-title {
+            height: auto; max-height: 2; padding: 0 1; text-style: bold;
+        }
+        #loop-legend {
+            height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis;
+        }
+        #loop-headline { height: auto; min-height: 3; padding: 0 1; }
+        LaneView { margin: 0 1; }
+        #loop-call { height: 2; padding: 0 1; }
+        #loop-queue { height: 1fr; padding: 0 1; display: none; }
+        #loop-depth { height: auto; max-height: 2; }
+        #loop-notes {
+            height: auto; max-height: 4; padding: 0 1; scrollbar-size-vertical: 1;
+        }
+        #loop-notes Static { color: $foreground 80%; }
+        Giant { display: none; }
+    }
+    AsyncView.-flat { #loop-legend, #loop-notes { display: none; } }
+    AsyncView.-flat LaneView { min-height: 4; }
+    AsyncView.-queue {
+        #loop-queue { display: block; }
+        #loop-legend, LaneView, #loop-call { display: none; }
+    }
+    AsyncView.-tall {
+        #loop-legend, LaneView, #loop-call, #loop-queue { display: block; }
+        #loop-queue { height: 12; }
+        #loop-notes { max-height: 8; }
+    }
+    AsyncView.-no-queue #loop-queue { display: none; }
+    AsyncView.-giant {
+        #loop-headline, #loop-legend, LaneView, #loop-call, #loop-queue, #loop-notes {
+            display: none;
+        }
+        Giant { display: block; }
+    }
+    """
+
+    state: reactive[State] = reactive(EMPTY, repaint=False)
+    """What is on screen."""
+    loop: reactive[Loop | None] = reactive(None, repaint=False)
+    """The loop that was asked for last."""
+    playback: reactive[Playback | None] = reactive(None, repaint=False)
+    """How the loop is being played; ``None`` when all is shown."""
+    slow: reactive[bool] = reactive(False, repaint=False)
+    """Whether loops are played in slow motion."""
+    giant: reactive[bool] = reactive(False, repaint=False)
+    """Whether the two figures take the screen."""
+    depth: reactive[bool | None] = reactive(None, repaint=False)
+    """Whether the queue is shown; ``None`` leaves it to the room there is."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        *,
+        fps: float = 4.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__()
+        self._first = loop
+        self._fps = fps
+        self._clock = clock
+        self._due = False
+        self._starting = False
+        self._shown: LoopState = NO_LOOP
+
+    @property
+    def _app(self) -> JaxtuiApp:
+        return cast("JaxtuiApp", self.app)
+
+    @property
+    def lanes(self) -> LaneView:
+        """The two lanes."""
+        return self.query_one(LaneView)
+
+    def compose(self) -> ComposeResult:
+        """What is looped, what it cost, the lanes, what happened, and keys."""
+        yield StatusLine(self._clock).data_bind(AsyncView.state)
+        yield Static(id="loop-title", markup=False)
+        yield Static(id="loop-headline")
+        yield Static(id="loop-legend")
+        yield LaneView()
+        yield Static(id="loop-call")
+        with Vertical(id="loop-queue"):
+            yield Static(id="loop-depth", markup=False)
+            yield PlotView(id="loop-plot")
+        with VerticalScroll(id="loop-notes", can_focus=False):
+            yield Static(id="loop-sentences")
+        yield Giant()
+        yield MessageLine().data_bind(AsyncView.state)
+        yield Footer(compact=True, show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """Follow the app, and run the loop."""
+        self.watch(self.app, "state", self._follow)
+        self.set_interval(1 / self._fps, self.tick)
+        # Not before the first layout: Textual forgets the height of a text that is
+        # replaced between its layout and the next idle moment.
+        self.call_after_refresh(self.run_loop, self._first)
+
+    def on_resize(self) -> None:
+        """There is room for other notes."""
+        self.call_after_refresh(self._show_notes)
+
+    # Runs.
+
+    def run_loop(self, loop: Loop) -> None:
+        """Run a loop as soon as nothing else runs; a loop that goes on is stopped."""
+        self.loop = loop
+        self._due = True
+        self._stop_playing()
+        self.query_one(Giant).revealed = False
+        self._show_all()
+        session = self._app.session
+        if session.latest.running and session.latest.purpose == "loop":
+            self._app.background(session.stop)
+        self._start_if_idle()
+
+    def _start_if_idle(self) -> None:
+        """Begin what is due; until then what came of the loop before is shown."""
+        state = self._app.session.latest
+        idle = state.engine in ("ready", "released") and not state.running
+        if self._due and idle and not self._starting and self.loop is not None:
+            self._due = False
+            self._starting = True
+            self._app.background(partial(self._start, self.loop))
+
+    async def _start(self, loop: Loop) -> None:
+        try:
+            await self._app.session.run(loop, "loop")
+        finally:
+            self._starting = False
+
+    def _change(self, **changes: object) -> None:
+        if self.loop is not None:
+            self.run_loop(msgspec.structs.replace(self.loop, **changes))
+
+    # The snapshot.
+
+    def _follow(self, state: State) -> None:
+        self.state = state
+        self._start_if_idle()
+        mine = self._mine(state)
+        # Calls that came in are shown by ``tick``, whatever else happened is shown now.
+        if replace(self._shown, seen=mine.seen) != mine or not mine.seen or self._due:
+            self._show_all()
+
+    def _mine(self, state: State) -> LoopState:
+        """What came of the loop that was asked for."""
+        return state.loop if state.loop.loop == self.loop else NO_LOOP
+
+    def tick(self) -> None:
+        """Move the cursor, or let the lanes grow, if the terminal keeps up."""
+        if pace.backlog(self._app._driver) > 1 or not self._app.pacer.ready():
+            return
+        if self.playback is not None:
+            self._advance(self.playback)
+        elif self._mine(self.state).seen != self._shown.seen:
+            self._show_all()
+
+    def _advance(self, playback: Playback) -> None:
+        now = self._clock()
+        if playback.over(now):
+            self._stop_playing()
+        else:
+            self.lanes.play(playback.time(now))
+        self._show_call()
+
+    def _stop_playing(self) -> None:
+        self.playback = None
+        self.lanes.until = self.lanes.count = None
+
+    # Showing.
+
+    def _show_all(self) -> None:
+        """Show what is known of the loop."""
+        loop, old, new = self.loop, self._shown, self._mine(self.state)
+        if loop is None:
+            return
+        self._shown = new
+        measured = new.measured
+        _update(self.query_one("#loop-title", Static), Content(loop_words.title(loop)))
+        _update(self.query_one("#loop-headline", Static), self._headline(new, loop))
+        lanes = self.lanes
+        if new.seen[:1] != old.seen[:1]:
+            lanes.reset()
+        lanes.take(
+            new.seen,
+            complete=measured is not None,
+            inline=measured is not None and measured.inline,
+        )
+        self.query_one(Giant).measured = measured
+        if measured is not None and measured is not old.measured:
+            self.action_replay()
+        self._show_call()
+        self._show_notes()
+        self.draw_queue()
+
+    def _headline(self, shown: LoopState, loop: Loop) -> Content:
+        if self._due:
+            return Content(loop_words.waiting(self.state, loop))
+        if shown.failed is not None:
+            return Content("\n").join(
+                [
+                    Content.styled(shown.failed.error, "bold $text-error"),
+                    Content(shown.failed.hint),
+                ]
+            )
+        measured = shown.measured
+        if measured is None:
+            return Content(loop_words.waiting(self.state, loop))
+        lines = [
+            Content.assemble(
+                line.label.ljust(_LABEL),
+                (line.time.rjust(_TIME), "bold"),
+                "   ",
+                (line.rest, "bold $text-error" if line.bad else ""),
+            )
+            for line in loop_words.headline(measured)
+        ]
+        bad = measured.impossible and not measured.inline
+        sentence = loop_words.verdict(measured, timeline(measured.calls))
+        style = "bold $text-error" if bad else "bold"
+        return Content("\n").join([*lines, Content.styled(sentence, style)])
+
+    def _show_call(self) -> None:
+        """The call that is pointed out, and how the loop is being played."""
+        lanes = self.lanes
+        name, text = loop_words.call(
+            lanes.line, self._queue(), lanes.selected, lanes.inline
+        )
+        content = Content.assemble((name, "bold $plot-3"), ": " if name else "", text)
+        _update(self.query_one("#loop-call", Static), content)
+        legend = self._legend()
+        _update(self.query_one("#loop-legend", Static), legend)
+
+    def _legend(self) -> Content:
+        """What the shades mean at the left, the playback at the right."""
+        few = "=" if ascii_only() else "█"
+        line = "-" if ascii_only() else "─"
+        left = Content.assemble(
+            (few, "$plot-2"),
+            " call  ",
+            (line, "$plot-axis"),
+            " wait  ",
+            (few, "$plot-1"),
+            " compute",
+        )
+        right = ""
+        if self.playback is not None:
+            right = self.playback.words
+        elif self.lanes.count is not None:
+            right = (
+                f"calls 1 to {self.lanes.count}" if self.lanes.count > 1 else "call 1"
+            )
+        room = self.size.width - 2 - left.cell_length - len(right)
+        return Content.assemble(left, " " * max(2, room), (right, "$text-accent"))
+
+    def _show_notes(self) -> None:
+        measured = self._shown.measured
+        lines: list[Content] = []
+        if measured is not None:
+            lines = [
+                Content.assemble((f"{note.flag}: ", "bold"), note.text)
+                for note in loop_words.notes(
+                    measured, all_of_them=self.has_class("-tall")
+                )
+            ]
+        _update(self.query_one("#loop-sentences", Static), Content("\n").join(lines))
+
+    def _queue(self) -> Queue:
+        """What the calls say; where the engine has judged, its judgement counts."""
+        found, measured = queue(self.lanes.line), self._shown.measured
+        return found if measured is None else replace(found, held=measured.held_from)
+
+    def draw_queue(self) -> None:
+        """Draw the queue; also after a change of the theme."""
+        line = self.lanes.line
+        found = self._queue()
+        words = loop_words.depth(line, found, self._shown.measured)
+        _update(
+            self.query_one("#loop-depth", Static), Content(words if line.calls else "")
+        )
+        colors = series_colors(self.app.theme_variables)
+        picture = queue_plot.picture(found, colors)
+        self.query_one("#loop-plot", PlotView).show(drawing(picture, self.app))
+
+    def watch_giant(self, giant: bool) -> None:
+        """Show the two figures and nothing that would give the truth away."""
+        self.set_class(giant, "-giant")
+
+    def watch_depth(self, depth: bool | None) -> None:
+        """Show or hide the queue where the size does not decide."""
+        self.set_class(depth is True, "-queue")
+        self.set_class(depth is False, "-no-queue")
+
+    @on(LaneView.Picked)
+    def _picked(self, event: LaneView.Picked) -> None:
+        event.stop()
+        self._select(event.call)
+
+    # What the keys do.
+
+    def action_close(self) -> None:
+        """Back to the tabs; a loop that goes on is stopped."""
+        session = self._app.session
+        if session.latest.running and session.latest.purpose == "loop":
+            self._app.background(session.stop)
+        self.dismiss()
+
+    def action_again(self) -> None:
+        """Run the loop anew."""
+        self._change()
+
+    def action_style(self) -> None:
+        """Wait at other times."""
+        if self.loop is not None:
+            index = LOOP_STYLES.index(self.loop.style) + 1
+            self._change(style=LOOP_STYLES[index % len(LOOP_STYLES)])
+
+    def action_chain(self) -> None:
+        """Chain the calls, or do not."""
+        if self.loop is not None:
+            self._change(chained=not self.loop.chained)
+
+    def action_more(self) -> None:
+        """More calls."""
+        if self.loop is not None:
+            more = [count for count in CALLS if count > self.loop.calls]
+            if more:
+                self._change(calls=more[0])
+
+    def action_fewer(self) -> None:
+        """Fewer calls."""
+        if self.loop is not None:
+            fewer = [count for count in CALLS if count < self.loop.calls]
+            if fewer:
+                self._change(calls=fewer[-1])
+
+    def action_replay(self) -> None:
+        """Play the loop from its beginning."""
+        lanes = self.lanes
+        if lanes.complete and lanes.line.calls:
+            self.playback = Playback(lanes.line.total, self._clock(), self.slow)
+            lanes.play(0.0)
+            self._show_call()
+
+    def action_slow(self) -> None:
+        """Slow motion, or not."""
+        self.slow = not self.slow
+        if self.playback is not None:
+            self.playback = self.playback.at_speed(self.slow, self._clock())
+            self._show_call()
+        else:
+            self.action_replay()
+
+    def action_space(self) -> None:
+        """Reveal the truth; elsewhere pause and go on."""
+        if self.giant:
+            giant = self.query_one(Giant)
+            giant.revealed = not giant.revealed
+        elif self.playback is not None:
+            self.playback = self.playback.toggled(self._clock())
+            self._show_call()
+
+    def action_step(self) -> None:
+        """Show everything up to the next call."""
+        self._step(1)
+
+    def action_step_back(self) -> None:
+        """Show everything up to one call less."""
+        self._step(-1)
+
+    def _step(self, by: int) -> None:
+        lanes = self.lanes
+        if not lanes.line.calls:
+            return
+        if self.playback is not None:
+            shown = lanes.line.computing_at(lanes.until or 0.0)
+        elif lanes.count is not None:
+            shown = lanes.count
+        else:
+            shown = 0 if by > 0 else lanes.line.calls
+        self._stop_playing()
+        count = max(1, shown + by)
+        lanes.count = count if count <= lanes.line.calls else None
+        lanes.select(count - 1)
+        self._show_call()
+
+    def action_giant(self) -> None:
+        """The two figures, or the lanes."""
+        self.query_one(Giant).revealed = False
+        self.giant = not self.giant
+
+    def action_depth(self) -> None:
+        """Show the queue, or hide it."""
+        self.depth = not self.query_one("#loop-queue").display
+        self.call_after_refresh(self.draw_queue)
+
+    def action_code(self) -> None:
+        """Show the script of this loop."""
+        if self.loop is not None:
+            self._app.background(partial(self._show_code, self.loop))
+
+    async def _show_code(self, loop: Loop) -> None:
+        plan = await self._app.session.plan(Experiment(cases=(loop.case,)))
+        from jaxtui.scripts.loops import loop_script
+        from jaxtui.tui.screens.code import CodeScreen
+
+        script = loop_script(loop, plan.cases[0].setup)
+        self.app.push_screen(CodeScreen(loop_words.title(loop), script))
+
+    def action_previous(self) -> None:
+        """Select the call before."""
+        self._select(self.lanes.selected - 1)
+
+    def action_next(self) -> None:
+        """Select the next call."""
+        self._select(self.lanes.selected + 1)
+
+    def action_first(self) -> None:
+        """Select the first call."""
+        self._select(0)
+
+    def action_last(self) -> None:
+        """Select the last call."""
+        self._select(self.lanes.line.calls - 1)
+
+    def _select(self, call: int) -> None:
+        self._stop_playing()
+        self.lanes.select(call)
+        self._show_call()
+
+    def action_zoom_in(self) -> None:
+        """Closer."""
+        self.lanes.zoom(closer=True)
+
+    def action_zoom_out(self) -> None:
+        """Further away."""
+        self.lanes.zoom(closer=False)
+
+    def action_fit(self) -> None:
+        """Show the whole loop."""
+        self.lanes.window = None
+
+
+def _update(widget: Static, content: Content) -> None:
+    """Write it if it differs."""
+    if widget.content != content:
+        widget.update(content)

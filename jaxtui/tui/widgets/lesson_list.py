@@ -1,0 +1,91 @@
+"""The lessons, and what the one under the cursor is about."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Container, VerticalScroll
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from jaxtui.tui import learn_text
+from jaxtui.tui.learn_state import NO_LESSONS, LearnState
+from jaxtui.tui.widgets.paper import Paper
+
+
+class LessonList(Container):
+    """The list first; below it or beside it what a lesson is about."""
+
+    DEFAULT_CSS = """
+    LessonList {
+        layout: vertical; height: 1fr;
+        OptionList {
+            height: auto; max-height: 14; padding: 0; scrollbar-size-vertical: 1;
+            &, &:focus { border: none; background: $background; }
+        }
+        #about-lesson { height: 1fr; padding: 1 2 0 2; scrollbar-size-vertical: 1; }
+    }
+    """
+
+    learn: reactive[LearnState] = reactive(NO_LESSONS, repaint=False)
+    """What is to be shown."""
+
+    class Opened(Message):
+        """A lesson was chosen."""
+
+        def __init__(self, index: int) -> None:
+            super().__init__()
+            self.index = index
+
+    def __init__(self) -> None:
+        super().__init__(id="lessons")
+        self._wide = False
+
+    def compose(self) -> ComposeResult:
+        """The list, and one text."""
+        yield OptionList(id="lesson-names")
+        with VerticalScroll(id="about-lesson", can_focus=False):
+            yield Paper(id="about")
+            yield Paper(id="unreadable")
+
+    @property
+    def cursor(self) -> int:
+        """Index of the lesson under the cursor."""
+        return self.query_one(OptionList).highlighted or 0
+
+    def set_wide(self, wide: bool) -> None:
+        """Show what a lesson is about beside the list, with its steps."""
+        self._wide = wide
+        self.set_class(wide, "-beside")
+        self._describe()
+
+    def watch_learn(self, old: LearnState, new: LearnState) -> None:
+        """Write the entries that changed."""
+        names, entries = self.query_one(OptionList), learn_text.entries(new.lessons)
+        if len(names.options) != len(new.lessons):
+            names.clear_options()
+            names.add_options(Option(text) for text in entries)
+            names.highlighted = 0 if new.lessons else None
+        elif old.lessons is not new.lessons:
+            for index, text in enumerate(entries):
+                if names.get_option_at_index(index).prompt != text:
+                    names.replace_option_prompt_at_index(index, text)
+        self.query_one("#unreadable", Paper).show(lambda _: learn_text.unreadable(new))
+        self._describe()
+
+    def on_option_list_option_highlighted(self) -> None:
+        """Say what the lesson is about."""
+        self._describe()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Open the lesson."""
+        event.stop()
+        self.post_message(self.Opened(event.option_index))
+
+    def _describe(self) -> None:
+        if not self.learn.lessons:
+            return
+        lesson, wide = self.learn.lessons[self.cursor], self._wide
+        paper = self.query_one("#about", Paper)
+        paper.show(lambda width: learn_text.about(lesson, width, steps=wide))

@@ -1,0 +1,64 @@
+"""Text that is laid out for the width that there is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.content import Content
+from textual.geometry import Size
+from textual.widget import Widget
+
+Write = Callable[[int], Content]
+"""Makes the text for a width in cells."""
+
+
+class Paper(Widget):
+    """As high as its text."""
+
+    DEFAULT_CSS = """
+    Paper { height: auto; width: 1fr; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._write: Write = _nothing
+        self._shown: list[Content] = []
+        self._width = 0
+
+    @property
+    def text(self) -> str:
+        """What is written, without its styles."""
+        return "\n".join(line.plain.rstrip() for line in self._shown)
+
+    def show(self, write: Write) -> None:
+        """Write something else; the screen is laid out anew only if that is longer."""
+        self._write = write
+        if not self._width:
+            return
+        before = self._shown
+        self._lay_out(self._width)
+        if self._shown != before:
+            self.refresh(layout=len(self._shown) != len(before))
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As many lines as the text has."""
+        if width != self._width:
+            self._lay_out(width)
+        return len(self._shown)
+
+    def render(self) -> Content:
+        """The text."""
+        width = self.content_size.width
+        if width != self._width:
+            self._lay_out(width)
+        return Content("\n").join(self._shown)
+
+    def _lay_out(self, width: int) -> None:
+        self._width = width
+        text = self._write(width)
+        # Code keeps its lines, so one may be wider than there is room.
+        self._shown = list(text.wrap(width)) if text.plain and width else []
+
+
+def _nothing(_width: int) -> Content:
+    return Content("")

@@ -1,0 +1,281 @@
+"""Does "Show code" give the figure that jaxtui gives?
+
+    python tests/benchmarks/scripts.py [--pairs 7] [--lesson NAME]... [--loops]
+
+For each step of each lesson, and for each style of loop, fresh processes alternate: the
+exported script in plain Python, and jaxtui with an engine of its own. Each figure that
+the script prints is divided by jaxtui's of the same name. A figure fails when the
+median of its ratios is off by more than 15 %, or when jaxtui has none of that name.
+The scripts run where jaxtui cannot be imported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import json
+import os
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from jaxtui import lessons
+from jaxtui.commands.session import session, spawn_engine
+from jaxtui.engine.client import EngineOptions
+from jaxtui.lessons.code import code_parts, joined, loop_title
+from jaxtui.model import (
+    LOOP_STYLES,
+    Case,
+    Loop,
+    LoopMeasured,
+    Ready,
+    RunFinished,
+)
+
+ACCEPTED = 0.15
+"""How far a median ratio may be from 1."""
+
+CALLS = 40
+LOOP_SIZE = 700
+"""A product of some milliseconds on a small machine."""
+
+FIGURE = re.compile(r"(?P<name>\S.*?):? +(?P<value>\d\.\d+e[+-]\d+) s")
+ROOT = Path(__file__).parents[2]
+
+Figures = dict[str, float]
+"""Seconds by name; before a name that several parts have stands the part's title."""
+
+
+class Subject(NamedTuple):
+    """What is done in two ways."""
+
+    name: str
+    script: str
+    measure: Callable[[], Figures]
+
+
+class Ratio(NamedTuple):
+    """One figure, over all pairs."""
+
+    name: str
+    script: float
+    jaxtui: float
+    ratios: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.ratios)
+
+    @property
+    def fails(self) -> bool:
+        # Not "more than": NaN, where jaxtui has no such figure, fails as well.
+        return not abs(self.median - 1) <= ACCEPTED
+
+
+# The script's side.
+
+
+def printed(script: str) -> Figures:
+    """What the script prints, run by itself."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "exported.py"
+        path.write_text(script, encoding="utf-8")
+        environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+        done = subprocess.run(
+            [sys.executable, str(path)],
+            capture_output=True,
+            text=True,
+            cwd=folder,
+            env=environment,
+        )
+    if done.returncode:
+        raise RuntimeError(f"the script ended with {done.returncode}:\n{done.stderr}")
+    return read(done.stdout, re.findall(r'^print\("(.*)", flush=True\)$', script, re.M))
+
+
+def read(text: str, titles: Sequence[str]) -> Figures:
+    """The figures of an output, those under a title by the name of both."""
+    figures: Figures = {}
+    title = ""
+    for line in text.splitlines():
+        if line in titles:
+            title = line
+        elif match := FIGURE.fullmatch(line):
+            figures[f"{title} {match['name']}".strip()] = float(match["value"])
+    return figures
+
+
+# jaxtui's side.
+
+
+def run_cli(*arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "jaxtui", *arguments],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    if done.returncode not in (0, 1):
+        raise RuntimeError(done.stderr)
+    return done.stdout
+
+
+def measured_step(name: str, number: int) -> Figures:
+    """The figures of one step, by a fresh jaxtui."""
+    document = json.loads(run_cli("learn", name, "--step", str(number), "--json"))
+    (step,) = document["steps"]
+    figures = {name: one["seconds"]["median"] for name, one in step["timings"].items()}
+    for one in step["measurements"]:
+        label = msgspec.convert(one["case"], Case).label
+        for clock in ("dispatch", "ready"):
+            if one[clock]:
+                figures[f"{label} {clock}"] = one[clock]["median"]
+    for one in step["loops"]:
+        figures |= of_loop(msgspec.convert(one, LoopMeasured))
+    return figures
+
+
+def of_loop(measured: LoopMeasured) -> Figures:
+    title, clock = loop_title(measured.loop), measured.undisturbed
+    return {
+        f"{title} stopwatch": clock.stopwatch_seconds,
+        f"{title} true": clock.true_seconds,
+    }
+
+
+async def engine_loop(loop: Loop) -> Figures:
+    """The figures of a loop, by a fresh engine."""
+    async with session(spawn_engine, EngineOptions()) as engine:
+        figures: Figures = {}
+        number = None
+        async for envelope in engine.events():
+            match envelope.event:
+                case Ready():
+                    number = await engine.engine.run(loop)
+                case LoopMeasured() as measured:
+                    figures = of_loop(measured)
+                case RunFinished() if envelope.run == number:
+                    break
+        return figures
+
+
+async def loop_code(loop: Loop) -> str:
+    async with session(spawn_engine, EngineOptions()) as engine:
+        async for envelope in engine.events():
+            if isinstance(envelope.event, Ready):
+                break
+        return joined(await code_parts((loop,), engine.engine.plan), "loop")
+
+
+# Both.
+
+
+def of_lesson(name: str) -> Iterator[Subject]:
+    for number, _ in enumerate(lessons.load(name).steps, 1):
+        script = run_cli("learn", name, "--step", str(number), "--code")
+        measure = partial(measured_step, name, number)
+        yield Subject(f"{name} {number}", script, measure)
+
+
+def of_loops() -> Iterator[Subject]:
+    case = Case(
+        op="matmul", size=LOOP_SIZE, dtype="float32", device="cpu:0", mode="jit"
+    )
+    for style, chained in itertools.product(LOOP_STYLES, (False, True)):
+        loop = Loop(case=case, calls=CALLS, style=style, chained=chained)
+        name = f"loop {style} {'chained' if chained else 'independent'}"
+        script = asyncio.run(loop_code(loop))
+        yield Subject(name, script, lambda loop=loop: asyncio.run(engine_loop(loop)))
+
+
+def compared(subject: Subject, pairs: int) -> list[Ratio]:
+    """Every figure of the script beside jaxtui's, in random order within a pair."""
+    order = random.Random(0)
+    found: list[tuple[Figures, Figures]] = []
+    for _ in range(pairs):
+        if order.random() < 0.5:
+            script = printed(subject.script)
+            ours = subject.measure()
+        else:
+            ours = subject.measure()
+            script = printed(subject.script)
+        found.append((script, ours))
+    return [ratio(name, found) for name in found[0][0]]
+
+
+def ratio(name: str, found: Sequence[tuple[Figures, Figures]]) -> Ratio:
+    script = [one[name] for one, _ in found]
+    ours = [same(name, one) for _, one in found]
+    ratios = tuple(a / b for a, b in zip(script, ours, strict=True))
+    return Ratio(name, statistics.median(script), statistics.median(ours), ratios)
+
+
+def same(name: str, figures: Figures) -> float:
+    """The figure of this name; NaN, which fails, where there is none.
+
+    A script of a single part prints no titles, and one of a snippet has titles that
+    its figures do without.
+    """
+    if name in figures:
+        return figures[name]
+    titled = [key for key in figures if key.endswith(f" {name}")]
+    if len(titled) == 1:
+        return figures[titled[0]]
+    bare = [key for key in figures if name.endswith(f" {key}")]
+    return figures[max(bare, key=len)] if bare else float("nan")
+
+
+def report(subject: Subject, pairs: int) -> bool:
+    """Prints the rows of a subject; whether all is in order."""
+    print(f"\n{subject.name}", flush=True)
+    try:
+        rows = compared(subject, pairs)
+    except RuntimeError as error:
+        print(f"  FAIL  {error}")
+        return False
+    if not rows:
+        print("  prints no figures")
+    for row in rows:
+        print(f"  {line(row)}", flush=True)
+    return not any(row.fails for row in rows)
+
+
+def line(row: Ratio) -> str:
+    """One row of the table."""
+    verdict = "FAIL" if row.fails else "ok"
+    interval = f"[{min(row.ratios):.3f}, {max(row.ratios):.3f}]"
+    figures = f"{row.script:.3e} / {row.jaxtui:.3e} s"
+    return f"{verdict:<4}  {row.median:6.3f}  {interval}  {figures}  {row.name}"
+
+
+def main() -> int:
+    """Print the table; 1 if a figure differs."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--lesson", action="append", choices=list(lessons.MODULES))
+    parser.add_argument("--loops", action="store_true", help="only the loops")
+    options: Any = parser.parse_args()
+    names = options.lesson or ([] if options.loops else list(lessons.MODULES))
+    subjects = [of_lesson(name) for name in names]
+    if options.loops or not options.lesson:
+        subjects.append(of_loops())
+    print(f"script / jaxtui, {options.pairs} alternating pairs of fresh processes")
+    right = True
+    for subject in itertools.chain.from_iterable(subjects):
+        right = report(subject, options.pairs) and right
+    return int(not right)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

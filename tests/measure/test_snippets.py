@@ -1,0 +1,594 @@
+"""Snippets on real JAX on CPU: what is timed, what is shown, and what goes wrong."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import select
+import subprocess
+import sys
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxtui.engine.protocol import Envelope, decode_envelope, encode
+from jaxtui.measure.snippets import apart, run_snippet
+from jaxtui.measure.snippets.code import Namespace
+from jaxtui.measure.snippets.troubles import refusal
+from jaxtui.measure.snippets.values import numbers, show
+from jaxtui.model import (
+    Progress,
+    RunEvent,
+    RunFinished,
+    Shown,
+    Snippet,
+    SnippetShown,
+    SnippetStarted,
+    SnippetTimed,
+    Timed,
+    Timing,
+    Value,
+    WorkFailed,
+)
+
+MATRIX = "x = jnp.ones((1000, 1000))"
+
+
+def snippet(*parts: Timed | Shown, setup: str = "x = 2.0", **more: Any) -> Snippet:
+    fields = {"title": "A title", "budget_seconds": 0.4, **more}
+    return Snippet(setup=setup, parts=parts, **fields)
+
+
+def never() -> bool:
+    return False
+
+
+def run(*parts: Timed | Shown, **more: Any) -> list[RunEvent]:
+    return list(run_snippet(snippet(*parts, **more), stop=never))
+
+
+def timings(events: list[RunEvent]) -> dict[str, Timing]:
+    """The last one of each name."""
+    found = [event.timing for event in events if isinstance(event, SnippetTimed)]
+    return {timing.name: timing for timing in found}
+
+
+def values(events: list[RunEvent]) -> dict[str, Value]:
+    found = [event.value for event in events if isinstance(event, SnippetShown)]
+    return {value.name: value for value in found}
+
+
+def failure(events: list[RunEvent]) -> WorkFailed:
+    (failed,) = (event for event in events if isinstance(event, WorkFailed))
+    assert isinstance(events[-1], RunFinished)
+    assert events[-1].outcome == "complete"
+    return failed
+
+
+def shown(code: str, **more: Any) -> Value:
+    events = run(Shown(name="it", code=code), **more)
+    assert not any(isinstance(event, WorkFailed) for event in events)
+    return values(events)["it"]
+
+
+# What is timed.
+
+
+@pytest.mark.parametrize("more", [{}, {"cpu_devices": 2}])
+def test_a_plain_call_is_timed_until_it_returns_not_until_it_is_ready(more):
+    plain = Timed(name="plain", code="x @ x")
+    blocked = Timed(name="blocked", code="(x @ x).block_until_ready()")
+    setup = "x = jnp.ones((2000, 2000))"
+    found = timings(run(plain, blocked, setup=setup, budget_seconds=1.0, **more))
+    assert found["blocked"].seconds.median > 3 * found["plain"].seconds.median
+    assert not found["plain"].once
+
+
+def test_work_that_was_dropped_does_not_weigh_on_the_next_part():
+    blocked = "(x @ x).block_until_ready()"
+    setup = f"""
+{MATRIX}
+def dropped():
+    for _ in range(20):
+        x @ x
+def waited():
+    dropped()
+    return {blocked}
+"""
+    codes = {"warm": blocked, "dropped": "dropped()", "next": blocked}
+    codes["waited"] = "waited()"
+    parts = (Timed(name=name, code=code, once=True) for name, code in codes.items())
+    found = timings(run(*parts, setup=setup))
+    assert 3 * found["next"].seconds.median < found["waited"].seconds.median
+
+
+def test_parts_come_in_their_order_and_turns_come_last():
+    events = run(
+        Timed(name="often", code="x + 1"),
+        Shown(name="before", code="seen.append('b') or len(seen)"),
+        Timed(name="cold", code="seen.append('c')", once=True),
+        Shown(name="after", code="len(seen)"),
+        setup="x, seen = 1, []",
+    )
+    assert isinstance(events[0], SnippetStarted)
+    assert isinstance(events[-1], RunFinished)
+    names = [
+        event.value.name if isinstance(event, SnippetShown) else event.timing.name
+        for event in events
+        if isinstance(event, (SnippetShown, SnippetTimed))
+    ]
+    assert names[:3] == ["before", "cold", "after"]
+    assert set(names[3:]) == {"often"}
+    assert values(events)["after"].numbers == (2.0,)
+
+
+def test_a_part_that_is_timed_once_is_called_once():
+    events = run(
+        Timed(name="cold", code="calls.append(1)", once=True),
+        Shown(name="calls", code="len(calls)"),
+        setup="calls = []",
+    )
+    timing = timings(events)["cold"]
+    assert (timing.once, timing.seconds.n, timing.seconds.rounds) == (True, 1, 1)
+    assert values(events)["calls"].numbers == (1.0,)
+
+
+def test_everything_that_is_timed_often_takes_turns_and_is_told_after_each():
+    parts = [Timed(name=name, code="x + 1") for name in "abc"]
+    events = run(*parts)
+    told = [e.timing for e in events if isinstance(e, SnippetTimed)]
+    rounds = {name: [] for name in "abc"}
+    for timing in told:
+        rounds[timing.name].append(timing.seconds.rounds)
+    assert all(counts == sorted(counts) for counts in rounds.values())
+    last = [counts[-1] for counts in rounds.values()]
+    assert min(last) == max(last)
+    assert {e.doing for e in events if isinstance(e, Progress)} >= set("abc")
+
+
+def test_a_call_that_takes_longer_than_the_budget_still_has_its_turn():
+    events = run(
+        Timed(name="slow", code="[i for i in range(500_000)] and None"),
+        Timed(name="fast", code="x + 1"),
+        budget_seconds=0.001,
+    )
+    assert timings(events).keys() == {"slow", "fast"}
+    assert timings(events)["slow"].seconds.rounds == 1
+
+
+@pytest.mark.parametrize(("once", "uncounted"), [(True, 0), (False, 2)])
+def test_warm_up_does_not_count(monkeypatch, once, uncounted):
+    calls: list[int] = []
+    monkeypatch.setattr(sys, "calls", calls, raising=False)
+    part = Timed(name="f", code="sys.calls.append(1)", once=once)
+    timing = timings(run(part, setup="import sys"))["f"]
+    assert len(calls) >= timing.seconds.n + uncounted
+    assert (len(calls) == 1) == once
+
+
+def test_an_expression_may_take_several_lines_and_end_in_a_comment():
+    code = "jnp.sum(\n    x  # all of it\n)  # a number"
+    assert timings(run(Timed(name="it", code=code)))["it"].seconds.n >= 1
+    assert shown(code).numbers == (2.0,)
+
+
+# What is shown.
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "found"),
+    [
+        ("True", "True", (1.0,)),
+        ("3", "3", (3.0,)),
+        ("2.5", "2.5", (2.5,)),
+        ("2 + 0j", "(2+0j)", (2.0,)),
+        ("2 + 1j", "(2+1j)", ()),
+        ("np.float32(0.5)", "0.5", (0.5,)),
+        ("jnp.arange(3)", "[0 1 2]", (0.0, 1.0, 2.0)),
+        ("jnp.ones((2, 1), jnp.bfloat16)", "[[1]\n [1]]", (1.0, 1.0)),
+        ("[1, (2.5, True)]", "[1, (2.5, True)]", (1.0, 2.5, 1.0)),
+        ("jnp.zeros(3) < 1", "[ True  True  True]", (1.0, 1.0, 1.0)),
+        ("[1, 'a']", "[1, 'a']", ()),
+        ("'text'", "text", ()),
+        ("None", "None", ()),
+        ("float('nan')", "nan", ()),
+        ("jnp.array([1.0, jnp.inf])", "[ 1. inf]", ()),
+        ("10**400 > 1", "True", (1.0,)),
+        ("10**400 % 7", "4", (4.0,)),
+        ("jax.random.key(0).shape", "()", ()),
+    ],
+)
+def test_values_have_their_text_and_their_numbers(code, text, found):
+    value = shown(code)
+    assert (value.text, value.numbers, value.error) == (text, found, None)
+
+
+def test_numbers_are_few_or_none():
+    assert len(numbers(np.zeros(1000))) == 1000
+    assert numbers(np.zeros(1001)) == ()
+    assert numbers([np.zeros(600), np.zeros(600)]) == ()
+    assert numbers([0] * 1001) == ()
+    assert numbers(10**400) == ()
+    assert numbers(np.array(["1"])) == ()
+    assert numbers(np.array([1 + 1j])) == ()
+    assert numbers(np.array([1 + 0j])) == (1.0,)
+    assert numbers(np.array([object()])) == ()
+    assert numbers(jax.random.key(0)) == ()
+    assert numbers(b"1") == ()
+
+
+def test_long_texts_are_cut():
+    assert len(shown("'a' * 5000").text) == 2000
+    assert len(shown("int('1' * 5000 + 'x')").error or "") <= 300
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("y = 3\nprint(y, x)", "3 2.0"),
+        ("for i in range(2):\n    print(i)", "0\n1"),
+        ("print('printed')", "printed"),
+        ("y = 3", ""),
+        ("jax.debug.print('y {}', x)", "y 2.0"),
+    ],
+)
+def test_of_a_statement_what_it_printed_is_shown(code, text, capfd):
+    value = shown(code)
+    assert (value.text, value.error) == (text, None)
+    assert capfd.readouterr().out == ""
+
+
+def test_nothing_is_printed_to_the_output_of_the_engine(capfd):
+    timed = Timed(name="timed", code="print('timed')")
+    once = Timed(name="once", code="print('once')", once=True)
+    run(timed, once, Shown(name="x", code="print(1)"), setup="print('in setup')")
+    said = capfd.readouterr()
+    assert said.out == ""
+    assert "in setup" in said.err
+    assert "timed" not in said.err
+
+
+@pytest.mark.parametrize("raises", [True, False])
+def test_an_error_of_a_shown_expression_is_a_value(raises):
+    part = Shown(name="it", code="jax.jit(bad)(1.0)", raises=raises)
+    setup = "def bad(x):\n    if x > 0:\n        return x"
+    events = run(part, Shown(name="next", code="1"), setup=setup)
+    value = values(events)["it"]
+    assert value.text == ""
+    assert value.error == (
+        "TracerBoolConversionError: Attempted boolean conversion of traced array"
+        " with shape bool[]."
+    )
+    assert value.detail.startswith(value.error)
+    # The line is named, as it is for a file.
+    assert "<A title: setup>:1" in value.detail
+    assert values(events)["next"].text == "1"
+
+
+def test_an_error_that_waits_in_the_result_is_found():
+    setup = """
+def fail(_):
+    raise ValueError("late")
+def late(x):
+    return jax.pure_callback(fail, jax.ShapeDtypeStruct((), jnp.float32), x)
+"""
+    value = shown("jax.jit(late)(1.0)", setup=setup)
+    assert value.error is not None
+    assert "late" in value.detail
+
+
+def test_what_is_no_python_is_an_error_too():
+    assert (shown("x +").error or "").startswith("SyntaxError: ")
+
+
+def test_warnings_stand_beside_the_value():
+    code = "[np.asarray(jnp.zeros(2, 'float64'))[0] for _ in range(3)]"
+    (warning,) = shown(code).warnings
+    assert "Explicitly requested dtype" in warning
+    assert shown("x + 1").warnings == ()
+
+
+def test_warnings_stand_beside_an_error():
+    def warn_and_fail() -> None:
+        warnings.warn("beware", stacklevel=1)
+        raise TypeError
+
+    value = show("it", warn_and_fail)
+    assert (value.error, value.warnings) == ("TypeError", ("beware",))
+
+
+# Where it runs.
+
+
+@pytest.mark.parametrize(("x64", "dtype"), [(True, "float64"), (False, "float32")])
+def test_64_bit_types_are_the_choice_of_the_snippet(x64, dtype):
+    parts = (
+        Shown(name="expression", code="jnp.asarray(x).dtype"),
+        Timed(name="once", code="seen.append(jnp.asarray(x).dtype)", once=True),
+        Timed(name="often", code="seen.append(jnp.asarray(x).dtype)"),
+    )
+    setup = "x = 0.5\nmade = jnp.asarray(x)\nseen = []"
+    for event in run_snippet(snippet(*parts, setup=setup, x64=x64), stop=never):
+        # Whoever reads the events is not in the snippet's scope.
+        assert jnp.asarray(0.5).dtype == jnp.float32
+        if isinstance(event, SnippetShown):
+            assert event.value.text == dtype
+    assert shown("made.dtype", setup=setup, x64=x64).text == dtype
+
+
+def test_the_default_device_is_the_choice_of_the_snippet():
+    part = Shown(name="it", code="(x.device.id, jnp.ones(1).device.id)")
+    one = snippet(part, setup="x = jnp.zeros(3)", device="cpu:2")
+    for event in run_snippet(one, stop=never):
+        assert jnp.ones(1).device.id == 0
+        if isinstance(event, SnippetShown):
+            assert event.value.numbers == (2.0, 2.0)
+
+
+def test_a_device_that_does_not_exist_is_refused():
+    failed = failure(run(Shown(name="it", code="1"), device="cpu:9"))
+    assert "cpu:9" in failed.error
+
+
+def test_every_run_has_names_of_its_own():
+    part = Shown(name="it", code="'y' in globals()")
+    run(Shown(name="it", code="y = 1"))
+    assert shown(part.code).text == "False"
+
+
+def test_futures_of_the_runner_are_not_inherited():
+    setup = "def f(x: int) -> int:\n    return x"
+    assert shown("f.__annotations__['x'] is int", setup=setup).text == "True"
+
+
+def test_source_is_found_by_inspect():
+    setup = "import inspect\ndef f(x):\n    return x + 1"
+    assert shown("inspect.getsource(f)", setup=setup).text.endswith("return x + 1")
+
+
+def test_a_function_of_a_part_keeps_its_lines():
+    names = Namespace("A title")
+    names.set_up("x = 1")
+    assert names.function("(\n    x\n)", "it")() == 1
+    with pytest.raises(ZeroDivisionError) as raised:
+        names.function("(\n    x / 0\n)", "it")()
+    entry = raised.traceback[-1]
+    assert (str(entry.path), entry.lineno + 1) == ("<A title: it>", 2)
+
+
+def test_the_collector_rests_meanwhile_and_works_again_afterwards():
+    assert shown("__import__('gc').isenabled()").text == "False"
+    assert gc.isenabled()
+
+
+# What goes wrong.
+
+
+def test_too_much_memory_is_refused_before_anything_runs():
+    events = run(
+        Shown(name="it", code="1"), setup="raise RuntimeError", memory_bytes=1 << 60
+    )
+    failed = failure(events)
+    assert failed.error.startswith("This needs 1")
+    assert "this machine has" in failed.error
+    assert failed.hint
+    assert not values(events)
+
+
+class Chip:
+    platform, id = "tpu", 3
+
+    def __init__(self, stats: dict[str, int] | None) -> None:
+        self._stats = stats
+
+    def memory_stats(self) -> dict[str, int] | None:
+        return self._stats
+
+
+def test_memory_of_an_accelerator_is_what_it_says():
+    chip = Chip({"bytes_limit": 16 << 30, "bytes_in_use": 4 << 30})
+    assert refusal(12 << 30, chip) is None
+    refused = refusal((12 << 30) + 1, chip)
+    assert refused is not None
+    assert "tpu:3 has 12.0 GiB free" in refused.error
+    assert refusal(1 << 60, Chip(None)) is None
+
+
+def test_a_setup_that_raises_ends_it():
+    events = run(Shown(name="it", code="1"), setup="x = 1\nx / 0")
+    failed = failure(events)
+    assert failed.error == "The setup failed: ZeroDivisionError: division by zero"
+    assert failed.detail == "ZeroDivisionError: division by zero"
+    assert not values(events)
+
+
+def test_running_out_of_memory_has_its_hint():
+    failed = failure(run(setup="raise MemoryError('no room')"))
+    assert "smaller" in failed.hint
+
+
+@pytest.mark.parametrize("once", [True, False])
+@pytest.mark.parametrize(
+    ("code", "error"), [("x / 0", "ZeroDivisionError"), ("y = 1", "SyntaxError")]
+)
+def test_a_timed_expression_that_raises_ends_it_by_name(once, code, error):
+    events = run(
+        Shown(name="before", code="1"), Timed(name="bad", code=code, once=once)
+    )
+    failed = failure(events)
+    assert failed.error.startswith(f"'bad' failed: {error}")
+    assert values(events)["before"].text == "1"
+
+
+def stop_after(count: int) -> Callable[[], bool]:
+    """True from the given time on that it is asked."""
+    asked = iter(range(10**9))
+    return lambda: next(asked) >= count
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 5, 9])
+def test_a_stop_ends_it_as_cancelled(count):
+    parts = (Shown(name="s", code="1"), *(Timed(name=n, code="x + 1") for n in "ab"))
+    one = snippet(*parts, budget_seconds=600.0)
+    events = list(run_snippet(one, stop=stop_after(count)))
+    assert isinstance(events[-1], RunFinished)
+    assert events[-1].outcome == "cancelled"
+    assert not any(isinstance(event, WorkFailed) for event in events)
+
+
+def test_closing_the_generator_ends_it():
+    one = snippet(Timed(name="a", code="x + 1"), budget_seconds=600.0)
+    events = run_snippet(one, stop=never)
+    while not isinstance(next(events), SnippetTimed):
+        pass
+    events.close()
+    assert gc.isenabled()
+    assert not list(events)
+
+
+def test_every_event_travels():
+    events = [
+        *run(
+            Shown(name="nan", code="float('nan')"),
+            Shown(name="numbers", code="jnp.arange(3)"),
+            Shown(name="error", code="1 / 0"),
+            Timed(name="once", code="x", once=True),
+            Timed(name="often", code="x"),
+        ),
+        *run(setup="1 / 0"),
+    ]
+    assert {type(event) for event in events} == {
+        SnippetStarted, Progress, SnippetShown, SnippetTimed, WorkFailed, RunFinished
+    }  # fmt: skip
+    for event in events:
+        envelope = Envelope(generation=1, run=1, event=event)
+        line = encode(envelope)
+        json.loads(line, parse_constant=lambda name: pytest.fail(name))
+        assert decode_envelope(line) == envelope
+
+
+# In a process of its own.
+
+
+def test_a_process_of_its_own_has_its_own_devices(capfd):
+    events = run(
+        Shown(name="devices", code="jax.device_count()"),
+        Shown(name="second", code="jax.device_put(x, jax.devices()[1]).device.id"),
+        Shown(name="process", code="__import__('os').getpid()"),
+        setup="x = 1.0\nprint('in setup')\n__import__('os').write(1, b'to fd 1')",
+        cpu_devices=2,
+    )
+    assert jax.device_count() == 4
+    found = values(events)
+    assert found["devices"].numbers == (2.0,)
+    assert found["second"].numbers == (1.0,)
+    assert found["process"].numbers != (float(os.getpid()),)
+    assert isinstance(events[0], SnippetStarted)
+    assert events[0].snippet.cpu_devices == 2
+    assert sum(isinstance(event, SnippetStarted) for event in events) == 1
+    assert sum(isinstance(event, RunFinished) for event in events) == 1
+    said = capfd.readouterr()
+    assert said.out == ""
+    assert "in setup" in said.err
+    assert "to fd 1" in said.err
+
+
+def test_troubles_of_the_child_are_told():
+    failed = failure(run(setup="1 / 0", cpu_devices=2))
+    assert failed.error.startswith("The setup failed: ZeroDivisionError")
+
+
+@pytest.mark.parametrize(
+    ("code", "how"),
+    [
+        ("os.abort()", "by SIGABRT"),
+        ("os._exit(0)", "with status 0"),
+        ("os._exit(3)", "with status 3"),
+    ],
+)
+def test_a_child_that_ends_early_is_a_failure(code, how):
+    events = run(Shown(name="it", code="1"), setup=f"import os\n{code}", cpu_devices=2)
+    failed = failure(events)
+    assert failed.error == f"The process with 2 CPU devices ended {how}."
+    assert not values(events)
+
+
+def test_a_child_that_cannot_be_started_is_a_failure(monkeypatch):
+    monkeypatch.setattr(apart, "COMMAND", ("/nonexistent/python",))
+    failed = failure(run(cpu_devices=2))
+    assert "could not be started" in failed.error
+
+
+def ended(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+ENDLESS = Timed(name="endless", code="time.sleep(1000)", once=True)
+PID = Shown(name="pid", code="os.getpid()")
+
+
+def test_a_stop_ends_the_child_whatever_it_does():
+    stop = threading.Event()
+    one = snippet(PID, ENDLESS, setup="import os, time", cpu_devices=2)
+    pid, finished = 0, None
+    for event in run_snippet(one, stop=stop.is_set):
+        if isinstance(event, SnippetShown):
+            pid = int(event.value.numbers[0])
+            stop.set()
+        finished = event
+    assert isinstance(finished, RunFinished)
+    assert finished.outcome == "cancelled"
+    assert ended(pid)
+
+
+def test_closing_the_generator_ends_the_child():
+    one = snippet(PID, ENDLESS, setup="import os, time", cpu_devices=2)
+    events = run_snippet(one, stop=never)
+    for event in events:
+        if isinstance(event, SnippetShown):
+            pid = int(event.value.numbers[0])
+            break
+    events.close()
+    assert ended(pid)
+
+
+PARENT = f"""
+from jaxtui.measure.snippets import run_snippet
+from jaxtui.model import Shown, Snippet, Timed
+one = Snippet(
+    title="A title",
+    setup="import os, time",
+    parts=(
+        Shown(name="pid", code="os.getpid()"),
+        Timed(name="endless", code={ENDLESS.code!r}, once=True),
+    ),
+    cpu_devices=2,
+)
+for event in run_snippet(one):
+    if value := getattr(event, "value", None):
+        print(value.text, flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs pidfd")
+def test_the_child_does_not_outlive_its_parent():
+    parent = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE)
+    with parent:
+        assert parent.stdout is not None
+        watch = os.pidfd_open(int(parent.stdout.readline()))
+        try:
+            parent.kill()
+            assert select.select((watch,), (), (), 30.0)[0]
+        finally:
+            os.close(watch)

@@ -1,0 +1,138 @@
+"""Two small lessons that do everything a lesson can do."""
+
+from __future__ import annotations
+
+from jaxtui.lessons.base import Conclusion, Lesson, Question, Row, Setting, Step
+from jaxtui.lessons.outcome import Outcome
+from jaxtui.model import Case, Experiment, Loop, Shown, Snippet, Timed, Work
+from jaxtui.plot import Axis, Picture, Series
+
+PROSE = "\n\n".join(
+    [
+        "A paragraph that is longer than any line of a terminal of eighty columns is, "
+        "with `jnp.dot(x, x)` in it.",
+        "    jnp.dot(x, x).block_until_ready()",
+        "The last paragraph.",
+    ]
+)
+
+
+def snippet(name: str, size: int) -> Snippet:
+    return Snippet(
+        title=f"The snippet {name}",
+        setup=f"n = {size}\n",
+        parts=(Timed(name=name, code="n + 1"), Shown(name="value", code="n")),
+    )
+
+
+def case(setting: Setting, mode: str = "jit") -> Case:
+    return Case(
+        op="matmul",
+        size=setting.size,
+        dtype="float32",
+        device=setting.device,
+        mode=mode,  # type: ignore[arg-type]
+    )
+
+
+def two_works(setting: Setting) -> tuple[Work, ...]:
+    experiment = Experiment(cases=(case(setting),), budget_seconds=0.1)
+    return snippet("first", setting.size), experiment
+
+
+def two_figures(setting: Setting, outcome: Outcome) -> Conclusion:
+    first, ready = outcome.seconds("first"), outcome.ready(mode="jit")
+    rows = (
+        Row(what="first", yours=f"{first} s" if first else "—", published="269 µs"),
+        Row(what="ready", yours=f"{ready} s" if ready else "—", remark="in the end"),
+    )
+    done = first is not None and ready is not None
+    return Conclusion(
+        rows=rows,
+        holds=True if done else None,
+        takeaway=f"Both were measured with {setting.size}.",
+        answer=1,
+    )
+
+
+def curve(setting: Setting, outcome: Outcome) -> Picture | None:
+    if outcome.seconds("first") is None:
+        return None
+    line = Series("first", (1.0, 2.0), (1.0, float(setting.size)))
+    return Picture(series=(line,), x=Axis(), y=Axis(), title="")
+
+
+def bisected(_: Setting, outcome: Outcome) -> Conclusion:
+    row = Row(what="runs", yours=str(len(outcome.timings)))
+    return Conclusion(rows=(row,), holds=False, takeaway="It took some.", answer=None)
+
+
+def narrower(_: Setting, outcome: Outcome, count: int) -> Work | None:
+    return snippet(f"follow {count}", count) if count < 3 else None
+
+
+def untold(_: Setting, __: Outcome) -> Conclusion:
+    return Conclusion(rows=(), holds=None, takeaway="Nothing had to be run.")
+
+
+def wrong(_: Setting, __: Outcome) -> Conclusion:
+    raise ZeroDivisionError("nobody divides by zero")
+
+
+FIRST = Lesson(
+    name="first",
+    title="What comes first?",
+    summary="A lesson of three steps.",
+    size_means="n of n×n",
+    sizes={"cpu": 100, "tpu": 400},
+    minimum=60,
+    maximum=300,
+    needs="an accelerator for nothing",
+    steps=(
+        Step(
+            title="Two works",
+            prose=PROSE,
+            claim="Two works give two figures.",
+            works=two_works,
+            conclude=two_figures,
+            question=Question(text="How many?", choices=("one", "two", "three")),
+            source="A page of a book",
+            picture=curve,
+        ),
+        Step(
+            title="Works that follow",
+            prose="One leads to the next.",
+            claim="One work is enough.",
+            works=lambda setting: (snippet("begin", setting.size),),
+            conclude=bisected,
+            question=Question(text="Enough?", choices=("yes", "no")),
+            follow=narrower,
+        ),
+        Step(
+            title="Nothing to run",
+            prose="Only words.",
+            claim="Words need no engine.",
+            works=lambda _: (),
+            conclude=untold,
+        ),
+    ),
+)
+
+SECOND = Lesson(
+    name="second",
+    title="What is wrong here?",
+    summary="A lesson with a mistake of its own.",
+    size_means="",
+    sizes={"cpu": 1},
+    steps=(
+        Step(
+            title="A loop",
+            prose="It divides by zero.",
+            claim="It does not.",
+            works=lambda setting: (Loop(case=case(setting), calls=40),),
+            conclude=wrong,
+        ),
+    ),
+)
+
+LESSONS = {lesson.name: lesson for lesson in (FIRST, SECOND)}
