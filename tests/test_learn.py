@@ -18,7 +18,9 @@ import pytest
 
 from jaxtui import cli, lessons
 from jaxtui.commands.ghost import read_ghost
+from jaxtui.commands.progress import progress_line
 from jaxtui.document import Results, encode
+from jaxtui.engine.protocol import Envelope
 from jaxtui.lessons.base import (
     Conclusion,
     Lesson,
@@ -31,8 +33,10 @@ from jaxtui.lessons.outcome import Outcome
 from jaxtui.model import (
     HOST,
     Case,
+    Event,
     Experiment,
     Loop,
+    Ready,
     RunEvent,
     RunFinished,
     Sampled,
@@ -45,6 +49,7 @@ from jaxtui.model import (
 )
 from jaxtui.plot import Axis, Picture, Series
 from jaxtui.selection import SelectionError
+from jaxtui.tui.state import EMPTY, State, reduce
 from tests.tui import fake_engine
 from tests.tui.fake_engine import FakeEngine, measurement, tpu_devices
 
@@ -376,6 +381,26 @@ def test_a_mistake_is_one_sentence_with_64(
 def test_a_device_that_is_not_there_is_one_sentence_with_64(capsys) -> None:
     assert run(FakeEngine(), "tiny", "--device", "tpu:0") == 64
     assert "there is cpu:0" in capsys.readouterr().err
+
+
+# Progress.
+
+
+def told(*events: Event) -> State:
+    state = EMPTY
+    for event in events:
+        run = None if isinstance(event, Ready) else 1
+        envelope = Envelope(generation=1, run=run, event=event)
+        state = reduce(state, envelope)
+    return state
+
+
+def test_the_progress_line_is_empty_between_works() -> None:
+    up = Ready(host=fake_engine.HOST, devices=fake_engine.cpu_devices(), ops=())
+    begun = SnippetStarted(snippet=snippet("first", "x"))
+    assert progress_line(told(up), 0.0, 80, ascii_only=True) == ""
+    line = progress_line(told(up, begun), 0.0, 80, ascii_only=True)
+    assert line == f"{'-' * 20} 0 s"
 
 
 # Ghosts.

@@ -197,23 +197,25 @@ _STYLES: tuple[tuple[LoopStyle, str], ...] = (
 
 def _waits(setting: Setting) -> tuple[Work, ...]:
     case = cases.jax(setting.device, "matmul", SMALL)
-    return tuple(_loop(case, style, SMALL_CALLS) for style, _ in _STYLES)
+    loops = tuple(_loop(case, style, SMALL_CALLS) for style, _ in _STYLES)
+    # Twice, because the machine may change its pace from one loop to the next.
+    return (*loops, *loops)
 
 
 def _waited(setting: Setting, outcome: Outcome) -> Conclusion:
-    loops = {style: _of(outcome, style) for style, _ in _STYLES}
-    once = _each_call(loops["end"])
+    taken = {style: _best(outcome, style) for style, _ in _STYLES}
+    once = taken["end"]
     rows = tuple(
         Row(
             what=what,
-            yours=words.duration(_each_call(loops[style])),
-            remark="per call"
+            yours=words.duration(taken[style]),
+            remark="per call, the faster of two passes"
             if style == "end"
-            else f"{words.ratio(_each_call(loops[style]), once)} of blocking once",
+            else f"{words.ratio(taken[style], once)} of blocking once",
         )
         for style, what in _STYLES
     )
-    every, printed = _each_call(loops["each"]), _each_call(loops["print"])
+    every, printed = taken["each"], taken["print"]
     if once is None or every is None or printed is None:
         return words.inconclusive(setting, outcome, rows, "all four loops", many=True)
     holds = every >= DEARER * once and printed >= every
@@ -318,8 +320,14 @@ def _of(outcome: Outcome, style: str) -> LoopMeasured | None:
     return next(found, None)
 
 
-def _each_call(loop: LoopMeasured | None) -> float | None:
-    return loop.undisturbed.true_seconds / loop.loop.calls if loop else None
+def _best(outcome: Outcome, style: str) -> float | None:
+    """Seconds per call of the fastest loop of a style."""
+    taken = [
+        loop.undisturbed.true_seconds / loop.loop.calls
+        for loop in outcome.loops
+        if loop.loop.style == style
+    ]
+    return min(taken, default=None)
 
 
 def _loop_rows(what: str, loop: LoopMeasured | None) -> tuple[Row, Row]:

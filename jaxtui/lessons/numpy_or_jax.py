@@ -104,7 +104,7 @@ def _ways(setting: Setting) -> tuple[_Way, ...]:
 
 def _five(setting: Setting) -> tuple[Work, ...]:
     asked = tuple(way.case for way in _ways(setting) if way.case is not None)
-    return (Experiment(cases=asked, budget_seconds=2.5 * len(asked)),)
+    return (Experiment(cases=asked, budget_seconds=3.0 * len(asked)),)
 
 
 def _five_ways(setting: Setting, outcome: Outcome) -> Conclusion:

@@ -240,6 +240,8 @@ def _settings(case: Case) -> list[str]:
     if platform == "cpu" and int(number) > 0:
         needed = f"JAX_NUM_CPU_DEVICES={int(number) + 1}"
         lines.append(f"# {case.device} exists with {needed} in the environment.")
+    if case.mode == "pallas" and platform == "cpu":
+        lines.append("# On a CPU Pallas interprets the kernel: the times mean nothing.")
     if case.dtype == "float64":
         lines.append('jax.config.update("jax_enable_x64", True)')
     return lines

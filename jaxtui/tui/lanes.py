@@ -190,8 +190,16 @@ class Queue:
 
     @property
     def deepest(self) -> int:
-        """The most that was in flight when a call was entered."""
+        """The most that was in flight when a call was entered, as it was seen."""
         return max(self.in_flight, default=0)
+
+    @property
+    def depth(self) -> int:
+        """What the queue takes: so much was in flight when it first held a call back.
+
+        Later counts may be higher, because a watcher sees late that a result is ready.
+        """
+        return self.deepest if self.held is None else self.in_flight[self.held]
 
     def is_held(self, call: int) -> bool:
         """Whether a call took long because the queue was full."""

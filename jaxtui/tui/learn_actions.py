@@ -117,10 +117,12 @@ class LearnActions:
             from jaxtui.tui import learn_play
 
             self._set(learn_play.begun(self._learn, setting))
-            self.learn_on()
 
     def learn_on(self) -> None:
-        """Give the engine what the step that is playing needs next, if it is time."""
+        """Give the engine what the step that is playing needs next, if it is time.
+
+        Called after each change of the snapshot.
+        """
         learn = self._learn
         if learn.playing is None:
             return

@@ -214,22 +214,16 @@ def source(step: Step, state: StepState, width: int) -> Content:
 
 
 def table(rows: Sequence[Row], width: int) -> Content:
-    """The learner's figures beside the published ones."""
+    """The learner's figures beside the published ones, remarks where they are short."""
     published = any(row.published for row in rows)
     head = ("", "yours", "published") if published else ("", "yours")
     cells = [(row.what, row.yours, row.published)[: len(head)] for row in rows]
     widths = _widths([head, *cells], width)
-    rest = width - sum(widths) - 2 * len(widths)
-    beside = rest >= _REMARK
-    remarks = [rest] if beside else []
-    lines = [Content.styled(line, "underline") for line in _row(head, widths)]
-    for row, texts in zip(rows, cells, strict=True):
-        more = [row.remark] if beside else []
-        drawn = _row([*texts, *more], [*widths, *remarks])
-        lines += [_figures(line, widths) for line in drawn]
-        if row.remark and not beside:
-            lines.append(_filled(row.remark, width, "    ", first="    "))
-    return _joined(lines)
+    remarks = [row.remark for row in rows]
+    below = _below(cells, remarks, widths, width)
+    beside = _beside(cells, remarks, widths, width)
+    lines = beside if beside and len(beside) <= len(below) else below
+    return _joined([Content.styled(_row(head, widths)[0], "underline"), *lines])
 
 
 def _verdict(
@@ -289,29 +283,64 @@ def _row(texts: Sequence[str], widths: Sequence[int]) -> list[str]:
     ]
 
 
+def _below(
+    cells: Sequence[Sequence[str]],
+    remarks: Sequence[str],
+    widths: Sequence[int],
+    width: int,
+) -> list[Content]:
+    """The lines of a table whose remarks stand below their rows."""
+    lines: list[Content] = []
+    for texts, remark in zip(cells, remarks, strict=True):
+        lines += [_figures(line, widths) for line in _row(texts, widths)]
+        if remark:
+            lines += map(Content, _lines(remark, width, "    ", "    "))
+    return lines
+
+
+def _beside(
+    cells: Sequence[Sequence[str]],
+    remarks: Sequence[str],
+    widths: Sequence[int],
+    width: int,
+) -> list[Content]:
+    """The same with a column of remarks; none where there is no room for it."""
+    rest = width - sum(widths) - 2 * len(widths)
+    if rest < _REMARK:
+        return []
+    return [
+        _figures(line, widths)
+        for texts, remark in zip(cells, remarks, strict=True)
+        for line in _row((*texts, remark), (*widths, rest))
+    ]
+
+
 def _figures(line: str, widths: Sequence[int]) -> Content:
-    """A row whose figures stand out from what they are figures of."""
+    """A row whose figures stand out from what they are figures of, and the remark."""
     start = widths[0] + 2
     end = start + sum(widths[1:]) + 2 * len(widths[1:])
     return Content.assemble(line[:start], (line[start:end], "bold"), line[end:])
 
 
-def _filled(
-    text: str, width: int, indent: str = "", style: str = "", *, first: str = ""
-) -> Content:
+def _filled(text: str, width: int, indent: str = "", style: str = "") -> Content:
     """A text in lines of at most ``width`` cells."""
-    paragraphs = [
-        textwrap.wrap(
+    return _joined(Content.styled(one, style) for one in _lines(text, width, indent))
+
+
+def _lines(text: str, width: int, indent: str, first: str = "") -> list[str]:
+    """The lines of a text; each of its paragraphs begins a new one."""
+    return [
+        line
+        for paragraph in text.split("\n")
+        for line in textwrap.wrap(
             paragraph,
             max(width, _NARROWEST),
             initial_indent=first,
             subsequent_indent=indent,
             break_on_hyphens=False,
         )
-        for paragraph in text.split("\n")
+        or [""]
     ]
-    lines = [line for paragraph in paragraphs for line in paragraph or [""]]
-    return _joined(Content.styled(line, style) for line in lines)
 
 
 def _joined(parts: Iterable[Content], by: str = "\n") -> Content:

@@ -11,7 +11,7 @@ from jaxtui.model import Case, Loop
 if TYPE_CHECKING:
     from jaxtui.tui.app import JaxtuiApp
 
-BUDGET_SECONDS = 4.0
+BUDGET_SECONDS = 6.0
 """For a loop that somebody waits for, compile included."""
 
 

@@ -57,7 +57,8 @@ def waiting(state: State, loop: Loop) -> str:
     if state.engine == "starting":
         return "JAX is starting: the loop begins when it is ready."
     if state.running and state.loop.loop == loop:
-        return f"The loop is running: {len(state.loop.seen)} of {loop.calls} are ready."
+        ready = len(state.loop.seen)
+        return f"The loop is running: {ready} of {loop.calls} are ready; s stops it."
     if state.loop.loop == loop and state.loop.outcome == "cancelled":
         return "Stopped before the loop had its figures: r runs it again."
     if state.loop.loop == loop and state.loop.outcome is not None:
@@ -191,11 +192,12 @@ def depth(line: Timeline, queue: Queue, measured: LoopMeasured | None) -> str:
         return "Nothing is ever in flight: the work runs inside the call."
     if measured is not None and measured.loop.style in ("each", "asarray", "print"):
         return "Nothing is in flight when a call is entered: the loop waits each time."
-    most = f"in flight at most {queue.deepest}"
+    most = f"in flight at most {queue.depth}"
     if queue.held is not None:
+        late = " More: seen ready late." if queue.deepest > queue.depth else ""
         return (
             f"{most}: from call {queue.held + 1} on the queue is full, and the runtime "
-            "holds the host back until a result is ready."
+            f"holds the host back until a result is ready.{late}"
         )
     known = measured.queue_depth if measured is not None else 0
     if known > line.calls:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import codecs
 from typing import TextIO
 
-_STAND_INS = str.maketrans("µ×±—…·▾▶■█▏▎▍▌▋▊▉│─²³°–", "ux~-..v>##||||||||-23o-")
+_STAND_INS = str.maketrans(
+    "µ×±—…·▾▶■█▏▎▍▌▋▊▉│─²³°–✓✗●○“”", "ux~-..v>##||||||||-23o-+x*o\"\""
+)
 """One cell for one cell; whatever else is lacking becomes a question mark."""
 
 _HANDLER = "jaxtui-plain"

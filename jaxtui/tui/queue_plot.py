@@ -28,8 +28,8 @@ def picture(queue: Queue, colors: Sequence[Color]) -> Picture | None:
     )
     marks = [Mark(queue.computation, "one computation", "y", colors[0])]
     if queue.held is not None:
-        at = float(queue.in_flight[queue.held])
-        marks.append(Mark(at, f"held back at {at:.0f}", "x", colors[3]))
+        text = f"held back at {queue.depth}"
+        marks.append(Mark(float(queue.depth), text, "x", colors[3]))
     # The mark of one computation must be in view, also where no call took so long.
     ends = [*queue.dispatch, queue.computation]
     positive = [value for value in ends if value > 0]

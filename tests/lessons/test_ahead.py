@@ -76,6 +76,15 @@ def test_waiting_and_printing_cost() -> None:
     assert yours(found)["blocking after every call"] == "40.0 µs"
 
 
+def test_of_two_passes_the_faster_one_counts() -> None:
+    first, *rest = waiting(9e-3, 4e-3, 20e-3).loops[:4]
+    assert first.loop.style == "end"
+    faster = looped(first.loop, 1e-3, 1e-3)
+    found = conclude(LESSON, WAITING, after(first, *rest, faster))
+    assert found.holds is True
+    assert yours(found)["blocking once at the end"] == "10.0 µs"
+
+
 def test_where_waiting_costs_nothing_it_says_so() -> None:
     found = conclude(LESSON, WAITING, waiting(1e-3, 1e-3, 1e-3))
     assert found.holds is False

@@ -85,8 +85,8 @@ def test_both_slips_are_repeated() -> None:
     assert found.holds is True
     assert found.answer == 0
     assert "50 times as long" in found.takeaway
-    # 4 bytes of each of 800×800 numbers in 10 µs.
-    assert found.rows[0].remark == "would be 256 GB/s"
+    # 4 bytes of each of 600×600 numbers in 10 µs.
+    assert found.rows[0].remark == "would be 144 GB/s"
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_a_recorded_machine_takes_their_place() -> None:
     )
     picture = drawn(raced(3e-3, 1e-3), ghosts=ghosts, ghost_label="v5e")
     labels = [series.label for series in picture.series]
-    assert labels[2:] == ["v5e JAX 800", "v5e NumPy 800"]
+    assert labels[2:] == ["v5e JAX 600", "v5e NumPy 600"]
     assert "published" not in picture.title
     # It ran another op than the second race.
     other = drawn(

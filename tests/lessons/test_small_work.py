@@ -2,12 +2,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from jaxtui import api
 from jaxtui.lessons.base import Setting, next_work
 from jaxtui.lessons.outcome import NOTHING, Outcome, collect
 from jaxtui.lessons.small_work import CLOSE, LESSON, sizes
+from jaxtui.measure import notes
 from jaxtui.model import Case, CaseFailed, Experiment, Failure
 from tests.lessons.figures import (
     after,
@@ -135,7 +137,16 @@ def test_a_search_that_was_cut_short_gives_what_it_knows() -> None:
     ends = after(*(measured(case, seconds(case)) for case in first.cases))
     found = conclude(LESSON, 1, ends, HERE)
     assert found.holds is True
-    assert "between 10 and 10,000,000 elements" in found.takeaway
+    assert "between 10 and 1,000,000 elements" in found.takeaway
+
+
+def test_a_disturbed_machine_is_named() -> None:
+    outcome, _ = run(1, crossing=1e9)
+    one, *rest = outcome.measurements
+    noted = msgspec.structs.replace(one, notes=(notes.contended(1.5, 2),))
+    found = conclude(LESSON, 1, replace(outcome, measurements=(noted, *rest)), HERE)
+    assert found.holds is False
+    assert "Other processes used the CPU" in found.takeaway
 
 
 def test_flat_times_are_dispatch() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 import pytest
+from textual.color import Color
 from textual.pilot import Pilot
 from textual.widgets import Static
 
@@ -371,6 +372,48 @@ async def test_giant_numbers_hide_the_truth_until_space() -> None:
         assert not giant.revealed
         await pilot.press("g")
         assert not giant.display
+
+
+async def test_giant_numbers_say_why_there_are_none() -> None:
+    engine = FakeEngine()
+    engine.answer = lambda work: [LoopStarted(loop=work)]  # type: ignore[arg-type]
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await open_view(pilot, app)
+        await pilot.press("g", "space")
+        await until(pilot, lambda: "0 of 40 are ready" in "\n".join(frame(app)))
+        assert not screen.query_one(Giant).revealed
+        failed = WorkFailed(error="It needs 40 GiB.", hint="Choose a smaller size.")
+        engine.emit_run(failed)
+        await until(pilot, lambda: "It needs 40 GiB." in "\n".join(frame(app)))
+
+
+async def test_another_theme_colours_the_lanes_anew() -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await open_view(pilot, app)
+        await until_measured(pilot, app)
+        screen.action_last()
+        await until(pilot, lambda: "work" in lanes(app).text)
+        for theme in (themes.LIGHT, themes.PROJECTOR):
+            await pilot.press("t")
+            assert app.theme == theme
+            await until(pilot, lambda: lane_color(app) == plot_color(app, "plot-1"))
+
+
+def lane_color(app: JaxtuiApp) -> tuple[int, int, int]:
+    """Of the line below the lane of the device."""
+    shaded = [
+        segment.style.color
+        for strip in lanes(app)._strips
+        for segment in strip
+        if segment.text.startswith("├") and segment.style and segment.style.color
+    ]
+    return tuple(shaded[-1].triplet or (0, 0, 0))  # type: ignore[return-value]
+
+
+def plot_color(app: JaxtuiApp, name: str) -> tuple[int, int, int]:
+    return Color.parse(app.theme_variables[name]).rgb
 
 
 async def test_the_queue_is_drawn_and_its_depth_is_said() -> None:

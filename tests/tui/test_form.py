@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 from textual.widgets import Input, Static
 
@@ -148,3 +149,21 @@ async def test_another_op_brings_its_own_sizes() -> None:
         await pilot.press("down", "enter")
         await until(pilot, lambda: op.chosen == ("selu",))
         assert app.query_one("#sizes", Input).value == form.VECTORS
+
+
+async def test_the_modes_are_those_of_the_op() -> None:
+    matmul, selu = OPS
+    more = msgspec.structs.replace(selu, modes=(*selu.modes, "pallas"))
+    app = app_on(FakeEngine())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("2")
+        widget = app.query_one(CaseForm)
+        modes = app.query_one("#modes", Choice)
+        widget.state = replace(widget.state, ops=(matmul, more))
+        widget.fill(replace(VALUES, op="selu", modes=("jit", "pallas")))
+        assert modes.options == more.modes
+        assert modes.chosen == ("jit", "pallas")
+        widget.fill(replace(VALUES, op="matmul", modes=("jit", "pallas")))
+        assert modes.options == matmul.modes
+        assert modes.chosen == ("jit",)

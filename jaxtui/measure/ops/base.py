@@ -113,8 +113,8 @@ class Op:
     """A named computation: its inputs, its forms, its flops and bytes.
 
     The forms are self-contained: their source is what the printed script shows, so they
-    use nothing but their arguments, ``jax``, ``jnp``, ``lax`` and ``np``. ``jax`` is written out of primitives, so that running it eagerly really is
-    op by op.
+    use nothing but their arguments, ``jax``, ``jnp``, ``lax`` and ``np``. ``jax`` is
+    written out of primitives, so that running it eagerly really is op by op.
     """
 
     name: str

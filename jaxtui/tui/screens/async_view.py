@@ -12,7 +12,6 @@ import msgspec
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.reactive import reactive
@@ -22,9 +21,9 @@ from textual.widgets import Footer, Static
 from jaxtui.model import LOOP_STYLES, MAXIMUM_LOOP_CALLS, Experiment, Loop
 from jaxtui.tui import bindings, loop_words, pace, queue_plot
 from jaxtui.tui.colors import ascii_only, drawing, series_colors
-from jaxtui.tui.command import Command, key_names
 from jaxtui.tui.lanes import Queue, queue, timeline
 from jaxtui.tui.loop_commands import LOOP_COMMANDS, SHARED
+from jaxtui.tui.loop_palette import LoopCommands
 from jaxtui.tui.loop_state import NO_LOOP, LoopState
 from jaxtui.tui.playback import Playback
 from jaxtui.tui.state import EMPTY, State
@@ -56,42 +55,6 @@ def _shared() -> Iterator[Binding]:
                 )
                 for binding in bindings.bindings((command,))
             )
-
-
-class LoopCommands(Provider):
-    """The commands of the view, for the palette."""
-
-    async def discover(self) -> Hits:
-        """All of them."""
-        for command in LOOP_COMMANDS:
-            yield DiscoveryHit(
-                _palette_title(command), self._run(command), help=_help(command)
-            )
-
-    async def search(self, query: str) -> Hits:
-        """Those that match what was typed."""
-        matcher = self.matcher(query)
-        for command in LOOP_COMMANDS:
-            title = _palette_title(command)
-            score = matcher.match(title)
-            if score > 0:
-                yield Hit(
-                    score,
-                    matcher.highlight(title),
-                    self._run(command),
-                    help=_help(command),
-                )
-
-    def _run(self, command: Command) -> Callable[[], object]:
-        return partial(self.screen.run_action, command.action)
-
-
-def _palette_title(command: Command) -> str:
-    return f"{command.group}: {command.label}"
-
-
-def _help(command: Command) -> str:
-    return f"{command.description}  ({key_names(command)})"
 
 
 class AsyncView(ModalScreen[None]):
@@ -216,6 +179,7 @@ class AsyncView(ModalScreen[None]):
     def on_mount(self) -> None:
         """Follow the app, and run the loop."""
         self.watch(self.app, "state", self._follow)
+        self.watch(self.app, "theme", self._themed, init=False)
         self.set_interval(1 / self._fps, self.tick)
         # Not before the first layout: Textual forgets the height of a text that is
         # replaced between its layout and the next idle moment.
@@ -303,7 +267,8 @@ class AsyncView(ModalScreen[None]):
         self._shown = new
         measured = new.measured
         _update(self.query_one("#loop-title", Static), Content(loop_words.title(loop)))
-        _update(self.query_one("#loop-headline", Static), self._headline(new, loop))
+        headline = self._headline(new, loop)
+        _update(self.query_one("#loop-headline", Static), headline)
         lanes = self.lanes
         if new.seen[:1] != old.seen[:1]:
             lanes.reset()
@@ -312,7 +277,8 @@ class AsyncView(ModalScreen[None]):
             complete=measured is not None,
             inline=measured is not None and measured.inline,
         )
-        self.query_one(Giant).measured = measured
+        giant = self.query_one(Giant)
+        giant.measured, giant.waiting = measured, headline.plain
         if measured is not None and measured is not old.measured:
             self.action_replay()
         self._show_call()
@@ -408,6 +374,11 @@ class AsyncView(ModalScreen[None]):
         picture = queue_plot.picture(found, colors)
         self.query_one("#loop-plot", PlotView).show(drawing(picture, self.app))
 
+    def _themed(self) -> None:
+        """Draw in the new colours, once the app has them."""
+        self.call_after_refresh(self.lanes.redraw)
+        self.call_after_refresh(self.draw_queue)
+
     def watch_giant(self, giant: bool) -> None:
         """Show the two figures and nothing that would give the truth away."""
         self.set_class(giant, "-giant")
@@ -481,7 +452,7 @@ class AsyncView(ModalScreen[None]):
         """Reveal the truth; elsewhere pause and go on."""
         if self.giant:
             giant = self.query_one(Giant)
-            giant.revealed = not giant.revealed
+            giant.revealed = giant.measured is not None and not giant.revealed
         elif self.playback is not None:
             self.playback = self.playback.toggled(self._clock())
             self._show_call()

@@ -87,6 +87,7 @@ class CaseForm(Vertical):
         for name in ("dtypes", "modes", "inputs", "precisions"):
             self._choice(name).chosen = getattr(values, name)
         self._choice("op").chosen = (values.op,)
+        self._offer_what_the_op_has()
         if values.devices:
             self._choice("devices").chosen = values.devices
         self.check()
@@ -138,6 +139,14 @@ class CaseForm(Vertical):
 
     def _adopt_op(self) -> None:
         """Offer the op's dtypes and modes, and sizes that suit it if none suit yet."""
+        self._offer_what_the_op_has()
+        info = form.op_info(self.values.op, self.state)
+        sizes = self.query_one("#sizes", Input)
+        if info is not None and sizes.value in ("", form.SWEEP, form.VECTORS):
+            sizes.value = form.default_sizes(info)
+
+    def _offer_what_the_op_has(self) -> None:
+        """The op's dtypes and modes, of which those stay chosen that were."""
         info = form.op_info(self.values.op, self.state)
         if info is None:
             return
@@ -148,9 +157,6 @@ class CaseForm(Vertical):
         modes = self._choice("modes")
         modes.options = info.modes
         modes.chosen = tuple(name for name in modes.chosen if name in info.modes)
-        sizes = self.query_one("#sizes", Input)
-        if sizes.value in ("", form.SWEEP, form.VECTORS):
-            sizes.value = form.default_sizes(info)
 
     def _take_options(self, state: State) -> None:
         op, devices = self._choice("op"), self._choice("devices")

@@ -25,6 +25,8 @@ class Giant(Widget):
 
     measured: reactive[LoopMeasured | None] = reactive(None)
     """The loop; ``None`` until it has ended."""
+    waiting: reactive[str] = reactive("")
+    """Why there is no figure yet."""
     revealed: reactive[bool] = reactive(False)
     """Whether the truth is shown."""
 
@@ -63,7 +65,7 @@ class Giant(Widget):
         """What to predict, or what the figures mean."""
         measured = self.measured
         if measured is None:
-            return [self._centred("The loop is running.")]
+            return [self._centred(line) for line in self.waiting.split("\n")]
         if not self.revealed:
             return [self._centred(loop_words.HIDDEN)]
         if not measured.impossible:

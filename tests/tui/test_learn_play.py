@@ -1,0 +1,224 @@
+"""What a lesson does next, decided without widgets and without an engine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jaxtui.engine.protocol import Envelope
+from jaxtui.lessons.base import Row
+from jaxtui.model import (
+    Event,
+    Experiment,
+    Ready,
+    RunFinished,
+    Snippet,
+    SnippetTimed,
+    Timing,
+    Work,
+    WorkFailed,
+)
+from jaxtui.selection import SelectionError
+from jaxtui.tui import learn_play, learn_text
+from jaxtui.tui.learn_state import LearnState, LessonState, StepState, learn_event
+from jaxtui.tui.state import EMPTY, State, reduce
+from tests.tui.fake_engine import HOST, OPS, cpu_devices, summary, tpu_devices
+from tests.tui.lessons_to_try import FIRST, SECOND
+
+FINISHED = RunFinished(outcome="complete", elapsed_seconds=1.0)
+CANCELLED = RunFinished(outcome="cancelled", elapsed_seconds=1.0)
+CRASHED = RunFinished(outcome="crashed", elapsed_seconds=1.0)
+TIMED = SnippetTimed(timing=Timing(name="first", seconds=summary(1e-3)))
+
+
+def state_on(*devices: object) -> State:
+    ready = Ready(host=HOST, devices=devices, ops=OPS)  # type: ignore[arg-type]
+    return reduce(EMPTY, Envelope(generation=1, run=None, event=ready))
+
+
+CPU = state_on(*cpu_devices())
+
+
+@pytest.fixture
+def learn() -> LearnState:
+    """Both lessons, the first one open."""
+    lessons = tuple(
+        LessonState(lesson=one, steps=tuple(StepState() for _ in one.steps))
+        for one in (FIRST, SECOND)
+    )
+    return LearnState(lessons=lessons, open=0)
+
+
+def shown(learn: LearnState) -> LessonState:
+    assert learn.lesson is not None
+    return learn.lesson
+
+
+def begun(learn: LearnState) -> LearnState:
+    return learn_play.begun(learn, learn_play.here(CPU, shown(learn)))
+
+
+def at_step(learn: LearnState, index: int) -> LearnState:
+    return learn.with_lesson(0, replace(shown(learn), index=index))
+
+
+def after(learn: LearnState, *events: Event) -> LearnState:
+    for event in events:
+        learn = learn_event(learn, event)
+    return learn
+
+
+def played(learn: LearnState, limit: int = 10) -> tuple[LearnState, list[Work]]:
+    """To the end, with every work ending well."""
+    works = []
+    for _ in range(limit):
+        learn, work = learn_play.following(learn)
+        if work is None:
+            break
+        works.append(work)
+        learn = after(learn, FINISHED)
+    return learn, works
+
+
+def test_works_come_one_after_the_other(learn: LearnState) -> None:
+    learn, work = learn_play.following(begun(learn))
+    assert isinstance(work, Snippet)
+    assert learn_play.following(learn) == (learn, None)
+    learn, work = learn_play.following(after(learn, TIMED, FINISHED))
+    assert isinstance(work, Experiment)
+    learn, work = learn_play.following(after(learn, FINISHED))
+    assert work is None
+    assert shown(learn).step.complete
+    assert learn.playing is None
+    assert shown(learn).step.outcome.seconds("first") == 1e-3  # type: ignore[union-attr]
+
+
+def test_nothing_plays_until_it_is_begun(learn: LearnState) -> None:
+    assert learn_play.following(learn) == (learn, None)
+    assert after(learn, TIMED, FINISHED) == learn
+
+
+def test_works_follow_until_the_lesson_has_enough(learn: LearnState) -> None:
+    learn, works = played(begun(at_step(learn, 1)))
+    assert len(works) == 4
+    assert shown(learn).step.works == tuple(works)
+    assert shown(learn).step.complete
+
+
+def test_a_step_without_works_is_complete_at_once(learn: LearnState) -> None:
+    learn, works = played(begun(at_step(learn, 2)))
+    assert works == []
+    assert shown(learn).step.complete
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        pytest.param((CANCELLED,), "Stopped.", id="stopped"),
+        pytest.param((CRASHED,), "The engine was lost", id="crashed"),
+        pytest.param(
+            (WorkFailed(error="It needs 40 GiB.", hint="Try less."), FINISHED),
+            "It needs 40 GiB. Try less.",
+            id="refused",
+        ),
+    ],
+)
+def test_a_run_that_comes_to_nothing(
+    learn: LearnState, events: tuple[Event, ...], said: str
+) -> None:
+    first, _ = learn_play.following(begun(learn))
+    learn, work = learn_play.following(after(first, TIMED, *events))
+    assert work is None
+    assert learn.playing is None
+    step = shown(learn).step
+    assert step.trouble.startswith(said)
+    assert not step.complete
+    # What had arrived stays where there was nothing before.
+    assert step.outcome is not None
+    assert step.outcome.timings
+
+
+def test_an_earlier_conclusion_survives_a_run_that_is_stopped(
+    learn: LearnState,
+) -> None:
+    learn, _ = played(begun(learn))
+    before = shown(learn).step
+    again, _ = learn_play.following(begun(learn))
+    assert not shown(again).step.complete
+    again, _ = learn_play.following(after(again, CANCELLED))
+    assert shown(again).step == replace(before, trouble=learn_play.STOPPED)
+    # And the next run that gets to its end has no trouble any more.
+    again, _ = played(begun(again))
+    assert shown(again).step.trouble == ""
+
+
+def test_events_go_to_the_step_that_plays_wherever_the_learner_is(
+    learn: LearnState,
+) -> None:
+    learn, _ = learn_play.following(begun(learn))
+    elsewhere = replace(at_step(learn, 2), open=1)
+    elsewhere = after(elsewhere, TIMED, FINISHED)
+    assert elsewhere.lessons[0].steps[0].done == 1
+    assert elsewhere.lessons[1].steps[0].outcome is None
+    assert not elsewhere.plays_shown
+
+
+def test_steps_have_a_first_and_a_last(learn: LearnState) -> None:
+    lesson = shown(learn)
+    assert learn_play.moved(lesson, -1).index == 0
+    assert learn_play.moved(lesson, 9).index == 2
+
+
+def test_predictions_are_made_before_the_result(learn: LearnState) -> None:
+    lesson = learn_play.predicted(shown(learn), 2)
+    assert lesson.step.prediction == 2
+    assert learn_play.predicted(lesson, 3) == lesson
+    done = lesson.with_step(0, replace(lesson.step, complete=True))
+    assert learn_play.predicted(done, 0) == done
+
+
+def test_the_size_is_that_of_the_platform_until_it_is_chosen(
+    learn: LearnState,
+) -> None:
+    lesson = shown(learn)
+    mixed = state_on(*tpu_devices(), *cpu_devices())
+    assert learn_play.here(CPU, lesson).size == 100
+    assert learn_play.here(mixed, lesson).size == 400
+    on_cpu = replace(mixed, cursor="cpu:0")
+    assert learn_play.here(on_cpu, lesson).device == "cpu:0"
+    assert learn_play.resized(CPU, lesson, -1).size == 60
+    with pytest.raises(SelectionError, match="from 60 to 300"):
+        learn_play.resized(CPU, replace(lesson, size=60), -1)
+    with pytest.raises(SelectionError, match="no size"):
+        learn_play.resized(CPU, learn.lessons[1], 1)
+
+
+def test_without_devices_there_is_nowhere_to_run(learn: LearnState) -> None:
+    with pytest.raises(SelectionError, match="not ready"):
+        learn_play.here(EMPTY, shown(learn))
+    assert learn_play.place(EMPTY, shown(learn)) is None
+
+
+ROWS = (
+    Row(what="plain", yours="98 µs", published="269 µs", remark="it returned"),
+    Row(what="the call that waits", yours="10 ms", published="4.92 ms"),
+    Row(what="an error", yours="TypeError: " + "words " * 20, remark="as expected"),
+)
+
+
+@pytest.mark.parametrize("width", [40, 58, 78, 118, 200])
+def test_a_table_loses_nothing_at_any_width(width: int) -> None:
+    lines = learn_text.table(ROWS, width).plain.split("\n")
+    assert max(map(len, lines)) <= width
+    words = " ".join(lines).split()
+    for row in ROWS:
+        for text in (row.what, row.yours, row.published, row.remark):
+            assert all(
+                words.count(one) >= text.split().count(one) for one in text.split()
+            )
+
+
+def test_a_table_without_published_figures_has_no_column_for_them() -> None:
+    text = learn_text.table((Row(what="a", yours="1 s"),), 60).plain
+    assert "published" not in text
