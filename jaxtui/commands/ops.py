@@ -47,7 +47,7 @@ def text(catalogue: Sequence[OpInfo]) -> str:
 
 def _more_modes(op: OpInfo) -> str:
     more = [mode for mode in op.modes if mode not in USUAL_MODES]
-    return f" Also as {' and '.join(more)}." if more else ""
+    return f"\n    Modes beyond the usual: {', '.join(more)}." if more else ""
 
 
 def _dtypes(names: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ from jaxtui.measure.clocks import Call
 from jaxtui.measure.ops.base import Op
 
 MISSING = "TensorFlow is not installed in the environment of the engine."
-INSTALL = "pip install 'jaxtui[tensorflow]' in the environment of the engine."
+INSTALL = "Run pip install 'jaxtui[tensorflow]' in the environment of the engine."
 
 
 def installed() -> bool:

@@ -45,8 +45,8 @@ def build(
     What has no meaning for a combination falls back, and a case that arises twice is
     kept once: NumPy and TensorFlow run on the host with default precision, and an op
     without matrix products has only the default precision. A dtype or a mode that an op
-    does not have stays a case, so that whatever was asked for ends as a measurement or a named failure;
-    ``problems`` says so beforehand.
+    does not have stays a case, so that whatever was asked for ends as a measurement or
+    a named failure; ``problems`` says so beforehand.
 
     Args:
         ops: what to run; sizes that an op carries replace ``sizes`` for it.

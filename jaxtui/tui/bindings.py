@@ -110,7 +110,7 @@ COMMANDS: tuple[Command, ...] = (
         "v,ctrl+o",
         "code",
         "Code",
-        "Show plain JAX code that reproduces the selected case, or the step.",
+        "Show plain JAX code of the selected case, or of the step.",
         "View",
         footer=True,
     ),
@@ -119,7 +119,7 @@ COMMANDS: tuple[Command, ...] = (
         "y,ctrl+y",
         "copy",
         "Copy",
-        "Copy the results, or the step, as text, and write them to a file.",
+        "Copy the results, or the step, and write them to a file.",
         "View",
     ),
     Command(

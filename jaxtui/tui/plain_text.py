@@ -6,7 +6,7 @@ import codecs
 from typing import TextIO
 
 _STAND_INS = str.maketrans(
-    "µ×±—…·▾▶■█▏▎▍▌▋▊▉│─²³°–✓✗●○“”", "ux~-..v>##||||||||-23o-+x*o\"\""
+    "µ×±—…·▾▶■█▏▎▍▌▋▊▉│─²³°–✓✗●○“”", 'ux~-..v>##||||||||-23o-+x*o""'
 )
 """One cell for one cell; whatever else is lacking becomes a question mark."""
 

@@ -27,6 +27,8 @@ from jaxtui.model import (
 )
 from jaxtui.tui.state import EMPTY, Purpose, State, begun, reduce, released
 
+STOPPING = "Stopping after this turn."
+
 _FREQUENT = (
     Sampled,
     Progress,
@@ -83,8 +85,10 @@ class Session:
 
     async def stop(self) -> None:
         """End the run; its numbers so far stay."""
-        self.say("Stopping after this turn.")
+        self.say(STOPPING)
         await self._engine.stop()
+        if self.latest.message == STOPPING:
+            self.say("")
 
     async def release(self, why: str) -> None:
         """Give the accelerator back."""

@@ -107,9 +107,9 @@ async def test_the_key_opens_it_and_runs_the_loop_at_once(key: str) -> None:
         await until_measured(pilot, app)
         (loop,) = engine.works
         assert isinstance(loop, Loop)
-        assert (loop.calls, loop.style, loop.chained) == (40, "never", False)
+        assert (loop.calls, loop.style, loop.chained) == (20, "never", False)
         assert shown(app, "title") == (
-            "40 calls of matmul 1000 float32 jit on cpu:0 · never block · independent"
+            "20 calls of matmul 1000 float32 jit on cpu:0 · never block · independent"
         )
         headline = shown(app, "headline")
         assert "40.0 ms" in headline
