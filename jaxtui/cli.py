@@ -145,15 +145,26 @@ def cli(
 
 
 @cli.command()
+@click.option(
+    "--topology",
+    metavar="NAME",
+    help="A recorded TPU instead of this machine, e.g. v5litepod-16.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @engine_flags
 @click.pass_obj
 def devices(
-    common: Common, as_json: bool, cpu_devices: int | None, python: str | None
+    common: Common,
+    topology: str | None,
+    as_json: bool,
+    cpu_devices: int | None,
+    python: str | None,
 ) -> int:
     """List the JAX devices and draw where the chips sit."""
     from jaxtui.commands import devices as command
 
+    if topology is not None:
+        return command.run_recorded(topology, as_json=as_json)
     common = common.updated(cpu_devices, python)
     return command.run(*_engine(common), as_json=as_json)
 

@@ -369,6 +369,24 @@ def test_devices_json_has_exactly_the_keys_of_the_contract(capsys) -> None:
     assert engine.closed
 
 
+@pytest.mark.parametrize("name", ["v5litepod-16", "2x-v5litepod-8"])
+def test_a_recorded_topology_needs_no_engine(capsys, name) -> None:
+    assert run(FakeEngine(()), "devices", "--topology", name) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"RECORDED: {name}")
+    assert "16 chips" in out
+    assert run(FakeEngine(()), "devices", "--topology", name, "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert len(document["devices"]) == 16
+
+
+def test_an_unknown_topology_is_answered_with_those_that_exist(capsys) -> None:
+    assert run(FakeEngine(()), "devices", "--topology", "v5litpod-16") == 64
+    err = capsys.readouterr().err
+    assert 'no topology "v5litpod-16"' in err
+    assert "Did you mean v5litepod-16?" in err
+
+
 def test_devices_says_what_is_to_be_known_of_the_machine(capsys) -> None:
     finding = Finding(
         name="fallback",

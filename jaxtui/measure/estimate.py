@@ -25,6 +25,12 @@ WORTH_ASKING = {"numpy": 1e8, "cpu": 2e10, "accelerator": 2e14}
 
 TRIAL_WORK = {"numpy": 2e7, "cpu": 1e9, "accelerator": 1e12}
 
+SLOW_SECONDS = 1.0
+"""An estimate up to this is taken as it comes."""
+
+DOUBT_SECONDS = 0.5
+"""How long a single call of a larger trial may be expected to take."""
+
 TRIALS = 6
 TRIAL_SECONDS = 0.2
 """So many calls of the smaller case, or so long, whichever ends first."""
@@ -55,8 +61,21 @@ def call_seconds(
     smaller = size
     while smaller > 1 and work(op, smaller, dtype) > TRIAL_WORK[where]:
         smaller //= 2
-    scale = whole / max(work(op, smaller, dtype), 1.0)
-    return _fastest(trial(smaller)) * scale
+    taken = _fastest(trial(smaller))
+    # What a call costs beside its work is a good part of a small trial, and a machine
+    # that is busy makes more of it: nothing is called slow before a trial of a size at
+    # which the work is most of it.
+    while taken * _times(op, dtype, size, smaller) > SLOW_SECONDS:
+        larger = 2 * smaller
+        if larger >= size or taken * _times(op, dtype, larger, smaller) > DOUBT_SECONDS:
+            break
+        smaller, taken = larger, _fastest(trial(larger))
+    return taken * _times(op, dtype, size, smaller)
+
+
+def _times(op: Op, dtype: str, larger: int, smaller: int) -> float:
+    """How many times as much work the larger size is."""
+    return work(op, larger, dtype) / max(work(op, smaller, dtype), 1.0)
 
 
 def _fastest(call: Callable[[], object]) -> float:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import random
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from time import perf_counter
 
 import jax
@@ -22,6 +21,7 @@ from jaxtui.measure import (
     tensorflow_numpy,
 )
 from jaxtui.measure.executable import InputPool
+from jaxtui.measure.quiet import quiet_collector
 from jaxtui.measure.session import Session
 from jaxtui.measure.timing import CaseTimer
 from jaxtui.model import (
@@ -62,7 +62,7 @@ def run(
         experiment: What to time.
         stop: Asked between turns and phases; once true, the run ends as ``cancelled``.
     """
-    with _quiet_collector():
+    with quiet_collector():
         yield from _Run(experiment, stop).events()
 
 
@@ -308,16 +308,3 @@ def _stopped_case(timer: CaseTimer) -> Failure:
         error="The run was stopped before the first sample of this case.",
         hint="Run it again.",
     )
-
-
-@contextmanager
-def _quiet_collector() -> Iterator[None]:
-    """No garbage collection inside a timed window."""
-    gc.collect()
-    gc.freeze()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-        gc.unfreeze()

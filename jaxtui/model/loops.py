@@ -22,7 +22,7 @@ class Loop(Record, frozen=True, kw_only=True, tag=True):
 
     case: Case
     """Its mode is ``eager`` or ``jit``."""
-    calls: int = 20
+    calls: int = 40
     """From 1 to ``MAXIMUM_LOOP_CALLS``."""
     style: LoopStyle = "never"
     chained: bool = False

@@ -11,6 +11,10 @@ from jaxtui.model import Case, Loop
 if TYPE_CHECKING:
     from jaxtui.tui.app import JaxtuiApp
 
+FIRST_CALLS = 20
+"""Fewer than any runtime lets be in flight, so that nothing holds the host back: the
+first look shall show the hand-over alone."""
+
 BUDGET_SECONDS = 6.0
 """For a loop that somebody waits for, compile included."""
 
@@ -27,7 +31,11 @@ class LoopActions:
             return
         device = app.session.latest.device
         assert device is not None
-        loop = Loop(case=loopable(case, device.name), budget_seconds=BUDGET_SECONDS)
+        loop = Loop(
+            case=loopable(case, device.name),
+            calls=FIRST_CALLS,
+            budget_seconds=BUDGET_SECONDS,
+        )
         self.open_loop(loop)
 
     def open_loop(self, loop: Loop) -> None:

@@ -23,7 +23,7 @@ from jaxtui.model import (
     Snippet,
     WorkFailed,
 )
-from jaxtui.tui import bindings, loop_words, themes
+from jaxtui.tui import bindings, loop_actions, loop_words, themes
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.lanes import queue, timeline
 from jaxtui.tui.loop_actions import loopable
@@ -40,6 +40,24 @@ from tests.tui.fake_engine import FakeEngine, cpu_devices, looped, tpu_devices
 
 NARROW, WIDE = (80, 24), (120, 40)
 CASE = Case(op="matmul", size=1000, dtype="float32", device="cpu:0", mode="jit")
+
+
+@pytest.fixture(autouse=True)
+def _long_enough_to_be_held_back(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The made-up runtime holds the host back from call 33 on."""
+    if "first_look" not in request.node.name:
+        monkeypatch.setattr(loop_actions, "FIRST_CALLS", 40)
+
+
+async def test_the_first_look_fills_no_queue() -> None:
+    engine = FakeEngine(cpu_devices())
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await open_view(pilot, app)
+        await until_measured(pilot, app)
+        assert "20 of 20 results were not ready" in shown(app, "headline")
 
 
 class Clock:
@@ -107,9 +125,9 @@ async def test_the_key_opens_it_and_runs_the_loop_at_once(key: str) -> None:
         await until_measured(pilot, app)
         (loop,) = engine.works
         assert isinstance(loop, Loop)
-        assert (loop.calls, loop.style, loop.chained) == (20, "never", False)
+        assert (loop.calls, loop.style, loop.chained) == (40, "never", False)
         assert shown(app, "title") == (
-            "20 calls of matmul 1000 float32 jit on cpu:0 · never block · independent"
+            "40 calls of matmul 1000 float32 jit on cpu:0 · never block · independent"
         )
         headline = shown(app, "headline")
         assert "40.0 ms" in headline
