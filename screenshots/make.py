@@ -17,8 +17,10 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from jaxtui.engine.client import EngineClient, EngineOptions
+from jaxtui.model import Case, Loop
 from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp
+from jaxtui.tui.screens.async_view import AsyncView
 from jaxtui.tui.widgets.case_form import CaseForm
 
 HERE = Path(__file__).parent
@@ -81,6 +83,31 @@ def live(**values: object) -> Callable[[JaxtuiApp, Screen], Awaitable[None]]:
     return play
 
 
+def loop(*keys: str, calls: int = 20) -> Callable[[JaxtuiApp, Screen], Awaitable[None]]:
+    """The async view of a product, played to its end, then these keys."""
+
+    async def play(app: JaxtuiApp, pilot: Screen) -> None:
+        case = Case(op="matmul", size=1000, dtype="float32", device="cpu:0", mode="jit")
+        app.open_loop(Loop(case=case, calls=calls))
+        await until(pilot, lambda: app.session.latest.loop.measured is not None)
+        view = app.screen
+        assert isinstance(view, AsyncView)
+        await until(pilot, lambda: view.playback is None)
+        await pilot.press(*keys)
+        await pilot.pause(0.5)
+
+    return play
+
+
+async def lesson(app: JaxtuiApp, pilot: Screen) -> None:
+    """The first step of the first lesson, predicted and run."""
+    await pilot.press("3")
+    await until(pilot, lambda: bool(app.query("LessonList")))
+    await pilot.press("enter", "2", "r")
+    await until(pilot, lambda: app.session.latest.running)
+    await until(pilot, lambda: not app.session.latest.running)
+
+
 async def run_form(app: JaxtuiApp, pilot: Screen, values: dict[str, object]) -> None:
     """Show the form, fill it and press Run."""
     from jaxtui.tui.form import Values
@@ -103,6 +130,9 @@ SHOTS = {
     "bench-80x24": Shot((80, 24), bench(op="selu", sizes="1e3,1e4,1e5,1e6")),
     "devices-120x40": Shot((120, 40), devices, cpu_devices=8),
     "projector-120x40": Shot((120, 40), live(**SINGLE), themes.PROJECTOR),
+    "async-120x40": Shot((120, 40), loop(calls=64)),
+    "giant-80x24": Shot((80, 24), loop("g", "space"), themes.PROJECTOR),
+    "learn-80x24": Shot((80, 24), lesson),
     "light-80x24": Shot((80, 24), first_minute, themes.LIGHT),
 }
 

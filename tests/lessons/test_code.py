@@ -123,4 +123,4 @@ async def test_simulated_devices_get_a_process_of_their_own(tmp_path: Path) -> N
     parts = await code_parts((plain, alone, plain), plan)
     out = run(joined(parts, "both"), tmp_path)
     counts = [line for line in out.split("\n") if line.startswith("count")]
-    assert counts == ["count: 1", "count: 3", "count: 1"]
+    assert counts == ["count: 4", "count: 3", "count: 4"]

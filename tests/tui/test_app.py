@@ -385,6 +385,22 @@ async def test_what_cannot_be_done_now_says_why() -> None:
         assert app.check_action("metric", ()) is False
 
 
+async def test_what_runs_is_said_instead_of_the_offer() -> None:
+    engine = FakeEngine(scripted=False)
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.state.run is not None and app.state.running)
+        await pilot.pause()
+        line = app.query_one(OfferLine).render().plain
+        assert line.startswith("RUNNING matmul 1000")
+        await pilot.press("s")
+        await until(pilot, lambda: not app.state.running)
+        await pilot.pause()
+        assert app.query_one(OfferLine).render().plain.startswith("ENTER:")
+
+
 async def test_themes_go_round_and_the_projector_toggles() -> None:
     app = app_on(FakeEngine())
     async with app.run_test(size=NARROW) as pilot:

@@ -10,7 +10,7 @@ from textual.reactive import reactive
 
 from jaxtui.model import Experiment
 from jaxtui.tui.colors import drawing, series_colors
-from jaxtui.tui.state import EMPTY, RunState, State
+from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.detail_pane import DetailPane
 from jaxtui.tui.widgets.device_table import DeviceTable
@@ -68,8 +68,8 @@ class DevicesPane(Vertical):
         if _offered(old) != _offered(state):
             offer = self.offer
             line.offer = "" if offer is None else _words_of(offer)
-        if old.running != state.running:
-            line.running = _words_of_run(state.run) if state.running else ""
+        if _going(old) != _going(state):
+            line.running = _words_of_what_runs(state)
         self.set_class(state.run is not None, "-ran")
         self.draw()
 
@@ -111,9 +111,19 @@ def _words_of(experiment: Experiment) -> str:
     return selection.describe(experiment)
 
 
-def _words_of_run(run: RunState | None) -> str:
+def _going(state: State) -> tuple[object, ...]:
+    """What the words of the run that is going on depend on."""
+    return state.running, state.purpose, state.run and state.run.number
+
+
+def _words_of_what_runs(state: State) -> str:
     """What is being run, without the time, which the status line counts."""
-    if run is None:
+    if not state.running:
         return ""
+    if state.purpose != "bench":
+        return "a loop" if state.purpose == "loop" else "a lesson"
+    run = state.run
+    if run is None or run.outcome is not None:
+        return "what was asked for"
     experiment = Experiment(cases=tuple(case.case for case in run.cases))
     return _words_of(experiment).rpartition(", about")[0]

@@ -1,4 +1,4 @@
-"""Four CPU devices for every test of the measuring core, whatever the machine has."""
+"""Four CPU devices for every test that runs JAX, whatever the machine has."""
 
 from __future__ import annotations
 
