@@ -29,6 +29,7 @@ from jaxtui.model import (
     RunStarted,
     Sampled,
 )
+from tests.apart import in_a_thread
 
 
 def case(
@@ -225,6 +226,7 @@ def test_float64_without_its_scope_is_a_failure_not_a_float32_number(
     assert isinstance(ended[1], Measurement)
 
 
+@in_a_thread
 def test_an_error_that_surfaces_at_block_is_a_named_failure_and_the_rest_goes_on(
     planted: Callable[..., str],
 ) -> None:

@@ -33,6 +33,7 @@ from jaxtui.model import (
     RunFinished,
     WorkFailed,
 )
+from tests.apart import in_a_thread
 
 WAITING: tuple[LoopStyle, ...] = ("each", "asarray", "print")
 
@@ -356,6 +357,7 @@ def test_an_op_that_fails_to_trace_is_explained(
     assert "Error" in failed.detail
 
 
+@in_a_thread
 @pytest.mark.parametrize("live", [0.0, 1e9])
 def test_a_call_that_fails_in_the_midst_is_explained(
     monkeypatch: pytest.MonkeyPatch, live: float

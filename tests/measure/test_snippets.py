@@ -37,6 +37,7 @@ from jaxtui.model import (
     Value,
     WorkFailed,
 )
+from tests.apart import in_a_thread
 
 MATRIX = "x = jnp.ones((1000, 1000))"
 
@@ -272,6 +273,7 @@ def test_an_error_of_a_shown_expression_is_a_value(raises):
     assert values(events)["next"].text == "1"
 
 
+@in_a_thread
 def test_an_error_that_waits_in_the_result_is_found():
     setup = """
 def fail(_):
