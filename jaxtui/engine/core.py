@@ -10,7 +10,9 @@ from typing import Protocol
 
 import msgspec
 
+from jaxtui.machine import findings
 from jaxtui.machine.holders import blocking, holders
+from jaxtui.machine.survey import Survey, survey
 from jaxtui.model import (
     Device,
     EngineFailed,
@@ -80,14 +82,14 @@ class JaxCore:
     def __init__(self, root: Path = Path("/")) -> None:
         """Take where proc, sys and dev are, for tests."""
         self._root = root
+        self._seen: Survey | None = None
         self._proc, self._sys, self._dev = root / "proc", root / "sys", root / "dev"
 
     def look(self, devices: Sequence[Device] = ()) -> tuple[Finding, ...]:
-        """Survey the machine; what JAX has is compared with it."""
-        from jaxtui.machine import findings
-        from jaxtui.machine.survey import survey
-
-        seen = survey(os.environ, self._root)
+        """Survey the machine once; what JAX has is compared with that."""
+        if self._seen is None:
+            self._seen = survey(os.environ, self._root)
+        seen = self._seen
         return findings.after(seen, devices) if devices else findings.before(seen)
 
     def load(self) -> tuple[OpInfo, ...]:

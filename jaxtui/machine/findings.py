@@ -117,13 +117,11 @@ def _held_gpu(survey: Survey) -> Iterator[Finding]:
 
 
 def _locked(survey: Survey) -> Iterator[Finding]:
-    known = {holder.pid: holder for holder in survey.holders}
-    for pid in survey.lock_holders:
-        who = _process(known[pid]) if pid in known else f"Process {pid}"
+    for holder in survey.lock_holders:
         yield Finding(
             name="tpu-locked",
             severity="error",
-            what=f"{who} holds the lock of the TPU library.",
+            what=f"{_process(holder)} holds the lock of the TPU library.",
             how="/proc/locks names it as the holder of /tmp/libtpu_lockfile.",
             advice="End it or wait for it. Deleting the file while it is alive does "
             "not free the TPU.",

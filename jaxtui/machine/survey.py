@@ -38,7 +38,7 @@ class Survey:
     holders: tuple[Holder, ...] = ()
     hidden_processes: int = 0
     """Processes that this user may not look into."""
-    lock_holders: tuple[int, ...] = ()
+    lock_holders: tuple[Holder, ...] = ()
     """Processes that have libtpu's lock."""
     packages: plugins.Packages | None = None
     """``None`` where there is no accelerator that would need one."""
@@ -73,7 +73,9 @@ def survey(environment: Mapping[str, str], root: Path = Path("/")) -> Survey:
         nodes=found,
         holders=looked.holders,
         hidden_processes=looked.hidden,
-        lock_holders=locks.lock_holders(root),
+        lock_holders=tuple(
+            holders.holder(pid, root / "proc") for pid in locks.lock_holders(root)
+        ),
         packages=plugins.packages(),
         environment=relevant,
         hugepages=_hugepages(root / "sys"),

@@ -15,6 +15,7 @@ TPU = tuple(Chip(f"0000:00:0{n}.0", "tpu", "TPU v5e") for n in range(4))
 GPU = (Chip("0000:41:00.0", "cuda", "NVIDIA 0x2335"),)
 WITH_TPU = Packages("0.12.0", "0.12.0", {"libtpu": "0.0.50.1"}, "0.0.50.*")
 WITH_CUDA = Packages("0.12.0", "0.12.0", {"jax-cuda12-plugin": "0.12.0"})
+LOCKER = Holder(pid=4242, user="bob", command="python serve.py", paths=())
 GOOD = Survey(chips=TPU, packages=WITH_TPU, hugepages="always")
 
 
@@ -88,10 +89,10 @@ def test_a_machine_in_order_has_nothing_to_say():
             "Process 7 of ada (python train.py, for 1:01:40) uses /dev/nvidia0",
         ),
         (
-            replace(GOOD, lock_holders=(4242,)),
+            replace(GOOD, lock_holders=(LOCKER,)),
             "tpu-locked",
             "error",
-            "Process 4242 holds the lock",
+            "Process 4242 of bob (python serve.py) holds the lock",
         ),
         (
             replace(GOOD, hidden_processes=12),
@@ -129,7 +130,7 @@ def test_each_trouble_has_its_sentence(survey, name, severity, says):
 
 
 def test_nobody_is_told_to_delete_the_lock_of_a_live_process():
-    (finding,) = findings.before(replace(GOOD, lock_holders=(4242,)))
+    (finding,) = findings.before(replace(GOOD, lock_holders=(LOCKER,)))
     assert "rm " not in finding.advice
     assert "does not free" in finding.advice
 
@@ -162,6 +163,8 @@ def test_two_devices_of_one_chip_are_one_chip():
 
 
 def test_the_worst_comes_first():
-    survey = replace(GOOD, hidden_processes=3, hugepages="never", lock_holders=(1,))
+    survey = replace(
+        GOOD, hidden_processes=3, hugepages="never", lock_holders=(LOCKER,)
+    )
     severities = [finding.severity for finding in findings.before(survey)]
     assert severities == ["error", "warning", "info"]
