@@ -401,6 +401,14 @@ def test_memory_of_an_accelerator_is_what_it_says():
     assert refused is not None
     assert "tpu:3 has 12.0 GiB free" in refused.error
     assert refusal(1 << 60, Chip(None)) is None
+    stats = {
+        "bytes_limit": 16 << 30,
+        "bytes_in_use": 1 << 30,
+        "bytes_reserved": 9 << 30,
+    }
+    refused = refusal(7 << 30, Chip(stats))
+    assert refused is not None
+    assert "6.00 GiB free" in refused.error
 
 
 def test_a_setup_that_raises_ends_it():

@@ -54,7 +54,9 @@ def _free_bytes(device: Any) -> int | None:
     memory = devices.memory_of(device) or {}
     if "bytes_limit" not in memory:
         return None
-    return memory["bytes_limit"] - memory.get("bytes_in_use", 0)
+    # A TPU keeps the temporaries of its programs in what it calls reserved.
+    used = memory.get("bytes_in_use", 0) + memory.get("bytes_reserved", 0)
+    return max(0, memory["bytes_limit"] - used)
 
 
 def _name(device: Any) -> str:
