@@ -23,6 +23,7 @@ from jaxtui.measure import (
 from jaxtui.measure.executable import InputPool
 from jaxtui.measure.quiet import quiet_collector
 from jaxtui.measure.session import Session
+from jaxtui.measure.stopping import never
 from jaxtui.measure.timing import CaseTimer
 from jaxtui.model import (
     HOST,
@@ -42,11 +43,6 @@ from jaxtui.model import (
 )
 
 Indexed = tuple[int, PlannedCase]
-
-
-def never() -> bool:
-    """The stop flag of a run that nobody stops."""
-    return False
 
 
 def run(

@@ -68,10 +68,6 @@ class Timeline:
         """Results that were not ready when the loop's own code was through."""
         return sum(bar.end > self.through for bar in self.device)
 
-    def host_bar(self, call: int) -> Bar:
-        """A call's dispatch."""
-        return self.host[call]
-
     def computing_at(self, time: float) -> int:
         """Index of the call that the device works on, or of the last one."""
         ready = bisect_right([bar.end for bar in self.device], time)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 
 from jaxtui import format as fmt
-from jaxtui.model import Measurement, Phases, Summary
+from jaxtui.model import Phases, Summary
 from jaxtui.tui.spans import Line, Span
 
 LABELS = (
@@ -76,29 +76,6 @@ def bars(
         _line(label, _bar(drawn[label], ascii), texts[label], room, width)
         for label in LABELS
     ]
-
-
-def of_measurement(
-    measurement: Measurement,
-    width: int,
-    *,
-    zero_copy: bool = False,
-    transferred_bytes: float | None = None,
-    log: bool = True,
-    ascii: bool = False,  # noqa: A002
-) -> list[Line]:
-    """The bars of a measurement, complete or still running; see ``bars``."""
-    return bars(
-        measurement.phases,
-        measurement.dispatch,
-        measurement.ready,
-        measurement.pipelined_seconds,
-        width,
-        zero_copy=zero_copy,
-        transferred_bytes=transferred_bytes,
-        log=log,
-        ascii=ascii,
-    )
 
 
 def _values(

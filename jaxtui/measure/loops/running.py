@@ -17,6 +17,7 @@ from jaxtui.measure.loops.preparing import Warmth
 from jaxtui.measure.loops.refusals import RefusedError
 from jaxtui.measure.quiet import quiet_collector
 from jaxtui.measure.session import Session
+from jaxtui.measure.stopping import never
 from jaxtui.model import (
     Loop,
     LoopClock,
@@ -41,11 +42,6 @@ LIVE_SECONDS = 0.5
 SEEN_SECONDS = 0.2
 """Between two looks at a loop that runs: often enough for an eye, and a look takes some
 30 µs of the interpreter."""
-
-
-def never() -> bool:
-    """The stop flag of a run that nobody stops."""
-    return False
 
 
 def run_loop(loop: Loop, *, stop: Callable[[], bool] = never) -> Iterator[RunEvent]:

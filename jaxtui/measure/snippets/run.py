@@ -20,6 +20,7 @@ from jaxtui.measure.snippets.queue import Queue
 from jaxtui.measure.snippets.troubles import failure, refusal
 from jaxtui.measure.snippets.turns import PartError, Ticker, take_turns
 from jaxtui.measure.snippets.values import show
+from jaxtui.measure.stopping import never
 from jaxtui.measure.x64 import enable_x64
 from jaxtui.model import (
     Progress,
@@ -36,11 +37,6 @@ from jaxtui.model import (
 
 ROUNDS_SHARE = 0.3
 """Share of the budget that the rounds have in any case, however long compiling took."""
-
-
-def never() -> bool:
-    """The stop flag of a run that nobody stops."""
-    return False
 
 
 def run_snippet(
