@@ -14,6 +14,7 @@ from jaxtui.machine import findings
 from jaxtui.machine.holders import blocking, holders
 from jaxtui.machine.survey import Survey, survey
 from jaxtui.model import (
+    Check,
     Device,
     EngineFailed,
     Experiment,
@@ -68,7 +69,7 @@ class Core(Protocol):
         ...
 
     def run(self, work: Work, stop: Callable[[], bool]) -> Iterator[RunEvent]:
-        """Do an experiment, a loop or a snippet; ``stop`` is asked between turns."""
+        """Do a work; ``stop`` is asked between turns."""
         ...
 
     def memory(self) -> dict[str, dict[str, int] | None]:
@@ -87,10 +88,13 @@ class JaxCore:
 
     def look(self, devices: Sequence[Device] = ()) -> tuple[Finding, ...]:
         """Survey the machine once; what JAX has is compared with that."""
+        seen = self._survey()
+        return findings.after(seen, devices) if devices else findings.before(seen)
+
+    def _survey(self) -> Survey:
         if self._seen is None:
             self._seen = survey(os.environ, self._root)
-        seen = self._seen
-        return findings.after(seen, devices) if devices else findings.before(seen)
+        return self._seen
 
     def load(self) -> tuple[OpInfo, ...]:
         """Import jax, check that it will do, and import the catalogue."""
@@ -129,7 +133,7 @@ class JaxCore:
         return plan(experiment)
 
     def run(self, work: Work, stop: Callable[[], bool]) -> Iterator[RunEvent]:
-        """Do an experiment, a loop or a snippet."""
+        """Do an experiment, a loop, a snippet or a test of the health check."""
         match work:
             case Experiment():
                 from jaxtui.measure.experiment import run
@@ -143,6 +147,10 @@ class JaxCore:
                 from jaxtui.measure.snippets import run_snippet
 
                 return run_snippet(work, stop=stop)
+            case Check():
+                from jaxtui.measure.checks import run_check
+
+                return run_check(work, self._survey(), stop=stop)
 
     def memory(self) -> dict[str, dict[str, int] | None]:
         """Fresh memory statistics by device name."""

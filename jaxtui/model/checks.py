@@ -1,0 +1,134 @@
+"""The health check: one test at a time is work for an engine, and yields readings.
+
+An engine only measures. What a reading means, its verdict, is decided without JAX, by
+``jaxtui.health``.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from jaxtui.model.base import Record
+
+CheckTest = Literal[
+    "present",
+    "memory",
+    "compute",
+    "bandwidth",
+    "transfer",
+    "dispatch",
+    "numerics",
+    "steady",
+    "together",
+]
+"""What is tested; design.md and the README say how."""
+
+CheckLevel = Literal["quick", "full"]
+"""About ten seconds for a device, or some minutes."""
+
+Unit = Literal["", "chips", "bytes", "flop/s", "bytes/s", "seconds", "relative error"]
+"""Of a reading; a ratio has none."""
+
+ExpectedKind = Literal["peak", "least", "most", "exact"]
+"""A dense peak that cannot be exceeded, of which some share is reached; a bound from
+below; a bound from above; a figure that must be met exactly."""
+
+CHECK_TESTS: tuple[CheckTest, ...] = (
+    "present",
+    "memory",
+    "compute",
+    "bandwidth",
+    "transfer",
+    "dispatch",
+    "numerics",
+    "steady",
+    "together",
+)
+CHECK_LEVELS: tuple[CheckLevel, ...] = ("quick", "full")
+
+
+class Check(Record, frozen=True, kw_only=True, tag=True):
+    """One test of the health check on some devices: a work for the engine."""
+
+    test: CheckTest
+    level: CheckLevel = "quick"
+    devices: tuple[str, ...]
+    """Names of addressable devices, such as ``tpu:3``; at least one."""
+    budget_seconds: float
+    """For measuring, however many devices there are; compiling comes on top."""
+    seed: int = 0
+
+    @property
+    def budget(self) -> float:
+        """The budget in seconds."""
+        return self.budget_seconds
+
+
+class Expected(Record, frozen=True, kw_only=True):
+    """What a figure is compared with, and who says so."""
+
+    value: float
+    """In the unit of the reading."""
+    kind: ExpectedKind
+    source: str
+    """Never empty: where the value comes from."""
+    reached: float | None = None
+    """Of a peak: the best that others are known to have reached on such a device."""
+
+
+class Reading(Record, frozen=True, kw_only=True):
+    """One figure of a test, as it was measured."""
+
+    test: CheckTest
+    device: str | None
+    """Its name; ``None`` for a reading of the machine as a whole."""
+    what: str
+    """What was measured, e.g. ``matmul 8192 bfloat16``. With test and device it
+    identifies the reading, also in baselines."""
+    unit: Unit = ""
+    measured: float | None = None
+    """``None`` where there is no figure: ``fault``, ``skipped`` or ``said`` tell."""
+    ci_low: float | None = None
+    ci_high: float | None = None
+    """Sign-test interval over rounds, where there were rounds."""
+    expected: Expected | None = None
+    fault: str = ""
+    """What is wrong beyond doubt, one sentence: the verdict is ``fail``."""
+    doubt: str = ""
+    """What is not as it should be, though it works, one sentence: ``low``."""
+    skipped: str = ""
+    """Why it was not measured, one sentence."""
+    said: str = ""
+    """What else there is to know about it, in sentences; may be empty."""
+    detail: str = ""
+    """The original text of an exception, kept whole."""
+
+
+class CheckStarted(Record, frozen=True, kw_only=True, tag=True):
+    """A test begins."""
+
+    check: Check
+
+
+class CheckDoing(Record, frozen=True, kw_only=True, tag=True):
+    """These devices are at work from now on.
+
+    Those without their ``CheckDone`` are the suspects if the engine dies or a time
+    limit passes.
+    """
+
+    devices: tuple[str, ...]
+    what: str
+    """One phrase, e.g. ``compiling matmul 8192 bfloat16``."""
+
+
+class CheckRead(Record, frozen=True, kw_only=True, tag=True):
+    """One reading of the test."""
+
+    reading: Reading
+
+
+class CheckDone(Record, frozen=True, kw_only=True, tag=True):
+    """A device has all its readings of the test."""
+
+    device: str
