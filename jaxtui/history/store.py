@@ -1,0 +1,350 @@
+"""The file: written one measurement at a time, by as many processes as there are."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from jaxtui.history.query import COLUMNS, TABLES, Filter, Row, where
+from jaxtui.history.schema import TooNewError, bring_up_to_date
+from jaxtui.model import Device, Host, Measurement, Record
+from jaxtui.places import data_folder, put_aside
+
+FILE = "history.db"
+
+WAIT_SECONDS = 5.0
+"""How long another process that writes is waited for."""
+
+_T = TypeVar("_T")
+
+
+class HistoryError(Exception):
+    """The history cannot be read or written; the text is for people."""
+
+
+class Entry(Record, frozen=True, kw_only=True):
+    """A measurement, and the machine that it was taken on."""
+
+    id: int
+    at: float
+    """Seconds since 1970, UTC."""
+    host: Host
+    device: Device | None
+    """``None`` for what ran in NumPy."""
+    measurement: Measurement
+
+
+class History:
+    """One file of measurements.
+
+    Every call opens the file and closes it: nothing is held while the app is idle, and
+    any thread may call. A measurement that ``add`` has returned for survives whatever
+    happens to the process: SQLite's rollback journal sees to that, and unlike its
+    write-ahead log it works on file systems that are shared over a network.
+
+    A file that is damaged is put aside, and a new one begun; ``moved`` says so.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        """Take the file; by default ``history.db`` in the data directory."""
+        self.path = path or data_folder() / FILE
+        self.moved: str = ""
+        """What happened to a damaged file, one sentence; empty if there was none."""
+
+    def add(
+        self,
+        host: Host,
+        device: Device | None,
+        measurement: Measurement,
+        at: float | None = None,
+    ) -> int:
+        """Keep a measurement; returns its id when it is safe on disk.
+
+        Args:
+            host: The machine.
+            device: The device of the case; ``None`` for NumPy.
+            measurement: A finished one. Its samples, if it has any, are not kept.
+            at: Seconds since 1970; now by default.
+
+        Raises:
+            HistoryError: It cannot be written.
+        """
+        moment = time.time() if at is None else at
+        return self._safely(
+            lambda: self._add(((host, device, measurement, moment),))[-1]
+        )
+
+    def add_all(
+        self, entries: Iterable[tuple[Host, Device | None, Measurement, float]]
+    ) -> list[int]:
+        """Keep many at once: all of them or, if that fails, none.
+
+        Raises:
+            HistoryError: They cannot be written.
+        """
+        kept = tuple(entries)
+        return self._safely(lambda: self._add(kept))
+
+    def rows(
+        self, wanted: Filter | None = None, *, limit: int = 100, offset: int = 0
+    ) -> list[Row]:
+        """The newest first.
+
+        Raises:
+            HistoryError: The file cannot be read.
+        """
+        condition, arguments = where(wanted or Filter())
+        query = (
+            f"SELECT {', '.join(COLUMNS)} FROM {TABLES} WHERE {condition}"
+            " ORDER BY m.at DESC, m.id DESC LIMIT ? OFFSET ?"
+        )
+        found = self._read(query, [*arguments, limit, offset])
+        names = Row.__struct_fields__
+        return [
+            msgspec.convert(dict(zip(names, one, strict=True)), Row) for one in found
+        ]
+
+    def count(self, wanted: Filter | None = None) -> int:
+        """How many there are.
+
+        Raises:
+            HistoryError: The file cannot be read.
+        """
+        condition, arguments = where(wanted or Filter())
+        query = f"SELECT count(*) FROM {TABLES} WHERE {condition}"
+        found = self._read(query, arguments)
+        return int(str(found[0][0])) if found else 0
+
+    def entry(self, number: int) -> Entry:
+        """One measurement, whole.
+
+        Raises:
+            HistoryError: There is none with this id, or the file cannot be read.
+        """
+        query = (
+            "SELECT m.at, h.document, d.document, o.document"
+            f" FROM {TABLES} JOIN documents o ON o.id = m.id WHERE m.id = ?"
+        )
+        found = self._read(query, [number])
+        if not found:
+            raise HistoryError(f"There is no measurement {number} in the history.")
+        at, host, device, measurement = found[0]
+        try:
+            return Entry(
+                id=number,
+                at=float(str(at)),
+                host=msgspec.json.decode(str(host), type=Host),
+                device=None
+                if device is None
+                else msgspec.json.decode(str(device), type=Device),
+                measurement=msgspec.json.decode(str(measurement), type=Measurement),
+            )
+        except msgspec.DecodeError as error:
+            raise HistoryError(
+                f"Measurement {number} was written by another version: {error}."
+            ) from error
+
+    def delete(self, wanted: Filter) -> int:
+        """Forget measurements; returns how many.
+
+        Raises:
+            HistoryError: The file cannot be written.
+        """
+        condition, arguments = where(wanted)
+        query = (
+            "DELETE FROM measurements WHERE id IN"
+            f" (SELECT m.id FROM {TABLES} WHERE {condition})"
+        )
+
+        def delete() -> int:
+            with self._connection(writes=True) as connection:
+                return connection.execute(query, arguments).rowcount
+
+        return self._safely(delete) if self.path.exists() else 0
+
+    def delete_entry(self, number: int) -> bool:
+        """Forget one measurement; returns whether there was one.
+
+        Raises:
+            HistoryError: The file cannot be written.
+        """
+
+        def delete() -> bool:
+            with self._connection(writes=True) as connection:
+                query = "DELETE FROM measurements WHERE id = ?"
+                return bool(connection.execute(query, [number]).rowcount)
+
+        return self._safely(delete) if self.path.exists() else False
+
+    def _add(
+        self, entries: Iterable[tuple[Host, Device | None, Measurement, float]]
+    ) -> list[int]:
+        with self._connection(writes=True) as connection:
+            return [_insert(connection, *entry) for entry in entries]
+
+    def _read(self, query: str, arguments: list[object]) -> list[tuple[object, ...]]:
+        # Looking must not make a file where there is none.
+        if not self.path.exists():
+            return []
+
+        def read() -> list[tuple[object, ...]]:
+            with self._connection() as connection:
+                return connection.execute(query, arguments).fetchall()
+
+        return self._safely(read)
+
+    @contextmanager
+    def _connection(self, *, writes: bool = False) -> Iterator[sqlite3.Connection]:
+        """One transaction: all of it is on disk when the block is left, or nothing."""
+        # A reader that became a writer half-way would not be waited for by others.
+        begin = "BEGIN IMMEDIATE" if writes else "BEGIN"
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(
+            self.path, timeout=WAIT_SECONDS, isolation_level=None
+        )
+        try:
+            connection.execute("PRAGMA foreign_keys = ON")
+            bring_up_to_date(connection)
+            connection.execute(begin)
+            try:
+                yield connection
+            except BaseException:
+                # SQLite has done it by itself where the disk is full.
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+        finally:
+            connection.close()
+
+    def _safely(self, act: Callable[[], _T]) -> _T:
+        """Do it; once more with a new file where the old one is damaged.
+
+        Raises:
+            HistoryError: It cannot be done.
+        """
+        seen = _identity(self.path)
+        try:
+            return act()
+        except TooNewError as error:
+            raise HistoryError(
+                f"{self.path} was written by a newer jaxtui ({error}):"
+                " upgrade this one to read it."
+            ) from error
+        except sqlite3.DatabaseError as error:
+            if not _damaged(error):
+                raise HistoryError(_in_words(self.path, error)) from error
+            # Another process may have begun a new one already.
+            if _identity(self.path) == seen:
+                self._begin_anew(error)
+        except OSError as error:
+            raise HistoryError(_in_words(self.path, error)) from error
+        try:
+            return act()
+        except (sqlite3.Error, OSError) as error:
+            raise HistoryError(_in_words(self.path, error)) from error
+
+    def _begin_anew(self, error: sqlite3.DatabaseError) -> None:
+        try:
+            aside = put_aside(self.path)
+        except OSError as failed:
+            raise HistoryError(_in_words(self.path, failed)) from failed
+        self.moved = (
+            f"The history could not be read ({error}); it was kept as {aside},"
+            " and a new one begins."
+        )
+
+
+def _insert(
+    connection: sqlite3.Connection,
+    host: Host,
+    device: Device | None,
+    measurement: Measurement,
+    at: float,
+) -> int:
+    case, ready = measurement.case, measurement.ready
+    values = {
+        "at": at,
+        "host": _known(connection, "hosts", "hostname", host.hostname, host),
+        "kind": None
+        if device is None
+        else _known(
+            connection, "devices", "device_kind", device.device_kind, _fixed(device)
+        ),
+        "op": case.op,
+        "size": case.size,
+        "dtype": case.dtype,
+        "precision": case.precision,
+        "device": case.device,
+        "mode": case.mode,
+        "inputs": case.inputs,
+        "ready": ready.median if ready else None,
+        "ci_low": ready.ci_low if ready else None,
+        "ci_high": ready.ci_high if ready else None,
+        "flops_per_second": measurement.flops_per_second,
+        "bytes_per_second": measurement.bytes_per_second,
+        "words": _words(host, device, measurement),
+    }
+    marks = ", ".join("?" * len(values))
+    query = f"INSERT INTO measurements ({', '.join(values)}) VALUES ({marks})"
+    number = int(connection.execute(query, list(values.values())).lastrowid or 0)
+    kept = _text(msgspec.structs.replace(measurement, samples=msgspec.UNSET))
+    connection.execute("INSERT INTO documents VALUES (?, ?)", [number, kept])
+    return number
+
+
+def _words(host: Host, device: Device | None, measurement: Measurement) -> str:
+    """What people read of a measurement, to be searched."""
+    kind = device.device_kind if device else ""
+    return f"{measurement.case.label} {kind} {host.hostname}".lower()
+
+
+def _fixed(device: Device) -> Device:
+    """Without what changes from moment to moment."""
+    return msgspec.structs.replace(device, memory=None)
+
+
+def _known(
+    connection: sqlite3.Connection, table: str, column: str, label: str, record: Record
+) -> int:
+    """The id of a host or device, which is written down when it is new."""
+    document = _text(record)
+    connection.execute(
+        f"INSERT OR IGNORE INTO {table} ({column}, document) VALUES (?, ?)",
+        [label, document],
+    )
+    query = f"SELECT id FROM {table} WHERE document = ?"
+    return int(connection.execute(query, [document]).fetchone()[0])
+
+
+def _text(record: Record) -> str:
+    return msgspec.json.encode(record, order="deterministic").decode()
+
+
+def _damaged(error: sqlite3.DatabaseError) -> bool:
+    # OperationalError is what a lock, a full disk or a missing permission raises.
+    return not isinstance(error, sqlite3.OperationalError)
+
+
+def _identity(path: Path) -> int | None:
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return None
+
+
+def _in_words(path: Path, error: Exception) -> str:
+    said = str(error)
+    if "locked" in said:
+        return f"The history {path} is in use by another process that does not let go."
+    if "readonly" in said or "read-only" in said.lower():
+        return f"The history {path} may not be written to."
+    if "full" in said or "No space" in said:
+        return f"There is no room left on the disk of the history {path}."
+    return f"The history {path} cannot be used: {said}."

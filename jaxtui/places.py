@@ -1,0 +1,32 @@
+"""Where jaxtui keeps what outlives a run: the platform's data directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import platformdirs
+
+
+def data_folder() -> Path:
+    """The folder of this user's data; it need not exist yet.
+
+    ``$XDG_DATA_HOME/jaxtui`` or ``~/.local/share/jaxtui`` on Linux,
+    ``~/Library/Application Support/jaxtui`` on macOS.
+    """
+    return Path(platformdirs.user_data_dir("jaxtui", appauthor=False))
+
+
+def put_aside(path: Path) -> Path:
+    """Rename a file that cannot be used; nothing is ever overwritten.
+
+    Returns:
+        Its new path: the old one with ``.broken-1``, or the next free number, at its
+        end.
+
+    Raises:
+        OSError: It cannot be renamed.
+    """
+    number = 1
+    while (aside := path.with_name(f"{path.name}.broken-{number}")).exists():
+        number += 1
+    return path.rename(aside)
