@@ -320,6 +320,60 @@ def learn(
     return command.run(*_engine(common), request, as_json=as_json)
 
 
+@cli.command()
+@click.argument("words", nargs=-1)
+@click.option("--op", metavar="OP", help="Only this op.")
+@click.option("--size", metavar="SIZE", help="Only this size, such as 2k.")
+@click.option("--dtype", metavar="DTYPE", help="Only this dtype.")
+@click.option("--device", metavar="DEVICE", help="Only tpu:0, or all of tpu.")
+@click.option("--mode", metavar="MODE", help="Only this mode.")
+@click.option("--host", metavar="NAME", help="Only what this machine measured.")
+@click.option(
+    "--since", metavar="DATE", help="2026-11-21, today, yesterday, 12h, 3d or 2w."
+)
+@click.option("--until", metavar="DATE", help="The moment before it, likewise.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=30,
+    show_default=True,
+    metavar="N",
+    help="How many to list.",
+)
+@click.option("--delete", is_flag=True, help="Forget them instead of listing them.")
+@click.option("--yes", is_flag=True, help="Do not ask before deleting.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def history(*, delete: bool, yes: bool, as_json: bool, **typed: Any) -> int:
+    """List what was measured, the newest first.
+
+    WORDS are looked for in op, size, dtype, device, mode and host.
+    """
+    from jaxtui.commands import history as command
+
+    if yes and not delete:
+        raise click.UsageError("--yes belongs to --delete: leave it out without.")
+    if delete and as_json:
+        raise click.UsageError("--delete prints one line: leave --json out with it.")
+    request = command.Request.typed(**typed)
+    if delete:
+        return command.delete(request, sure=yes)
+    return command.run(request, as_json=as_json)
+
+
+@cli.command()
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def compare(first: str, second: str, as_json: bool) -> int:
+    """Compare two measurements: is B faster than A?
+
+    A and B are ids of the history, or files that `jaxtui bench --json` wrote.
+    """
+    from jaxtui.commands import compare as command
+
+    return command.run(first, second, as_json=as_json)
+
+
 def main(
     arguments: Sequence[str] | None = None,
     *,

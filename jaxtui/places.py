@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import platformdirs
+
+VARIABLE = "JAXTUI_DATA"
+"""Names another folder."""
 
 
 def data_folder() -> Path:
     """The folder of this user's data; it need not exist yet.
 
     ``$XDG_DATA_HOME/jaxtui`` or ``~/.local/share/jaxtui`` on Linux,
-    ``~/Library/Application Support/jaxtui`` on macOS.
+    ``~/Library/Application Support/jaxtui`` on macOS; ``$JAXTUI_DATA`` where it is set.
     """
+    if folder := os.environ.get(VARIABLE):
+        return Path(folder).expanduser()
     return Path(platformdirs.user_data_dir("jaxtui", appauthor=False))
 
 

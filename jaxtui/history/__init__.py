@@ -1,6 +1,7 @@
 """Every finished measurement of this user, in one SQLite file."""
 
+from jaxtui.history.keeper import Keeper
 from jaxtui.history.query import Filter, Row
 from jaxtui.history.store import Entry, History, HistoryError
 
-__all__ = ["Entry", "Filter", "History", "HistoryError", "Row"]
+__all__ = ["Entry", "Filter", "History", "HistoryError", "Keeper", "Row"]

@@ -1,0 +1,210 @@
+"""``jaxtui history`` and ``jaxtui compare``, as people type them."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from jaxtui.cli import main
+from jaxtui.commands.history_request import moment
+from jaxtui.document import Results, encode
+from jaxtui.history import History
+from jaxtui.selection import SelectionError
+from tests.history.making import DEVICE, HOST, measurement
+
+
+@pytest.fixture(autouse=True)
+def _data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAXTUI_DATA", str(tmp_path / "data"))
+
+
+@pytest.fixture
+def kept() -> list[int]:
+    history = History()
+    return [
+        history.add(HOST, DEVICE, measurement(size=256), at=1_000_000.0),
+        history.add(HOST, DEVICE, measurement(size=512, median=0.01), at=2_000_000.0),
+        history.add(
+            HOST,
+            None,
+            measurement("selu", 4096, mode="numpy", device="host"),
+            at=3_000_000.0,
+        ),
+    ]
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(arguments)
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def test_an_empty_history_says_how_to_fill_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, out, _ = run(capsys, "history")
+    assert code == 0
+    assert "history is empty" in out
+    assert "history.db" in out
+
+
+def test_the_list(capsys: pytest.CaptureFixture[str], kept: list[int]) -> None:
+    code, out, _ = run(capsys, "history")
+    assert code == 0
+    head, *lines = out.splitlines()
+    assert head.split()[:4] == ["id", "when", "op", "size"]
+    assert [line.split()[3] for line in lines] == ["selu", "matmul", "matmul"]
+    assert "2.00 ms" in lines[0]
+    assert "host inputs" not in lines[0]
+    _, out, _ = run(capsys, "history", "--limit", "1")
+    assert "1 of 3" in out
+
+
+def test_filters(capsys: pytest.CaptureFixture[str], kept: list[int]) -> None:
+    _, out, _ = run(capsys, "history", "--op", "matmul", "--size", "512", "--json")
+    document = json.loads(out)
+    assert document["schema"] == 1
+    assert [one["id"] for one in document["measurements"]] == [kept[1]]
+    _, out, _ = run(capsys, "history", "numpy", "box")
+    assert "selu" in out
+    _, out, _ = run(capsys, "history", "--op", "fft")
+    assert "no such measurement" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--since", "someday"), '"someday" is no date'),
+        (("--size", "1,2"), "more than one size"),
+        (("--mode", "magic"), "magic"),
+        (("--yes",), "--yes belongs to --delete"),
+        (("--delete",), "Say which measurements"),
+        (("--op", "selu", "--delete"), "add --yes"),
+    ],
+)
+def test_bad_input(
+    capsys: pytest.CaptureFixture[str],
+    kept: list[int],
+    arguments: tuple[str, ...],
+    said: str,
+) -> None:
+    code, _, err = run(capsys, "history", *arguments)
+    assert code == 64
+    assert said in err
+    assert History().count() == 3
+
+
+def test_delete(capsys: pytest.CaptureFixture[str], kept: list[int]) -> None:
+    code, out, _ = run(capsys, "history", "--op", "selu", "--delete", "--yes")
+    assert code == 0
+    assert out.startswith("Deleted 1 ")
+    assert History().count() == 2
+
+
+def test_a_newer_file_is_named(
+    capsys: pytest.CaptureFixture[str], kept: list[int]
+) -> None:
+    import sqlite3
+
+    newer = sqlite3.connect(History().path)
+    newer.execute("PRAGMA user_version = 99")
+    newer.close()
+    code, _, err = run(capsys, "history")
+    assert code == 3
+    assert "newer jaxtui" in err
+
+
+def test_moments() -> None:
+    now = datetime(2026, 11, 21, 15, 30)
+    day = datetime(2026, 11, 21)
+    assert moment("today", now) == day.timestamp()
+    assert moment("2d", now) == datetime(2026, 11, 19, 15, 30).timestamp()
+    assert moment("2026-11-21", now) == day.timestamp()
+    with pytest.raises(SelectionError):
+        moment("3 fortnights", now)
+
+
+def test_two_of_the_history(
+    capsys: pytest.CaptureFixture[str], kept: list[int]
+) -> None:
+    code, out, _ = run(capsys, "compare", str(kept[0]), str(kept[1]))
+    assert code == 0
+    assert "really slower, 5 times" in out
+    assert "size: 256 and 512" in out
+
+
+def written(path: Path, *ones: Any) -> str:
+    results = Results(host=HOST, measurements=ones, failures=())
+    path.write_bytes(encode(results))
+    return str(path)
+
+
+def test_against_another_machine_s_file(
+    capsys: pytest.CaptureFixture[str], kept: list[int], tmp_path: Path
+) -> None:
+    there = measurement(size=256, device="tpu:0", median=0.0001, width=0.000001)
+    file = written(tmp_path / "there.json", there, measurement(size=7))
+    code, out, _ = run(capsys, "compare", str(kept[0]), file)
+    assert code == 0
+    assert "there.json is really faster, 20 times" in out
+    assert "device: cpu:0 and tpu:0" in out
+
+
+def test_two_files_are_a_table(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    sizes = (1, 2, 3)
+    first = written(tmp_path / "a.json", *(measurement(size=n) for n in sizes))
+    second = written(
+        tmp_path / "b.json", *(measurement(size=n, median=0.004) for n in sizes[1:])
+    )
+    code, out, _ = run(capsys, "compare", first, second)
+    assert code == 0
+    assert out.count("slower") == 2
+    _, out, _ = run(capsys, "compare", first, second, "--json")
+    pairs = json.loads(out)["pairs"]
+    assert [one["comparison"]["answer"] for one in pairs] == ["slower"] * 2
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(None, "neither an id"), ("{", "no document"), ("empty", "no measurements")],
+)
+def test_files_that_do_not_serve(
+    capsys: pytest.CaptureFixture[str],
+    kept: list[int],
+    tmp_path: Path,
+    content: str | None,
+    said: str,
+) -> None:
+    path = tmp_path / "file.json"
+    if content == "empty":
+        written(path)
+    elif content is not None:
+        path.write_text(content)
+    code, _, err = run(capsys, "compare", "1", str(path))
+    assert code == 64
+    assert said in err
+    assert "Traceback" not in err
+
+
+def test_an_id_that_does_not_exist(
+    capsys: pytest.CaptureFixture[str], kept: list[int]
+) -> None:
+    code, _, err = run(capsys, "compare", "1", "99")
+    assert code == 64
+    assert "no measurement 99" in err
+
+
+def test_nothing_in_common(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    first = written(tmp_path / "a.json", measurement(size=1), measurement(size=2))
+    second = written(tmp_path / "b.json", measurement(size=3), measurement(size=4))
+    code, _, err = run(capsys, "compare", first, second)
+    assert code == 64
+    assert "no case in common" in err
+    assert msgspec.json.decode(Path(first).read_bytes())
