@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 
 # Before anything imports jax: platform and device count are fixed for a process's life.
 os.environ["JAX_PLATFORMS"] = "cpu"
@@ -10,3 +11,5 @@ os.environ["JAX_NUM_CPU_DEVICES"] = "4"
 os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"
 os.environ.pop("JAXTUI_SIMULATED", None)
 os.environ.pop("JAX_ENABLE_X64", None)
+# What tests measure belongs into nobody's history.
+os.environ["JAXTUI_DATA"] = tempfile.mkdtemp(prefix="jaxtui-tests-")

@@ -1,0 +1,124 @@
+"""Results as tables: one for programs, one for people."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from jaxtui import format as fmt
+from jaxtui.model import PHASES, Case, Failure, Host, Measurement
+
+CASE = ("op", "size", "dtype", "precision", "device", "mode", "inputs")
+
+CLOCK = ("median", "ci_low", "ci_high", "mean", "p10", "p90", "p99", "max", "n")
+"""What is written of a clock; seconds but for ``n``, the number of calls."""
+
+RATES = (
+    "pipelined_seconds",
+    "flops",
+    "bytes",
+    "flops_per_second",
+    "bytes_per_second",
+    "error_vs_float64",
+)
+
+COLUMNS = (
+    *CASE,
+    *(f"ready_{name}" for name in CLOCK),
+    "dispatch_median",
+    *RATES,
+    *(f"{phase}_seconds" for phase in PHASES),
+    "stopped",
+    "notes",
+    "failure",
+    "hostname",
+    "jax",
+)
+"""Of the CSV, in order."""
+
+MARKDOWN = ("op", "size", "dtype", "device", "mode", "ready", "±", "dispatch", "rate")
+_RIGHT = ("size", "ready", "±", "dispatch", "rate")
+
+
+def as_csv(
+    host: Host | None, measurements: Sequence[Measurement], failures: Sequence[Failure]
+) -> str:
+    """A row per case in base units, after a row of names; absent facts are empty."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(_rows(host, measurements, failures))
+    return out.getvalue()
+
+
+def as_markdown(
+    host: Host | None, measurements: Sequence[Measurement], failures: Sequence[Failure]
+) -> str:
+    """A table for people, and below it what failed."""
+    lines = [_line(MARKDOWN), _line(_rule(name) for name in MARKDOWN)]
+    lines += [_line(_cells(one)) for one in measurements]
+    if host is not None:
+        cpu = f", {host.cpu_model}" if host.cpu_model else ""
+        lines += ["", f"{host.hostname}{cpu}, jax {host.jax}, numpy {host.numpy}"]
+    for failure in failures:
+        lines += [
+            "",
+            f"**{failure.case.label}**: {failure.error} {failure.hint}".strip(),
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _rows(
+    host: Host | None, measurements: Sequence[Measurement], failures: Sequence[Failure]
+) -> Iterator[dict[str, Any]]:
+    machine = {"hostname": host.hostname, "jax": host.jax} if host else {}
+    for one in measurements:
+        yield _case(one.case) | _figures(one) | machine
+    for failure in failures:
+        said = f"{failure.error} {failure.hint}".strip()
+        yield _case(failure.case) | {"failure": said} | machine
+
+
+def _case(case: Case) -> dict[str, Any]:
+    return {name: getattr(case, name) for name in CASE}
+
+
+def _figures(one: Measurement) -> dict[str, Any]:
+    ready = one.ready
+    found = {f"ready_{name}": getattr(ready, name) for name in CLOCK} if ready else {}
+    if one.dispatch:
+        found["dispatch_median"] = one.dispatch.median
+    found |= {name: getattr(one, name) for name in RATES}
+    found |= {f"{phase}_seconds": getattr(one.phases, phase) for phase in PHASES}
+    found |= {"stopped": one.stopped, "notes": " ".join(n.flag for n in one.notes)}
+    return found
+
+
+def _cells(one: Measurement) -> Sequence[str]:
+    case, ready = one.case, one.ready
+    precision = "" if case.precision == "default" else f" {case.precision}"
+    hosted = " (host inputs)" if case.inputs == "host" and not case.on_host else ""
+    rate = fmt.flops_rate(one.flops_per_second)
+    if one.flops_per_second is None:
+        rate = fmt.bytes_rate(one.bytes_per_second)
+    return (
+        case.op,
+        str(case.size),
+        case.dtype + precision,
+        case.device,
+        case.mode + hosted,
+        fmt.seconds(ready.median if ready else None),
+        fmt.percent(ready.half_width if ready else None),
+        fmt.seconds(one.dispatch.median if one.dispatch else None),
+        rate,
+    )
+
+
+def _rule(name: str) -> str:
+    return "--:" if name in _RIGHT else ":--"
+
+
+def _line(cells: Iterator[str] | Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -1,0 +1,101 @@
+"""Files to take away: whole, in base units, and never over another."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from jaxtui.exports import ExportError, as_csv, as_markdown, check, write
+from jaxtui.exports.tables import COLUMNS, MARKDOWN
+from jaxtui.model import Failure
+from tests.history.making import HOST, measurement
+
+FAILED = Failure(
+    case=measurement(size=9).case, error='It "failed", badly.', hint="Try | less."
+)
+ONES = (measurement(), measurement("selu", mode="numpy", device="host"))
+
+
+def test_csv_is_read_back_as_it_was() -> None:
+    rows = list(csv.DictReader(io.StringIO(as_csv(HOST, ONES, (FAILED,)))))
+    assert tuple(rows[0]) == COLUMNS
+    assert float(rows[0]["ready_median"]) == 0.002
+    assert int(rows[0]["ready_n"]) == 100
+    assert float(rows[0]["first_call_seconds"]) == 0.01
+    assert rows[0]["dispatch_median"] == ""
+    assert rows[0]["hostname"] == "box"
+    assert rows[2]["failure"] == 'It "failed", badly. Try | less.'
+    assert rows[2]["ready_median"] == ""
+
+
+def test_markdown_is_a_table() -> None:
+    head, rule, *rows = as_markdown(HOST, ONES, (FAILED,)).splitlines()
+    assert head == "| " + " | ".join(MARKDOWN) + " |"
+    assert rule.count("|") == head.count("|") == rows[0].count("|")
+    assert "2.00 ms" in rows[0]
+    assert "box, jax 0.12" in as_markdown(HOST, ONES, (FAILED,))
+    assert "**matmul 9 float32 jit on cpu:0**: It" in as_markdown(HOST, ONES, (FAILED,))
+
+
+def test_nothing_measured_is_still_a_table() -> None:
+    assert len(as_csv(None, (), ()).splitlines()) == 1
+    assert len(as_markdown(None, (), ()).splitlines()) == 2
+
+
+def test_a_file_is_never_replaced_unasked(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    write(path, b"first")
+    with pytest.raises(ExportError, match="exists already"):
+        write(path, b"second")
+    assert path.read_bytes() == b"first"
+    write(path, b"second", replace=True)
+    assert path.read_bytes() == b"second"
+    assert os.listdir(tmp_path) == ["results.csv"]
+
+
+def test_a_file_that_came_meanwhile_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "results.csv"
+    fsync = os.fsync
+
+    def meanwhile(handle: int) -> None:
+        path.write_bytes(b"theirs")
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", meanwhile)
+    with pytest.raises(ExportError, match="exists already"):
+        write(path, b"ours")
+    assert path.read_bytes() == b"theirs"
+    assert os.listdir(tmp_path) == ["results.csv"]
+
+
+def test_a_full_disk_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ExportError, match="No space left"):
+        write(tmp_path / "results.csv", b"ours")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("results", "no ending"),
+        ("results.xlsx", r"\.csv"),
+        ("nowhere/results.csv", "folder .*nowhere does not exist"),
+        ("folder.csv", "is a folder"),
+    ],
+)
+def test_paths_that_do_not_serve(tmp_path: Path, name: str, said: str) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(ExportError, match=said):
+        check(tmp_path / name)
