@@ -14,6 +14,7 @@ import msgspec
 
 from jaxtui import format as fmt
 from jaxtui.health import plan
+from jaxtui.health.reasons import joined
 from jaxtui.model import (
     Check,
     CheckDoing,
@@ -89,14 +90,16 @@ def begin(
 
 def observe(state: Examination, event: Event) -> Examination:
     """The examination after one event of the run of its test."""
+    if isinstance(event, CheckRead):
+        return replace(state, readings=(*state.readings, event.reading))
+    if state.outcome is not None:
+        # What a test that was broken off still sends must not begin it again.
+        return state
     match event:
         case CheckStarted():
             return _started(state, event.check)
         case CheckDoing():
-            fresh = tuple(one for one in event.devices if one not in state.through)
-            return replace(state, at_work=fresh, what=event.what)
-        case CheckRead():
-            return replace(state, readings=(*state.readings, event.reading))
+            return replace(state, at_work=_fresh(state, event), what=event.what)
         case CheckDone():
             left = tuple(one for one in state.at_work if one != event.device)
             return replace(state, at_work=left, through=(*state.through, event.device))
@@ -109,13 +112,54 @@ def observe(state: Examination, event: Event) -> Examination:
 
 
 def overdue(state: Examination) -> Examination:
-    """The time limit has passed: the test is about to be ended by force."""
+    """The time limit has passed: the test is about to be ended, by force if need be."""
     return replace(state, late=True)
 
 
 def cancelled(state: Examination) -> Examination:
-    """The user has had enough; what was read stays."""
-    return replace(state, check=None, waiting=(), outcome="cancelled")
+    """The user has had enough; what was read stays.
+
+    To be called whenever the user ends a check: the events of a test that is late do
+    not tell who ended it.
+    """
+    return replace(
+        state,
+        check=None,
+        at_work=(),
+        what="",
+        waiting=(),
+        late=False,
+        outcome="cancelled",
+    )
+
+
+def given_up(state: Examination, why: str) -> Examination:
+    """No engine is left to run the next test: that is a failure, the rest is skipped.
+
+    Args:
+        state: an examination with a test that goes on or comes next.
+        why: one sentence.
+    """
+    check = state.check or state.next_check
+    if check is None:
+        return state
+    failed = Reading(test=check.test, device=None, what=check.test, fault=why)
+    rest = state.waiting if state.check else state.waiting[1:]
+    left = tuple(
+        Reading(test=one.test, device=name, what=one.test, skipped=why)
+        for one in rest
+        for name in one.devices
+    )
+    return replace(
+        state,
+        readings=(*state.readings, failed, *left),
+        check=None,
+        at_work=(),
+        what="",
+        waiting=(),
+        late=False,
+        outcome="complete",
+    )
 
 
 def _started(state: Examination, check: Check) -> Examination:
@@ -126,26 +170,42 @@ def _started(state: Examination, check: Check) -> Examination:
         at_work=(),
         through=(),
         what="",
-        late=False,
         failed=None,
     )
 
 
+def _fresh(state: Examination, event: CheckDoing) -> tuple[str, ...]:
+    """Those at work that can be blamed for this test."""
+    mine = state.check.devices if state.check else ()
+    return tuple(
+        name for name in event.devices if name in mine and name not in state.through
+    )
+
+
 def _finished(state: Examination, event: RunFinished) -> Examination:
-    if state.check is None:
-        return state
     if event.outcome == "cancelled" and not state.late:
         return cancelled(state)
-    if state.late or state.failed is not None:
+    if state.check is None and state.next_check is not None:
+        # The engine was gone before it could say that it began.
+        state = replace(_started(state, state.next_check), failed=state.failed)
+    if state.check is None:
+        return state
+    if _is_broken_off(state, event):
         state = _broken_off(state, state.check)
     return _go_on(replace(state, check=None, at_work=(), what="", late=False))
+
+
+def _is_broken_off(state: Examination, event: RunFinished) -> bool:
+    """Whether readings are missing; a late test may have come to its end after all."""
+    return event.outcome != "complete" or state.failed is not None
 
 
 def _broken_off(state: Examination, check: Check) -> Examination:
     """Blame the devices that were at work; the others get the test once more."""
     left = tuple(name for name in check.devices if name not in state.through)
     suspects = state.at_work or left
-    readings = tuple(_blamed(state, check, name) for name in suspects)
+    # Where all devices are through, what they have in common went wrong.
+    readings = tuple(_blamed(state, check, name) for name in suspects or (None,))
     rest = tuple(name for name in left if name not in suspects)
     again = (msgspec.structs.replace(check, devices=rest),) if rest else ()
     return replace(
@@ -156,22 +216,23 @@ def _broken_off(state: Examination, check: Check) -> Examination:
     )
 
 
-def _blamed(state: Examination, check: Check, device: str) -> Reading:
-    if state.late:
-        doing = f" ({state.what})" if state.what else ""
-        fault = (
-            f"{device} did not finish within {fmt.seconds(state.limit_seconds)}{doing};"
-            " the engine was ended."
-        )
-        return Reading(test=check.test, device=device, what=check.test, fault=fault)
+def _blamed(state: Examination, check: Check, device: str | None) -> Reading:
     failed = state.failed
-    assert failed is not None
+    if state.late:
+        who = device or f"The test {check.test}"
+        fault = f"{who} did not finish within {fmt.seconds(state.limit_seconds)}."
+    elif failed is not None:
+        fault = joined(failed.error, failed.hint)
+    else:
+        fault = "The engine ended in the middle of the test."
+    if state.what:
+        fault = joined(fault, f"Last seen: {state.what}")
     return Reading(
         test=check.test,
         device=device,
         what=check.test,
-        fault=f"{failed.error} {failed.hint}".strip(),
-        detail=failed.detail,
+        fault=fault,
+        detail=failed.detail if failed else "",
     )
 
 
@@ -197,5 +258,5 @@ def _left_out(check: Check, device: str) -> Reading:
         test=check.test,
         device=device,
         what=check.test,
-        skipped=f"{device} hung in an earlier test.",
+        skipped=f"{device} did not finish an earlier test.",
     )
