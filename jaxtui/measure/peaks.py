@@ -58,6 +58,33 @@ def peak(
     )
 
 
+def reached(device_kind: str, dtype: str) -> float | None:
+    """The best that a product of 16-bit floats is known to have reached, per device.
+
+    The highest of many shapes, in bfloat16 (maximum achievable matmul FLOP/s, Stas
+    Bekman's ML Engineering); float16 runs at the same rate on the chips that have it.
+    """
+    row = _row(device_kind)
+    if row is None or dtype not in ("bfloat16", "float16"):
+        return None
+    rate = _number(row, "mamf_bf16_tflops")
+    if rate is None:
+        return None
+    return rate * 1e12 / float(row["jax_devices_per_chip"])
+
+
+def memory(device_kind: str) -> tuple[float, str] | None:
+    """The memory of one JAX device in bytes, and who says so.
+
+    It is what the chip has; a runtime keeps some of it for itself.
+    """
+    row = _row(device_kind)
+    size = None if row is None else _number(row, "hbm_GiB")
+    if row is None or size is None:
+        return None
+    return size * 2**30 / float(row["jax_devices_per_chip"]), _source(row, "")
+
+
 def _rate(
     row: dict[str, str], dtype: str, precision: Precision
 ) -> tuple[float | None, str]:

@@ -99,6 +99,7 @@ def test_modes_say_which_forms_an_op_has() -> None:
 WITNESSES = {
     "matmul": lambda a, b: np.einsum("ij,jk->ik", a, b),
     "gram": lambda x: np.einsum("ij,kj->ik", x, x),
+    "copy": lambda x: np.array(x),
     "triad": lambda a, b: a + b + b + b,
     "sum": lambda x: math.fsum(x),
     "sigmoid": jax.nn.sigmoid,

@@ -63,6 +63,17 @@ class TroubleError(Exception):
         self.what, self.sentence, self.detail = what, sentence, detail
 
 
+def troubled(context: Context, device: jax.Device, trouble: TroubleError) -> Reading:
+    """The reading that has a fault instead of a figure."""
+    return Reading(
+        test=context.check.test,
+        device=name(device),
+        what=trouble.what,
+        fault=trouble.sentence,
+        detail=trouble.detail,
+    )
+
+
 def name(device: jax.Device) -> str:
     """The device as people write it: ``tpu:3``."""
     return f"{device.platform}:{device.id}"
@@ -73,21 +84,30 @@ def shares_silicon(found: Sequence[jax.Device]) -> bool:
     return any(device.platform == "cpu" for device in found)
 
 
-def by_device(context: Context, what: str, job: Job) -> Iterator[RunEvent]:
+def by_device(
+    context: Context, what: str, job: Job, *, in_turn: bool = False
+) -> Iterator[RunEvent]:
     """Do a job on every device: all at once, unless they share their silicon.
 
     Devices that share it take turns and share the budget, so that a test never takes
     longer for more of them. An exception costs its own device the test, no other.
+
+    Args:
+        context: The test.
+        what: What is done, one phrase.
+        job: What is done on one device.
+        in_turn: One device after the other in any case: for jobs that time the host,
+            whose threads would hold each other up.
     """
     found, budget = context.devices, context.check.budget_seconds
-    if len(found) > 1 and not shares_silicon(found):
+    if len(found) > 1 and not in_turn and not shares_silicon(found):
         yield from _at_once(context, what, job, found, budget)
         return
     for device in found:
         if context.stop():
             return
         yield CheckDoing(devices=(name(device),), what=f"{what} on {name(device)}")
-        for reading in _guarded(context, job, device, budget / len(found)):
+        for reading in guarded(context, job, device, budget / len(found)):
             yield CheckRead(reading=reading)
         yield CheckDone(device=name(device))
 
@@ -102,15 +122,18 @@ def _at_once(
     done: queue.SimpleQueue[RunEvent] = queue.SimpleQueue()
 
     def visit(device: jax.Device) -> None:
-        for reading in _guarded(context, job, device, budget):
+        for reading in guarded(context, job, device, budget):
             done.put(CheckRead(reading=reading))
         done.put(CheckDone(device=name(device)))
 
     everybody = tuple(map(name, found))
     yield CheckDoing(devices=everybody, what=f"{what} on {len(found)} devices")
-    for device in found:
-        # A daemon: a device that never answers must not keep the engine from ending.
-        threading.Thread(target=visit, args=(device,), daemon=True).start()
+    # Daemons: a device that never answers must not keep the engine from ending.
+    threads = [
+        threading.Thread(target=visit, args=(device,), daemon=True) for device in found
+    ]
+    for thread in threads:
+        thread.start()
     left = len(found)
     while left and not context.stop():
         try:
@@ -119,9 +142,12 @@ def _at_once(
             continue
         left -= isinstance(event, CheckDone)
         yield event
+    # Whoever stopped the test may start the next run: nobody may be at work then.
+    for thread in threads:
+        thread.join()
 
 
-def _guarded(
+def guarded(
     context: Context, job: Job, device: jax.Device, seconds: float
 ) -> Iterator[Reading]:
     """The readings of a job; one with a fault instead of an exception."""
@@ -129,13 +155,7 @@ def _guarded(
     try:
         yield from job(device, seconds)
     except TroubleError as trouble:
-        yield Reading(
-            test=test,
-            device=name(device),
-            what=trouble.what,
-            fault=trouble.sentence,
-            detail=trouble.detail,
-        )
+        yield troubled(context, device, trouble)
     except Exception as error:
         yield Reading(
             test=test,

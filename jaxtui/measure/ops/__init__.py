@@ -10,6 +10,7 @@ import difflib
 from jaxtui.measure.ops import (
     add,
     at_set,
+    copy,
     gather,
     gram,
     matmul,
@@ -30,6 +31,7 @@ OPS: dict[str, Op] = {
         matmul.OP,
         gram.OP,
         add.OP,
+        copy.OP,
         triad.OP,
         sum.OP,
         sigmoid.OP,
