@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxtui.model import Device
+from jaxtui.model.ahead import Topology
 
 PATH = Path(__file__).with_name("tpu_topologies.json")
 
@@ -49,13 +50,35 @@ def devices(name: str) -> tuple[Device, ...]:
     )
 
 
+def recorded_as(topology: Topology) -> str | None:
+    """The name under which a topology is recorded, or ``None`` if it is not."""
+    for name in names():
+        if topology_of(name) == topology:
+            return name
+    return None
+
+
+def topology_of(name: str) -> Topology:
+    """What libtpu was asked for to record a topology.
+
+    Raises:
+        KeyError: it is not among ``names()``.
+    """
+    found = _recorded()[name]
+    options = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in found["kwargs"].items()
+    }
+    return Topology(name=found["topology_name"], options=options)
+
+
 @cache
 def _recorded() -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = json.loads(PATH.read_text())
-    return {_typed(name): topology for name, topology in found.items()}
+    return {_short(name): topology for name, topology in found.items()}
 
 
-def _typed(name: str) -> str:
+def _short(name: str) -> str:
     """``v6e-8 (1 host)`` is typed ``v6e-8``."""
     short = name.replace(" (1 host)", "")
     return re.sub(r"[ ()]+", "-", short).strip("-")

@@ -1,0 +1,172 @@
+"""``jaxtui compile``: an op, compiled ahead of time for a TPU that is not here."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from jaxtui.commands.compile_outcome import Outcome, document
+from jaxtui.commands.compile_process import (
+    AheadProcess,
+    ahead_process,
+    last_words,
+    legible,
+)
+from jaxtui.commands.compile_request import Request
+from jaxtui.commands.compile_text import report
+from jaxtui.commands.interrupt import Interrupt, ctrl_c
+from jaxtui.commands.launch import CannotRun
+from jaxtui.commands.progress import live_line
+from jaxtui.commands.terminal import put, put_bytes, say
+from jaxtui.document import encode
+from jaxtui.model.ahead import (
+    AheadCode,
+    AheadReady,
+    AheadRefused,
+    CodeRequest,
+    CompileRequest,
+    Stage,
+)
+from jaxtui.selection import SelectionError
+
+__all__ = ["Request", "code", "run"]
+
+FINE, CASE_FAILED, INTERRUPTED = 0, 1, 130
+
+_WHILE: dict[Stage, str] = {
+    "start": "while JAX started",
+    "topology": "while it described the topology",
+    "warm-up": "while it compiled a small program first",
+    "trace": "while JAX traced the op",
+    "lower": "while JAX lowered the op",
+    "compile": "while XLA compiled the op",
+}
+
+_OTHERWISE = (
+    "This is a fault of libtpu: another dtype, size or mode, or another version of "
+    "libtpu, may work."
+)
+
+
+def run(python: str | None, request: Request, *, as_json: bool) -> int:
+    """Compiles what was asked for, prints it, and gives the exit code.
+
+    Args:
+        python: the interpreter to compile with; ``None`` is this one.
+        request: what to compile.
+        as_json: print one JSON document.
+
+    Raises:
+        CannotRun: if libtpu or JAX cannot be used; nothing is on stdout then.
+        SelectionError: if there is no such op or topology.
+    """
+    outcome, interrupt = Outcome(request), Interrupt()
+    try:
+        asyncio.run(_compile(python, outcome, interrupt))
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        interrupt.happened = True
+        if outcome.case is not None and outcome.failure is None:
+            outcome.fail("The compile was interrupted.", "Run it again.")
+    if as_json:
+        put_bytes(encode(document(outcome)))
+    elif outcome.libtpu:
+        put(report(outcome))
+        if outcome.failure and outcome.failure.detail:
+            say(legible(outcome.failure.detail))
+    if interrupt.happened:
+        say("Interrupted: this is what had arrived.")
+        return INTERRUPTED
+    return CASE_FAILED if outcome.failure else FINE
+
+
+def code(python: str | None, request: Request) -> int:
+    """Prints plain JAX that compiles the same, and gives the exit code.
+
+    Raises:
+        CannotRun: if JAX cannot be used.
+        SelectionError: if there is no such op.
+    """
+    put(asyncio.run(_code(python, request)).rstrip())
+    return FINE
+
+
+async def _compile(python: str | None, outcome: Outcome, interrupt: Interrupt) -> None:
+    async with ahead_process(python) as process:
+        with ctrl_c(interrupt, lambda: None):
+            async with live_line(sys.stderr, process.line):
+                await _within_limit(process, outcome)
+
+
+async def _within_limit(process: AheadProcess, outcome: Outcome) -> None:
+    limit = outcome.request.limit_seconds
+    try:
+        await asyncio.wait_for(_follow(process, outcome), limit)
+    except asyncio.TimeoutError:
+        when = _WHILE[process.stage]
+        error = f"{outcome.label} was given up after {limit:g} s, {when}."
+        if outcome.case is None:
+            raise CannotRun(error) from None
+        outcome.fail(error, "Give it more time with --limit, or a smaller size.")
+
+
+async def _follow(process: AheadProcess, outcome: Outcome) -> None:
+    """Asks as soon as the catalogue is there, and takes in every answer.
+
+    Raises:
+        CannotRun: if the process cannot serve.
+        SelectionError: if there is no such op or topology.
+    """
+    async for answer in process.answers():
+        outcome.take(answer)
+        match answer:
+            case AheadReady(ops=ops):
+                request = outcome.request
+                outcome.case = request.case(ops)
+                await process.ask(
+                    CompileRequest(
+                        topology=request.topology, case=outcome.case, hlo=request.hlo
+                    )
+                )
+            case AheadRefused():
+                raise SelectionError(refused(answer))
+            case _:
+                pass
+    if outcome.compiled is None and outcome.failure is None:
+        await _ended(process, outcome)
+
+
+async def _ended(process: AheadProcess, outcome: Outcome) -> None:
+    """The process ended without a result: why, as far as it said so."""
+    sentence = await ending(process)
+    if process.stage in ("start", "topology") or outcome.case is None:
+        raise CannotRun(sentence)
+    outcome.fail(f"{outcome.label}: {sentence}", _OTHERWISE, "\n".join(process.log))
+
+
+async def ending(process: AheadProcess) -> str:
+    """How a process ended that should not have, and the last that it printed."""
+    how = await process.end()
+    words = last_words(process.log)
+    said = f" It printed: {words}" if words else ""
+    return f"The process that compiles {how} {_WHILE[process.stage]}.{said}"
+
+
+def refused(answer: AheadRefused) -> str:
+    """Why there is no such topology or case, and the original text under it."""
+    return "\n".join(part for part in (answer.error, answer.detail) if part)
+
+
+async def _code(python: str | None, request: Request) -> str:
+    async with ahead_process(python) as process:
+        async for answer in process.answers(needs_libtpu=False):
+            match answer:
+                case AheadReady(ops=ops):
+                    case = request.case(ops)
+                    await process.ask(CodeRequest(topology=request.topology, case=case))
+                case AheadCode(code=script):
+                    return script
+                case AheadRefused():
+                    raise SelectionError(refused(answer))
+                case _:
+                    pass
+        raise CannotRun(await ending(process))

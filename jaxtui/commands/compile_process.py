@@ -1,0 +1,223 @@
+"""The process that compiles ahead of time, as the commands use it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import shlex
+import sys
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from functools import cache
+
+import msgspec
+
+from jaxtui.commands.launch import CannotRun
+from jaxtui.engine.connection import log_lines
+from jaxtui.engine.endings import how_ended
+from jaxtui.engine.protocol import MAX_LINE_BYTES
+from jaxtui.machine.topology_names import INSTALL
+from jaxtui.model.ahead import (
+    AheadAnswer,
+    AheadDoing,
+    AheadHello,
+    AheadReady,
+    AheadRequest,
+    AheadUnavailable,
+    Stage,
+)
+
+MODULE = ("-m", "jaxtui.measure.aot")
+
+KEPT_LINES = 200
+"""Of what libtpu printed; a crash prints some fifty."""
+
+SHOWN_LINES = 3
+"""In a sentence."""
+
+DETAIL_LINES = 20
+"""Under a report; the JSON document has all of them."""
+
+DOING: dict[Stage, str] = {
+    "start": "starting JAX",
+    "topology": "describing the topology",
+    "warm-up": "warming the compiler up",
+    "trace": "tracing",
+    "lower": "lowering",
+    "compile": "compiling",
+}
+"""For a line that says what goes on."""
+
+_FATAL = re.compile(r"^F\d{4} [\d:.]+ +\d+ (\S+:\d+\] .*)")
+_CRASH_NOISE = re.compile(
+    r"^\s*@ |^https://symbolize|^[EWIF]\d{4} .*RAW: |^PC: |^\s+r\w+=|^\s*$"
+)
+
+
+class AheadProcess:
+    """A running process and what it has said; ``ahead_process`` makes one."""
+
+    def __init__(
+        self, process: asyncio.subprocess.Process, answers: asyncio.StreamReader
+    ) -> None:
+        """Take a process and the stream of its answers."""
+        self._process = process
+        self._answers = answers
+        self._logging = asyncio.ensure_future(self._keep_log())
+        self.log: deque[str] = deque(maxlen=KEPT_LINES)
+        """The last lines that it printed."""
+        self.hello: AheadHello | None = None
+        self.ready: AheadReady | None = None
+        self.stage: Stage = "start"
+        """What it does."""
+        self.since = time.monotonic()
+        """When that began."""
+
+    async def ask(self, request: AheadRequest) -> None:
+        """Send the request; one to a process that is gone is lost."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(ConnectionError):
+            self._process.stdin.write(msgspec.json.encode(request) + b"\n")
+            await self._process.stdin.drain()
+
+    async def answers(self, *, needs_libtpu: bool = True) -> AsyncIterator[AheadAnswer]:
+        """Every answer, until the process ends.
+
+        Raises:
+            CannotRun: libtpu or JAX cannot be used, or an answer makes no sense.
+        """
+        while line := await self._line():
+            try:
+                answer = _decoder().decode(line)
+            except msgspec.DecodeError as error:
+                raise CannotRun(
+                    "The process that compiles said something that cannot be read: "
+                    "the jaxtui of --python must be the same version as this one."
+                ) from error
+            match answer:
+                case AheadHello(libtpu=libtpu):
+                    self.hello = answer
+                    if libtpu is None and needs_libtpu:
+                        raise LibtpuMissing
+                case AheadReady():
+                    self.ready = answer
+                case AheadUnavailable(error=sentence):
+                    raise CannotRun(sentence)
+                case AheadDoing(stage=stage):
+                    self.stage, self.since = stage, time.monotonic()
+                case _:
+                    pass
+            yield answer
+
+    def line(self, width: int, ascii_only: bool) -> str:
+        """What goes on and for how long, for a terminal."""
+        seconds = time.monotonic() - self.since
+        return f"{DOING[self.stage]}, {seconds:.0f} s (Ctrl-C ends it)"[:width]
+
+    async def end(self) -> str:
+        """How it ended by itself, as the rest of a sentence."""
+        status = await self._process.wait()
+        # A grandchild may keep the pipe open.
+        await asyncio.wait({self._logging}, timeout=0.5)
+        return how_ended(status)
+
+    async def close(self) -> None:
+        """End it, if it has not ended."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+        await self._process.wait()
+        self._logging.cancel()
+
+    async def _line(self) -> bytes:
+        try:
+            line = await self._answers.readline()
+        except ValueError as error:
+            raise CannotRun("The answer is too long to be read.") from error
+        # The last line of a process that was killed while it wrote is no answer.
+        return line if line.endswith(b"\n") else b""
+
+    async def _keep_log(self) -> None:
+        assert self._process.stdout is not None
+        async for line in log_lines(self._process.stdout):
+            self.log.append(line.rstrip())
+
+
+class LibtpuMissing(CannotRun):
+    """libtpu is not installed for the Python that would compile."""
+
+    def __init__(self) -> None:
+        """The sentence says how to get it."""
+        super().__init__(
+            "libtpu, which brings the TPU's compiler, is not installed: "
+            f"run `{INSTALL}` (some 200 MB; it needs no TPU)."
+        )
+
+
+@asynccontextmanager
+async def ahead_process(python: str | None) -> AsyncIterator[AheadProcess]:
+    """A process for the length of a ``with`` block; it is gone afterwards.
+
+    It is in a session of its own, so that a Ctrl-C at the terminal is this side's
+    business alone.
+
+    Args:
+        python: the interpreter, with arguments if it needs any; ``None`` is this one.
+
+    Raises:
+        CannotRun: it cannot be started.
+    """
+    interpreter = shlex.split(python) if python else [sys.executable]
+    answers, answers_end = os.pipe()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *interpreter,
+            *MODULE,
+            "--answers",
+            str(answers_end),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            pass_fds=(answers_end,),
+            start_new_session=True,
+        )
+    except OSError as error:
+        os.close(answers)
+        raise CannotRun(
+            f'"{shlex.join(interpreter)}" could not be started: {error.strerror}. '
+            "Name a Python that has jax and jaxtui with --python."
+        ) from error
+    finally:
+        os.close(answers_end)
+    reader = asyncio.StreamReader(limit=MAX_LINE_BYTES)
+    pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(answers, "rb")
+    )
+    ahead = AheadProcess(process, reader)
+    try:
+        yield ahead
+    finally:
+        pipe.close()
+        await ahead.close()
+
+
+def legible(detail: str) -> str:
+    """The last lines of an original text, without addresses and registers."""
+    lines = [line for line in detail.splitlines() if not _CRASH_NOISE.match(line)]
+    return "\n".join(lines[-DETAIL_LINES:])
+
+
+def last_words(log: Sequence[str]) -> str:
+    """The lines that say most about an end: the failed check, or the last ones."""
+    fatal = [found[1] for line in log if (found := _FATAL.match(line))]
+    lines = fatal or [line.strip() for line in log if not _CRASH_NOISE.match(line)]
+    # Every thread that fails the same check says so.
+    return " ".join([*dict.fromkeys(lines)][-SHOWN_LINES:])
+
+
+@cache
+def _decoder() -> msgspec.json.Decoder[AheadAnswer]:
+    return msgspec.json.Decoder(AheadAnswer)

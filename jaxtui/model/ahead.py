@@ -1,0 +1,199 @@
+"""Compiling for a TPU that is not here: what is asked of the process, what it says."""
+
+from __future__ import annotations
+
+from typing import Literal, Union
+
+import msgspec
+
+from jaxtui.model.asked import Case, Failure, OpInfo, Peak
+from jaxtui.model.base import Record
+from jaxtui.model.machine import Device
+
+Stage = Literal["start", "topology", "warm-up", "trace", "lower", "compile"]
+"""What the process does, in this order."""
+
+Bound = Literal["compute", "bandwidth"]
+"""What no call can be faster than: the matrix units, or the memory."""
+
+
+class Topology(Record, frozen=True, kw_only=True):
+    """A TPU topology, in the words of ``jax.experimental.topologies``."""
+
+    name: str
+    """As libtpu takes it: ``v5e:2x4``, chips per dimension."""
+    options: dict[str, int | str | tuple[int, ...]] = msgspec.field(
+        default_factory=dict
+    )
+    """More arguments of ``get_topology_desc``, e.g. ``chip_config_name``."""
+
+    @property
+    def label(self) -> str:
+        """Name and options as they can be typed: ``v5e:2x4,num_slices=2``."""
+        pairs = (f",{key}={_typed(value)}" for key, value in self.options.items())
+        return self.name + "".join(pairs)
+
+
+def _typed(value: int | str | tuple[int, ...]) -> str:
+    return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+class AheadMemory(Record, frozen=True, kw_only=True):
+    """Bytes of device memory that one call needs, by XLA's ``memory_analysis``."""
+
+    arguments_bytes: int
+    output_bytes: int
+    temporaries_bytes: int
+    aliased_bytes: int
+    """Of the output, what lies in memory of the arguments."""
+    program_bytes: int
+    """The compiled program itself."""
+    peak_bytes: int | None
+    """At the worst moment; ``None`` where this jax does not say."""
+    limit_bytes: float | None = None
+    """Memory of one JAX device; ``None`` for a kind that the table does not have."""
+    limit_source: str = ""
+
+
+class Compiled(Record, frozen=True, kw_only=True):
+    """An op compiled for one device of a topology; nothing was run."""
+
+    case: Case
+    device_kind: str
+    warm_up_seconds: float
+    """A throw-away compile before: what the process pays once."""
+    trace_seconds: float
+    lower_seconds: float
+    compile_seconds: float
+    flops: float | None
+    """By the op's own formula; ``None`` for an op that only moves data."""
+    bytes: float
+    """Ideal traffic: every input read once, every result written once."""
+    xla_flops: float | None
+    xla_bytes: float | None
+    xla_transcendentals: float | None
+    """XLA's ``cost_analysis``; ``None`` where it does not say."""
+    memory: AheadMemory | None
+    peak: Peak | None
+    """What one device can do at most; ``None`` for a kind that the table lacks."""
+    bound_seconds: float | None
+    """No call takes less: the larger of flops over the peak rate and bytes over the
+    bandwidth, as far as the peaks are known."""
+    bound_by: Bound | None
+    kernels: int | None
+    """Instructions of the entry computation that do something."""
+    instructions: dict[str, int]
+    """How many of each kind, the most frequent first."""
+    hlo: str | None = None
+    """The optimised HLO, where it was asked for."""
+
+
+# Requests.
+
+
+class DescribeRequest(Record, frozen=True, kw_only=True, tag="Describe"):
+    """Ask for the devices of a topology; answered by ``AheadDescribed``."""
+
+    topology: Topology
+
+
+class CompileRequest(Record, frozen=True, kw_only=True, tag="Compile"):
+    """Ask for a case to be compiled; answered by ``AheadCompiled``."""
+
+    topology: Topology
+    case: Case
+    hlo: bool = False
+
+
+class CodeRequest(Record, frozen=True, kw_only=True, tag="Code"):
+    """Ask for plain JAX that compiles a case; answered by ``AheadCode``."""
+
+    topology: Topology
+    case: Case
+
+
+AheadRequest = Union[DescribeRequest, CompileRequest, CodeRequest]  # noqa: UP007
+
+
+# Answers.
+
+
+class AheadHello(Record, frozen=True, kw_only=True, tag=True):
+    """The process is there; nothing heavy has been imported."""
+
+    libtpu: str | None
+    """The version of libtpu; ``None`` where it is not installed."""
+
+
+class AheadReady(Record, frozen=True, kw_only=True, tag=True):
+    """JAX is imported; a request is awaited."""
+
+    jax: str
+    jaxlib: str
+    ops: tuple[OpInfo, ...]
+
+
+class AheadDoing(Record, frozen=True, kw_only=True, tag=True):
+    """Something began."""
+
+    stage: Stage
+
+
+class AheadTook(Record, frozen=True, kw_only=True, tag=True):
+    """Something is done."""
+
+    stage: Stage
+    seconds: float
+
+
+class AheadDescribed(Record, frozen=True, kw_only=True, tag=True):
+    """The devices of a topology, in the order of libtpu."""
+
+    devices: tuple[Device, ...]
+
+
+class AheadCompiled(Record, frozen=True, kw_only=True, tag=True):
+    """The case is compiled."""
+
+    compiled: Compiled
+
+
+class AheadCode(Record, frozen=True, kw_only=True, tag=True):
+    """The script that was asked for."""
+
+    code: str
+
+
+class AheadUnavailable(Record, frozen=True, kw_only=True, tag=True):
+    """JAX or libtpu cannot be used."""
+
+    error: str
+    detail: str = ""
+
+
+class AheadRefused(Record, frozen=True, kw_only=True, tag=True):
+    """libtpu has no such topology, or the op no such case."""
+
+    error: str
+    detail: str = ""
+    """The original text, kept whole."""
+
+
+class AheadFailed(Record, frozen=True, kw_only=True, tag=True):
+    """The case cannot be compiled."""
+
+    failure: Failure
+
+
+AheadAnswer = Union[  # noqa: UP007
+    AheadHello,
+    AheadReady,
+    AheadDoing,
+    AheadTook,
+    AheadDescribed,
+    AheadCompiled,
+    AheadCode,
+    AheadUnavailable,
+    AheadRefused,
+    AheadFailed,
+]
