@@ -24,7 +24,11 @@ FINE = 0
 """Everything that was asked for was done."""
 
 CASE_FAILED = 1
-"""Some case of a bench run, or some step of a lesson, has no result."""
+"""Some case of a bench run, or some step of a lesson, has no result; or the check found
+something that is low."""
+
+CHECK_FAILED = 2
+"""A device failed the check, or seemed to do more than it can."""
 
 CANNOT_RUN = 3
 """The engine, the terminal or JAX is not to be had."""
@@ -47,6 +51,8 @@ class Common:
 
     cpu_devices: int | None = None
     python: str | None = None
+    start_limit: float | None = None
+    """Seconds that JAX may take to start."""
     engine: EngineFactory | None = None
     """How to make an engine; ``None`` starts a real one."""
     process: EngineProcess | None = None
@@ -57,6 +63,7 @@ class Common:
         return Common(
             cpu_devices or self.cpu_devices,
             python or self.python,
+            self.start_limit,
             self.engine,
             self.process,
         )
@@ -81,6 +88,17 @@ class Commands(click.Group):
         )
 
 
+def _keep_start_limit(
+    ctx: click.Context, param: click.Parameter, value: float | None
+) -> None:
+    """Puts it where the engine is made: every command takes it, and none reads it."""
+    if value is not None:
+        if not value < float("inf"):
+            raise click.BadParameter("it is a number of seconds.", ctx, param)
+        ctx.obj = ctx.obj or Common()
+        ctx.obj.start_limit = value
+
+
 def engine_flags(command: _Function) -> _Function:
     """Adds the options about the engine, which every command takes."""
     for decorate in (
@@ -94,6 +112,15 @@ def engine_flags(command: _Function) -> _Function:
             type=click.IntRange(1, 1024),
             metavar="N",
             help="Simulate N CPU devices, marked SIMULATED.",
+        ),
+        click.option(
+            "--start-limit",
+            type=click.FloatRange(min=0),
+            metavar="SECONDS",
+            envvar="JAXTUI_START_LIMIT",
+            expose_value=False,
+            callback=_keep_start_limit,
+            help="Give up if JAX takes longer to start; 0 never does.  [default: 180]",
         ),
     ):
         command = decorate(command)
@@ -135,6 +162,7 @@ def cli(
             common.cpu_devices,
             hold=hold,
             fps=fps,
+            start_limit=common.start_limit,
             process=common.process,
         )
     if hold or fps:
@@ -148,7 +176,7 @@ def cli(
 @click.option(
     "--topology",
     metavar="NAME",
-    help="A recorded TPU instead of this machine, e.g. v5litepod-16.",
+    help="A TPU instead of this machine: v5litepod-16, or v5e:4x8 with libtpu.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @engine_flags
@@ -161,11 +189,13 @@ def devices(
     python: str | None,
 ) -> int:
     """List the JAX devices and draw where the chips sit."""
+    common = common.updated(cpu_devices, python)
+    if topology is not None:
+        from jaxtui.commands import topology as described
+
+        return described.run(common.python, topology, as_json=as_json)
     from jaxtui.commands import devices as command
 
-    if topology is not None:
-        return command.run_recorded(topology, as_json=as_json)
-    common = common.updated(cpu_devices, python)
     return command.run(*_engine(common), as_json=as_json)
 
 
@@ -269,6 +299,118 @@ def bench(
     common = common.updated(cpu_devices, python)
     request = command.Request.typed(ops=op, **typed)
     return command.run(*_engine(common), request, as_json=as_json)
+
+
+@cli.command()
+@click.option(
+    "--level",
+    default="quick",
+    show_default=True,
+    metavar="LEVEL",
+    help="quick, about ten seconds, or full, some minutes.",
+)
+@click.option(
+    "--devices",
+    metavar="DEVICES",
+    help="cpu:0,cpu:3 or tpu.  [default: all of this process]",
+)
+@click.option(
+    "--limit",
+    metavar="SECONDS",
+    help="For each test: a device that takes longer hangs.  "
+    "[default: a minute or more]",
+)
+@click.option(
+    "--save-baseline", metavar="NAME", help="Keep the figures, to compare with later."
+)
+@click.option(
+    "--baseline", metavar="NAME", help="Compare with the figures that were kept."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@engine_flags
+@click.pass_obj
+def check(
+    common: Common,
+    /,
+    *,
+    cpu_devices: int | None,
+    python: str | None,
+    as_json: bool,
+    **typed: Any,
+) -> int:
+    """Say whether this machine is all right: everything there, right, and fast."""
+    from jaxtui.commands import check as command
+
+    common = common.updated(cpu_devices, python)
+    request = command.Request.typed(**typed)
+    return command.run(*_engine(common), request, as_json=as_json)
+
+
+@cli.command("compile")
+@click.argument("op", required=False, metavar="OP[:SIZE]")
+@click.option(
+    "--topology",
+    metavar="NAME",
+    help="The TPU to compile for: v5e:2x4, v4:2x2x1, v6e-8, tpu7x-8.",
+)
+@click.option(
+    "--size", metavar="SIZE", help="4096, 4k or 1e6.  [default: the op's own]"
+)
+@click.option(
+    "--dtype",
+    default="bfloat16",
+    show_default=True,
+    metavar="DTYPE",
+    help="One of those that bench takes.",
+)
+@click.option(
+    "--precision",
+    default="default",
+    show_default=True,
+    metavar="PRECISION",
+    help="Of a matrix product: default, high or highest.",
+)
+@click.option(
+    "--mode",
+    default="jit",
+    show_default=True,
+    metavar="MODE",
+    help="jit, or pallas where the op has it.",
+)
+@click.option(
+    "--limit", metavar="SECONDS", help="Give the compile up then.  [default: 600]"
+)
+@click.option("--hlo", is_flag=True, help="Print the whole optimised HLO, too.")
+@click.option("--code", is_flag=True, help="Print plain Python instead of compiling.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option(
+    "--python",
+    metavar="COMMAND",
+    help="Python to compile with; it needs jax, jaxtui and libtpu.",
+)
+@click.pass_obj
+def compile_(
+    common: Common,
+    /,
+    *,
+    python: str | None,
+    code: bool,
+    as_json: bool,
+    **typed: Any,
+) -> int:
+    """Compile an op for a TPU that is not here, and say what it would need.
+
+    Needs libtpu, and no TPU: pip install "jaxtui[topology]".
+    """
+    from jaxtui.commands import compile as command
+
+    if code and as_json:
+        raise click.UsageError("--code prints Python: leave --json out with it.")
+    request = command.Request.typed(**typed)
+    python = python or common.python
+    if code:
+        return command.code(python, request)
+    return command.run(python, request, as_json=as_json)
 
 
 @cli.command()
@@ -410,7 +552,9 @@ def _engine(common: Common) -> tuple[Any, Any]:
     """The factory of the engine and its options, as the commands take them."""
     from jaxtui.commands import launch, session
 
-    options = launch.engine_options(common.python, common.cpu_devices)
+    options = launch.engine_options(
+        common.python, common.cpu_devices, start_limit=common.start_limit
+    )
     return common.engine or session.spawn_engine, options
 
 

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
+from jaxtui.health.verdict import Verdict, VerdictWord
 from jaxtui.model import (
     Case,
+    CheckLevel,
+    CheckTest,
     Failure,
     Host,
     LoopMeasured,
     Measurement,
+    Reading,
     Record,
     Stopped,
     Timing,
+    Unit,
     Value,
     WorkFailed,
 )
@@ -85,6 +91,68 @@ class LessonResults(Record, frozen=True, kw_only=True):
     """``None`` when the run was interrupted before the engine had looked."""
     lesson: str
     steps: tuple[StepResults, ...]
+
+
+class CheckRow(Record, frozen=True, kw_only=True):
+    """One reading of a health check, and what it means."""
+
+    test: CheckTest
+    device: str | None
+    """``None`` for the machine as a whole."""
+    what: str
+    verdict: VerdictWord
+    measured: float | None
+    expected: float | None
+    unit: Unit
+    share: float | None
+    """Measured over expected, where that is a share of a peak or of a baseline."""
+    ci_low: float | None
+    ci_high: float | None
+    source: str
+    """Where ``expected`` comes from, or why there is nothing to expect."""
+    reason: str
+    said: str
+    """What else there is to know."""
+    detail: str
+    """The original text of an exception."""
+
+
+class CheckResults(Record, frozen=True, kw_only=True):
+    """A health check as far as it was run."""
+
+    schema: int = SCHEMA
+    host: Host | None
+    """``None`` when the check was interrupted before the engine had looked."""
+    devices: tuple[dict[str, Any], ...]
+    """All that JAX lists, as ``jaxtui devices --json`` has them."""
+    level: CheckLevel
+    baseline: str | None
+    """The name of what the figures were compared with."""
+    tests: tuple[CheckRow, ...]
+    verdict: VerdictWord
+    """Of what there is."""
+    complete: bool
+    """Whether every test was run to its end or its failure."""
+
+
+def check_row(reading: Reading, verdict: Verdict) -> CheckRow:
+    """A reading beside its verdict."""
+    return CheckRow(
+        test=verdict.test,
+        device=verdict.device,
+        what=verdict.what,
+        verdict=verdict.verdict,
+        measured=verdict.measured,
+        expected=verdict.expected,
+        unit=verdict.unit,
+        share=verdict.share,
+        ci_low=reading.ci_low,
+        ci_high=reading.ci_high,
+        source=verdict.source,
+        reason=verdict.reason,
+        said=reading.said,
+        detail=verdict.detail,
+    )
 
 
 def collect(host: Host | None, cases: Sequence[Case], run: RunState | None) -> Results:

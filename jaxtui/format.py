@@ -50,9 +50,10 @@ def significant(value: float, digits: int = 3) -> str:
 
 
 def _fitting(value: float, units: Sequence[tuple[float, str]], digits: int) -> Unit:
-    """The largest unit of which the value, once rounded, is at least one."""
-    rounded = float(f"{abs(value):.{digits - 1}e}")
-    fitting = [unit for unit in units if rounded >= unit[0] * (1 - 1e-12)]
+    """The largest unit of which the value, rounded or not, is at least one."""
+    # A gibibyte rounds down to 1.07e9.
+    largest = max(abs(value), float(f"{abs(value):.{digits - 1}e}"))
+    fitting = [unit for unit in units if largest >= unit[0] * (1 - 1e-12)]
     factor, name = fitting[-1] if fitting else units[0]
     return Unit(name, factor)
 
@@ -223,3 +224,14 @@ def duration(value: float | None) -> str:
     if hours:
         return f"{hours}:{minutes:02}:{secs:02}"
     return f"{minutes}:{secs:02}"
+
+
+def runs(numbers: Sequence[int]) -> str:
+    """Numbers in short: ``0-3, 8-11``."""
+    found: list[list[int]] = []
+    for number in sorted(numbers):
+        if found and number == found[-1][-1] + 1:
+            found[-1] = [found[-1][0], number]
+        else:
+            found.append([number])
+    return ", ".join("-".join(map(str, run)) for run in found)

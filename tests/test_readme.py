@@ -149,7 +149,7 @@ def test_every_extra_that_the_readme_names_exists() -> None:
     text = README.read_text(encoding="utf-8")
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     named = set(re.findall(r"\.\[(\w+)\]", text))
-    assert named == {"tpu", "cuda12", "cuda13", "test"}
+    assert named == {"tpu", "cuda12", "cuda13", "test", "topology"}
     for extra in named:
         assert re.search(rf"^{extra} = \[", project, re.MULTILINE)
 
@@ -160,6 +160,7 @@ def test_every_exit_code_is_in_the_readme() -> None:
     assert codes == {
         cli.FINE,
         cli.CASE_FAILED,
+        cli.CHECK_FAILED,
         cli.CANNOT_RUN,
         cli.USAGE,
         cli.INTERNAL,

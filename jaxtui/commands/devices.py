@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 from jaxtui import format as fmt
+from jaxtui.commands.findings import finding_text
 from jaxtui.commands.launch import CannotRun
+from jaxtui.commands.progress import progress
 from jaxtui.commands.session import EngineFactory, session
 from jaxtui.commands.table import table
 from jaxtui.commands.terminal import put, put_bytes, say
 from jaxtui.document import SCHEMA, encode
 from jaxtui.engine.client import EngineOptions
 from jaxtui.model import Device, Finding, Host
-from jaxtui.selection import SelectionError
 from jaxtui.tui import chiplayout, chipmap
 from jaxtui.tui.spans import text_of
 from jaxtui.tui.state import State
@@ -34,8 +35,6 @@ FIELDS = (
 )
 """What the JSON says of a device; an absent fact is ``null``."""
 
-_RECORDED = "RECORDED: {name}, as JAX lists it there; not this machine."
-
 ABSENT = "—"
 
 MAP_COLUMNS, MAP_LINES = 80, 60
@@ -52,33 +51,9 @@ def run(factory: EngineFactory, options: EngineOptions, *, as_json: bool) -> int
     if as_json:
         put_bytes(encode(document(state.host, state.devices)))
         for finding in state.findings:
-            say(_words(finding))
+            say(finding_text(finding))
     else:
         put(text(state.host, state.devices, state.findings))
-    return 0
-
-
-def run_recorded(name: str, *, as_json: bool) -> int:
-    """Prints the devices of a recorded topology and gives the exit code.
-
-    Raises:
-        SelectionError: if there is none of this name.
-    """
-    from jaxtui.machine import topologies
-
-    known = topologies.names()
-    if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
-        raise SelectionError(
-            f'There is no topology "{name}": there is {", ".join(known)}.{hint}'
-        )
-    devices = topologies.devices(name)
-    if as_json:
-        put_bytes(encode(document(None, devices)))
-        say(_RECORDED.format(name=name))
-    else:
-        put(_RECORDED.format(name=name) + "\n" + text(None, devices))
     return 0
 
 
@@ -87,10 +62,13 @@ def document(host: Host | None, devices: Sequence[Device]) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "host": host,
-        "devices": [
-            {name: getattr(device, name) for name in FIELDS} for device in devices
-        ],
+        "devices": listing(devices),
     }
+
+
+def listing(devices: Sequence[Device]) -> list[dict[str, Any]]:
+    """The devices as every JSON document has them."""
+    return [{name: getattr(device, name) for name in FIELDS} for device in devices]
 
 
 def text(
@@ -106,14 +84,8 @@ def text(
         lines = chipmap.render(chiplayout.layout(devices), MAP_COLUMNS, MAP_LINES)
         parts.append("\n".join(text_of(line).rstrip() for line in lines))
     parts.append(chipmap.explain(devices))
-    parts += map(_words, findings)
+    parts += map(finding_text, findings)
     return "\n\n".join(part for part in parts if part)
-
-
-def _words(finding: Finding) -> str:
-    """A finding in plain lines: what, what to do, how we know."""
-    lines = [f"{finding.severity}: {finding.what}", finding.advice, finding.how]
-    return "\n  ".join(line for line in lines if line)
 
 
 def _headline(host: Host | None, devices: Sequence[Device]) -> str:
@@ -145,9 +117,13 @@ def _or_absent(value: object) -> str:
 
 
 async def _ready(factory: EngineFactory, options: EngineOptions) -> State:
-    """The snapshot as soon as the engine has listed its devices."""
+    """The snapshot once the engine has listed its devices, its last words included."""
     async with session(factory, options) as engine:
-        async for _ in engine.events():
-            if engine.state.devices:
-                return engine.state
+        async with progress(sys.stderr, lambda: engine.state):
+            async for _ in engine.events():
+                if engine.state.devices:
+                    # JAX's reasons come by the log, which may be a little later.
+                    await engine.engine.close()
+        if engine.state.devices:
+            return engine.state
     raise CannotRun("The engine ended before it had listed its devices.")

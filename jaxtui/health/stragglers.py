@@ -47,6 +47,9 @@ class Sisters:
             return None
         if reading.unit not in (*thresholds.RATES, "seconds"):
             return None
+        if thresholds.on_host(device) and reading.test in thresholds.HOST_TESTS:
+            # It is the host that copies to itself and calls itself.
+            return None
         group = self.groups.get(_key(reading, device), ())
         others = [value for name, value in group if name != reading.device]
         middle = median(others) if others else 0.0

@@ -13,13 +13,16 @@ NAMED = 4
 
 
 def sources(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """Who says what was to be expected, each with the tests that it is for."""
+    """Who says what was to be expected, test by test."""
     tests: dict[str, list[str]] = {}
     for one in verdicts:
         if one.expected is not None and one.verdict != "skipped":
             tests.setdefault(one.source, []).append(one.test)
+    said: dict[str, list[str]] = {}
     for source, named in tests.items():
-        yield f"{_listed(named)}: {source}"
+        said.setdefault(_listed(named), []).append(source)
+    for of, several in said.items():
+        yield f"{of}: {'; '.join(several)}"
 
 
 def unrated(verdicts: Sequence[Verdict], devices: Sequence[Device]) -> Iterator[str]:
@@ -54,9 +57,9 @@ def meaning(
         return "Nothing could be tested."
     if word == "pass":
         return _passed(verdicts)
-    named = culprits([one for one in verdicts if one.verdict == word], devices)
-    also = _also_low(verdicts, devices)
-    again = "`jaxtui check --level full`"
+    guilty = [one for one in verdicts if one.verdict == word]
+    named, also = culprits(guilty, devices), _also_low(verdicts, devices)
+    again = f"`jaxtui check --level full{_only(guilty, devices)}`"
     if word == "low":
         return (
             f"It works, but is not as it should be: {named}. See who else uses the "
@@ -72,6 +75,14 @@ def meaning(
         "hand what `jaxtui check --json` prints to whoever provides the machine."
         f"{also}"
     )
+
+
+def _only(guilty: Sequence[Verdict], devices: Sequence[Device]) -> str:
+    """The option that names the devices to look at, if they are not most of them."""
+    names = dict.fromkeys(one.device for one in guilty)
+    if None in names or len(names) > min(NAMED, len(devices) // 2):
+        return ""
+    return f" --devices {','.join(map(str, names))}"
 
 
 def _also_low(verdicts: Sequence[Verdict], devices: Sequence[Device]) -> str:

@@ -77,7 +77,7 @@ def plan(experiment: Experiment) -> Plan:
 
 def plan_case(case: Case, supply: Supply, seed: int = 0) -> PlannedCase:
     """One case; a problem stands on it as a ``Failure``."""
-    wrong = _check_op(case)
+    wrong = check_op(case)
     device: Device | None = None
     if wrong is None:
         wrong, device = _check_place(case, supply)
@@ -123,6 +123,7 @@ def memory_bytes(op: Op, case: Case) -> int:
     dtype = numpy_dtype(case.dtype) if case.on_host else case.dtype
     results = 2 if case.mode == "jit" else 4
     computed = results * op.result_bytes(case.size, dtype)
+    computed += math.ceil(op.temporaries(case.size, dtype))
     return op.input_bytes(case.size, dtype) + computed + ALLOWANCE_BYTES
 
 
@@ -135,7 +136,7 @@ def host_memory_bytes(op: Op, case: Case) -> int:
     if rows is None or not shape:
         compared = min(math.prod(shape), CHUNK * 4)
     else:
-        compared = rows * math.prod(shape[1:])
+        compared = rows * math.prod(shape) // shape[op.rows_axis]
     reference = 3 * compared * WIDE_BYTES
     if any(isinstance(argument, Indices) for argument in op.arguments(case.size)):
         inputs += 8 * case.size
@@ -146,7 +147,8 @@ Wrong = tuple[str, str]
 """What is wrong, and what to do about it."""
 
 
-def _check_op(case: Case) -> Wrong | None:
+def check_op(case: Case) -> Wrong | None:
+    """What is wrong with a case wherever it runs, or ``None``."""
     try:
         op = ops.get(case.op)
     except ValueError as error:
@@ -203,7 +205,21 @@ def _check_place(case: Case, supply: Supply) -> tuple[Wrong | None, Device | Non
     if not device.addressable:
         wrong = f"{case.device} belongs to process {device.process_index}, not to this."
         return (wrong, "Choose a device of this process."), None
-    return None, device
+    return check_platform(case, device.platform), device
+
+
+def check_platform(case: Case, platform: str) -> Wrong | None:
+    """What keeps a sound case from running on devices of that platform, if anything."""
+    op = ops.get(case.op)
+    lacking = op.lacks.get(platform, ())
+    if case.dtype not in lacking:
+        return None
+    there = [dtype for dtype in op.dtypes if dtype not in lacking]
+    where = {"cpu": "a CPU", "tpu": "a TPU", "gpu": "a GPU"}.get(platform, platform)
+    return (
+        f"{op.name} does not run in {case.dtype} on {where}: XLA refuses it there.",
+        f"It runs in {', '.join(there)}.",
+    )
 
 
 def _check_host(case: Case) -> Wrong | None:

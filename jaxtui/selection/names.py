@@ -29,6 +29,7 @@ DTYPE_ALIASES = {
     "f32": "float32",
     "f16": "float16",
     "bf16": "bfloat16",
+    "f8": "float8_e4m3fn",
     "i32": "int32",
     "i8": "int8",
     "c64": "complex64",
@@ -138,8 +139,12 @@ def parse_devices(text: str, devices: Sequence[Device]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(chosen))
 
 
-def parse_budget(text: str) -> float | None:
+def parse_budget(text: str, noun: str = "budget") -> float | None:
     """A time such as ``10`` or ``2.5s`` in seconds; ``None``, the default, if empty.
+
+    Args:
+        text: as it was typed.
+        noun: what the time is called in the sentence that refuses it.
 
     Raises:
         SelectionError: if it is no positive number, or more than a day.
@@ -153,7 +158,7 @@ def parse_budget(text: str) -> float | None:
         seconds = 0.0
     if not 0 < seconds <= MAXIMUM_BUDGET_SECONDS:
         raise SelectionError(
-            f'The budget "{text}" is no time: give seconds such as 10, at most a day.'
+            f'The {noun} "{text}" is no time: give seconds such as 10, at most a day.'
         )
     return seconds
 

@@ -319,6 +319,20 @@ def test_a_slow_dispatch_beside_its_sisters(measured: float, word: str) -> None:
         assert "takes 3.1× as long as the median of the other 3" in found[2].reason
 
 
+@pytest.mark.parametrize("test", ["dispatch", "transfer"])
+def test_what_the_host_does_for_its_own_devices_tells_nothing_of_them(
+    test: str,
+) -> None:
+    unit = "seconds" if test == "dispatch" else "bytes/s"
+    given: dict[str, Any] = {"test": test, "unit": unit}
+    figures = [1e-3 if test == "dispatch" else 1e-7, 1e-5, 1e-5]
+    readings = [
+        reading(figure, device=f"cpu:{index}", **given)
+        for index, figure in enumerate(figures)
+    ]
+    assert {one.verdict for one in judge(readings, cpus())} == {"pass"}
+
+
 def test_only_devices_of_one_kind_and_the_same_thing_are_sisters() -> None:
     mixed = (device(0, "NVIDIA H100", "gpu"), device(1, "NVIDIA T4", "gpu"))
     slow = [reading(1e12, device="gpu:0"), reading(0.1e12, device="gpu:1")]

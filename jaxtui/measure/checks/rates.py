@@ -29,6 +29,9 @@ BURST_SECONDS = 0.03
 """Work of the longer burst of a pair: the clock, and one hand-over more or less, are
 then below one percent of it."""
 
+LEAST_ROUNDS = 6
+"""Of fewer slopes the median is at the mercy of a single disturbance."""
+
 LEAST_BURST = 3
 """Calls of the longer burst, where more than one fits into its time."""
 
@@ -124,8 +127,9 @@ def _sampled(
     if not slopes:
         return None
     interval = rounds_interval(slopes)
-    # Where other programs disturb more than the difference of the bursts, the longer
-    # burst alone is what is known: it is too long by one hand-over.
-    if interval.low <= 0:
+    # Where other programs disturb more than the difference of the bursts, or may have
+    # and nobody can tell, the longer burst alone is what is known: it is too long by
+    # one hand-over, while a slope that is disturbed is anything.
+    if interval.low <= 0 or len(slopes) < LEAST_ROUNDS:
         interval = rounds_interval(means)
     return Rate(interval, len(slopes))

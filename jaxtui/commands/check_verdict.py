@@ -1,0 +1,56 @@
+"""The last words of a check: what the figures were compared with, and what to do."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Sequence
+
+from jaxtui.commands.check_lines import COLUMNS, painted
+from jaxtui.health.verdict import Verdict, overall
+from jaxtui.health.words import meaning, sources, unrated
+from jaxtui.model import Device
+
+_COMMAND = re.compile(r"`[^`]+`")
+
+
+def closing(
+    verdicts: Sequence[Verdict],
+    devices: Sequence[Device],
+    *,
+    complete: bool = True,
+    colour: bool = False,
+) -> str:
+    """The sources, then the verdict in words with what to do next as the last lines.
+
+    Args:
+        verdicts: of everything that was read.
+        devices: those that were tested.
+        complete: whether every test was run.
+        colour: whether to paint the verdict.
+    """
+    word = overall(verdicts)
+    title = "Verdict" if complete else "Verdict of what there is"
+    found = list(sources(verdicts))
+    parts = []
+    if found:
+        lines = (_wrapped(one, "  ") for one in found)
+        parts.append("\n".join(("What was expected, and who says so:", *lines)))
+    parts += map(_wrapped, unrated(verdicts, devices))
+    last = _wrapped(f"{title}: {word}. {meaning(word, verdicts, devices)}")
+    parts.append(last.replace(word, painted(word, colour), 1))
+    return "\n\n".join(parts)
+
+
+def _wrapped(text: str, indent: str = "") -> str:
+    """Lines of which none ends within a command, so that it can be copied."""
+    whole = _COMMAND.sub(lambda found: found[0].replace(" ", "\xa0"), text)
+    lines = textwrap.fill(
+        whole,
+        COLUMNS,
+        initial_indent=indent,
+        subsequent_indent=2 * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return lines.replace("\xa0", " ")

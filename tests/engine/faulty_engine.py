@@ -1,0 +1,134 @@
+"""A real engine with a planted fault: one device computes wrongly, slowly or never.
+
+Every call that a test of the check makes comes from ``work.compiled``, which is
+replaced here. The environment says what happens: FAULT is ``wrong``, ``slow``, ``hang``
+or ``abort``; FAULT_DEVICE the device, such as ``cpu:1``; FAULT_TEST, if set, the only
+test in which it happens. FAULT_SHARE shortens every test to a share of its budget.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from jaxtui.engine.core import JaxCore
+from jaxtui.engine.entry import main
+from jaxtui.model import Check, RunEvent, Work
+
+FAULT = os.environ.get("FAULT", "")
+DEVICE = os.environ.get("FAULT_DEVICE", "")
+TEST = os.environ.get("FAULT_TEST", "")
+SHARE = float(os.environ.get("FAULT_SHARE", "1"))
+SLOWER = 6
+"""Times."""
+
+testing = ""
+"""The test that goes on."""
+
+
+class FaultyCore(JaxCore):
+    def start(self) -> Any:
+        found = super().start()
+        plant()
+        return found
+
+    def run(self, work: Work, stop: Callable[[], bool]) -> Iterator[RunEvent]:
+        global testing
+        if isinstance(work, Check):
+            testing, budget = work.test, SHARE * work.budget_seconds
+            work = msgspec.structs.replace(work, budget_seconds=budget)
+        return super().run(work, stop)
+
+
+def plant() -> None:
+    from jaxtui.measure.checks import work
+
+    compiled = work.compiled
+
+    def faulty(case: Any, device: Any, **options: Any) -> Callable[..., Any]:
+        call = compiled(case, device, **options)
+        if f"{device.platform}:{device.id}" != DEVICE:
+            return call
+        with work.scope(case, device):
+            return FAULTS[FAULT](call)
+
+    work.compiled = faulty
+
+
+def here() -> bool:
+    return TEST in ("", testing)
+
+
+def wrong(call: Callable[..., Any]) -> Callable[..., Any]:
+    import jax
+    import jax.numpy as jnp
+
+    def last_element_off(result: Any) -> Any:
+        place = (-1,) * result.ndim
+        return result.at[place].add(jnp.ones((), result.dtype))
+
+    spoil: list[Any] = []
+
+    def apart(*arguments: Any) -> Any:
+        result = call(*arguments)
+        if not here():
+            return result
+        if not spoil:
+            with jax.enable_x64(True) if hasattr(jax, "enable_x64") else _x64():
+                spoil.append(jax.jit(last_element_off).lower(result).compile())
+        return spoil[0](result)
+
+    return apart
+
+
+def _x64() -> Any:
+    from jax.experimental import enable_x64
+
+    return enable_x64(True)
+
+
+def slow(call: Callable[..., Any]) -> Callable[..., Any]:
+    def repeated(*arguments: Any) -> Any:
+        result = call(*arguments)
+        for _ in range(SLOWER - 1 if here() else 0):
+            # A call that writes into its last argument has used it up.
+            again = (*arguments[:-1], result) if gone(arguments[-1]) else arguments
+            result = call(*again)
+        return result
+
+    return repeated
+
+
+def gone(argument: Any) -> bool:
+    return bool(argument.is_deleted())
+
+
+def hang(call: Callable[..., Any]) -> Callable[..., Any]:
+    def never(*arguments: Any) -> Any:
+        if here():
+            threading.Event().wait()
+        return call(*arguments)
+
+    return never
+
+
+def abort(call: Callable[..., Any]) -> Callable[..., Any]:
+    def last(*arguments: Any) -> Any:
+        if here():
+            os.write(2, b"F0000 shape.h:847] Check failed: buffer != nullptr\n")
+            os.abort()
+        return call(*arguments)
+
+    return last
+
+
+FAULTS = {"wrong": wrong, "slow": slow, "hang": hang, "abort": abort}
+
+
+if __name__ == "__main__":
+    sys.exit(main(core=FaultyCore()))
