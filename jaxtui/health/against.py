@@ -44,10 +44,11 @@ def baseline(
     """A reading against the same one of a baseline; ``None`` if that has none.
 
     It is low only if it is both beyond the bound and surely different: where the two
-    sign-test intervals overlap, nothing is proven. (They tell nothing about the drift
+    sign-test intervals overlap, nothing is proven, and one that others disturbed is
+    not compared at all. (The intervals tell nothing about the drift
     from one process to the next, for which the bound is as wide as it is.)
     """
-    if kept is None or reading.unit not in COMPARED_UNITS:
+    if kept is None or reading.disturbed or reading.unit not in COMPARED_UNITS:
         return None
     if (before := find(kept, reading, device)) is None:
         return None

@@ -85,7 +85,7 @@ def reason(reading: Reading, comparisons: Sequence[Comparison]) -> str:
     if reading.measured is not None:
         text = figure(reading.measured, reading.unit)
         sentences.insert(0, ", ".join((text, "; ".join(clauses))) if clauses else text)
-    return joined(reading.doubt, *sentences, reading.said)
+    return joined(reading.doubt, *sentences, reading.said, reading.disturbed)
 
 
 def joined(*sentences: str) -> str:

@@ -182,6 +182,8 @@ def _nothing(reading: Reading, device: Device | None, baseline: Baseline | None)
     if reading.unit in RATES and reading.test not in HOST_TESTS:
         kind = device.device_kind if device else "this machine"
         peak = f"no peak is published for {kind} here; "
+    if baseline is not None and reading.disturbed:
+        return "not compared: other programs used the cores meanwhile"
     if baseline is not None:
         return f"nothing to compare with: {peak}the baseline {baseline.name} has none"
     return f"nothing to compare with: {peak}save a baseline with --save-baseline"

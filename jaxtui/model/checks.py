@@ -98,6 +98,9 @@ class Reading(Record, frozen=True, kw_only=True):
     """What is not as it should be, though it works, one sentence: ``low``."""
     skipped: str = ""
     """Why it was not measured, one sentence."""
+    disturbed: str = ""
+    """Who else used the host's cores meanwhile, one sentence: the figure is theirs too.
+    Only where the device computes on those cores."""
     said: str = ""
     """What else there is to know about it, in sentences; may be empty."""
     detail: str = ""

@@ -24,7 +24,7 @@ FAULT = os.environ.get("FAULT", "")
 DEVICE = os.environ.get("FAULT_DEVICE", "")
 TEST = os.environ.get("FAULT_TEST", "")
 SHARE = float(os.environ.get("FAULT_SHARE", "1"))
-SLOWER = 6
+SLOWER = 12
 """Times."""
 
 testing = ""

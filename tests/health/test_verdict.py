@@ -172,6 +172,25 @@ def test_a_cpu_is_granted_its_clocks(measured: float, word: str) -> None:
     assert verdict(one, cpus(), kept).verdict == word
 
 
+def test_what_others_disturbed_is_not_compared_with_a_baseline_and_says_so() -> None:
+    kept = baseline([reading(100e9, device="cpu:0")], cpus())
+    one = reading(10e9, device="cpu:0", disturbed="Others used 1.5 of 2 cores.")
+    found = verdict(one, cpus(), kept)
+    assert found.verdict == "pass"
+    assert "Others used 1.5 of 2 cores." in found.reason
+    assert "not compared" in found.source
+
+
+@pytest.mark.parametrize(("measured", "word"), [(0.21, "pass"), (0.19, "low")])
+def test_a_disturbed_sister_is_low_only_if_it_is_far_behind(
+    measured: float, word: str
+) -> None:
+    busy = "Others used 1.5 of 2 cores."
+    slow = reading(measured * 1e12, device="cpu:0", disturbed=busy)
+    others = [reading(1e12, device=one.name, disturbed=busy) for one in cpus(3)[1:]]
+    assert judge([slow, *others], cpus(3))[0].verdict == word
+
+
 def test_a_good_share_of_the_peak_below_the_baseline_is_low_and_says_both() -> None:
     found = rates(150e12, 190e12, expected=expected(197e12))
     assert (found.verdict, found.expected) == ("low", 190e12)

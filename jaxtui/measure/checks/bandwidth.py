@@ -115,7 +115,9 @@ class Streams:
         with explained(case, what, "inputs"):
             self._make(case)
         wanted = len(ops.get(op).arguments(case.size))
-        return Prepared(case, what, self._rewriting(call), self._read[:wanted])
+        return Prepared(
+            case, what, self._rewriting(call), self._read[:wanted], self._device
+        )
 
     def _case(self, op: str) -> Case:
         device = name(self._device)
@@ -177,5 +179,6 @@ def _measured(
         ci_low=moved / rate.seconds.high,
         ci_high=moved / rate.seconds.low,
         expected=expectations.bandwidth_peak(chosen.device),
+        disturbed=rate.disturbed,
         said=f"Arrays of {fmt.bytes_text(array)}, {rate.counted}.",
     )

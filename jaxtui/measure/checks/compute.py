@@ -61,5 +61,6 @@ def _measured(
         ci_low=flops / per_call.high,
         ci_high=flops / per_call.low,
         expected=expectations.product_peak(chosen.device, case.dtype, case.precision),
+        disturbed=rate.disturbed,
         said=f"{fmt.seconds(per_call.median)} per call, {rate.counted}.",
     )

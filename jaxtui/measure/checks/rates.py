@@ -14,6 +14,7 @@ from jaxtui.measure import clocks
 from jaxtui.measure.checks import work
 from jaxtui.measure.checks.attempts import explained
 from jaxtui.measure.clocks import Call
+from jaxtui.measure.contention import Meter, contention_note
 from jaxtui.measure.sampling import QUEUE_MARGIN, SLOW_CALL_SECONDS
 from jaxtui.measure.session import DEFAULT_QUEUE_DEPTH
 from jaxtui.model import Case
@@ -44,6 +45,7 @@ class Prepared:
     what: str
     call: Call
     args: tuple[Any, ...]
+    device: jax.Device
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,8 @@ class Rate:
 
     seconds: Interval
     rounds: int
+    disturbed: str = ""
+    """Who else used the cores that the device computes on, one sentence."""
 
     @property
     def counted(self) -> str:
@@ -69,7 +73,7 @@ def prepared(case: Case, what: str, device: jax.Device, seed: int) -> Prepared:
         call = work.compiled(case, device)
     with explained(case, what, "inputs"):
         args = work.arguments(case, device, seed)
-    return Prepared(case, what, call, args)
+    return Prepared(case, what, call, args, device)
 
 
 def throughput(
@@ -107,6 +111,12 @@ def pair(call_seconds: float) -> tuple[int, int]:
     return max(long // 3, 1), long
 
 
+def disturbance(meter: Meter, device: jax.Device) -> str:
+    """Who else used the cores of a device meanwhile; empty if that is no matter."""
+    note = contention_note(meter.usage) if device.platform == "cpu" else None
+    return note.text if note else ""
+
+
 def _sampled(
     prepared: Prepared, seconds: float, stop: Callable[[], bool]
 ) -> Rate | None:
@@ -117,6 +127,8 @@ def _sampled(
     shuffled = random.Random(0)
     slopes: list[float] = []
     means: list[float] = []
+    meter = Meter()
+    meter.start()
     while not stop() and (not slopes or perf_counter() < end):
         order = list(counts)
         shuffled.shuffle(order)
@@ -124,6 +136,7 @@ def _sampled(
         short, long = counts
         slopes.append((taken[long] - taken[short]) / (long - short))
         means.append(taken[long] / long)
+    meter.stop()
     if not slopes:
         return None
     interval = rounds_interval(slopes)
@@ -132,4 +145,4 @@ def _sampled(
     # one hand-over, while a slope that is disturbed is anything.
     if interval.low <= 0 or len(slopes) < LEAST_ROUNDS:
         interval = rounds_interval(means)
-    return Rate(interval, len(slopes))
+    return Rate(interval, len(slopes), disturbance(meter, prepared.device))

@@ -15,7 +15,7 @@ from jaxtui.measure.checks import libtpu_sdk, products, rates
 from jaxtui.measure.checks.attempts import attempt, explained
 from jaxtui.measure.checks.base import Context, by_device, name, shares_silicon
 from jaxtui.measure.checks.setting import setting
-from jaxtui.measure.contention import Meter, contention_note
+from jaxtui.measure.contention import Meter
 from jaxtui.model import CheckRead, Expected, Reading, RunEvent
 from jaxtui.stats import median, rounds_interval
 
@@ -80,11 +80,9 @@ def _kept(context: Context, device: jax.Device, seconds: float) -> Reading | Non
             taken.append(clocks.burst(product.call, product.args, count) / count)
     meter.stop()
     reading = _compared(taken, perf_counter() - begin, what, device)
-    disturbed = contention_note(meter.usage)
-    if disturbed is not None and device.platform == "cpu":
+    if disturbed := rates.disturbance(meter, device):
         # What others do to the cores is no fault of theirs.
-        said = f"{reading.said} {disturbed.text}"
-        return msgspec.structs.replace(reading, said=said, expected=None)
+        return msgspec.structs.replace(reading, disturbed=disturbed, expected=None)
     if context.check.level == "quick" and device.platform != "cpu":
         return msgspec.structs.replace(reading, said=reading.said + TOO_SHORT)
     return reading

@@ -12,7 +12,14 @@ import numpy as np
 import pytest
 
 from jaxtui.measure import notes
-from jaxtui.measure.checks import bandwidth, base, libtpu_sdk, run_check, steady
+from jaxtui.measure.checks import (
+    bandwidth,
+    base,
+    libtpu_sdk,
+    rates,
+    run_check,
+    steady,
+)
 from jaxtui.measure.checks.base import Context
 from jaxtui.model import CheckDoing, CheckRead, CheckTest, Reading, RunFinished
 from jaxtui.stats import median
@@ -444,14 +451,14 @@ def test_the_last_quarter_is_compared_with_the_first(
 def test_what_others_do_to_the_cores_is_not_judged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(steady, "contention_note", lambda _: notes.contended(1.5, 2))
+    monkeypatch.setattr(rates, "contention_note", lambda _: notes.contended(1.5, 2))
     (reading,) = readings(events(check("steady", 1)))
-    assert "Other processes used 1.5 of 2 cores" in reading.said
+    assert "Other processes used 1.5 of 2 cores" in reading.disturbed
     assert reading.measured is not None
     assert reading.expected is None
-    monkeypatch.setattr(steady, "contention_note", lambda _: None)
+    monkeypatch.setattr(rates, "contention_note", lambda _: None)
     (reading,) = readings(events(check("steady", 1)))
-    assert "Other processes" not in reading.said
+    assert not reading.disturbed
     assert reading.expected is not None
 
 
