@@ -472,7 +472,7 @@ def test_the_code_runs_nothing_but_the_plan(capsys) -> None:
     out = capsys.readouterr().out
     compile(out, "tiny.py", "exec")
     assert "step 1: first" in out
-    assert "# matmul 64 float32 numpy on host" in out
+    assert "2 cases of matmul, taking turns" in out
     assert not engine.works
     assert engine.calls.count("plan") == 1
 

@@ -284,3 +284,14 @@ def test_its_own_names_give_way_to_those_of_the_snippet(tmp_path):
 def test_what_is_no_expression_cannot_be_timed():
     with pytest.raises(SyntaxError):
         script(Timed(name="it", code="y = 1"))
+
+
+def test_devices_that_are_waited_for_are_waited_for_once(tmp_path):
+    text = script(Timed(name="it", code="x + 1"), device="cpu:0")
+    found = printed(tmp_path, text + 'print("fences:", len(fences))\n')
+    assert found["fences"] == found_count(tmp_path)
+
+
+def found_count(tmp_path: Path) -> str:
+    count = Shown(name="count", code="jax.local_device_count()")
+    return printed(tmp_path, script(count))["count"]

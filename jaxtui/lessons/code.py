@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from jaxtui.lessons.base import Setting, Step
-from jaxtui.model import Experiment, Loop, Plan, PlannedCase, Snippet, Work
+from jaxtui.model import Check, Experiment, Loop, Plan, PlannedCase, Snippet, Work
 
 Planner = Callable[[Experiment], Awaitable[Plan]]
 """Asks an engine what an experiment would do; its answer carries the scripts."""
@@ -27,7 +27,7 @@ subprocess.run([sys.executable, "-c", {code}], check=True)
 
 @dataclass(frozen=True, kw_only=True)
 class CodePart:
-    """The script of one case, one loop or one snippet."""
+    """The script of one experiment, one loop or one snippet."""
 
     title: str
     """One line."""
@@ -46,7 +46,7 @@ async def step_script(step: Step, setting: Setting, plan: Planner) -> str:
 
 
 async def code_parts(works: Sequence[Work], plan: Planner) -> tuple[CodePart, ...]:
-    """The scripts of some works, one part for each case of an experiment."""
+    """The scripts of some works; the cases of an experiment take turns in one part."""
     parts: list[CodePart] = []
     for work in works:
         parts += await _parts(work, plan)
@@ -78,11 +78,37 @@ async def _parts(work: Work, plan: Planner) -> list[CodePart]:
             planned = (await plan(Experiment(cases=(work.case,)))).cases[0]
             return [CodePart(title=loop_title(work), code=_loop_code(work, planned))]
         case Experiment():
-            answer = await plan(work)
-            return [
-                CodePart(title=one.case.label, code=one.script or _missing(one))
-                for one in answer.cases
-            ]
+            return _experiment_parts(await plan(work))
+        case Check():
+            # A test of the machine; no lesson has one.
+            return []
+
+
+def _experiment_parts(plan: Plan) -> list[CodePart]:
+    """One part for all cases that take turns, and one for each that cannot run here."""
+    able = [one for one in plan.cases if one.script and one.problem is None]
+    groups: dict[tuple[int, str], list[PlannedCase]] = {}
+    for one in able:
+        # Where memory is short, sizes run one after another here, too.
+        key = (one.case.size, one.case.op) if plan.grouped else (0, "")
+        groups.setdefault(key, []).append(one)
+    return [
+        *map(_turns_part, groups.values()),
+        *(
+            CodePart(title=one.case.label, code=_missing(one))
+            for one in plan.cases
+            if one not in able
+        ),
+    ]
+
+
+def _turns_part(group: Sequence[PlannedCase]) -> CodePart:
+    if len(group) == 1:
+        return CodePart(title=group[0].case.label, code=group[0].script)
+    from jaxtui.scripts.turns import turns_script, turns_title
+
+    title = turns_title([one.case for one in group])
+    return CodePart(title=title, code=turns_script(group))
 
 
 def loop_title(loop: Loop) -> str:

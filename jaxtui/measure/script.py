@@ -17,9 +17,15 @@ from typing import Any
 from jaxtui.measure import ops
 from jaxtui.measure.ops.base import Op
 from jaxtui.model import COMPILED_MODES, Case
+from jaxtui.scripts.allocator import SETTLED
 
-CALLS = 50
-"""Timed calls of a script."""
+SECONDS = 2
+"""How long a script times calls. In the first milliseconds of a process the system has
+not spread its threads over the cores: 50 calls there took twice as long as later ones.
+"""
+
+CALLS = 5
+"""Timed calls of a script at least."""
 
 IMPORTS: tuple[dict[str, str], ...] = (
     {name: f"import {name}" for name in ("functools", "statistics", "time")},
@@ -40,7 +46,8 @@ for _ in range(3):
     result = f(*args)
 
 ready = []
-for _ in range({calls}):
+end = time.perf_counter() + {seconds}
+while len(ready) < {calls} or time.perf_counter() < end:
     result = None  # freed before the clock starts
     start = time.perf_counter()
     result = f(*args)
@@ -63,7 +70,8 @@ for _ in range(3):
     result = {call}.block_until_ready()
 
 dispatch, ready = [], []
-for _ in range({calls}):
+end = time.perf_counter() + {seconds}
+while len(ready) < {calls} or time.perf_counter() < end:
     result = None  # freed before the clock starts
     start = time.perf_counter()
     result = {call}
@@ -120,8 +128,8 @@ def _op(case: Case) -> Op:
 
 def _assembled(op: Op, case: Case, code: str, also: tuple[str, ...] = ()) -> str:
     """Imports, settings and the op's function above the code that uses it."""
-    function = source(_form(op, case), op.name)
-    parts = [_imports(function + code, also), *_settings(case)]
+    function = source(_form(op, case), _name(op, case))
+    parts = [_imports(function + code, also), *_settings(case), SETTLED.strip()]
     return "\n\n".join(parts) + f"\n\n\n{function}\n\n\n{code}"
 
 
@@ -136,6 +144,12 @@ def _form(op: Op, case: Case) -> Callable[..., Any]:
     if form is None:
         raise ValueError(f"{op.name} has no mode {case.mode!r}.")
     return form
+
+
+def _name(op: Op, case: Case) -> str:
+    """What a script calls the form, such that no two forms of an op share a name."""
+    own = case.mode in ("numpy", "pallas", "tensorflow")
+    return f"{case.mode}_{op.name}" if own else op.name
 
 
 @functools.cache
@@ -187,31 +201,36 @@ def _data(op: Op, case: Case, seed: int) -> str:
 
 def _preparation(op: Op, case: Case) -> str:
     """The lines that define ``f`` and put ``args`` where they belong."""
+    name = _name(op, case)
     if case.mode == "numpy":
-        return f"f = {op.name}\n"
+        return f"f = {name}\n"
     if case.mode == "tensorflow":
-        return TENSORFLOW.format(name=op.name)
+        return TENSORFLOW.format(name=name)
     platform, _, number = case.device.partition(":")
     lines = [f'device = next(d for d in jax.devices("{platform}") if d.id == {number})']
-    function = op.name
-    if op.takes_precision and case.precision != "default":
-        function = f'functools.partial({op.name}, precision="{case.precision}")'
-    if case.mode == "pallas":
-        function = f'functools.partial({op.name}, platform="{platform}")'
-    timed = f"jax.jit({function})" if case.mode in COMPILED_MODES else function
-    lines.append(f"f = {timed}")
     if case.inputs == "device":
         lines.append("args = jax.device_put(args, device)")
-    elif case.mode in COMPILED_MODES:
-        lines.append('jax.config.update("jax_default_device", device)')
+    function = name
+    if op.takes_precision and case.precision != "default":
+        function = f'functools.partial({name}, precision="{case.precision}")'
+    if case.mode == "pallas":
+        function = f'functools.partial({name}, platform="{platform}")'
+    if case.mode in COMPILED_MODES:
+        sent = "args" if case.inputs == "device" else "jax.device_put(args, device)"
+        lines += [
+            f"jitted = jax.jit({function})",
+            f"f = jitted.lower(*{sent}).compile()  # no call compiles",
+        ]
+    else:
+        lines.append(f"f = {function}")
     return "\n".join(lines) + "\n"
 
 
 def _loop(case: Case) -> str:
     if case.on_host:
-        return NUMPY_LOOP.format(calls=CALLS)
+        return NUMPY_LOOP.format(calls=CALLS, seconds=SECONDS)
     call = "f(*jax.device_put(args, device))" if _sends(case) else "f(*args)"
-    return JAX_LOOP.format(call=call, calls=CALLS)
+    return JAX_LOOP.format(call=call, calls=CALLS, seconds=SECONDS)
 
 
 def _sends(case: Case) -> bool:

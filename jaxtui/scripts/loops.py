@@ -5,7 +5,11 @@ from __future__ import annotations
 from jaxtui.model import Loop, LoopStyle
 
 REPEATS = 7
-"""So many loops are timed, after one that is not."""
+"""So many loops are timed at least, after one that is not."""
+
+SECONDS = 1
+"""How long loops are timed at least. In the first milliseconds of a process the system
+has not spread its threads over the cores."""
 
 TITLES: dict[LoopStyle, str] = {
     "never": "waiting for none",
@@ -24,8 +28,11 @@ WAITS: dict[LoopStyle, str] = {
 
 PRINTING = """
 
-loop()  # the first time takes longer
-stopwatch, true = zip(*[loop() for _ in range({repeats})])
+repeats = [loop()]  # the first time takes longer
+end = time.perf_counter() + {seconds}
+while len(repeats) <= {repeats} or time.perf_counter() < end:
+    repeats.append(loop())
+stopwatch, true = zip(*repeats[1:])
 print(f"stopwatch {{statistics.median(stopwatch):.3e}} s")
 print(f"true {{statistics.median(true):.3e}} s")
 """
@@ -44,7 +51,7 @@ def loop_script(loop: Loop, setup: str) -> str:
     imports = "import io\n" if loop.style == "print" else ""
     body = "\n".join(f"    {line}" for line in _body(loop))
     function = f"def loop():\n{body}\n"
-    printing = PRINTING.format(repeats=REPEATS)
+    printing = PRINTING.format(repeats=REPEATS, seconds=SECONDS)
     return f"{title}\n\n{imports}{setup}\n\n{function}{printing}"
 
 

@@ -9,11 +9,12 @@ import re
 from collections.abc import Iterator
 
 from jaxtui.model import SNIPPET_IMPORTS, Shown, Snippet, Timed
+from jaxtui.scripts.allocator import SETTLED
 
 SECONDS_AT_MOST = 3.0
 """How long a script takes turns, unless its snippet has less."""
 
-NAMES = ("fences", "timed", "take_turns", "error")
+NAMES = ("fences", "step", "timed", "take_turns", "error")
 """What a script calls its own; longer where the snippet has such a name."""
 
 DEVICES = """\
@@ -26,6 +27,7 @@ os.environ["JAX_NUM_CPU_DEVICES"] = "{count}"
 
 TIMED = '''\
 {fences} = [jax.device_put(0.0, each) for each in {devices}]
+{step} = jax.jit(lambda x: x + 1)
 
 
 def {timed}(call):
@@ -34,7 +36,7 @@ def {timed}(call):
     value = call()
     seconds = perf_counter() - start
     # Outside the clock: wait for the value, and for what was dispatched and dropped.
-    jax.block_until_ready((value, [each + 1 for each in {fences}]))
+    jax.block_until_ready((value, [{step}(each) for each in {fences}]))
     return seconds
 '''
 
@@ -109,12 +111,14 @@ class _Script:
             yield 'jax.config.update("jax_enable_x64", True)'
         if snippet.device is not None:
             yield _chosen(snippet.device)
+        if self._times:
+            yield SETTLED.strip()
 
     def _helpers(self) -> Iterator[str]:
         if self._times:
             chosen = self._snippet.device is not None
             devices = (
-                "[*jax.local_devices(), device]" if chosen else "jax.local_devices()"
+                "{*jax.local_devices(), device}" if chosen else "jax.local_devices()"
             )
             yield TIMED.format(**self._names, devices=devices)
         if self._repeated:

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
+
 from jaxtui.lessons.code import CodePart, code_parts, joined, loop_title
 from jaxtui.model import (
     Case,
@@ -62,10 +64,48 @@ def run(script: str, folder: Path) -> str:
     ).stdout
 
 
-async def test_an_experiment_has_a_part_for_each_case() -> None:
-    other = Case(op="sum", size=64, dtype="float32", device="cpu:0", mode="jit")
-    parts = await code_parts((Experiment(cases=(CASE, other)),), plan)
-    assert [part.title for part in parts] == [CASE.label, other.label]
+OTHER = Case(op="sum", size=64, dtype="float32", device="cpu:0", mode="jit")
+
+
+async def test_the_cases_of_an_experiment_take_turns_in_one_part() -> None:
+    (part,) = await code_parts((Experiment(cases=(CASE, OTHER)),), plan)
+    assert part.title == "2 cases of selu and sum, taking turns"
+    assert "take_turns(" in part.code
+    assert CASE.label in part.code
+    assert OTHER.label in part.code
+
+
+async def test_a_case_alone_has_a_plain_loop() -> None:
+    (part,) = await code_parts((Experiment(cases=(CASE,)),), plan)
+    assert part.title == CASE.label
+    assert "print(1)" in part.code
+
+
+async def test_sizes_do_not_take_turns_where_memory_is_short() -> None:
+    async def short(experiment: Experiment) -> Plan:
+        return msgspec.structs.replace(await plan(experiment), grouped=True)
+
+    sizes = [msgspec.structs.replace(CASE, size=n) for n in (64, 128)]
+    cases = tuple(
+        msgspec.structs.replace(one, mode=mode)
+        for mode in ("jit", "eager")
+        for one in sizes
+    )
+    parts = await code_parts((Experiment(cases=cases),), short)
+    assert ["128" in part.code for part in parts] == [False, True]
+    assert ["take_turns(" in part.code for part in parts] == [True, True]
+
+
+async def test_those_that_cannot_run_here_stand_after_those_that_can() -> None:
+    async def some(experiment: Experiment) -> Plan:
+        first, second = (await plan(experiment)).cases
+        failure = Failure(case=first.case, error="No room.", hint="")
+        first = msgspec.structs.replace(first, problem=failure)
+        return Plan(cases=(first, second), budget_seconds=1.0)
+
+    able, missing = await code_parts((Experiment(cases=(CASE, OTHER)),), some)
+    assert able.title == OTHER.label
+    assert missing.code == f"# {CASE.label} does not run here. No room.\n"
 
 
 async def test_a_loop_is_made_of_the_setup_of_its_case() -> None:

@@ -16,15 +16,16 @@ from jaxtui.model import Case, Mode
 RUNS = [
     (op, dtype, mode)
     for op in ops.OPS.values()
-    for dtype in ("float32", "bfloat16")
+    for dtype in ("float32", "bfloat16", "float8_e4m3fn")
     for mode in ("jit", "eager", "numpy", "pallas")
-    if mode in op.modes
+    if mode in op.modes and dtype in op.dtypes
 ]
 
 
 def case(op: str, dtype: str, mode: Mode, **changes: Any) -> Case:
     numpy = mode == "numpy"
-    size = 12 if "×" in ops.get(op).size_means else 400
+    sizes = {"attention": 12, "conv2d": 5}
+    size = sizes.get(op, 12 if "×" in ops.get(op).size_means else 400)
     fields = {
         "op": op,
         "size": size,
@@ -38,7 +39,7 @@ def case(op: str, dtype: str, mode: Mode, **changes: Any) -> Case:
 
 def run(text: str) -> dict[str, Any]:
     """The script's variables; its settings are undone afterwards."""
-    quick = re.sub(r"range\(50\)", "range(2)", text)
+    quick = text.replace("perf_counter() + 2", "perf_counter()")
     space: dict[str, Any] = {"__name__": "script"}
     wide, default = jax.config.jax_enable_x64, jax.config.jax_default_device
     try:
@@ -112,7 +113,7 @@ def test_scripts_follow_the_case(changes: dict[str, Any]) -> None:
 
 def test_large_inputs_repeat_in_the_script_too() -> None:
     one = case("gram", "int8", "numpy", size=2100)
-    text = script.script(one).partition("f = gram")[0]
+    text = script.script(one).partition("f = numpy_gram")[0]
     space: dict[str, Any] = {}
     exec(text, space)
     (right,) = inputs.host_inputs(ops.get("gram"), 2100, "int8", seed=0)
@@ -146,7 +147,7 @@ def test_the_script_of_a_kernel_shows_the_kernel() -> None:
     assert "from jax.experimental import pallas as pl" in text
     assert "def kernel(x_ref, out_ref):" in text
     assert "the times mean nothing" in text
-    assert 'jax.jit(functools.partial(selu, platform="cpu"))' in text
+    assert 'jax.jit(functools.partial(pallas_selu, platform="cpu"))' in text
 
 
 def test_script_refuses_what_the_op_does_not_have() -> None:
@@ -169,6 +170,33 @@ def test_the_setup_defines_a_call_and_no_more(mode: Mode, inputs_: str) -> None:
     result = space["f"](*space["args"])
     assert isinstance(result, np.ndarray if mode == "numpy" else jax.Array)
     np.testing.assert_array_equal(np.asarray(result), expected(one, seed=3))
+
+
+@pytest.mark.parametrize("mode", ["jit", "pallas"])
+@pytest.mark.parametrize("inputs_", ["device", "host"])
+def test_compiled_modes_call_the_executable(mode: Mode, inputs_: str) -> None:
+    one = case("selu", "float32", mode, inputs=inputs_)
+    for text in (script.script(one), script.setup(one)):
+        space = run(text)
+        assert isinstance(space["f"], jax.stages.Compiled)
+        assert isinstance(space["args"][0], np.ndarray) == (inputs_ == "host")
+        assert "jax_default_device" not in text
+
+
+def test_forms_of_an_op_have_names_of_their_own() -> None:
+    texts = {
+        mode: script.setup(case("selu", "float32", mode))
+        for mode in ("jit", "eager", "numpy", "pallas")
+    }
+    names = {
+        mode: re.findall(r"^def (\w+)", text, re.M) for mode, text in texts.items()
+    }
+    assert names == {
+        "jit": ["selu"],
+        "eager": ["selu"],
+        "numpy": ["numpy_selu"],
+        "pallas": ["pallas_selu"],
+    }
 
 
 def test_the_script_is_its_setup_and_a_loop() -> None:

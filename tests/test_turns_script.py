@@ -1,0 +1,143 @@
+"""The script of cases that take turns: readable, apart from each other, and it runs."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from jaxtui.measure.script import script, setup
+from jaxtui.model import Case, PlannedCase
+from jaxtui.scripts.allocator import SETTLED
+from jaxtui.scripts.turns import ROUNDS, turns_script
+
+
+def case(**changes: Any) -> Case:
+    fields = {"op": "matmul", "size": 32, "dtype": "float32", "device": "cpu:0"}
+    return Case(**({**fields, "mode": "jit"} | changes))
+
+
+def numpy(**changes: Any) -> Case:
+    return case(device="host", mode="numpy", inputs="host", **changes)
+
+
+def planned(one: Case) -> PlannedCase:
+    return PlannedCase(
+        case=one,
+        memory_bytes=0,
+        host_memory_bytes=0,
+        flops=None,
+        bytes=None,
+        script=script(one),
+        setup=setup(one),
+    )
+
+
+def text(*cases: Case) -> str:
+    return turns_script([planned(one) for one in cases])
+
+
+def functions(code: str) -> list[str]:
+    return [node.name for node in ast.parse(code).body if hasattr(node, "name")]
+
+
+def run(code: str, folder: Path) -> str:
+    """What a script prints where jaxtui cannot be imported, in short turns."""
+    path = folder / "turns.py"
+    path.write_text(re.sub(r"perf_counter\(\) \+ \S+", "perf_counter()", code))
+    done = subprocess.run(
+        [sys.executable, path.name],
+        cwd=folder,
+        env={**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": ""},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_case_prints_its_clocks_under_its_title(tmp_path: Path) -> None:
+    cases = case(), case(mode="eager"), case(mode="eager", inputs="host"), numpy()
+    code = text(*cases)
+    assert set(re.findall(r"^(?:import|from) (\w+)", code, re.M)) <= {
+        "jax",
+        "numpy",
+        *sys.stdlib_module_names,
+    }
+    both = r"ready    (\S+) s\ndispatch (\S+) s\n"
+    form = "".join(f"{one.label}\n{both}" for one in cases[:3])
+    found = re.fullmatch(
+        rf"{form}{numpy().label}\nready    (\S+) s\n", run(code, tmp_path)
+    )
+    assert found is not None
+    ready, dispatch = map(float, found.groups()[:2])
+    assert 0 < dispatch <= ready
+
+
+def test_names_do_not_collide_and_forms_stand_there_once() -> None:
+    sizes = [each for n in (8, 16) for each in (numpy(size=n), case(size=n))]
+    more = case(size=8, mode="eager"), case(op="sum", size=8)
+    code = text(*sizes, *more)
+    names = functions(code)
+    assert len(names) == len(set(names))
+    assert names.count("matmul") == names.count("numpy_matmul") == 1
+    assert {"matmul_jit_8", "matmul_jit_16", "matmul_numpy_8", "matmul_eager"} <= {
+        *names
+    }
+    assert code.count(SETTLED) == 1
+
+
+def test_cases_that_differ_in_one_thing_are_called_after_it() -> None:
+    for field, values in {
+        "precision": ("default", "highest"),
+        "inputs": ("device", "host"),
+        "device": ("cpu:0", "cpu:1"),
+        "dtype": ("float32", "bfloat16"),
+    }.items():
+        names = functions(text(*(case(**{field: value}) for value in values)))
+        expected = [f"matmul_jit_{value.replace(':', '_')}" for value in values]
+        assert names[-2:] == expected
+
+
+def test_a_case_named_twice_has_one_turn() -> None:
+    assert functions(text(case(), case(), numpy())).count("matmul_jit") == 1
+
+
+def test_64_bit_types_are_those_of_each_case(tmp_path: Path) -> None:
+    wide, narrow = case(dtype="float64"), case()
+    hosted = case(dtype="float64", mode="eager", inputs="host")
+    code = text(wide, narrow, hosted, numpy(dtype="float64"))
+    looks = "    result = f(*args)\n"
+    seen = f"{looks}    print('dtype', result.dtype)\n"
+    lines = run(code.replace(looks, seen), tmp_path).splitlines()
+    dtypes = [line.split()[1] for line in lines if line.startswith("dtype ")]
+    assert dtypes == ["float64", "float32", "float64", "float64"] * ROUNDS
+
+
+def test_64_bit_types_are_set_once_where_all_cases_have_them() -> None:
+    setting = "jax.config.update("
+    code = text(case(dtype="float64"), case(dtype="float64", mode="eager"))
+    assert code.count(setting) == 1
+    assert f'\n{setting}"jax_enable_x64", True)' in code
+    assert setting not in text(case(), numpy(dtype="float64"))
+
+
+def test_remarks_stand_with_their_case_and_kernels_stay_whole() -> None:
+    selu = {"op": "selu", "size": 64}
+    code = text(case(**selu), case(**selu, mode="pallas"))
+    assert {"selu", "pallas_selu"} <= {*functions(code)}
+    _, _, after = code.partition("def selu_pallas():")
+    assert "the times mean nothing" in after
+
+
+def test_lines_are_no_longer_than_they_may_be() -> None:
+    hosted = {"inputs": "host", "dtype": "bfloat16", "precision": "highest"}
+    code = text(case(**hosted), case(**hosted, mode="eager"), numpy())
+    assert max(map(len, code.splitlines())) <= 88
+    assert "\n\n\n\n" not in code
+    compile(code, "turns", "exec")
