@@ -99,6 +99,13 @@ def loop(*keys: str, calls: int = 20) -> Callable[[JaxtuiApp, Screen], Awaitable
     return play
 
 
+async def check(app: JaxtuiApp, pilot: Screen) -> None:
+    """The health check, to its end."""
+    await pilot.press("c")
+    await until(pilot, lambda: app.session.latest.check.going)
+    await until(pilot, lambda: not app.session.latest.check.going)
+
+
 async def lesson(app: JaxtuiApp, pilot: Screen) -> None:
     """The first step of the first lesson, predicted and run."""
     await pilot.press("3")
@@ -129,6 +136,7 @@ SHOTS = {
     "live-120x40": Shot((120, 40), live(**SINGLE)),
     "bench-80x24": Shot((80, 24), bench(op="selu", sizes="1e3,1e4,1e5,1e6")),
     "devices-120x40": Shot((120, 40), devices, cpu_devices=8),
+    "check-120x40": Shot((120, 40), check, cpu_devices=8),
     "projector-120x40": Shot((120, 40), live(**SINGLE), themes.PROJECTOR),
     "async-120x40": Shot((120, 40), loop(calls=64)),
     "giant-80x24": Shot((80, 24), loop("g", "space"), themes.PROJECTOR),

@@ -75,6 +75,7 @@ def test_digits_follow_the_interval(median, half_width, text):
         (fmt.rate, 12.0, "12.0 FLOP/s"),
         (fmt.bytes_rate, 2.61e10, "26.1 GB/s"),
         (fmt.bytes_text, 15.75 * 2**30, "15.8 GiB"),
+        (fmt.bytes_text, 2**30, "1.00 GiB"),
         (fmt.bytes_text, 512, "512 B"),
         (fmt.bytes_text, 0, "0 B"),
         (fmt.size, 4096, "4096"),

@@ -59,6 +59,7 @@ class Actions:
         """Time what the offer says."""
         offer = self._app.query_one(DevicesPane).offer
         if offer is not None:
+            self._app.hide_check()
             self._start(offer)
 
     def action_run(self) -> None:
@@ -77,7 +78,7 @@ class Actions:
 
     def action_stop(self) -> None:
         """End the run."""
-        if self._app.stop_lesson():
+        if self._app.stop_lesson() or self._app.stop_check():
             return
         self._app.background(self._app.session.stop)
 
@@ -200,6 +201,9 @@ class Actions:
         """Copy the results, and write them to a file."""
         if self.tab == "learn":
             self._app.copy_step()
+            return
+        if self.tab == "devices" and self._app.session.latest.check.shown:
+            self._app.copy_check()
             return
         run = self._app.session.latest.run
         if run is not None:

@@ -24,12 +24,14 @@ from textual.widgets import Footer, TabbedContent, TabPane
 
 from jaxtui.tui import bindings, colors, pace, themes
 from jaxtui.tui.actions import Actions
+from jaxtui.tui.check_actions import CheckActions
 from jaxtui.tui.command import key_names
 from jaxtui.tui.endings import exit_within
 from jaxtui.tui.idle import IdleWatch
 from jaxtui.tui.learn_actions import LearnActions
 from jaxtui.tui.loop_actions import LoopActions
-from jaxtui.tui.panes import Panes, is_wide
+from jaxtui.tui.panes import Panes
+from jaxtui.tui.recorded_actions import RecordedActions
 from jaxtui.tui.requests import Requests
 from jaxtui.tui.screens.too_small import TooSmall, too_small
 from jaxtui.tui.session import Session
@@ -56,7 +58,16 @@ PATIENCE_SECONDS = 1.0
 """How long an ending by signal may take before it is forced."""
 
 
-class JaxtuiApp(Actions, LearnActions, LoopActions, Requests, Panes, App[None]):
+class JaxtuiApp(
+    Actions,
+    CheckActions,
+    LearnActions,
+    LoopActions,
+    RecordedActions,
+    Requests,
+    Panes,
+    App[None],
+):
     """Devices, Bench and Learn on one engine.
 
     Args:
@@ -148,6 +159,7 @@ class JaxtuiApp(Actions, LearnActions, LoopActions, Requests, Panes, App[None]):
         # Not while a snapshot is being shown: the widgets that are bound to it and come
         # after would be handed the older one last.
         self.learn_on()
+        self.check_on()
         if urgent:
             self.state = self.session.latest
 
@@ -192,7 +204,7 @@ class JaxtuiApp(Actions, LearnActions, LoopActions, Requests, Panes, App[None]):
             self.push_screen(TooSmall())
         elif shown and not too_small(event.size):
             self.pop_screen()
-        self.screen_stack[0].query_one(DeviceTable).set_wide(is_wide(event.size))
+        self.screen_stack[0].query_one(DeviceTable).set_width(event.size.width)
         self.widen_panes(event.size)
 
     @on(TabbedContent.TabActivated)
@@ -230,6 +242,7 @@ class JaxtuiApp(Actions, LearnActions, LoopActions, Requests, Panes, App[None]):
     def redraw(self) -> None:
         """Draw the plots anew: another tab or another theme."""
         self.query_one(DevicesPane).draw()
+        self.query_one(DevicesPane).repaint_verdicts()
         self.redraw_panes()
 
     # Commands.

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from textual.binding import Binding
 
+from jaxtui.tui.check_commands import CHECK_COMMANDS, is_of_a_check
 from jaxtui.tui.command import Command
 from jaxtui.tui.learn_commands import (
     ANSWERS,
@@ -18,6 +19,7 @@ from jaxtui.tui.learn_commands import (
     why_not_learn,
 )
 from jaxtui.tui.loop_commands import LOOP_COMMANDS, OPEN_LOOP
+from jaxtui.tui.recorded_actions import OPEN_RECORDED
 from jaxtui.tui.state import State
 
 COMMANDS: tuple[Command, ...] = (
@@ -54,6 +56,7 @@ COMMANDS: tuple[Command, ...] = (
         footer=True,
         tab="devices,bench",
     ),
+    *CHECK_COMMANDS,
     *LEARN_COMMANDS,
     Command(
         "devices", "1,f2", "show_tab('devices')", "Devices", "Show the devices.", "View"
@@ -63,6 +66,7 @@ COMMANDS: tuple[Command, ...] = (
         "learn", "3,f11", "show_tab('learn')", "Learn", "Show the lessons.", "View"
     ),
     *OPEN_LOOP,
+    *OPEN_RECORDED,
     Command(
         "switch", "ctrl+n", "switch", "Next tab", "Go to the next tab.", "View", False
     ),
@@ -229,22 +233,25 @@ def why_not(action: str, state: State, tab: str) -> str | None:
 
 def _not_now(action: str, state: State, tab: str) -> str | None:
     idle = state.engine in ("ready", "released") and bool(state.devices)
-    busy = state.running or state.learn.playing is not None
     match action:
-        case "first" | "run" | "sweep" if busy:
+        case "first" | "run" | "sweep" | "check" if state.busy:
             return "A run is going on: stop it first."
-        case "first" | "run" | "sweep" if not idle:
+        case "first" | "run" | "sweep" | "check" if not idle:
             return "JAX is not ready yet."
+        case "check_panel" if state.check.exam is None:
+            return "There was no check yet."
         case "edit" if not idle and not state.running:
             return "JAX is not ready yet."
-        case "stop" if not busy:
+        case "stop" if not state.busy:
             return "Nothing is running."
-        case "release" if state.running:
+        case "release" if state.running or state.check.going:
             return "A run is going on: stop it first."
         case "release" if state.accelerator is None:
             return "No accelerator is held."
         case "retry" if state.engine != "failed":
             return "The engine has not failed."
+        case "copy" if tab == "devices" and state.check.shown:
+            return None
         case "copy" if state.run is None and tab != "learn":
             return "There is no result yet."
         case "code" if state.engine not in ("ready", "running") or not state.devices:
@@ -257,6 +264,8 @@ def is_elsewhere(action: str, tab: str, state: State) -> bool:
     """Whether a command belongs elsewhere, so that its key is not even shown."""
     if is_of_a_lesson(action) and state.learn.open is None:
         return True
+    if is_of_a_check(action) and state.check.exam is None:
+        return True
     return _not_on_tab(action, tab) is not None
 
 
@@ -266,8 +275,9 @@ def differ(old: State, new: State) -> bool:
 
 
 def _decisive(state: State) -> tuple[object, ...]:
-    learn = state.learn
-    return state.engine, state.running, learn.open, learn.playing is None
+    learn, check = state.learn, state.check
+    of_a_run = state.engine, state.running, state.busy
+    return *of_a_run, learn.open, learn.playing is None, check.exam is None
 
 
 def _not_on_tab(action: str, tab: str) -> str | None:

@@ -6,8 +6,8 @@ two devices, one per core.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from jaxtui.model import Device
 
@@ -16,6 +16,17 @@ SLICE_IDS = 100_000
 
 PROCESS_ROLES = 8
 """How many processes have a role of their own before the roles repeat."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a health check says of a device, beside its number."""
+
+    text: str
+    """One cell."""
+    word: str
+    """What it means."""
+    role: str
 
 
 Chip = tuple[Device, ...]
@@ -45,6 +56,8 @@ class ChipMap:
     """Empty when the devices have no coords."""
     offsets: dict[int, int]
     """What to add to the drawn ids, by slice; empty when ids are drawn whole."""
+    marks: Mapping[str, Mark] = field(default_factory=dict)
+    """Of every device by its name, or none at all."""
 
     @property
     def processes(self) -> tuple[int, ...]:
@@ -55,8 +68,15 @@ class ChipMap:
         """The id as it is drawn."""
         return str(device.id - self.offsets.get(device.slice_index or 0, 0))
 
+    def drawn(self, device: Device) -> str:
+        """The id with its mark, if there are marks."""
+        mark = self.marks.get(device.name)
+        return self.short(device) + (mark.text if mark else "")
+
     def role(self, device: Device, selected: str | None) -> str:
         """How a device is drawn."""
+        if (mark := self.marks.get(device.name)) is not None:
+            return f"{mark.role}{'-selected' * (device.name == selected)}"
         if device.name == selected:
             return "selected"
         if len(self.processes) == 1:

@@ -3,21 +3,31 @@
 Chips are told apart by their slice and ``coords``; a chip of a TPU v2, v3 or 7x holds
 two devices, one per core. Nothing here knows about Textual: a line is a row of spans,
 whose roles a widget turns into colours (``chip``, ``selected``, ``process-0`` to
-``process-7``, ``muted``, ``label``, ``simulated``) and whose devices into clicks.
+``process-7``, ``muted``, ``label``, ``simulated``, and those of the marks of a health
+check, each also with ``-selected``) and whose devices into clicks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from jaxtui.tui.chiplayout import Chip, ChipMap, Panel, layout, process_role
-from jaxtui.tui.chipwords import explain, runs, summary, where
+from jaxtui.format import runs
+from jaxtui.tui.chiplayout import (
+    Chip,
+    ChipMap,
+    Mark,
+    Panel,
+    layout,
+    process_role,
+)
+from jaxtui.tui.chipwords import explain, summary, where
 from jaxtui.tui.spans import Line, Span, device_at, text_of, words, wrapped
 
 __all__ = [
     "ChipMap",
     "Line",
+    "Mark",
     "Panel",
     "Span",
     "device_at",
@@ -105,7 +115,7 @@ def _drawing(
 
 
 def _cell_width(chipmap: ChipMap, style: _Style) -> int:
-    digits = max(len(chipmap.short(device)) for device in chipmap.devices)
+    digits = max(len(chipmap.drawn(device)) for device in chipmap.devices)
     cores = max(len(chip) for panel in chipmap.panels for chip in panel.chips.values())
     return cores * (digits + 1) - 1 + 2 * style.brackets
 
@@ -184,7 +194,7 @@ def _chip(
     room = (width - edges - len(chip) + 1) // len(chip)
     spans: list[Span] = []
     for core, device in enumerate(chip):
-        text = chipmap.short(device).rjust(room)
+        text = chipmap.drawn(device).rjust(room)
         role = chipmap.role(device, selected)
         if style.brackets and core == 0:
             text = "[" + text
@@ -200,16 +210,16 @@ def _boxes(
     chipmap: ChipMap, width: int, selected: str | None, reason: str
 ) -> list[Line]:
     """A row of boxes in the order of ids, wrapped."""
-    room = max(len(str(device.id)) for device in chipmap.devices)
+    whole = replace(chipmap, panels=(), offsets={})
+    room = max(len(whole.drawn(device)) for device in whole.devices)
     boxes = [
         Span(
-            f"[{device.id:>{room}}]"[:width],
+            f"[{whole.drawn(device):>{room}}]"[:width],
             chipmap.role(device, selected),
             device.name,
         )
         for device in chipmap.devices
     ]
-    whole = ChipMap(chipmap.devices, (), {})
     lines = wrapped(boxes, width, "")
     lines += wrapped(words(f"{reason}: drawn in id order"), width, " ")
     return lines + _captions(whole, width, _STYLES[-1], selected)
@@ -219,7 +229,7 @@ def _captions(
     chipmap: ChipMap, width: int, style: _Style, selected: str | None
 ) -> list[Line]:
     """What the drawing cannot say: offsets, processes, counts, the selected device."""
-    lines: list[Line] = []
+    lines = wrapped(_legend(chipmap), width, "  ")
     offsets = [f"{index}: {offset}+" for index, offset in chipmap.offsets.items()]
     if offsets:
         lines += wrapped(words("ids in slice " + ", ".join(offsets)), width, " ")
@@ -236,6 +246,12 @@ def _captions(
     return lines
 
 
+def _legend(chipmap: ChipMap) -> list[Span]:
+    """What the marks mean, each once, in the order of the devices."""
+    marks = dict.fromkeys(chipmap.marks.values())
+    return [Span(f"{mark.text} {mark.word}", mark.role) for mark in marks]
+
+
 def _processes(chipmap: ChipMap, style: _Style) -> list[Span]:
     """Which ids belong to which process: ``process 0: 0-3, 8-11``."""
     spans = []
@@ -250,5 +266,7 @@ def _processes(chipmap: ChipMap, style: _Style) -> list[Span]:
         noun = "process " if style.spelled or place == 0 else ""
         last = style.spelled or process == chipmap.processes[-1]
         end = "" if last else ";"
-        spans.append(Span(f"{noun}{process}: {numbers}{end}", process_role(place)))
+        # Where colours tell verdicts they do not tell processes.
+        role = "muted" if chipmap.marks else process_role(place)
+        spans.append(Span(f"{noun}{process}: {numbers}{end}", role))
     return spans

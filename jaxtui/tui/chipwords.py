@@ -36,17 +36,6 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}{ending}"
 
 
-def runs(numbers: Sequence[int]) -> str:
-    """Numbers in short: ``0-3, 8-11``."""
-    found: list[list[int]] = []
-    for number in sorted(numbers):
-        if found and number == found[-1][-1] + 1:
-            found[-1] = [found[-1][0], number]
-        else:
-            found.append([number])
-    return ", ".join("-".join(map(str, run)) for run in found)
-
-
 def summary(devices: Sequence[Device]) -> str:
     """The counts in one phrase: ``8 chips, 1 process``."""
     parts = [plural(len(devices), "device")]

@@ -40,7 +40,7 @@ class Requests:
         """Give the accelerator back when nobody has been there for a while."""
         owner = self._owner
         state = owner.session.latest
-        if owner.idle.over(held=state.accelerator is not None, busy=state.running):
+        if owner.idle.over(held=state.accelerator is not None, busy=state.busy):
             why = "Nobody did anything for ten minutes: the accelerator was released."
             self.background(partial(owner.session.release, why))
 

@@ -9,8 +9,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from jaxtui.engine import waiting
 from jaxtui.engine.interface import Engine, EngineUnavailableError
 from jaxtui.model import (
+    CheckDoing,
+    CheckDone,
+    CheckRead,
     EngineFailed,
     Event,
     Experiment,
@@ -38,6 +42,9 @@ _FREQUENT = (
     LoopSeen,
     SnippetShown,
     SnippetTimed,
+    CheckDoing,
+    CheckRead,
+    CheckDone,
 )
 """Events that wait for the next redraw; whatever else happens is shown at once."""
 
@@ -55,12 +62,16 @@ class Session:
         self._changed = changed
         self.latest: State = EMPTY
         """The newest snapshot."""
+        self.observe: Callable[[Event], None] | None = None
+        """Given every event, to keep what is measured; ``None`` keeps nothing."""
 
     async def follow(self) -> None:
         """Start the engine and take in its events for as long as it has any."""
         await self._engine.start()
         async for envelope in self._engine.events():
             self.latest = reduce(self.latest, envelope)
+            if self.observe is not None:
+                self.observe(envelope.event)
             self._changed(_is_urgent(envelope.event))
 
     def update(self, **changes: Any) -> None:
@@ -83,11 +94,15 @@ class Session:
         self.latest = begun(self.latest, number, purpose)
         self._changed(True)
 
-    async def stop(self) -> None:
-        """End the run; its numbers so far stay."""
-        self.say(STOPPING)
+    async def stop(self, why: str = STOPPING) -> None:
+        """End the run; its numbers so far stay.
+
+        Args:
+            why: what the message line says meanwhile.
+        """
+        self.say(why)
         await self._engine.stop()
-        if self.latest.message == STOPPING:
+        if self.latest.message == why:
             self.say("")
 
     async def release(self, why: str) -> None:
@@ -98,7 +113,7 @@ class Session:
 
     async def retry(self) -> None:
         """Start the engine again after it failed."""
-        self.update(engine="starting", failed=None, message="")
+        self.update(engine="starting", failed=None, message="", start=waiting.NOTHING)
         await self._engine.start()
 
     def unavailable(self, error: EngineUnavailableError) -> None:

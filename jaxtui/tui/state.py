@@ -11,14 +11,18 @@ from typing import Literal
 
 import msgspec
 
+from jaxtui.engine import waiting
 from jaxtui.engine.interface import MAX_RESTARTS
 from jaxtui.engine.protocol import Envelope
+from jaxtui.machine import heard
+from jaxtui.machine.order import merged
 from jaxtui.model import (
     Busy,
     Case,
     CaseFailed,
     CaseMeasured,
     CaseStarted,
+    CheckStarted,
     Device,
     EngineDied,
     EngineFailed,
@@ -43,19 +47,27 @@ from jaxtui.model import (
     RunStarted,
     Sampled,
     SnippetStarted,
+    Waiting,
 )
+from jaxtui.tui.check_state import NO_CHECK, CheckState, check_event
 from jaxtui.tui.learn_state import NO_LESSONS, LearnState, learn_event
 from jaxtui.tui.loop_state import NO_LOOP, LoopState, loop_event
 from jaxtui.tui.trace import Trace
 
 MAXIMUM_LOG_LINES = 1_000
 
-Purpose = Literal["bench", "loop", "lesson"]
-"""What a run is for: the tab Bench, the async view, or a lesson."""
+MESSAGE_CHARACTERS = 140
+"""What the two lines for a message hold on the smallest screen."""
+
+Purpose = Literal["bench", "loop", "lesson", "check"]
+"""What a run is for: the tab Bench, the async view, a lesson, a test of the check."""
 
 EngineStatus = Literal["starting", "ready", "running", "released", "failed"]
 CaseStatus = Literal["waiting", "running", "done", "failed"]
 Metric = Literal["time", "flops", "bytes", "peak", "numpy"]
+
+_STARTED = (RunStarted, LoopStarted, SnippetStarted, CheckStarted)
+"""The first event of each kind of run."""
 
 METRICS: tuple[Metric, ...] = ("time", "flops", "bytes", "peak", "numpy")
 """What the curves over size can show, in the order in which the key goes round."""
@@ -116,6 +128,8 @@ class State:
     ops: tuple[OpInfo, ...] = ()
     findings: tuple[Finding, ...] = ()
     """What is to be known of the machine, the worst first."""
+    start: waiting.Start = waiting.NOTHING
+    """How far the newest engine has come with starting."""
     failed: EngineFailed | None = None
     purpose: Purpose = "bench"
     """What the run that is going on, or the last one, is for."""
@@ -126,6 +140,8 @@ class State:
     """What the async view shows."""
     learn: LearnState = NO_LESSONS
     """What the tab Learn shows."""
+    check: CheckState = NO_CHECK
+    """The health check of the tab Devices."""
     log: tuple[str, ...] = ()
     message: str = ""
     """One line that the engine or the last action has to say."""
@@ -142,6 +158,11 @@ class State:
     def running(self) -> bool:
         """Whether a run is going on."""
         return self.going is not None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run is going on, or what goes on will soon need the next one."""
+        return self.running or self.learn.playing is not None or self.check.going
 
     @property
     def device(self) -> Device | None:
@@ -183,7 +204,10 @@ EMPTY = State()
 def reduce(state: State, envelope: Envelope) -> State:
     """The snapshot after one event; events of older runs change nothing."""
     if envelope.run is None:
-        state = replace(state, generation=envelope.generation)
+        if envelope.generation != state.generation:
+            state = replace(
+                state, generation=envelope.generation, start=waiting.NOTHING
+            )
         return _engine_event(state, envelope.event)
     return _work_event(state, envelope.run, envelope.event)
 
@@ -195,17 +219,20 @@ def begun(state: State, number: int, purpose: Purpose) -> State:
 
 def released(state: State) -> State:
     """The snapshot after the accelerator was given back on purpose."""
-    return replace(state, engine="released", message="")
+    return replace(state, engine="released", message="", start=waiting.NOTHING)
 
 
 def _engine_event(state: State, event: Event) -> State:
     match event:
         case Hello():
-            return replace(state, engine="starting", ops=event.ops, failed=None)
+            start = waiting.observe(state.start, event)
+            return replace(
+                state, engine="starting", ops=event.ops, failed=None, start=start
+            )
         case Ready():
             status: EngineStatus = "running" if state.running else "ready"
             return replace(
-                _noticed(state, event.findings),
+                _noticed(_started(state), merged(event.findings, _heard(state))),
                 engine=status,
                 host=event.host,
                 devices=event.devices,
@@ -218,28 +245,90 @@ def _engine_event(state: State, event: Event) -> State:
         case EngineDied():
             return _engine_died(state, event)
         case Noticed():
-            return _noticed(state, event.findings)
+            start = waiting.observe(state.start, event)
+            findings = merged(event.findings, start.heard)
+            return _noticed(replace(state, start=start), findings)
+        case Waiting():
+            known = [one for one in state.findings if one.name != event.finding.name]
+            return _noticed(state, merged(known, (event.finding,)), event.finding)
         case Memory():
             return replace(state, devices=_with_memory(state.devices, event))
         case Logged():
-            return replace(state, log=(*state.log, event.line)[-MAXIMUM_LOG_LINES:])
+            return _logged(state, event)
         case Busy():
             return replace(state, message="A run is going on: stop it first.")
         case _:
             return state
 
 
-def _noticed(state: State, findings: tuple[Finding, ...]) -> State:
-    worst = next((one for one in findings if one.severity != "info"), None)
-    if worst is None or findings == state.findings:
-        return replace(state, findings=findings)
-    message = f"{worst.what} {worst.advice}".strip()
+def _logged(state: State, event: Logged) -> State:
+    log = (*state.log, event.line)[-MAXIMUM_LOG_LINES:]
+    start = waiting.observe(state.start, event)
+    new = start.heard[len(state.start.heard) :]
+    state = replace(state, log=log, start=start)
+    if not new:
+        return state
+    told = None if new[0].severity == "info" else new[0]
+    return _noticed(state, merged(state.findings, new), told)
+
+
+def _heard(state: State) -> tuple[Finding, ...]:
+    """What the log has said and still holds when JAX is up."""
+    return tuple(one for one in state.start.heard if one.name not in heard.TRANSIENT)
+
+
+def _started(state: State) -> State:
+    """Without what was said about a start that takes long."""
+    said = [one.what for one in state.findings if one.name in heard.TRANSIENT]
+    over = any(state.message.startswith(what) for what in said)
+    return replace(state, message="") if over else state
+
+
+def _noticed(
+    state: State, findings: tuple[Finding, ...], told: Finding | None = None
+) -> State:
+    """With these findings.
+
+    Args:
+        state: what was on screen.
+        findings: all that are known now, the worst first.
+        told: what the message line says; by default the worst, if it is new and more
+            than good to know.
+    """
+    if told is None and findings and findings[0] not in state.findings:
+        told = findings[0]
+        if told.severity == "info":
+            told = None
+    message = state.message
+    if told is not None:
+        more = sum(one.severity != "info" and one != told for one in findings)
+        message = sentence(told, more)
     return replace(state, findings=findings, message=message)
+
+
+def sentence(finding: Finding, more: int = 0) -> str:
+    """A finding for the message line: what is wrong, and what to do if there is room.
+
+    Args:
+        finding: it.
+        more: how many others there are beside it.
+    """
+    others = f" (d: {more} more)" if more else ""
+    whole = f"{finding.what} {finding.advice}".strip() + others
+    if len(whole) <= MESSAGE_CHARACTERS:
+        return whole
+    return f"{finding.what} (d: what to do{f', and {more} more' if more else ''})"
 
 
 def _engine_died(state: State, event: EngineDied) -> State:
     deaths = state.deaths + 1
-    state = replace(state, engine="starting", message=event.error, deaths=deaths)
+    state = replace(
+        state,
+        engine="starting",
+        message=event.error,
+        deaths=deaths,
+        start=waiting.NOTHING,
+    )
     if deaths <= MAX_RESTARTS:
         return state
     failed = EngineFailed(
@@ -258,7 +347,7 @@ def _with_memory(devices: tuple[Device, ...], event: Memory) -> tuple[Device, ..
 
 
 def _work_event(state: State, number: int, event: Event) -> State:
-    if isinstance(event, (RunStarted, LoopStarted, SnippetStarted)):
+    if isinstance(event, _STARTED):
         going = state.going or Going(number)
         state = replace(state, engine="running", message="", going=going)
     if state.going is None or state.going.number != number:
@@ -272,6 +361,8 @@ def _work_event(state: State, number: int, event: Event) -> State:
             state = replace(state, loop=loop_event(state.loop, event))
         case "lesson":
             state = replace(state, learn=learn_event(state.learn, event))
+        case "check":
+            state = replace(state, check=check_event(state.check, event))
         case _:
             pass
     return _progress(state, event)
@@ -360,6 +451,8 @@ def _case_event(state: CaseState, event: Event) -> CaseState:
         case Sampled():
             return replace(
                 state,
+                # A function of the user's own has size and dtype only from now on.
+                case=event.measurement.case,
                 doing="sampling",
                 phases=event.measurement.phases,
                 measurement=event.measurement,
@@ -369,6 +462,7 @@ def _case_event(state: CaseState, event: Event) -> CaseState:
         case CaseMeasured():
             return replace(
                 state,
+                case=event.measurement.case,
                 status="done",
                 doing="",
                 phases=event.measurement.phases,

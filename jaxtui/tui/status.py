@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from jaxtui import format as fmt
+from jaxtui.engine import waiting
+from jaxtui.model import CHECK_TESTS
+from jaxtui.tui.check_state import CheckState
 from jaxtui.tui.state import State
 
 
@@ -25,7 +28,7 @@ def engine(state: State, waited: float) -> str:
         waited: seconds since the engine began to start.
     """
     if state.engine == "starting":
-        return f"starting JAX… {waited:.0f} s"
+        return f"{waiting.doing(state.start)}, {waited:.0f} s"
     if state.engine == "failed":
         return "NO ENGINE (R tries again)"
     if state.engine == "released":
@@ -45,10 +48,13 @@ def progress(state: State, elapsed: float) -> str:
 
     Args:
         state: what is on screen.
-        elapsed: seconds since the run began, by the screen's own clock: the engine
-            reports between turns only, and a compile may take minutes.
+        elapsed: seconds since the run, or the whole check, began, by the screen's own
+            clock: the engine reports between turns only, and a compile may take
+            minutes.
     """
-    run = state.going
+    check, run = state.check, state.going
+    if check.going:
+        return f"test {check.place} of {len(CHECK_TESTS)}, {fmt.duration(elapsed)}"
     if run is None:
         return ""
     remaining = max(0.0, run.remaining_seconds - (elapsed - run.elapsed_seconds))
@@ -59,6 +65,8 @@ def message(state: State) -> str:
     """One line: what there is to say, or else what the run is doing."""
     if state.message:
         return state.message
+    if state.check.going:
+        return _testing(state.check)
     if state.going is not None:
         return state.going.doing or "starting"
     run = state.run
@@ -73,3 +81,9 @@ def message(state: State) -> str:
             return "The engine was lost during the run; what had arrived stays."
         case _:
             return f"Done in {run.elapsed_seconds:.1f} s{trouble}."
+
+
+def _testing(check: CheckState) -> str:
+    """The test that is going on, and what it does."""
+    doing = check.exam.what if check.exam is not None else ""
+    return f"{check.test}: {doing or 'starting'}"

@@ -12,13 +12,26 @@ SERIES_COLORS = 6
 """How many curves have a colour of their own before the colours repeat."""
 
 
-def _variables(colors: tuple[str, ...], axis: str, bad: str) -> dict[str, str]:
-    """The plot's colours: ready first, dispatch second, then the other curves."""
+def _variables(
+    colors: tuple[str, ...], axis: str, bad: str, check: tuple[str, str, str]
+) -> dict[str, str]:
+    """Colours of our own.
+
+    Args:
+        colors: of the curves of plots: ready first, dispatch second, then the others.
+        axis: of plots.
+        bad: of what is impossible.
+        check: of the verdicts pass, low and fail.
+    """
     named = {f"plot-{index + 1}": color for index, color in enumerate(colors)}
     return {
         **named,
         "plot-axis": axis,
         "plot-bad": bad,
+        "check-pass": check[0],
+        "check-low": check[1],
+        "check-fail": check[2],
+        "check-none": axis,
         "block-cursor-text-style": "bold",
         "footer-key-foreground": colors[0],
     }
@@ -42,6 +55,7 @@ THEMES: tuple[Theme, ...] = (
             ("#7dcfff", "#ffb454", "#9ece6a", "#f7768e", "#bb9af7", "#e6db74"),
             "#6b7394",
             "#ff6b7f",
+            ("#9ece6a", "#ffc777", "#ff6b7f"),
         ),
     ),
     Theme(
@@ -61,6 +75,7 @@ THEMES: tuple[Theme, ...] = (
             ("#0057b8", "#b34700", "#2f7d1c", "#b3123a", "#6a2fb5", "#6b6400"),
             "#7a7d88",
             "#b3123a",
+            ("#2f7d1c", "#9a5b00", "#b3123a"),
         ),
     ),
     Theme(
@@ -81,6 +96,7 @@ THEMES: tuple[Theme, ...] = (
             ("#0000d0", "#c00000", "#006000", "#800080", "#a04000", "#000000"),
             "#000000",
             "#c00000",
+            ("#006000", "#8a5a00", "#c00000"),
         ),
     ),
 )

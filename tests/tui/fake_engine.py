@@ -13,6 +13,7 @@ from jaxtui.model import (
     Case,
     CaseMeasured,
     CaseStarted,
+    Check,
     Device,
     EngineDied,
     EngineFailed,
@@ -52,6 +53,7 @@ from jaxtui.model import (
     Value,
     Work,
 )
+from tests.tui import check_figures
 
 HOST = Host(
     hostname="vm",
@@ -209,8 +211,8 @@ class FakeEngine:
         self.calls: list[str] = []
         self.experiments: list[Experiment] = []
         self.works: list[Work] = []
-        self.answer: Callable[[Loop | Snippet], Sequence[RunEvent]] = answer
-        """What a loop or a snippet yields; replace it to fail, or to take its time."""
+        self.answer: Callable[[Loop | Snippet | Check], Sequence[RunEvent]] = answer
+        """What any other work yields; replace it to fail, or to take its time."""
         self.run_number = 0
         self._scripted = scripted
         self._ready = ready
@@ -372,9 +374,11 @@ def sampled(index: int, case: Case, turn: int, calls: int = 100) -> Sampled:
     )
 
 
-def answer(work: Loop | Snippet) -> Sequence[RunEvent]:
-    """All at once: a loop of 5 ms calls, or 1 ms for each expression of a snippet."""
+def answer(work: Loop | Snippet | Check) -> Sequence[RunEvent]:
+    """All at once: 5 ms calls, 1 ms for each expression of a snippet, a test."""
     finished = RunFinished(outcome="complete", elapsed_seconds=1.0)
+    if isinstance(work, Check):
+        return check_figures.events(work)
     if isinstance(work, Loop):
         return [LoopStarted(loop=work), looped(work), finished]
     events: list[RunEvent] = [SnippetStarted(snippet=work)]

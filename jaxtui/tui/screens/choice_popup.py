@@ -19,6 +19,19 @@ _WIDTH = 34
 _HIGHEST = 14
 
 
+class _Options(OptionList):
+    """A list whose keys are the popup's.
+
+    They are not priority bindings of the popup: a slow line delivers several keys at
+    once, and those would overtake the arrows that came before them.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "screen.mark", "Mark", show=False),
+        Binding("enter", "screen.take", "Take", show=False),
+    ]
+
+
 class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
     """Choose one, or mark several; dismissed with what was chosen.
 
@@ -31,8 +44,6 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "Close", show=False),
-        Binding("space", "mark", "Mark", show=False, priority=True),
-        Binding("enter", "take", "Take", show=False, priority=True),
     ]
 
     DEFAULT_CSS = """
@@ -65,7 +76,7 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
     def compose(self) -> ComposeResult:
         """The list in a box."""
         with Vertical(id="box"):
-            yield OptionList(*(Option(self._prompt(one)) for one in self._options))
+            yield _Options(*(Option(self._prompt(one)) for one in self._options))
             if self._multiple:
                 yield Label("space marks, Enter takes", id="hint")
 

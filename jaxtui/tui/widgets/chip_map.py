@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
@@ -21,6 +23,7 @@ from jaxtui.tui.themes import SERIES_COLORS
 
 if TYPE_CHECKING:
     from jaxtui.tui.chiplayout import ChipMap as Layout
+    from jaxtui.tui.chiplayout import Mark
     from jaxtui.tui.spans import Line
 
 # ``chipmap`` and what it needs are imported when there are devices to draw: the first
@@ -37,6 +40,11 @@ def _styles() -> dict[str, str]:
         "muted": "$foreground 60%",
         "label": "",
         "simulated": "bold $text-warning",
+        **{
+            f"{role}{chosen}": f"bold{' reverse' if chosen else ''} ${role}"
+            for role in ("check-pass", "check-low", "check-fail", "check-none")
+            for chosen in ("", "-selected")
+        },
         **{
             process_role(n): f"bold $plot-{n % SERIES_COLORS + 1}"
             for n in range(PROCESS_ROLES)
@@ -76,6 +84,10 @@ class ChipMap(VerticalScroll, can_focus=True):
         """The drawing scrolls where it is higher than the room."""
         yield _Drawing().data_bind(ChipMap.state)
 
+    def mark(self, marks: Mapping[str, Mark]) -> None:
+        """Draw what a health check says of the devices, or nothing."""
+        self.query_one(_Drawing).mark(marks)
+
     def action_step(self, across: int, down: int) -> None:
         """Select the neighbour in a direction; without coords, the next by id."""
         device = self.state.device
@@ -98,6 +110,7 @@ class _Drawing(Widget):
     def __init__(self) -> None:
         super().__init__()
         self._layout: Layout | None = None
+        self._marks: Mapping[str, Mark] = {}
         self._lines: list[Line] = []
 
     def watch_state(self, old: State, new: State) -> None:
@@ -109,6 +122,12 @@ class _Drawing(Widget):
             self.refresh(layout=True)
         elif new.device != old.device:
             self.refresh()
+
+    def mark(self, marks: Mapping[str, Mark]) -> None:
+        """Draw marks beside the numbers, in their colours."""
+        if marks != self._marks:
+            self._marks = marks
+            self.refresh(layout=True)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """As many lines as the drawing takes."""
@@ -141,7 +160,10 @@ class _Drawing(Widget):
             return []
         device = self.state.device
         return chipmap.render(
-            self._layout, width, height, None if device is None else device.name
+            replace(self._layout, marks=self._marks),
+            width,
+            height,
+            None if device is None else device.name,
         )
 
 

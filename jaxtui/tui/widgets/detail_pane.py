@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.reactive import reactive
 from textual.widgets import Static
 
-from jaxtui.model import Finding
+from jaxtui.machine import words
+from jaxtui.model import Device, Finding, Holder
 from jaxtui.tui.state import EMPTY, State
+
+if TYPE_CHECKING:
+    from jaxtui.tui.check_report import Report
 
 
 class DetailPane(VerticalScroll, can_focus=True):
@@ -22,15 +28,29 @@ class DetailPane(VerticalScroll, can_focus=True):
     state: reactive[State] = reactive(EMPTY, repaint=False)
     """What is on screen."""
 
+    report: reactive[Report | None] = reactive(None, repaint=False)
+    """The health check that is on screen."""
+
     def compose(self) -> ComposeResult:
         """One text."""
         yield Static(id="facts")
 
     def watch_state(self, old: State, new: State) -> None:
         """Write it anew when device or host differ."""
-        if _shown(old) == _shown(new):
-            return
-        self.query_one("#facts", Static).update(self._text(new))
+        if _shown(old) != _shown(new):
+            self._write()
+
+    def watch_report(self) -> None:
+        """What the check has found of the device comes first."""
+        self._write()
+
+    def on_resize(self) -> None:
+        """The part of the check is laid out for the width."""
+        if self.report is not None:
+            self._write()
+
+    def _write(self) -> None:
+        self.query_one("#facts", Static).update(self._text(self.state))
 
     def _text(self, state: State) -> Content:
         parts = [_finding(finding) for finding in state.findings]
@@ -42,6 +62,9 @@ class DetailPane(VerticalScroll, can_focus=True):
         # Here, because the first frame, which has no device, shall not wait for them.
         from jaxtui.tui import chipmap, detail
 
+        checked = self._checked(device)
+        if checked.plain:
+            parts.insert(0, checked)
         sentence = chipmap.explain(state.devices)
         if sentence:
             parts.append(Content(sentence))
@@ -51,6 +74,15 @@ class DetailPane(VerticalScroll, can_focus=True):
             parts.append(_table(detail.host_facts(state.host)))
         return Content("\n\n").join(parts)
 
+    def _checked(self, device: Device) -> Content:
+        """What the health check on screen has found of the device."""
+        if self.report is None:
+            return Content("")
+        from jaxtui.tui import check_text
+
+        width = max(self.scrollable_content_region.width, 20)
+        return check_text.details(self.report, device.name, width)
+
 
 def _shown(state: State) -> tuple[object, ...]:
     """What the text is made of."""
@@ -58,9 +90,10 @@ def _shown(state: State) -> tuple[object, ...]:
 
 
 def _finding(finding: Finding) -> Content:
-    style = {"error": "bold $text-error", "warning": "bold $text-warning"}
+    styles = {"error": "bold $text-error", "warning": "bold $text-warning"}
+    style = styles.get(finding.severity, "bold")
     lines = [
-        Content.styled(finding.what, style.get(finding.severity, "bold")),
+        Content.styled(f"{finding.severity}: {finding.what}", style),
         Content(finding.advice),
         Content.styled(finding.how, "dim"),
         Content.styled(finding.detail, "dim"),
@@ -79,13 +112,12 @@ def _failure(state: State) -> Content:
     failed = state.failed
     assert failed is not None
     parts = [Content.styled(failed.error, "bold $text-error"), Content(failed.hint)]
-    parts += [
-        Content(
-            f"process {holder.pid}  {holder.user or 'unknown user'}  {holder.command}"
-            f"  has {', '.join(holder.paths)} open"
-        )
-        for holder in failed.holders
-    ]
+    parts += [Content(_holder(holder)) for holder in failed.holders]
     if failed.detail:
         parts.append(Content.styled(failed.detail, "dim"))
     return Content("\n\n").join(part for part in parts if part.plain)
+
+
+def _holder(holder: Holder) -> str:
+    opened = f" has {', '.join(holder.paths)} open" if holder.paths else ""
+    return f"{words.process(holder)}{opened}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -17,8 +19,12 @@ from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.tui.widgets.readout_panel import OfferLine, ReadoutPanel
 
-# ``selection`` and ``curves`` are imported where they are used, which is after the
-# devices are known: the first frame comes sooner without them.
+if TYPE_CHECKING:
+    from jaxtui.tui.check_report import Report
+    from jaxtui.tui.widgets.check_panel import CheckPanel
+
+# ``selection``, ``curves`` and what draws a health check are imported where they are
+# used, which is after the devices are known: the first frame comes sooner without them.
 
 
 class DevicesPane(Vertical):
@@ -35,6 +41,12 @@ class DevicesPane(Vertical):
         def __init__(self, name: str) -> None:
             super().__init__()
             self.name = name
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.report: Report | None = None
+        """The last health check with its verdicts."""
+        self._panel: CheckPanel | None = None
 
     def compose(self) -> ComposeResult:
         """Top: table and map. Below: the offer. Then results beside details."""
@@ -71,6 +83,8 @@ class DevicesPane(Vertical):
         if _going(old) != _going(state):
             line.running = _words_of_what_runs(state)
         self.set_class(state.run is not None, "-ran")
+        if old.check is not state.check or old.device != state.device:
+            self._show_check(state)
         self.draw()
 
     def watch_details(self, details: bool | None) -> None:
@@ -89,9 +103,52 @@ class DevicesPane(Vertical):
         picture = curves.picture(run, case, "time", colors, live=True)
         self.query_one(PlotView).show(drawing(picture, self.app))
 
+    def repaint_verdicts(self) -> None:
+        """Draw the verdicts in the colours of another theme."""
+        self.query_one(DeviceTable).repaint_verdicts()
+
+    def _show_check(self, state: State) -> None:
+        """Hand the health check to all that shows a part of it."""
+        if state.check.exam is None:
+            return
+        from jaxtui.tui import check_report
+
+        last = self.report or check_report.NO_REPORT
+        report = self.report = check_report.report(state.check, last)
+        self.set_class(state.check.shown, "-checked")
+        self.query_one(DeviceTable).check(report)
+        self.query_one(DetailPane).report = report if state.check.shown else None
+        self._mark(report)
+        self._below(report)
+
+    def _mark(self, report: Report) -> None:
+        from jaxtui.tui import check_words
+
+        shown = report.check.shown
+        marks = check_words.marks(report, self.state.devices) if shown else {}
+        self.query_one(ChipMap).mark(marks)
+
+    def _below(self, report: Report) -> None:
+        """Show it in the panel, which is made for the first check."""
+        from jaxtui.tui.widgets.check_panel import CheckPanel
+
+        if self._panel is None:
+            self._panel = CheckPanel()
+            self.query_one("#below").mount(self._panel, before=0)
+        device = self.state.device
+        self._panel.show(report, device.name if device else None)
+
     def toggle_details(self) -> None:
         """Show the detail pane, or hide it."""
         self.details = not self.query_one(DetailPane).display
+
+    @on(DeviceTable.Paged)
+    def _paged(self, event: DeviceTable.Paged) -> None:
+        event.stop()
+        if self._panel is not None:
+            details = self.query_one(DetailPane)
+            below = self._panel.tests if self._panel.display else details
+            below.scroll_relative(y=event.pages * below.size.height, animate=False)
 
     @on(DeviceTable.Moved)
     @on(ChipMap.Moved)
@@ -113,11 +170,14 @@ def _words_of(experiment: Experiment) -> str:
 
 def _going(state: State) -> tuple[object, ...]:
     """What the words of the run that is going on depend on."""
-    return state.running, state.purpose, state.run and state.run.number
+    run = state.run and state.run.number
+    return state.running, state.purpose, run, state.check.going
 
 
 def _words_of_what_runs(state: State) -> str:
     """What is being run, without the time, which the status line counts."""
+    if state.check.going:
+        return f"the health check, {state.check.level}"
     if not state.running:
         return ""
     if state.purpose != "bench":

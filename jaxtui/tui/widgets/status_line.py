@@ -34,6 +34,7 @@ class StatusLine(Widget):
         super().__init__()
         self._clock = clock
         self._since = clock()
+        self._checking_since = self._since
         self._shown = ""
 
     def on_mount(self) -> None:
@@ -45,17 +46,21 @@ class StatusLine(Widget):
         begins = new.going is not None and (
             old.going is None or old.going.number != new.going.number
         )
+        if new.check.going and not old.check.going:
+            self._checking_since = self._clock()
         if begins or (new.engine == "starting" and old.engine != "starting"):
             self._since = self._clock()
         self._show()
 
     def render(self) -> Content:
         """The line, filled up to the width that there is."""
-        state, waited = self.state, self._clock() - self._since
+        state, now = self.state, self._clock()
+        waited = now - self._since
+        elapsed = now - self._checking_since if state.check.going else waited
         right = [status.engine(state, waited)]
         if status.simulated(state) and right != ["SIMULATED"]:
             right.insert(0, "SIMULATED")
-        running = status.progress(state, waited)
+        running = status.progress(state, elapsed)
         if running:
             right.insert(0, running)
         left, end = status.machine(state), "  ".join(right)

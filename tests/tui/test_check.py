@@ -1,0 +1,433 @@
+"""The health check in the tab Devices, on a fake engine and on the real one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from textual.containers import VerticalScroll
+from textual.pilot import Pilot
+
+from jaxtui.engine.client import EngineClient, EngineOptions
+from jaxtui.engine.interface import EngineUnavailableError
+from jaxtui.health import plan
+from jaxtui.model import (
+    CHECK_TESTS,
+    Check,
+    CheckDone,
+    RunEvent,
+    RunFinished,
+    Work,
+    WorkFailed,
+)
+from jaxtui.tui import themes
+from jaxtui.tui.app import JaxtuiApp
+from jaxtui.tui.widgets.chip_map import _Drawing
+from jaxtui.tui.widgets.detail_pane import DetailPane
+from jaxtui.tui.widgets.device_table import DeviceTable
+from jaxtui.tui.widgets.paper import Paper
+from jaxtui.tui.widgets.readout_panel import OfferLine, ReadoutPanel
+from jaxtui.tui.widgets.status_line import MessageLine, StatusLine
+from tests.tui import check_figures
+from tests.tui.check_figures import BROKEN, SLOW
+from tests.tui.driving import app_on, until, until_done, until_ready
+from tests.tui.fake_engine import FakeEngine, tpu_devices
+
+NARROW, WIDE = (80, 24), (120, 40)
+
+
+class Halting(FakeEngine):
+    """Does all tests at once but one, of which it only does a part."""
+
+    def __init__(self, test: str, events: int) -> None:
+        super().__init__(tpu_devices(), scripted=False)
+        self.answer = self._part
+        self._test, self._count = test, events
+
+    def _part(self, work: object) -> Sequence[RunEvent]:
+        assert isinstance(work, Check)
+        found = check_figures.events(work)
+        return found[: self._count] if work.test == self._test else found
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        return tuple(work.test for work in self.works if isinstance(work, Check))
+
+
+class Gated(FakeEngine):
+    """Begins no run before it is let."""
+
+    def __init__(self) -> None:
+        super().__init__(tpu_devices(), scripted=False)
+        self.answer = lambda work: check_figures.events(work)[:2]
+        self.gate = asyncio.Event()
+
+    async def run(self, work: Work) -> int:
+        await self.gate.wait()
+        return await super().run(work)
+
+
+class Lost(FakeEngine):
+    """Cannot be had any more from some run on."""
+
+    async def run(self, work: Work) -> int:
+        if self.run_number == 2:
+            raise EngineUnavailableError("The engine ended before it was ready.")
+        return await super().run(work)
+
+
+def text(app: JaxtuiApp, name: str) -> str:
+    return app.query_one(f"#check-{name}", Paper).text
+
+
+def cell(app: JaxtuiApp, device: str, column: str) -> str:
+    return app.query_one(DeviceTable).get_cell(device, column).plain.strip()
+
+
+def columns(app: JaxtuiApp) -> list[str]:
+    return [str(key.value) for key in app.query_one(DeviceTable).columns]
+
+
+def shown(app: JaxtuiApp, kind: type) -> str:
+    return app.query_one(kind).render().plain  # type: ignore[no-any-return]
+
+
+async def check(pilot: Pilot[None], app: JaxtuiApp, key: str = "c") -> None:
+    """A whole check, and its last snapshot on screen."""
+    await until_ready(pilot, app)
+    await pilot.press(key)
+    await until_over(pilot, app)
+
+
+async def until_over(pilot: Pilot[None], app: JaxtuiApp) -> None:
+    await until(pilot, lambda: app.state.check.exam and not app.state.check.going)
+    await pilot.pause()
+
+
+async def until_halted(pilot: Pilot[None], app: JaxtuiApp, engine: Halting) -> None:
+    await until_ready(pilot, app)
+    await pilot.press("c")
+    await until(pilot, lambda: app.state.check.test == engine.tests[-1])
+    await until(pilot, lambda: app.state.check.exam.check is not None)
+    await pilot.pause()
+
+
+@pytest.mark.parametrize(("key", "level"), [("c", "quick"), ("C", "full")])
+async def test_a_key_runs_all_tests_in_order(key: str, level: str) -> None:
+    engine = FakeEngine(tpu_devices())
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await check(pilot, app, key)
+        works = [work for work in engine.works if isinstance(work, Check)]
+        assert tuple(work.test for work in works) == CHECK_TESTS
+        assert {work.level for work in works} == {level}
+        assert {work.devices for work in works} == {
+            tuple(device.name for device in tpu_devices())
+        }
+        assert not app.state.busy
+
+
+async def test_narrow_there_is_one_column_and_the_verdict_is_in_view() -> None:
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await check(pilot, app)
+        assert columns(app)[:2] == ["id", "check"]
+        assert cell(app, "tpu:0", "check") == "pass"
+        assert cell(app, SLOW, "check") == "low"
+        assert cell(app, BROKEN, "check") == "FAIL"
+        assert text(app, "verdict").startswith(" FAIL  Do not rely on tpu:3")
+        assert text(app, "list").startswith("✗ numerics")
+        for name in ("verdict", "device"):
+            region = app.query_one(f"#check-{name}").region
+            assert app.screen.region.contains_region(region)
+            assert region.height == len(text(app, name).split("\n"))
+        drawn = app.query_one(_Drawing).render().plain
+        assert "[3✗]" in drawn
+        assert "[5▾]" in drawn
+        assert "▾ low" in drawn
+
+
+async def test_wide_every_test_has_a_column() -> None:
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=WIDE) as pilot:
+        await check(pilot, app)
+        assert columns(app)[2:] == [f"test {test}" for test in CHECK_TESTS]
+        assert cell(app, "tpu:0", "test compute") == "86 %"
+        assert cell(app, SLOW, "test compute").startswith("low ")
+        assert cell(app, BROKEN, "test numerics") == "FAIL"
+        table = app.query_one(DeviceTable)
+        assert table.virtual_size.width <= table.size.width
+        assert "3✗" in app.query_one(_Drawing).render().plain
+        await pilot.resize_terminal(*NARROW)
+        await until(pilot, lambda: "check" in columns(app))
+        assert cell(app, BROKEN, "check") == "FAIL"
+
+
+async def test_progress_is_in_the_status_line_and_the_list() -> None:
+    engine = Halting("bandwidth", 6)
+    now = [0.0]
+    app = app_on(engine, clock=lambda: now[0])
+    async with app.run_test(size=NARROW) as pilot:
+        await until_halted(pilot, app, engine)
+        now[0] = 12.0
+        assert "test 4 of 9, 0:12" in shown(app, StatusLine)
+        await until(
+            pilot, lambda: "bandwidth: copying 2 GiB" in shown(app, MessageLine)
+        )
+        assert shown(app, OfferLine).startswith("RUNNING the health check, quick")
+        await until(pilot, lambda: "CHECKING 8 devices" in text(app, "verdict"))
+        lines = text(app, "list").split("\n")
+        assert lines[2].startswith("▾ compute    low")
+        assert lines[3].startswith("▶ bandwidth  running     copying 2 GiB")
+        # All nine tests can be seen at once.
+        height = app.query_one("#check-tests", VerticalScroll).size.height
+        assert height >= 9
+        assert cell(app, SLOW, "check") == "low"
+
+
+@pytest.mark.parametrize("key", ["s", "escape"])
+async def test_stopping_keeps_what_was_read(key: str) -> None:
+    engine = Halting("transfer", 6)
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await until_halted(pilot, app, engine)
+        await pilot.press(key)
+        await until_over(pilot, app)
+        assert engine.calls.count("stop") == 1
+        assert engine.tests[-1] == "transfer"
+        assert text(app, "verdict").startswith(" STOPPED  5 of 9 tests")
+        assert "not run" in text(app, "list")
+        assert cell(app, SLOW, "check") == "low"
+        assert not app.state.busy
+
+
+async def test_stopping_before_the_next_test_has_begun() -> None:
+    engine = Gated()
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("c")
+        await until(pilot, lambda: app.state.check.asked)
+        await pilot.press("s")
+        await until(pilot, lambda: "Stopping as soon as" in app.state.message)
+        engine.gate.set()
+        await until_over(pilot, app)
+        assert len(engine.works) == 1
+        assert "stop" in engine.calls
+
+
+async def test_a_test_that_takes_too_long_is_ended_and_the_rest_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    engine = Halting("memory", 4)
+    patience = {"memory": 0.01}
+    monkeypatch.setattr(
+        plan, "limit_seconds", lambda check: patience.get(check.test, 600.0)
+    )
+    app = app_on(engine)
+    async with app.run_test(size=WIDE) as pilot:
+        await check(pilot, app)
+        assert engine.calls.count("stop") == 1
+        # One device was through, the others count as hanging: it goes on alone.
+        assert engine.works[-1].devices == ("tpu:0",)  # type: ignore[union-attr]
+        assert tuple(dict.fromkeys(engine.tests)) == CHECK_TESTS
+        assert cell(app, "tpu:0", "test memory") == "pass"
+        assert cell(app, "tpu:1", "test memory") == "FAIL"
+        assert cell(app, "tpu:1", "test compute") == "skipped"
+        assert "did not finish within" in text(app, "list")
+
+
+async def test_the_death_of_the_engine_costs_a_test(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    engine = Halting("compute", 2)
+    app = app_on(engine)
+    async with app.run_test(size=WIDE) as pilot:
+        await until_halted(pilot, app, engine)
+        engine.die()
+        failed = WorkFailed(error="The engine was killed (signal 9).", hint="")
+        engine.emit_run(failed, RunFinished(outcome="crashed", elapsed_seconds=1.0))
+        engine.become_ready()
+        await until_over(pilot, app)
+        assert engine.tests == CHECK_TESTS
+        assert cell(app, "tpu:0", "test compute") == "FAIL"
+        assert cell(app, "tpu:0", "test steady") == "pass"
+        assert "signal 9" in text(app, "list")
+
+
+async def test_without_an_engine_the_rest_is_skipped() -> None:
+    engine = Lost(tpu_devices())
+    app = app_on(engine)
+    async with app.run_test(size=WIDE) as pilot:
+        await check(pilot, app)
+        assert app.state.engine == "failed"
+        assert "could not be started again" in text(app, "list")
+        assert cell(app, "tpu:0", "test steady") == "skipped"
+        assert cell(app, "tpu:0", "test memory") == "pass"
+
+
+async def test_it_can_be_hidden_and_shown_again() -> None:
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=WIDE) as pilot:
+        await check(pilot, app)
+        panel = app.query_one("CheckPanel")
+        await pilot.press("escape")
+        await until(pilot, lambda: not panel.display)
+        # The verdict stays in the table, all else is as it was.
+        assert columns(app)[:3] == ["id", "check", "kind"]
+        assert cell(app, BROKEN, "check") == "FAIL"
+        assert "✗" not in app.query_one(_Drawing).render().plain
+        await pilot.press("escape")
+        await until(pilot, lambda: panel.display)
+        assert "test compute" in columns(app)
+        assert "3✗" in app.query_one(_Drawing).render().plain
+
+
+async def test_enter_goes_back_to_the_first_minute() -> None:
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await check(pilot, app)
+        await pilot.press("enter")
+        await until_done(pilot, app)
+        await pilot.pause()
+        assert not app.query_one("CheckPanel").display
+        assert app.query_one(ReadoutPanel).display
+        assert "truth" in shown(app, ReadoutPanel)
+        await pilot.press("c")
+        await until_over(pilot, app)
+        assert app.query_one("CheckPanel").display
+        assert not app.query_one("#first-minute").display
+
+
+async def test_the_cursor_stays_and_shows_the_figures_of_its_device() -> None:
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("down", "down")
+        await until(pilot, lambda: app.state.cursor == "tpu:2")
+        await check(pilot, app)
+        assert app.state.cursor == "tpu:2"
+        assert text(app, "device").startswith("tpu:2 (2,0,0) pass")
+        await pilot.press("down")
+        await until(pilot, lambda: "numerics FAIL" in text(app, "device"))
+        pane = app.query_one(DetailPane)
+        assert not pane.display
+        await pilot.press("d")
+        await until(pilot, lambda: pane.display)
+        facts = app.query_one("#facts").content.plain  # type: ignore[attr-defined]
+        assert facts.startswith("tpu:3 (3,0,0) in the check")
+        assert "4 of 1048576 elements differ" in " ".join(facts.split())
+        assert facts.index("numerics, identical bits") < facts.index("memory, free")
+        await pilot.press("pagedown")
+        await until(pilot, lambda: pane.scroll_y > 0)
+
+
+async def test_pages_scroll_the_tests_while_the_table_has_the_focus() -> None:
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await check(pilot, app)
+        tests = app.query_one("#check-tests", VerticalScroll)
+        assert tests.max_scroll_y > 0
+        assert isinstance(app.focused, DeviceTable)
+        await pilot.press("pagedown")
+        await until(pilot, lambda: tests.scroll_y > 0)
+        await pilot.press("pageup")
+        await until(pilot, lambda: tests.scroll_y == 0)
+        assert app.state.device == tpu_devices()[0]
+
+
+async def test_a_second_run_has_to_wait() -> None:
+    engine = Halting("compute", 3)
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await until_halted(pilot, app, engine)
+        for key in ("c", "C", "enter"):
+            app.session.say("")
+            await pilot.press(key)
+            await pilot.pause()
+            assert app.state.check.test == "compute"
+        app.perform("check")
+        await until(pilot, lambda: "stop it first" in app.state.message)
+        assert engine.tests == CHECK_TESTS[:3]
+
+
+async def test_the_text_is_kept_in_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await check(pilot, app)
+        await pilot.press("y")
+        await until(pilot, lambda: list(tmp_path.iterdir()))
+        (written,) = tmp_path.iterdir()
+        assert written.name.endswith("check.txt")
+        assert "Do not rely on tpu:3" in written.read_text()
+
+
+async def test_another_theme_paints_the_verdicts_anew() -> None:
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await check(pilot, app)
+        await pilot.press("down", "t")
+        await until(pilot, lambda: app.theme == themes.LIGHT)
+        color = app.theme_variables["check-fail"]
+
+        def painted() -> bool:
+            found = app.query_one(DeviceTable).get_cell(BROKEN, "check")
+            return color in str(found.style)
+
+        await until(pilot, painted)
+        await until(pilot, lambda: app.state.cursor == "tpu:1")
+
+
+async def test_before_a_check_its_keys_say_so() -> None:
+    app = app_on(FakeEngine(tpu_devices(), ready=False))
+    async with app.run_test(size=NARROW) as pilot:
+        await pilot.pause()
+        assert app.check_action("check_panel", ()) is False
+        assert app.why_not("check") == "JAX is not ready yet."
+        assert app.why_not("check_panel") == "There was no check yet."
+        app.action_check("quick")
+        assert "belongs to this process" in app.session.latest.message
+
+
+async def test_devices_are_done_one_after_the_other() -> None:
+    engine = Halting("numerics", 0)
+    app = app_on(engine)
+    async with app.run_test(size=WIDE) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("c")
+        await until(pilot, lambda: app.state.check.test == "numerics")
+        events = check_figures.events(engine.works[-1])  # type: ignore[arg-type]
+        last = next(i for i, one in enumerate(events) if isinstance(one, CheckDone))
+        engine.emit_run(*events[: last + 1])
+        await until(pilot, lambda: cell(app, "tpu:0", "test numerics") == "pass")
+        assert cell(app, "tpu:1", "test numerics") == "…"
+        engine.emit_run(*events[last + 1 :])
+        await until_over(pilot, app)
+
+
+async def test_the_real_engine_checks_simulated_devices(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    brief = dict.fromkeys(CHECK_TESTS, 0.05)
+    monkeypatch.setitem(plan.BUDGETS, "quick", brief)
+    engine = EngineClient(EngineOptions(cpu_devices=2))
+    app = JaxtuiApp(engine, fps=50)
+    try:
+        async with app.run_test(size=WIDE) as pilot:
+            while not app.state.devices:
+                await pilot.pause(0.05)
+            await pilot.press("c")
+            while app.state.check.exam is None or app.state.check.going:
+                await pilot.pause(0.05)
+            await pilot.pause()
+            assert len(text(app, "list").split("\n")) > len(CHECK_TESTS)
+            assert cell(app, "cpu:0", "test numerics") == "pass"
+            assert cell(app, "cpu:1", "test numerics") == "pass"
+            assert "FAIL" not in text(app, "verdict")
+    finally:
+        await engine.close()
