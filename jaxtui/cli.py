@@ -53,6 +53,8 @@ class Common:
     python: str | None = None
     start_limit: float | None = None
     """Seconds that JAX may take to start."""
+    record: bool = True
+    """Keep what is measured in the history."""
     engine: EngineFactory | None = None
     """How to make an engine; ``None`` starts a real one."""
     process: EngineProcess | None = None
@@ -64,6 +66,7 @@ class Common:
             cpu_devices or self.cpu_devices,
             python or self.python,
             self.start_limit,
+            self.record,
             self.engine,
             self.process,
         )
@@ -97,6 +100,28 @@ def _keep_start_limit(
             raise click.BadParameter("it is a number of seconds.", ctx, param)
         ctx.obj = ctx.obj or Common()
         ctx.obj.start_limit = value
+
+
+def _keep_nothing(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.obj = ctx.obj or Common()
+        ctx.obj.record = False
+
+
+force_flag = click.option(
+    "--force", is_flag=True, help="Let --export replace files that exist."
+)
+"""The option beside each ``--export``."""
+
+
+no_history = click.option(
+    "--no-history",
+    is_flag=True,
+    expose_value=False,
+    callback=_keep_nothing,
+    help="Do not keep what is measured in the history.",
+)
+"""The option of whatever measures cases."""
 
 
 def engine_flags(command: _Function) -> _Function:
@@ -139,6 +164,7 @@ def engine_flags(command: _Function) -> _Function:
     metavar="N",
     help="Redraw at most N times a second.",
 )
+@no_history
 @engine_flags
 @click.version_option(__version__, message="%(prog)s %(version)s")
 @click.pass_context
@@ -163,6 +189,7 @@ def cli(
             hold=hold,
             fps=fps,
             start_limit=common.start_limit,
+            record=common.record,
             process=common.process,
         )
     if hold or fps:
@@ -277,6 +304,21 @@ def ops(
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.option("--samples", is_flag=True, help="Put every sample into the JSON.")
+@click.option(
+    "--arg",
+    multiple=True,
+    metavar="SHAPE",
+    help="An argument of your own function: f32[1024,1024], s32[]; once for each.",
+)
+@click.option(
+    "--export",
+    multiple=True,
+    metavar="FILE",
+    help="Write the results as well, by its ending: "
+    ".json, .csv, .md, .svg, .txt or .py.",
+)
+@force_flag
+@no_history
 @engine_flags
 @click.pass_obj
 def bench(
@@ -287,18 +329,109 @@ def bench(
     cpu_devices: int | None,
     python: str | None,
     as_json: bool,
+    export: tuple[str, ...],
+    force: bool,
     **typed: Any,
 ) -> int:
     """Time ops: every combination of the lists, taking turns.
 
     Lists are separated by commas; an op may carry its own size, as in
-    matmul:2k selu:1e6.
+    matmul:2k selu:1e6. A function of your own is path/to/file.py:name.
     """
     from jaxtui.commands import bench as command
+    from jaxtui.commands.exporting import Exports
 
     common = common.updated(cpu_devices, python)
     request = command.Request.typed(ops=op, **typed)
-    return command.run(*_engine(common), request, as_json=as_json)
+    exports = Exports.typed(export, force=force)
+    return command.run(
+        *_engine(common),
+        request,
+        as_json=as_json,
+        exports=exports,
+        record=common.record,
+    )
+
+
+@cli.command()
+@click.argument("op", required=False)
+@click.option(
+    "--between",
+    default="numpy,jit",
+    show_default=True,
+    metavar="A,B",
+    help="The two: numpy,jit or float32,bfloat16 or jit/cpu:0,jit/tpu:0.",
+)
+@click.option(
+    "--sizes",
+    metavar="SIZES",
+    help="The coarse grid: 16..1M (× 4), 16..1Mx10 or 100,1000.  "
+    "[default: 16 to 8 × the op's own]",
+)
+@click.option(
+    "--dtype",
+    default="float32",
+    show_default=True,
+    metavar="DTYPE",
+    help="Of a side that names none.",
+)
+@click.option(
+    "--device",
+    metavar="DEVICE",
+    help="Of a side that names none: cpu:0 or tpu:3.  [default: the first]",
+)
+@click.option(
+    "--budget",
+    metavar="SECONDS",
+    help="For the whole search, compile included.  [default: 60]",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**31 - 1),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Of the random inputs.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option(
+    "--export",
+    multiple=True,
+    metavar="FILE",
+    help="Write the answer as well, by its ending: .json, .csv, .md, .svg or .txt.",
+)
+@force_flag
+@no_history
+@engine_flags
+@click.pass_obj
+def crossover(
+    common: Common,
+    /,
+    *,
+    cpu_devices: int | None,
+    python: str | None,
+    as_json: bool,
+    export: tuple[str, ...],
+    force: bool,
+    **typed: Any,
+) -> int:
+    """Find the size from which on one way of running an op is faster.
+
+    Per call and for a single one, with and without transfers, compile counted or not.
+    """
+    from jaxtui.commands import crossover as command
+    from jaxtui.commands.exporting import Exports
+
+    common = common.updated(cpu_devices, python)
+    request = command.Request.typed(**typed)
+    exports = Exports.typed(export, force=force, endings=command.ENDINGS)
+    return command.run(
+        *_engine(common),
+        request,
+        as_json=as_json,
+        exports=exports,
+        record=common.record,
+    )
 
 
 @cli.command()
@@ -433,6 +566,7 @@ def compile_(
 )
 @click.option("--code", is_flag=True, help="Print plain Python instead of running.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@no_history
 @engine_flags
 @click.pass_obj
 def learn(
@@ -459,7 +593,7 @@ def learn(
     request = command.Request.typed(lesson, **typed)
     if code:
         return command.code(*_engine(common), request)
-    return command.run(*_engine(common), request, as_json=as_json)
+    return command.run(*_engine(common), request, as_json=as_json, record=common.record)
 
 
 @cli.command()
@@ -485,21 +619,40 @@ def learn(
 @click.option("--delete", is_flag=True, help="Forget them instead of listing them.")
 @click.option("--yes", is_flag=True, help="Do not ask before deleting.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-def history(*, delete: bool, yes: bool, as_json: bool, **typed: Any) -> int:
+@click.option(
+    "--export",
+    multiple=True,
+    metavar="FILE",
+    help="Write the list as well, by its ending: .json, .csv or .md.",
+)
+@force_flag
+def history(
+    *,
+    delete: bool,
+    yes: bool,
+    as_json: bool,
+    export: tuple[str, ...],
+    force: bool,
+    **typed: Any,
+) -> int:
     """List what was measured, the newest first.
 
     WORDS are looked for in op, size, dtype, device, mode and host.
     """
     from jaxtui.commands import history as command
+    from jaxtui.commands.exporting import Exports
 
     if yes and not delete:
         raise click.UsageError("--yes belongs to --delete: leave it out without.")
     if delete and as_json:
         raise click.UsageError("--delete prints one line: leave --json out with it.")
+    if delete and (export or force):
+        raise click.UsageError("--delete lists nothing: leave --export out with it.")
     request = command.Request.typed(**typed)
     if delete:
         return command.delete(request, sure=yes)
-    return command.run(request, as_json=as_json)
+    exports = Exports.typed(export, force=force, endings=command.ENDINGS)
+    return command.run(request, as_json=as_json, exports=exports)
 
 
 @cli.command()

@@ -16,6 +16,8 @@ def run(
     *,
     hold: bool,
     fps: float | None,
+    start_limit: float | None = None,
+    record: bool = False,
     process: EngineProcess | None = None,
 ) -> int:
     """Opens the app and gives its exit code.
@@ -27,6 +29,8 @@ def run(
         cpu_devices: how many CPU devices to simulate.
         hold: keep the accelerator while idle.
         fps: redraws per second at most.
+        start_limit: seconds that JAX may take to start, 0 for any.
+        record: keep what is measured in the history.
         process: an engine that was started already with these very options.
 
     Raises:
@@ -39,10 +43,10 @@ def run(
                 "use `jaxtui devices` or `jaxtui bench matmul`, with --json for "
                 "a program to read."
             )
-    options = engine_options(python, cpu_devices, terminal_fd=sys.stderr.fileno())
+    options = engine_options(python, cpu_devices, sys.stderr.fileno(), start_limit)
     process = process or spawn_process(options)
     # What is imported now stays; the app collects garbage from its first frame on.
     gc.disable()
     from jaxtui.tui.run import run_app
 
-    return run_app(options, process, hold=hold, fps=fps)
+    return run_app(options, process, hold=hold, fps=fps, record=record)

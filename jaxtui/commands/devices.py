@@ -16,7 +16,7 @@ from jaxtui.commands.table import table
 from jaxtui.commands.terminal import put, put_bytes, say
 from jaxtui.document import SCHEMA, encode
 from jaxtui.engine.client import EngineOptions
-from jaxtui.model import Device, Finding, Host
+from jaxtui.model import Device, Finding, Host, Ready
 from jaxtui.tui import chiplayout, chipmap
 from jaxtui.tui.spans import text_of
 from jaxtui.tui.state import State
@@ -120,8 +120,8 @@ async def _ready(factory: EngineFactory, options: EngineOptions) -> State:
     """The snapshot once the engine has listed its devices, its last words included."""
     async with session(factory, options) as engine:
         async with progress(sys.stderr, lambda: engine.state):
-            async for _ in engine.events():
-                if engine.state.devices:
+            async for envelope in engine.events():
+                if isinstance(envelope.event, Ready):
                     # JAX's reasons come by the log, which may be a little later.
                     await engine.engine.close()
         if engine.state.devices:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from jaxtui.engine.process import EngineOptions, EngineProcess
+from jaxtui.engine.process import (
+    START_LIMIT_SECONDS,
+    EngineOptions,
+    EngineProcess,
+)
 
 
 class CannotRun(Exception):  # noqa: N818  (it is an answer, not a programming error)
@@ -30,7 +34,10 @@ def spawn_at_once(arguments: Sequence[str]) -> EngineProcess | None:
 
 
 def engine_options(
-    python: str | None, cpu_devices: int | None, terminal_fd: int | None = None
+    python: str | None,
+    cpu_devices: int | None,
+    terminal_fd: int | None = None,
+    start_limit: float | None = None,
 ) -> EngineOptions:
     """How to start the engine.
 
@@ -38,6 +45,8 @@ def engine_options(
         python: the interpreter, with arguments if it needs any; ``None`` is this one.
         cpu_devices: how many CPU devices to simulate.
         terminal_fd: the terminal that the engine restores if the app is killed.
+        start_limit: seconds that JAX may take to start, 0 for any; ``None`` for the
+            usual.
     """
     import shlex
 
@@ -45,6 +54,7 @@ def engine_options(
         command=(*shlex.split(python), "-m", "jaxtui.engine") if python else None,
         cpu_devices=cpu_devices,
         terminal_fd=terminal_fd,
+        start_limit_seconds=START_LIMIT_SECONDS if start_limit is None else start_limit,
     )
 
 

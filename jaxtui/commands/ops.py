@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Sequence
 
+from jaxtui import format as fmt
 from jaxtui.commands.launch import CannotRun
+from jaxtui.commands.progress import progress
 from jaxtui.commands.session import EngineFactory, session
 from jaxtui.commands.table import table
 from jaxtui.commands.terminal import put, put_bytes
@@ -36,12 +39,14 @@ def text(catalogue: Sequence[OpInfo]) -> str:
     """
     head = ("op", "size is", "default", "dtypes")
     rows = [
-        (op.name, op.size_means, str(op.default), _dtypes(op.dtypes))
+        (op.name, op.size_means, fmt.size(op.default), _dtypes(op.dtypes))
         for op in catalogue
     ]
     first, *lines = table(head, rows).split("\n")
     pairs = zip(catalogue, lines, strict=True)
-    described = (f"{line}\n    {op.summary}{_more_modes(op)}" for op, line in pairs)
+    described = (
+        f"{line}\n    {op.problem or op.summary}{_more_modes(op)}" for op, line in pairs
+    )
     return "\n".join([first, *described])
 
 
@@ -51,6 +56,8 @@ def _more_modes(op: OpInfo) -> str:
 
 
 def _dtypes(names: Sequence[str]) -> str:
+    if not names:
+        return "those of its arguments"
     short = {name: alias for alias, name in DTYPE_ALIASES.items()}
     return " ".join(short.get(name, name) for name in names)
 
@@ -59,7 +66,10 @@ async def _catalogue(
     factory: EngineFactory, options: EngineOptions
 ) -> tuple[OpInfo, ...]:
     """As soon as the engine process is up: the catalogue needs no device."""
-    async with session(factory, options) as engine:
+    async with (
+        session(factory, options) as engine,
+        progress(sys.stderr, lambda: engine.state),
+    ):
         async for _ in engine.events():
             if engine.state.ops:
                 return engine.state.ops

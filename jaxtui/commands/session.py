@@ -6,10 +6,12 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from jaxtui.commands.findings import explain, finding_text, narrate
 from jaxtui.commands.launch import CannotRun, spawn_process
 from jaxtui.engine.client import Engine, EngineClient, EngineOptions
 from jaxtui.engine.protocol import Envelope
-from jaxtui.model import EngineDied, EngineFailed
+from jaxtui.model import EngineDied, EngineFailed, Waiting
+from jaxtui.recording import Recording
 from jaxtui.tui.state import EMPTY, State, reduce
 
 EngineFactory = Callable[[EngineOptions], Engine]
@@ -26,6 +28,8 @@ class Session:
 
     engine: Engine
     state: State = field(default=EMPTY)
+    recording: Recording | None = None
+    """Keeps what is measured; ``None`` keeps nothing."""
 
     async def events(self) -> AsyncIterator[Envelope]:
         """Every event, after the snapshot has taken it in.
@@ -37,26 +41,46 @@ class Session:
         """
         async for envelope in self.engine.events():
             self.state = reduce(self.state, envelope)
+            if self.recording is not None:
+                self.recording.observe(envelope.event)
             match envelope.event:
                 case EngineFailed() as failed if not self.state.devices:
-                    raise CannotRun(explain(failed))
+                    raise CannotRun(explain(failed, self.state.findings))
                 case EngineDied() as died if not self.state.devices:
                     raise CannotRun(_last_words(died, self.state.log))
-                case _:
-                    yield envelope
+                case Waiting(finding=finding):
+                    narrate(finding_text(finding))
+            yield envelope
+
+    def warn(self) -> None:
+        """Says what may keep this machine from doing what it can."""
+        for finding in self.state.findings:
+            if finding.severity != "info":
+                narrate(finding_text(finding))
 
 
 @asynccontextmanager
 async def session(
-    factory: EngineFactory, options: EngineOptions
+    factory: EngineFactory, options: EngineOptions, *, record: bool = False
 ) -> AsyncIterator[Session]:
-    """An engine for the length of a ``with`` block; it is gone afterwards."""
+    """An engine for the length of a ``with`` block; it is gone afterwards.
+
+    Args:
+        factory: makes the engine.
+        options: how to start it.
+        record: keep what is measured in the history; it is on disk afterwards.
+    """
     engine = factory(options)
+    recording = Recording(narrate) if record else None
     try:
         await engine.start()
-        yield Session(engine)
+        yield Session(engine, recording=recording)
     finally:
-        await engine.close()
+        try:
+            await engine.close()
+        finally:
+            if recording is not None:
+                recording.close()
 
 
 def _last_words(died: EngineDied, log: Sequence[str]) -> str:
@@ -64,13 +88,3 @@ def _last_words(died: EngineDied, log: Sequence[str]) -> str:
     said = f" It printed: {printed}" if printed else ""
     how = f"exit status {died.returncode}"
     return f"The engine ended before it had listed its devices ({how}).{said}"
-
-
-def explain(failed: EngineFailed) -> str:
-    """Why the engine cannot serve, what to do, and who holds the accelerator."""
-    holders = [
-        f"{holder.command} (process {holder.pid}, user {holder.user or 'unknown'})"
-        for holder in failed.holders
-    ]
-    held = f"Held by {', '.join(holders)}." if holders else ""
-    return " ".join(part for part in (failed.error, held, failed.hint) if part)

@@ -23,6 +23,10 @@ from jaxtui.model import (
     Work,
     WorkFailed,
 )
+from jaxtui.model.own import is_own
+
+PATIENCE_SECONDS = 60.0
+"""How far beyond its budget code of the user's own may go without a sign of life."""
 
 _SECONDS_PER_CASE = 0.5
 """What a case gets in a new engine even if the old one used up the budget."""
@@ -55,11 +59,42 @@ class ActiveRun:
         self.ledger = Ledger(work.cases if isinstance(work, Experiment) else ())
         self.stopping = False
         """Somebody asked for its end."""
+        self.overdue = ""
+        """Why its engine was ended, if nothing had come from it for too long."""
+        self.phase = ""
+        """The phase of the current case, as it was last told."""
         self._indices: tuple[int, ...] | None = None
         self._began = time.monotonic()
         self._before = 0.0
         self._started = False
         self._crashed = False
+
+    @property
+    def own(self) -> bool:
+        """Whether it runs code of the user's own."""
+        return any(is_own(case.op) for case in self.ledger.cases)
+
+    @property
+    def patience_seconds(self) -> float | None:
+        """How long it may say nothing; ``None`` for as long as it takes.
+
+        Code of the user's own may never come back, and only a run with such code is
+        judged: it is past its budget by then, which includes every phase.
+        """
+        if not self.own or not isinstance(self.work, Experiment):
+            return None
+        return self.work.budget + PATIENCE_SECONDS
+
+    def give_up(self) -> None:
+        """Say that nothing has come for too long; its engine is ended then."""
+        index = self.ledger.current
+        what = "The run" if index is None else self.ledger.cases[index].label
+        doing = f" (phase: {self.phase})" if self.phase else ""
+        waited = self.patience_seconds or 0.0
+        self.overdue = (
+            f"{what} did not come back within {waited:.0f} s{doing}; the engine was"
+            " ended."
+        )
 
     def translate(self, event: RunEvent) -> RunEvent | None:
         """The event as it belongs to the whole run; ``None`` if it was told before."""
@@ -75,6 +110,8 @@ class ActiveRun:
             case _ if isinstance(event, _CASE_EVENTS) and self._indices is not None:
                 index = self._indices[event.index]
                 event = msgspec.structs.replace(event, index=index)
+        if isinstance(event, PhaseStarted):
+            self.phase = event.phase
         if self._crashed and isinstance(event, RunFinished):
             event = _not_complete(event)
         self.ledger.observe(event)
@@ -91,6 +128,9 @@ class ActiveRun:
             index = remaining[0]
         self.ledger.current = None
         hint = "Look at the log for the last words; try a smaller size or another mode."
+        if self.overdue:
+            hint = "A longer --budget waits longer."
+            self.overdue = ""
         return [*self._opening(), self.ledger.close(index, "crashed", text, hint)]
 
     def rest(self) -> Experiment | None:

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import cast
 
+from jaxtui.engine import waiting
 from jaxtui.engine.active import ActiveRun
 from jaxtui.engine.connection import Connection
 from jaxtui.engine.endings import describe_end, describe_outlook
@@ -31,6 +32,7 @@ from jaxtui.model import (
     Planned,
     RunEvent,
     RunFinished,
+    Waiting,
     Work,
 )
 
@@ -59,6 +61,7 @@ class EngineClient:
         self._generation = process.generation if process else 0
         self._connection: Connection | None = None
         self._serving: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
         self._opening = asyncio.Lock()
         self._queue: asyncio.Queue[Envelope | BaseException | None] = asyncio.Queue()
         self._run: ActiveRun | None = None
@@ -66,6 +69,9 @@ class EngineClient:
         self._runs = 0
         self._questions = Questions()
         self._unready = 0
+        self._used = 0
+        """The generation in which code of the user's own was run last."""
+        self._watching_run: asyncio.Task[None] | None = None
         self._closed = False
 
     @property
@@ -76,9 +82,15 @@ class EngineClient:
     async def start(self) -> None:
         """Start an engine unless there is one; does not wait until it is ready.
 
+        One that failed is waited for until it is gone.
+
         Raises:
             EngineUnavailableError: It is closed, or the command cannot be started.
         """
+        connection, serving = self._connection, self._serving
+        if connection is not None and connection.failed is not None and serving:
+            # The end of one that failed: a driver may keep even a killed process.
+            await asyncio.wait({serving})
         if self._connection is None:
             self._unready = 0
             await self._connect()
@@ -92,6 +104,7 @@ class EngineClient:
 
     async def run(self, work: Work) -> int:
         """Start a run as soon as the engine is ready; returns its number."""
+        await self._replace_used()
         connection = await self._until_ready()
         if self._run is not None:
             self._emit(None, Busy(run=self._run.number))
@@ -99,7 +112,7 @@ class EngineClient:
         self._runs += 1
         self._run = ActiveRun(self._runs, work)
         self._run_ended.clear()
-        connection.send(RunRequest(run=self._runs, work=work))
+        self._send_run(connection, RunRequest(run=self._runs, work=work))
         return self._runs
 
     async def plan(self, experiment: Experiment) -> Plan:
@@ -161,7 +174,9 @@ class EngineClient:
             await connection.open()
             self._connection = connection
             self._serving = asyncio.ensure_future(self._serve(connection))
-            self._serving.add_done_callback(self._tell_fault)
+            self._watching = asyncio.ensure_future(self._watch_start(connection))
+            for task in (self._serving, self._watching):
+                task.add_done_callback(self._tell_fault)
 
     def _spawn(self) -> EngineProcess:
         try:
@@ -192,6 +207,37 @@ class EngineClient:
                 await self.start()
         raise EngineUnavailableError("The engine ended before it was ready.")
 
+    # Code of the user's own.
+
+    async def _replace_used(self) -> None:
+        """End an engine in which such code has run: it may have changed anything."""
+        used = self._connection is not None and self._connection.generation
+        if used and used == self._used and self._run is None:
+            await self.release()
+
+    def _send_run(self, connection: Connection, request: RunRequest) -> None:
+        connection.send(request)
+        run = self._run
+        if run is not None and run.own:
+            self._used = connection.generation
+            watching = asyncio.ensure_future(self._watch_run(connection, run))
+            watching.add_done_callback(self._tell_fault)
+            self._watching_run = watching
+
+    async def _watch_run(self, connection: Connection, run: ActiveRun) -> None:
+        """End the engine if nothing comes of the run any more."""
+        limit = run.patience_seconds
+        await connection.settled.wait()
+        connection.touch()
+        while limit and self._run is run and not connection.ended.is_set():
+            left = limit - connection.silent_seconds
+            if left <= 0:
+                run.give_up()
+                connection.abort()
+                return
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(connection.ended.wait(), min(left, 1.0))
+
     async def _has_ended(self, run: ActiveRun) -> bool:
         """Whether the run ends within the grace period."""
         ended = self._run_ended.wait()
@@ -199,16 +245,32 @@ class EngineClient:
             await asyncio.wait_for(ended, self._options.grace_seconds)
         return self._run is not run
 
-    def _tell_fault(self, serving: asyncio.Task[None]) -> None:
+    def _tell_fault(self, task: asyncio.Task[None]) -> None:
         """A fault of this client must not look like an engine with nothing to say."""
-        if not serving.cancelled() and (fault := serving.exception()) is not None:
+        if not task.cancelled() and (fault := task.exception()) is not None:
             self._queue.put_nowait(fault)
+
+    async def _watch_start(self, connection: Connection) -> None:
+        """Say that a start takes long, and end one that takes too long."""
+        limit = self._options.start_limit_seconds
+        moments = {*self._options.slow_seconds, *([limit] if limit else ())}
+        async for seconds in connection.slow_starts(sorted(moments)):
+            if connection.asked_to_end:
+                return
+            if limit and seconds >= limit:
+                if failed := await connection.give_up(limit):
+                    self._emit(None, failed)
+                return
+            finding = waiting.slow(connection.start, seconds)
+            self._emit(None, Waiting(elapsed_seconds=seconds, finding=finding))
 
     # Listening.
 
     async def _serve(self, connection: Connection) -> None:
         await connection.serve()
         self._connection = None
+        if not connection.ready and not connection.killed and not connection.failed:
+            self._explain_end(connection)
         if connection.asked_to_end or connection.failed is not None:
             self._stay_down(connection)
             return
@@ -248,12 +310,20 @@ class EngineClient:
 
     # Endings.
 
+    def _explain_end(self, connection: Connection) -> None:
+        """What ends for a reason that its log names is not started again."""
+        connection.failed = waiting.died(connection.start)
+        if connection.failed is not None:
+            self._emit(None, connection.failed)
+
     def _died(self, connection: Connection, restarts: bool) -> None:
         run = self._run
         case = None
         if run is not None and run.ledger.current is not None:
             case = run.ledger.cases[run.ledger.current]
         text = describe_end(connection.returncode, case)
+        if run is not None and run.overdue:
+            text = run.overdue
         going_on = run is not None and not run.stopping
         error = f"{text} {describe_outlook(restarts, going_on)}"
         self._emit(None, EngineDied(returncode=connection.returncode, error=error))
@@ -287,7 +357,7 @@ class EngineClient:
         if connection is None:
             return
         if self._run is not None and (rest := self._run.rest()) is not None:
-            connection.send(RunRequest(run=self._run.number, work=rest))
+            self._send_run(connection, RunRequest(run=self._run.number, work=rest))
             if self._run.stopping:
                 connection.send(StopRequest(run=self._run.number))
         self._questions.ask_again(connection.send)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
-from collections.abc import AsyncIterator, Callable
+import signal
+from collections.abc import AsyncIterator, Callable, Sequence
 
 import msgspec
 
+from jaxtui.engine import waiting
 from jaxtui.engine.process import EngineProcess
 from jaxtui.engine.protocol import (
     MAX_LINE_BYTES,
@@ -25,6 +28,9 @@ MAX_LOG_LINE_BYTES = 64 * 1024
 
 _LOG_DRAIN_SECONDS = 0.5
 """A grandchild may keep the log pipe open; the last words are not awaited for ever."""
+
+_LAST_WORDS_SECONDS = 0.3
+"""How long a process that is to be ended has to write where it is."""
 
 _EXIT_SECONDS = 2.0
 _KILL_SECONDS = 30.0
@@ -46,16 +52,28 @@ class Connection:
         self.ready = False
         """``Ready`` has arrived."""
         self.failed: EngineFailed | None = None
-        """``EngineFailed``, if it has arrived."""
+        """``EngineFailed``, if it has arrived, or why this side gave it up."""
+        self.start = waiting.NOTHING
+        """How far it has come with starting."""
         self.asked_to_end = False
         """Its end is no crash."""
         self.killed = False
         """Its end is this side's doing."""
         self.settled = asyncio.Event()
-        """It is ready, or has failed or ended."""
+        """It is ready, or has failed, or ended, or was given up."""
         self.ended = asyncio.Event()
         """The process is gone, and all that it said has been received."""
         self.returncode: int | None = None
+        self._heard = 0.0
+
+    @property
+    def silent_seconds(self) -> float:
+        """Since the last event, not counting what is merely printed."""
+        return _loop().time() - self._heard
+
+    def touch(self) -> None:
+        """Count the silence from now on."""
+        self._heard = _loop().time()
 
     async def open(self) -> None:
         """Take over the pipes; from now on requests can be sent."""
@@ -103,6 +121,39 @@ class Connection:
         self.killed = True
         self._process.popen.kill()
 
+    def abort(self) -> None:
+        """End the process as if it had crashed: whatever else it had to do goes on."""
+        self._process.popen.kill()
+
+    async def give_up(self, limit_seconds: float) -> EngineFailed | None:
+        """End a process that has not started in time; says why.
+
+        ``None`` if it has become ready, failed or ended at the last moment.
+        """
+        if self.start.hardware:
+            # It has begun: its faulthandler writes to the log where it is.
+            self._process.popen.send_signal(signal.SIGUSR1)
+            await self._settled_within(_LAST_WORDS_SECONDS)
+        if self.settled.is_set():
+            return None
+        self.failed = waiting.timed_out(self.start, limit_seconds)
+        self.settled.set()
+        self.kill()
+        return self.failed
+
+    async def slow_starts(self, after_seconds: Sequence[float]) -> AsyncIterator[float]:
+        """Each of these times, counted from now, if it has not started by then."""
+        began = _loop().time()
+        for seconds in after_seconds:
+            await self._settled_within(began + seconds - _loop().time())
+            if self.settled.is_set():
+                return
+            yield seconds
+
+    async def _settled_within(self, seconds: float) -> None:
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self.settled.wait(), max(0.0, seconds))
+
     async def _receive_events(self) -> None:
         while True:
             try:
@@ -117,10 +168,12 @@ class Connection:
             except msgspec.DecodeError as error:
                 self._say(f"event not understood: {error}: {line[:200]!r}")
                 continue
+            self.touch()
             self._note(envelope.event)
             self._receive(self, envelope)
 
     def _note(self, event: Event) -> None:
+        self.start = waiting.observe(self.start, event)
         if isinstance(event, Ready):
             self.ready = True
             self.settled.set()
@@ -134,6 +187,8 @@ class Connection:
 
     def _say(self, line: str) -> None:
         event = Logged(line=line)
+        if not self.ready:
+            self.start = waiting.observe(self.start, event)
         envelope = Envelope(generation=self.generation, run=None, event=event)
         self._receive(self, envelope)
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
-from jaxtui.machine import findings
-from jaxtui.machine.holders import blocking, holders
+from jaxtui.machine import findings, gpu_memory, taken, words
+from jaxtui.machine.holders import blocking, holder, holders
+from jaxtui.machine.locks import lock
+from jaxtui.machine.plugins import packages
 from jaxtui.machine.survey import Survey, survey
 from jaxtui.model import (
     Check,
@@ -22,6 +25,7 @@ from jaxtui.model import (
     Holder,
     Host,
     Loop,
+    Noticed,
     OpInfo,
     Plan,
     RunEvent,
@@ -30,6 +34,9 @@ from jaxtui.model import (
 )
 
 MINIMUM_JAX = (0, 6, 2)
+
+ANSWER_SECONDS = 1.0
+"""How long a question that was asked before JAX started is awaited after it has."""
 
 
 class CannotServeError(Exception):
@@ -44,12 +51,12 @@ class CannotServeError(Exception):
 class Core(Protocol):
     """What an engine can do; every method is called in the timing thread."""
 
-    def look(self, devices: Sequence[Device] = ()) -> tuple[Finding, ...]:
-        """What is to be known of the machine, without JAX.
+    def look(self) -> Noticed:
+        """What is to be known of the machine, without JAX."""
+        ...
 
-        Args:
-            devices: those that JAX has, once it has started.
-        """
+    def compare(self, devices: Sequence[Device]) -> tuple[Finding, ...]:
+        """What is to be known of it, now that JAX has these devices."""
         ...
 
     def load(self) -> tuple[OpInfo, ...]:
@@ -84,12 +91,24 @@ class JaxCore:
         """Take where proc, sys and dev are, for tests."""
         self._root = root
         self._seen: Survey | None = None
+        self._memory: gpu_memory.Question | None = None
         self._proc, self._sys, self._dev = root / "proc", root / "sys", root / "dev"
 
-    def look(self, devices: Sequence[Device] = ()) -> tuple[Finding, ...]:
-        """Survey the machine once; what JAX has is compared with that."""
+    def look(self) -> Noticed:
+        """Survey the machine once; nvidia-smi answers while JAX starts."""
         seen = self._survey()
-        return findings.after(seen, devices) if devices else findings.before(seen)
+        nvidia = seen.present("cuda") and seen.wanted("cuda")
+        command = gpu_memory.COMMAND if nvidia else None
+        self._memory = gpu_memory.Question(seen.chips, self._sys, command)
+        return Noticed(findings=findings.before(seen), hardware=seen.hardware)
+
+    def compare(self, devices: Sequence[Device]) -> tuple[Finding, ...]:
+        """Compare what JAX has with what was seen before it was touched."""
+        seen = self._survey()
+        if seen.packages is None:
+            seen = replace(seen, packages=packages())
+        cards = self._memory.answer(ANSWER_SECONDS) if self._memory else ()
+        return findings.after(seen, devices, cards)
 
     def _survey(self) -> Survey:
         if self._seen is None:
@@ -99,9 +118,9 @@ class JaxCore:
     def load(self) -> tuple[OpInfo, ...]:
         """Import jax, check that it will do, and import the catalogue."""
         _require_jax()
-        from jaxtui.measure.ops import OPS
+        from jaxtui.measure.ops import catalogue
 
-        return tuple(op.info() for op in OPS.values())
+        return catalogue()
 
     def start(self) -> tuple[Host, tuple[Device, ...]]:
         """Start the backend unless another process has the TPU."""
@@ -124,7 +143,16 @@ class JaxCore:
         failed = translate_backend(error)
         if failed.reason != "held":
             return failed
-        return msgspec.structs.replace(failed, holders=holders(self._proc))
+        named = tuple(holder(one.pid, self._proc) for one in failed.holders)
+        if found := named or holders(self._proc):
+            return msgspec.structs.replace(_held(found), detail=failed.detail)
+        seen = lock(self._root)
+        locking = tuple(holder(pid, self._proc) for pid in seen.holders)
+        for finding in taken.lock(seen, locking):
+            return msgspec.structs.replace(
+                failed, error=finding.what, hint=finding.advice, holders=locking
+            )
+        return failed
 
     def plan(self, experiment: Experiment) -> Plan:
         """Say what an experiment would need."""
@@ -162,8 +190,11 @@ class JaxCore:
 def _require_jax() -> None:
     try:
         import jax
-    except ImportError as error:
-        raise CannotServeError(_missing(error)) from error
+    # Also a wrong environment variable or two versions that do not fit end here.
+    except Exception as error:
+        from jaxtui.measure.backend_errors import translate_import
+
+        raise CannotServeError(translate_import(error)) from error
     version = str(getattr(jax, "__version__", "unknown"))
     if _numbers(version) < MINIMUM_JAX:
         raise CannotServeError(_too_old(version))
@@ -173,18 +204,6 @@ def _numbers(version: str) -> tuple[int, ...]:
     """The leading numbers of a version: (0, 6, 2) of ``0.6.2rc1``."""
     leading = re.match(r"\d+(\.\d+)*", version)
     return tuple(map(int, leading[0].split("."))) if leading else ()
-
-
-def _missing(error: ImportError) -> EngineFailed:
-    return EngineFailed(
-        reason="jax-missing",
-        error="JAX cannot be imported in the Python that runs jaxtui.",
-        hint=(
-            "Install jaxtui into the environment where jax works; on a fresh machine:"
-            ' pip install "jaxtui[tpu]", "jaxtui[cuda13]", or jax for the CPU alone.'
-        ),
-        detail=f"{type(error).__name__}: {error}",
-    )
 
 
 def _too_old(version: str) -> EngineFailed:
@@ -201,13 +220,10 @@ def _too_old(version: str) -> EngineFailed:
 
 
 def _held(found: tuple[Holder, ...]) -> EngineFailed:
-    first = found[0]
-    owner = f" of {first.user}" if first.user else ""
     others = f" and {len(found) - 1} more" if len(found) > 1 else ""
     return EngineFailed(
         reason="held",
-        error=f"The TPU is in use by process {first.pid}{owner}{others}:"
-        f" {first.command}",
+        error=f"The TPU is in use by {words.process(found[0])}{others}.",
         hint=(
             "A TPU serves one process at a time: end that one or wait for it,"
             " or look at the CPU with JAX_PLATFORMS=cpu."

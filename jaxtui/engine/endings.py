@@ -15,7 +15,7 @@ def describe_end(returncode: int | None, case: Case | None) -> str:
         case: The case that it was timing, if any.
     """
     doing = f" while timing {case.label}" if case else ""
-    return f"The engine {_verb(returncode)}{doing}."
+    return f"The engine {how_ended(returncode)}{doing}."
 
 
 def describe_outlook(restarts: bool, running: bool) -> str:
@@ -32,7 +32,8 @@ def describe_outlook(restarts: bool, running: bool) -> str:
     return "A new one is started."
 
 
-def _verb(returncode: int | None) -> str:
+def how_ended(returncode: int | None) -> str:
+    """The end of a process as the rest of a sentence: ``crashed (SIGABRT)``."""
     if returncode is None:
         return "stopped answering"
     if returncode >= 0:

@@ -43,6 +43,8 @@ def main(arguments: Sequence[str] | None = None, core: Core | None = None) -> in
 def _prepare_process() -> None:
     die_with_parent()
     faulthandler.enable()
+    # A start that hangs is asked where it is before it is ended.
+    faulthandler.register(signal.SIGUSR1, all_threads=False)
     # A KeyboardInterrupt in the middle of a case would be one more way to end.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     for stream in (sys.stdout, sys.stderr):

@@ -20,6 +20,12 @@ if sys.platform == "linux":
 
 DEFAULT_COMMAND = (sys.executable, "-m", "jaxtui.engine")
 
+START_LIMIT_SECONDS = 180.0
+"""A start takes seconds, on a large TPU slice a minute or two."""
+
+SLOW_SECONDS = (20.0, 60.0)
+"""When people begin to wonder, and when JAX does."""
+
 _PIPE_BYTES = 1 << 20
 """The largest pipe that Linux gives everybody; 64 KiB is less than one redraw."""
 
@@ -34,6 +40,8 @@ class EngineOptions:
         cpu_devices: int | None = None,
         terminal_fd: int | None = None,
         grace_seconds: float = 2.0,
+        start_limit_seconds: float = START_LIMIT_SECONDS,
+        slow_seconds: tuple[float, ...] = SLOW_SECONDS,
         environment: Mapping[str, str] | None = None,
     ) -> None:
         """Keep what is asked for.
@@ -45,12 +53,17 @@ class EngineOptions:
                 vanishes.
             grace_seconds: How long a stop or a goodbye may take before the engine is
                 killed.
+            start_limit_seconds: How long it may take until JAX is up before it is
+                killed; 0 for as long as it takes.
+            slow_seconds: After how long a start that goes on is commented upon.
             environment: Variables to set for it, beyond those of this process.
         """
         self.command = command
         self.cpu_devices = cpu_devices
         self.terminal_fd = terminal_fd
         self.grace_seconds = grace_seconds
+        self.start_limit_seconds = start_limit_seconds
+        self.slow_seconds = slow_seconds
         self.environment = environment or {}
 
 

@@ -41,7 +41,6 @@ from jaxtui.model import (
     Hello,
     Logged,
     Memory,
-    Noticed,
     Plan,
     Planned,
     PlannedCase,
@@ -96,20 +95,26 @@ class Server:
     # The timing thread.
 
     def _start(self) -> None:
-        if findings := self._look():
-            self._outbox.send(Noticed(findings=findings))
+        self._look()
         with _no_garbage_collection():
             ops = self._core.load()
             self._outbox.send(Hello(pid=os.getpid(), ops=ops))
             host, devices = self._core.start()
-        findings = self._look(devices)
+        findings = self._compare(devices)
         ready = Ready(host=host, devices=devices, ops=ops, findings=findings)
         self._outbox.send(ready)
 
-    def _look(self, devices: Sequence[Device] = ()) -> tuple[Finding, ...]:
+    # A look at the machine must never keep anybody from using it.
+
+    def _look(self) -> None:
         try:
-            return self._core.look(devices)
-        # A look at the machine must never keep anybody from using it.
+            self._outbox.send(self._core.look())
+        except Exception:
+            self._log(traceback.format_exc())
+
+    def _compare(self, devices: Sequence[Device]) -> tuple[Finding, ...]:
+        try:
+            return self._core.compare(devices)
         except Exception:
             self._log(traceback.format_exc())
             return ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,8 @@ from jaxtui.machine.files import entries, target, text
 from jaxtui.model import Holder
 
 _DEVICE_FILE = re.compile(r"/dev/(?:accel\d+|vfio/\d+|nvidia\d+|kfd)")
+_HIDEPID = re.compile(r"hidepid=(?:[124]|noaccess|invisible|ptraceable)")
+_CONTAINER_MARKS = (".dockerenv", "run/.containerenv")
 _TPU_FILE = re.compile(r"/dev/(?:accel|vfio/)\d+")
 
 
@@ -51,13 +53,37 @@ def holder(pid: int, proc: Path = Path("/proc")) -> Holder:
     return _holder(directory, _open_devices(directory) or (), proc)
 
 
+def in_container(environment: Mapping[str, str], root: Path = Path("/")) -> bool:
+    """Whether this is known to be a container, which shows a part of its host."""
+    marked = any((root / mark).exists() for mark in _CONTAINER_MARKS)
+    return marked or "KUBERNETES_SERVICE_HOST" in environment
+
+
+def unseen(root: Path = Path("/")) -> tuple[str, ...]:
+    """Why some processes are not in /proc, in words; empty if no reason is seen."""
+    reasons = []
+    for line in text(root / "proc/mounts").splitlines():
+        words = line.split()
+        if len(words) > 3 and words[1] == "/proc" and _HIDEPID.search(words[3]):
+            reasons.append("/proc is mounted with hidepid")
+    return tuple(reasons)
+
+
 def tpu_present(sys: Path = Path("/sys")) -> bool:
     """Whether a TPU sits on the PCI bus, whoever uses it."""
     return any(chip.maker == "tpu" for chip in pci.chips(sys))
 
 
+def refused(environment: Mapping[str, str]) -> bool:
+    """Whether the environment chooses other platforms, or a share of the chips."""
+    platforms = environment.get("JAX_PLATFORMS", "")
+    if platforms and "tpu" not in platforms.split(","):
+        return True
+    return "TPU_VISIBLE_CHIPS" in environment or "TPU_VISIBLE_DEVICES" in environment
+
+
 def blocking(
-    environment: dict[str, str],
+    environment: Mapping[str, str],
     proc: Path = Path("/proc"),
     sys: Path = Path("/sys"),
     dev: Path = Path("/dev"),
@@ -68,10 +94,7 @@ def blocking(
     chips, and vfio files count only where there is a TPU behind them. Where there are
     no device files at all, the search through every process is left out.
     """
-    platforms = environment.get("JAX_PLATFORMS", "")
-    if platforms and "tpu" not in platforms.split(","):
-        return ()
-    if "TPU_VISIBLE_CHIPS" in environment or "TPU_VISIBLE_DEVICES" in environment:
+    if refused(environment):
         return ()
     if not any(dev.glob("accel[0-9]*")) and not (dev / "vfio").is_dir():
         return ()

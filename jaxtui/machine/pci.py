@@ -31,7 +31,9 @@ vendor and another device id."""
 _SUBSYSTEMS = {"0x004e": "TPU v2", "0x004f": "TPU v3"}
 """What tells v2 from v3, as Google's tpu-info knows them."""
 
-_COMPUTE_CLASSES = ("0x0300", "0x0302", "0x0380", "0x1200")
+_VGA = "0x0300"
+
+_COMPUTE_CLASSES = (_VGA, "0x0302", "0x0380", "0x1200")
 """VGA and 3D controllers, other displays, processing accelerators: the PCI classes that
 GPUs have, and their sound or USB functions do not."""
 
@@ -47,6 +49,8 @@ class Chip:
     maker: Maker
     kind: str
     """``TPU v5e``; for a GPU the maker and its PCI id."""
+    display: bool = False
+    """A VGA controller: it may be there for a screen alone."""
 
 
 def chips(sys: Path = Path("/sys")) -> tuple[Chip, ...]:
@@ -74,11 +78,11 @@ def _chip(device: Path) -> Chip | None:
         if number == "0x0027":
             kind = _SUBSYSTEMS.get(_word(device / "subsystem_device"), kind)
         return Chip(device.name, "tpu", kind)
-    maker = _MAKERS.get(vendor)
-    if maker is None or not _word(device / "class").startswith(_COMPUTE_CLASSES):
+    maker, kind = _MAKERS.get(vendor), _word(device / "class")
+    if maker is None or not kind.startswith(_COMPUTE_CLASSES):
         return None
     name = "NVIDIA" if maker == "cuda" else "AMD"
-    return Chip(device.name, maker, f"{name} {number}")
+    return Chip(device.name, maker, f"{name} {number}", kind.startswith(_VGA))
 
 
 def _word(path: Path) -> str:

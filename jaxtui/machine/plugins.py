@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
+from jaxtui.machine.files import entries
 from jaxtui.machine.pci import Maker
 
 _PLUGIN = re.compile(r"libtpu|jax-(cuda|rocm|metal)[\w-]*(plugin|pjrt)?|.*-pjrt", re.I)
+_FOLDER = re.compile(r"(jax|libtpu|.*pjrt)[\w.]*-.*\.(dist|egg)-info", re.I)
+"""Where the packages that matter keep their metadata: reading all would take longer
+than everything else that is done before JAX."""
+_NUMBERS = re.compile(r"\d+(\.\d+)*")
 _PIN = re.compile(r"libtpu(?:\[.*\])?\s*\(?\s*==\s*(\d+(?:\.\d+)*)(\.\*)?")
 
 
@@ -36,20 +43,21 @@ class Packages:
     def mismatches(self) -> dict[str, str]:
         """The version that each plugin ought to have, where it has another.
 
-        A plugin for CUDA or ROCm is released together with its jaxlib. libtpu has
-        versions of its own, and the installed jax says which it was made for.
+        JAX uses a plugin for CUDA only if all numbers of its version are those of
+        jaxlib (``jaxlib.plugin_support.check_plugin_version``); the library beside it,
+        ``-pjrt``, is built from the same release. Plugins for ROCm are released on
+        their own schedule. libtpu has versions of its own, and the installed jax says
+        which it was made for.
         """
         wanted = {}
         for name, version in self.plugins.items():
             if name == "libtpu" and self.libtpu_pin:
                 if not _matches(version, self.libtpu_pin):
                     wanted[name] = self.libtpu_pin
-            elif (
-                name.startswith(("jax-cuda", "jax-rocm"))
-                and self.jaxlib
-                and _release(version) != _release(self.jaxlib)
-            ):
-                wanted[name] = self.jaxlib
+            elif name.startswith("jax-cuda") and self.jaxlib:
+                length = 3 if name.endswith("-pjrt") else None
+                if _numbers(version)[:length] != _numbers(self.jaxlib)[:length]:
+                    wanted[name] = self.jaxlib
         return wanted
 
 
@@ -59,15 +67,18 @@ def packages(
     """What is installed; it is looked up, not imported.
 
     Args:
-        distributions: everything that is installed; this Python's by default.
+        distributions: what is installed; by default what this Python would find.
     """
     if distributions is None:
-        distributions = importlib.metadata.distributions()
+        distributions = _installed()
     plugins: dict[str, str] = {}
     versions: dict[str, str] = {}
     pin = None
     for distribution in distributions:
-        name = (distribution.metadata["Name"] or "").lower().replace("_", "-")
+        facts = distribution.metadata
+        if not facts or "Name" not in facts:  # an uninstallation broke off
+            continue
+        name = facts["Name"].lower().replace("_", "-")
         if name in ("jax", "jaxlib"):
             versions.setdefault(name, distribution.version)
         if name == "jax" and pin is None:
@@ -76,6 +87,14 @@ def packages(
             plugins.setdefault(name, distribution.version)
     ordered = dict(sorted(plugins.items()))
     return Packages(versions.get("jax"), versions.get("jaxlib"), ordered, pin)
+
+
+def _installed() -> Iterator[importlib.metadata.Distribution]:
+    """Whatever may matter here, in the order in which Python would find it."""
+    for place in sys.path:
+        for folder in entries(Path(place or ".")):
+            if _FOLDER.fullmatch(folder.name):
+                yield importlib.metadata.Distribution.at(folder)
 
 
 def _pin(requirements: Iterable[str]) -> str | None:
@@ -91,6 +110,7 @@ def _matches(version: str, pin: str) -> bool:
     return version == pin
 
 
-def _release(version: str) -> tuple[str, ...]:
-    """Major, minor and patch: later numbers only rebuild the same sources."""
-    return tuple(version.split(".")[:3])
+def _numbers(version: str) -> tuple[int, ...]:
+    """(0, 12, 0, 1) of ``0.12.0.1rc2``."""
+    leading = _NUMBERS.match(version)
+    return tuple(map(int, leading[0].split("."))) if leading else ()

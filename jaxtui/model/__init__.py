@@ -72,6 +72,7 @@ from jaxtui.model.events import (
     RunFinished,
     RunStarted,
     Sampled,
+    Waiting,
     Work,
     WorkFailed,
 )
@@ -201,6 +202,7 @@ __all__ = [
     "Timing",
     "Unit",
     "Value",
+    "Waiting",
     "Work",
     "WorkFailed",
 ]

@@ -135,12 +135,24 @@ class Noticed(Record, frozen=True, kw_only=True, tag=True):
     """What the engine found out about the machine before JAX was touched."""
 
     findings: tuple[Finding, ...]
+    hardware: str = ""
+    """What JAX is about to initialise, in words: ``8 chips TPU v5e``."""
+
+
+class Waiting(Record, frozen=True, kw_only=True, tag=True):
+    """The engine has been starting for longer than usual; the client says so."""
+
+    elapsed_seconds: float
+    finding: Finding
+    """What takes so long, as far as that is known."""
 
 
 class EngineFailed(Record, frozen=True, kw_only=True, tag=True):
     """The engine cannot serve; it exits after this."""
 
-    reason: Literal["jax-missing", "jax-too-old", "backend", "held", "internal"]
+    reason: Literal[
+        "jax-missing", "jax-too-old", "backend", "held", "timeout", "internal"
+    ]
     error: str
     hint: str
     detail: str = ""
@@ -208,7 +220,16 @@ RunEvent = Union[  # noqa: UP007  (msgspec builds its decoder from this at run t
 """Every event that a run yields."""
 
 EngineEvent = Union[  # noqa: UP007
-    Hello, Noticed, Ready, EngineFailed, Planned, Memory, Busy, Logged, EngineDied
+    Hello,
+    Noticed,
+    Waiting,
+    Ready,
+    EngineFailed,
+    Planned,
+    Memory,
+    Busy,
+    Logged,
+    EngineDied,
 ]
 """Every event that does not belong to a run."""
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from jaxtui import format as fmt
 from jaxtui.plot import Axis, Color, Mark, Picture, Series
+from jaxtui.tui.crossings import crossing_marks, times_numpy
 from jaxtui.tui.readout import share_of_peak
 from jaxtui.tui.state import CaseState, Metric, RunState
 from jaxtui.tui.trace import Trace
@@ -64,8 +65,20 @@ def samples(case: CaseState, colors: Sequence[Color]) -> Picture | None:
     )
 
 
-def sweep(run: RunState, metric: Metric, colors: Sequence[Color]) -> Picture | None:
-    """One curve per way of running, over size."""
+def sweep(
+    run: RunState,
+    metric: Metric,
+    colors: Sequence[Color],
+    crossings: Sequence[Mark] | None = None,
+) -> Picture | None:
+    """One curve per way of running, over size.
+
+    Args:
+        run: what was measured.
+        metric: what the curves show.
+        colors: of the curves, in turn.
+        crossings: where they cross; by default those with NumPy are read off.
+    """
     curves: dict[str, list[tuple[float, float]]] = {}
     for case in run.cases:
         value = value_of(case, metric, run)
@@ -96,7 +109,7 @@ def sweep(run: RunState, metric: Metric, colors: Sequence[Color]) -> Picture | N
         ),
         Axis("", log=True, format=_FORMATS[metric]),
         _TITLES[metric],
-        _marks(metric),
+        (*_marks(metric), *_crossings(run, metric, crossings)),
     )
 
 
@@ -116,27 +129,6 @@ def value_of(case: CaseState, metric: Metric, run: RunState) -> float | None:
             return share_of_peak(measured)
         case _:
             return times_numpy(case, run)
-
-
-def times_numpy(case: CaseState, run: RunState) -> float | None:
-    """How many times faster than NumPy on the same op and size a JAX case is.
-
-    The twin has the same dtype if NumPy ran it, or else any.
-    """
-    measured = case.measurement
-    if case.case.mode == "numpy" or measured is None or measured.ready is None:
-        return None
-    twins = [
-        (one.case.dtype != case.case.dtype, one.measurement.ready.median)
-        for one in run.cases
-        if one.case.mode == "numpy"
-        and (one.case.op, one.case.size) == (case.case.op, case.case.size)
-        and one.measurement is not None
-        and one.measurement.ready is not None
-    ]
-    if not twins:
-        return None
-    return min(twins)[1] / measured.ready.median
 
 
 def _decades(clocks: Sequence[tuple[str, Trace]]) -> tuple[float, float]:
@@ -171,6 +163,16 @@ def _marks(metric: Metric) -> tuple[Mark, ...]:
     if metric == "peak":
         return (Mark(1.0, "peak", "y"),)
     return ()
+
+
+def _crossings(
+    run: RunState, metric: Metric, known: Sequence[Mark] | None
+) -> Sequence[Mark]:
+    if metric not in ("time", "numpy"):
+        return ()
+    if known is not None:
+        return known
+    return crossing_marks(run, lambda case: _curve_label(case, run))
 
 
 _FORMATS = {

@@ -65,6 +65,8 @@ def judge(values: Values, state: State) -> Verdict:
 
 def default_sizes(info: OpInfo | None) -> str:
     """Sizes that suit an op: a doubling range for products, decades for vectors."""
+    if info is not None and info.own:
+        return ""  # its arguments decide
     if info is None or info.default <= 4096:
         return SWEEP
     return VECTORS
@@ -93,13 +95,19 @@ def op_info(name: str, state: State) -> OpInfo | None:
     return next((op for op in state.ops if op.name == name), None)
 
 
+def _sized_itself(values: Values, state: State) -> bool:
+    """Whether the op is a function of a package, and no size is typed for it."""
+    info = op_info(values.op, state)
+    return info is not None and info.own and not values.sizes.strip()
+
+
 def _build(values: Values, state: State) -> Experiment:
     for chosen, noun in ((values.dtypes, "dtype"), (values.modes, "mode")):
         if not chosen:
             raise selection.SelectionError(f"No {noun} is chosen: choose at least one.")
     return selection.build(
         selection.parse_ops([values.op], state.ops),
-        selection.parse_sizes(values.sizes),
+        None if _sized_itself(values, state) else selection.parse_sizes(values.sizes),
         values.dtypes,
         values.devices or None,
         cast("tuple[Mode, ...]", values.modes),

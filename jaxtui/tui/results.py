@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from jaxtui import format as fmt
 from jaxtui.model import Measurement
-from jaxtui.tui.curves import times_numpy
+from jaxtui.model.own import short_name
+from jaxtui.tui.crossings import times_numpy
 from jaxtui.tui.readout import share_of_peak
 from jaxtui.tui.state import CaseState, RunState
 
@@ -45,7 +46,7 @@ def row(case: CaseState, run: RunState) -> dict[str, str]:
     """Every cell of one case, by column."""
     asked = case.case
     cells = {
-        "op": asked.op,
+        "op": short_name(asked.op),
         "size": fmt.size(asked.size),
         "dtype": asked.dtype
         if asked.precision == "default"

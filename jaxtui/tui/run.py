@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from jaxtui.tui import plain_text
 from jaxtui.tui.app import JaxtuiApp
+from jaxtui.tui.recorder import Recorder
 
 if TYPE_CHECKING:
     from jaxtui.engine.interface import Engine
@@ -20,6 +21,7 @@ def run_app(
     *,
     hold: bool = False,
     fps: float | None = None,
+    record: bool = False,
 ) -> int:
     """Run the app on an engine and end that engine, whatever happens.
 
@@ -28,6 +30,7 @@ def run_app(
         process: the engine that was started already.
         hold: keep the accelerator when nobody does anything.
         fps: redraws per second at most.
+        record: keep what is measured in the history.
 
     Returns:
         The exit code: 0, 70 after a crash, 130 after Ctrl-C, or 128 plus a signal.
@@ -36,15 +39,18 @@ def run_app(
     # The client's modules are needed only now; the engine has been started long ago.
     from jaxtui.engine.client import EngineClient
 
-    return asyncio.run(_run(EngineClient(options, process), hold, fps))
+    return asyncio.run(_run(EngineClient(options, process), hold, fps, record))
 
 
-async def _run(engine: Engine, hold: bool, fps: float | None) -> int:
+async def _run(engine: Engine, hold: bool, fps: float | None, record: bool) -> int:
     app = JaxtuiApp(engine, hold=hold, fps=fps)
+    recorder = Recorder(app) if record else None
     try:
         await app.run_async()
     finally:
         await engine.close()
+    for sentence in recorder.close() if recorder else ():
+        print(sentence, file=sys.__stderr__)
     if app.crash is not None:
         from jaxtui.tui import crashes
 

@@ -24,6 +24,7 @@ from jaxtui.model import (
     Experiment,
     Host,
     Measurement,
+    Noticed,
     OpInfo,
     Phases,
     PhaseStarted,
@@ -89,7 +90,10 @@ ACTS: dict[str, Callable[[], None]] = {
 
 
 class FakeCore:
-    def look(self, devices=()):
+    def look(self) -> Noticed:
+        return Noticed(findings=(), hardware="2 chips TPU fake")
+
+    def compare(self, devices):
         return ()
 
     def load(self) -> tuple[OpInfo, ...]:
@@ -102,6 +106,8 @@ class FakeCore:
             raise CannotServeError(
                 EngineFailed(reason="backend", error="no backend", hint="get one")
             )
+        if wrong == "stuck once" and not again:
+            wrong = "stuck"
         if wrong in ACTS:
             ACTS[wrong]()
         return HOST, (DEVICE,)

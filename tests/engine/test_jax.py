@@ -135,10 +135,17 @@ async def test_a_chip_that_jax_does_not_use_is_noticed(open_engine, tmp_path):
         },
     )
     before = await engine.until(Noticed)
-    assert [finding.name for finding in before.findings] == ["plugin-missing"]
+    assert before.hardware == "1 chip TPU v5e"
+    names = [finding.name for finding in before.findings]
+    assert names == ["plugin-missing", "no-device-file"]
     ready = await engine.until(Ready)
-    assert [one.name for one in ready.findings] == ["fallback", "plugin-missing"]
-    assert "1 chip TPU v5e" in ready.findings[0].what
+    fallback, *rest = ready.findings
+    assert (fallback.name, [one.name for one in rest]) == (
+        "fallback",
+        ["no-device-file"],
+    )
+    assert "1 chip TPU v5e, but JAX uses cpu: libtpu is not" in fallback.what
+    assert 'pip install "jax[tpu]' in fallback.advice
 
 
 @pytest.mark.parametrize(

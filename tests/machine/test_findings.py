@@ -1,22 +1,45 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
+import msgspec
 import pytest
 
-from jaxtui.machine import findings
+from jaxtui.engine.core import JaxCore
+from jaxtui.machine import compared, drivers, findings, settings, taken
+from jaxtui.machine.gpu_memory import GpuMemory
+from jaxtui.machine.locks import Lock
 from jaxtui.machine.nodes import Node
+from jaxtui.machine.order import merged
 from jaxtui.machine.pci import Chip
 from jaxtui.machine.plugins import Packages
 from jaxtui.machine.survey import Survey
-from jaxtui.model import Device, Holder
+from jaxtui.model import Device, Finding, Holder
 
 TPU = tuple(Chip(f"0000:00:0{n}.0", "tpu", "TPU v5e") for n in range(4))
+VFIO = tuple(Node(f"/dev/vfio/{n}", "tpu", True, "root:tpu") for n in range(4))
 GPU = (Chip("0000:41:00.0", "cuda", "NVIDIA 0x2335"),)
+NVIDIA = (Node("/dev/nvidia0", "cuda", True, "root:root"),)
+RADEON = Chip("0000:03:00.0", "rocm", "AMD 0x1638", display=True)
+KFD = (Node("/dev/kfd", "rocm", True, "root:render"),)
 WITH_TPU = Packages("0.12.0", "0.12.0", {"libtpu": "0.0.50.1"}, "0.0.50.*")
 WITH_CUDA = Packages("0.12.0", "0.12.0", {"jax-cuda12-plugin": "0.12.0"})
+BARE = Packages("0.12.0", "0.12.0", {})
 LOCKER = Holder(pid=4242, user="bob", command="python serve.py", paths=())
-GOOD = Survey(chips=TPU, packages=WITH_TPU, hugepages="always")
+TRAINER = Holder(
+    pid=7,
+    user="ada",
+    command="python train.py",
+    paths=("/dev/nvidia0",),
+    age_seconds=3700,
+)
+TPU_TRAINER = Holder(pid=8, user="ada", command="python t.py", paths=("/dev/vfio/0",))
+GOOD = Survey(chips=TPU, nodes=VFIO, packages=WITH_TPU, hugepages="always")
+GOOD_GPU = Survey(chips=GPU, nodes=NVIDIA, packages=WITH_CUDA)
+FULL = GpuMemory("GPU 0", 60 * 2**30, 80 * 2**30, "`nvidia-smi`")
 
 
 def device(number: int, platform: str = "tpu", **facts) -> Device:
@@ -29,142 +52,402 @@ def device(number: int, platform: str = "tpu", **facts) -> Device:
     )
 
 
-def names(found) -> list[str]:
-    return [finding.name for finding in found]
+CPU = (device(0, "cpu"),)
+TPUS = tuple(device(n, coords=(n, 0, 0)) for n in range(4))
+GPUS = (device(0, "gpu"),)
 
 
-def test_a_machine_in_order_has_nothing_to_say():
-    tpus = [device(n, coords=(n, 0, 0)) for n in range(4)]
-    assert findings.before(GOOD) == ()
-    assert findings.after(GOOD, tpus) == ()
-    assert findings.after(Survey(), [device(0, "cpu")]) == ()
+def on(survey: Survey, devices=None, memory=()) -> SimpleNamespace:
+    """A machine; without devices JAX has not started."""
+    return SimpleNamespace(survey=survey, devices=devices, memory=memory)
 
 
-@pytest.mark.parametrize(
-    ("survey", "name", "severity", "says"),
-    [
-        (
-            replace(GOOD, packages=Packages("0.12.0", "0.12.0", {})),
-            "plugin-missing",
-            "error",
-            'pip install "jax[tpu]==0.12.0"',
+def found_on(machine: SimpleNamespace) -> tuple[Finding, ...]:
+    if machine.devices is None:
+        return findings.before(machine.survey)
+    return findings.after(machine.survey, machine.devices, machine.memory)
+
+
+def with_environment(survey: Survey, **environment: str) -> Survey:
+    return replace(survey, environment=environment)
+
+
+TABLE = {
+    "no libtpu": (
+        on(replace(GOOD, packages=BARE)),
+        "plugin-missing",
+        "error",
+        "4 chips TPU v5e, but libtpu is not installed",
+        'pip install "jax[tpu]==0.12.0"',
+    ),
+    "no CUDA plugin": (
+        on(replace(GOOD_GPU, packages=BARE)),
+        "plugin-missing",
+        "error",
+        "JAX's cuda plugin is not installed",
+        'pip install "jax[cuda12]==0.12.0"',
+    ),
+    "a GPU that only its device file shows": (
+        on(replace(GOOD_GPU, chips=(), packages=BARE)),
+        "plugin-missing",
+        "error",
+        "an NVIDIA GPU (/dev/nvidia0)",
+        'pip install "jax[cuda12]',
+    ),
+    "an AMD card that may only draw the screen": (
+        on(Survey(chips=(RADEON,), nodes=KFD, packages=BARE)),
+        "plugin-missing",
+        "info",
+        "1 GPU AMD 0x1638",
+        'pip install "jax[rocm7-local]',
+    ),
+    "chips without device files": (
+        on(replace(GOOD_GPU, nodes=())),
+        "no-device-file",
+        "error",
+        "no device file",
+        "--gpus all",
+    ),
+    "device files of a group": (
+        on(replace(GOOD, nodes=(Node("/dev/vfio/0", "tpu", False, "root:tpu"),))),
+        "permission",
+        "error",
+        "may not open /dev/vfio/0",
+        "sudo usermod -aG tpu $USER",
+    ),
+    "device files of root": (
+        on(
+            replace(GOOD_GPU, nodes=(Node("/dev/nvidia0", "cuda", False, "root:root"),))
         ),
-        (
-            Survey(chips=GPU, packages=Packages("0.12.0", "0.12.0", {})),
-            "plugin-missing",
-            "error",
-            'pip install "jax[cuda12]==0.12.0"',
-        ),
-        (
-            replace(GOOD, nodes=(Node("/dev/vfio/0", "tpu", False, "root:tpu"),)),
-            "permission",
-            "error",
-            "/dev/vfio/0 belongs to root:tpu",
-        ),
-        (
+        "permission",
+        "error",
+        "/dev/nvidia0 belongs to root:root",
+        "sudo chmod a+rw /dev/nvidia0",
+    ),
+    "libtpu of another jax": (
+        on(
             replace(
                 GOOD,
                 packages=Packages("0.12.0", "0.12.0", {"libtpu": "0.0.17"}, "0.0.50.*"),
-            ),
-            "plugin-mismatch",
-            "warning",
-            'pip install "libtpu==0.0.50.*"',
+            )
         ),
-        (
-            Survey(
-                chips=GPU,
-                packages=WITH_CUDA,
-                holders=(
-                    Holder(
-                        pid=7,
-                        user="ada",
-                        command="python train.py",
-                        paths=("/dev/nvidia0",),
-                        age_seconds=3700,
-                    ),
-                ),
-            ),
-            "gpu-shared",
-            "info",
-            "Process 7 of ada (python train.py, for 1:01:40) uses /dev/nvidia0",
+        "plugin-mismatch",
+        "warning",
+        "libtpu 0.0.17 was not made for jax 0.12.0",
+        'pip install "libtpu==0.0.50.*"',
+    ),
+    "a GPU that others use": (
+        on(replace(GOOD_GPU, holders=(TRAINER,))),
+        "gpu-shared",
+        "info",
+        "Process 7 of ada (python train.py, for 1:01:40) uses /dev/nvidia0",
+        "XLA_PYTHON_CLIENT_PREALLOCATE=false",
+    ),
+    "a TPU that others use, where JAX is not to": (
+        on(
+            with_environment(
+                replace(GOOD, holders=(TPU_TRAINER,)), TPU_VISIBLE_CHIPS="1,2,3"
+            )
         ),
-        (
-            replace(GOOD, lock_holders=(LOCKER,)),
-            "tpu-locked",
-            "error",
-            "Process 4242 of bob (python serve.py) holds the lock",
+        "tpu-shared",
+        "info",
+        "Process 8 of ada (python t.py) uses /dev/vfio/0",
+        "no hindrance",
+    ),
+    "a lock with a holder": (
+        on(replace(GOOD, lock=Lock((4242,)), lock_holders=(LOCKER,))),
+        "tpu-locked",
+        "error",
+        "Process 4242 of bob (python serve.py) holds the lock",
+        "End it or wait for it",
+    ),
+    "a lock in another container": (
+        on(replace(GOOD, lock=Lock(unseen=True))),
+        "tpu-locked",
+        "error",
+        "cannot be seen here holds the lock",
+        "lslocks",
+    ),
+    "a lock that is left over": (
+        on(replace(GOOD, lock=Lock(closed_by="bob"))),
+        "stale-lock",
+        "error",
+        "left over from bob",
+        "sudo rm /tmp/libtpu_lockfile",
+    ),
+    "processes of others": (
+        on(replace(GOOD, hidden_processes=12)),
+        "hidden-processes",
+        "info",
+        "what 12 processes of other users have open",
+        "sudo lsof",
+    ),
+    "a container": (
+        on(replace(GOOD, container=True, unseen=("/proc is mounted with hidepid",))),
+        "hidden-processes",
+        "info",
+        "hidepid; this is a container",
+        "on the host",
+    ),
+    "a slice that is named": (
+        on(with_environment(GOOD, TPU_WORKER_HOSTNAMES="a,b,c,d", TPU_WORKER_ID="2")),
+        "pod-slice",
+        "info",
+        "worker 2 of 4",
+        "TPU_PROCESS_BOUNDS=1,1,1 TPU_CHIPS_PER_PROCESS_BOUNDS=2,2,1 "
+        "TPU_VISIBLE_CHIPS=0,1,2,3",
+    ),
+    "a slice that is larger than this host": (
+        on(with_environment(GOOD, TPU_ACCELERATOR_TYPE="v5litepod-16")),
+        "pod-slice",
+        "info",
+        "This host has 4 of the 16 chips",
+        "not tried",
+    ),
+    "no hugepages": (
+        on(replace(GOOD, hugepages="madvise")),
+        "hugepages",
+        "warning",
+        "enabled is madvise",
+        "echo always",
+    ),
+    "GPU memory as needed": (
+        on(with_environment(GOOD_GPU, XLA_PYTHON_CLIENT_PREALLOCATE="false")),
+        "preallocation",
+        "info",
+        "jaxtui sets that",
+        "XLA_PYTHON_CLIENT_PREALLOCATE=true",
+    ),
+    "two fractions": (
+        on(
+            with_environment(
+                GOOD_GPU,
+                XLA_CLIENT_MEM_FRACTION="0.5",
+                XLA_PYTHON_CLIENT_MEM_FRACTION="0.4",
+            )
         ),
-        (
-            replace(GOOD, hidden_processes=12),
-            "hidden-processes",
-            "info",
-            "12 processes",
-        ),
-        (
-            replace(
-                GOOD,
-                environment={"TPU_WORKER_HOSTNAMES": "a,b,c,d", "TPU_WORKER_ID": "2"},
-            ),
-            "pod-slice",
-            "info",
-            "TPU_PROCESS_BOUNDS=1,1,1",
-        ),
-        (replace(GOOD, hugepages="madvise"), "hugepages", "warning", "echo always"),
-        (
-            Survey(
-                chips=GPU,
-                packages=WITH_CUDA,
-                environment={"XLA_PYTHON_CLIENT_PREALLOCATE": "false"},
-            ),
-            "preallocation",
-            "info",
-            "jaxtui sets that",
-        ),
-    ],
-)
-def test_each_trouble_has_its_sentence(survey, name, severity, says):
-    (finding,) = findings.before(survey)
+        "memory-fractions",
+        "error",
+        "both set",
+        "unset XLA_PYTHON_CLIENT_MEM_FRACTION",
+    ),
+    "a fall back for an unknown reason": (
+        on(GOOD, CPU),
+        "fallback",
+        "error",
+        "4 chips TPU v5e, but JAX uses cpu.",
+        "JAX_PLATFORMS=tpu",
+    ),
+    "a fall back for a known reason": (
+        on(replace(GOOD, packages=BARE), CPU),
+        "fallback",
+        "error",
+        "JAX uses cpu: libtpu is not installed.",
+        'pip install "jax[tpu]==0.12.0"',
+    ),
+    "a platform that was not asked for": (
+        on(with_environment(GOOD, JAX_PLATFORMS="cpu"), CPU),
+        "hidden-by-environment",
+        "info",
+        "JAX_PLATFORMS is 'cpu'",
+        "Unset JAX_PLATFORMS",
+    ),
+    "GPUs that a variable hides": (
+        on(with_environment(GOOD_GPU, CUDA_VISIBLE_DEVICES="-1"), CPU),
+        "hidden-by-environment",
+        "warning",
+        "CUDA_VISIBLE_DEVICES is '-1'",
+        "Unset CUDA_VISIBLE_DEVICES",
+    ),
+    "a platform that is not there": (
+        on(with_environment(Survey(), JAX_PLATFORMS="cuda,cpu"), CPU),
+        "platform-absent",
+        "warning",
+        "asked for cuda and went on without, on cpu",
+        "nvidia-smi",
+    ),
+    "nothing but a CPU": (
+        on(replace(Survey(), packages=WITH_TPU), CPU),
+        "cpu-only",
+        "info",
+        "Installed for one: libtpu 0.0.50.1",
+        "was not given it",
+    ),
+    "chips that were asked for": (
+        on(with_environment(GOOD, TPU_VISIBLE_CHIPS="0,1"), TPUS[:2]),
+        "chips-hidden",
+        "info",
+        "2 of 4 chips TPU v5e, as TPU_VISIBLE_CHIPS=0,1 asks",
+        "Unset TPU_VISIBLE_CHIPS",
+    ),
+    "chips without a file of their own": (
+        on(replace(GOOD, nodes=VFIO[:2]), TPUS[:2]),
+        "chips-without-file",
+        "warning",
+        "JAX sees 2 of 4 chips TPU v5e",
+        "that is meant",
+    ),
+    "a chip that is missing": (
+        on(GOOD, TPUS[:3]),
+        "chips-missing",
+        "error",
+        "3 of 4 chips TPU v5e: 1 is missing",
+        "restart the machine",
+    ),
+    "GPU memory that others have": (
+        on(replace(GOOD_GPU, holders=()), GPUS, (FULL,)),
+        "gpu-memory-taken",
+        "warning",
+        "60.0 GiB of the 80.0 GiB of GPU 0 were taken",
+        "CUDA_VISIBLE_DEVICES",
+    ),
+}
+
+
+@pytest.mark.parametrize("situation", TABLE)
+def test_each_situation_has_one_finding_with_its_advice(situation):
+    machine, name, severity, says, advises = TABLE[situation]
+    (finding,) = found_on(machine)
     assert (finding.name, finding.severity) == (name, severity)
-    assert says in f"{finding.what} {finding.how} {finding.advice}"
-    assert finding.how
+    assert says in f"{finding.what} {finding.how}"
+    assert advises in finding.advice
+    assert finding.what.endswith(".")
+    assert finding.how.endswith(".")
 
 
-def test_nobody_is_told_to_delete_the_lock_of_a_live_process():
-    (finding,) = findings.before(replace(GOOD, lock_holders=(LOCKER,)))
+def test_the_table_has_every_finding_that_there_is():
+    sources = (compared, drivers, settings, taken)
+    text = "".join(Path(str(module.__file__)).read_text() for module in sources)
+    there_are = set(re.findall(r'name="([\w-]+)"', text))
+    assert {row[1] for row in TABLE.values()} == there_are
+
+
+def test_a_machine_in_order_has_nothing_to_say():
+    assert findings.before(GOOD) == ()
+    assert findings.after(GOOD, TPUS) == ()
+    assert findings.after(GOOD_GPU, GPUS) == ()
+    half = replace(FULL, used_bytes=FULL.total_bytes // 2 - 1)
+    assert findings.after(GOOD_GPU, GPUS, (half,)) == ()
+    simulated = [device(0, "cpu", simulated=True)]
+    assert findings.after(GOOD, simulated) == ()
+    assert findings.before(replace(GOOD, chips=(), nodes=())) == ()
+    older = tuple(replace(chip, kind="TPU v4") for chip in TPU)
+    assert findings.before(replace(GOOD, chips=older, hugepages="never")) == ()
+
+
+def test_whoever_asks_for_the_cpu_hears_nothing_about_gpus():
+    survey = with_environment(
+        replace(GOOD_GPU, packages=BARE, nodes=()),
+        JAX_PLATFORMS="cpu",
+        XLA_PYTHON_CLIENT_PREALLOCATE="false",
+    )
+    assert findings.before(survey) == ()
+
+
+def lock_advice() -> list[Finding]:
+    seen = (
+        Lock((4242,)),
+        Lock(unseen=True),
+    )
+    return [one for lock in seen for one in taken.lock(lock, (LOCKER,))]
+
+
+@pytest.mark.parametrize("finding", lock_advice(), ids=lambda finding: finding.what)
+def test_nobody_is_told_to_delete_the_lock_of_a_live_process(finding):
     assert "rm " not in finding.advice
-    assert "does not free" in finding.advice
+    assert any(word in finding.advice for word in ("alive", "wait"))
 
 
-def test_a_fall_back_to_the_cpu_is_an_error():
-    (finding,) = findings.after(GOOD, [device(0, "cpu")])
-    assert (finding.name, finding.severity) == ("fallback", "error")
-    assert "4 chips TPU v5e, but JAX uses cpu" in finding.what
-    assert "JAX_PLATFORMS=tpu" in finding.advice
+def test_only_a_lock_without_a_holder_may_be_deleted_and_after_a_look():
+    (finding,) = taken.lock(Lock(closed_by="bob"), ())
+    look, delete = finding.advice.index("lsof"), finding.advice.index("sudo rm")
+    assert look < delete
+    assert finding.advice.startswith("If ")
 
 
-def test_who_asked_for_the_cpu_gets_it():
-    asked = replace(GOOD, environment={"JAX_PLATFORMS": "cpu"})
-    (finding,) = findings.after(asked, [device(0, "cpu")])
-    assert (finding.name, finding.severity) == ("hidden-by-environment", "info")
-    assert findings.after(GOOD, [device(0, "cpu", simulated=True)]) == ()
+def test_a_lock_is_no_trouble_where_jax_does_not_want_the_tpu():
+    locked = replace(GOOD, lock=Lock((4242,)), lock_holders=(LOCKER,))
+    (finding,) = findings.before(with_environment(locked, TPU_VISIBLE_CHIPS="0"))
+    assert finding.severity == "info"
 
 
-def test_chips_that_jax_does_not_see_are_counted():
-    tpus = [device(n, coords=(n, 0, 0)) for n in range(3)]
-    (finding,) = findings.after(GOOD, tpus)
-    assert finding.name == "chips-missing"
-    assert "3 of 4 chips TPU v5e: 1 is missing" in finding.what
+def test_a_holder_of_device_and_lock_is_one_holder():
+    survey = replace(
+        GOOD, holders=(TPU_TRAINER,), lock=Lock((8,)), lock_holders=(TPU_TRAINER,)
+    )
+    # The engine does not start then, and names it.
+    assert findings.before(survey) == ()
+
+
+def test_services_that_compute_nothing_are_no_users():
+    service = msgspec.structs.replace(TRAINER, command="nvidia-persistenced -u p")
+    assert findings.before(replace(GOOD_GPU, holders=(service,))) == ()
+
+
+def test_memory_is_told_with_whoever_can_be_seen():
+    survey = replace(GOOD_GPU, holders=(TRAINER,))
+    first, _ = findings.after(survey, GPUS, (FULL,))
+    assert "Process 7 of ada" in first.what
+    (alone,) = findings.after(GOOD_GPU, GPUS, (FULL,))
+    assert "cannot be seen" in alone.what
 
 
 def test_two_devices_of_one_chip_are_one_chip():
     tpus = [device(n, coords=(n // 2, 0, 0), core_on_chip=n % 2) for n in range(8)]
     assert findings.after(GOOD, tpus) == ()
-    assert names(findings.after(GOOD, tpus[:6])) == ["chips-missing"]
+    (finding,) = findings.after(GOOD, tpus[:6])
+    assert finding.name == "chips-missing"
+
+
+def test_a_wrong_number_of_asked_chips_does_not_excuse_missing_ones():
+    survey = with_environment(GOOD, TPU_VISIBLE_CHIPS="0,1,2")
+    (finding,) = findings.after(survey, TPUS[:2])
+    assert (finding.name, finding.severity) == ("chips-missing", "error")
 
 
 def test_the_worst_comes_first():
     survey = replace(
-        GOOD, hidden_processes=3, hugepages="never", lock_holders=(LOCKER,)
+        GOOD,
+        hidden_processes=3,
+        hugepages="never",
+        lock=Lock((4242,)),
+        lock_holders=(LOCKER,),
     )
     severities = [finding.severity for finding in findings.before(survey)]
     assert severities == ["error", "warning", "info"]
+
+
+def test_what_jax_says_of_a_known_trouble_is_its_original_text():
+    known = findings.after(replace(GOOD, packages=BARE), CPU)
+    heard = Finding(
+        name="fallback", severity="error", what="TPU", how="b", detail="A Google TPU …"
+    )
+    (one,) = merged(known, (heard,))
+    assert one.what == known[0].what
+    assert one.detail == "A Google TPU …"
+    assert merged((one,), (heard,)) == (one,)
+    gpu = msgspec.structs.replace(heard, what="GPU", detail="An NVIDIA GPU …")
+    assert merged(known, (gpu,)) == (known[0], gpu)
+    other = Finding(name="other", severity="warning", what="a", how="b")
+    info = Finding(name="third", severity="info", what="a", how="b")
+    names = [finding.name for finding in merged((info,), (other, heard))]
+    assert names == ["fallback", "other", "third"]
+
+
+def test_the_core_looks_once_and_compares_with_that(machine, monkeypatch, tmp_path):
+    monkeypatch.delenv("JAX_PLATFORMS", raising=False)
+    machine.node("nvidia0")
+    program = tmp_path / "bin/nvidia-smi"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho 0, 61440, 81920\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    monkeypatch.delenv("XLA_PYTHON_CLIENT_PREALLOCATE", raising=False)
+    core = JaxCore(machine.root)
+    noticed = core.look()
+    assert noticed.hardware == "an NVIDIA GPU (/dev/nvidia0)"
+    names = [finding.name for finding in core.compare(CPU)]
+    assert names == ["fallback", "gpu-memory-taken"]
+    assert [one.name for one in JaxCore(tmp_path / "empty").compare(CPU)] == [
+        "cpu-only"
+    ]

@@ -38,7 +38,8 @@ def test_what_is_installed_is_told_by_name():
     assert found.for_maker("tpu") == {"libtpu": "0.0.50.1"}
     assert found.for_maker("cuda") == {"jax-cuda12-plugin": "0.12.0"}
     assert found.for_maker("rocm") == {}
-    assert found.mismatches() == {}
+    # JAX compares all numbers of a CUDA plugin with jaxlib's.
+    assert found.mismatches() == {"jax-cuda12-plugin": "0.12.0.1"}
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,10 @@ def test_what_is_installed_is_told_by_name():
         ({"libtpu": "0.0.5"}, {"libtpu": "0.0.50.*"}),
         ({"libtpu": "0.0.50"}, {}),
         ({"jax-cuda12-plugin": "0.11.2"}, {"jax-cuda12-plugin": "0.12.0.1"}),
+        ({"jax-cuda12-plugin": "0.12.0.1"}, {}),
         ({"jax-cuda12-pjrt": "0.12.0.7"}, {}),
+        ({"jax-cuda12-pjrt": "0.11.2"}, {"jax-cuda12-pjrt": "0.12.0.1"}),
+        ({"jax-rocm7-plugin": "0.11.2"}, {}),
         ({"some-pjrt": "1"}, {}),
     ],
 )
@@ -59,6 +63,20 @@ def test_versions_that_do_not_belong_together(plugins, wanted):
 def test_this_python_has_jax():
     assert packages().jax
     assert packages().jaxlib
+
+
+def test_only_the_packages_that_matter_are_opened(tmp_path, monkeypatch):
+    for name in ("jax-0.12.0", "jax_cuda12_plugin-0.12.0", "libtpu-0.0.50", "other-1"):
+        folder = tmp_path / f"{name}.dist-info"
+        folder.mkdir()
+        project, _, version = name.partition("-")
+        text = f"Metadata-Version: 2.1\nName: {project}\nVersion: {version}\n"
+        (folder / "METADATA").write_text(text)
+    (tmp_path / "jaxtyping-1.dist-info").mkdir()  # an uninstallation broke off
+    monkeypatch.setattr("sys.path", [str(tmp_path), str(tmp_path / "absent")])
+    found = packages()
+    assert found.jax == "0.12.0"
+    assert found.plugins == {"jax-cuda12-plugin": "0.12.0", "libtpu": "0.0.50"}
 
 
 def test_plugins_are_recognised_by_name():

@@ -228,7 +228,7 @@ BACKEND = [
         ),
         "tpu",
         "held",
-        "holds the lock",
+        "could not take its lock",
     ),
     (ModuleNotFoundError("No module named 'jax'"), "", "jax-missing", "cannot be"),
 ]

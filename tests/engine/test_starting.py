@@ -1,0 +1,355 @@
+"""How long a start may take, what is said meanwhile, and why it failed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jaxtui.engine import waiting
+from jaxtui.engine.client import EngineUnavailableError
+from jaxtui.engine.process import DEFAULT_COMMAND
+from jaxtui.machine import locks
+from jaxtui.model import (
+    EngineDied,
+    EngineFailed,
+    Finding,
+    Hello,
+    Logged,
+    Noticed,
+    Ready,
+    Waiting,
+)
+from jaxtui.tui.state import EMPTY, reduce
+
+ROOT = Path(__file__).parents[2]
+DEADLINE_SECONDS = 60.0
+
+SLICE = Finding(
+    name="pod-slice", severity="info", what="Worker 2 of 4.", how="x", advice="All."
+)
+HUNG = "UserWarning: TPU backend initialization is taking more than 60.0 seconds. Did"
+
+
+@pytest.mark.parametrize("how", ["stuck", "gil"])
+async def test_a_start_that_hangs_ends_at_its_limit(open_engine, ends_within, how):
+    engine = await open_engine(
+        environment={"FAKE_START": how}, start_limit_seconds=3.0, slow_seconds=()
+    )
+    pid = await engine.pid()
+    failed = await engine.until(EngineFailed)
+    assert failed.reason == "timeout"
+    assert "did not start within 3 s" in failed.error
+    assert "2 chips TPU fake" in failed.error
+    assert "--start-limit" in failed.hint
+    await engine.finish()
+    assert ends_within(pid, 0)
+    assert not engine.of(EngineDied, Ready)
+    assert engine.client.generation == 1
+
+
+async def test_what_waits_for_a_start_that_hangs_is_told(open_engine, experiment):
+    engine = await open_engine(
+        environment={"FAKE_START": "stuck"}, start_limit_seconds=0.5
+    )
+    with pytest.raises(EngineUnavailableError, match="did not start") as told:
+        await engine.client.run(experiment("quick"))
+    assert told.value.failed.reason == "timeout"
+
+
+async def test_where_it_hung_is_the_original_text(open_engine):
+    engine = await open_engine(
+        environment={"FAKE_START": "stuck"}, start_limit_seconds=3.0
+    )
+    failed = await engine.until(EngineFailed)
+    assert "most recent call first" in failed.detail
+    assert "in stuck" in failed.detail
+
+
+async def test_an_engine_that_did_not_start_can_be_started_again(open_engine):
+    engine = await open_engine(
+        environment={"FAKE_START": "stuck once"}, start_limit_seconds=3.0
+    )
+    await engine.until(EngineFailed)
+    # At once, while the first process may still be ending.
+    await engine.client.start()
+    await engine.until(Ready)
+    assert engine.client.generation == 2
+
+
+async def test_a_start_in_time_is_not_commented_upon(open_engine, experiment):
+    engine = await open_engine(start_limit_seconds=30.0, slow_seconds=(20.0,))
+    await engine.until(Ready)
+    await engine.finish()
+    assert not engine.of(Waiting, EngineFailed)
+
+
+async def test_a_start_that_takes_long_is_commented_upon(open_engine, ends_within):
+    engine = await open_engine(
+        environment={"FAKE_START": "stuck"},
+        start_limit_seconds=0.0,
+        slow_seconds=(0.3, 0.6),
+    )
+    await engine.until(Waiting, when=lambda event: event.elapsed_seconds == 0.6)
+    if not engine.of(Hello):
+        await engine.until(Hello)
+    pid = engine.of(Hello)[0].pid
+    first, second = engine.of(Waiting)
+    assert (first.elapsed_seconds, second.elapsed_seconds) == (0.3, 0.6)
+    assert first.finding.name == second.finding.name == "slow-start"
+    assert second.finding.advice
+    # Without a limit nobody ends it but whoever started it.
+    assert not engine.of(EngineFailed)
+    await engine.finish()
+    assert ends_within(pid, 0)
+
+
+async def test_an_end_that_the_log_explains_is_not_tried_again(open_engine):
+    engine = await open_engine(
+        command=DEFAULT_COMMAND, environment={"XLA_FLAGS": "--xla_nonsense=1"}
+    )
+    failed = await engine.until(EngineFailed, EngineDied)
+    assert isinstance(failed, EngineFailed)
+    assert "does not know: --xla_nonsense=1" in failed.error
+    assert "Unknown flag" in failed.detail
+    await engine.finish()
+    assert engine.client.generation == 1
+
+
+# What is known of an engine that is starting.
+
+
+def started(*events):
+    start = waiting.NOTHING
+    for event in events:
+        start = waiting.observe(start, event)
+    return start
+
+
+NOTICED = Noticed(findings=(), hardware="8 chips TPU v5e")
+
+
+def test_what_an_engine_does_is_said_as_it_goes():
+    hello = Hello(pid=1, ops=())
+    assert waiting.doing(started()) == "starting JAX"
+    assert waiting.doing(started(NOTICED)) == "starting JAX"
+    assert (
+        waiting.doing(started(NOTICED, hello)) == "initialising JAX on 8 chips TPU v5e"
+    )
+    assert waiting.doing(started(hello)) == "starting JAX"
+
+
+@pytest.mark.parametrize(
+    ("hardware", "imported", "seconds", "says"),
+    [
+        ("8 chips TPU v5e", False, 20.0, "first import"),
+        ("8 chips TPU v5e", True, 20.0, "up to a minute"),
+        ("8 chips TPU v5e", True, 60.0, "TPU_VISIBLE_CHIPS=0,1,2,3,4,5,6,7"),
+        ("tpu", True, 60.0, "TPU_PROCESS_BOUNDS=1,1,1 jaxtui"),
+        ("2 GPUs NVIDIA 0x2335", True, 20.0, "nvidia-smi"),
+        ("cuda", True, 20.0, "nvidia-smi"),
+        ("the CPU", True, 20.0, "what else the machine does"),
+    ],
+)
+def test_a_slow_start_has_its_advice(hardware, imported, seconds, says):
+    start = waiting.Start(hardware=hardware, imported=imported)
+    finding = waiting.slow(start, seconds)
+    assert f"taken {seconds:.0f} s so far" in finding.what
+    assert says in finding.advice
+    assert finding.how
+    assert finding.severity == ("warning" if seconds >= 60 else "info")
+    assert says in waiting.timed_out(start, seconds).hint or seconds < 60
+
+
+def test_a_slice_that_is_known_is_named():
+    noticed = Noticed(findings=(SLICE,), hardware="4 chips TPU v4")
+    start = started(noticed, Hello(pid=1, ops=()))
+    assert "Worker 2 of 4. All." in waiting.slow(start, 20.0).advice
+    assert "Worker 2 of 4. All." in waiting.timed_out(start, 180.0).hint
+
+
+def test_what_jax_says_of_slices_is_heard_with_the_chips_that_are_here():
+    start = started(NOTICED, Logged(line="a"), Logged(line=HUNG), Logged(line=HUNG))
+    (heard,) = start.heard
+    assert heard.name == "slice-waits"
+    assert "TPU_CHIPS_PER_PROCESS_BOUNDS=2,4,1" in heard.advice
+    assert HUNG in waiting.timed_out(start, 180.0).detail
+    assert waiting.died(start) is None
+
+
+def test_only_the_last_lines_are_kept():
+    lines = [Logged(line=str(number)) for number in range(waiting.KEPT_LINES + 5)]
+    assert started(*lines).log[0] == "5"
+
+
+# Real engines, as the commands start them.
+
+
+def jaxtui(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "jaxtui", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_SECONDS,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+    )
+
+
+@pytest.mark.parametrize(
+    ("environment", "says"),
+    [
+        ({"JAX_PLATFORMS": "cuda"}, "told to use CUDA, but this machine shows no"),
+        ({"JAX_PLATFORMS": "rocm"}, "no platform 'rocm' here"),
+        ({"JAX_PLATFORMS": "tpu"}, "told to use a TPU, but"),
+        ({"JAX_PLATFORMS": "tup"}, "Did you mean tpu?"),
+        ({"JAX_ENABLE_X64": "maybe"}, "JAX_ENABLE_X64 is 'maybe', which JAX does not"),
+        ({"JAX_NUM_CPU_DEVICES": "many"}, "JAX_NUM_CPU_DEVICES is 'many', which"),
+        ({"XLA_FLAGS": "foo"}, "XLA_FLAGS is 'foo': XLA takes that for"),
+    ],
+)
+def test_a_wrong_environment_is_exit_3_and_a_sentence(environment, says):
+    ended = jaxtui("devices", **environment)
+    if ended.returncode == 0 and "JAX_PLATFORMS" in environment:
+        pytest.skip("this machine has that accelerator")
+    assert ended.returncode == 3
+    assert ended.stdout == ""
+    assert ended.stderr.startswith("jaxtui: ")
+    assert says in ended.stderr
+    assert "The original text:" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_the_limit_of_the_command_line_is_kept(tmp_path):
+    (tmp_path / "jax.py").write_text("import time; time.sleep(3600)")
+    ended = jaxtui("devices", "--start-limit", "0.2", PYTHONPATH=f"{tmp_path}:{ROOT}")
+    assert ended.returncode == 3
+    assert "JAX did not start within 0.2 s" in ended.stderr
+    again = jaxtui("devices", PYTHONPATH=f"{tmp_path}:{ROOT}", JAXTUI_START_LIMIT="0.2")
+    assert again.stderr.splitlines()[0] == ended.stderr.splitlines()[0]
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-1", "soon"])
+def test_a_limit_that_is_no_number_of_seconds_is_refused(value):
+    ended = jaxtui("devices", f"--start-limit={value}")
+    assert ended.returncode == 64
+    assert "--start-limit" in ended.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux's kernel")
+def test_a_lock_of_a_real_process_is_told_with_it(machine_root):
+    """libtpu's text, a real holder: it is named, and nobody is told to delete."""
+    from jaxtui.engine.core import JaxCore
+
+    file = machine_root / locks.LOCK_FILE
+    file.parent.mkdir()
+    hold = (
+        "import fcntl, sys; file = open(sys.argv[1], 'w');"
+        "fcntl.lockf(file, fcntl.LOCK_EX); print(flush=True); sys.stdin.read()"
+    )
+    refused = RuntimeError(
+        "Unable to initialize backend 'tpu': ABORTED: Internal error when accessing"
+        ' libtpu multi-process lockfile. Run "$ sudo rm /tmp/libtpu_lockfile".'
+    )
+    core = JaxCore(machine_root)
+    with subprocess.Popen(
+        [sys.executable, "-c", hold, str(file)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        failed = core._explained(refused)
+        child.communicate()
+    assert failed.reason == "held"
+    assert f"rocess {child.pid} " in failed.error
+    assert "rm " not in failed.hint
+    assert [holder.pid for holder in failed.holders] == [child.pid]
+    assert "lockfile" in failed.detail
+    # Once it has ended, the file may go; libtpu's words alone do not say so.
+    assert "only if there is none" in core._explained(refused).hint
+
+
+@pytest.fixture
+def machine_root(tmp_path):
+    (tmp_path / "proc").symlink_to("/proc")
+    return tmp_path
+
+
+def test_the_process_that_libtpu_names_is_looked_up(machine_root):
+    from jaxtui.engine.core import JaxCore
+
+    refused = RuntimeError(
+        "ABORTED: The TPU is already in use by process with pid"
+        f" {os.getpid()}. Not attempting to load libtpu.so in this process."
+    )
+    failed = JaxCore(machine_root)._explained(refused)
+    assert f"in use by process {os.getpid()} of " in failed.error
+    assert "python" in failed.error or "pytest" in failed.error
+    assert failed.holders[0].command
+
+
+# What the snapshot makes of it.
+
+
+def seen(*events, state=EMPTY):
+    from jaxtui.engine.protocol import Envelope
+
+    for event in events:
+        state = reduce(state, Envelope(generation=1, run=None, event=event))
+    return state
+
+
+def test_log_lines_become_findings_and_stay_when_jax_is_up():
+    line = "RuntimeError: Unable to load cuDNN. Is it installed?"
+    state = seen(NOTICED, Logged(line=line), Logged(line=line))
+    assert [one.name for one in state.findings] == ["cuda-library"]
+    assert "cuDNN is missing" in state.message
+    host_ready = Ready(host=None, devices=(), ops=())  # type: ignore[arg-type]
+    assert [one.name for one in seen(host_ready, state=state).findings] == [
+        "cuda-library"
+    ]
+
+
+def test_what_was_said_about_waiting_is_over_when_jax_is_up():
+    slow = Waiting(elapsed_seconds=60.0, finding=waiting.slow(started(NOTICED), 60.0))
+    state = seen(NOTICED, Logged(line=HUNG), slow)
+    assert {one.name for one in state.findings} == {"slice-waits", "slow-start"}
+    assert "60 s so far" in state.message
+    ready = Ready(host=None, devices=(), ops=())  # type: ignore[arg-type]
+    over = seen(ready, state=state)
+    assert (over.findings, over.message) == ((), "")
+
+
+def test_a_later_comment_replaces_the_earlier():
+    events = [
+        Waiting(elapsed_seconds=s, finding=waiting.slow(started(NOTICED), s))
+        for s in (20.0, 60.0)
+    ]
+    state = seen(NOTICED, *events)
+    assert [one.what for one in state.findings] == [events[1].finding.what]
+
+
+def test_an_error_is_not_hidden_by_what_is_good_to_know():
+    error = Finding(name="a", severity="error", what="Bad.", how="x", advice="Do.")
+    other = Finding(name="b", severity="warning", what="So so.", how="x")
+    info = Finding(name="c", severity="info", what="Fine.", how="x")
+    state = seen(Noticed(findings=(error, other, info), hardware="x"))
+    assert state.message == "Bad. Do. (d: 1 more)"
+    state = seen(Logged(line="Platform 'METAL' is experimental"), state=state)
+    assert state.message == "Bad. Do. (d: 1 more)"
+    assert state.findings[0] is error
+    long = Finding(name="d", severity="error", what="Bad.", how="x", advice="w" * 200)
+    assert seen(Noticed(findings=(long,))).message == "Bad. (d: what to do)"
+
+
+def test_the_line_in_the_terminal_counts_the_start():
+    from jaxtui.commands.progress import progress_line
+
+    state = seen(NOTICED, Hello(pid=1, ops=()))
+    line = progress_line(state, 12.3, 80, ascii_only=True)
+    assert line == "initialising JAX on 8 chips TPU v5e, 12 s"
+    assert progress_line(state, 12.3, 9, ascii_only=True) == "initialis"
