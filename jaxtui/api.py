@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
 
 from jaxtui import selection
-from jaxtui.document import Results, collect
+from jaxtui.document import collect
 from jaxtui.engine.protocol import Envelope
 from jaxtui.measure import devices as _devices
 from jaxtui.measure import experiment as _experiment
 from jaxtui.measure import host as _host
 from jaxtui.measure.ops import catalogue
-from jaxtui.model import Device, OpInfo
-from jaxtui.tui.state import EMPTY, reduce
+from jaxtui.model import CaseMeasured, Device, Event, Experiment, OpInfo, Ready
+from jaxtui.recording import Recording
+from jaxtui.returned import Measurements
+from jaxtui.selection import SelectionError
+from jaxtui.tui.state import EMPTY, RunState, reduce
 
 Names = str | Iterable[str]
 """``"float32,bfloat16"`` or ``["float32", "bfloat16"]``."""
+
+LARGEST_SEED = 2**31 - 1
 
 
 def devices() -> tuple[Device, ...]:
@@ -29,10 +38,10 @@ def ops() -> tuple[OpInfo, ...]:
 
 
 def bench(
-    *names: str,
-    size: int | str | Iterable[int] | None = None,
-    dtype: Names = "float32",
-    device: Names | None = None,
+    *names: Names,
+    size: int | str | Iterable[int | str] | None = None,
+    dtype: object = "float32",
+    device: object = None,
     mode: Names = "jit",
     inputs: Names = "device",
     precision: Names = "default",
@@ -40,56 +49,138 @@ def bench(
     target: float = 0.03,
     seed: int = 0,
     samples: bool = False,
-) -> Results:
+    history: bool = True,
+) -> Measurements:
     """Time every combination in this process, taking turns.
+
+    Every argument that selects cases may be a list, or a text as on the command line.
 
     Args:
         names: ops, each with a size of its own if wanted: ``"matmul:2k"``.
         size: as on the command line (``"256..4096"``), or numbers; ``None`` is each
             op's default.
-        dtype: of the inputs.
-        device: such as ``"tpu:0"`` or ``"all"``; ``None`` is the first.
+        dtype: of the inputs, by name or as ``jnp.bfloat16``.
+        device: such as ``"tpu:0"``, ``"all"`` or ``jax.devices()[0]``; ``None`` is the
+            first.
         mode: ``numpy``, ``eager``, ``jit``.
         inputs: where arguments live before each call, ``device`` or ``host``.
         precision: of matrix products.
         budget: seconds for everything, compile included; ``None`` is the larger of
             10 s and 1 s per case.
         target: a case stops when its interval's half-width relative to the median is
-            this small.
+            this small; 0 samples until the budget ends.
         seed: of the random inputs.
         samples: keep every sample in the measurements.
+        history: keep the measurements in the history, as ``jaxtui bench`` does.
 
     Returns:
         The measurements, and the failures of cases that have none.
 
     Raises:
-        SelectionError: if a name or a size makes no sense.
+        SelectionError: if an argument makes no sense; the text is one sentence.
     """
-    known = devices()
-    known_ops = ops()
+    known, known_ops = devices(), ops()
     experiment = selection.build(
-        selection.parse_ops(names, known_ops),
+        selection.parse_ops(_listed(names), known_ops),
         None if size is None else selection.parse_sizes(_text(size)),
-        selection.parse_dtypes(_text(dtype)),
-        None if device is None else selection.parse_devices(_text(device), known),
+        selection.parse_dtypes(_text(dtype, _dtype)),
+        None
+        if device is None
+        else selection.parse_devices(_text(device, _device), known),
         selection.parse_modes(_text(mode)),
         selection.parse_inputs(_text(inputs)),
         selection.parse_precisions(_text(precision)),
         catalogue=known_ops,
         known_devices=known,
-        budget=budget,
-        target=target,
-        seed=seed,
+        budget=None if budget is None else selection.parse_budget(str(budget)),
+        target=_target(target),
+        seed=_seed(seed),
         keep_samples=samples,
     )
+    host = _host.host()
+    events: list[Event] = [Ready(host=host, devices=known, ops=known_ops)]
+    try:
+        run = _run(experiment, events)
+    finally:
+        if history:
+            _keep(events)
+    return Measurements(collect(host, experiment.cases, run), run)
+
+
+def _run(experiment: Experiment, events: list[Event]) -> RunState:
+    """Run it; what is measured is put into ``events`` as well."""
     state = EMPTY
     for event in _experiment.run(experiment):
         state = reduce(state, Envelope(generation=1, run=1, event=event))
-    return collect(_host.host(), experiment.cases, state.run)
+        if isinstance(event, CaseMeasured):
+            events.append(event)
+    assert state.run is not None  # it begins with RunStarted
+    return state.run
 
 
-def _text(values: object) -> str:
-    """The values as the command line would have them."""
-    if isinstance(values, Iterable) and not isinstance(values, str):
-        return ",".join(str(value) for value in values)
-    return str(values)
+def _keep(events: Iterable[Event]) -> None:
+    """Keep what was measured; only now, because writing would disturb the timing."""
+    said: list[str] = []
+    recording = Recording(said.append)
+    for event in events:
+        recording.observe(event)
+    recording.close()
+    for sentence in said:
+        warnings.warn(sentence, stacklevel=3)
+
+
+def _listed(values: Iterable[object]) -> list[str]:
+    """The ops, whether they came one by one or in lists."""
+    found: list[str] = []
+    for value in values:
+        many = isinstance(value, Iterable) and not isinstance(value, str)
+        found += _listed(value) if many else [str(value)]  # type: ignore[arg-type]
+    return found
+
+
+def _text(values: object, name: Callable[[Any], str] = str) -> str:
+    """The values as the command line would have them.
+
+    Args:
+        values: one, or several.
+        name: what one that is no text is called there.
+    """
+    many = isinstance(values, Iterable) and not isinstance(values, (str, type))
+    return ",".join(
+        one if isinstance(one, str) else name(one)
+        for one in (values if many else (values,))  # type: ignore[attr-defined]
+    )
+
+
+def _dtype(value: object) -> str:
+    """The name of NumPy's, ml_dtypes' or JAX's own kind of dtype."""
+    if value is None:  # which NumPy takes for float64
+        return "None"
+    try:
+        return np.dtype(value).name  # type: ignore[call-overload,no-any-return]
+    except TypeError:
+        return str(value)
+
+
+def _device(value: Any) -> str:
+    """The name of a device of JAX's, or of ours."""
+    try:
+        return f"{value.platform}:{value.id}"
+    except AttributeError:
+        return str(value)
+
+
+def _target(value: float) -> float:
+    if isinstance(value, (int, float)) and 0 <= value < 1:
+        return float(value)
+    raise SelectionError(
+        f"The target {value!r} is no share: give one such as 0.03, below 1."
+    )
+
+
+def _seed(value: int) -> int:
+    if isinstance(value, int) and 0 <= value <= LARGEST_SEED:
+        return value
+    raise SelectionError(
+        f"The seed {value!r} is none: give a whole number from 0 to {LARGEST_SEED}."
+    )

@@ -18,7 +18,8 @@ def data_folder() -> Path:
     ``~/Library/Application Support/jaxtui`` on macOS; ``$JAXTUI_DATA`` where it is set.
     """
     if folder := os.environ.get(VARIABLE):
-        return Path(folder).expanduser()
+        # Not Path.expanduser, which raises where a ~user is nobody's.
+        return Path(os.path.expanduser(folder))
     return Path(platformdirs.user_data_dir("jaxtui", appauthor=False))
 
 

@@ -2,17 +2,49 @@
 
 from __future__ import annotations
 
+import csv
+import dataclasses
+import io
+import json
+import re
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import msgspec
 import pytest
 
 import jaxtui
+from jaxtui.document import Results
+from jaxtui.history import History
 from jaxtui.model import HOST
+from jaxtui.returned import Measurements
 from jaxtui.selection import SelectionError
 
 
-def test_bench_measures_in_this_process() -> None:
-    results = jaxtui.bench(
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _data(folder: Path) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAXTUI_DATA", str(folder))
+        yield
+
+
+@pytest.fixture(scope="module")
+def results(_data: None) -> Measurements:
+    return jaxtui.bench(
         "matmul", size=[32, 64], mode=["jit", "numpy"], budget=2.0, samples=True
     )
+
+
+def test_bench_measures_in_this_process(results: Measurements) -> None:
     assert results.failures == ()
     assert [(one.case.size, one.case.mode) for one in results.measurements] == [
         (32, "jit"),
@@ -26,6 +58,99 @@ def test_bench_measures_in_this_process() -> None:
     assert results.host.jax
 
 
+def test_it_is_a_sequence_of_measurements(results: Measurements) -> None:
+    assert len(results) == 4
+    assert list(results) == list(results.measurements)
+    assert results[-1].case.mode == "numpy"
+    assert results[:2] == results.measurements[:2]
+    assert results[0] in results
+
+
+def test_as_text_it_is_an_aligned_table(results: Measurements) -> None:
+    head, *lines = repr(results).split("\n\n")[0].splitlines()
+    assert head.split()[:6] == ["op", "size", "dtype", "device", "mode", "ready"]
+    assert len(lines) == 4
+    at = head.index("mode")
+    assert [line[at:].split()[0] for line in lines] == ["jit", "numpy"] * 2
+
+
+def test_as_html_it_is_a_table_without_colours_of_its_own(
+    results: Measurements,
+) -> None:
+    shown = results._repr_html_()
+    assert shown.count("<tr>") == 5
+    assert "matmul</td>" in shown
+    assert "color" not in shown
+
+
+def test_html_is_escaped(results: Measurements) -> None:
+    (case, *rest) = results._run.cases
+    odd = msgspec.structs.replace(case.case, op="<script>&")
+    cases = (dataclasses.replace(case, case=odd), *rest)
+    run = dataclasses.replace(results._run, cases=cases)
+    shown = Measurements(results._results, run)._repr_html_()
+    assert "<script>" not in shown
+    assert "&lt;script&gt;&amp;" in shown
+
+
+def test_what_can_be_taken_away(results: Measurements) -> None:
+    rows = list(csv.DictReader(io.StringIO(results.to_csv())))
+    assert [row["size"] for row in rows] == ["32", "32", "64", "64"]
+    assert results.to_markdown().startswith("| op | size |")
+    document = msgspec.json.decode(results.to_json(), type=Results)
+    assert document.measurements == results.measurements
+    assert list(json.loads(results.to_json())) == [
+        *("schema", "host", "measurements", "failures")
+    ]
+
+
+def test_it_is_kept_in_the_history(results: Measurements) -> None:
+    kept = History().count()
+    assert kept == 4
+    jaxtui.bench("selu", size=100, budget=0.5, history=False)
+    assert History().count() == kept
+
+
+def test_a_history_that_cannot_be_written_is_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("JAXTUI_DATA", str(tmp_path / "file" / "data"))
+    with pytest.warns(UserWarning, match="Measuring goes on"):
+        found = jaxtui.bench("selu", size=100, budget=0.5)
+    assert len(found) == 1
+
+
+def test_lists_and_objects_of_jax_serve_everywhere() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = jaxtui.bench(
+            ["selu", "matmul:16"],
+            size=["64", 32.0],  # type: ignore[list-item]
+            dtype=[jnp.bfloat16, "f32", jnp.zeros(1).dtype],
+            device=jax.devices()[1],
+            inputs=["device"],
+            precision=["default"],
+            budget=3,
+            history=False,
+        )
+    assert {one.case.device for one in found} == {"cpu:1"}
+    assert {(one.case.op, one.case.size) for one in found} == {
+        ("selu", 64),
+        ("selu", 32),
+        ("matmul", 16),
+    }
+    assert {one.case.dtype for one in found} == {"bfloat16", "float32"}
+
+
+def test_a_case_without_a_result_is_a_failure() -> None:
+    found = jaxtui.bench("selu", size=64, dtype="int32", budget=0.5, history=False)
+    assert len(found) == 0
+    (failure,) = found.failures
+    assert failure.error in repr(found)
+    assert failure.error.split()[0] in found._repr_html_()
+
+
 def test_sizes_may_be_numbers_or_text() -> None:
     with pytest.raises(SelectionError, match='"0" is no size'):
         jaxtui.bench("matmul", size=0)
@@ -33,11 +158,45 @@ def test_sizes_may_be_numbers_or_text() -> None:
         jaxtui.bench("matmul", size="x")
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"size": []}, "The size is empty"),
+        ({"size": 1.5}, '"1.5" is no size'),
+        ({"mode": []}, "The mode is empty"),
+        ({"mode": "jitt"}, "Did you mean jit"),
+        ({"dtype": None}, 'no dtype "None"'),
+        ({"dtype": object}, "no dtype"),
+        ({"device": "tpu:7"}, 'no device "tpu:7"'),
+        ({"inputs": ["disk"]}, "place for inputs"),
+        ({"budget": 0}, 'The budget "0" is no time'),
+        ({"budget": "long"}, 'The budget "long" is no time'),
+        ({"target": 3}, "The target 3 is no share"),
+        ({"seed": -1}, "The seed -1"),
+    ],
+)
+def test_what_makes_no_sense_is_a_sentence(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(SelectionError, match=re.escape(said)):
+        jaxtui.bench("matmul", **given)
+
+
 def test_an_unknown_op_is_a_selection_error() -> None:
     with pytest.raises(SelectionError, match="Did you mean matmul"):
         jaxtui.bench("matmull")
+    with pytest.raises(SelectionError, match="Name at least one op"):
+        jaxtui.bench()
 
 
 def test_devices_and_ops() -> None:
     assert jaxtui.devices()[0].name
     assert "matmul" in {op.name for op in jaxtui.ops()}
+
+
+def test_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (code,) = [block for block in blocks if "jaxtui.bench" in block]
+    names: dict[str, Any] = {}
+    exec(code.replace("[256, 1024]", "[32, 64]"), names)
+    assert len(names["results"]) == 4
+    assert "matmul 32 float32 jit" in capsys.readouterr().out

@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import sys
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import datetime, timezone
 from typing import Any
 
-from jaxtui import format as fmt
+import msgspec
+
+from jaxtui.commands.exporting import NO_EXPORTS, Contents, Exports
 from jaxtui.commands.history_request import Request
 from jaxtui.commands.launch import CannotRun
 from jaxtui.commands.table import table
 from jaxtui.commands.terminal import is_terminal, put, put_bytes, say
 from jaxtui.document import SCHEMA, encode
+from jaxtui.exports.tables import markdown
 from jaxtui.history import History, HistoryError, Row
+from jaxtui.history.listing import HEAD, RIGHT, cells
 from jaxtui.selection import SelectionError
 
 __all__ = ["Request", "delete", "run"]
 
-FINE, NOTHING = 0, 1
+FINE, NOTHING, CANNOT_WRITE = 0, 1, 3
 
-HEAD = ("id", "when", "op", "size", "dtype", "device", "mode", "ready", "rate", "host")
-_RIGHT = ("id", "size", "ready", "rate")
+ENDINGS = (".json", ".csv", ".md")
+"""Of the files that a list can be written to."""
 
 
-def run(request: Request, *, as_json: bool) -> int:
+def run(request: Request, *, as_json: bool, exports: Exports = NO_EXPORTS) -> int:
     """Prints the list and gives the exit code.
+
+    Args:
+        request: which measurements.
+        as_json: print one JSON document instead of a table.
+        exports: the files to write what is listed to.
 
     Raises:
         CannotRun: if the history cannot be read.
@@ -38,9 +50,9 @@ def run(request: Request, *, as_json: bool) -> int:
     _tell(history)
     if as_json:
         put_bytes(encode(document(rows, count)))
-        return FINE
-    put(text(rows, count) if rows else _nothing(history, request))
-    return FINE
+    else:
+        put(text(rows, count) if rows else _nothing(history, request))
+    return FINE if exports.write(_contents(rows, count)) else CANNOT_WRITE
 
 
 def delete(request: Request, *, sure: bool) -> int:
@@ -77,36 +89,34 @@ def document(rows: list[Row], count: int) -> dict[str, Any]:
 
 def text(rows: list[Row], count: int) -> str:
     """The table, and how much more there is."""
-    lines = [table(HEAD, [_cells(row) for row in rows], _RIGHT)]
+    lines = [table(HEAD, [cells(row) for row in rows], RIGHT)]
     if count > len(rows):
         lines.append(f"{len(rows)} of {count}, the newest: --limit N shows more.")
     return "\n".join(lines)
 
 
-def when(seconds: float) -> str:
-    """A moment in the reader's own time."""
-    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
+def as_csv(rows: Sequence[Row]) -> str:
+    """A row per measurement in base units, after a row of names.
+
+    ``date`` is ``at`` in words that spreadsheets read; it is UTC.
+    """
+    out = io.StringIO()
+    writer = csv.DictWriter(out, ("date", *Row.__struct_fields__), lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        date = datetime.fromtimestamp(row.at, timezone.utc)
+        writer.writerow(
+            {"date": date.isoformat(timespec="seconds"), **msgspec.structs.asdict(row)}
+        )
+    return out.getvalue()
 
 
-def _cells(row: Row) -> tuple[str, ...]:
-    return (
-        str(row.id),
-        when(row.at),
-        row.op,
-        fmt.size(row.size),
-        row.dtype + ("" if row.precision == "default" else f" {row.precision}"),
-        row.device,
-        row.mode + (" host inputs" if row.inputs == "host" and row.device_kind else ""),
-        fmt.seconds(row.ready),
-        _rate(row),
-        row.hostname,
-    )
-
-
-def _rate(row: Row) -> str:
-    if row.flops_per_second is not None:
-        return fmt.flops_rate(row.flops_per_second)
-    return fmt.bytes_rate(row.bytes_per_second)
+def _contents(rows: list[Row], count: int) -> Contents:
+    return {
+        ".json": lambda: encode(document(rows, count)).decode(),
+        ".csv": lambda: as_csv(rows),
+        ".md": lambda: markdown(HEAD, [cells(row) for row in rows], RIGHT) + "\n",
+    }
 
 
 def _nothing(history: History, request: Request) -> str:

@@ -52,9 +52,21 @@ def contents(*, as_json: bool) -> int:
 
 
 def run(
-    factory: EngineFactory, options: EngineOptions, request: Request, *, as_json: bool
+    factory: EngineFactory,
+    options: EngineOptions,
+    request: Request,
+    *,
+    as_json: bool,
+    record: bool = False,
 ) -> int:
     """Runs a lesson, prints it step by step, and gives the exit code.
+
+    Args:
+        factory: makes the engine.
+        options: how to start it.
+        request: what was asked for.
+        as_json: print one JSON document instead of text.
+        record: keep what is measured in the history.
 
     Raises:
         CannotRun: if there is no engine, or none any more.
@@ -62,7 +74,7 @@ def run(
     """
     course = Course()
     try:
-        asyncio.run(_run(factory, options, request, course, as_json))
+        asyncio.run(_run(factory, options, request, course, as_json, record))
     except EngineUnavailableError as error:
         raise CannotRun(str(error)) from error
     except (asyncio.CancelledError, KeyboardInterrupt):
@@ -98,8 +110,9 @@ async def _run(
     request: Request,
     course: Course,
     as_json: bool,
+    record: bool,
 ) -> None:
-    async with session(factory, options) as engine:
+    async with session(factory, options, record=record) as engine:
         with ctrl_c(course.interrupt, course.stop):
             async with progress(sys.stderr, lambda: engine.state):
                 await course.begin(engine)

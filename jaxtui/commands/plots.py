@@ -12,7 +12,7 @@ HEIGHT = 16
 WIDEST = 120
 """Columns; wider only stretches the same points."""
 
-_COLORS: tuple[Color, ...] = (
+COLORS: tuple[Color, ...] = (
     (0, 160, 200),
     (220, 150, 0),
     (200, 80, 180),
@@ -36,7 +36,7 @@ def plot(
         height: lines.
     """
     single = run.cases[0] if len(run.cases) == 1 else None
-    drawn = picture(run, single, "time", _COLORS)
+    drawn = picture(run, single, "time", COLORS)
     if drawn is None:
         return ""
     return drawn.draw(min(width, WIDEST), height, color=colour, ascii=ascii_only)

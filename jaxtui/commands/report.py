@@ -9,21 +9,39 @@ from jaxtui.model import Failure
 from jaxtui.tui.results import WIDE, row
 from jaxtui.tui.state import CaseState, RunState
 
-_RIGHT = ("size", "ready", "±", "dispatch", "rate", "peak", "error", "× numpy")
+_AFTER = WIDE.index("ready") + 1
+
+HEAD = (*WIDE[:_AFTER], "±", *WIDE[_AFTER:])
+"""The columns of the table."""
+
+RIGHT = ("size", "ready", "±", "dispatch", "rate", "peak", "error", "× numpy")
+"""Those that are aligned at the right."""
 
 
 def report(run: RunState) -> str:
     """The table, the notes and the failures of a run, finished or not."""
-    head = [*WIDE]
-    head.insert(head.index("ready") + 1, "±")
-    rows = []
+    return "\n\n".join([overview(run), *remarks(run)])
+
+
+def overview(run: RunState) -> str:
+    """The table alone."""
+    return table(HEAD, rows(run), RIGHT)
+
+
+def rows(run: RunState) -> list[list[str]]:
+    """The cells of the table, a row for each case."""
+    found = []
     for case in run.cases:
         cells = row(case, run) | {"±": _half_width(case)}
         if case.failure:
             cells["notes"] = ""
-        rows.append([cells[name] for name in head])
-    parts = [table(head, rows, _RIGHT), *_notes(run.cases), *_failures(run.cases)]
-    return "\n\n".join(parts)
+        found.append([cells[name] for name in HEAD])
+    return found
+
+
+def remarks(run: RunState) -> list[str]:
+    """What there is to say about the table: notes, then failures."""
+    return [*_notes(run.cases), *_failures(run.cases)]
 
 
 def failure_text(failure: Failure) -> str:

@@ -24,6 +24,8 @@ class Request:
     target: float = 0.03
     seed: int = 0
     samples: bool = False
+    arguments: str = ""
+    """What functions of the user's own are given; empty if they have a factory."""
 
     @classmethod
     def typed(
@@ -40,6 +42,7 @@ class Request:
         target: str,
         seed: int,
         samples: bool,
+        arg: tuple[str, ...] = (),
     ) -> Request:
         """Reads the texts of a command line; ``target`` is in percent.
 
@@ -52,8 +55,15 @@ class Request:
                 "`jaxtui ops` lists them."
             )
         for op in ops:
-            if ":" in op:
+            if selection.looks_own(op):
+                selection.parse_own(op)
+            elif ":" in op:
                 selection.parse_sizes(op.partition(":")[2])
+        if arg and not any(map(selection.looks_own, ops)):
+            raise selection.SelectionError(
+                "--arg describes the arguments of a function of your own: name one, as "
+                "in train.py:step."
+            )
         return cls(
             ops=ops,
             sizes=None if size is None else selection.parse_sizes(size),
@@ -66,6 +76,7 @@ class Request:
             target=float(target) / 100,
             seed=seed,
             samples=samples,
+            arguments=selection.parse_arguments(arg),
         )
 
     def experiment(
@@ -78,7 +89,7 @@ class Request:
         """
         chosen = self.devices and selection.parse_devices(self.devices, devices)
         return selection.build(
-            selection.parse_ops(self.ops, catalogue),
+            selection.parse_ops(self.ops, catalogue, own=True),
             self.sizes,
             self.dtypes,
             chosen or None,
@@ -91,4 +102,5 @@ class Request:
             target=self.target,
             seed=self.seed,
             keep_samples=self.samples,
+            arguments=self.arguments,
         )

@@ -29,8 +29,16 @@ def check(path: Path, *, replace: bool = False) -> None:
         replace: Whether a file that exists may be replaced.
 
     Raises:
-        ExportError: The ending is unknown, the folder does not exist, or the file does.
+        ExportError: The ending is unknown, the folder does not exist or may not be
+            written to, or the file exists.
     """
+    try:
+        _check(path, replace=replace)
+    except OSError as error:  # a name that is too long, for one
+        raise ExportError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def _check(path: Path, *, replace: bool) -> None:
     if path.suffix.lower() not in FORMATS:
         known = ", ".join(f"{ending} ({what})" for ending, what in FORMATS.items())
         raise ExportError(f'"{path}" has no ending that says what to write: {known}.')
@@ -38,6 +46,8 @@ def check(path: Path, *, replace: bool = False) -> None:
         raise ExportError(f"The folder {path.parent} does not exist.")
     if path.is_dir():
         raise ExportError(f"{path} is a folder.")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise ExportError(f"The folder {path.parent} may not be written to.")
     if path.exists() and not replace:
         raise ExportError(f"{path} exists already.")
 
@@ -63,7 +73,7 @@ def write(path: Path, data: bytes, *, replace: bool = False) -> None:
 
 
 def _write(path: Path, data: bytes, *, replace: bool) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".jaxtui-")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

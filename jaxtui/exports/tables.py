@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from jaxtui import format as fmt
 from jaxtui.model import PHASES, Case, Failure, Host, Measurement
+from jaxtui.model.own import short_name
 
 CASE = ("op", "size", "dtype", "precision", "device", "mode", "inputs")
 
@@ -57,8 +58,7 @@ def as_markdown(
     host: Host | None, measurements: Sequence[Measurement], failures: Sequence[Failure]
 ) -> str:
     """A table for people, and below it what failed."""
-    lines = [_line(MARKDOWN), _line(_rule(name) for name in MARKDOWN)]
-    lines += [_line(_cells(one)) for one in measurements]
+    lines = [markdown(MARKDOWN, [_cells(one) for one in measurements], _RIGHT)]
     if host is not None:
         cpu = f", {host.cpu_model}" if host.cpu_model else ""
         lines += ["", f"{host.hostname}{cpu}, jax {host.jax}, numpy {host.numpy}"]
@@ -104,8 +104,8 @@ def _cells(one: Measurement) -> Sequence[str]:
     if one.flops_per_second is None:
         rate = fmt.bytes_rate(one.bytes_per_second)
     return (
-        case.op,
-        str(case.size),
+        short_name(case.op),
+        str(case.size or fmt.ABSENT),
         case.dtype + precision,
         case.device,
         case.mode + hosted,
@@ -116,9 +116,19 @@ def _cells(one: Measurement) -> Sequence[str]:
     )
 
 
-def _rule(name: str) -> str:
-    return "--:" if name in _RIGHT else ":--"
+def markdown(
+    head: Sequence[str], rows: Sequence[Sequence[str]], right: Collection[str] = ()
+) -> str:
+    """A table of Markdown, without a newline at its end.
+
+    Args:
+        head: one per column.
+        rows: as many texts each as there are columns.
+        right: the heads of columns that are aligned at the right.
+    """
+    rule = ["--:" if name in right else ":--" for name in head]
+    return "\n".join(_line(cells) for cells in (head, rule, *rows))
 
 
-def _line(cells: Iterator[str] | Sequence[str]) -> str:
+def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

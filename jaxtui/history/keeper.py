@@ -46,12 +46,23 @@ class Keeper:
             case CaseMeasured(measurement=measurement):
                 self._keep(measurement)
 
-    def close(self) -> None:
-        """Wait until everything is written."""
-        if self._thread is not None:
-            self._queue.put(None)
-            self._thread.join()
-            self._thread = None
+    def close(self, patience: float | None = None) -> bool:
+        """Wait until everything is written.
+
+        Args:
+            patience: Seconds to wait at most; ``None`` is as long as it takes, which
+                is seconds where another process has locked the file.
+
+        Returns:
+            Whether it is written. If not, the thread goes on while this process lives.
+        """
+        if self._thread is None:
+            return True
+        self._queue.put(None)
+        self._thread.join(patience)
+        done = not self._thread.is_alive()
+        self._thread = None
+        return done
 
     def _keep(self, measurement: Measurement) -> None:
         if self._host is None or measurement.stopped not in FINISHED:

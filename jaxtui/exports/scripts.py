@@ -1,0 +1,24 @@
+"""The plain Python that does what a run did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jaxtui.exports.files import ExportError
+from jaxtui.model import PlannedCase
+from jaxtui.scripts.turns import turns_script
+
+
+def as_script(planned: Sequence[PlannedCase]) -> str:
+    """One case alone as it is shown for itself; several take turns, as they did.
+
+    Args:
+        planned: As the engine planned them; those that cannot run are left out.
+
+    Raises:
+        ExportError: None of them can.
+    """
+    able = [one for one in planned if one.setup]
+    if not able:
+        raise ExportError("No case of this run can be written as plain Python.")
+    return able[0].script if len(able) == 1 else turns_script(able)

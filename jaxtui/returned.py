@@ -1,0 +1,94 @@
+"""What ``jaxtui.bench`` gives back: measurements that a notebook can show."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Iterator, Sequence
+from typing import overload
+
+from jaxtui.commands.report import HEAD, RIGHT, remarks, report, rows
+from jaxtui.document import Results, encode
+from jaxtui.exports import as_csv, as_markdown
+from jaxtui.model import Failure, Host, Measurement
+from jaxtui.tui.state import RunState
+
+
+class Measurements(Sequence[Measurement]):
+    """The measurements of a run, in the order of its cases.
+
+    As text it is the table that ``jaxtui bench`` prints, and in a notebook a table of
+    HTML. A case that has no measurement is in ``failures``, with the reason.
+    """
+
+    def __init__(self, results: Results, run: RunState) -> None:
+        """Take what the run yielded.
+
+        Args:
+            results: as a document.
+            run: the same, as the screens show it.
+        """
+        self._results = results
+        self._run = run
+
+    @property
+    def host(self) -> Host | None:
+        """The machine."""
+        return self._results.host
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """The same as a tuple."""
+        return self._results.measurements
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """The cases that have no measurement."""
+        return self._results.failures
+
+    def __len__(self) -> int:
+        return len(self.measurements)
+
+    @overload
+    def __getitem__(self, index: int) -> Measurement: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Measurement, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Measurement | tuple[Measurement, ...]:
+        return self.measurements[index]
+
+    def __iter__(self) -> Iterator[Measurement]:
+        return iter(self.measurements)
+
+    def __repr__(self) -> str:
+        return report(self._run)
+
+    def _repr_html_(self) -> str:
+        """The same for Jupyter; colours are the notebook's own, dark or light."""
+        body = "".join(_row("td", cells) for cells in rows(self._run))
+        table = f"<table><thead>{_row('th', HEAD)}</thead><tbody>{body}</tbody></table>"
+        return table + "".join(
+            f'<p style="white-space: pre-line">{html.escape(remark)}</p>'
+            for remark in remarks(self._run)
+        )
+
+    def to_json(self) -> str:
+        """The document that ``jaxtui bench --json`` prints."""
+        return encode(self._results).decode()
+
+    def to_csv(self) -> str:
+        """A line per case in base units, after a line of names."""
+        return as_csv(self.host, self.measurements, self.failures)
+
+    def to_markdown(self) -> str:
+        """A table, then the machine and what failed."""
+        return as_markdown(self.host, self.measurements, self.failures)
+
+
+def _row(tag: str, cells: Iterable[str]) -> str:
+    written = (
+        f'<{tag} style="text-align: {"right" if name in RIGHT else "left"}">'
+        f"{html.escape(cell)}</{tag}>"
+        for name, cell in zip(HEAD, cells, strict=True)
+    )
+    return f"<tr>{''.join(written)}</tr>"

@@ -1,0 +1,216 @@
+"""Measuring fills the history, unless it is told not to or cannot."""
+
+from __future__ import annotations
+
+import builtins
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jaxtui import cli
+from jaxtui.history import History
+from jaxtui.model import CaseMeasured, Experiment, Ready
+from jaxtui.recording import NO_SQLITE, Recording
+from jaxtui.tui import recorder
+from jaxtui.tui.recorder import UNFINISHED, Recorder
+from tests.history.making import DEVICE, HOST, measurement
+from tests.test_cli import FakeEngine, complete, measured
+from tests.tui import fake_engine
+from tests.tui.driving import app_on, until, until_done, until_ready
+
+READY = Ready(host=HOST, devices=(DEVICE,), ops=())
+MEASURED = CaseMeasured(index=0, measurement=measurement())
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "data"
+    monkeypatch.setenv("JAXTUI_DATA", str(folder))
+    return folder
+
+
+def run(*arguments: str, engine: FakeEngine | None = None) -> int:
+    return cli.main(arguments, engine=engine or FakeEngine())
+
+
+# Commands.
+
+
+def test_a_real_bench_run_is_kept(data: Path) -> None:
+    def bench(*options: str) -> None:
+        done = subprocess.run(
+            [
+                *(sys.executable, "-m", "jaxtui", "bench", "selu:1000"),
+                *("--mode", "jit,numpy", "--budget", "1", *options),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=180,
+        )
+        assert done.returncode == 0, done.stderr
+
+    bench()
+    rows = History().rows()
+    assert {(row.op, row.size, row.mode) for row in rows} == {
+        ("selu", 1000, "jit"),
+        ("selu", 1000, "numpy"),
+    }
+    assert {row.device_kind for row in rows} == {"", "cpu"}
+    bench("--no-history")
+    assert History().count() == 2
+
+
+def test_bench_keeps_nothing_if_it_is_told_so(data: Path) -> None:
+    assert run("bench", "selu", "--no-history") == 0
+    assert run("--no-history", "bench", "selu") == 0
+    assert not data.exists()
+    assert run("bench", "selu") == 0
+    assert History().count() == 1
+
+
+def test_what_was_broken_off_is_not_kept(data: Path) -> None:
+    def cancelled(experiment: Experiment) -> list[Any]:
+        events = complete(experiment)
+        events[4] = CaseMeasured(
+            index=1,
+            measurement=measured(experiment.cases[1], experiment, stopped="cancelled"),
+        )
+        return events
+
+    assert run("bench", "selu", "matmul", engine=FakeEngine(answer=cancelled)) == 0
+    assert [row.op for row in History().rows()] == ["selu"]
+
+
+def test_a_history_that_cannot_be_written_is_said_once_and_costs_nothing(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data.write_text("a file, where a folder should be")
+    assert run("bench", "selu", "matmul") == 0
+    out, err = capsys.readouterr()
+    assert "matmul" in out
+    assert err.count("Measuring goes on") == 1
+    assert len(err.splitlines()) == 1
+
+
+def test_a_damaged_history_is_put_aside(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data.mkdir()
+    (data / "history.db").write_text("nonsense " * 200)
+    assert run("bench", "selu", "matmul") == 0
+    assert capsys.readouterr().err.count("history.db.broken-1") == 1
+    assert History().count() == 2
+
+
+def test_a_locked_history_is_said_once(
+    data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("bench", "selu") == 0
+    monkeypatch.setattr("jaxtui.history.store.WAIT_SECONDS", 0.05)
+    with sqlite3.connect(data / "history.db") as other:
+        other.execute("BEGIN EXCLUSIVE")
+        assert run("bench", "selu", "matmul", "--json") == 0
+        other.rollback()
+    assert "in use by another process" in capsys.readouterr().err
+    assert History().count() == 1
+
+
+def test_lessons_are_kept_too(data: Path) -> None:
+    lesson = ("learn", "numpy-or-jax", "--step", "1", "--size", "64", "--json")
+    run(*lesson, "--no-history")
+    assert not data.exists()
+    run(*lesson)
+    assert {row.op for row in History().rows()} == {"gram"}
+
+
+# Without SQLite, and before it is needed.
+
+
+def test_sqlite_waits_for_the_first_measurement(data: Path) -> None:
+    code = """
+import sys
+from jaxtui.tui import run
+from jaxtui.recording import Recording
+from jaxtui.model import Ready
+from tests.history.making import DEVICE, HOST
+recording = Recording(print)
+recording.observe(Ready(host=HOST, devices=(DEVICE,), ops=()))
+recording.close()
+print("sqlite3" in sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parent.parent,
+        timeout=60,
+    )
+    assert done.stdout == "False\n", done.stderr
+    assert not data.exists()
+
+
+def test_a_python_without_sqlite_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    real: Callable[..., Any] = builtins.__import__
+
+    def without(name: str, *rest: Any) -> Any:
+        if name == "jaxtui.history":
+            raise ModuleNotFoundError("No module named '_sqlite3'")
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    said: list[str] = []
+    recording = Recording(said.append)
+    for event in (READY, MEASURED, MEASURED):
+        recording.observe(event)
+    assert recording.close()
+    assert said == [NO_SQLITE]
+
+
+# The app.
+
+
+async def test_the_app_keeps_what_it_measures(data: Path) -> None:
+    engine = fake_engine.FakeEngine()
+    app = app_on(engine)
+    keeping = Recorder(app)
+    async with app.run_test() as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("enter")
+        await until_done(pilot, app)
+    assert keeping.close() == []
+    assert {row.mode for row in History().rows()} == {"jit", "numpy"}
+
+
+async def test_the_app_says_on_its_message_line_what_is_wrong(data: Path) -> None:
+    data.write_text("a file, where a folder should be")
+    app = app_on(fake_engine.FakeEngine())
+    keeping = Recorder(app)
+    async with app.run_test() as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("enter")
+        await until(pilot, lambda: "Measuring goes on" in app.session.latest.message)
+        await until_done(pilot, app)
+    assert keeping.close() == []
+
+
+async def test_leaving_does_not_wait_for_a_history_that_is_locked(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    History().add(HOST, DEVICE, measurement())
+    monkeypatch.setattr(recorder, "PATIENCE_SECONDS", 0.01)
+    app = app_on(fake_engine.FakeEngine())
+    keeping = Recorder(app)
+    other = sqlite3.connect(data / "history.db", isolation_level=None)
+    async with app.run_test() as pilot:
+        await until_ready(pilot, app)
+        other.execute("BEGIN EXCLUSIVE")
+        assert app.session.observe is not None
+        app.session.observe(MEASURED)
+        app.exit()
+    assert keeping.close() == [UNFINISHED]
+    other.close()
