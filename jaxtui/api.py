@@ -50,13 +50,15 @@ def bench(
     seed: int = 0,
     samples: bool = False,
     history: bool = True,
+    args: Iterable[str] = (),
 ) -> Measurements:
     """Time every combination in this process, taking turns.
 
     Every argument that selects cases may be a list, or a text as on the command line.
 
     Args:
-        names: ops, each with a size of its own if wanted: ``"matmul:2k"``.
+        names: ops, each with a size of its own if wanted: ``"matmul:2k"``; functions
+            of your own as ``"path/to/file.py:name"``.
         size: as on the command line (``"256..4096"``), or numbers; ``None`` is each
             op's default.
         dtype: of the inputs, by name or as ``jnp.bfloat16``.
@@ -72,6 +74,8 @@ def bench(
         seed: of the random inputs.
         samples: keep every sample in the measurements.
         history: keep the measurements in the history, as ``jaxtui bench`` does.
+        args: what functions of your own are given, such as ``["f32[1024,1024]"]``, if
+            there is nothing beside them that makes it.
 
     Returns:
         The measurements, and the failures of cases that have none.
@@ -81,7 +85,7 @@ def bench(
     """
     known, known_ops = devices(), ops()
     experiment = selection.build(
-        selection.parse_ops(_listed(names), known_ops),
+        selection.parse_ops(_listed(names), known_ops, own=True),
         None if size is None else selection.parse_sizes(_text(size)),
         selection.parse_dtypes(_text(dtype, _dtype)),
         None
@@ -96,6 +100,7 @@ def bench(
         target=_target(target),
         seed=_seed(seed),
         keep_samples=samples,
+        arguments=selection.parse_arguments([args] if isinstance(args, str) else args),
     )
     host = _host.host()
     events: list[Event] = [Ready(host=host, devices=known, ops=known_ops)]

@@ -253,7 +253,8 @@ def ops(
     default="float32",
     show_default=True,
     metavar="DTYPES",
-    help="float64, float32, float16, bfloat16, int32, int8 or complex64.",
+    help="float64, float32, float16, bfloat16, float8_e4m3fn (f8), int32, int8 or "
+    "complex64.",
 )
 @click.option(
     "--device",
@@ -544,6 +545,64 @@ def compile_(
     if code:
         return command.code(python, request)
     return command.run(python, request, as_json=as_json)
+
+
+@cli.command()
+@click.argument("op", required=False, metavar="OP[:SIZE]")
+@click.option(
+    "--size", metavar="SIZE", help="4096, 4k or 1e6.  [default: the op's own]"
+)
+@click.option(
+    "--dtype",
+    default="float32",
+    show_default=True,
+    metavar="DTYPE",
+    help="One of those that bench takes.",
+)
+@click.option(
+    "--precision",
+    default="default",
+    show_default=True,
+    metavar="PRECISION",
+    help="Of a matrix product: default, high or highest.",
+)
+@click.option(
+    "--device", metavar="DEVICE", help="cpu:0 or tpu:3.  [default: the first]"
+)
+@click.option(
+    "--mode",
+    default="jit",
+    show_default=True,
+    metavar="MODE",
+    help="jit, eager, or pallas where the op has it.",
+)
+@click.option(
+    "--stage",
+    metavar="STAGE",
+    help="Print jaxpr, stablehlo, hlo or all of them, whole.  "
+    "[default: the entry of the HLO]",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@engine_flags
+@click.pass_obj
+def hlo(
+    common: Common,
+    /,
+    *,
+    cpu_devices: int | None,
+    python: str | None,
+    as_json: bool,
+    **typed: Any,
+) -> int:
+    """Show what XLA makes of an op: kernels, fusions, flops, memory, HLO.
+
+    The op is compiled for a device of this machine and not run.
+    """
+    from jaxtui.commands import hlo as command
+
+    common = common.updated(cpu_devices, python)
+    request = command.Request.typed(**typed)
+    return command.run(*_engine(common), request, as_json=as_json)
 
 
 @cli.command()

@@ -200,3 +200,12 @@ def test_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
     exec(code.replace("[256, 1024]", "[32, 64]"), names)
     assert len(names["results"]) == 4
     assert "matmul 32 float32 jit" in capsys.readouterr().out
+
+
+def test_functions_of_a_file_are_timed_in_this_process(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("def double(x):\n    return {'twice': x * 2}\n")
+    found = jaxtui.bench(f"{file}:double", args=["bf16[64]"], budget=0.5, history=False)
+    (measured,) = found.measurements
+    assert measured.case.op == f"{file}:double"
+    assert measured.case.dtype == "bfloat16"

@@ -37,6 +37,7 @@ from jaxtui.model import (
     Logged,
     Measurement,
     Note,
+    Noticed,
     OpInfo,
     Phases,
     Plan,
@@ -107,13 +108,13 @@ class FakeEngine:
         return self
 
     async def start(self) -> None:
-        self.queue: asyncio.Queue[Envelope] = asyncio.Queue()
+        self.queue: asyncio.Queue[Envelope | None] = asyncio.Queue()
         for event in self.opening:
             self.say(None, event)
 
     async def events(self) -> AsyncIterator[Envelope]:
-        while True:
-            yield await self.queue.get()
+        while (envelope := await self.queue.get()) is not None:
+            yield envelope
 
     async def run(self, experiment: Experiment) -> int:
         self.asked.append(experiment)
@@ -127,6 +128,7 @@ class FakeEngine:
 
     async def close(self) -> None:
         self.closed = True
+        self.queue.put_nowait(None)
 
     async def plan(self, experiment: Experiment) -> Plan:
         raise NotImplementedError
@@ -405,6 +407,55 @@ def test_devices_says_what_is_to_be_known_of_the_machine(capsys) -> None:
     assert "Ask JAX why." in err
 
 
+def test_what_jax_logs_a_little_later_is_not_lost(capsys) -> None:
+    line = "RuntimeError: Unable to load cuDNN. Is it installed?"
+    opening = (Hello(pid=1, ops=OPS), UP[-1], Logged(line=line))
+    assert run(FakeEngine(opening), "devices") == 0
+    out = capsys.readouterr().out
+    assert "error: JAX's CUDA plugin is installed, but its library cuDNN" in out
+    assert f"\n  {line}" in out
+
+
+def test_bench_warns_of_what_keeps_it_from_the_accelerator(capsys) -> None:
+    found = [
+        Finding(name="a", severity=severity, what=f"{severity}!", how="so")
+        for severity in ("error", "warning", "info")
+    ]
+    ready = Ready(host=HOST, devices=DEVICES, ops=OPS, findings=tuple(found))
+    assert run(FakeEngine((UP[0], ready)), "bench", "matmul:8", "--json") == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["measurements"]
+    assert "error: error!" in err
+    assert "warning: warning!" in err
+    assert "info!" not in err
+
+
+def test_a_failure_comes_with_what_was_found_out_and_said(capsys) -> None:
+    holder = Holder(pid=7, user="ada", command="python t.py", paths=())
+    finding = Finding(
+        name="a", severity="warning", what="Slow.", how="So.", advice="Do this."
+    )
+    failed = EngineFailed(
+        reason="backend",
+        error="No.",
+        hint="Try.",
+        detail="Error: x\nmore",
+        holders=(holder,),
+    )
+    opening = (Noticed(findings=(finding,)), failed)
+    assert run(FakeEngine(opening), "devices") == 3
+    assert capsys.readouterr().err.splitlines() == [
+        "jaxtui: No. Try.",
+        "Held by process 7 of ada (python t.py).",
+        "warning: Slow.",
+        "  Do this.",
+        "  So.",
+        "The original text:",
+        "  Error: x",
+        "  more",
+    ]
+
+
 def test_devices_as_text_marks_simulated_ones_and_draws_the_chips(capsys) -> None:
     chips = tuple(
         Device(
@@ -495,8 +546,8 @@ def test_an_engine_that_fails_is_explained_with_3(capsys, command) -> None:
     out, err = capsys.readouterr()
     assert out == ""
     assert err == (
-        "jaxtui: The TPU is in use. Held by train.py (process 7, user ada). "
-        "End that process.\n"
+        "jaxtui: The TPU is in use. End that process.\n"
+        "Held by process 7 of ada (train.py).\n"
     )
     assert engine.closed
 
@@ -565,7 +616,7 @@ def test_version(capsys) -> None:
 
 def test_the_progress_line_counts_on_between_events() -> None:
     state = EMPTY
-    assert progress_line(state, 0.0, 80, ascii_only=True) == "starting JAX"
+    assert progress_line(state, 0.0, 80, ascii_only=True) == "starting JAX, 0 s"
     experiment = Experiment(
         cases=(Case(op="a", size=1, dtype="d", device="cpu:0", mode="jit"),)
     )

@@ -14,6 +14,7 @@ import pytest
 
 from jaxtui import cli
 from jaxtui.measure.ops import catalogue
+from jaxtui.model import DTYPES
 from jaxtui.tui.bindings import ALL
 
 ROOT = Path(__file__).parent.parent
@@ -103,7 +104,7 @@ def ops() -> str:
             op.summary.rstrip("."),
             op.size_means,
             op.flops,
-            ", ".join(op.dtypes),
+            "all" if op.dtypes == DTYPES else ", ".join(op.dtypes),
         )
         for op in catalogue()
     )

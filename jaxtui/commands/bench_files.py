@@ -12,6 +12,7 @@ from jaxtui.exports import as_csv, as_markdown
 from jaxtui.exports.pictures import as_svg
 from jaxtui.exports.scripts import as_script
 from jaxtui.model import Host, PlannedCase
+from jaxtui.model.own import short_name
 from jaxtui.tui.state import RunState
 
 COLUMNS, LINES = 100, 28
@@ -42,7 +43,7 @@ def contents(
 def _picture(results: Results, run: RunState) -> str:
     """The plot; where a run has none, its table."""
     drawing = _plot(run, colour=True)
-    ops = " and ".join(dict.fromkeys(one.case.op for one in run.cases))
+    ops = " and ".join(dict.fromkeys(short_name(one.case.op) for one in run.cases))
     what = run.cases[0].case.label if len(run.cases) == 1 else ops
     where = f" · {_machine(results.host)}" if results.host else ""
     return as_svg(drawing or overview(run), f"{what}{where}")

@@ -58,9 +58,9 @@ class Request:
             raise SelectionError(
                 f"Name {what}, as in `jaxtui compile matmul --topology v5e:2x4`."
             )
-        if ":" in op:
-            _one(selection.parse_sizes(op.partition(":")[2]), "size")
-        chosen = _one(selection.parse_modes(mode), "mode")
+        if ":" in op and not selection.looks_own(op):
+            one(selection.parse_sizes(op.partition(":")[2]), "size")
+        chosen = one(selection.parse_modes(mode), "mode")
         if chosen not in COMPILED_MODES:
             raise SelectionError(
                 f"The mode {chosen} compiles nothing: there is "
@@ -70,10 +70,10 @@ class Request:
             op=op,
             asked=topology.strip(),
             topology=parsed(topology),
-            size=None if size is None else _one(selection.parse_sizes(size), "size"),
-            dtype=_one(selection.parse_dtypes(dtype), "dtype"),
+            size=None if size is None else one(selection.parse_sizes(size), "size"),
+            dtype=one(selection.parse_dtypes(dtype), "dtype"),
             mode=chosen,
-            precision=_one(selection.parse_precisions(precision), "precision"),
+            precision=one(selection.parse_precisions(precision), "precision"),
             limit_seconds=_limit(limit),
             hlo=hlo,
         )
@@ -85,7 +85,7 @@ class Request:
             SelectionError: if there is no such op, or it has no such dtype or mode.
         """
         experiment = selection.build(
-            [_one(selection.parse_ops([self.op], catalogue), "op")],
+            [one(selection.parse_ops([self.op], catalogue), "op")],
             None if self.size is None else [self.size],
             [self.dtype],
             [DEVICE],
@@ -118,9 +118,14 @@ def _limit(text: str | None) -> float:
         raise SelectionError(str(error).replace("budget", "limit")) from error
 
 
-def _one(chosen: Sequence[_One], noun: str) -> _One:
+def one(chosen: Sequence[_One], noun: str) -> _One:
+    """The only one of what was typed.
+
+    Raises:
+        SelectionError: there are several.
+    """
     if len(chosen) > 1:
-        listed = ", ".join(str(getattr(one, "name", one)) for one in chosen[:3])
+        listed = ", ".join(str(getattr(each, "name", each)) for each in chosen[:3])
         more = ", …" if len(chosen) > 3 else ""
         raise SelectionError(
             f"One {noun} is compiled at a time: choose one of {listed}{more}."

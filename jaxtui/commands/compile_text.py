@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from jaxtui import format as fmt
 from jaxtui.commands.compile_outcome import Outcome
 from jaxtui.commands.table import table
-from jaxtui.model.ahead import AheadMemory, Bound, Compiled, Stage
-from jaxtui.tui import chipwords
+from jaxtui.model.ahead import Bound, Compiled, Stage
+from jaxtui.tui import chipwords, program_text
 
 COLUMNS = 80
 
@@ -51,46 +51,15 @@ def _clocks(outcome: Outcome) -> str:
 
 
 def _program(compiled: Compiled) -> Iterator[str]:
-    yield _counts(compiled)
+    yield program_text.counts(
+        compiled.flops, compiled.bytes, compiled.xla_flops, compiled.xla_bytes
+    )
     if compiled.memory:
-        yield _memory(compiled.memory, compiled.device_kind)
+        yield program_text.memory(compiled.memory, compiled.device_kind)
     yield "\n".join(map(_wrapped, _bound(compiled)))
     yield _wrapped(_kernels(compiled))
     if compiled.hlo is not None:
         yield compiled.hlo.strip()
-
-
-def _counts(compiled: Compiled) -> str:
-    rows = [
-        ("flops", _count(compiled.flops), _count(compiled.xla_flops)),
-        ("bytes", _count(compiled.bytes), _count(compiled.xla_bytes)),
-    ]
-    head = ("per call", "by formula", "XLA counts")
-    return table(head, rows, right=head[1:])
-
-
-def _count(value: float | None) -> str:
-    return fmt.ABSENT if value is None else fmt.count(round(value))
-
-
-def _memory(memory: AheadMemory, device_kind: str) -> str:
-    rows = [
-        ("arguments", fmt.bytes_text(memory.arguments_bytes)),
-        ("output", fmt.bytes_text(memory.output_bytes)),
-        ("temporaries", fmt.bytes_text(memory.temporaries_bytes)),
-        ("program", fmt.bytes_text(memory.program_bytes)),
-        ("peak", fmt.bytes_text(memory.peak_bytes)),
-    ]
-    if memory.aliased_bytes:
-        row = ("of the output, in the arguments", fmt.bytes_text(memory.aliased_bytes))
-        rows.insert(2, row)
-    text = table(("memory", "bytes"), rows, right=("bytes",))
-    if memory.limit_bytes is None:
-        return f"{text}\nHow much a device {device_kind} has is not known here."
-    share = ""
-    if memory.peak_bytes is not None:
-        share = f"  {fmt.percent(memory.peak_bytes / memory.limit_bytes)}"
-    return f"{text}{share} of the {fmt.bytes_text(memory.limit_bytes)} of a device"
 
 
 def _bound(compiled: Compiled) -> Iterator[str]:
@@ -122,11 +91,9 @@ def _reason(compiled: Compiled) -> str:
 
 
 def _kernels(compiled: Compiled) -> str:
-    if compiled.kernels is None:
-        return "program: this jax does not show it."
-    kinds = ", ".join(f"{n} {name}" for name, n in compiled.instructions.items())
-    more = "" if compiled.hlo else " (--hlo prints it)"
-    return f"program: {chipwords.plural(compiled.kernels, 'kernel')}: {kinds}{more}"
+    text = program_text.kernels(compiled.kernels, compiled.instructions)
+    known = compiled.kernels is not None
+    return f"program: {text}{'' if compiled.hlo or not known else ' (--hlo prints it)'}"
 
 
 def _wrapped(text: str) -> str:

@@ -24,6 +24,7 @@ from jaxtui.model import (
     Finding,
     Holder,
     Host,
+    Inspection,
     Loop,
     Noticed,
     OpInfo,
@@ -161,7 +162,7 @@ class JaxCore:
         return plan(experiment)
 
     def run(self, work: Work, stop: Callable[[], bool]) -> Iterator[RunEvent]:
-        """Do an experiment, a loop, a snippet or a test of the health check."""
+        """Do an experiment, a loop, a snippet, a test of the check or an inspection."""
         match work:
             case Experiment():
                 from jaxtui.measure.experiment import run
@@ -179,6 +180,10 @@ class JaxCore:
                 from jaxtui.measure.checks import run_check
 
                 return run_check(work, self._survey(), stop=stop)
+            case Inspection():
+                from jaxtui.measure.inspecting import run_inspection
+
+                return run_inspection(work, stop=stop)
 
     def memory(self) -> dict[str, dict[str, int] | None]:
         """Fresh memory statistics by device name."""

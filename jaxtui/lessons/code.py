@@ -8,7 +8,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from jaxtui.lessons.base import Setting, Step
-from jaxtui.model import Check, Experiment, Loop, Plan, PlannedCase, Snippet, Work
+from jaxtui.model import (
+    Check,
+    Experiment,
+    Inspection,
+    Loop,
+    Plan,
+    PlannedCase,
+    Snippet,
+    Work,
+)
 
 Planner = Callable[[Experiment], Awaitable[Plan]]
 """Asks an engine what an experiment would do; its answer carries the scripts."""
@@ -79,8 +88,8 @@ async def _parts(work: Work, plan: Planner) -> list[CodePart]:
             return [CodePart(title=loop_title(work), code=_loop_code(work, planned))]
         case Experiment():
             return _experiment_parts(await plan(work))
-        case Check():
-            # A test of the machine; no lesson has one.
+        case Check() | Inspection():
+            # A test of the machine, or a look into a program; no lesson has one.
             return []
 
 

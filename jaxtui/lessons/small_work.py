@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from jaxtui import format as fmt
+from jaxtui.crossover import middle
 from jaxtui.lessons import cases, values, words
 from jaxtui.lessons.base import Conclusion, Lesson, Question, Row, Setting, Step
 from jaxtui.lessons.outcome import Outcome
@@ -316,11 +317,6 @@ def _bracket(setting: Setting, outcome: Outcome) -> tuple[int, int] | None:
         if high <= CLOSE * low:
             break
     return low, high
-
-
-def middle(low: int, high: int) -> int:
-    """The size halfway between two on a logarithmic axis."""
-    return round(math.sqrt(low * high))
 
 
 def _search_on(setting: Setting, outcome: Outcome, done: int) -> Work | None:

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
+
+import jax
 
 Call = Callable[..., Any]
-"""What is timed: returns one array (a ``jax.Array`` where it is blocked on)."""
+"""What is timed: returns one array (a ``jax.Array`` where it is blocked on), or a
+pytree of arrays where a loop says so."""
 
 NANOSECOND = 1e-9
 
@@ -108,6 +111,90 @@ def ready_at_return(call: Call, args: Sequence[Any], count: int) -> float:
         finished += result.is_ready()
         result.block_until_ready()
     return finished / count
+
+
+# The same for results that are pytrees. Loops of their own, so that nothing is decided
+# between two clock reads, and so that an array is asked directly.
+
+
+def blocked_tree_calls(
+    call: Call, args: Sequence[Any], seconds: float, *, least: int = 1, most: int = 2000
+) -> Block:
+    """As ``blocked_calls`` for a pytree: ready when all of its arrays are."""
+    dispatch: list[int] = []
+    ready: list[int] = []
+    block: Callable[[Any], Any] = jax.block_until_ready
+    end = perf_counter_ns() + int(seconds / NANOSECOND)
+    result = None
+    while True:
+        result = None
+        start = perf_counter_ns()
+        result = call(*args)
+        returned = perf_counter_ns()
+        block(result)
+        done = perf_counter_ns()
+        dispatch.append(returned - start)
+        ready.append(done - start)
+        if len(ready) >= most or (done >= end and len(ready) >= least):
+            return Block(_seconds(dispatch), _seconds(ready))
+
+
+def tree_burst(call: Call, args: Sequence[Any], count: int) -> float:
+    """As ``burst`` for a pytree."""
+    block: Callable[[Any], Any] = jax.block_until_ready
+    result = None
+    start = perf_counter_ns()
+    for _ in range(count):
+        result = call(*args)
+    block(result)
+    return (perf_counter_ns() - start) * NANOSECOND
+
+
+def tree_ready_at_return(call: Call, args: Sequence[Any], count: int) -> float:
+    """As ``ready_at_return`` for a pytree: all of its arrays were ready."""
+    finished = 0
+    for _ in range(count):
+        arrays = jax.tree.leaves(call(*args))
+        finished += all(array.is_ready() for array in arrays if _is_array(array))
+        jax.block_until_ready(arrays)
+    return finished / count
+
+
+class _Calls(Protocol):
+    def __call__(
+        self,
+        call: Call,
+        args: Sequence[Any],
+        seconds: float,
+        *,
+        least: int = 1,
+        most: int = 2000,
+    ) -> Block: ...
+
+
+class Loops(NamedTuple):
+    """The loops for one kind of result, chosen before any clock runs."""
+
+    calls: _Calls
+    burst: Callable[[Call, Sequence[Any], int], float]
+    ready_at_return: Callable[[Call, Sequence[Any], int], float]
+
+
+ARRAY_LOOPS = Loops(blocked_calls, burst, ready_at_return)
+"""For a result that is one ``jax.Array``."""
+
+TREE_LOOPS = Loops(blocked_tree_calls, tree_burst, tree_ready_at_return)
+"""For a pytree."""
+
+
+def loops_for(result: Any) -> Loops:
+    """The loops for results like this one."""
+    return ARRAY_LOOPS if _is_array(result) else TREE_LOOPS
+
+
+def _is_array(value: Any) -> bool:
+    """Whether it is an array of JAX that can be asked; a key of jax.random cannot."""
+    return isinstance(value, jax.Array) and hasattr(value, "is_ready")
 
 
 def _seconds(nanoseconds: list[int]) -> list[float]:

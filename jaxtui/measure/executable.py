@@ -7,18 +7,19 @@ and eager kernels only after ``jax.clear_caches()``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+import abc
+from collections.abc import Callable, Generator, Hashable, Iterable
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import jax
 import msgspec
 import numpy as np
 
 from jaxtui.measure import inputs, session, tensorflow_numpy, transfers
-from jaxtui.measure.clocks import Call
+from jaxtui.measure.clocks import ARRAY_LOOPS, Call, Loops
 from jaxtui.measure.ops.arguments import Array
 from jaxtui.measure.ops.base import JaxForm, Op
 from jaxtui.measure.transfers import Transfer
@@ -49,8 +50,10 @@ class Executable:
     phases: Phases = field(default_factory=Phases)
     zero_copy: tuple[str, ...] = ()
     """The phases that copied nothing."""
-    result: Array | None = None
-    """What the first call returned, on the host."""
+    result: Any = None
+    """What the first call returned, on the host: an array; of a pytree its arrays."""
+    loops: Loops = ARRAY_LOOPS
+    """The loops that suit what it returns."""
     cached_compile: bool = False
     compiled_flops: float | None = None
     """XLA's count of flops and transcendentals; ``None`` where nothing was compiled."""
@@ -86,11 +89,15 @@ def prepare(index: int, path: ColdPath) -> Generator[RunEvent, None, Executable]
     return executable
 
 
+_Made = TypeVar("_Made")
+
+
 class InputPool:
     """Inputs of a group of cases, made once: the modes of a case share them."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
+        self._others: dict[Hashable, Any] = {}
         self._host: dict[tuple[str, int, str], tuple[Array, ...]] = {}
         self._device: dict[tuple[str, int, str, str], tuple[jax.Array, ...]] = {}
 
@@ -110,6 +117,13 @@ class InputPool:
             self._device[key] = tuple(jax.block_until_ready(arrays))
         return self._device[key]
 
+    def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
+        """Other inputs, made by whoever asks for them first."""
+        if key not in self._others:
+            self._others[key] = make()
+        made: _Made = self._others[key]
+        return made
+
 
 class NumpyPath:
     """NumPy has one cold phase: its first call."""
@@ -120,7 +134,7 @@ class NumpyPath:
 
     def steps(self) -> Iterable[tuple[Phase, Step]]:
         """Just the first call."""
-        return (("first_call", lambda: _first_call(self.executable, np.asarray)),)
+        return (("first_call", lambda: first_call(self.executable, np.asarray)),)
 
 
 class TensorFlowPath:
@@ -137,22 +151,44 @@ class TensorFlowPath:
 
     def steps(self) -> Iterable[tuple[Phase, Step]]:
         """Just the first call."""
-        return (("first_call", lambda: _first_call(self.executable, np.asarray)),)
+        return (("first_call", lambda: first_call(self.executable, np.asarray)),)
 
 
-class JaxPath:
+class StagedPath(abc.ABC):
     """What JAX does before the first result: transfer, stages, first call, fetch."""
 
-    def __init__(self, case: Case, op: Op, device: jax.Device, pool: InputPool) -> None:
-        self._case, self._op, self._device, self._pool = case, op, device, pool
+    def __init__(
+        self, case: Case, device: jax.Device, scope: Callable[[], ExitStack]
+    ) -> None:
+        self._case, self._device = case, device
         self._stage: Any = None
         self.executable = Executable(
             case=case,
-            call=eager_call(op, case, device),
+            call=self._eager(),
             args=(),
-            scope=lambda: jax_scope(case.dtype, device),
+            scope=scope,
             interpreted=case.mode == "pallas" and device.platform == "cpu",
         )
+
+    @abc.abstractmethod
+    def _hosts(self) -> tuple[Any, ...]:
+        """The arguments as NumPy has them."""
+
+    @abc.abstractmethod
+    def _copies(self) -> Any:
+        """Fresh copies of them, to be sent."""
+
+    @abc.abstractmethod
+    def _resident(self) -> tuple[Any, ...]:
+        """The arguments on the device."""
+
+    @abc.abstractmethod
+    def _eager(self) -> Call:
+        """What an eager case calls."""
+
+    @abc.abstractmethod
+    def _form(self) -> Callable[..., Any]:
+        """A function that JAX has not seen."""
 
     def steps(self) -> Iterable[tuple[Phase, Step]]:
         """The phases of the mode; eager has no stages of its own."""
@@ -169,17 +205,15 @@ class JaxPath:
         )
 
     def _transfer(self) -> Transfer:
-        hosts = self._pool.host(self._op, self._case)
-        sent = transfers.to_device(
-            lambda: [inputs.misaligned_copy(host) for host in hosts], self._device
-        )
-        resident = self._pool.resident(self._op, self._case, self._device)
-        self.executable.args = hosts if self._case.inputs == "host" else resident
+        sent = transfers.to_device(self._copies, self._device)
+        resident = self._resident()
+        hosted = self._case.inputs == "host"
+        self.executable.args = self._hosts() if hosted else resident
         return sent
 
     def _trace(self) -> Transfer:
-        resident = self._pool.resident(self._op, self._case, self._device)
-        jitted = jax.jit(compiled_form(self._op, self._case, self._device))
+        resident = self._resident()
+        jitted = jax.jit(self._form())
         return self._timed(lambda: jitted.trace(*resident))
 
     def _lower(self) -> Transfer:
@@ -204,16 +238,37 @@ class JaxPath:
         if self._case.mode == "eager":
             self.executable.kernels = self._count_kernels()
             jax.clear_caches()
-        return _first_call(self.executable, lambda result: result.block_until_ready())
+        return first_call(self.executable)
 
     def _count_kernels(self) -> int:
-        resident = self._pool.resident(self._op, self._case, self._device)
-        jaxpr = jax.make_jaxpr(self._op.bind(self._case.precision))(*resident)
-        return max(1, len(jaxpr.eqns))
+        return max(1, len(jax.make_jaxpr(self._form())(*self._resident()).eqns))
 
     def _fetch(self) -> Transfer:
         executable = self.executable
         return transfers.to_host(lambda: executable.call(*executable.args))
+
+
+class JaxPath(StagedPath):
+    """The cold path of an op of the catalogue."""
+
+    def __init__(self, case: Case, op: Op, device: jax.Device, pool: InputPool) -> None:
+        self._op, self._pool = op, pool
+        super().__init__(case, device, lambda: jax_scope(case.dtype, device))
+
+    def _hosts(self) -> tuple[Array, ...]:
+        return self._pool.host(self._op, self._case)
+
+    def _copies(self) -> list[Array]:
+        return [inputs.misaligned_copy(host) for host in self._hosts()]
+
+    def _resident(self) -> tuple[jax.Array, ...]:
+        return self._pool.resident(self._op, self._case, self._device)
+
+    def _eager(self) -> Call:
+        return eager_call(self._op, self._case, self._device)
+
+    def _form(self) -> JaxForm:
+        return compiled_form(self._op, self._case, self._device)
 
 
 def jax_scope(dtype: str, device: jax.Device) -> ExitStack:
@@ -255,9 +310,20 @@ def counted_flops(compiled: Any) -> float | None:
     return float(analysis.get("flops", 0.0) + analysis.get("transcendentals", 0.0))
 
 
-def _first_call(executable: Executable, finish: Callable[[Any], Any]) -> Transfer:
+def first_call(
+    executable: Executable,
+    finish: Callable[[Any], Any] = jax.block_until_ready,
+    keep: Callable[[Any], Any] = np.asarray,
+) -> Transfer:
+    """Call it for the first time, and keep the result.
+
+    Args:
+        executable: Its ``result`` is set.
+        finish: Waits for the result, and returns it.
+        keep: Brings the result to the host, after the clock.
+    """
     start = perf_counter()
     result = finish(executable.call(*executable.args))
     seconds = perf_counter() - start
-    executable.result = np.asarray(result)
+    executable.result = keep(result)
     return Transfer(seconds, aliased=False)

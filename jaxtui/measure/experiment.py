@@ -15,6 +15,7 @@ from jaxtui.measure import (
     errors,
     estimate,
     ops,
+    own,
     planning,
     schedule,
     session,
@@ -24,9 +25,10 @@ from jaxtui.measure.executable import InputPool
 from jaxtui.measure.quiet import quiet_collector
 from jaxtui.measure.session import Session
 from jaxtui.measure.stopping import never
-from jaxtui.measure.timing import CaseTimer
+from jaxtui.measure.timing import CaseTimer, Timer
 from jaxtui.model import (
     HOST,
+    Case,
     CaseFailed,
     CaseMeasured,
     CaseStarted,
@@ -43,6 +45,9 @@ from jaxtui.model import (
 )
 
 Indexed = tuple[int, PlannedCase]
+
+FAULTS = (Exception, SystemExit)
+"""What a case may raise; a function of the user's own may call ``sys.exit``."""
 
 
 def run(
@@ -137,7 +142,7 @@ class _Run:
         share = self._remaining * len(group) / max(1, self._unfinished)
         end = perf_counter() + share
         pool = InputPool(self._experiment.seed)
-        timers: list[CaseTimer] = []
+        timers: list[Timer] = []
         for index, planned in group:
             timer = yield from self._prepare(index, planned, pool, end, share)
             if timer is not None:
@@ -151,7 +156,7 @@ class _Run:
         pool: InputPool,
         end: float,
         share: float,
-    ) -> Generator[RunEvent, None, CaseTimer | None]:
+    ) -> Generator[RunEvent, None, Timer | None]:
         case, phase = planned.case, "prepare"
         yield CaseStarted(index=index, case=case)
         if refusal := self._out_of_time(planned, end, share):
@@ -167,21 +172,20 @@ class _Run:
                     phase = event.phase
                     yield self._progress(f"{phase.replace('_', ' ')}: {case.label}")
                 yield event
-        except Exception as error:
-            yield self._failed(index, errors.translate(error, case, phase))
+        except FAULTS as error:
+            yield self._failed(index, _explained(error, case, phase))
             return None
         return timer
 
-    def _timer(self, index: int, planned: PlannedCase, pool: InputPool) -> CaseTimer:
-        return CaseTimer(
-            index,
-            planned,
-            ops.get(planned.case.op),
-            _device(planned),
-            self._session,
-            pool,
-            self._experiment.seed,
-        )
+    def _timer(self, index: int, planned: PlannedCase, pool: InputPool) -> Timer:
+        device, seed = _device(planned), self._experiment.seed
+        source = own.source(planned.case.op)
+        if source is not None:
+            return own.OwnTimer(
+                index, planned, source, device, self._session, pool, seed
+            )
+        op = ops.get(planned.case.op)
+        return CaseTimer(index, planned, op, device, self._session, pool, seed)
 
     def _out_of_time(
         self, planned: PlannedCase, end: float, share: float
@@ -203,6 +207,9 @@ class _Run:
         self, planned: PlannedCase, end: float, share: float
     ) -> Failure | None:
         case, device = planned.case, _device(planned)
+        if own.source(case.op) is not None:
+            # Nothing says how its work grows.
+            return None
         where = (
             "numpy"
             if device is None
@@ -226,9 +233,7 @@ class _Run:
             estimated_seconds=seconds,
         )
 
-    def _take_turns(
-        self, timers: Sequence[CaseTimer], end: float
-    ) -> Iterator[RunEvent]:
+    def _take_turns(self, timers: Sequence[Timer], end: float) -> Iterator[RunEvent]:
         active = list(timers)
         available = end - perf_counter()
         turn = schedule.turn_seconds(available, max(1, len(active)))
@@ -240,9 +245,9 @@ class _Run:
                     break
                 try:
                     reason = yield from self._turn(timer, turn, end, len(active))
-                except Exception as error:
+                except FAULTS as error:
                     active.remove(timer)
-                    failure = errors.translate(error, timer.case, "sampling")
+                    failure = _explained(error, timer.case, "sampling")
                     yield self._failed(timer.index, failure)
                     continue
                 if reason is not None:
@@ -255,7 +260,7 @@ class _Run:
                 yield self._failed(timer.index, _stopped_case(timer))
 
     def _turn(
-        self, timer: CaseTimer, turn: float, end: float, active: int
+        self, timer: Timer, turn: float, end: float, active: int
     ) -> Generator[RunEvent, None, Stopped | None]:
         sampler = timer.sampler
         if not sampler.rounds:
@@ -277,7 +282,7 @@ class _Run:
         # A round of everybody must still fit, or the last would overrun the budget.
         return "budget" if perf_counter() + sampler.call_seconds > end else None
 
-    def _measured(self, timer: CaseTimer, stopped: Stopped) -> CaseMeasured:
+    def _measured(self, timer: Timer, stopped: Stopped) -> CaseMeasured:
         self._unfinished -= 1
         keep = self._experiment.keep_samples
         return CaseMeasured(
@@ -290,6 +295,13 @@ def _device(planned: PlannedCase) -> jax.Device | None:
     return None if planned.case.device == HOST else devices.find(planned.case.device)
 
 
+def _explained(error: BaseException, case: Case, phase: str) -> Failure:
+    source = own.source(case.op)
+    if source is None:
+        return errors.translate(error, case, phase)
+    return own.explain(error, case, phase, source.file)
+
+
 def _stopped(planned: PlannedCase) -> Failure:
     return Failure(
         case=planned.case,
@@ -298,7 +310,7 @@ def _stopped(planned: PlannedCase) -> Failure:
     )
 
 
-def _stopped_case(timer: CaseTimer) -> Failure:
+def _stopped_case(timer: Timer) -> Failure:
     return Failure(
         case=timer.case,
         error="The run was stopped before the first sample of this case.",

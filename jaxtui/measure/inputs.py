@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxtui.measure.ops.arguments import Array, Key, as_dtype
+from jaxtui.measure.ops.arguments import FOREIGN, Array, Key, as_dtype
 from jaxtui.measure.ops.base import Op
 
 ALIGNMENT = 64
@@ -17,8 +17,8 @@ MISALIGNED = 16
 
 
 def numpy_dtype(dtype: str) -> str:
-    """The dtype in which NumPy runs a case: it has no bfloat16 of its own."""
-    return "float32" if dtype == "bfloat16" else dtype
+    """The dtype in which NumPy runs a case: it has no bfloat16 or float8."""
+    return "float32" if dtype in FOREIGN else dtype
 
 
 def aligned(array: Array) -> bool:
@@ -53,7 +53,7 @@ def host_inputs(op: Op, size: int, dtype: str, seed: int) -> tuple[Array, ...]:
 def numpy_inputs(op: Op, size: int, dtype: str, seed: int) -> tuple[Any, ...]:
     """The same values for the NumPy form, aligned to 64 bytes as JAX's buffers are.
 
-    bfloat16 values come as float32, and a key as a ``Generator``.
+    bfloat16 and float8 values come as float32, and a key as a ``Generator``.
     """
     if any(isinstance(argument, Key) for argument in op.arguments(size)):
         return _random_inputs(op, size, dtype, seed)

@@ -210,6 +210,43 @@ def inaccurate(error: float, tolerance: float) -> Note:
     )
 
 
+def not_finite() -> Note:
+    """A result of a function of the user's own."""
+    return Note(
+        flag="not-finite",
+        text="The result holds numbers that are not finite: nan or infinity.",
+    )
+
+
+def own(*, counted: bool, loops: bool, fused: bool) -> Note:
+    """What there is instead of formulas and of a reference.
+
+    Args:
+        counted: Whether XLA says anything.
+        loops: Whether the program has a loop, whose body XLA counts once.
+        fused: Whether the compiled program was counted, or one op after the other.
+    """
+    unchecked = "the result of your own function is compared with nothing."
+    if loops:
+        return Note(
+            flag="own",
+            text=(
+                "XLA counts the body of a loop once, however often it runs, so no rate"
+                f" is shown; {unchecked}"
+            ),
+        )
+    if not counted:
+        return Note(flag="own", text=f"Flops and bytes are not known; {unchecked}")
+    program = "the compiled program" if fused else "its ops one by one"
+    return Note(
+        flag="own",
+        text=(
+            f"Flops and bytes are as XLA counts them in {program}, without what it"
+            f" leaves to libraries; {unchecked}"
+        ),
+    )
+
+
 def wrong_result() -> Note:
     """The result is not finite, or has the wrong shape or distribution."""
     return Note(
@@ -222,7 +259,7 @@ def rows_sampled(rows: int) -> Note:
     """The float64 check was done on some rows only."""
     return Note(
         flag="rows-sampled",
-        text=f"The float64 check computed {rows} rows of the product, not all of it.",
+        text=f"The float64 check computed {rows} rows of the result, not all of it.",
     )
 
 

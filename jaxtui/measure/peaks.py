@@ -19,6 +19,7 @@ TPU_PASSES = {"default": 1, "high": 3, "highest": 6}
 COLUMNS = {
     "bfloat16": "bf16_tflops",
     "float16": "fp16_tflops",
+    "float8_e4m3fn": "fp8_tflops",
     "int8": "int8_tops",
 }
 """The column of each dtype that has only one."""

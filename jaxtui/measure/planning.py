@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from jaxtui.measure import devices, ops, tensorflow_numpy
+from jaxtui.measure import devices, ops, own, tensorflow_numpy
 from jaxtui.measure.accuracy import samples_rows
 from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.inputs import numpy_dtype
@@ -67,7 +67,7 @@ class Supply:
 def plan(experiment: Experiment) -> Plan:
     """Every case of an experiment: its needs, its peak, its script, its problem."""
     supply = Supply(host_bytes=available_host_bytes())
-    cases = tuple(plan_case(case, supply, experiment.seed) for case in experiment.cases)
+    cases = tuple(_planned(case, supply, experiment.seed) for case in experiment.cases)
     return Plan(
         cases=cases,
         budget_seconds=experiment.budget,
@@ -75,22 +75,28 @@ def plan(experiment: Experiment) -> Plan:
     )
 
 
+def _planned(case: Case, supply: Supply, seed: int) -> PlannedCase:
+    """As ``plan_case``; an op that a package offers may be wrong in any way."""
+    try:
+        return plan_case(case, supply, seed)
+    except Exception as error:
+        if case.op in ops.OPS:
+            raise
+        what = f"{type(error).__name__}: {error}"
+        return _refused(case, f"{case.op} cannot be planned: {what}.", "")
+
+
 def plan_case(case: Case, supply: Supply, seed: int = 0) -> PlannedCase:
     """One case; a problem stands on it as a ``Failure``."""
-    wrong = check_op(case)
+    source = own.source(case.op)
+    wrong = check_op(case) if source is None else own.check(case)
     device: Device | None = None
     if wrong is None:
         wrong, device = _check_place(case, supply)
     if wrong is not None:
-        error, hint = wrong
-        return PlannedCase(
-            case=case,
-            memory_bytes=0,
-            host_memory_bytes=0,
-            flops=None,
-            bytes=None,
-            problem=Failure(case=case, error=error, hint=hint),
-        )
+        return _refused(case, *wrong)
+    if source is not None:
+        return _plan_own(case, source, device, supply, seed)
     op = ops.get(case.op)
     needed, host_needed = memory_bytes(op, case), host_memory_bytes(op, case)
     problem = _check_memory(case, needed, host_needed, device, supply)
@@ -104,6 +110,35 @@ def plan_case(case: Case, supply: Supply, seed: int = 0) -> PlannedCase:
         problem=problem,
         script=script(case, seed),
         setup=setup(case, seed),
+    )
+
+
+def _refused(case: Case, error: str, hint: str) -> PlannedCase:
+    return PlannedCase(
+        case=case,
+        memory_bytes=0,
+        host_memory_bytes=0,
+        flops=None,
+        bytes=None,
+        problem=Failure(case=case, error=error, hint=hint),
+    )
+
+
+def _plan_own(
+    case: Case, source: own.Source, device: Device | None, supply: Supply, seed: int
+) -> PlannedCase:
+    """A function of the user's own: its work is not known before it is compiled."""
+    inputs = own.input_bytes(case)
+    needed = inputs + ALLOWANCE_BYTES
+    return PlannedCase(
+        case=case,
+        memory_bytes=needed,
+        host_memory_bytes=inputs,
+        flops=None,
+        bytes=None,
+        problem=_check_memory(case, needed, inputs, device, supply),
+        script=own.script(case, source, seed),
+        setup=own.setup(case, source, seed),
     )
 
 
@@ -184,7 +219,7 @@ def check_op(case: Case) -> Wrong | None:
         takers = [each.name for each in ops.OPS.values() if each.takes_precision]
         return (
             f"{op.name} takes no precision, so it cannot be {case.precision!r}.",
-            f"Only {' and '.join(takers)} do.",
+            f"Only {', '.join(takers[:-1])} and {takers[-1]} do.",
         )
     return None
 
@@ -210,6 +245,8 @@ def _check_place(case: Case, supply: Supply) -> tuple[Wrong | None, Device | Non
 
 def check_platform(case: Case, platform: str) -> Wrong | None:
     """What keeps a sound case from running on devices of that platform, if anything."""
+    if own.source(case.op) is not None:
+        return None
     op = ops.get(case.op)
     lacking = op.lacks.get(platform, ())
     if case.dtype not in lacking:
@@ -247,7 +284,7 @@ def _check_memory(
 ) -> Failure | None:
     """Compare needs with what is free; a CPU device computes in host memory."""
     hint = "Take a smaller size or a narrower dtype."
-    what = f"{case.op} {case.size} {case.dtype}"
+    what = case.label.partition(f" {case.mode} on ")[0]
     free = supply.free_bytes(device)
     on_host = device is None or device.platform == "cpu"
     total = needed + host_needed if on_host else needed
@@ -267,12 +304,12 @@ def _check_memory(
 def _grouped(cases: list[Case], supply: Supply) -> bool:
     """Whether the inputs of all cases together crowd any memory that they live in."""
     sums: dict[str, int] = {}
-    for place, op, size, dtype in {
-        (place, case.op, case.size, case.dtype)
+    for place, needed in {
+        (place, case.op, case.size, case.dtype): (place, _input_bytes(case))
         for case in cases
         for place in {case.device, HOST}
-    }:
-        sums[place] = sums.get(place, 0) + ops.get(op).input_bytes(size, dtype)
+    }.values():
+        sums[place] = sums.get(place, 0) + needed
     cpu = sum(size for name, size in sums.items() if name.startswith("cpu:"))
     sums[HOST] = sums.get(HOST, 0) + cpu
     for place, inputs in sums.items():
@@ -281,6 +318,12 @@ def _grouped(cases: list[Case], supply: Supply) -> bool:
         if free is not None and inputs > SHARE * free:
             return True
     return False
+
+
+def _input_bytes(case: Case) -> int:
+    if own.source(case.op) is not None:
+        return own.input_bytes(case)
+    return ops.get(case.op).input_bytes(case.size, case.dtype)
 
 
 def _fits(planned: PlannedCase) -> bool:

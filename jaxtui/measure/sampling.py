@@ -78,9 +78,12 @@ class Sampler:
     def warm_up(self) -> None:
         """Run the case until it is warm: five calls and 0.1 s, two seconds at most."""
         call, args = self.executable.call, self.executable.args
-        loop = clocks.blocked_calls if self._blocks else clocks.plain_calls
+        loops = self.executable.loops
+        loop = loops.calls if self._blocks else clocks.plain_calls
         self._find_guard()
         with self._scope():
+            if self.call_seconds > WARM_UP_SECONDS_AT_MOST and self._compiled_in_calls:
+                self.call_seconds = loop(call, args, 0.0).ready[0]
             if self.call_seconds > WARM_UP_SECONDS_AT_MOST:
                 return
             least = min(
@@ -92,7 +95,7 @@ class Sampler:
             self.warmed_up = len(block.ready) > 1
             if self._blocks:
                 probes = PROBE_CALLS if self.call_seconds < SLOW_CALL_SECONDS else 2
-                self.ready_share = clocks.ready_at_return(call, args, probes)
+                self.ready_share = loops.ready_at_return(call, args, probes)
         self.burst = self._plan_burst()
 
     def turn(self, seconds: float, *, bursts: bool = True) -> Block:
@@ -130,7 +133,7 @@ class Sampler:
 
     def _latency(self, seconds: float) -> Block:
         call, args = self.executable.call, self.executable.args
-        loop = clocks.blocked_calls if self._blocks else clocks.plain_calls
+        loop = self.executable.loops.calls if self._blocks else clocks.plain_calls
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
         block = loop(call, args, seconds)
         after = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -140,6 +143,7 @@ class Sampler:
 
     def _burst_pairs(self, seconds: float) -> None:
         call, args = self.executable.call, self.executable.args
+        burst = self.executable.loops.burst
         short: list[float] = []
         long: list[float] = []
         spent = 0.0
@@ -147,7 +151,7 @@ class Sampler:
             order = [(short, self.burst.short), (long, self.burst.long)]
             self._random.shuffle(order)
             for taken, count in order:
-                taken.append(clocks.burst(call, args, count))
+                taken.append(burst(call, args, count))
             spent += short[-1] + long[-1]
         calls = self.burst.long - self.burst.short
         self.slopes.append((median(long) - median(short)) / calls)
@@ -166,11 +170,16 @@ class Sampler:
             return
         try:
             with self._scope():
-                self.executable.call(*self.executable.args).block_until_ready()
+                jax.block_until_ready(self.executable.call(*self.executable.args))
         except jax.errors.JaxRuntimeError as error:
             if "Disallowed" not in str(error):
                 raise
             self.implicit_transfer = True
+
+    @property
+    def _compiled_in_calls(self) -> bool:
+        """Whether the first call took so long because it compiled every kernel."""
+        return self.executable.case.mode == "eager"
 
     @property
     def _guards(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
@@ -52,16 +53,18 @@ class Facts:
     accuracy: accuracy.Accuracy
     notes: tuple[Note, ...]
     folded: bool
+    flops: float | None
+    bytes: float | None
+    """The work of one call, which gives the rates."""
 
 
-class CaseTimer:
+class Timer(abc.ABC):
     """Times one case: ``prepare``, ``turn`` after ``turn``, then ``measurement``."""
 
     def __init__(
         self,
         index: int,
         planned: PlannedCase,
-        op: Op,
         device: jax.Device | None,
         session: Session | None,
         pool: InputPool,
@@ -70,7 +73,6 @@ class CaseTimer:
         self.index = index
         self.case = planned.case
         self._planned = planned
-        self._op = op
         self._device = device
         self._session = session
         self._pool = pool
@@ -130,8 +132,8 @@ class CaseTimer:
             dispatch=dispatch,
             ready=ready,
             pipelined_seconds=sampler.pipelined_seconds,
-            flops=planned.flops,
-            bytes=planned.bytes,
+            flops=facts.flops,
+            bytes=facts.bytes,
             flops_per_second=rates[0],
             bytes_per_second=rates[1],
             output_dtype=facts.output_dtype,
@@ -146,57 +148,13 @@ class CaseTimer:
             made = msgspec.structs.replace(made, samples=self._samples())
         return made
 
+    @abc.abstractmethod
     def _cold_path(self) -> ColdPath:
-        if self.case.mode == "tensorflow":
-            return TensorFlowPath(self.case, self._op, self._seed)
-        if self._device is None:
-            return NumpyPath(self.case, self._op, self._seed)
-        return JaxPath(self.case, self._op, self._device, self._pool)
+        """The phases of the case."""
 
+    @abc.abstractmethod
     def _check(self, executable: Executable) -> Facts:
-        result = executable.result
-        assert result is not None
-        output = str(result.dtype)
-        if self.case.dtype == "float64" and result.dtype.itemsize < 8:
-            raise DtypeError(f"float64 was asked for and {output} came out")
-        found = accuracy.check(
-            self._op,
-            self.case.dtype,
-            self.case.size,
-            self._pool.host(self._op, self.case),
-            result,
-            precision=self.case.precision if self._may_round else "highest",
-        )
-        executable.result = None
-        expected = self._op.flops(self.case.size, "float32")
-        folded = diagnosis.is_folded(executable, expected or 0.0)
-        return Facts(
-            executable=executable,
-            output_dtype=output,
-            accuracy=found,
-            notes=tuple(self._fixed_notes(executable, output, found, folded)),
-            folded=folded,
-        )
-
-    @property
-    def _may_round(self) -> bool:
-        """Accelerators round the inputs of float32 products; CPUs do not."""
-        return self._device is not None and self._device.platform != "cpu"
-
-    def _fixed_notes(
-        self,
-        executable: Executable,
-        output: str,
-        found: accuracy.Accuracy,
-        folded: bool,
-    ) -> Iterator[Note]:
-        on_cpu = self._device is not None and self._device.platform == "cpu"
-        if on_cpu and devices.simulating():
-            yield notes.simulated()
-        if folded:
-            yield notes.folded(executable.compiled_flops, self._planned.flops or 0.0)
-        yield from diagnosis.result_notes(self.case, self._op, output, found)
-        yield from diagnosis.cold_notes(executable, on_cpu)
+        """What the first result says, and everything else that is fixed by then."""
 
     def _summaries(self) -> tuple[Summary, Summary | None]:
         rounds = self.sampler.rounds
@@ -229,10 +187,9 @@ class CaseTimer:
                 seconds = sampler.pipelined_seconds or ready.median
         if facts.folded:
             return None, None
-        flops, moved = self._planned.flops, self._planned.bytes
         return (
-            flops / seconds if flops else None,
-            moved / seconds if moved else None,
+            facts.flops / seconds if facts.flops else None,
+            facts.bytes / seconds if facts.bytes else None,
         )
 
     def _samples(self) -> Samples:
@@ -242,6 +199,78 @@ class CaseTimer:
             ready=tuple(value for block in rounds for value in block.ready),
             dispatch=dispatch or None,
         )
+
+
+class CaseTimer(Timer):
+    """Times an op of the catalogue."""
+
+    def __init__(
+        self,
+        index: int,
+        planned: PlannedCase,
+        op: Op,
+        device: jax.Device | None,
+        session: Session | None,
+        pool: InputPool,
+        seed: int,
+    ) -> None:
+        super().__init__(index, planned, device, session, pool, seed)
+        self._op = op
+
+    def _cold_path(self) -> ColdPath:
+        if self.case.mode == "tensorflow":
+            return TensorFlowPath(self.case, self._op, self._seed)
+        if self._device is None:
+            return NumpyPath(self.case, self._op, self._seed)
+        return JaxPath(self.case, self._op, self._device, self._pool)
+
+    def _check(self, executable: Executable) -> Facts:
+        result = executable.result
+        assert result is not None
+        output = str(result.dtype)
+        if self.case.dtype == "float64" and result.dtype.itemsize < 8:
+            raise DtypeError(f"float64 was asked for and {output} came out")
+        found = accuracy.check(
+            self._op,
+            self.case.dtype,
+            self.case.size,
+            self._pool.host(self._op, self.case),
+            result,
+            precision=self.case.precision if self._may_round else "highest",
+        )
+        executable.result = None
+        expected = self._op.counted_flops(self.case.size)
+        folded = diagnosis.is_folded(executable, expected or 0.0)
+        return Facts(
+            executable=executable,
+            output_dtype=output,
+            accuracy=found,
+            notes=tuple(self._fixed_notes(executable, output, found, folded)),
+            folded=folded,
+            flops=self._planned.flops,
+            bytes=self._planned.bytes,
+        )
+
+    @property
+    def _may_round(self) -> bool:
+        """Accelerators round the inputs of float32 products; CPUs do not."""
+        return self._device is not None and self._device.platform != "cpu"
+
+    def _fixed_notes(
+        self,
+        executable: Executable,
+        output: str,
+        found: accuracy.Accuracy,
+        folded: bool,
+    ) -> Iterator[Note]:
+        on_cpu = self._device is not None and self._device.platform == "cpu"
+        if on_cpu and devices.simulating():
+            yield notes.simulated()
+        if folded:
+            expected = self._op.counted_flops(self.case.size)
+            yield notes.folded(executable.compiled_flops, expected or 0.0)
+        yield from diagnosis.result_notes(self.case, self._op, output, found)
+        yield from diagnosis.cold_notes(executable, on_cpu)
 
 
 def thinned(block: Block, points: int) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -8,9 +8,9 @@ copy. So every repetition uses a new buffer, and pointers tell whether it was co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -31,38 +31,42 @@ class Transfer(NamedTuple):
     """Nothing was copied: the two sides share memory."""
 
 
-def to_device(fresh: Callable[[], Sequence[Array]], device: jax.Device) -> Transfer:
+def to_device(fresh: Callable[[], Any], device: jax.Device) -> Transfer:
     """Time ``device_put`` of all arguments at once, blocked on.
 
     Args:
-        fresh: Makes new host arrays with the same contents.
+        fresh: Makes new host arrays with the same contents, as a list or any pytree.
         device: Where to.
     """
 
     def once() -> tuple[float, bool]:
         hosts = fresh()
         start = perf_counter()
-        arrays = jax.block_until_ready(jax.device_put(list(hosts), device))
+        arrays = jax.block_until_ready(jax.device_put(hosts, device))
         seconds = perf_counter() - start
-        return seconds, all(map(shares_memory, arrays, hosts))
+        leaves = jax.tree.leaves(arrays), jax.tree.leaves(hosts)
+        return seconds, all(map(shares_memory, *leaves))
 
     return _repeated(once)
 
 
-def to_host(fresh: Callable[[], jax.Array]) -> Transfer:
+def to_host(
+    fresh: Callable[[], Any], fetch: Callable[[Any], Any] = np.asarray
+) -> Transfer:
     """Time ``np.asarray`` of a result that nobody has looked at yet.
 
     Args:
-        fresh: Makes a new, finished array.
+        fresh: Makes a new array, or a pytree of them.
+        fetch: Brings it to the host; for a pytree ``jax.device_get``.
     """
 
     def once() -> tuple[float, bool]:
-        array = fresh()
-        array.block_until_ready()
+        result = jax.block_until_ready(fresh())
         start = perf_counter()
-        host = np.asarray(array)
+        host = fetch(result)
         seconds = perf_counter() - start
-        return seconds, shares_memory(array, host)
+        leaves = jax.tree.leaves(result), jax.tree.leaves(host)
+        return seconds, all(map(shares_memory, *leaves))
 
     return _repeated(once)
 

@@ -76,6 +76,7 @@ from jaxtui.model.events import (
     Work,
     WorkFailed,
 )
+from jaxtui.model.inspection import Inspected, Inspection, InspectionStarted
 from jaxtui.model.loops import (
     LOOP_STYLES,
     MAXIMUM_LOOP_CALLS,
@@ -156,6 +157,9 @@ __all__ = [
     "Holder",
     "Host",
     "Inputs",
+    "Inspected",
+    "Inspection",
+    "InspectionStarted",
     "Logged",
     "Loop",
     "LoopCall",

@@ -9,6 +9,7 @@ import msgspec
 from jaxtui.model.asked import Case, Failure, OpInfo, Peak
 from jaxtui.model.base import Record
 from jaxtui.model.machine import Device
+from jaxtui.model.programs import ProgramMemory
 
 Stage = Literal["start", "topology", "warm-up", "trace", "lower", "compile"]
 """What the process does, in this order."""
@@ -38,23 +39,6 @@ def _typed(value: int | str | tuple[int, ...]) -> str:
     return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-class AheadMemory(Record, frozen=True, kw_only=True):
-    """Bytes of device memory that one call needs, by XLA's ``memory_analysis``."""
-
-    arguments_bytes: int
-    output_bytes: int
-    temporaries_bytes: int
-    aliased_bytes: int
-    """Of the output, what lies in memory of the arguments."""
-    program_bytes: int
-    """The compiled program itself."""
-    peak_bytes: int | None
-    """At the worst moment; ``None`` where this jax does not say."""
-    limit_bytes: float | None = None
-    """Memory of one JAX device; ``None`` for a kind that the table does not have."""
-    limit_source: str = ""
-
-
 class Compiled(Record, frozen=True, kw_only=True):
     """An op compiled for one device of a topology; nothing was run."""
 
@@ -73,7 +57,7 @@ class Compiled(Record, frozen=True, kw_only=True):
     xla_bytes: float | None
     xla_transcendentals: float | None
     """XLA's ``cost_analysis``; ``None`` where it does not say."""
-    memory: AheadMemory | None
+    memory: ProgramMemory | None
     peak: Peak | None
     """What one device can do at most; ``None`` for a kind that the table lacks."""
     bound_seconds: float | None

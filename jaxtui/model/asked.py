@@ -10,6 +10,7 @@ from jaxtui.model.base import (
     Precision,
     Record,
 )
+from jaxtui.model.own import short_name
 
 
 class OpInfo(Record, frozen=True, kw_only=True):
@@ -31,6 +32,10 @@ class OpInfo(Record, frozen=True, kw_only=True):
     takes_precision: bool = False
     modes: tuple[Mode, ...] = USUAL_MODES
     """How it can be executed: ``pallas`` and ``tensorflow`` where it has that form."""
+    own: bool = False
+    """A function whose arguments decide about size and dtype; it has no formulas."""
+    problem: str = ""
+    """Why an op that a package offers cannot be run."""
 
 
 class Case(Record, frozen=True, kw_only=True):
@@ -45,6 +50,12 @@ class Case(Record, frozen=True, kw_only=True):
     inputs: Inputs = "device"
     params: dict[str, int | float | str] | None = None
 
+    def __hash__(self) -> int:
+        # A dict has no hash; equal cases have equal texts of it.
+        params = sorted((self.params or {}).items(), key=lambda item: item[0])
+        rest = (self.precision, self.device, self.mode, self.inputs, str(params))
+        return hash((self.op, self.size, self.dtype, *rest))
+
     @property
     def on_host(self) -> bool:
         """Whether NumPy or TensorFlow runs it, and no device of JAX."""
@@ -55,8 +66,11 @@ class Case(Record, frozen=True, kw_only=True):
         """The case in one line, as it is written in tables and messages."""
         precision = "" if self.precision == "default" else f" {self.precision}"
         hosted = " host inputs" if self.inputs == "host" and not self.on_host else ""
+        # A function of the user's own may have no size, and no dtype before it has run.
+        size = f" {self.size}" if self.size else ""
+        dtype = f" {self.dtype}" if self.dtype else ""
         return (
-            f"{self.op} {self.size} {self.dtype}{precision} {self.mode}"
+            f"{short_name(self.op)}{size}{dtype}{precision} {self.mode}"
             f" on {self.device}{hosted}"
         )
 

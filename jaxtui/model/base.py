@@ -44,6 +44,7 @@ DTYPES: tuple[str, ...] = (
     "float32",
     "float16",
     "bfloat16",
+    "float8_e4m3fn",
     "int32",
     "int8",
     "complex64",
@@ -58,11 +59,13 @@ ITEMSIZE: dict[str, int] = {
     "float32": 4,
     "float16": 2,
     "bfloat16": 2,
+    "float8_e4m3fn": 1,
     "int32": 4,
     "int8": 1,
     "complex64": 8,
+    "complex128": 16,
 }
-"""Bytes of one element, by dtype name."""
+"""Bytes of one element, by dtype name; of results, too."""
 
 
 class Record(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ from typing import Literal, Union
 from jaxtui.model.asked import Case, Experiment, Failure, OpInfo, Plan
 from jaxtui.model.base import Phase, Record
 from jaxtui.model.checks import Check, CheckDoing, CheckDone, CheckRead, CheckStarted
+from jaxtui.model.inspection import Inspected, Inspection, InspectionStarted
 from jaxtui.model.loops import Loop, LoopMeasured, LoopSeen, LoopStarted
 from jaxtui.model.machine import Device, Finding, Holder, Host
 from jaxtui.model.measured import Measurement
@@ -101,7 +102,7 @@ class RunFinished(Record, frozen=True, kw_only=True, tag=True):
 
 
 class WorkFailed(Record, frozen=True, kw_only=True, tag=True):
-    """A loop, a snippet or a check ended without its result."""
+    """A loop, a snippet, a check or an inspection ended without its result."""
 
     error: str
     """What happened, one sentence."""
@@ -213,6 +214,8 @@ RunEvent = Union[  # noqa: UP007  (msgspec builds its decoder from this at run t
     CheckDoing,
     CheckRead,
     CheckDone,
+    InspectionStarted,
+    Inspected,
     WorkFailed,
     Progress,
     RunFinished,
@@ -235,5 +238,5 @@ EngineEvent = Union[  # noqa: UP007
 
 Event = Union[RunEvent, EngineEvent]  # noqa: UP007
 
-Work = Union[Experiment, Loop, Snippet, Check]  # noqa: UP007
+Work = Union[Experiment, Loop, Snippet, Check, Inspection]  # noqa: UP007
 """What an engine can be asked to run."""

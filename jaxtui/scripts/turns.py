@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from jaxtui.model import Case, PlannedCase
+from jaxtui.model.own import is_own, short_name
 from jaxtui.scripts.allocator import SETTLED
 
 ROUNDS = 8
@@ -34,6 +35,15 @@ def timed(f, args):
     result = f(*args)
     returned = time.perf_counter()
     result.block_until_ready()
+    return time.perf_counter() - start, returned - start
+''',
+    "timed_tree": '''\
+def timed_tree(f, args):
+    """The same for a result that may be several arrays."""
+    start = time.perf_counter()
+    result = f(*args)
+    returned = time.perf_counter()
+    jax.block_until_ready(result)
     return time.perf_counter() - start, returned - start
 ''',
     "timed_on_host": '''\
@@ -80,7 +90,7 @@ class _Pieces(NamedTuple):
 
 def turns_title(cases: Sequence[Case]) -> str:
     """What the script of these cases says of itself."""
-    ops = " and ".join(dict.fromkeys(case.op for case in cases))
+    ops = " and ".join(dict.fromkeys(short_name(case.op) for case in cases))
     return f"{len(cases)} cases of {ops}, taking turns"
 
 
@@ -179,7 +189,10 @@ def _imports(lines: Sequence[str]) -> list[str]:
 
 
 def _clock(case: Case) -> str:
-    return "timed_on_host" if case.on_host else "timed"
+    if case.on_host:
+        return "timed_on_host"
+    # A function of the user's own may return anything.
+    return "timed_tree" if is_own(case.op) else "timed"
 
 
 def _name(case: Case, cases: Sequence[Case]) -> str:
@@ -190,7 +203,7 @@ def _name(case: Case, cases: Sequence[Case]) -> str:
         for field in TELLING
         if len({getattr(one, field) for one in alike}) > 1
     ]
-    return re.sub(r"\W", "_", "_".join([case.op, case.mode, *told]))
+    return re.sub(r"\W", "_", "_".join([short_name(case.op), case.mode, *told]))
 
 
 def _literal(text: str) -> str:

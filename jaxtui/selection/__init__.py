@@ -24,6 +24,7 @@ from jaxtui.selection.names import (
     parse_ops,
     parse_precisions,
 )
+from jaxtui.selection.own import looks_own, parse_arguments, parse_own
 from jaxtui.selection.sizes import MAXIMUM_SIZE, SelectionError, parse_sizes
 from jaxtui.selection.words import describe
 
@@ -37,12 +38,15 @@ __all__ = [
     "default_experiment",
     "describe",
     "first_device",
+    "looks_own",
+    "parse_arguments",
     "parse_budget",
     "parse_devices",
     "parse_dtypes",
     "parse_inputs",
     "parse_modes",
     "parse_ops",
+    "parse_own",
     "parse_precisions",
     "parse_sizes",
     "problems",

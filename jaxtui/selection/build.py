@@ -17,7 +17,9 @@ from jaxtui.model import (
     OpInfo,
     Precision,
 )
+from jaxtui.model.own import ARGUMENTS, is_own
 from jaxtui.selection.names import OpChoice, first_device, listed
+from jaxtui.selection.own import described, own_dtypes
 from jaxtui.selection.sizes import SelectionError
 
 DEFAULT_BUDGET_SECONDS = 5.0
@@ -39,14 +41,16 @@ def build(
     target: float = 0.03,
     seed: int = 0,
     keep_samples: bool = False,
+    arguments: str = "",
 ) -> Experiment:
     """The experiment of every combination, in the order op, size, dtype, …, inputs.
 
     What has no meaning for a combination falls back, and a case that arises twice is
     kept once: NumPy and TensorFlow run on the host with default precision, and an op
-    without matrix products has only the default precision. A dtype or a mode that an op
-    does not have stays a case, so that whatever was asked for ends as a measurement or
-    a named failure; ``problems`` says so beforehand.
+    without matrix products has only the default precision. Of a function of the user's
+    own the arguments decide about the dtype, and if they were typed about the size.
+    A dtype or a mode that an op does not have stays a case, so that whatever was asked
+    for ends as a measurement or a named failure; ``problems`` says so beforehand.
 
     Args:
         ops: what to run; sizes that an op carries replace ``sizes`` for it.
@@ -62,12 +66,14 @@ def build(
         target: relative half-width of the interval at which a case stops.
         seed: of the random inputs.
         keep_samples: whether measurements carry every sample.
+        arguments: what functions of the user's own are given, as ``parse_arguments``
+            makes it; empty if they have a factory.
 
     Raises:
         SelectionError: if there is no case or no device, or if no op takes any of the
             precisions.
     """
-    infos = {op.name: op for op in catalogue}
+    infos = _infos(ops, catalogue)
     if devices is None:
         devices = [first_device(known_devices).name]
     _check_precisions([infos[choice.name] for choice in ops], precisions)
@@ -75,8 +81,15 @@ def build(
     for choice in ops:
         info = infos[choice.name]
         own = choice.sizes or sizes or (info.default,)
+        if info.own and arguments:
+            own = (0,)
         for size, dtype, precision, device, mode, place in itertools.product(
-            own, dtypes, precisions, devices, modes, inputs
+            own,
+            own_dtypes(arguments) if info.own else dtypes,
+            precisions,
+            devices,
+            modes,
+            inputs,
         ):
             hosted = mode in HOST_MODES
             plain = hosted or not info.takes_precision
@@ -89,6 +102,7 @@ def build(
                     device=HOST if hosted else device,
                     mode=mode,
                     inputs="host" if hosted else place,
+                    params={ARGUMENTS: arguments} if info.own and arguments else None,
                 )
             )
     if not cases:
@@ -111,13 +125,15 @@ def problems(experiment: Experiment, catalogue: Sequence[OpInfo]) -> tuple[str, 
     sentences = (
         sentence
         for case in experiment.cases
-        for sentence in _lacking(case, infos[case.op])
+        for sentence in _lacking(case, infos.get(case.op) or described(case.op))
     )
     return tuple(dict.fromkeys(sentences))
 
 
 def _lacking(case: Case, info: OpInfo) -> Iterator[str]:
-    if case.dtype not in info.dtypes:
+    if info.problem:
+        yield info.problem
+    if case.dtype not in info.dtypes and not info.own:
         yield f"{info.name} does not take {case.dtype}: it takes {listed(info.dtypes)}."
     if case.mode not in info.modes:
         yield f"{info.name} has no mode {case.mode}: it has {listed(info.modes)}."
@@ -155,6 +171,11 @@ def default_experiment(
         ),
         budget_seconds=DEFAULT_BUDGET_SECONDS,
     )
+
+
+def _infos(ops: Sequence[OpChoice], catalogue: Sequence[OpInfo]) -> dict[str, OpInfo]:
+    own = (described(choice.name) for choice in ops if is_own(choice.name))
+    return {op.name: op for op in (*catalogue, *own)}
 
 
 def _check_precisions(ops: Sequence[OpInfo], precisions: Sequence[Precision]) -> None:

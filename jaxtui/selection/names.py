@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
@@ -19,6 +19,7 @@ from jaxtui.model import (
     OpInfo,
     Precision,
 )
+from jaxtui.selection.own import looks_own, parse_own
 from jaxtui.selection.sizes import SelectionError, parse_sizes
 
 MAXIMUM_BUDGET_SECONDS = 86_400.0
@@ -48,9 +49,14 @@ class OpChoice:
 
 
 def parse_ops(
-    texts: Iterable[str], catalogue: Sequence[OpInfo]
+    texts: Iterable[str], catalogue: Sequence[OpInfo], *, own: bool = False
 ) -> tuple[OpChoice, ...]:
     """The ops that ``OP`` or ``OP:SIZE`` texts name; ``matmul,selu`` names two.
+
+    Args:
+        texts: as they were typed.
+        catalogue: the ops that exist.
+        own: take functions of the user's own, too: ``path/to/file.py:name``.
 
     Raises:
         SelectionError: if there is none, or one is not in the catalogue.
@@ -58,6 +64,9 @@ def parse_ops(
     known = [op.name for op in catalogue]
     choices: list[OpChoice] = []
     for text in texts:
+        if looks_own(text) and (own or ".py" in text):
+            choices.extend(_own_choices(text, own))
+            continue
         name, colon, sizes = text.partition(":")
         if colon:
             op = _choose(name, known, "op")
@@ -67,6 +76,16 @@ def parse_ops(
     if not choices:
         raise SelectionError(f"Name at least one op: {listed(known)}.")
     return tuple(dict.fromkeys(choices))
+
+
+def _own_choices(text: str, taken: bool) -> Iterator[OpChoice]:
+    if not taken:
+        raise SelectionError(
+            f'"{text}" is a function of a file: only `jaxtui bench` times those.'
+        )
+    ops, sizes = parse_own(text)
+    for op in ops:
+        yield OpChoice(op, sizes)
 
 
 def parse_dtypes(text: str) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from jaxtui.model import Case, Experiment
+from jaxtui.model.own import short_name
 
 _Value = TypeVar("_Value")
 
@@ -27,8 +28,8 @@ def describe(experiment: Experiment) -> str:
 def _described(cases: Sequence[Case]) -> str:
     first = cases[0]
     words = [
-        _some(_once(case.op for case in cases)),
-        _span(_once(case.size for case in cases)),
+        _some(_once(short_name(case.op) for case in cases)),
+        _span(_once(case.size for case in cases if case.size)),
         _some(_once(case.dtype for case in cases)),
         _some([p for p in _once(c.precision for c in cases) if p != "default"]),
         _some(_once(case.mode for case in cases)),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from textual.widgets import TabbedContent
 
-from jaxtui.model import Case, Experiment
+from jaxtui.model import Case, Experiment, PlannedCase
 from jaxtui.tui import bindings, themes
 from jaxtui.tui.state import METRICS
 from jaxtui.tui.widgets.device_table import DeviceTable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # What the tab Bench and the other screens need is imported by the action that first
 # uses it: all of it together would hold up the first frame.
 
-TABS = ("devices", "bench", "learn")
+TABS = ("devices", "bench", "learn", "history")
 """In the order in which the key goes round."""
 
 SWEEP_STEPS = 5
@@ -88,7 +88,7 @@ class Actions:
         if offer is not None:
             from jaxtui.tui import form
 
-            self._to_form(form.of_case(offer.cases[0]))
+            self.to_form(form.of_case(offer.cases[0]))
 
     def action_sweep(self) -> None:
         """Time the selected case over sizes around its own."""
@@ -100,13 +100,14 @@ class Actions:
         last = max(case.size, 2**SWEEP_STEPS)
         first = max(1, last // 2 ** (SWEEP_STEPS - 1))
         values = form.of_case(case)
-        self._to_form(form.with_sizes(values, f"{first}..{last}"))
+        self.to_form(form.with_sizes(values, f"{first}..{last}"))
         self.action_run()
 
     def _start(self, experiment: Experiment) -> None:
         self._app.background(partial(self._app.session.run, experiment))
 
-    def _to_form(self, values: form.Values) -> None:
+    def to_form(self, values: form.Values) -> None:
+        """Show the form, filled with these values."""
         self.action_show_tab("bench")
         self._form.fill(values)
 
@@ -147,6 +148,11 @@ class Actions:
             await app.complete()
             self._focus_in_bench()
             return
+        if tab == "history":
+            await app.complete_history()
+            if app.history is not None:
+                app.history.take_focus()
+            return
         await app.complete_learn()
         if app.learn is not None:
             app.learn.take_focus()
@@ -186,7 +192,8 @@ class Actions:
         if self.tab == "learn":
             self._app.show_step_code()
             return
-        case = self._case()
+        past = self.tab == "history"
+        case = self._app.past_case() if past else self._case()
         if case is not None:
             self._app.background(partial(self._show_code, case))
 
@@ -195,12 +202,18 @@ class Actions:
         from jaxtui.tui.screens.code import CodeScreen
 
         planned = plan.cases[0]
+        if not planned.script:
+            self._app.session.say(_no_code(planned))
+            return
         self._app.push_screen(CodeScreen(case.label, planned.script))
 
     def action_copy(self) -> None:
         """Copy the results, and write them to a file."""
         if self.tab == "learn":
             self._app.copy_step()
+            return
+        if self.tab == "history":
+            self._app.copy_history()
             return
         if self.tab == "devices" and self._app.session.latest.check.shown:
             self._app.copy_check()
@@ -257,3 +270,10 @@ class Actions:
     def action_interrupt(self) -> None:
         """Leave at once."""
         self._app.exit(return_code=130)
+
+
+def _no_code(planned: PlannedCase) -> str:
+    """Why a case has no code: it may have been measured on another machine."""
+    problem = planned.problem
+    why = f" {problem.error} {problem.hint}".rstrip() if problem else ""
+    return f"{planned.case.label} cannot be written as code here.{why}"

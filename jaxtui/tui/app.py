@@ -27,7 +27,9 @@ from jaxtui.tui.actions import Actions
 from jaxtui.tui.check_actions import CheckActions
 from jaxtui.tui.command import key_names
 from jaxtui.tui.endings import exit_within
+from jaxtui.tui.history_actions import HistoryActions
 from jaxtui.tui.idle import IdleWatch
+from jaxtui.tui.inspect_actions import InspectActions
 from jaxtui.tui.learn_actions import LearnActions
 from jaxtui.tui.loop_actions import LoopActions
 from jaxtui.tui.panes import Panes
@@ -61,6 +63,8 @@ PATIENCE_SECONDS = 1.0
 class JaxtuiApp(
     Actions,
     CheckActions,
+    HistoryActions,
+    InspectActions,
     LearnActions,
     LoopActions,
     RecordedActions,
@@ -68,7 +72,7 @@ class JaxtuiApp(
     Panes,
     App[None],
 ):
-    """Devices, Bench and Learn on one engine.
+    """Devices, Bench, Learn and History on one engine.
 
     Args:
         engine: not started yet; the caller closes it.
@@ -134,6 +138,7 @@ class JaxtuiApp(
                 yield DevicesPane().data_bind(JaxtuiApp.state)
             yield TabPane("Bench", id="bench")
             yield TabPane("Learn", id="learn")
+            yield TabPane("History", id="history")
         yield MessageLine().data_bind(JaxtuiApp.state)
         yield Footer(compact=True, show_command_palette=False)
 
@@ -187,6 +192,7 @@ class JaxtuiApp(
         if old.running and not new.running:
             self.idle.touch()
             self.background(self.session.refresh_memory)
+            self.look_again()
 
     # Events.
 
@@ -213,6 +219,11 @@ class JaxtuiApp(
             await self.complete_learn()
             if self.learn is not None:
                 self.learn.take_focus()
+        if self.tab == "history":
+            await self.complete_history()
+            if self.history is not None:
+                self.look()
+                self.history.take_focus()
         self.refresh_bindings()
         self.call_after_refresh(self.redraw)
 

@@ -12,6 +12,8 @@ from textual.binding import Binding
 
 from jaxtui.tui.check_commands import CHECK_COMMANDS, is_of_a_check
 from jaxtui.tui.command import Command
+from jaxtui.tui.history_commands import HISTORY_COMMANDS, why_not_history
+from jaxtui.tui.inspect_actions import OPEN_INSPECTION
 from jaxtui.tui.learn_commands import (
     ANSWERS,
     LEARN_COMMANDS,
@@ -58,6 +60,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     *CHECK_COMMANDS,
     *LEARN_COMMANDS,
+    *HISTORY_COMMANDS,
     Command(
         "devices", "1,f2", "show_tab('devices')", "Devices", "Show the devices.", "View"
     ),
@@ -65,7 +68,16 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "learn", "3,f11", "show_tab('learn')", "Learn", "Show the lessons.", "View"
     ),
+    Command(
+        "history",
+        "4,ctrl+s",
+        "show_tab('history')",
+        "History",
+        "Show what was measured before.",
+        "View",
+    ),
     *OPEN_LOOP,
+    *OPEN_INSPECTION,
     *OPEN_RECORDED,
     Command(
         "switch", "ctrl+n", "switch", "Next tab", "Go to the next tab.", "View", False
@@ -123,7 +135,7 @@ COMMANDS: tuple[Command, ...] = (
         "y,ctrl+y",
         "copy",
         "Copy",
-        "Copy the results, or the step, and write them to a file.",
+        "Copy the results, the step or the list, and write them to a file.",
         "View",
     ),
     Command(
@@ -224,10 +236,14 @@ def why_not(action: str, state: State, tab: str) -> str | None:
     Args:
         action: its name without arguments.
         state: what is on screen.
-        tab: the tab that is shown: ``devices``, ``bench`` or ``learn``.
+        tab: the tab that is shown: ``devices``, ``bench``, ``learn`` or ``history``.
     """
     if tab == "learn" and (why := why_not_learn(action, state.learn)) is not None:
         return why
+    if tab == "history":
+        why = why_not_history(action, state.history)
+        if why is not None:
+            return why
     return _not_now(action, state, tab) or _not_on_tab(action, tab)
 
 
@@ -252,7 +268,7 @@ def _not_now(action: str, state: State, tab: str) -> str | None:
             return "The engine has not failed."
         case "copy" if tab == "devices" and state.check.shown:
             return None
-        case "copy" if state.run is None and tab != "learn":
+        case "copy" if state.run is None and tab not in ("learn", "history"):
             return "There is no result yet."
         case "code" if state.engine not in ("ready", "running") or not state.devices:
             return "JAX is not ready yet."
@@ -277,7 +293,8 @@ def differ(old: State, new: State) -> bool:
 def _decisive(state: State) -> tuple[object, ...]:
     learn, check = state.learn, state.check
     of_a_run = state.engine, state.running, state.busy
-    return *of_a_run, learn.open, learn.playing is None, check.exam is None
+    listed = bool(state.history.rows)
+    return *of_a_run, learn.open, learn.playing is None, check.exam is None, listed
 
 
 def _not_on_tab(action: str, tab: str) -> str | None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from jaxtui import format as fmt
+from jaxtui.model.own import short_name
 from jaxtui.plot import Axis, Color, Mark, Picture, Series
 from jaxtui.tui.crossings import crossing_marks, times_numpy
 from jaxtui.tui.readout import share_of_peak
@@ -37,7 +38,7 @@ def picture(
     Several sizes make curves over size; otherwise the samples of ``case`` are drawn as
     they arrive, ready and dispatch on one logarithmic axis.
     """
-    if not live and len({one.case.size for one in run.cases}) > 1:
+    if not live and len({one.case.size for one in run.cases} - {0}) > 1:
         return sweep(run, metric, colors)
     return None if case is None else samples(case, colors)
 
@@ -83,11 +84,12 @@ def sweep(
     for case in run.cases:
         value = value_of(case, metric, run)
         points = curves.setdefault(_curve_label(case, run), [])
-        if value is not None and value > 0:
+        # A function of the user's own may have no size, and so no place on the axis.
+        if value is not None and value > 0 and case.case.size:
             points.append((float(case.case.size), value))
     if not any(curves.values()):
         return None
-    sizes = sorted({case.case.size for case in run.cases})
+    sizes = sorted({case.case.size for case in run.cases} - {0})
     series = tuple(
         Series(
             label,
@@ -153,7 +155,7 @@ def _curve_label(case: CaseState, run: RunState) -> str:
         if len(values) > 1 and not (
             asked.on_host and name in ("device", "inputs", "precision")
         ):
-            words.append(str(getattr(asked, name)))
+            words.append(short_name(str(getattr(asked, name))))
     return " ".join(words)
 
 

@@ -74,7 +74,7 @@ ANSWERS = Command(
     "Learn",
     tab="learn",
 )
-"""Of a step alone: elsewhere the digits show tabs, as F2, F3 and F11 do everywhere."""
+"""Of a step alone: elsewhere the digits show tabs, as their twins do everywhere."""
 
 _OF_A_LESSON = {"go_on", "step", "resize", "lessons"}
 """Actions that need an open lesson."""

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from jaxtui.tui.app import JaxtuiApp
     from jaxtui.tui.state import State
     from jaxtui.tui.widgets.bench_pane import BenchPane
+    from jaxtui.tui.widgets.history_pane import HistoryPane
     from jaxtui.tui.widgets.learn_pane import LearnPane
+
+NO_SQLITE = "This Python was built without SQLite, so there is no history."
 
 
 def is_wide(size: Size) -> bool:
@@ -33,6 +36,8 @@ class Panes:
         """The content of the tab Bench, once it is complete."""
         self.learn: LearnPane | None = None
         """The content of the tab Learn, once it has been shown."""
+        self.history: HistoryPane | None = None
+        """The content of the tab History, once it has been shown."""
         self.leaving = False
         """The app ends: what is still being filled has no use any more."""
         self._completing = asyncio.Lock()
@@ -72,6 +77,25 @@ class Panes:
                 learn.state = self._whole.state
                 self.learn = learn
 
+    async def complete_history(self) -> None:
+        """Fill the tab History when it is first shown: it imports SQLite."""
+        if self.history is not None or self.leaving:
+            return
+        try:
+            from jaxtui.tui.widgets.history_pane import HistoryPane
+        except ModuleNotFoundError as error:
+            if error.name not in ("sqlite3", "_sqlite3"):
+                raise
+            self._whole.session.say(NO_SQLITE)
+            return
+
+        async with self._completing:
+            past = HistoryPane()
+            if self.history is None and await self._fill("history", past):
+                past.set_wide(is_wide(self._whole.size))
+                past.state = self._whole.state
+                self.history = past
+
     async def _fill(self, tab: str, pane: Widget) -> bool:
         """Whether the pane is there now: an ending may come in between."""
         stack = self._whole.screen_stack
@@ -88,10 +112,12 @@ class Panes:
             self.bench.state = state
         if self.learn is not None:
             self.learn.state = state
+        if self.history is not None:
+            self.history.state = state
 
     def widen_panes(self, size: Size) -> None:
         """Use the room of a terminal of another size."""
-        for pane in (self.bench, self.learn):
+        for pane in (self.bench, self.learn, self.history):
             if pane is not None:
                 pane.set_wide(is_wide(size))
 

@@ -31,6 +31,7 @@ from jaxtui.model import (
     Finding,
     Hello,
     Host,
+    InspectionStarted,
     Logged,
     LoopStarted,
     Measurement,
@@ -50,6 +51,8 @@ from jaxtui.model import (
     Waiting,
 )
 from jaxtui.tui.check_state import NO_CHECK, CheckState, check_event
+from jaxtui.tui.history_state import NO_HISTORY, HistoryState
+from jaxtui.tui.inspect_state import NO_INSPECTION, InspectState, inspect_event
 from jaxtui.tui.learn_state import NO_LESSONS, LearnState, learn_event
 from jaxtui.tui.loop_state import NO_LOOP, LoopState, loop_event
 from jaxtui.tui.trace import Trace
@@ -59,14 +62,21 @@ MAXIMUM_LOG_LINES = 1_000
 MESSAGE_CHARACTERS = 140
 """What the two lines for a message hold on the smallest screen."""
 
-Purpose = Literal["bench", "loop", "lesson", "check"]
-"""What a run is for: the tab Bench, the async view, a lesson, a test of the check."""
+Purpose = Literal["bench", "loop", "lesson", "check", "inspection"]
+"""What a run is for: the tab Bench, the async view, a lesson, a test of the check, or
+what XLA made of a case."""
 
 EngineStatus = Literal["starting", "ready", "running", "released", "failed"]
 CaseStatus = Literal["waiting", "running", "done", "failed"]
 Metric = Literal["time", "flops", "bytes", "peak", "numpy"]
 
-_STARTED = (RunStarted, LoopStarted, SnippetStarted, CheckStarted)
+_STARTED = (
+    RunStarted,
+    LoopStarted,
+    SnippetStarted,
+    CheckStarted,
+    InspectionStarted,
+)
 """The first event of each kind of run."""
 
 METRICS: tuple[Metric, ...] = ("time", "flops", "bytes", "peak", "numpy")
@@ -140,8 +150,12 @@ class State:
     """What the async view shows."""
     learn: LearnState = NO_LESSONS
     """What the tab Learn shows."""
+    history: HistoryState = NO_HISTORY
+    """What the tab History shows."""
     check: CheckState = NO_CHECK
     """The health check of the tab Devices."""
+    inspect: InspectState = NO_INSPECTION
+    """What XLA made of a case."""
     log: tuple[str, ...] = ()
     message: str = ""
     """One line that the engine or the last action has to say."""
@@ -363,6 +377,8 @@ def _work_event(state: State, number: int, event: Event) -> State:
             state = replace(state, learn=learn_event(state.learn, event))
         case "check":
             state = replace(state, check=check_event(state.check, event))
+        case "inspection":
+            state = replace(state, inspect=inspect_event(state.inspect, event))
         case _:
             pass
     return _progress(state, event)

@@ -13,7 +13,7 @@ import jax
 import msgspec
 import pytest
 
-from jaxtui.measure.aot import hlo
+from jaxtui.measure import hlo
 from jaxtui.measure.aot.code import code
 from jaxtui.measure.aot.compiling import bound, compile_ahead
 from jaxtui.measure.aot.environment import DEFAULTS, aot_environment, libtpu_version
@@ -258,6 +258,7 @@ def test_the_code_is_plain_jax(one: Case) -> None:
         ({"op": "matmull"}, "did you mean matmul"),
         ({"op": "selu", "size": 0}, "selu has no size 0"),
         ({"op": "gather", "size": 2**31, "dtype": "int8"}, "its indices are int32"),
+        ({"op": "fft", "dtype": "float64"}, "does not run in float64 on a TPU"),
     ],
 )
 def test_the_process_answers_on_a_descriptor_of_its_own(

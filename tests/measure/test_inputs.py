@@ -39,8 +39,7 @@ def test_inputs_are_seeded_and_never_aligned(
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_inputs_have_the_dtype_and_are_random(dtype: str) -> None:
     a, b = inputs.host_inputs(MATMUL, 64, dtype, seed=0)
-    expected = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
-    assert a.dtype == expected
+    assert str(a.dtype) == dtype
     assert a.tobytes() != b.tobytes()
     assert len(np.unique(a.astype(np.complex128))) > 10
     assert inputs.host_inputs(MATMUL, 64, dtype, seed=1)[0].tobytes() != a.tobytes()
@@ -89,6 +88,15 @@ def test_numpy_gets_float32_for_bfloat16_with_the_same_values() -> None:
     theirs = inputs.numpy_inputs(MATMUL, 32, "bfloat16", seed=0)[0]
     assert theirs.dtype == np.float32
     np.testing.assert_array_equal(theirs, ours.astype(np.float32))
+
+
+def test_scaled_data_are_scaled_before_they_are_narrowed() -> None:
+    _, w = inputs.host_inputs(ops.get("scan"), 64, "float8_e4m3fn", seed=0)
+    _, exact = inputs.host_inputs(ops.get("scan"), 64, "float32", seed=0)
+    np.testing.assert_array_equal(w, exact.astype(ml_dtypes.float8_e4m3fn))
+    assert np.std(exact) == pytest.approx(1 / 8, rel=0.1)
+    _, integers = inputs.host_inputs(ops.get("scan"), 64, "int8", seed=0)
+    assert integers.max() == 8
 
 
 def test_indices_and_keys_keep_their_own_dtypes() -> None:

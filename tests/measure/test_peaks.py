@@ -57,6 +57,12 @@ def test_unknown_rates_keep_the_bandwidth() -> None:
     assert flops("TPU v5 lite", "int8") == 393e12
 
 
+def test_float8_has_its_own_column() -> None:
+    assert flops("NVIDIA H100 80GB HBM3", "float8_e4m3fn") == 1979e12
+    assert flops("TPU7x", "float8_e4m3fn") == pytest.approx(4614e12 / 2)
+    assert flops("TPU v5 lite", "float8_e4m3fn") is None
+
+
 def test_other_ops_have_a_bandwidth_only() -> None:
     found = peak("TPU v4", "bfloat16", matrix=False)
     assert found is not None

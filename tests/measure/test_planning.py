@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import jax
@@ -72,7 +73,7 @@ def test_good_cases_have_needs_a_script_and_no_problem() -> None:
     assert "default_rng(5)" in jit.script
     assert "import jax" not in numpy.script
     assert jit.setup in jit.script
-    assert "def matmul" in numpy.setup
+    assert "def numpy_matmul" in numpy.setup
     assert plan.budget_seconds == 10.0
     assert not plan.grouped
 
@@ -85,6 +86,37 @@ def test_every_dtype_that_an_op_lacks_is_refused(op: str, dtype: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("op", "dtype", "name", "where"),
+    [
+        ("attention", "float16", "cpu:0", "a CPU"),
+        ("attention", "float16", "tpu:0", "a TPU"),
+        ("fft", "float64", "tpu:0", "a TPU"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["jit", "eager"])
+def test_what_xla_refuses_is_refused_before_it_runs(
+    op: str, dtype: str, name: str, where: str, mode: str
+) -> None:
+    there = supply(tpu_0=tpu(16 * GB))
+    one = case(op=op, dtype=dtype, device=name, mode=mode)
+    error, hint = problem(one, there)
+    assert error == f"{op} does not run in {dtype} on {where}: XLA refuses it there."
+    assert "float32" in hint
+    assert dtype not in re.findall(r"\w+", hint)
+    other = case(op=op, dtype="float32", device=name, mode=mode)
+    assert planning.plan_case(other, there).problem is None
+    on_host = planning.plan_case(numpy_case(op=op, dtype=dtype), there)
+    assert on_host.problem is None
+
+
+def test_scores_of_attention_are_part_of_its_memory() -> None:
+    one = case(op="attention", size=16384, device="tpu:0")
+    there = supply(host=100 * GB, tpu_0=tpu(16 * GB))
+    error, _ = problem(one, there)
+    assert re.search(r"needs 17\.\d GB on tpu:0; 16\.0 GB are free", error)
+
+
+@pytest.mark.parametrize(
     ("one", "error", "hint"),
     [
         (case(op="matmull"), "did you mean matmul?", "jaxtui ops"),
@@ -92,7 +124,11 @@ def test_every_dtype_that_an_op_lacks_is_refused(op: str, dtype: str) -> None:
         (case(size=0), "no size 0; the smallest is 1", "n of n×n"),
         (case(size=-4), "no size -4", ""),
         (case(op="gather", size=2**31), "its indices are int32", "2147483647"),
-        (case(op="add", precision="high"), "takes no precision", "matmul and gram"),
+        (
+            case(op="add", precision="high"),
+            "takes no precision",
+            "conv2d and attention",
+        ),
         (case(precision="low"), "no precision 'low'", "default, high, highest"),
         (case(device="cpu:9"), "no device 'cpu:9'; try cpu:", "jaxtui devices"),
         (case(device="tpu:0"), "no device 'tpu:0'", ""),
@@ -183,7 +219,8 @@ def test_any_size_is_planned_without_allocating(
     if planned.problem is None:
         assert not too_large
     else:
-        assert "are free" in planned.problem.error or "int32" in planned.problem.error
+        said = planned.problem.error
+        assert any(each in said for each in ("are free", "int32", "XLA refuses it"))
 
 
 def test_planned_memory_covers_what_is_really_held() -> None:

@@ -105,9 +105,9 @@ def _on_topology(request: AheadRequest) -> Iterator[AheadAnswer]:
 
 
 def _wrong(request: CompileRequest | CodeRequest) -> AheadRefused | None:
-    from jaxtui.measure.planning import check_op
+    from jaxtui.measure.planning import check_op, check_platform
 
-    wrong = check_op(request.case)
+    wrong = check_op(request.case) or check_platform(request.case, "tpu")
     return AheadRefused(error=" ".join(wrong)) if wrong else None
 
 

@@ -13,12 +13,9 @@ import msgspec
 import numpy as np
 from jax.sharding import Mesh, SingleDeviceSharding
 
-from jaxtui.measure import ops, peaks
-from jaxtui.measure.aot import hlo
+from jaxtui.measure import ops, peaks, programs
 from jaxtui.measure.errors import translate
-from jaxtui.measure.ops.arguments import as_dtype
 from jaxtui.measure.ops.base import Op
-from jaxtui.measure.probe import probe
 from jaxtui.measure.x64 import enable_x64
 from jaxtui.model import Case, Peak
 from jaxtui.model.ahead import (
@@ -26,7 +23,6 @@ from jaxtui.model.ahead import (
     AheadCompiled,
     AheadDoing,
     AheadFailed,
-    AheadMemory,
     AheadTook,
     Bound,
     Compiled,
@@ -109,19 +105,8 @@ def _step(stage: Stage, op: Op, case: Case, device: Any, made: Any) -> Any:
             if case.mode == "pallas"
             else op.bind(case.precision)
         )
-        return jax.jit(form).trace(*_arguments(op, case, device))
+        return jax.jit(form).trace(*programs.shapes(op, case, device))
     return made.lower() if stage == "lower" else made.compile()
-
-
-def _arguments(op: Op, case: Case, device: Any) -> list[jax.ShapeDtypeStruct]:
-    """Shapes and dtypes that live on the device, without any data."""
-    place = SingleDeviceSharding(device)
-    return [
-        jax.ShapeDtypeStruct(
-            argument.shape, as_dtype(argument.dtype(case.dtype)), sharding=place
-        )
-        for argument in op.arguments(case.size)
-    ]
 
 
 def _as_if_on(device: Any, case: Case) -> AbstractContextManager[Any]:
@@ -149,10 +134,7 @@ def _report(
         device.device_kind, case.dtype, case.precision, matrix=op.takes_precision
     )
     seconds, by = bound(flops, traffic, peak)
-    costs = probe(compiled.cost_analysis)
-    costs = costs if isinstance(costs, dict) else {}
-    text = probe(compiled.as_text)
-    counted = hlo.instructions(text) if isinstance(text, str) else None
+    program = programs.read(compiled, device.device_kind)
     return Compiled(
         case=case,
         device_kind=device.device_kind,
@@ -162,39 +144,14 @@ def _report(
         compile_seconds=took["compile"],
         flops=flops,
         bytes=traffic,
-        xla_flops=_number(costs, "flops"),
-        xla_bytes=_number(costs, "bytes accessed"),
-        xla_transcendentals=_number(costs, "transcendentals"),
-        memory=_memory(compiled, device.device_kind),
+        xla_flops=program.xla_flops,
+        xla_bytes=program.xla_bytes,
+        xla_transcendentals=program.xla_transcendentals,
+        memory=program.memory,
         peak=peak,
         bound_seconds=seconds,
         bound_by=by,
-        kernels=None if counted is None else sum(counted.values()),
-        instructions=counted or {},
-        hlo=text if keep_hlo else None,
-    )
-
-
-def _number(costs: dict[str, Any], name: str) -> float | None:
-    value = costs.get(name)
-    # XLA says -1 where it cannot count, as it does for a kernel of Pallas.
-    return None if value is None or value < 0 else float(value)
-
-
-def _memory(compiled: Any, device_kind: str) -> AheadMemory | None:
-    stats = probe(compiled.memory_analysis)
-    if stats is None:
-        return None
-    limit = peaks.memory(device_kind)
-    # jax older than 0.7 does not say.
-    peak = getattr(stats, "peak_memory_in_bytes", None)
-    return AheadMemory(
-        arguments_bytes=stats.argument_size_in_bytes,
-        output_bytes=stats.output_size_in_bytes,
-        temporaries_bytes=stats.temp_size_in_bytes,
-        aliased_bytes=stats.alias_size_in_bytes,
-        program_bytes=stats.generated_code_size_in_bytes,
-        peak_bytes=peak,
-        limit_bytes=limit[0] if limit else None,
-        limit_source=limit[1] if limit else "",
+        kernels=program.kernels,
+        instructions=program.instructions,
+        hlo=programs.text_of(compiled) if keep_hlo else None,
     )

@@ -10,30 +10,48 @@ import difflib
 from jaxtui.measure.ops import (
     add,
     at_set,
+    attention,
+    cholesky,
+    conv2d,
     copy,
+    cumsum,
+    fft,
     gather,
     gram,
     matmul,
     normal,
+    scan,
     selu,
     sigmoid,
     softmax,
+    sort,
     sum,  # noqa: A004  (the op is called what NumPy calls it)
     sum_logistic_grad,
+    transpose,
     triad,
 )
 from jaxtui.measure.ops.base import Op
+from jaxtui.measure.ops.plugins import offered
 from jaxtui.model import OpInfo
+from jaxtui.model.own import is_own, short_name
 
 OPS: dict[str, Op] = {
     op.name: op
     for op in (
         matmul.OP,
         gram.OP,
+        scan.OP,
+        conv2d.OP,
+        attention.OP,
+        cholesky.OP,
+        fft.OP,
+        sort.OP,
         add.OP,
         copy.OP,
         triad.OP,
+        transpose.OP,
         sum.OP,
+        cumsum.OP,
         sigmoid.OP,
         selu.OP,
         softmax.OP,
@@ -52,18 +70,27 @@ def get(name: str) -> Op:
     Raises:
         ValueError: There is none; the sentence names the nearest ones.
     """
-    try:
+    if name in OPS:
         return OPS[name]
-    except KeyError:
-        near = difflib.get_close_matches(name, OPS, n=3, cutoff=0.5)
-        meant = f"did you mean {' or '.join(near)}?" if near else "it is none of these:"
-        rest = "" if near else f" {', '.join(OPS)}."
-        raise ValueError(f"There is no op {name!r}; {meant}{rest}") from None
+    if is_own(name):
+        raise ValueError(f"{short_name(name)} is no op: this is for those alone.")
+    others = offered()
+    if name in others.ops:
+        return others.ops[name]
+    if name in others.functions or others.problem(name):
+        raise ValueError(
+            others.problem(name) or f"{name} is a function: this is for ops alone."
+        )
+    known = [*OPS, *others.ops]
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    meant = f"did you mean {' or '.join(near)}?" if near else "it is none of these:"
+    rest = "" if near else f" {', '.join(known)}."
+    raise ValueError(f"There is no op {name!r}; {meant}{rest}")
 
 
 def catalogue() -> tuple[OpInfo, ...]:
-    """Every op described without JAX, in catalogue order."""
-    return tuple(op.info() for op in OPS.values())
+    """Every op described without JAX, in catalogue order, then those of packages."""
+    return (*(op.info() for op in OPS.values()), *offered().infos)
 
 
 __all__ = ["OPS", "Op", "catalogue", "get"]

@@ -28,10 +28,13 @@ PERIOD = 4_194_301
 SMALL_INTEGER = 8
 """Integers are drawn from −8 to 8: products and sums stay inside the dtype."""
 
+FOREIGN = ("bfloat16", "float8_e4m3fn")
+"""The dtypes that NumPy does not have; ``ml_dtypes`` adds them to it."""
+
 
 def as_dtype(name: str) -> np.dtype[Any]:
-    """The NumPy dtype of a dtype name; bfloat16 comes from ``ml_dtypes``."""
-    return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
+    """The NumPy dtype of a dtype name; some come from ``ml_dtypes``."""
+    return np.dtype(getattr(ml_dtypes, name) if name in FOREIGN else name)
 
 
 @dataclass(frozen=True)
@@ -61,9 +64,9 @@ class Argument(abc.ABC):
         """The expression that makes the same data from ``rng`` in plain NumPy."""
 
     def numpy_code(self, case_dtype: str, seed: int) -> str:
-        """Like ``code``, for the NumPy form, which has no bfloat16."""
+        """Like ``code``, for the NumPy form, which has no bfloat16 or float8."""
         code = self.code(case_dtype, seed)
-        widened = self.dtype(case_dtype) == "bfloat16"
+        widened = self.dtype(case_dtype) in FOREIGN
         return f"{code}.astype(np.float32)" if widened else code
 
 
@@ -75,10 +78,13 @@ class Normal(Argument):
     copying it a fraction of one, and no op here is faster on data that it has seen.
     """
 
+    scale: float = 1.0
+    """What the data are multiplied by, unless they are integers."""
+
     def fill(self, rng: np.random.Generator, out: Array, seed: int) -> None:
         """Draw in the dtype itself where NumPy can, else in chunks of float32."""
         flat = out.reshape(-1)
-        _draw(rng, flat[:PERIOD])
+        _draw(rng, flat[:PERIOD], self.scale)
         for start in range(PERIOD, flat.size, PERIOD):
             part = flat[start : start + PERIOD]
             part[...] = flat[: part.size]
@@ -86,37 +92,79 @@ class Normal(Argument):
     def code(self, case_dtype: str, seed: int) -> str:
         """The ``Generator`` call, narrowed where NumPy draws no such dtype."""
         if self.elements() > PERIOD:
-            period = _draw_code((PERIOD,), case_dtype)
+            period = _draw_code((PERIOD,), case_dtype, self.scale)
             return f"np.resize({period}, {self.shape})"
-        return _draw_code(self.shape, case_dtype)
+        return _draw_code(self.shape, case_dtype, self.scale)
 
 
-def _draw(rng: np.random.Generator, out: Array) -> None:
+@dataclass(frozen=True)
+class PositiveDefinite(Argument):
+    """A Hermitian matrix whose eigenvalues are positive and within a factor of ten.
+
+    Normal data X give X + Xᴴ, whose eigenvalues lie within ±2√2 √n where they are real
+    and ±4 √n where complex (Wigner's semicircle), and a multiple of the identity lifts
+    them. Nothing repeats, because repetition would widen that circle.
+    """
+
+    def fill(self, rng: np.random.Generator, out: Array, seed: int) -> None:
+        """Draw, add the transpose in place, lift the diagonal."""
+        _draw(rng, out.reshape(-1))
+        out += out.conj().T
+        out.reshape(-1)[:: len(out) + 1] += self._lift
+
+    def code(self, case_dtype: str, seed: int) -> str:
+        """The same matrix, as one expression."""
+        draw = _draw_code(self.shape, case_dtype)
+        identity = f"np.eye({self.shape[0]}, dtype=x.dtype)"
+        return f"(lambda x: x + x.conj().T + {self._lift} * {identity})({draw})"
+
+    @property
+    def _lift(self) -> int:
+        return 6 * math.isqrt(self.shape[0]) + 10
+
+
+def _draw(rng: np.random.Generator, out: Array, scale: float = 1.0) -> None:
     if np.issubdtype(out.dtype, np.integer):
         low, high = -SMALL_INTEGER, SMALL_INTEGER + 1
         out[...] = rng.integers(low, high, out.shape, dtype=out.dtype)
     elif out.dtype == np.complex64:
         rng.standard_normal(dtype=np.float32, out=out.view(np.float32))
+        _multiply(out, scale)
     elif out.dtype in (np.float32, np.float64):
         rng.standard_normal(dtype=out.dtype.type, out=out)
+        _multiply(out, scale)
     else:
         for start in range(0, out.size, CHUNK):
             part = out[start : start + CHUNK]
-            part[...] = rng.standard_normal(part.size, dtype=np.float32)
+            drawn = rng.standard_normal(part.size, dtype=np.float32)
+            _multiply(drawn, scale)
+            part[...] = drawn
 
 
-def _draw_code(shape: tuple[int, ...], dtype: str) -> str:
+def _multiply(array: Array, scale: float) -> None:
+    if scale != 1.0:
+        array *= scale
+
+
+def _draw_code(shape: tuple[int, ...], dtype: str, scale: float = 1.0) -> str:
     if dtype.startswith("int"):
         low, high = -SMALL_INTEGER, SMALL_INTEGER + 1
         return f"rng.integers({low}, {high}, {shape}, dtype=np.{dtype})"
+    scaled = "" if scale == 1.0 else f" * {scale!r}"
     if dtype == "complex64":
         doubled = (*shape[:-1], 2 * shape[-1])
-        return f"rng.standard_normal({doubled}, dtype=np.float32).view(np.complex64)"
+        drawn = f"rng.standard_normal({doubled}, dtype=np.float32).view(np.complex64)"
+        return f"{drawn}{scaled}"
     if dtype in ("float32", "float64"):
-        return f"rng.standard_normal({shape}, dtype=np.{dtype})"
-    module = "ml_dtypes" if dtype == "bfloat16" else "np"
+        return f"rng.standard_normal({shape}, dtype=np.{dtype}){scaled}"
     drawn = f"rng.standard_normal({shape}, dtype=np.float32)"
-    return f"{drawn}.astype({module}.{dtype})"
+    if scaled:
+        drawn = f"({drawn}{scaled})"
+    return f"{drawn}.astype({_module(dtype)}.{dtype})"
+
+
+def _module(dtype: str) -> str:
+    return "ml_dtypes" if dtype in FOREIGN else "np"
 
 
 @dataclass(frozen=True)
@@ -198,5 +246,4 @@ class Like(Argument):
 
     def code(self, case_dtype: str, seed: int) -> str:
         """An empty array."""
-        module = "ml_dtypes" if case_dtype == "bfloat16" else "np"
-        return f"np.empty({self.shape}, dtype={module}.{case_dtype})"
+        return f"np.empty({self.shape}, dtype={_module(case_dtype)}.{case_dtype})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -19,7 +19,7 @@ Rows = slice | Array
 
 JaxForm = Callable[..., jax.Array]
 
-FLOATS = ("float64", "float32", "float16", "bfloat16")
+FLOATS = ("float64", "float32", "float16", "bfloat16", "float8_e4m3fn")
 INTEGERS = ("int32", "int8")
 NUMBERS = (*FLOATS, *INTEGERS, "complex64")
 
@@ -31,6 +31,7 @@ ARITHMETIC: Mapping[str, float] = {
     "float32": 2e-6,
     "float16": 1e-2,
     "bfloat16": 5e-2,
+    "float8_e4m3fn": 2e-1,
     "complex64": 2e-6,
     "int32": 0.0,
     "int8": 0.0,
@@ -42,6 +43,7 @@ TRANSCENDENTAL: Mapping[str, float] = {
     "float32": 1e-4,
     "float16": 1e-2,
     "bfloat16": 5e-2,
+    "float8_e4m3fn": 2e-1,
 }
 """For exponentials, which accelerators approximate by a few units in the last place."""
 
@@ -50,11 +52,13 @@ PRODUCT: Mapping[str, float] = {
     "float32": 1e-4,
     "float16": 1e-2,
     "bfloat16": 5e-2,
+    "float8_e4m3fn": 1e-2,
     "complex64": 1e-4,
     "int32": 0.0,
     "int8": 0.0,
 }
-"""For matrix products, whose rounding errors grow with the square root of n."""
+"""For matrix products, whose rounding errors grow with the square root of n. Those of
+float8 are added up in float32, or in what a matrix unit has for that."""
 
 TF32_TOLERANCE = 5e-3
 """For products whose inputs are rounded to TF32 (10 bits) or to three bfloat16."""
@@ -103,9 +107,16 @@ def same_dtype(dtype: str) -> str:
     return dtype
 
 
-def integers_to_int32(dtype: str) -> str:
-    """Results of integer inputs are int32, because int8 sums overflow."""
+def accumulated(dtype: str) -> str:
+    """The results of sums: int32 of integers and float32 of float8, which overflow."""
+    if dtype == "float8_e4m3fn":
+        return "float32"
     return "int32" if dtype in INTEGERS else dtype
+
+
+def uncounted(size: int) -> float | None:
+    """XLA's count of an op that it does in ways of its own, or through a library."""
+    return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +161,16 @@ class Op:
     tensorflow: Callable[..., Any] | None = None
     """TensorFlow's form; takes ``tensorflow.experimental.numpy`` and tensors of it."""
     takes_precision: bool = False
+    lacks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By platform, those of the dtypes that XLA refuses there."""
+    xla_flops: Callable[[int], float | None] | None = None
+    """What XLA counts at a size where that is not the formula; it gives ``None`` where
+    the count says nothing about the work."""
+    temporaries: Callable[[int, str], float] = lambda _size, _dtype: 0.0
+    """Bytes, beyond results, that no form of the op does without."""
+    effort: float = 1.0
+    """How many times longer a call takes than its bytes suggest, where the work is not
+    counted in flops; only for telling beforehand which calls are slow."""
     symmetric: bool = False
     """NumPy recognises the symmetry and does half of the flops."""
     tolerance: Mapping[str, float]
@@ -158,6 +179,11 @@ class Op:
     reference: Callable[..., Array] | None
     """``reference(rows, *inputs)``: those rows of the result in float64, or ``None``
     where there is nothing to compare with."""
+    rows_axis: int = 0
+    """The axis of the result along which those rows are chosen."""
+    checked: Callable[[Rows, Array], Array] | None = None
+    """``checked(rows, result)``: what is compared with the reference in place of the
+    rows of the result, where the latter cannot be computed one by one."""
 
     @property
     def modes(self) -> tuple[Mode, ...]:
@@ -246,6 +272,15 @@ class Op:
         """Bytes of the result."""
         elements = math.prod(self.result_shape(size))
         return elements * ITEMSIZE[self.result_dtype(dtype)]
+
+    def counted_flops(self, size: int) -> float | None:
+        """What XLA should count for one call, or ``None`` where that says nothing.
+
+        XLA counts a complex operation as one.
+        """
+        if self.xla_flops is not None:
+            return self.xla_flops(size)
+        return self.flops(size, "float32")
 
     def accepted_error(self, dtype: str, precision: Precision = "default") -> float:
         """The tolerance of a case.

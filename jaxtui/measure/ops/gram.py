@@ -13,7 +13,7 @@ from jaxtui.measure.ops.base import (
     PRODUCT,
     Op,
     Rows,
-    integers_to_int32,
+    accumulated,
     square,
     streams,
     wide,
@@ -23,9 +23,9 @@ from jaxtui.model import ITEMSIZE
 
 
 def jax_form(x: jax.Array, precision: lax.PrecisionLike = None) -> jax.Array:
-    """A transpose and a ``dot``; integers are accumulated and returned in int32."""
-    integers = jnp.issubdtype(x.dtype, jnp.integer)
-    result = jnp.int32 if integers else None
+    """A transpose and a ``dot``; integers give int32, and float8 gives float32."""
+    wider = jnp.float32 if x.dtype.itemsize == 1 else None
+    result = jnp.int32 if jnp.issubdtype(x.dtype, jnp.integer) else wider
     transposed = lax.transpose(x, (1, 0))
     return lax.dot(x, transposed, precision=precision, preferred_element_type=result)
 
@@ -49,7 +49,7 @@ def reference(rows: Rows, x: Array) -> Array:
 def traffic(size: int, dtype: str) -> float:
     """One matrix read, one written."""
     read = streams(1)(size * size, dtype)
-    return read + size * size * ITEMSIZE[integers_to_int32(dtype)]
+    return read + size * size * ITEMSIZE[accumulated(dtype)]
 
 
 OP = Op(
@@ -62,10 +62,10 @@ OP = Op(
     maximum=32768,
     arguments=lambda size: (Normal(square(size)),),
     result_shape=square,
-    result_dtype=integers_to_int32,
+    result_dtype=accumulated,
     flops_formula="2 n³ (complex: 8 n³), not using the symmetry",
     flops=product_flops,
-    bytes_formula="2 n² elements (the result of integers is int32)",
+    bytes_formula="2 n² elements (results: int32 of integers, float32 of float8)",
     bytes=traffic,
     numpy=numpy_form,
     jax=jax_form,

@@ -15,7 +15,7 @@ from jaxtui.measure.ops.base import (
     PRODUCT,
     Op,
     Rows,
-    integers_to_int32,
+    accumulated,
     is_complex,
     square,
     streams,
@@ -27,9 +27,9 @@ from jaxtui.model import ITEMSIZE
 def jax_form(
     a: jax.Array, b: jax.Array, precision: lax.PrecisionLike = None
 ) -> jax.Array:
-    """One ``dot``; integers are accumulated and returned in int32."""
-    integers = jnp.issubdtype(a.dtype, jnp.integer)
-    result = jnp.int32 if integers else None
+    """One ``dot``; integers give int32, and float8 gives float32."""
+    wider = jnp.float32 if a.dtype.itemsize == 1 else None
+    result = jnp.int32 if jnp.issubdtype(a.dtype, jnp.integer) else wider
     return lax.dot(a, b, precision=precision, preferred_element_type=result)
 
 
@@ -62,7 +62,7 @@ def product_flops(size: int, dtype: str) -> float:
 def traffic(size: int, dtype: str) -> float:
     """Two matrices read, one written."""
     read = streams(2)(size * size, dtype)
-    return read + size * size * ITEMSIZE[integers_to_int32(dtype)]
+    return read + size * size * ITEMSIZE[accumulated(dtype)]
 
 
 OP = Op(
@@ -75,10 +75,10 @@ OP = Op(
     maximum=32768,
     arguments=lambda size: (Normal(square(size)), Normal(square(size))),
     result_shape=square,
-    result_dtype=integers_to_int32,
+    result_dtype=accumulated,
     flops_formula="2 n³ (complex: 8 n³)",
     flops=product_flops,
-    bytes_formula="3 n² elements (the result of integers is int32)",
+    bytes_formula="3 n² elements (results: int32 of integers, float32 of float8)",
     bytes=traffic,
     numpy=numpy_form,
     jax=jax_form,

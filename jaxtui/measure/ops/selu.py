@@ -43,8 +43,8 @@ def tensorflow_form(tnp: Any, x: Any) -> Any:
 def pallas_form(x: jax.Array, platform: str = "cpu") -> jax.Array:
     """One kernel: each program of the grid reads a block, computes and writes it.
 
-    Halves are computed in float32, because not every accelerator has an exponential
-    for them. A GPU wants many small blocks, a TPU few large ones.
+    Narrow floats are computed in float32, because not every accelerator has an
+    exponential for them. A GPU wants many small blocks, a TPU few large ones.
     """
     from jax.experimental import pallas as pl
 
@@ -52,7 +52,7 @@ def pallas_form(x: jax.Array, platform: str = "cpu") -> jax.Array:
 
     def kernel(x_ref: Any, out_ref: Any) -> None:
         x = x_ref[...]
-        x = x.astype(jnp.promote_types(x.dtype, jnp.float32))
+        x = x.astype(jnp.float64 if x.dtype == jnp.float64 else jnp.float32)
         y = scale * jnp.where(x > 0, x, alpha * jnp.exp(x) - alpha)
         out_ref[...] = y.astype(out_ref.dtype)
 

@@ -22,9 +22,13 @@ from jaxtui.measure.ops.base import (
 
 
 def jax_form(x: jax.Array) -> jax.Array:
-    """Five primitives, two of which reduce a row."""
+    """Five primitives, two of which reduce a row.
+
+    float8 is added up and divided in float32: a sum of its own would soon stand still.
+    """
     powers = lax.exp(x - jnp.max(x, axis=1, keepdims=True))
-    return powers / jnp.sum(powers, axis=1, keepdims=True)
+    powers = powers.astype(jnp.float32 if x.dtype.itemsize == 1 else x.dtype)
+    return (powers / jnp.sum(powers, axis=1, keepdims=True)).astype(x.dtype)
 
 
 def numpy_form(x: Array) -> Array:

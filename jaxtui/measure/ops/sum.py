@@ -13,7 +13,7 @@ from jaxtui.measure.ops.base import (
     NUMBERS,
     Op,
     Rows,
-    integers_to_int32,
+    accumulated,
     per_element,
     streams,
 )
@@ -23,6 +23,7 @@ TOLERANCE = {
     "float32": 2e-2,
     "float16": 2e-2,
     "bfloat16": 5e-2,
+    "float8_e4m3fn": 2e-2,
     "complex64": 2e-2,
     "int32": 0.0,
     "int8": 0.0,
@@ -32,9 +33,13 @@ about √n, and by chance much nearer to zero."""
 
 
 def jax_form(x: jax.Array) -> jax.Array:
-    """``jnp.sum``, one kernel: half precision is accumulated in float32."""
+    """``jnp.sum``, one kernel: half precision is accumulated in float32.
+
+    Integers give int32, and float8, whose largest number is 448, gives float32.
+    """
+    wider = jnp.float32 if x.dtype.itemsize == 1 else x.dtype
     integers = jnp.issubdtype(x.dtype, jnp.integer)
-    return jnp.sum(x, dtype=jnp.int32 if integers else x.dtype)
+    return jnp.sum(x, dtype=jnp.int32 if integers else wider)
 
 
 def numpy_form(x: Array) -> Array:
@@ -66,7 +71,7 @@ OP = Op(
     maximum=1 << 29,
     arguments=lambda size: (Normal((size,)),),
     result_shape=lambda _: (),
-    result_dtype=integers_to_int32,
+    result_dtype=accumulated,
     flops_formula="n (complex: 2 n)",
     flops=per_element(1, 2),
     bytes_formula="n elements",

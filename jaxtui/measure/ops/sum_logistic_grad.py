@@ -19,6 +19,9 @@ from jaxtui.measure.ops.base import (
     wide,
 )
 
+DTYPES = tuple(dtype for dtype in FLOATS if dtype != "float8_e4m3fn")
+"""Without float8: the derivative squares 1 + exp(−x), and 448 is its largest number."""
+
 
 def jax_form(x: jax.Array) -> jax.Array:
     """``jax.grad`` of the sum: the derivative is found by JAX, not written down."""
@@ -45,7 +48,7 @@ OP = Op(
     name="sum_logistic_grad",
     summary="The gradient of Σ 1 / (1 + exp(−x)), by jax.grad; closed form in NumPy.",
     size_means="number of elements",
-    dtypes=FLOATS,
+    dtypes=DTYPES,
     minimum=1,
     default=1 << 20,
     maximum=1 << 28,

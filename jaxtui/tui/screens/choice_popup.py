@@ -16,7 +16,7 @@ from textual.widgets import Label, OptionList
 from textual.widgets.option_list import Option
 
 _WIDTH = 34
-_HIGHEST = 14
+_HIGHEST = 22
 
 
 class _Options(OptionList):
@@ -52,7 +52,7 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
         #box { width: auto; height: auto; background: $panel; padding: 0 1; }
         #hint { color: $foreground 70%; }
         OptionList {
-            width: 34; height: auto; max-height: 14;
+            width: 34; height: auto; max-height: 22;
             background: $panel; padding: 0;
             &, &:focus { border: none; }
         }

@@ -1,0 +1,181 @@
+"""``jaxtui crossover``: from which size on is one way of running an op faster?"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+
+from jaxtui.commands import crossover_report as reports
+from jaxtui.commands.crossover_request import Request
+from jaxtui.commands.crossover_run import Searched
+from jaxtui.commands.exporting import NO_EXPORTS, Contents, Exports
+from jaxtui.commands.findings import narrate
+from jaxtui.commands.interrupt import ctrl_c
+from jaxtui.commands.launch import CannotRun
+from jaxtui.commands.progress import bar, live_line, progress_line
+from jaxtui.commands.session import EngineFactory, session
+from jaxtui.commands.terminal import (
+    in_colour,
+    is_ascii,
+    is_terminal,
+    put,
+    put_bytes,
+    say,
+)
+from jaxtui.crossover import Search, shown_sizes
+from jaxtui.document import encode
+from jaxtui.engine.client import EngineOptions, EngineUnavailableError
+from jaxtui.exports import as_csv, as_markdown
+
+__all__ = ["ENDINGS", "Request", "run"]
+
+FINE, NOTHING_MEASURED, CANNOT_WRITE, INTERRUPTED = 0, 1, 3, 130
+
+ENDINGS = (".json", ".csv", ".md", ".svg", ".txt")
+"""What can be exported."""
+
+COLUMNS, LINES = 100, 28
+"""Of the plot in a file."""
+
+
+def run(
+    factory: EngineFactory,
+    options: EngineOptions,
+    request: Request,
+    *,
+    as_json: bool,
+    exports: Exports = NO_EXPORTS,
+    record: bool = False,
+) -> int:
+    """Searches, prints what was found, and gives the exit code.
+
+    That there is no crossover is an answer; an error is only that there is no size at
+    which both were measured.
+
+    Args:
+        factory: makes the engine.
+        options: how to start it.
+        request: what was asked for.
+        as_json: print one JSON document instead of text.
+        exports: the files to write, whatever has arrived.
+        record: keep what is measured in the history.
+
+    Raises:
+        CannotRun: if the engine cannot start; nothing is on stdout then.
+        SelectionError: if the op, a mode of it or a device does not exist.
+    """
+    searched = Searched()
+    try:
+        asyncio.run(_run(factory, options, request, searched, record))
+    except EngineUnavailableError as error:
+        raise CannotRun(str(error)) from error
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        searched.interrupt.happened = True
+    if as_json:
+        put_bytes(encode(reports.document(searched.state.host, searched.search)))
+    elif searched.search is not None:
+        put(_text(searched.search, searched))
+    written = _export(exports, searched)
+    if searched.interrupt.happened:
+        say("Interrupted: this is what had arrived.")
+        return INTERRUPTED
+    if not written:
+        return CANNOT_WRITE
+    found = searched.search is not None and bool(searched.search.points)
+    return FINE if found else NOTHING_MEASURED
+
+
+async def _run(
+    factory: EngineFactory,
+    options: EngineOptions,
+    request: Request,
+    searched: Searched,
+    record: bool,
+) -> None:
+    told: set[int] = set()
+
+    def ended(search: Search) -> None:
+        for size in shown_sizes(search):
+            if size not in told:
+                told.add(size)
+                narrate(reports.size_line(search, size))
+
+    def draw(width: int, ascii_only: bool) -> str:
+        return _progress(searched, width, ascii_only=ascii_only)
+
+    async with session(factory, options, record=record) as engine:
+        with ctrl_c(searched.interrupt, searched.stop):
+            async with live_line(sys.stderr, draw):
+                await searched.begin(engine, request)
+                await searched.find(ended)
+
+
+def _progress(searched: Searched, width: int, *, ascii_only: bool) -> str:
+    """The line about the search, never wider than ``width``."""
+    search, elapsed = searched.search, searched.elapsed_seconds
+    if search is None:
+        return progress_line(searched.state, elapsed, width, ascii_only=ascii_only)
+    size = search.size or search.next_size
+    share = min(1.0, search.spent_seconds / search.budget_seconds)
+    drawn = bar(share, ascii_only=ascii_only)
+    left = f", at most {search.left_seconds:.0f} s left"
+    going = searched.state.going
+    doing = going.doing if going else ""
+    return f"{drawn} {elapsed:.0f} s{left}  {doing or f'size {size}'}"[:width].rstrip()
+
+
+def _text(search: Search, searched: Searched) -> str:
+    """The report; in a terminal with its plot."""
+    plot = ""
+    if is_terminal(sys.stdout):
+        plot = reports.plot(
+            search,
+            width=shutil.get_terminal_size().columns,
+            colour=in_colour(sys.stdout),
+            ascii_only=is_ascii(sys.stdout),
+        )
+    return reports.text(search, _size_means(search, searched), plot)
+
+
+def _size_means(search: Search, searched: Searched) -> str:
+    ops = {op.name: op.size_means for op in searched.state.ops}
+    return ops.get(search.first.op, "size")
+
+
+def _export(exports: Exports, searched: Searched) -> bool:
+    """The files; whether they are there, if anything has arrived for them."""
+    if not exports.paths:
+        return True
+    if searched.search is None or not searched.search.points:
+        say("Nothing had arrived: no file was written.")
+        return True
+    return exports.write(_contents(searched.search, searched))
+
+
+def _contents(search: Search, searched: Searched) -> Contents:
+    """Every kind of file."""
+    host = searched.state.host
+    everything = (host, reports.measurements(search), search.failures)
+
+    def drawn(colour: bool) -> str:
+        return reports.plot(
+            search, width=COLUMNS, height=LINES, colour=colour, ascii_only=False
+        )
+
+    def text() -> str:
+        return reports.text(search, _size_means(search, searched), drawn(False)) + "\n"
+
+    def svg() -> str:
+        from jaxtui.exports.pictures import as_svg
+
+        where = f" · {host.hostname}, jax {host.jax}" if host else ""
+        return as_svg(drawn(True) or text(), f"{search.first.op}{where}")
+
+    return {
+        ".json": lambda: encode(reports.document(host, search)).decode(),
+        ".csv": lambda: as_csv(*everything),
+        ".md": lambda: as_markdown(*everything),
+        ".svg": svg,
+        ".txt": text,
+    }

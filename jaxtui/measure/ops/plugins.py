@@ -1,0 +1,111 @@
+"""Ops that installed packages offer, through the entry point group ``jaxtui.ops``.
+
+    [project.entry-points."jaxtui.ops"]
+    my_op = "my_package.ops:OP"            # an Op of jaxtui.measure.ops.base
+    my_step = "my_package.training:step"   # a function, with step_args beside it
+
+A package that cannot be loaded costs a sentence and nothing else.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib.metadata
+import re
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from jaxtui.measure.ops.base import Op
+from jaxtui.model import OpInfo
+
+GROUP = "jaxtui.ops"
+
+NAMES = re.compile(r"[a-z][a-z0-9_.-]*")
+"""What can be typed as the name of an op."""
+
+ACCEPTED = (
+    "an entry point of jaxtui.ops is an Op of jaxtui.measure.ops.base or a function"
+)
+
+
+@dataclass
+class Offered:
+    """What the installed packages offer, by name."""
+
+    ops: dict[str, Op] = field(default_factory=dict)
+    functions: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Of each function its module and its name there."""
+    infos: list[OpInfo] = field(default_factory=list)
+    """All of them described, those that cannot be run with the reason."""
+
+    def problem(self, name: str) -> str:
+        """Why the op of that name cannot be run; empty if nothing is wrong."""
+        return next((info.problem for info in self.infos if info.name == name), "")
+
+
+@functools.cache
+def offered() -> Offered:
+    """What the packages of this environment offer; imports them, once."""
+    return load(importlib.metadata.entry_points(group=GROUP))
+
+
+def load(points: Iterable[importlib.metadata.EntryPoint]) -> Offered:
+    """What these entry points offer, in the order of their names."""
+    found, names = Offered(), set[str]()
+    for point in sorted(points, key=lambda point: point.name):
+        package = point.dist.name if point.dist else point.module
+        if not NAMES.fullmatch(point.name) or point.name in names:
+            said = f"{package} offers an op with a name that will not do: {point.name}"
+            print(said, file=sys.stderr)
+            continue
+        names.add(point.name)
+        try:
+            _add(found, point, point.load())
+        # A package may fail in every way there is, sys.exit included.
+        except (Exception, SystemExit) as error:
+            what = f"{type(error).__name__}: {error}".rstrip(": ")
+            said = f"{point.name} of the package {package} cannot be loaded: {what}."
+            found.infos.append(_broken(point.name, said))
+            print(said, file=sys.stderr)
+    return found
+
+
+def _add(found: Offered, point: importlib.metadata.EntryPoint, value: Any) -> None:
+    if isinstance(value, Op):
+        op = dataclasses.replace(value, name=point.name)
+        found.infos.append(op.info())
+        found.ops[point.name] = op
+    elif callable(value) and not isinstance(value, type):
+        found.infos.append(_described(point, value))
+        found.functions[point.name] = point.module, point.attr
+    else:
+        raise TypeError(f"it is a {type(value).__name__}; {ACCEPTED}")
+
+
+def _described(point: importlib.metadata.EntryPoint, function: Any) -> OpInfo:
+    lines = (getattr(function, "__doc__", None) or "").strip().splitlines()
+    summary = lines[0] if lines else f"The function {point.value}."
+    return _info(point.name, summary)
+
+
+def _broken(name: str, problem: str) -> OpInfo:
+    return _info(name, "It cannot be loaded.", problem)
+
+
+def _info(name: str, summary: str, problem: str = "") -> OpInfo:
+    return OpInfo(
+        name=name,
+        summary=summary,
+        size_means="what its factory makes of it",
+        dtypes=(),
+        flops="as XLA counts them",
+        bytes="as XLA counts them",
+        minimum=0,
+        default=0,
+        maximum=0,
+        own=True,
+        problem=problem,
+    )

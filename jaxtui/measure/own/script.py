@@ -1,0 +1,174 @@
+"""The script that times a function of the user's own without jaxtui.
+
+Written from what the file says, without running it: the script imports the file itself.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterator
+
+from jaxtui.measure.own import files
+from jaxtui.measure.own.arguments import WIDE, draw_code, specs
+from jaxtui.measure.own.functions import ARGS, MAKE_ARGS, NUMPY, Source
+from jaxtui.measure.own.troubles import OwnError
+from jaxtui.model import Case
+
+STANDARD = ("importlib", "statistics", "sys", "time")
+"""Modules of the standard library that a script may need."""
+
+SECONDS, CALLS = 2, 5
+"""As for the scripts of the catalogue."""
+
+JAX_LOOP = """
+for _ in range(3):
+    result = jax.block_until_ready({call})
+
+dispatch, ready = [], []
+end = time.perf_counter() + {seconds}
+while len(ready) < {calls} or time.perf_counter() < end:
+    result = None  # freed before the clock starts
+    start = time.perf_counter()
+    result = {call}
+    returned = time.perf_counter()
+    jax.block_until_ready(result)
+    ready.append(time.perf_counter() - start)
+    dispatch.append(returned - start)
+print(f"dispatch {{statistics.median(dispatch):.3e}} s")
+print(f"ready    {{statistics.median(ready):.3e}} s")
+"""
+
+NUMPY_LOOP = """
+for _ in range(3):
+    result = f(*args)
+
+ready = []
+end = time.perf_counter() + {seconds}
+while len(ready) < {calls} or time.perf_counter() < end:
+    result = None  # freed before the clock starts
+    start = time.perf_counter()
+    result = f(*args)
+    ready.append(time.perf_counter() - start)
+print(f"ready    {{statistics.median(ready):.3e}} s")
+"""
+
+TO_NUMPY = """\
+args = jax.tree.map(
+    lambda x: np.array(x) if isinstance(x, (np.ndarray, jax.Array)) else x, args
+)
+"""
+
+
+def script(case: Case, source: Source, seed: int = 0) -> str:
+    """Plain Python that imports the function, makes its arguments and times it."""
+    loop = NUMPY_LOOP if case.on_host else JAX_LOOP
+    call = "f(*jax.device_put(args, device))" if _sends(case) else "f(*args)"
+    timed = loop.format(call=call, seconds=SECONDS, calls=CALLS)
+    title = f'"""{case.label}, timed without jaxtui."""'
+    return f"{title}\n\n{_text(case, source, seed)}{timed}"
+
+
+def setup(case: Case, source: Source, seed: int = 0) -> str:
+    """The part before the loop: ``f`` and ``args`` are defined in it."""
+    text = _text(case, source, seed)
+    if _sends(case):
+        text += "form = f\n\n\ndef f(*args):\n"
+        text += "    return form(*jax.device_put(args, device))\n"
+    return text
+
+
+def _text(case: Case, source: Source, seed: int) -> str:
+    code = "\n".join(_lines(case, source, seed)) + "\n"
+    needed = {"statistics", "time", *re.findall(r"\b(\w+)\.", code)}
+    imports = [f"import {name}" for name in STANDARD if name in needed]
+    third = ["import jax", "import numpy as np"]
+    if "ml_dtypes" in needed:
+        third.insert(1, "import ml_dtypes  # comes with JAX")
+    wide = any(spec.dtype in WIDE for spec in specs(case))
+    if wide and not case.on_host:
+        third += ["", 'jax.config.update("jax_enable_x64", True)']
+    return "\n".join([*imports, "", *third, "", code])
+
+
+def _lines(case: Case, source: Source, seed: int) -> Iterator[str]:
+    platform, _, number = case.device.partition(":")
+    if platform == "cpu" and int(number) > 0:
+        needed = f"JAX_NUM_CPU_DEVICES={int(number) + 1}"
+        yield f"# {case.device} exists with {needed} in the environment."
+    if not case.on_host:
+        found = f'd for d in jax.devices("{platform}") if d.id == {number}'
+        yield f"device = next({found})"
+        yield 'jax.config.update("jax_default_device", device)'
+    yield from _module(source)
+    yield from _arguments(case, source, seed)
+    name = f"own.{source.name}"
+    if case.on_host:
+        yield from TO_NUMPY.splitlines()
+        yield f"f = {name}{NUMPY}"
+        return
+    if case.inputs == "device":
+        yield "args = jax.device_put(args, device)"
+    else:
+        yield from TO_NUMPY.splitlines()
+    if case.mode == "jit":
+        sent = "args" if case.inputs == "device" else "jax.device_put(args, device)"
+        yield f"jitted = jax.jit({name})"
+        yield f"f = jitted.lower(*{sent}).compile()  # so that no call compiles"
+    else:
+        yield f"f = {name}"
+
+
+def _module(source: Source) -> Iterator[str]:
+    if source.module:
+        yield f'own = importlib.import_module("{source.module}")'
+        return
+    folder, file = os.path.split(source.file)
+    yield f"sys.path[:0] = [{folder!r}]"
+    yield f"own = importlib.import_module({file.removesuffix('.py')!r})"
+
+
+def _arguments(case: Case, source: Source, seed: int) -> Iterator[str]:
+    typed = specs(case)
+    if typed:
+        yield f"rng = np.random.default_rng({seed})"
+        yield "args = ("
+        for spec in typed:
+            yield f"    {draw_code(spec)},"
+        yield ")"
+        return
+    defined = _defined(source)
+    last = source.name.rpartition(".")[2]
+    own = source.name + ARGS
+    makes_all = last + ARGS not in defined and MAKE_ARGS in defined
+    factory, name = (MAKE_ARGS, MAKE_ARGS) if makes_all else (own, last + ARGS)
+    given = [str(case.size)] if case.size else []
+    if "seed" in defined.get(name, ()):
+        given.append(f"seed={seed}")
+    yield f"args = own.{factory}({', '.join(given)})"
+
+
+def _defined(source: Source) -> dict[str, tuple[str, ...]]:
+    """The functions of a file with the names of their parameters, as it is written."""
+    if not source.file:
+        return {}
+    try:
+        tree = ast.parse(files.read(source.file))
+    except (OwnError, SyntaxError, ValueError):
+        return {}
+    found: dict[str, tuple[str, ...]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            taken = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+            found[node.name] = tuple(one.arg for one in taken)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            found |= {one.asname or one.name: () for one in node.names}
+        elif isinstance(node, ast.Assign):
+            names = (one.id for one in node.targets if isinstance(one, ast.Name))
+            found |= dict.fromkeys(names, ())
+    return found
+
+
+def _sends(case: Case) -> bool:
+    return case.mode == "eager" and case.inputs == "host"

@@ -1,0 +1,48 @@
+"""What XLA counts of a function of the user's own, for which there is no formula."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Counted(NamedTuple):
+    """XLA's ``cost_analysis`` of one call."""
+
+    flops: float | None = None
+    """Flops plus transcendentals; ``None`` where XLA does not say."""
+    bytes: float | None = None
+    """Bytes that its kernels read and write."""
+    loops: bool = False
+    """There is a loop in it, whose body XLA counts once."""
+
+
+NOTHING = Counted()
+"""Nothing is known."""
+
+
+def counted(stage: Any, loop: str) -> Counted:
+    """What XLA says of a lowered or a compiled program.
+
+    ``cost_analysis`` may be missing, raise, or give a list, by platform and version.
+
+    Args:
+        stage: ``jax.stages.Lowered`` or ``Compiled``.
+        loop: How its text names a loop.
+    """
+    try:
+        analysis = stage.cost_analysis()
+        text = stage.as_text() or ""
+    # A plugin may answer in any way; a count is never worth a case.
+    except Exception:
+        return NOTHING
+    if isinstance(analysis, list) and len(analysis) == 1:
+        (analysis,) = analysis
+    if not isinstance(analysis, dict):
+        return NOTHING
+    flops = analysis.get("flops", 0.0) + analysis.get("transcendentals", 0.0)
+    moved = analysis.get("bytes accessed")
+    return Counted(
+        flops=float(flops) if flops > 0 else None,
+        bytes=float(moved) if moved and moved > 0 else None,
+        loops=loop in text,
+    )

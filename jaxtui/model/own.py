@@ -1,0 +1,143 @@
+"""Functions of the user's own: how they are named, and the arguments that are typed.
+
+A case of such a function has ``op`` ``/path/to/file.py:name``. Its ``size`` is 0 and
+its ``dtype`` empty until its arguments are known, because they decide both.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import NamedTuple
+
+ARGUMENTS = "args"
+"""The parameter of a case that holds its typed arguments, separated by blanks."""
+
+SPECS_ACCEPTED = (
+    "an argument is a dtype and a shape as XLA writes them: f32[1024,1024], bf16[8,128]"
+    " or s32[] for a single number"
+)
+"""The second half of every sentence about a typed argument."""
+
+XLA_DTYPES = {
+    "f64": "float64",
+    "f32": "float32",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "f8e4m3fn": "float8_e4m3fn",
+    "f8e5m2": "float8_e5m2",
+    "c64": "complex64",
+    "c128": "complex128",
+    "s64": "int64",
+    "s32": "int32",
+    "s16": "int16",
+    "s8": "int8",
+    "u64": "uint64",
+    "u32": "uint32",
+    "u16": "uint16",
+    "u8": "uint8",
+    "pred": "bool",
+}
+"""NumPy's names by those of XLA."""
+
+_ALIASES = {f"i{bits}": f"int{bits}" for bits in (8, 16, 32, 64)}
+_NAMES = {**XLA_DTYPES, **_ALIASES, **{name: name for name in XLA_DTYPES.values()}}
+_SPEC = re.compile(r"(\w+)\[\s*((?:\d+\s*(?:,\s*\d+\s*)*)?)\](?:\{[\d,]*\})?", re.ASCII)
+
+_BITS = re.compile(r"\d+")
+
+
+class Spec(NamedTuple):
+    """An argument that was typed."""
+
+    dtype: str
+    """NumPy's name of it."""
+    shape: tuple[int, ...]
+
+    @property
+    def elements(self) -> int:
+        """How many numbers it has."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Its bytes."""
+        return self.elements * itemsize(self.dtype)
+
+    @property
+    def floating(self) -> bool:
+        """Whether its numbers are real floating-point numbers."""
+        return "float" in self.dtype
+
+    @property
+    def text(self) -> str:
+        """As XLA writes it."""
+        short = {name: xla for xla, name in XLA_DTYPES.items()}[self.dtype]
+        return f"{short}[{','.join(map(str, self.shape))}]"
+
+
+def is_own(op: str) -> bool:
+    """Whether an op is a function of a file: ``/path/to/file.py:name``."""
+    return op.rpartition(":")[0].endswith(".py")
+
+
+def parts(op: str) -> tuple[str, str]:
+    """The path of the file, and the name of the function in it."""
+    path, _, name = op.rpartition(":")
+    return path, name
+
+
+def short_name(op: str) -> str:
+    """An op as it is shown: ``folder/file.py:name``; of the catalogue as it is.
+
+    With the folder, because comparing two versions of a file is what this is for.
+    """
+    return "/".join(op.split("/")[-2:]) if is_own(op) else op
+
+
+def itemsize(dtype: str) -> int:
+    """Bytes of one number of a dtype."""
+    bits = _BITS.search(dtype)
+    return max(1, int(bits[0]) // 8) if bits else 1
+
+
+def parse_spec(text: str) -> Spec:
+    """The argument that a text such as ``f32[1024,1024]`` describes.
+
+    A layout behind it, as in ``f32[8,128]{1,0}``, is ignored.
+
+    Raises:
+        ValueError: It describes none; the sentence says what is accepted.
+    """
+    match = _SPEC.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f'"{text}" is no argument: {SPECS_ACCEPTED}.')
+    dtype = _NAMES.get(match[1].lower())
+    if dtype is None:
+        raise ValueError(
+            f'"{text}" has no known dtype: there is {", ".join(XLA_DTYPES)}.'
+        )
+    spec = Spec(dtype, tuple(int(size) for size in match[2].split(",") if size.strip()))
+    if 0 in spec.shape:
+        raise ValueError(f'"{text}" has no elements, so there is nothing to time.')
+    return spec
+
+
+def parse_specs(text: str) -> tuple[Spec, ...]:
+    """The arguments of a case's parameter, as ``written`` made it.
+
+    Raises:
+        ValueError: As for ``parse_spec``.
+    """
+    return tuple(parse_spec(part) for part in text.split())
+
+
+def written(specs: tuple[Spec, ...]) -> str:
+    """Arguments as a case's parameter holds them."""
+    return " ".join(spec.text for spec in specs)
+
+
+def dtype_of(specs: tuple[Spec, ...]) -> str:
+    """The dtype of a case with these arguments: the first that is floating-point."""
+    dtypes = [spec.dtype for spec in specs if spec.floating]
+    return (dtypes or [spec.dtype for spec in specs] or [""])[0]

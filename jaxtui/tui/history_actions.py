@@ -1,0 +1,320 @@
+"""The actions of the tab History."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from jaxtui.model import Case
+from jaxtui.tui.aside import Latest, in_thread
+from jaxtui.tui.history_state import KEPT, LABELS, PAGE, HistoryState
+
+if TYPE_CHECKING:
+    from jaxtui.history import Entry, History, HistoryError, Row
+    from jaxtui.tui.app import JaxtuiApp
+    from jaxtui.tui.widgets.history_pane import HistoryPane
+
+# The history and SQLite are imported by the action that first uses them.
+
+LATER_SECONDS = 1.0
+"""After a run, how long its last measurement may take to be on disk."""
+
+BOTH_MARKED = "Two are marked: Space on one of them takes its mark away, Esc both."
+
+_T = TypeVar("_T")
+
+
+class HistoryActions:
+    """The part of the app that lists, compares and forgets measurements."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows, self._details, self._pair = Latest(), Latest(), Latest()
+        self._archive: History | None = None
+
+    @property
+    def _reader(self) -> JaxtuiApp:
+        return cast("JaxtuiApp", self)
+
+    @property
+    def _past(self) -> HistoryState:
+        return self._reader.session.latest.history
+
+    # Listing.
+
+    def look(self) -> None:
+        """Read the list again, as far as it was read; the cursor stays."""
+        read = -(-len(self._past.rows) // PAGE) * PAGE
+        self._list(self._past.text, min(max(PAGE, read), KEPT))
+
+    def look_again(self) -> None:
+        """A run has ended: read the list again if it is on screen."""
+        self._look_if_shown()
+        # What a run measured is written by another thread, which may not be done yet.
+        self._reader.set_timer(LATER_SECONDS, self._look_if_shown)
+
+    def on_history_pane_typed(self, event: HistoryPane.Typed) -> None:
+        """Filter as somebody types."""
+        if event.text != self._past.text:
+            self._set_past(replace(self._past, text=event.text, cursor=None))
+            self._list(event.text, PAGE)
+
+    def on_history_pane_ran_out(self) -> None:
+        """Read the next rows."""
+        past = self._past
+        if past.has_more:
+            question = partial(self._page, past.text, PAGE, len(past.rows))
+            self._ask(self._rows, question, partial(self._append, past))
+
+    def on_history_pane_moved(self, event: HistoryPane.Moved) -> None:
+        """Read the measurement that the cursor is at."""
+        self._move(event.number)
+
+    def _look_if_shown(self) -> None:
+        reader = self._reader
+        shown = not reader.leaving and reader.history is not None
+        if shown and reader.tab == "history":
+            self.look()
+
+    def _list(self, text: str, limit: int) -> None:
+        question = partial(self._page, text, limit, 0)
+        self._ask(self._rows, question, partial(self._listed, text))
+
+    def _page(self, text: str, limit: int, offset: int) -> tuple[list[Row], int]:
+        from jaxtui.history import Filter
+        from jaxtui.tui.history_text import words
+
+        wanted = Filter(text=words(text) or None)
+        history = self._opened()
+        rows = history.rows(wanted, limit=limit, offset=offset)
+        return rows, history.count(wanted)
+
+    def _listed(self, text: str, page: tuple[list[Row], int]) -> None:
+        past, (rows, count) = self._past, page
+        if text != past.text:
+            return
+        kept = any(row.id == past.cursor for row in rows)
+        cursor = past.cursor if kept else rows[0].id if rows else None
+        self._set_past(
+            replace(past, rows=tuple(rows), count=count, cursor=cursor, trouble="")
+        )
+        self._move(cursor)
+
+    def _append(self, before: HistoryState, page: tuple[list[Row], int]) -> None:
+        past, (rows, count) = self._past, page
+        if past.text != before.text or past.rows is not before.rows:
+            return
+        # What another process has added since moves everything on by a row.
+        known = {row.id for row in past.rows}
+        more = tuple(row for row in rows if row.id not in known)
+        # An empty page is the end, whatever was counted.
+        count = count if more else len(past.rows)
+        self._set_past(replace(past, rows=(*past.rows, *more), count=count))
+
+    def _move(self, number: int | None) -> None:
+        past = self._past
+        if number != past.cursor:
+            past = replace(past, cursor=number)
+            self._set_past(past)
+        if number is not None and past.detail is None:
+            self._ask(self._details, partial(self._whole_of, (number,)), self._detailed)
+
+    def _catch_up(self) -> None:
+        """Be where the cursor is: a slow line delivers several keys at once."""
+        if self._reader.history is not None:
+            self._move(self._reader.history.number)
+
+    def _detailed(self, entries: tuple[Entry, ...]) -> None:
+        if entries:
+            self._set_past(replace(self._past, entry=entries[0]))
+
+    def _whole_of(self, numbers: tuple[int | None, ...]) -> tuple[Entry, ...]:
+        history = self._opened()
+        return tuple(history.entry(one) for one in numbers if one is not None)
+
+    # Marking and comparing.
+
+    def action_history_mark(self) -> None:
+        """Mark the measurement under the cursor, or unmark it."""
+        self._catch_up()
+        past = self._past
+        if past.cursor is None:
+            return
+        if past.cursor in past.marked:
+            marked = tuple(one for one in past.marked if one != past.cursor)
+        elif len(past.marked) == len(LABELS):
+            self._reader.session.say(BOTH_MARKED)
+            return
+        else:
+            marked = (*past.marked, past.cursor)
+        self._mark(marked)
+
+    def _mark(self, marked: tuple[int, ...]) -> None:
+        kept = tuple(one for one in self._past.compared if one.id in marked)
+        past = replace(self._past, marked=marked, compared=kept, comparison=None)
+        self._set_past(past)
+        if marked:
+            question = partial(self._whole_of, marked)
+            self._ask(self._pair, question, partial(self._compare, marked))
+
+    def _compare(self, marked: tuple[int, ...], entries: tuple[Entry, ...]) -> None:
+        from jaxtui.history.comparison import Side, compare
+
+        if self._past.marked != marked:
+            return
+        sides = [
+            Side(
+                label=label,
+                host=entry.host,
+                device=entry.device,
+                measurement=entry.measurement,
+            )
+            for label, entry in zip(LABELS, entries, strict=False)
+        ]
+        found = compare(*sides) if len(sides) == 2 else None
+        self._set_past(replace(self._past, compared=entries, comparison=found))
+
+    # Deleting.
+
+    def action_history_delete(self) -> None:
+        """Ask, and forget the measurement under the cursor."""
+        self._catch_up()
+        row = self._past.row
+        if row is None:
+            return
+        from jaxtui.tui.history_text import question
+        from jaxtui.tui.screens.question import Question
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self._reader.background(partial(self._delete, row.id))
+
+        asked = Question(question(row), "deletes it for good", "keeps it")
+        self._reader.push_screen(asked, answered)
+
+    async def _delete(self, number: int) -> None:
+        found = await in_thread(partial(_tried, partial(self._forget, number)))
+        if isinstance(found, bool):
+            self._forgotten(number)
+        else:
+            self._reader.session.say(str(found))
+
+    def _forget(self, number: int) -> bool:
+        return self._opened().delete_entry(number)
+
+    def _forgotten(self, number: int) -> None:
+        past = self._past
+        index = next((i for i, row in enumerate(past.rows) if row.id == number), None)
+        if number in past.marked:
+            self._mark(tuple(one for one in past.marked if one != number))
+        if index is not None:
+            past = self._past
+            rows = (*past.rows[:index], *past.rows[index + 1 :])
+            count = len(rows) if past.count is None else past.count - 1
+            cursor = rows[min(index, len(rows) - 1)].id if rows else None
+            self._set_past(replace(past, rows=rows, count=count, cursor=cursor))
+            self._move(cursor)
+        self._reader.session.say("Deleted.")
+        # What moved up may be on a page that was not read yet.
+        self.look()
+
+    # The other keys.
+
+    def action_history_filter(self) -> None:
+        """Go to the words."""
+        if self._reader.history is not None:
+            self._reader.history.to_filter()
+
+    def action_history_back(self) -> None:
+        """Leave the words, then take the marks away, then the words."""
+        pane = self._reader.history
+        if pane is None:
+            return
+        if pane.is_filtering:
+            pane.take_focus()
+        elif self._past.marked:
+            self._mark(())
+        elif self._past.text:
+            pane.clear()
+
+    def action_history_take(self) -> None:
+        """Take the case under the cursor to the form."""
+        case = self.past_case()
+        if case is not None:
+            from jaxtui.tui import form
+
+            self._reader.to_form(form.of_case(case))
+
+    def on_history_pane_taken(self) -> None:
+        """The same by Enter in the table, or a click."""
+        self._reader.perform("history_take")
+
+    def past_case(self) -> Case | None:
+        """The case of the measurement under the cursor."""
+        self._catch_up()
+        row, entry = self._past.row, self._past.detail
+        if entry is not None:
+            return entry.measurement.case
+        if row is None:
+            return None
+        kept = {name: getattr(row, name) for name in _CASE}
+        return Case(**kept)
+
+    def copy_history(self) -> None:
+        """Copy what is listed, and write it to a file."""
+        from jaxtui.tui.history_text import listing
+
+        self._reader.take_away(listing(self._past), "history.md")
+
+    # Asking.
+
+    def _ask(
+        self, asker: Latest, question: Callable[[], _T], answered: Callable[[_T], None]
+    ) -> None:
+        take = partial(self._take, answered)
+        self._reader.background(partial(asker.ask, partial(_tried, question), take))
+
+    def _take(self, answered: Callable[[_T], None], found: _T | HistoryError) -> None:
+        if self._reader.leaving:
+            return
+        if isinstance(found, _trouble()):
+            said = str(found)
+            self._set_past(replace(self._past, trouble=said))
+            self._reader.session.say(said)
+            return
+        answered(cast("_T", found))
+        history = self._opened()
+        if history.moved:
+            self._reader.session.say(history.moved)
+            history.moved = ""
+
+    def _opened(self) -> History:
+        from jaxtui.history import History
+
+        self._archive = self._archive or History()
+        return self._archive
+
+    def _set_past(self, past: HistoryState) -> None:
+        self._reader.session.update(history=past)
+
+
+_CASE = ("op", "size", "dtype", "precision", "device", "mode", "inputs")
+"""What a row knows of its case."""
+
+
+def _trouble() -> type[HistoryError]:
+    from jaxtui.history import HistoryError
+
+    return HistoryError
+
+
+def _tried(question: Callable[[], _T]) -> _T | HistoryError:
+    """The answer, or why there is none."""
+    from jaxtui.history import HistoryError
+
+    try:
+        return question()
+    except HistoryError as error:
+        return error

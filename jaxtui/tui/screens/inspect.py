@@ -1,0 +1,217 @@
+"""What JAX and XLA made of a case: a summary, and the text of every stage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Footer, Input, Log, Static
+
+from jaxtui.model import Inspected
+from jaxtui.tui import inspect_text
+from jaxtui.tui.inspect_state import InspectState
+
+if TYPE_CHECKING:
+    from jaxtui.tui.app import JaxtuiApp
+    from jaxtui.tui.state import State
+
+SECTIONS = ("Summary", "jaxpr", "StableHLO", "HLO")
+"""In the order of their digits."""
+
+_FILES = ("summary.txt", "jaxpr.txt", "stablehlo.mlir", "optimised.hlo.txt")
+
+_BESIDE = 12
+"""Columns that stay in view on the left of what was searched for."""
+
+
+class InspectScreen(ModalScreen[None]):
+    """Modal, so that the keys of the tabs below it do nothing.
+
+    Args:
+        label: of the case, shown until there is more to show.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "back", "Back"),
+        *(
+            Binding(str(number + 1), f"section({number})", name, show=False)
+            for number, name in enumerate(SECTIONS)
+        ),
+        Binding("tab", "turn(1)", "Next text", priority=True),
+        Binding("shift+tab", "turn(-1)", "Text before", show=False, priority=True),
+        Binding("slash,ctrl+f", "search", "Search"),
+        Binding("n", "again", "Next match"),
+        Binding("y,ctrl+y", "copy", "Copy"),
+        Binding("ctrl+q", "app.quit", "Quit", show=False),
+    ]
+
+    DEFAULT_CSS = """
+    InspectScreen {
+        background: $background; overflow: hidden;
+        #inspect-title { height: auto; padding: 0 1; }
+        #inspect-text {
+            height: 1fr; padding: 0 1; background: $background;
+            scrollbar-size-vertical: 1; scrollbar-size-horizontal: 1;
+        }
+        #inspect-search { height: 1; border: none; padding: 0 1; display: none; }
+        #inspect-word { height: 1; padding: 0 1; color: $text-accent; }
+    }
+    """
+
+    def __init__(self, label: str) -> None:
+        super().__init__()
+        self._label = label
+        self._state = InspectState()
+        self._texts: tuple[str, ...] = ("",) * len(SECTIONS)
+        self._section = 0
+        self._sought = ""
+        self._found = -1
+
+    def compose(self) -> ComposeResult:
+        """Which text, the text, what was searched for, keys."""
+        yield Static(id="inspect-title")
+        yield Log(id="inspect-text", auto_scroll=False)
+        yield Input(id="inspect-search", placeholder="Search, Enter finds")
+        yield Static(id="inspect-word", markup=False)
+        yield Footer(compact=True, show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """Arrows scroll at once."""
+        self.query_one(Log).focus()
+        self._write()
+        self.watch(self.app, "state", self._arrived)
+
+    def on_resize(self) -> None:
+        """The summary is as wide as there is room for it."""
+        if (inspected := self._state.inspected) is not None:
+            self._texts = self._made(inspected)
+            self._write()
+
+    def _arrived(self, state: State) -> None:
+        if state.inspect is self._state:
+            return
+        self._state = state.inspect
+        if (inspected := self._state.inspected) is not None:
+            self._texts = self._made(inspected)
+        self._write()
+
+    def _made(self, inspected: Inspected) -> tuple[str, ...]:
+        columns = min(100, max(40, self.size.width - 4))
+        return (
+            inspect_text.summary(inspected, columns),
+            inspected.jaxpr,
+            inspected.stablehlo,
+            inspect_text.hlo(inspected.hlo),
+        )
+
+    def _write(self) -> None:
+        self.query_one("#inspect-title", Static).update(self._title())
+        text = self.query_one(Log)
+        text.clear()
+        # In one piece: ``write_lines`` leaves empty lines out.
+        text.write(self._texts[self._section].rstrip() or self._waiting())
+        text.scroll_to(0, 0, animate=False)
+        self._found = -1
+        self._say("")
+
+    def _title(self) -> Content:
+        parts: list[str | tuple[str, str]] = [("What XLA did ", "bold")]
+        for number, name in enumerate(SECTIONS):
+            style = "bold reverse" if number == self._section else ""
+            parts += [" ", (f" {number + 1} {name} ", style)]
+        return Content.assemble(*parts)
+
+    def _waiting(self) -> str:
+        """What stands there while there is no text."""
+        state = self._state
+        if state.failed is not None:
+            said = f"{state.failed.error} {state.failed.hint}".rstrip()
+            return f"{said}\n\n{state.failed.detail}".rstrip()
+        if state.inspected is not None:
+            return "This jax does not show it."
+        if state.outcome is not None:
+            return f"{self._label}: it was stopped."
+        return f"Compiling {self._label} …"
+
+    def _say(self, words: str) -> None:
+        self.query_one("#inspect-word", Static).update(words)
+
+    # Keys.
+
+    def action_back(self) -> None:
+        """Out of the search, or back to the tabs."""
+        if self.query_one(Input).display:
+            self._close_search()
+            return
+        app = cast("JaxtuiApp", self.app)
+        latest = app.session.latest
+        if latest.running and latest.purpose == "inspection":
+            app.background(app.session.stop)
+        self.dismiss()
+
+    def action_section(self, number: int) -> None:
+        """Another of the texts."""
+        self._section = number
+        self._write()
+
+    def action_turn(self, by: int) -> None:
+        """The text after this one, or the one before."""
+        self.action_section((self._section + by) % len(SECTIONS))
+
+    def action_copy(self) -> None:
+        """Copy the text and say where it was written."""
+        if self._state.inspected is None:
+            self._say("There is no text yet.")
+            return
+        whole = self._texts[self._section]
+        if SECTIONS[self._section] == "HLO":
+            whole = self._state.inspected.hlo
+        app = cast("JaxtuiApp", self.app)
+        app.take_away(whole, _FILES[self._section])
+        self._say(app.session.latest.message)
+
+    def action_search(self) -> None:
+        """Ask what to look for."""
+        entry = self.query_one(Input)
+        entry.display = True
+        entry.focus()
+
+    def action_again(self) -> None:
+        """The next line that has it, from the top again after the last."""
+        if not self._sought:
+            self._say("Search with / first.")
+            return
+        sought = self._sought.lower()
+        lines = self._texts[self._section].lower().splitlines()
+        found = [number for number, line in enumerate(lines) if sought in line]
+        if not found:
+            self._say(f'"{self._sought}" is not in this text.')
+            return
+        following = [number for number in found if number > self._found]
+        self._found = following[0] if following else found[0]
+        column = lines[self._found].index(sought)
+        text = self.query_one(Log)
+        visible = column + len(sought) < text.scrollable_content_region.width
+        text.scroll_to(0 if visible else column - _BESIDE, self._found, animate=False)
+        place = f"{found.index(self._found) + 1} of {len(found)}"
+        self._say(
+            f'"{self._sought}" in line {self._found + 1} of {len(lines)}: {place}'
+            f"{'' if len(found) == 1 else ', n goes on'}"
+        )
+
+    @on(Input.Submitted)
+    def _searched(self, event: Input.Submitted) -> None:
+        event.stop()
+        self._sought = event.value
+        self._found = -1
+        self._close_search()
+        if self._sought:
+            self.action_again()
+
+    def _close_search(self) -> None:
+        self.query_one(Input).display = False
+        self.query_one(Log).focus()

@@ -1,0 +1,184 @@
+"""Are the crossovers that jaxtui finds where a hand-written loop finds them, too?
+
+    python tests/benchmarks/crossover.py [OP]... [--budget 60] [--pairs 40]
+
+``jaxtui crossover`` searches for matmul, sigmoid and selu, numpy against eager and
+against jit, over five decades of elements. Then, in this process and with nothing but
+NumPy and JAX, blocks of calls of the two alternate at half and at twice the size that
+was found: below it the first must be faster, above it the second, by the median of the
+paired ratios of the blocks. Where no crossover was found, the one that was said to be
+faster at both ends of the range must be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from time import perf_counter
+from typing import Any, NamedTuple
+
+os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"
+
+import jax
+import numpy as np
+from jax import lax
+
+from jaxtui.stats import Interval, sign_test_interval
+
+BLOCK_SECONDS = 0.02
+RANGES = {"matmul": "3..1024", "sigmoid": "100..1e7", "selu": "100..1e7"}
+"""Five decades of elements each; a matmul has n² of them."""
+
+ALPHA, SCALE = 1.6732632423543772, 1.0507009873554805
+
+
+def numpy_selu(x: Any) -> Any:
+    """Six passes over memory, as jaxtui has them."""
+    return SCALE * np.where(x > 0, x, ALPHA * np.exp(x) - ALPHA)
+
+
+def jax_selu(x: Any) -> Any:
+    """The same as six primitives."""
+    return SCALE * lax.select(x > 0, x, ALPHA * lax.exp(x) - ALPHA)
+
+
+FORMS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "matmul": (lambda a, b: a @ b, lambda a, b: lax.dot(a, b)),
+    "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), lambda x: 1 / (1 + lax.exp(-x))),
+    "selu": (numpy_selu, jax_selu),
+}
+
+
+class Verdict(NamedTuple):
+    """What the loop says at one size."""
+
+    size: int
+    expected: str
+    interval: Interval
+    """Of the first one's seconds over the second one's."""
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the median lies on the side that was expected."""
+        return (self.interval.median > 1) == (self.expected == "second")
+
+    @property
+    def sure(self) -> bool:
+        """Whether the whole interval does."""
+        return self.interval.low > 1 or self.interval.high < 1
+
+
+def search(op: str, mode: str, budget: float) -> dict[str, Any]:
+    """The document of ``jaxtui crossover``."""
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "jaxtui", "crossover", op),
+            *("--between", f"numpy,{mode}", "--sizes", RANGES[op]),
+            *("--budget", str(budget), "--json", "--no-history"),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def calls(op: str, mode: str, size: int) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    """A call of NumPy and a blocking one of JAX, with the same random inputs."""
+    numpy_form, jax_form = FORMS[op]
+    made = np.random.default_rng(0)
+    shape = (size, size) if op == "matmul" else (size,)
+    count = 2 if op == "matmul" else 1
+    hosts = [made.standard_normal(shape, np.float32) for _ in range(count)]
+    arrays = [jax.device_put(host) for host in hosts]
+    form = jax.jit(jax_form).lower(*arrays).compile() if mode == "jit" else jax_form
+    return lambda: numpy_form(*hosts), lambda: form(*arrays).block_until_ready()
+
+
+def mean_seconds(call: Callable[[], Any], count: int) -> float:
+    """Of so many calls in a row."""
+    start = perf_counter()
+    for _ in range(count):
+        call()
+    return (perf_counter() - start) / count
+
+
+def by_hand(op: str, mode: str, size: int, pairs: int) -> Interval:
+    """NumPy's seconds over JAX's: blocks in turns, in random order."""
+    both = calls(op, mode, size)
+    counts = []
+    for call in both:
+        call()
+        once = min(mean_seconds(call, 3) for _ in range(3))
+        counts.append(max(1, round(BLOCK_SECONDS / once)))
+    order, ratios = random.Random(0), []
+    for _ in range(pairs):
+        taken = [0.0, 0.0]
+        for side in (0, 1) if order.random() < 0.5 else (1, 0):
+            taken[side] = mean_seconds(both[side], counts[side])
+        ratios.append(taken[0] / taken[1])
+    return sign_test_interval(ratios)
+
+
+def places(found: dict[str, Any]) -> Iterator[tuple[int, str]]:
+    """Where to look, and who should be faster there."""
+    if found["crossings"]:
+        last = found["crossings"][-1]
+        above = last["faster"]
+        below = "first" if above == "second" else "second"
+        # Of a stretch without a difference, from its ends.
+        yield max(1, round(0.5 * min(last["at"], last["below"]))), below
+        yield round(2 * max(last["at"], last["above"])), above
+    elif found["faster"]:
+        yield found["low"], found["faster"]
+        yield found["high"], found["faster"]
+
+
+def rows(ops: list[str], budget: float, pairs: int) -> Iterator[tuple[str, bool]]:
+    """Each comparison as text, and whether it was confirmed."""
+    for op in ops:
+        for mode in ("eager", "jit"):
+            document = search(op, mode, budget)
+            call = document["answers"][0]
+            lines = [f"{op}, numpy against {mode}: {call['sentence']}"]
+            verdicts = [
+                Verdict(size, expected, by_hand(op, mode, size, pairs))
+                for size, expected in places(call["answer"])
+            ]
+            for one in verdicts:
+                low, middle, high = one.interval
+                said = "confirmed" if one.confirmed else "NOT CONFIRMED"
+                lines.append(
+                    f"    {one.size:>8}: numpy/{mode} by hand {middle:.3g} "
+                    f"[{low:.3g}, {high:.3g}]  {said}"
+                    f"{'' if one.sure else ', interval contains 1'}"
+                )
+            fine = bool(verdicts) and all(one.confirmed for one in verdicts)
+            yield "\n".join(lines), fine
+
+
+def main() -> int:
+    """Print every comparison; 1 if one was not confirmed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("ops", nargs="*", metavar="OP", default=[*RANGES])
+    parser.add_argument("--budget", type=float, default=60.0)
+    parser.add_argument("--pairs", type=int, default=40)
+    typed = parser.parse_args()
+    print(f"load {os.getloadavg()}, {os.cpu_count()} cores, jax {jax.__version__}")
+    wrong = False
+    for text, fine in rows(typed.ops, typed.budget, typed.pairs):
+        print(text, flush=True)
+        wrong = wrong or not fine
+    print(f"load {os.getloadavg()}")
+    return int(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

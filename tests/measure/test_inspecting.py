@@ -1,0 +1,237 @@
+"""What XLA made of a case, against the compiled program itself."""
+
+from __future__ import annotations
+
+import logging
+import re
+
+import jax
+import jax.numpy as jnp
+import msgspec
+import pytest
+
+from jaxtui.measure import hlo
+from jaxtui.measure.inspecting import run_inspection
+from jaxtui.measure.ops import selu
+from jaxtui.model import (
+    Case,
+    Inspected,
+    Inspection,
+    InspectionStarted,
+    Progress,
+    RunFinished,
+    WorkFailed,
+)
+
+SELU = Case(op="selu", size=4096, dtype="float32", device="cpu:0", mode="jit")
+
+LOOP = """\
+HloModule jit_f
+
+%compare.2 (a: f32[], b: f32[]) -> pred[] {
+  ROOT %fusion.9 = pred[] fusion(%a, %b), kind=kLoop, calls=%inner
+}
+
+%inner (a: f32[], b: f32[]) -> pred[] {
+  ROOT %lt.1 = pred[] compare(%a, %b), direction=LT
+}
+
+%added (p: f32[8]) -> f32[8] {
+  %c = f32[] constant(1)
+  %many = f32[8]{0} broadcast(%c), dimensions={}
+  ROOT %add.1 = f32[8]{0} add(%p, %many)
+}
+
+%parallel (p: f32[8]) -> f32[8] {
+  ROOT %fusion.1 = f32[8]{0} fusion(%p), kind=kLoop, calls=%added
+}
+
+%body (s: (s32[], f32[8])) -> (s32[], f32[8]) {
+  %x = f32[8]{0} get-tuple-element(%s), index=1
+  %fusion.2 = f32[8]{0} fusion(%x), kind=kInput, calls=%added
+  ROOT %t = (s32[], f32[8]{0}) tuple(%i, %fusion.2)
+}
+
+%cond (s: (s32[], f32[8])) -> pred[] {
+  ROOT %lt = pred[] compare(%i, %n), direction=LT
+}
+
+ENTRY %main (x: f32[8]) -> f32[8] {
+  %x = f32[8]{0} parameter(0)
+  %call = f32[8]{0} call(%x), to_apply=%parallel
+  %sort.1 = f32[8]{0} sort(%call), dimensions={0}, to_apply=%compare.2
+  %loop = (s32[], f32[8]{0}) while(%start), condition=%cond, body=%body
+  ROOT %out = f32[8]{0} get-tuple-element(%loop), index=1
+}
+"""
+
+
+def look(**changed: object) -> Inspected:
+    *_, result, last = run_inspection(
+        Inspection(case=msgspec.structs.replace(SELU, **changed))
+    )
+    assert isinstance(last, RunFinished)
+    assert isinstance(result, Inspected), result
+    return result
+
+
+def refused(**changed: object) -> WorkFailed:
+    *_, result, _ = run_inspection(
+        Inspection(case=msgspec.structs.replace(SELU, **changed))
+    )
+    assert isinstance(result, WorkFailed)
+    return result
+
+
+def test_what_a_call_wraps_counts_and_a_loop_counts_once() -> None:
+    assert hlo.instructions(LOOP) == {"fusion": 1, "sort": 1, "while": 1}
+
+
+def test_fusions_are_those_that_run_as_kernels() -> None:
+    found = {one.name: (one.kind, one.operations) for one in hlo.fusions(LOOP)}
+    inside = {"broadcast": 1, "add": 1}
+    assert found == {"fusion.1": ("kLoop", inside), "fusion.2": ("kInput", inside)}
+
+
+def test_selu_is_one_kernel_under_jit_and_six_without() -> None:
+    one, apart = look(), look(mode="eager")
+    assert one.program.kernels == 1
+    assert one.program.instructions == {"fusion": 1}
+    (fusion,) = one.program.fusions
+    done = {"compare", "exponential", "multiply", "select"}
+    assert done <= fusion.operations.keys()
+    assert one.eager_kernels == apart.eager_kernels == apart.program.kernels == 6
+    names = [step.name for step in apart.steps]
+    assert names == ["gt", "exp", "mul", "sub", "select_n", "mul"]
+
+
+def test_the_count_under_jit_is_that_of_the_compiled_hlo() -> None:
+    x = jnp.ones(4096, jnp.float32)
+    text = jax.jit(lambda x: selu.jax_form(x)).lower(x).compile().as_text() or ""
+    # Whichever way this jax writes it, there is a single fusion in the whole program.
+    assert len(re.findall(r" fusion\(", text)) == 1
+    assert hlo.instructions(text) == look().program.instructions
+
+
+def test_the_steps_are_the_programs_that_eager_jax_compiles(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    x = jnp.ones(4096, jnp.float32).block_until_ready()
+    jax.clear_caches()
+    with caplog.at_level(logging.WARNING), jax.log_compiles():
+        selu.jax_form(x).block_until_ready()
+    compiled = [
+        record.getMessage()
+        for record in caplog.records
+        if record.getMessage().startswith("Finished XLA compilation")
+    ]
+    # The two multiplications by a scalar are one program, run twice.
+    steps = look(mode="eager").steps
+    assert len(compiled) == len({step.name for step in steps}) == 5
+    assert len(steps) == 6
+
+
+def test_fusing_saves_the_traffic_between_the_steps() -> None:
+    one, apart = look(), look(mode="eager")
+    assert one.program.xla_bytes == one.bytes == 2 * 4 * 4096
+    assert apart.program.xla_bytes is not None
+    assert apart.program.xla_bytes > 5 * one.bytes
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+def test_xla_counts_the_flops_of_a_product(dtype: str) -> None:
+    one = look(op="matmul", size=64, dtype=dtype)
+    assert one.flops == 2 * 64**3
+    assert one.program.xla_flops == pytest.approx(one.flops, rel=0.05)
+    short = {"float64": "f64", "float32": "f32", "bfloat16": "bf16"}[dtype]
+    assert f"{short}[64,64]" in one.jaxpr
+    assert f"tensor<64x64x{short}>" in one.stablehlo
+    assert f"{short}[64,64]" in one.hlo
+    size = {"float64": 8, "float32": 4, "bfloat16": 2}[dtype]
+    assert one.program.memory is not None
+    assert one.program.memory.arguments_bytes == 2 * size * 64**2
+
+
+def test_eager_texts_come_step_by_step() -> None:
+    apart = look(mode="eager")
+    assert apart.hlo.count("ENTRY ") == apart.stablehlo.count("module @") == 6
+    assert "// step 3 of 6: mul" in apart.hlo
+    assert apart.program.memory is None
+
+
+def test_pallas_has_a_program_and_no_steps() -> None:
+    one = look(mode="pallas", size=1024)
+    assert one.program.kernels
+    assert one.steps == ()
+    assert "pallas_call" in one.jaxpr
+
+
+def test_a_size_that_no_memory_holds_can_be_looked_into() -> None:
+    size = 1 << 34
+    assert look(op="add", size=size).program.xla_flops == pytest.approx(size)
+
+
+def test_the_first_event_says_what_and_progress_says_where() -> None:
+    events = list(run_inspection(Inspection(case=SELU)))
+    assert events[0] == InspectionStarted(inspection=Inspection(case=SELU))
+    doing = [event.doing for event in events if isinstance(event, Progress)]
+    label = "selu 4096 float32 jit on cpu:0"
+    assert [f"{phase}: {label}" for phase in ("trace", "lower", "compile")] == doing[
+        1:4
+    ]
+    assert doing[-1] == f"step 6 of 6: {label}"
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"op": "nosuch"}, "nosuch"),
+        ({"mode": "numpy", "device": "host"}, "does not go through XLA"),
+        ({"dtype": "int8"}, "selu does not run in int8"),
+        ({"device": "cpu:99"}, "cpu:99"),
+        ({"size": 0}, "selu has no size 0"),
+        ({"op": "mine.py:f"}, "function of your own"),
+    ],
+)
+def test_what_cannot_be_is_refused(changed: dict[str, object], sentence: str) -> None:
+    failed = refused(**changed)
+    assert sentence in failed.error
+    assert failed.hint
+
+
+def test_a_failure_of_xla_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("INTERNAL: the compiler stumbled")
+
+    monkeypatch.setattr("jaxtui.measure.inspecting.compiled_form", lambda *_: fail)
+    failed = refused()
+    assert "while JAX traced it" in failed.error
+    assert "the compiler stumbled" in failed.detail
+
+
+def test_a_step_that_fails_alone_costs_only_the_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("not alone")
+
+    monkeypatch.setattr("jaxtui.measure.eager.Steps.compiled", fail)
+    one = look()
+    assert one.program.kernels == 1
+    assert one.steps == ()
+    assert one.eager_kernels is None
+    assert "not alone" in refused(mode="eager").detail
+
+
+def test_it_can_be_stopped_between_stages() -> None:
+    seen: list[object] = []
+    run = run_inspection(
+        Inspection(case=SELU),
+        stop=lambda: any("lower" in str(event) for event in seen),
+    )
+    for event in run:
+        seen += [event]
+    assert not any(isinstance(event, Inspected | WorkFailed) for event in seen)
+    last = seen[-1]
+    assert isinstance(last, RunFinished)
+    assert last.outcome == "cancelled"

@@ -1,0 +1,578 @@
+"""Functions of the user's own: files, arguments, results, mistakes and scripts."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxtui.measure import clocks, experiment, own, planning
+from jaxtui.measure.own import arguments, files, functions
+from jaxtui.measure.own.troubles import OwnError
+from jaxtui.model import (
+    Case,
+    CaseFailed,
+    CaseMeasured,
+    Experiment,
+    Failure,
+    Measurement,
+    Mode,
+    PhaseStarted,
+)
+from jaxtui.model.own import Spec, dtype_of, parse_spec, parse_specs, short_name
+
+TRAIN = """
+    from typing import NamedTuple
+
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+
+    class State(NamedTuple):
+        params: dict
+        steps: jax.Array
+
+
+    def loss(params, x):
+        return jnp.mean(jnp.tanh(x @ params["w"] + params["b"]) ** 2)
+
+
+    def step(state, x):
+        value, grads = jax.value_and_grad(loss)(state.params, x)
+        params = jax.tree.map(lambda p, g: p - 0.1 * g, state.params, grads)
+        return State(params, state.steps + 1), {"loss": value}
+
+
+    def step_numpy(state, x):
+        hidden = np.tanh(x @ state.params["w"] + state.params["b"])
+        return {"loss": np.mean(hidden**2)}
+
+
+    def step_args(size=16, seed=0):
+        rng = np.random.default_rng(seed)
+        params = {"w": rng.standard_normal((8, size), dtype=np.float32), "b": 0.5}
+        state = State(params, jnp.zeros((), jnp.int32))
+        return state, rng.standard_normal((32, 8), dtype=np.float32)
+"""
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., str]:
+    def write(text: str, name: str = "mine.py") -> str:
+        path = tmp_path / name
+        path.write_text(textwrap.dedent(text))
+        return str(path)
+
+    return write
+
+
+def case(path: str, name: str, mode: Mode = "jit", **changes: Any) -> Case:
+    host = mode == "numpy"
+    fields: dict[str, Any] = {
+        "op": f"{path}:{name}",
+        "size": 0,
+        "dtype": "",
+        "mode": mode,
+        "device": "host" if host else "cpu:0",
+        "inputs": "host" if host else "device",
+    }
+    return Case(**(fields | changes))
+
+
+def typed(path: str, name: str, args: str, **changes: Any) -> Case:
+    return case(path, name, params={"args": args}, **changes)
+
+
+def outcomes(*cases: Case, budget: float = 0.6) -> list[Measurement | Failure]:
+    ends: dict[int, Measurement | Failure] = {}
+    for event in experiment.run(Experiment(cases=cases, budget_seconds=budget)):
+        if isinstance(event, CaseMeasured):
+            ends[event.index] = event.measurement
+        elif isinstance(event, CaseFailed):
+            ends[event.index] = event.failure
+    return [ends[index] for index in range(len(cases))]
+
+
+def failure(one: Case) -> Failure:
+    (ended,) = outcomes(one)
+    assert isinstance(ended, Failure), ended
+    return ended
+
+
+# Running.
+
+
+def test_pytrees_go_in_and_come_out_in_every_mode(write: Callable[..., str]) -> None:
+    path = write(TRAIN)
+    modes: tuple[Mode, ...] = ("jit", "eager", "numpy")
+    jit, eager, numpy = outcomes(*(case(path, "step", mode) for mode in modes))
+    for measured in (jit, eager, numpy):
+        assert isinstance(measured, Measurement), measured
+        assert measured.ready is not None
+        assert measured.ready.median > 0
+        assert (measured.case.size, measured.case.dtype) == (16, "float32")
+        assert measured.output_dtype == "float32"
+        assert measured.error_vs_float64 is None
+        assert measured.has("own")
+    assert isinstance(jit, Measurement)
+    assert isinstance(eager, Measurement)
+    assert isinstance(numpy, Measurement)
+    # Two products of 32 × 8 × 16, forwards and for the weights, and what is around it.
+    assert 2 * 2 * 32 * 8 * 16 < (jit.flops or 0) < 10 * 32 * 8 * 16
+    assert jit.xla_flops == jit.flops
+    assert (eager.flops or 0) > 2 * 2 * 32 * 8 * 16
+    assert (eager.bytes or 0) > (jit.bytes or 0)
+    assert numpy.flops is None
+    assert jit.phases.compile is not None
+    assert eager.phases.compile is None
+    assert numpy.phases.fetch is None
+
+
+def test_the_size_goes_to_the_factory(write: Callable[..., str]) -> None:
+    (measured,) = outcomes(case(write(TRAIN), "step", size=48))
+    assert isinstance(measured, Measurement)
+    assert measured.case.size == 48
+
+
+def test_typed_arguments_decide_the_dtype(write: Callable[..., str]) -> None:
+    path = write("def add(n, x, y):\n    return n + x @ y\n")
+    args = "s32[] bf16[8,16] bf16[16,4]"
+    (measured,) = outcomes(typed(path, "add", args))
+    assert isinstance(measured, Measurement), measured
+    assert measured.case.dtype == "bfloat16"
+    assert measured.case.size == 0
+
+
+def test_functions_take_turns_with_each_other_and_with_ops(
+    write: Callable[..., str],
+) -> None:
+    path = write("def f(x):\n    return x + 1\n\n\ndef g(x):\n    return [x, x * 2]\n")
+    op = Case(op="add", size=1000, dtype="float32", device="cpu:0", mode="jit")
+    cases = (typed(path, "f", "f32[9]"), typed(path, "g", "f32[9]"), op)
+    assert all(isinstance(ended, Measurement) for ended in outcomes(*cases))
+
+
+def test_host_inputs_are_sent_in_every_call(write: Callable[..., str]) -> None:
+    path = write(TRAIN)
+    modes: tuple[Mode, ...] = ("jit", "eager")
+    for ended in outcomes(*(case(path, "step", m, inputs="host") for m in modes)):
+        assert isinstance(ended, Measurement), ended
+
+
+def test_what_donates_its_arguments_runs_compiled_and_is_explained_eagerly(
+    write: Callable[..., str],
+) -> None:
+    path = write(
+        """
+        import functools
+        import jax
+
+        @functools.partial(jax.jit, donate_argnums=0)
+        def update(x):
+            return x * 2
+        """
+    )
+    jit, eager = outcomes(
+        typed(path, "update", "f32[100]"),
+        typed(path, "update", "f32[100]", mode="eager"),
+    )
+    assert isinstance(jit, Measurement), jit
+    assert isinstance(eager, Failure)
+    assert "donates its arguments" in eager.error
+
+
+def test_what_is_jitted_already_is_traced_cold(write: Callable[..., str]) -> None:
+    path = write(
+        """
+        import jax
+
+        traces = []
+
+        @jax.jit
+        def f(x):
+            traces.append(1)
+            return x + 1
+        """
+    )
+    one = typed(path, "f", "f32[8]")
+    outcomes(one, budget=0.3)
+    before = len(files.load(path).traces)
+    outcomes(one, budget=0.3)
+    assert len(files.load(path).traces) > before
+
+
+def test_loops_are_counted_once_so_there_is_no_rate(write: Callable[..., str]) -> None:
+    path = write(
+        """
+        from jax import lax
+
+        def power(x):
+            return lax.fori_loop(0, 50, lambda _, y: y @ x, x)
+        """
+    )
+    (measured,) = outcomes(typed(path, "power", "f32[64,64]"))
+    assert isinstance(measured, Measurement), measured
+    assert measured.flops is None
+    assert measured.flops_per_second is None
+    assert measured.xla_flops
+    text = next(note.text for note in measured.notes if note.flag == "own")
+    assert "body of a loop once" in text
+
+
+def test_results_that_are_not_finite_are_noted(write: Callable[..., str]) -> None:
+    path = write("import jax.numpy as jnp\ndef f(x):\n    return jnp.log(x * 0 - 1)\n")
+    (measured,) = outcomes(typed(path, "f", "f32[8]"))
+    assert isinstance(measured, Measurement)
+    assert measured.has("not-finite")
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_64_bit_types_are_as_the_file_or_the_arguments_want(
+    write: Callable[..., str], wanted: bool
+) -> None:
+    path = write(
+        """
+        import numpy as np
+
+        def f(x):
+            return x + 1
+
+        def g(x):
+            return x + 1
+
+        def g_args():
+            return (np.ones(8),)
+        """
+    )
+    one = typed(path, "f", "f64[8]") if wanted else case(path, "g")
+    (measured,) = outcomes(one)
+    assert isinstance(measured, Measurement), measured
+    assert measured.output_dtype == ("float64" if wanted else "float32")
+    assert measured.case.dtype == measured.output_dtype
+
+
+def test_keys_of_jax_random_are_arguments(write: Callable[..., str]) -> None:
+    path = write(
+        """
+        import jax
+
+        def draw(key):
+            return jax.random.normal(key, (64,)), jax.random.split(key)
+
+        def draw_args():
+            return (jax.random.key(0),)
+        """
+    )
+    (measured,) = outcomes(case(path, "draw"))
+    assert isinstance(measured, Measurement), measured
+    assert measured.output_dtype == "float32"
+
+
+# Importing.
+
+
+def test_a_file_is_imported_once_and_afresh_when_it_changes(
+    write: Callable[..., str],
+) -> None:
+    path = write("value = 1\n")
+    first = files.load(path)
+    assert files.load(path) is first
+    write("value = 2\n")
+    assert files.load(path).value == 2
+
+
+def test_a_file_finds_what_lies_beside_it_and_is_not_main(
+    write: Callable[..., str],
+) -> None:
+    write("FACTOR = 3\n", "own_beside.py")
+    path = write(
+        """
+        import dataclasses
+        from own_beside import FACTOR
+
+        @dataclasses.dataclass
+        class Setting:
+            factor: "int" = FACTOR
+
+        if __name__ == "__main__":
+            raise SystemExit(1)
+        """
+    )
+    assert files.load(path).Setting().factor == 3
+
+
+def test_the_import_is_a_phase_of_its_case(write: Callable[..., str]) -> None:
+    one = typed(write("def f(x):\n    return x\n"), "f", "f32[8]")
+    events = experiment.run(Experiment(cases=(one,), budget_seconds=0.3))
+    phases = [event.phase for event in events if isinstance(event, PhaseStarted)]
+    assert phases[:3] == ["import", "inputs", "transfer"]
+
+
+# Mistakes.
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "error", "detail"),
+    [
+        ("import nothing_of_the_kind\n", "f", r"mine\.py:1.*ModuleNotFound", "mine.py"),
+        ("def f(:\n", "f", r"mine\.py:1.*SyntaxError: invalid syntax", "def f(:"),
+        ("import sys\nsys.exit(3)\n", "f", r"sys\.exit\(3\) \(mine\.py:2\)", "mine.py"),
+        ("def f(x):\n    return y\n", "f", r"mine\.py:2.*NameError: name 'y'", "in f"),
+        ("def g(x):\n    return x\n", "f", r"has no f", ""),
+        ("f = 3\n", "f", r"f is a int, not a function", ""),
+        ("def f(x):\n    return None\n", "f", r"returned no array of JAX", ""),
+        ("def f(x):\n    exit()\n", "f", r"sys\.exit\(\)", "mine.py"),
+        ("def f(x):\n    return x[0] @ x\n", "f", r"mine\.py:2.*matmul", "x[0] @ x"),
+    ],
+)
+def test_mistakes_name_the_line_and_show_only_the_users_frames(
+    write: Callable[..., str], text: str, name: str, error: str, detail: str
+) -> None:
+    failed = failure(typed(write(text), name, "f32[8]"))
+    assert re.search(error, failed.error), failed.error
+    assert detail in failed.detail
+    assert "jaxtui" not in failed.detail
+    assert "site-packages" not in failed.detail
+
+
+def test_missing_functions_are_guessed(write: Callable[..., str]) -> None:
+    path = write("def train(x):\n    return x\n\ndef train_args():\n    return (1,)\n")
+    failed = failure(typed(path, "trian", "f32[8]"))
+    assert failed.hint == "It defines train. Did you mean train?"
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "error", "hint"),
+    [
+        ("", 0, "f takes x, and nothing says", "f_args"),
+        ("def f_args():\n    return {}\n", 0, "returned a dict", "tuple"),
+        ("def f_args(n):\n    return (n,)\n", 0, "needs a size", "--size"),
+        ("def f_args():\n    return (1,)\n", 7, "takes no size", "--size"),
+        ("def make_args():\n    return ('a',)\n", 0, r"is a str", "functools.partial"),
+        ("def make_args():\n    1 / 0\n", 0, "ZeroDivisionError", ""),
+        ("make_args = 3\n", 0, "nothing says", "make_args"),
+    ],
+)
+def test_arguments_that_are_none(
+    write: Callable[..., str], text: str, size: int, error: str, hint: str
+) -> None:
+    path = write(f"def f(x):\n    return x\n\n\n{text}")
+    failed = failure(case(path, "f", size=size))
+    assert error in failed.error
+    assert hint in failed.hint
+
+
+def test_a_function_without_arguments_is_refused(write: Callable[..., str]) -> None:
+    failed = failure(case(write("def f():\n    return 1\n"), "f"))
+    assert "takes no arguments" in failed.error
+
+
+def test_numpy_is_there_only_where_the_file_says_so(write: Callable[..., str]) -> None:
+    path = write("def f(x):\n    return x\n")
+    failed = failure(typed(path, "f", "f32[8]", mode="numpy"))
+    assert failed.error == "f has no mode numpy."
+    assert "f_numpy" in failed.hint
+
+
+def test_a_mistake_in_a_run_leaves_the_others_alone(write: Callable[..., str]) -> None:
+    path = write(
+        """
+        calls = []
+
+        def f(x):
+            calls.append(1)
+            if len(calls) > 4:
+                raise RuntimeError("enough")
+            return x + 1
+
+        def g(x):
+            return x
+        """
+    )
+    failed, measured = outcomes(
+        typed(path, "f", "f32[8]", mode="eager"), typed(path, "g", "f32[8]")
+    )
+    assert isinstance(failed, Failure)
+    assert "(mine.py:7): RuntimeError: enough" in failed.error
+    assert isinstance(measured, Measurement)
+
+
+def test_planning_runs_nothing(write: Callable[..., str]) -> None:
+    path = write("raise SystemExit\n")
+    one = case(path, "f")
+    (planned,) = planning.plan(Experiment(cases=(one,))).cases
+    assert planned.problem is None
+    assert path not in files._loaded
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"op": "/nowhere/to/be.py:f"}, "There is no file /nowhere/to/be.py."),
+        ({"mode": "pallas"}, "has no mode pallas"),
+        ({"precision": "high"}, "takes no precision"),
+        ({"params": {"args": "f32"}}, '"f32" is no argument'),
+        ({"params": {"args": "f32[8]"}, "size": 3}, "its arguments were typed"),
+        ({"params": {"args": "f32[9000000,9000000]"}}, "are free"),
+        ({"device": "cpu:9"}, "cpu:9"),
+    ],
+)
+def test_planning_refuses(
+    write: Callable[..., str], changes: dict[str, Any], error: str
+) -> None:
+    one = case(write("def f(x):\n    return x\n"), "f", **changes)
+    (planned,) = planning.plan(Experiment(cases=(one,))).cases
+    assert planned.problem is not None
+    assert error in planned.problem.error
+
+
+# Arguments.
+
+
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        ("f32[1024,1024]", Spec("float32", (1024, 1024))),
+        ("bf16[8, 128]{1,0}", Spec("bfloat16", (8, 128))),
+        ("s32[]", Spec("int32", ())),
+        ("i8[3]", Spec("int8", (3,))),
+        ("PRED[2]", Spec("bool", (2,))),
+        ("complex64[2]", Spec("complex64", (2,))),
+    ],
+)
+def test_specs_are_read_and_written(text: str, spec: Spec) -> None:
+    assert parse_spec(text) == spec
+    assert parse_spec(spec.text) == spec
+
+
+@pytest.mark.parametrize(
+    "text", ["", "f32", "[8]", "f32[8", "q8[3]", "f32[-1]", "f32[0]"]
+)
+def test_specs_that_are_none(text: str) -> None:
+    with pytest.raises(ValueError, match=r"no argument|dtype|no elements"):
+        parse_spec(text)
+
+
+def test_the_dtype_of_specs_is_the_first_floating_one() -> None:
+    assert dtype_of(parse_specs("s32[] f16[2] f32[3]")) == "float16"
+    assert dtype_of(parse_specs("s32[] u8[2]")) == "int32"
+    assert dtype_of(()) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["f64", "f32", "f16", "bf16", "f8e4m3fn", "c64", "c128", "s32", "s8", "u8", "pred"],
+)
+@pytest.mark.parametrize("shape", ["", "3,5"])
+def test_drawn_arguments_are_seeded_and_never_all_zero(text: str, shape: str) -> None:
+    spec = parse_spec(f"{text}[{shape}]")
+    ((array,), (again,)) = (arguments.drawn([spec], seed=2) for _ in range(2))
+    assert (str(array.dtype), array.shape) == (spec.dtype, spec.shape)
+    np.testing.assert_array_equal(array, again)
+    if shape:
+        assert np.any(array.astype(np.complex128) != 0)
+        (other,) = arguments.drawn([spec], seed=3)
+        assert np.any(other != array)
+
+
+def test_large_arguments_repeat() -> None:
+    (array,) = arguments.drawn([parse_spec("s8[2100,2100]")], seed=0)
+    assert array.shape == (2100, 2100)
+    assert array.dtype == np.int8
+
+
+def test_short_names_tell_two_versions_of_a_file_apart() -> None:
+    assert short_name("/a/old/train.py:step") == "old/train.py:step"
+    assert short_name("matmul") == "matmul"
+
+
+# Clocks.
+
+
+def test_the_loops_for_trees_wait_for_all_of_their_arrays() -> None:
+    @jax.jit
+    def both(x: jax.Array) -> dict[str, jax.Array]:
+        return {"small": x[0], "large": x @ x @ x @ x}
+
+    x = jnp.ones((512, 512))
+    alone = jax.jit(lambda x: x @ x @ x @ x)
+    for call in (both, alone):
+        jax.block_until_ready(call(x))
+    tree = min(clocks.blocked_tree_calls(both, (x,), 0, least=10).ready)
+    array = min(clocks.blocked_calls(alone, (x,), 0, least=10).ready)
+    assert tree > 0.5 * array
+    assert clocks.tree_burst(both, (x,), 3) > array
+    assert clocks.tree_ready_at_return(both, (x,), 10) < 0.5
+    assert clocks.loops_for(alone(x)) is clocks.ARRAY_LOOPS
+    assert clocks.loops_for(both(x)) is clocks.TREE_LOOPS
+
+
+# Scripts.
+
+
+@pytest.mark.parametrize(
+    ("mode", "changes"),
+    [
+        ("jit", {}),
+        ("eager", {"inputs": "host"}),
+        ("numpy", {"size": 32}),
+    ],
+)
+def test_scripts_run_by_themselves(
+    write: Callable[..., str], mode: Mode, changes: dict[str, Any], tmp_path: Path
+) -> None:
+    one = case(write(TRAIN), "step", mode, **changes)
+    source = own.source(one.op)
+    assert source is not None
+    text = own.script(one, source, seed=3)
+    assert "jaxtui" not in text.partition("\n")[2]
+    assert own.setup(one, source, seed=3).partition("\nf = ")[0] in text
+    script = tmp_path / "elsewhere.py"
+    script.write_text(text.replace("time.perf_counter() + 2", "0"))
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert "ready" in done.stdout
+
+
+def test_the_script_draws_what_was_timed(write: Callable[..., str]) -> None:
+    path = write("def f(x, y):\n    return x\n")
+    one = typed(path, "f", "bf16[4,2] s32[3]")
+    source = own.source(one.op)
+    assert source is not None
+    space: dict[str, Any] = {}
+    exec(own.setup(one, source, seed=5).partition("args = jax.device_put")[0], space)
+    for made, right in zip(
+        space["args"],
+        arguments.drawn(parse_specs("bf16[4,2] s32[3]"), seed=5),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(made, right)
+        assert made.dtype == right.dtype
+
+
+def test_dotted_names_are_looked_up(write: Callable[..., str]) -> None:
+    path = write(
+        """
+        class Net:
+            def forward(self, x):
+                return x * 2
+
+        net = Net()
+        """
+    )
+    source = functions.of_file(f"{path}:net.forward")
+    assert functions.find(source).call(2) == 4
+    with pytest.raises(OwnError, match=r"has no nothing\.forward"):
+        functions.find(functions.of_file(f"{path}:nothing.forward"))

@@ -1,0 +1,80 @@
+"""``jaxtui hlo`` with the real engine: what it prints, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from jaxtui import cli
+
+SELU = ("hlo", "selu:4096")
+
+
+def test_a_summary_and_the_entry_of_the_program(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert cli.main(SELU) == 0
+    printed = capsys.readouterr().out
+    summary, _, entry = printed.partition("ENTRY ")
+    assert "selu 4096 float32 jit on cpu:0" in summary
+    one = "XLA made one kernel of it; op by op, without jit, it runs 6 kernels."
+    assert one in summary
+    assert max(map(len, summary.splitlines())) <= 80
+    assert "ROOT %" in entry
+    assert "metadata" not in entry
+
+
+def test_every_stage_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*SELU, "--stage", "all", "--mode", "eager"]) == 0
+    printed = capsys.readouterr().out
+    places = [
+        printed.index(word)
+        for word in ("6 programs with 6 kernels", "jaxpr:", "stablehlo:", "\nhlo:")
+    ]
+    assert places == sorted(places)
+    assert printed.count("HloModule ") == 6
+    assert "select_n" in printed
+
+
+def test_the_document_has_the_texts_that_were_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert cli.main(["hlo", "matmul", "--size", "64", "--dtype", "f64", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema"] == 1
+    assert document["case"]["dtype"] == "float64"
+    assert document["flops"] == 2 * 64**3
+    assert document["program"]["xla_flops"] == pytest.approx(2 * 64**3, rel=0.05)
+    assert document["program"]["kernels"] == document["eager_kernels"] == 1
+    assert document["failure"] is None
+    assert "f64[64,64]" in document["jaxpr"]
+    assert document["stablehlo"]
+    assert document["hlo"]
+    assert cli.main([*SELU, "--stage", "jaxpr", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["jaxpr"]
+    assert document["stablehlo"] is document["hlo"] is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        (["hlo"], "Name an op"),
+        (["hlo", "seul"], 'no op "seul"'),
+        (["hlo", "selu:1,2"], "One size"),
+        (["hlo", "selu", "--mode", "numpy"], "does not go through XLA"),
+        (["hlo", "selu", "--stage", "mlir"], 'no stage "mlir"'),
+        (["hlo", "selu", "--dtype", "int8"], "int8"),
+        (["hlo", "selu", "--device", "cpu:77"], "cpu:77"),
+        (["hlo", "matmul", "--mode", "pallas"], "pallas"),
+    ],
+)
+def test_what_makes_no_sense_is_said_in_a_sentence(
+    typed: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(typed) == 64
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert sentence in captured.err
+    assert "Traceback" not in captured.err

@@ -1,0 +1,256 @@
+"""``jaxtui bench file.py:name`` with the real engine, and what such code may do."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jaxtui import cli
+from jaxtui.engine import active
+from jaxtui.engine.client import EngineClient, EngineOptions
+from jaxtui.model import Case, CaseMeasured, Experiment, Ready, RunFinished
+
+TWO = """
+    import jax
+    import jax.numpy as jnp
+
+    print("this file prints", flush=True)
+
+    def step(params, x):
+        loss = lambda p: jnp.mean((x @ p["w"]) ** 2)
+        value, grads = jax.value_and_grad(loss)(params)
+        return jax.tree.map(lambda p, g: p - g, params, grads), value
+
+    def forward(params, x):
+        return x @ params["w"]
+
+    def make_args(size=8):
+        return {"w": jnp.ones((size, size))}, jnp.ones((4, size))
+"""
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., str]:
+    def write(text: str, name: str = "mine.py") -> str:
+        path = tmp_path / name
+        path.write_text(textwrap.dedent(text))
+        return str(path)
+
+    return write
+
+
+def bench(*arguments: str, budget: str = "1.5") -> int:
+    return cli.main(["bench", *arguments, "--budget", budget, "--cpu-devices", "2"])
+
+
+def document(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_functions_of_one_file_against_each_other(
+    write: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(TWO)
+    assert bench(f"{path}:step,forward", "--size", "16", "--json") == 0
+    made = document(capsys)["measurements"]
+    assert [one["case"]["op"] for one in made] == [f"{path}:step", f"{path}:forward"]
+    assert {one["case"]["size"] for one in made} == {16}
+    assert {one["case"]["dtype"] for one in made} == {"float32"}
+    assert made[1]["flops"] == 2 * 4 * 16 * 16
+    assert made[0]["error_vs_float64"] is None
+
+
+def test_the_table_names_function_and_note(
+    write: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write("def f(x):\n    return x + 1\n")
+    assert bench(f"{path}:f", "--arg", "bf16[64,64]", "--mode", "jit,eager") == 0
+    out = capsys.readouterr().out
+    folder = Path(path).parent.name
+    assert f"{folder}/mine.py:f" in out
+    assert "—  bfloat16  cpu:0   jit" in out
+    assert "as XLA counts them" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["{0}/mein.py:f"], "Did you mean mine.py?"),
+        (["{0}/mine.py"], "Name a function of"),
+        (["{0}/mine.py:"], "mine.py:f (there is also g)"),
+        (["{0}/mine.py:f()"], '"f()" is no name of a function'),
+        (["{0}/mine"], "neither an op nor a function of a file"),
+        (["{0}/mine.py:f", "--arg", "g32[8]"], "has no known dtype: there is f64"),
+        (["{0}/mine.py:f", "--arg", "8,8"], "as XLA writes them: f32[1024,1024]"),
+        (["{0}/mine.py:f", "--arg", "f32[0]"], "has no elements"),
+        (["matmul", "--arg", "f32[8]"], "--arg describes the arguments of a function"),
+    ],
+)
+def test_what_makes_no_sense_is_said_at_once(
+    write: Callable[..., str],
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    sentence: str,
+) -> None:
+    path = write("def f(x):\n    return x\ndef g(x):\n    return x\n")
+    folder = str(Path(path).parent)
+    assert bench(*(one.replace("{0}", folder) for one in arguments)) == 64
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert sentence in err
+    assert "Traceback" not in err
+
+
+def test_other_commands_say_that_they_do_not_take_functions(
+    write: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(TWO)
+    assert cli.main(["crossover", f"{path}:step"]) == 64
+    assert "only `jaxtui bench`" in capsys.readouterr().err
+
+
+def test_mistakes_cost_their_own_case_alone(
+    write: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    fine = write("def f(x):\n    return x + 1\n")
+    ends = write("import sys\nsys.exit('no')\n", "ends.py")
+    kills = write(
+        "import os, signal\ndef f(x):\n    os.kill(os.getpid(), signal.SIGKILL)\n",
+        "kills.py",
+    )
+    functions = (f"{ends}:f", f"{kills}:f", f"{fine}:nope", f"{fine}:f")
+    assert bench(*functions, "--arg", "f32[8]", "--json") == 1
+    found = document(capsys)
+    (measured,) = found["measurements"]
+    assert measured["case"]["op"] == f"{fine}:f"
+    said = {one["case"]["op"]: one["error"] for one in found["failures"]}
+    assert "called sys.exit('no') (ends.py:2)" in said[f"{ends}:f"]
+    assert "SIGKILL" in said[f"{kills}:f"]
+    assert said[f"{fine}:nope"] == f"{fine} has no nope."
+
+
+def test_what_never_comes_back_is_given_up_and_the_rest_goes_on(
+    write: Callable[..., str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Long enough for what the other case does on a busy machine.
+    monkeypatch.setattr(active, "PATIENCE_SECONDS", 8.0)
+    hangs = write("while True:\n    print('still here')\n", "hangs.py")
+    fine = write("def f(x):\n    return x + 1\n")
+    assert bench(f"{hangs}:f", f"{fine}:f", "--arg", "f32[8]", "--json") == 1
+    found = document(capsys)
+    assert [one["case"]["op"] for one in found["measurements"]] == [f"{fine}:f"]
+    (failure,) = found["failures"]
+    assert "did not come back within" in failure["error"]
+    assert "(phase: import)" in failure["error"]
+    assert "--budget" in failure["hint"]
+
+
+async def test_an_engine_that_ran_such_code_is_replaced_before_the_next_run(
+    write: Callable[..., str],
+) -> None:
+    path = write(
+        """
+        import numpy as np
+
+        np.random.default_rng = None
+
+        def f(x):
+            return x + 1
+
+        def make_args():
+            return (np.ones(8, np.float32),)
+        """
+    )
+    mine = Case(op=f"{path}:f", size=0, dtype="", device="cpu:0", mode="jit")
+    theirs = Case(op="add", size=100, dtype="float32", device="cpu:0", mode="jit")
+    engine = EngineClient(EngineOptions(cpu_devices=1))
+    generations: list[int] = []
+    try:
+        await engine.start()
+        events = engine.events()
+        async for envelope in events:
+            if isinstance(envelope.event, Ready):
+                break
+        for case in (mine, theirs, theirs):
+            work = Experiment(cases=(case,), budget_seconds=0.5)
+            number = await engine.run(work)
+            async for envelope in events:
+                if isinstance(envelope.event, CaseMeasured):
+                    generations.append(envelope.generation)
+                done = isinstance(envelope.event, RunFinished)
+                if done and envelope.run == number:
+                    break
+    finally:
+        await engine.close()
+    assert generations == [1, 2, 2]
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package that offers an op, a function and what cannot be loaded."""
+    (tmp_path / "offering.py").write_text(
+        textwrap.dedent(
+            '''
+            import dataclasses
+
+            from jaxtui.measure.ops import OPS
+
+            OP = dataclasses.replace(OPS["add"], summary="Add as we do it.")
+            NUMBER = 3
+
+            def step(x):
+                """One step of ours."""
+                return x * 2, x + 1
+
+            def step_args(size=32):
+                import numpy as np
+
+                return (np.ones(size, np.float32),)
+            '''
+        )
+    )
+    info = tmp_path / "offering-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: offering\nVersion: 1\n"
+    )
+    (info / "entry_points.txt").write_text(
+        "[jaxtui.ops]\n"
+        "our-add = offering:OP\n"
+        "our-step = offering:step\n"
+        "broken = offering:missing\n"
+        "number = offering:NUMBER\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+
+@pytest.mark.usefixtures("package")
+def test_packages_offer_ops(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["ops"]) == 0
+    out, _ = capsys.readouterr()
+    assert "Add as we do it." in out
+    assert "One step of ours." in out
+    assert "broken of the package offering cannot be loaded: AttributeError" in out
+    assert "number of the package offering cannot be loaded: TypeError" in out
+    assert "matmul" in out
+
+
+@pytest.mark.usefixtures("package")
+def test_ops_of_packages_are_timed_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    code = bench("our-add:100", "our-step", "broken", "--json")
+    assert code == 1
+    found = document(capsys)
+    by_name = {one["case"]["op"]: one for one in found["measurements"]}
+    assert set(by_name) == {"our-add", "our-step"}
+    assert 0 < by_name["our-add"]["error_vs_float64"] < 1e-6
+    assert by_name["our-step"]["case"]["size"] == 32
+    (failure,) = found["failures"]
+    assert "cannot be loaded" in failure["error"]

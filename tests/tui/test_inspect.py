@@ -1,0 +1,212 @@
+"""What XLA did, shown in the app: its texts, the search, and what can go wrong."""
+
+from __future__ import annotations
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input, Log, Static
+
+from jaxtui.model import (
+    Case,
+    Event,
+    Inspected,
+    Inspection,
+    InspectionStarted,
+    RunFinished,
+    WorkFailed,
+)
+from jaxtui.model.inspection import EagerStep
+from jaxtui.model.programs import Fusion, Program, ProgramMemory
+from jaxtui.tui.app import JaxtuiApp
+from jaxtui.tui.screens.inspect import InspectScreen
+from tests.tui.driving import app_on, until, until_ready
+from tests.tui.fake_engine import FakeEngine
+
+SIZES = ((80, 24), (120, 40))
+
+HLO = """\
+HloModule jit_selu
+
+FileNames
+1 "/home/somebody/selu.py"
+
+StackFrames
+1 {file_location_id=1}
+
+
+%fused (p: f32[8]) -> f32[8] {
+  ROOT %exp.1 = f32[8]{0} exponential(%p), metadata={op_name="jit(selu)/exp"}
+}
+
+ENTRY %main.1 (x: f32[8]) -> f32[8] {
+  ROOT %fusion.1 = f32[8]{0} fusion(%x), kind=kLoop, calls=%fused
+}
+"""
+
+
+def inspected(case: Case) -> Inspected:
+    fusion = Fusion(name="fusion.1", kind="kLoop", operations={"exponential": 1})
+    one = Program(
+        kernels=1,
+        instructions={"fusion": 1},
+        fusions=(fusion,),
+        xla_flops=40.0,
+        xla_bytes=64.0,
+        xla_transcendentals=8.0,
+        memory=ProgramMemory(
+            arguments_bytes=32,
+            output_bytes=32,
+            temporaries_bytes=0,
+            aliased_bytes=0,
+            program_bytes=0,
+            peak_bytes=64,
+        ),
+    )
+    return Inspected(
+        case=case,
+        device_kind="cpu",
+        trace_seconds=1e-3,
+        lower_seconds=2e-3,
+        compile_seconds=3e-2,
+        flops=48.0,
+        bytes=64.0,
+        program=one,
+        steps=tuple(EagerStep(name=name, program=one) for name in ("exp", "mul")),
+        jaxpr="\n".join(f"v{number} = mul x" for number in range(60)),
+        stablehlo="module @jit_selu {\n}",
+        hlo=HLO,
+    )
+
+
+def quiet_engine() -> FakeEngine:
+    """One that says nothing but what the test emits."""
+    engine = FakeEngine(scripted=False)
+    engine.answer = lambda work: ()
+    return engine
+
+
+def asked(engine: FakeEngine) -> Case:
+    """The case of the last inspection."""
+    work = engine.works[-1]
+    assert isinstance(work, Inspection)
+    return work.case
+
+
+def answered(case: Case) -> list[Event]:
+    started = InspectionStarted(inspection=Inspection(case=case))
+    finished = RunFinished(outcome="complete", elapsed_seconds=0.1)
+    return [started, inspected(case), finished]
+
+
+async def opened(pilot: Pilot[None], app: JaxtuiApp) -> InspectScreen:
+    await until_ready(pilot, app)
+    await pilot.press("h")
+    await until(pilot, lambda: isinstance(app.screen, InspectScreen))
+    await until(pilot, lambda: app.session.latest.running)
+    screen = app.screen
+    assert isinstance(screen, InspectScreen)
+    return screen
+
+
+async def with_answer(
+    pilot: Pilot[None], app: JaxtuiApp, engine: FakeEngine
+) -> InspectScreen:
+    screen = await opened(pilot, app)
+    engine.emit_run(*answered(asked(engine)))
+    await until(pilot, lambda: "kernel" in text(screen))
+    return screen
+
+
+def text(screen: InspectScreen) -> str:
+    return "\n".join(screen.query_one(Log).lines)
+
+
+def said(screen: InspectScreen) -> str:
+    return str(screen.query_one("#inspect-word", Static).content)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_every_text_can_be_read(size: tuple[int, int]) -> None:
+    engine = quiet_engine()
+    app = app_on(engine)
+    async with app.run_test(size=size) as pilot:
+        screen = await with_answer(pilot, app, engine)
+        assert "XLA made one kernel of it" in text(screen)
+        assert "2 kernels" in text(screen)
+        assert max(map(len, text(screen).splitlines())) <= size[0] - 4
+        await pilot.press("tab")
+        assert text(screen).startswith("v0 = mul x")
+        await pilot.press("3")
+        assert text(screen).startswith("module @jit_selu")
+        await pilot.press("4")
+        assert "ENTRY %main.1" in text(screen)
+        assert "metadata" not in text(screen)
+        assert text(screen).splitlines()[2].startswith("%fused (p: f32[8])")
+        await pilot.press("escape")
+        assert not isinstance(app.screen, InspectScreen)
+
+
+async def test_a_search_goes_from_line_to_line() -> None:
+    engine = quiet_engine()
+    app = app_on(engine)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await with_answer(pilot, app, engine)
+        await pilot.press("2", "slash", "V", "5", "enter")
+        assert '"V5" in line 6 of 60: 1 of 11, n goes on' in said(screen)
+        await pilot.press("n", "n")
+        assert "line 52 of 60: 3 of 11" in said(screen)
+        assert screen.query_one(Log).scroll_offset.y > 30
+        await pilot.press("slash")
+        screen.query_one(Input).value = "nowhere"
+        await pilot.press("enter")
+        assert said(screen) == '"nowhere" is not in this text.'
+        await pilot.press("slash", "escape")
+        assert isinstance(app.screen, InspectScreen)
+
+
+async def test_what_cannot_be_compiled_is_said() -> None:
+    engine = quiet_engine()
+    app = app_on(engine)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot, app)
+        case = asked(engine)
+        assert text(screen) == f"Compiling {case.label} …"
+        failed = WorkFailed(error="XLA refused it.", hint="Take less.", detail="E1")
+        first, _, last = answered(case)
+        engine.emit_run(first, failed, last)
+        await until(pilot, lambda: "refused" in text(screen))
+        assert text(screen) == "XLA refused it. Take less.\n\nE1"
+
+
+async def test_leaving_ends_the_compile() -> None:
+    engine = quiet_engine()
+    app = app_on(engine)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot, app)
+        await pilot.press("escape")
+        await until(pilot, lambda: not app.session.latest.running)
+        assert not isinstance(app.screen, InspectScreen)
+
+
+async def test_it_waits_for_the_run_that_goes_on() -> None:
+    engine = quiet_engine()
+    app = app_on(engine)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_ready(pilot, app)
+        app.perform("run")
+        await until(pilot, lambda: app.state.running)
+        await pilot.press("2", "escape", "h")
+        await pilot.pause()
+        assert app.session.latest.message == "A run is going on: stop it first."
+        assert not isinstance(app.screen, InspectScreen)
+
+
+async def test_a_copy_is_of_the_text_in_view(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[tuple[str, str]] = []
+    monkeypatch.setattr(JaxtuiApp, "take_away", lambda _, *what: taken.append(what))
+    engine = quiet_engine()
+    app = app_on(engine)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await with_answer(pilot, app, engine)
+        await pilot.press("4", "y")
+        assert taken == [(HLO, "optimised.hlo.txt")]
