@@ -24,6 +24,7 @@ from jaxtui.engine.client import (
     EngineOptions,
     EngineUnavailableError,
 )
+from jaxtui.health import plan
 from jaxtui.health.examination import begin, observe
 from jaxtui.health.rows import Judged, rows
 from jaxtui.health.verdict import judge
@@ -379,6 +380,8 @@ def test_the_progress_line_says_which_test_and_what_it_does() -> None:
         (["--level", "thorough"], 'no level "thorough": there is quick, full'),
         (["--limit", "soon"], 'The limit "soon" is no time'),
         (["--limit", "0"], 'The limit "0" is no time'),
+        (["--limit", "2"], "give more than 2 seconds"),
+        (["--level", "full", "--limit", "15"], "give more than 60 seconds"),
         (["--baseline", "nosuch"], 'There is no baseline "nosuch"'),
         (["--save-baseline", "../x"], 'A baseline cannot be called "../x"'),
         (["--level"], "--level"),
@@ -423,6 +426,15 @@ def test_a_baseline_is_saved_and_compared_with(capsys) -> None:
     out = capsys.readouterr().out
     assert "60.0 of 100 GFLOP/s" in out
     assert "baseline new" in out
+
+
+def test_a_few_devices_are_compared_with_a_baseline_of_all(capsys) -> None:
+    assert run(engine(), "--save-baseline", "all") == 0
+    capsys.readouterr()
+    assert run(engine(), "--devices", "cpu:1", "--baseline", "all", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    sources = {one["source"] for one in document["tests"] if one["test"] == "compute"}
+    assert any("baseline all" in source for source in sources)
 
 
 def test_a_baseline_of_other_hardware_is_refused_with_the_difference(capsys) -> None:
@@ -481,7 +493,11 @@ def test_a_baseline_that_cannot_be_written_is_said_with_3(
 # Engines that fail, hang or are stopped.
 
 
-def test_a_test_that_takes_too_long_is_ended_and_the_rest_goes_on(capsys) -> None:
+def test_a_test_that_takes_too_long_is_ended_and_the_rest_goes_on(
+    capsys, monkeypatch
+) -> None:
+    monkeypatch.setitem(plan.BUDGETS, "quick", dict.fromkeys(CHECK_TESTS, 0.01))
+
     def hangs(check: Check) -> list[Event]:
         if check.test != "compute" or "cpu:1" not in check.devices:
             return sound(check)

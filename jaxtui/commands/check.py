@@ -93,7 +93,7 @@ def _save(report: Report, name: str, code: int) -> int:
         name=name,
         saved_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         host=state.host,
-        devices=examination.devices,
+        devices=tuple(one for one in state.devices if one.addressable),
         readings=examination.readings,
     )
     try:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from jaxtui.commands.launch import CannotRun
 from jaxtui.health import baseline as baselines
+from jaxtui.health import plan
 from jaxtui.health.baseline import Baseline, BaselineError
 from jaxtui.model import CHECK_LEVELS, CheckLevel, Device, Host
 from jaxtui.selection import SelectionError, parse_budget, parse_devices
@@ -44,10 +45,11 @@ class Request:
         """
         if save_baseline is not None:
             _refuse_name(save_baseline)
+        chosen = _level(level)
         return cls(
-            level=_level(level),
+            level=chosen,
             devices=devices,
-            limit=parse_budget(limit or "", "limit"),
+            limit=_limit(limit or "", chosen),
             save_as=save_baseline,
             baseline=None if baseline is None else _load(baseline),
         )
@@ -65,7 +67,9 @@ class Request:
             raise CannotRun("JAX has no device that this process can use.")
         if self.baseline is not None:
             try:
-                baselines.refuse_other_hardware(self.baseline, chosen, host)
+                # The machine counts: a few of its devices may be compared, too.
+                own = tuple(device for device in devices if device.addressable)
+                baselines.refuse_other_hardware(self.baseline, own, host)
             except BaselineError as error:
                 raise CannotRun(str(error)) from error
         return chosen
@@ -78,6 +82,17 @@ def _level(text: str) -> CheckLevel:
             f'There is no level "{text.strip()}": there is {listed(CHECK_LEVELS)}.'
         )
     return level
+
+
+def _limit(text: str, level: CheckLevel) -> float | None:
+    limit = parse_budget(text, "limit")
+    longest = plan.longest_seconds(level)
+    if limit is not None and limit <= longest:
+        raise SelectionError(
+            f'The limit "{text.strip()}" is shorter than the longest test measures at '
+            f"level {level}: give more than {longest:g} seconds."
+        )
+    return limit
 
 
 def _refuse_name(name: str) -> None:

@@ -59,6 +59,11 @@ def plan(level: CheckLevel, devices: Sequence[str], seed: int = 0) -> tuple[Chec
     )
 
 
+def longest_seconds(level: CheckLevel) -> float:
+    """How long the longest test of a level measures, compiling not included."""
+    return max(BUDGETS[level].values())
+
+
 def limit_seconds(check: Check) -> float:
     """After how long a test is ended by force, unless the user has said."""
     return ALLOWANCE_SECONDS + 3 * check.budget_seconds
