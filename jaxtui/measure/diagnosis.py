@@ -153,6 +153,8 @@ def result_notes(case: Case, op: Op, output: str, accuracy: Accuracy) -> Iterato
     used = numpy_dtype(case.dtype) if case.on_host else case.dtype
     if used != case.dtype:
         yield notes.numpy_dtype(case.dtype, used, case.mode)
+    if case.dtype == "float64" and not case.on_host:
+        yield notes.wide_types()
     # That a Fourier transform is complex needs no saying.
     if output != used and not output.startswith("complex"):
         yield notes.dtype_changed(case.dtype, output)

@@ -159,6 +159,17 @@ def dtype_changed(asked: str, got: str) -> Note:
     )
 
 
+def wide_types() -> Note:
+    """A float64 case of JAX, for which x64 was switched on."""
+    return Note(
+        flag="x64",
+        text=(
+            "JAX has float64 only with x64, which was switched on for this case alone: "
+            "a program without JAX_ENABLE_X64=1 computes in float32 instead."
+        ),
+    )
+
+
 def numpy_dtype(asked: str, used: str, mode: Mode = "numpy") -> Note:
     """NumPy, or TensorFlow's version of it, computed in another dtype."""
     name = "NumPy" if mode == "numpy" else "TensorFlow's NumPy"
