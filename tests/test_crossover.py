@@ -54,7 +54,7 @@ def test_it_closes_in_and_says_where(capsys) -> None:
     )
     assert out.startswith("selu, float32 numpy on host against float32 jit on cpu:0;")
     text = " ".join(out.split())
-    assert "Per call, jit is faster from about 1,2" in text
+    assert "Per call, jit is faster from about 12" in text
     assert "Per call, arguments sent and result fetched each time, numpy is" in text
     assert "For one single call, compile included, numpy is faster at every" in text
     assert "The start of jit, compile and first transfer, pays after" in text
@@ -231,7 +231,7 @@ def test_it_is_written_to_files(capsys, tmp_path: Path) -> None:
     assert markdown.startswith("| op |")
     assert "<svg" in svg
     assert "wins" in svg
-    assert "jit wins from ~1,2" in text
+    assert "jit wins from ~12" in text
     assert "jit with transfers" in text
     assert "Per call, jit is faster" in text
 

@@ -77,14 +77,14 @@ def sentence(found: Answer, called: Names) -> str:
             f"be measured {span}."
         )
     ahead = called.of(found.faster)
-    none = f"no crossover up to {fmt.size(found.high)}."
+    none = f"no crossover up to {number(found.high)}."
     if not found.even:
         return f"{counted}, {ahead} is faster {span}: {none}"
-    sizes = [fmt.size(size) for size in found.even]
+    sizes = [number(size) for size in found.even]
     if found.sure is not None and found.even[0] > found.sure:
         return (
-            f"{counted}, {ahead} is faster up to {fmt.size(found.sure)}, and above "
-            f"that, up to {fmt.size(found.high)}, no difference can be measured: {none}"
+            f"{counted}, {ahead} is faster up to {number(found.sure)}, and above "
+            f"that, up to {number(found.high)}, no difference can be measured: {none}"
         )
     return (
         f"{counted}, {ahead} is faster {span}, but for {_listed(sizes)}, where no "
@@ -94,22 +94,22 @@ def sentence(found: Answer, called: Names) -> str:
 
 def _span(low: int, high: int) -> str:
     if low == high:
-        return f"at {fmt.size(low)}, the only size that was measured"
-    return f"at every size from {fmt.size(low)} to {fmt.size(high)}"
+        return f"at {number(low)}, the only size that was measured"
+    return f"at every size from {number(low)} to {number(high)}"
 
 
 def _crossed(crossing: Crossing, called: Names) -> str:
     ahead, behind = called.of(crossing.faster), called.of(other(crossing.faster))
-    below, above = fmt.size(crossing.below), fmt.size(crossing.above)
+    below, above = number(crossing.below), number(crossing.above)
     if not crossing.undecided:
         return (
             f"{ahead} is faster from about {about(crossing)} on: "
             f"{behind} is still ahead at {below}, {ahead} at {above}."
         )
     first, last = crossing.undecided[0], crossing.undecided[-1]
-    where = f"at {fmt.size(first)}"
+    where = f"at {number(first)}"
     if first != last:
-        where = f"between {fmt.size(first)} and {fmt.size(last)}"
+        where = f"between {number(first)} and {number(last)}"
     what = "no difference can be measured"
     if crossing.mixed:
         what = "it was now the one, now the other"
@@ -123,7 +123,7 @@ def _others(crossings: Sequence[Crossing], called: Names) -> Iterator[str]:
     if not crossings:
         return
     said = [
-        f"between {fmt.size(one.below)} and {fmt.size(one.above)} "
+        f"between {number(one.below)} and {number(one.above)} "
         f"({called.of(one.faster)} ahead above)"
         for one in crossings
     ]
@@ -143,7 +143,7 @@ def payback_sentence(found: Sequence[Payback], called: Names) -> str:
             f"faster than those of {called.of(other(side))}."
         )
     ends = [paid[0]] if len(paid) == 1 else [paid[0], paid[-1]]
-    said = [f"after {calls_text(calls)} at {fmt.size(size)}" for size, calls in ends]
+    said = [f"after {calls_text(calls)} at {number(size)}" for size, calls in ends]
     return f"{start} pays {' and '.join(said)}."
 
 
@@ -175,8 +175,13 @@ def place(size: float, low: int, high: int) -> str:
     for digits in (2, 3, 4):
         short = rounded(size, digits)
         if low <= short <= high:
-            return fmt.count(short)
-    return fmt.count(round(size))
+            return number(short)
+    return number(round(size))
+
+
+def number(size: int) -> str:
+    """A size in a sentence: ``8192``, ``163,840``."""
+    return str(size) if size < 10_000 else fmt.count(size)
 
 
 def rounded(value: float, digits: int = 2) -> int:

@@ -30,12 +30,13 @@ DTYPE_ALIASES = {
     "f32": "float32",
     "f16": "float16",
     "bf16": "bfloat16",
+    "float8": "float8_e4m3fn",
     "f8": "float8_e4m3fn",
     "i32": "int32",
     "i8": "int8",
     "c64": "complex64",
 }
-"""Short names that are accepted beside the full ones."""
+"""Short names that are accepted beside the full ones; the last of a dtype is shown."""
 
 _Text = TypeVar("_Text", bound=str)
 

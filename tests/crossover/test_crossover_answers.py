@@ -185,7 +185,7 @@ def test_a_crossing_in_words() -> None:
     )
     assert wins(crossing(), CALLED) == "jit wins from ~380"
     # Never outside of the sizes between which it is.
-    assert wins(crossing(at=1240, below=1218, above=1300), CALLED).endswith("~1,240")
+    assert wins(crossing(at=1240, below=1218, above=1300), CALLED).endswith("~1240")
     assert wins(crossing(faster="first"), CALLED) == "numpy wins from ~380"
 
 

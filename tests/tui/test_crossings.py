@@ -48,7 +48,7 @@ def marks(run: RunState) -> list[tuple[float, str]]:
 def test_the_place_is_read_off_between_neighbouring_sizes(at: float) -> None:
     ((place, label),) = marks(sweep(at))
     assert place == pytest.approx(at)
-    assert label == f"jit wins from ~{float(f'{at:.1e}'):,.0f}"
+    assert label == f"jit wins from ~{float(f'{at:.1e}'):.0f}"
 
 
 def test_where_jax_falls_behind_it_is_numpy_that_wins() -> None:
