@@ -40,7 +40,7 @@ def test_an_end_is_told_in_one_sentence(experiment):
     (case,) = experiment("matmul").cases
     killed = describe_end(-signal.SIGKILL, case)
     assert killed.startswith("The engine was killed (SIGKILL")
-    assert killed.endswith("while timing matmul 0 float32 jit on cpu:0.")
+    assert killed.endswith("while timing matmul float32 jit on cpu:0.")
     assert describe_end(-signal.SIGABRT, None) == "The engine crashed (SIGABRT)."
     assert describe_end(-signal.SIGTERM, None) == "The engine was ended (SIGTERM)."
     assert describe_end(7, None) == "The engine ended by itself (exit code 7)."

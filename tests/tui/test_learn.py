@@ -524,11 +524,11 @@ async def test_the_key_for_the_next_tab_goes_round() -> None:
         await until_ready(pilot, app)
         tabs = app.query_one(TabbedContent)
         seen = []
-        for _ in range(3):
+        for _ in range(4):
             await pilot.press("ctrl+n")
             await pilot.pause()
             seen.append(tabs.active)
-        assert seen == ["bench", "learn", "devices"]
+        assert seen == ["bench", "learn", "history", "devices"]
 
 
 async def test_a_click_on_the_tab_fills_it() -> None:
