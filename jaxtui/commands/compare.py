@@ -9,13 +9,13 @@ import msgspec
 
 from jaxtui import format as fmt
 from jaxtui.commands.launch import CannotRun
-from jaxtui.commands.table import table
 from jaxtui.commands.terminal import put, put_bytes
 from jaxtui.document import SCHEMA, Results, encode
 from jaxtui.history import History, HistoryError
 from jaxtui.history.comparison import Comparison, Side, compare
 from jaxtui.model import Case, Record
 from jaxtui.selection import SelectionError
+from jaxtui.tui.columns import table
 
 FINE = 0
 

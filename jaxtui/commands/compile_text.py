@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from jaxtui import format as fmt
 from jaxtui.commands.compile_outcome import Outcome
-from jaxtui.commands.table import table
 from jaxtui.model.ahead import Bound, Compiled, Stage
 from jaxtui.tui import chipwords, program_text
+from jaxtui.tui.columns import table
 
 COLUMNS = 80
 

@@ -9,7 +9,6 @@ from jaxtui import format as fmt
 from jaxtui.commands.check_lines import wrapped
 from jaxtui.commands.plots import COLORS, HEIGHT, WIDEST
 from jaxtui.commands.report import failure_text
-from jaxtui.commands.table import table
 from jaxtui.crossover import (
     Answer,
     Payback,
@@ -35,6 +34,7 @@ from jaxtui.crossover.words import (
 from jaxtui.document import SCHEMA
 from jaxtui.model import Case, Failure, Host, Measurement, Record
 from jaxtui.plot import Mark, Picture, Series
+from jaxtui.tui.columns import table
 from jaxtui.tui.curves import sweep
 from jaxtui.tui.state import CaseState, RunState
 

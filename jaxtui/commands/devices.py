@@ -12,12 +12,12 @@ from jaxtui.commands.findings import finding_text
 from jaxtui.commands.launch import CannotRun
 from jaxtui.commands.progress import progress
 from jaxtui.commands.session import EngineFactory, session
-from jaxtui.commands.table import table
 from jaxtui.commands.terminal import put, put_bytes, say
 from jaxtui.document import SCHEMA, encode
 from jaxtui.engine.client import EngineOptions
 from jaxtui.model import Device, Finding, Host, Ready
 from jaxtui.tui import chiplayout, chipmap
+from jaxtui.tui.columns import table
 from jaxtui.tui.spans import text_of
 from jaxtui.tui.state import State
 

@@ -14,13 +14,13 @@ import msgspec
 from jaxtui.commands.exporting import NO_EXPORTS, Contents, Exports
 from jaxtui.commands.history_request import Request
 from jaxtui.commands.launch import CannotRun
-from jaxtui.commands.table import table
 from jaxtui.commands.terminal import is_terminal, put, put_bytes, say
 from jaxtui.document import SCHEMA, encode
 from jaxtui.exports.tables import markdown
 from jaxtui.history import History, HistoryError, Row
 from jaxtui.history.listing import HEAD, RIGHT, cells
 from jaxtui.selection import SelectionError
+from jaxtui.tui.columns import table
 
 __all__ = ["Request", "delete", "run"]
 

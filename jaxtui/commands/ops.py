@@ -10,12 +10,12 @@ from jaxtui import format as fmt
 from jaxtui.commands.launch import CannotRun
 from jaxtui.commands.progress import progress
 from jaxtui.commands.session import EngineFactory, session
-from jaxtui.commands.table import table
 from jaxtui.commands.terminal import put, put_bytes
 from jaxtui.document import SCHEMA, encode
 from jaxtui.engine.client import EngineOptions
 from jaxtui.model import USUAL_MODES, OpInfo
 from jaxtui.selection import DTYPE_ALIASES
+from jaxtui.tui.columns import table
 
 
 def run(factory: EngineFactory, options: EngineOptions, *, as_json: bool) -> int:

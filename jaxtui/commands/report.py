@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from jaxtui.commands.table import table
 from jaxtui.model import Failure
+from jaxtui.tui.columns import table
 from jaxtui.tui.results import WIDE, row
 from jaxtui.tui.state import CaseState, RunState
 
