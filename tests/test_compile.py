@@ -205,7 +205,7 @@ def test_what_libtpu_refuses_keeps_its_own_words(
         ((*MATMUL, "--size", "0"), "a size is a positive"),
         ((*MATMUL, "--size", "256..1024"), "One size is compiled at a time"),
         ((*MATMUL, "--dtype", "bf16,f32"), "One dtype is compiled at a time"),
-        ((*MATMUL, "--dtype", "float8"), 'no dtype "float8"'),
+        ((*MATMUL, "--dtype", "float4"), 'no dtype "float4"'),
         ((*MATMUL, "--mode", "numpy"), "The mode numpy compiles nothing"),
         ((*MATMUL, "--precision", "best"), 'no precision "best"'),
         ((*MATMUL, "--limit", "soon"), 'The limit "soon" is no time'),
