@@ -51,8 +51,9 @@ class Shell:
             "PYTHONPATH": str(Path(__file__).parents[1]),
             "PYTHONUTF8": "1",
         }
-        environment.pop("NO_COLOR", None)
-        environment.pop("ENV", None)
+        # pytest-xdist sets COLUMNS, which is no terminal's doing.
+        for name in ("NO_COLOR", "ENV", "COLUMNS", "LINES"):
+            environment.pop(name, None)
         self.child = pexpect.spawn(
             "/bin/sh", ["-i"], env=environment, dimensions=(lines, columns), timeout=1
         )
@@ -274,7 +275,9 @@ def test_an_engine_that_dies_in_a_run_is_replaced_and_the_next_run_works(
     assert "truth" in shell.text
 
 
-def test_too_small_says_so_and_comes_back(app: RunningApp) -> None:
+@pytest.mark.parametrize("exported", ["", "COLUMNS=80 LINES=24 "])
+def test_too_small_says_so_and_comes_back(shell: Shell, exported: str) -> None:
+    app = RunningApp(shell, f"{exported}{sys.executable} -m jaxtui")
     app.shell.resize(8, 30)
     app.shell.shows("small")
     app.shell.resize(24, 80)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 
 from jaxtui.commands.launch import CannotRun, engine_options, spawn_process
@@ -45,6 +46,9 @@ def run(
             )
     options = engine_options(python, cpu_devices, sys.stderr.fileno(), start_limit)
     process = process or spawn_process(options)
+    for name in ("COLUMNS", "LINES"):
+        # They would outweigh the terminal's own size, also when that changes.
+        os.environ.pop(name, None)
     # What is imported now stays; the app collects garbage from its first frame on.
     gc.disable()
     from jaxtui.tui.run import run_app
