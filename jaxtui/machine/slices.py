@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-_CORES_COUNTED = ("v2", "v3", "v4", "v5p", "tpu7x")
-"""Types whose number counts TensorCores, two of which are on a chip."""
+_CORES_PER_CHIP = {"v2": 2, "v3": 2, "v4": 2, "v5p": 2, "tpu7x": 2, "v7x": 2}
+"""For the types whose number counts TensorCores (Cloud TPU's documentation, by
+version; MaxText's table of accelerator types)."""
+
+_CHIPS_COUNTED = ("v5litepod", "v5lite", "v5e", "v6e", "v6lite")
+"""The types whose number counts chips."""
 
 _BOUNDS = {1: "1,1,1", 2: "1,2,1", 4: "2,2,1", 8: "2,4,1"}
 """How the chips of one host are laid out, by their number (the host bounds of libtpu's
@@ -18,13 +22,17 @@ UNTESTED = "documented for libtpu, not tried with jaxtui"
 def chips_of(accelerator_type: str) -> int | None:
     """How many chips an accelerator type has: 4 for ``v4-8``, 16 for ``v5litepod-16``.
 
-    ``None`` for a name of another form.
+    Returns:
+        ``None`` for a type that is not known.
     """
-    found = re.fullmatch(r"(v\d\w*|tpu\d+x)-(\d+)", accelerator_type.lower())
+    found = re.fullmatch(r"([a-z0-9]+)-(\d+)", accelerator_type.strip().lower())
     if not found:
         return None
-    number = int(found[2])
-    return number // 2 if found[1] in _CORES_COUNTED else number
+    family, number = found[1], int(found[2])
+    per_chip = 1 if family in _CHIPS_COUNTED else _CORES_PER_CHIP.get(family)
+    if per_chip is None or number == 0 or number % per_chip:
+        return None
+    return number // per_chip
 
 
 def workers(environment: Mapping[str, str]) -> int:

@@ -46,10 +46,6 @@ class Context:
         return tuple(devices.find(name) for name in self.check.devices)
 
 
-Test = Callable[[Context], Iterator[RunEvent]]
-"""Yields ``CheckDoing``, ``CheckRead`` and ``CheckDone`` of every device that takes
-part; a reading of the machine as a whole may come at any time."""
-
 Job = Callable[[jax.Device, float], Iterator[Reading]]
 """The part of a test that belongs to one device; the seconds are its budget."""
 

@@ -1,37 +1,13 @@
-"""How many chips, cores, devices, processes and slices there are, and were promised."""
+"""How many chips, cores, devices, processes and slices there are."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from jaxtui.model import Device
 
 TENSORCORES = {"TPU v4": 2, "TPU v5": 2, "TPU v5p": 2}
 """Per JAX device, where the device does not say; one on every other kind of TPU."""
-
-CORES_PER_CHIP = {"v2": 2, "v3": 2, "v4": 2, "v5p": 2, "tpu7x": 2, "v7x": 2}
-"""For the types whose number counts TensorCores (Cloud TPU's documentation, by
-version; MaxText's table of accelerator types)."""
-
-CHIPS = ("v5litepod", "v5lite", "v5e", "v6e", "v6lite")
-"""The types whose number counts chips."""
-
-
-def promised(accelerator_type: str) -> int | None:
-    """Chips of a slice, e.g. 4 for ``v4-8`` and 16 for ``v5litepod-16``.
-
-    Returns:
-        ``None`` for a type that is not known.
-    """
-    match = re.fullmatch(r"([a-z0-9]+)-(\d+)", accelerator_type.strip().lower())
-    if match is None:
-        return None
-    family, number = match[1], int(match[2])
-    per_chip = 1 if family in CHIPS else CORES_PER_CHIP.get(family)
-    if per_chip is None or number == 0 or number % per_chip:
-        return None
-    return number // per_chip
 
 
 def chips(devices: Sequence[Device]) -> int:

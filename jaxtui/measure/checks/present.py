@@ -8,6 +8,7 @@ import jax
 
 from jaxtui.machine import pci
 from jaxtui.machine.pci import Chip, Maker
+from jaxtui.machine.slices import chips_of
 from jaxtui.machine.survey import Survey
 from jaxtui.measure import devices as seen_by_jax
 from jaxtui.measure.checks import counts
@@ -113,7 +114,7 @@ def _given(seen: Survey, maker: Maker) -> tuple[int, str]:
 
 def _against_promise(devices: Sequence[Device], seen: Survey) -> Reading:
     type_, found = seen.environment[TYPE], counts.chips(devices)
-    of_slice = counts.promised(type_)
+    of_slice = chips_of(type_)
     if of_slice is None:
         return _reading(
             PROMISED,

@@ -31,7 +31,8 @@ def run_check(
     """
     start = perf_counter()
     yield CheckStarted(check=check)
-    # One module per test, named after it.
+    # One module per test, named after it. Its ``test`` yields ``CheckDoing``,
+    # ``CheckRead`` and ``CheckDone`` of every device that takes part.
     module = importlib.import_module(f"jaxtui.measure.checks.{check.test}")
     try:
         with quiet_collector():
