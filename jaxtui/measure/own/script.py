@@ -14,13 +14,11 @@ from jaxtui.measure.own import files
 from jaxtui.measure.own.arguments import WIDE, draw_code, specs
 from jaxtui.measure.own.functions import ARGS, MAKE_ARGS, NUMPY, Source
 from jaxtui.measure.own.troubles import OwnError
+from jaxtui.measure.script import CALLS, NUMPY_LOOP, SECONDS
 from jaxtui.model import Case
 
 STANDARD = ("importlib", "statistics", "sys", "time")
 """Modules of the standard library that a script may need."""
-
-SECONDS, CALLS = 2, 5
-"""As for the scripts of the catalogue."""
 
 JAX_LOOP = """
 for _ in range(3):
@@ -37,20 +35,6 @@ while len(ready) < {calls} or time.perf_counter() < end:
     ready.append(time.perf_counter() - start)
     dispatch.append(returned - start)
 print(f"dispatch {{statistics.median(dispatch):.3e}} s")
-print(f"ready    {{statistics.median(ready):.3e}} s")
-"""
-
-NUMPY_LOOP = """
-for _ in range(3):
-    result = f(*args)
-
-ready = []
-end = time.perf_counter() + {seconds}
-while len(ready) < {calls} or time.perf_counter() < end:
-    result = None  # freed before the clock starts
-    start = time.perf_counter()
-    result = f(*args)
-    ready.append(time.perf_counter() - start)
 print(f"ready    {{statistics.median(ready):.3e}} s")
 """
 
