@@ -7,6 +7,7 @@ neither has, such as a CPU, has no peak: nothing is ever assumed.
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -117,8 +118,8 @@ def _row(device_kind: str, cores: int) -> Any:
     Raises:
         Exception: There is no such table, or no such row.
     """
-    from jax._src.tpu_info import chip_version_from_device_kind
-    from jax.experimental.pallas import tpu
-
-    version = chip_version_from_device_kind(device_kind)
+    # By name: a type checker beside an older jax finds no such module.
+    kinds = importlib.import_module("jax._src.tpu_info")
+    tpu = importlib.import_module("jax.experimental.pallas.tpu")
+    version = kinds.chip_version_from_device_kind(device_kind)
     return tpu.get_tpu_info_for_chip(version, cores)

@@ -33,7 +33,7 @@ def own_scope(case: Case, device: jax.Device) -> ExitStack:
     The file says so as any program does, with ``jax_enable_x64``.
     """
     typed = any(spec.dtype in WIDE for spec in specs(case))
-    wide = typed or bool(jax.config.jax_enable_x64)
+    wide = typed or bool(jax.config.read("jax_enable_x64"))
     stack = ExitStack()
     stack.enter_context(enable_x64("float64" if wide else "float32"))
     stack.enter_context(jax.default_device(device))

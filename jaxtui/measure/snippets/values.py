@@ -7,6 +7,7 @@ import io
 import math
 import warnings
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import jax
 import msgspec
@@ -96,7 +97,9 @@ def _floats(value: object) -> Iterator[float]:
         raise TypeError("no number")
 
 
-def _elements(value: np.ndarray | np.generic | jax.Array) -> Iterator[float]:
+def _elements(
+    value: np.ndarray[Any, Any] | np.generic | jax.Array,
+) -> Iterator[float]:
     if value.size > NUMBERS_AT_MOST:
         raise ValueError("too many")
     flat = np.asarray(value).ravel()
