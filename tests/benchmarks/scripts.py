@@ -1,13 +1,14 @@
 """Does "Show code" give the figure that jaxtui gives?
 
     python tests/benchmarks/scripts.py [--pairs 7] [--short-pairs 21]
-        [--lesson NAME[:STEP]]... [--loops]
+        [--lesson NAME[:STEP]]... [--loops] [--op NAME|all]... [--python PYTHON]
 
-For each step of each lesson, and for each style of loop, fresh processes alternate: the
-exported script in plain Python, and jaxtui with an engine of its own. Each figure that
-the script prints is divided by jaxtui's of the same name. A figure fails when the
-median of its ratios is off by more than 15 %, or when jaxtui has none of that name.
-The scripts run where jaxtui cannot be imported.
+For each step of each lesson, for each style of loop, and for each op of the catalogue
+in mode jit at two sizes, fresh processes alternate: the exported script in plain
+Python, and jaxtui with an engine of its own. Each figure that the script prints is
+divided by jaxtui's of the same name. A figure fails when the median of its ratios is
+off by more than 15 %, or when jaxtui has none of that name. The scripts run by
+``--python``, so that an environment with nothing but jax and numpy can be the judge.
 
 Figures below 0.2 ms need more pairs: processes that do the very same differ by a factor
 there, depending on where the system puts their threads and their memory. A subject with
@@ -35,12 +36,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from jaxtui import lessons
-from jaxtui.commands.session import session, spawn_engine
+from jaxtui.commands.session import Session, session, spawn_engine
 from jaxtui.engine.client import EngineOptions
 from jaxtui.lessons.code import code_parts, joined, loop_title
 from jaxtui.model import (
     LOOP_STYLES,
     Case,
+    Experiment,
     Loop,
     LoopMeasured,
     Ready,
@@ -56,6 +58,12 @@ SHORT_SECONDS = 200e-6
 CALLS = 40
 LOOP_SIZE = 700
 """A product of some milliseconds on a small machine."""
+
+SMALLER = 4
+"""An op's second size is its default divided by this."""
+
+BENCH_SECONDS = 5
+"""For one case; its script samples for two seconds after compiling."""
 
 FIGURE = re.compile(r"(?P<name>\S.*?):? +(?P<value>\d\.\d+e[+-]\d+) s")
 TITLE = re.compile(r'^print\("(.*)", flush=True\)$|^ {4}"(.*)": \(timed', re.M)
@@ -109,14 +117,14 @@ class Ratio(NamedTuple):
 # The script's side.
 
 
-def printed(script: str) -> Figures:
+def printed(script: str, python: str) -> Figures:
     """What the script prints, run by itself."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "exported.py"
         path.write_text(script, encoding="utf-8")
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
         done = subprocess.run(
-            [sys.executable, str(path)],
+            [python, str(path)],
             capture_output=True,
             text=True,
             cwd=folder,
@@ -178,6 +186,19 @@ def of_loop(measured: LoopMeasured) -> Figures:
     }
 
 
+def measured_case(case: Case) -> Figures:
+    """The figures of one case, by a fresh jaxtui."""
+    asked = ["--dtype", case.dtype, "--mode", case.mode, "--device", case.device]
+    budget = ["--budget", str(BENCH_SECONDS), "--target", "1"]
+    document = json.loads(
+        run_cli(
+            "bench", f"{case.op}:{case.size}", *asked, *budget, "--no-history", "--json"
+        )
+    )
+    (one,) = document["measurements"]
+    return {clock: one[clock]["median"] for clock in ("dispatch", "ready")}
+
+
 async def engine_loop(loop: Loop) -> Figures:
     """The figures of a loop, by a fresh engine."""
     async with session(spawn_engine, EngineOptions()) as engine:
@@ -196,10 +217,29 @@ async def engine_loop(loop: Loop) -> Figures:
 
 async def loop_code(loop: Loop) -> str:
     async with session(spawn_engine, EngineOptions()) as engine:
-        async for envelope in engine.events():
-            if isinstance(envelope.event, Ready):
-                break
+        await until_ready(engine)
         return joined(await code_parts((loop,), engine.engine.plan), "loop")
+
+
+async def case_codes(names: Sequence[str]) -> list[tuple[Case, str]]:
+    """Each op's case at its default size and at a smaller one, with its script."""
+    async with session(spawn_engine, EngineOptions()) as engine:
+        ready = await until_ready(engine)
+        cases = tuple(
+            Case(op=op.name, size=size, dtype="float32", device="cpu:0", mode="jit")
+            for op in ready.ops
+            if op.name in names or "all" in names
+            for size in (op.default, max(op.default // SMALLER, op.minimum))
+        )
+        plan = await engine.engine.plan(Experiment(cases=cases))
+        return [(one.case, one.script) for one in plan.cases]
+
+
+async def until_ready(engine: Session) -> Ready:
+    async for envelope in engine.events():
+        if isinstance(envelope.event, Ready):
+            return envelope.event
+    raise RuntimeError("the engine ended")
 
 
 # Both.
@@ -225,18 +265,23 @@ def of_loops() -> Iterator[Subject]:
         yield Subject(name, script, lambda loop=loop: asyncio.run(engine_loop(loop)))
 
 
-def compared(subject: Subject, pairs: Pairs) -> list[Ratio]:
+def of_ops(names: Sequence[str]) -> Iterator[Subject]:
+    for case, script in asyncio.run(case_codes(names)):
+        yield Subject(case.label, script, partial(measured_case, case))
+
+
+def compared(subject: Subject, pairs: Pairs, python: str) -> list[Ratio]:
     """Every figure of the script beside jaxtui's, in random order within a pair."""
     order = random.Random(0)
     found: list[tuple[Figures, Figures]] = []
     wanted = 1
     while len(found) < wanted:
         if order.random() < 0.5:
-            script = printed(subject.script)
+            script = printed(subject.script, python)
             ours = subject.measure()
         else:
             ours = subject.measure()
-            script = printed(subject.script)
+            script = printed(subject.script, python)
         found.append((script, ours))
         if len(found) == 1:
             wanted = pairs.wanted(script)
@@ -265,11 +310,11 @@ def same(name: str, figures: Figures) -> float:
     return figures[max(bare, key=len)] if bare else float("nan")
 
 
-def report(subject: Subject, pairs: Pairs) -> bool:
+def report(subject: Subject, pairs: Pairs, python: str) -> bool:
     """Prints the rows of a subject; whether all is in order."""
     print(f"\n{subject.name}", flush=True)
     try:
-        rows = compared(subject, pairs)
+        rows = compared(subject, pairs, python)
     except RuntimeError as error:
         print(f"  FAIL  {error}")
         return False
@@ -294,20 +339,25 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--short-pairs", type=int, default=21)
     parser.add_argument("--lesson", action="append", metavar="NAME[:STEP]")
-    parser.add_argument("--loops", action="store_true", help="only the loops")
+    parser.add_argument("--loops", action="store_true", help="the loops")
+    parser.add_argument("--op", action="append", metavar="NAME|all")
+    parser.add_argument("--python", default=sys.executable, help="runs the scripts")
     options: Any = parser.parse_args()
-    names = options.lesson or ([] if options.loops else list(lessons.MODULES))
+    chosen = bool(options.lesson or options.loops or options.op)
+    names = options.lesson or ([] if chosen else list(lessons.MODULES))
     subjects = []
     for asked in names:
         name, _, step = asked.partition(":")
         subjects.append(of_lesson(name, int(step) if step else None))
-    if options.loops or not options.lesson:
+    if options.loops or not chosen:
         subjects.append(of_loops())
+    if options.op or not chosen:
+        subjects.append(of_ops(options.op or ["all"]))
     pairs = Pairs(options.pairs, options.short_pairs)
     print(f"script / jaxtui, {pairs.usual} alternating pairs of fresh processes")
     right = True
     for subject in itertools.chain.from_iterable(subjects):
-        right = report(subject, pairs) and right
+        right = report(subject, pairs, options.python) and right
     return int(not right)
 
 
