@@ -14,10 +14,10 @@ def text(path: Path) -> str:
         return ""
 
 
-def entries(directory: Path) -> list[Path]:
+def names(directory: Path) -> list[str]:
     """What is in a directory, in order; empty if it cannot be read."""
     try:
-        return sorted(directory.iterdir())
+        return sorted(os.listdir(directory))
     except OSError:
         return []
 

@@ -10,11 +10,11 @@ import contextlib
 import re
 import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from jaxtui.machine.files import text
 from jaxtui.machine.pci import Chip
+from jaxtui.model import Record
 
 COMMAND = (
     "nvidia-smi",
@@ -29,8 +29,7 @@ _MEBIBYTE = 1024**2
 """The unit of nvidia-smi, which it calls MiB."""
 
 
-@dataclass(frozen=True, slots=True)
-class GpuMemory:
+class GpuMemory(Record, frozen=True):
     """One card."""
 
     name: str

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from jaxtui.machine import slices
-from jaxtui.model import Finding, Severity
+from jaxtui.model import Finding, Record, Severity
 
 TRANSIENT = ("slice-waits", "slow-start")
 """Findings that are over when JAX is up."""
@@ -22,8 +21,7 @@ FATAL = ("flags",)
 _HOW = "JAX says so in its log."
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(Record, frozen=True):
     """One known line."""
 
     name: str

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from jaxtui.machine import pci
-from jaxtui.machine.files import entries, target, text
-from jaxtui.model import Holder
+from jaxtui.machine.files import names, target, text
+from jaxtui.model import Holder, Record
 
 _DEVICE_FILE = re.compile(r"/dev/(?:accel\d+|vfio/\d+|nvidia\d+|kfd)")
 _HIDEPID = re.compile(r"hidepid=(?:[124]|noaccess|invisible|ptraceable)")
@@ -18,8 +17,7 @@ _CONTAINER_MARKS = (".dockerenv", "run/.containerenv")
 _TPU_FILE = re.compile(r"/dev/(?:accel|vfio/)\d+")
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(Record, frozen=True):
     """What a look through the processes found, and what it could not see."""
 
     holders: tuple[Holder, ...]
@@ -108,9 +106,9 @@ def blocking(
 
 def _processes(proc: Path) -> Iterator[Path]:
     own = str(os.getpid())
-    for entry in entries(proc):
-        if entry.name.isdigit() and entry.name != own:
-            yield entry
+    for name in names(proc):
+        if name.isdigit() and name != own:
+            yield proc / name
 
 
 def _open_devices(process: Path) -> tuple[str, ...] | None:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import struct
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from jaxtui.machine.files import text
+from jaxtui.model import Record
 
 LOCK_FILE = "tmp/libtpu_lockfile"
 """Under the root."""
@@ -22,8 +22,7 @@ _FLOCK = "hhqqi4x"
 """``struct flock`` of 64-bit Linux: l_type, l_whence, l_start, l_len, l_pid."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lock:
+class Lock(Record, frozen=True):
     """What can be seen of the lock."""
 
     holders: tuple[int, ...] = ()

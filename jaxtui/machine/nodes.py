@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-from jaxtui.machine.files import entries
+from jaxtui.machine.files import names
 from jaxtui.machine.pci import Maker
+from jaxtui.model import Record
 
 _NODES: tuple[tuple[Maker, str, re.Pattern[str]], ...] = (
     ("tpu", ".", re.compile(r"accel\d+")),
@@ -20,8 +20,7 @@ _NODES: tuple[tuple[Maker, str, re.Pattern[str]], ...] = (
 """Platform, folder under /dev, and the names in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Record, frozen=True):
     """One device file."""
 
     path: str
@@ -40,8 +39,9 @@ def nodes(dev: Path = Path("/dev")) -> tuple[Node, ...]:
 
 def _all(dev: Path) -> Iterator[Node]:
     for maker, folder, pattern in _NODES:
-        for path in entries(dev / folder):
-            if pattern.fullmatch(path.name):
+        for name in names(dev / folder):
+            if pattern.fullmatch(name):
+                path = dev / folder / name
                 shown = f"/dev/{path.relative_to(dev)}"
                 usable = os.access(path, os.R_OK | os.W_OK)
                 yield Node(shown, maker, usable, _owner(path))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from jaxtui.machine.files import entries, text
+from jaxtui.machine.files import names, text
+from jaxtui.model import Record
 
 Maker = Literal["tpu", "cuda", "rocm"]
 """The platform of JAX that drives it."""
@@ -40,8 +40,7 @@ GPUs have, and their sound or USB functions do not."""
 _MAKERS: dict[str, Maker] = {_NVIDIA: "cuda", _AMD: "rocm"}
 
 
-@dataclass(frozen=True, slots=True)
-class Chip:
+class Chip(Record, frozen=True):
     """One accelerator on the bus."""
 
     address: str
@@ -55,7 +54,8 @@ class Chip:
 
 def chips(sys: Path = Path("/sys")) -> tuple[Chip, ...]:
     """Every accelerator on the bus, by address; empty where there is no /sys."""
-    found = (_chip(device) for device in entries(sys / "bus/pci/devices"))
+    devices = sys / "bus/pci/devices"
+    found = (_chip(devices / address) for address in names(devices))
     return tuple(chip for chip in found if chip is not None)
 
 

@@ -6,11 +6,11 @@ import importlib.metadata
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-from jaxtui.machine.files import entries
+from jaxtui.machine.files import names
 from jaxtui.machine.pci import Maker
+from jaxtui.model import Record
 
 _PLUGIN = re.compile(r"libtpu|jax-(cuda|rocm|metal)[\w-]*(plugin|pjrt)?|.*-pjrt", re.I)
 _FOLDER = re.compile(r"(jax|libtpu|.*pjrt)[\w.]*-.*\.(dist|egg)-info", re.I)
@@ -20,8 +20,7 @@ _NUMBERS = re.compile(r"\d+(\.\d+)*")
 _PIN = re.compile(r"libtpu(?:\[.*\])?\s*\(?\s*==\s*(\d+(?:\.\d+)*)(\.\*)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Packages:
+class Packages(Record, frozen=True):
     """What is installed for this Python."""
 
     jax: str | None
@@ -75,16 +74,17 @@ def packages(
     versions: dict[str, str] = {}
     pin = None
     for distribution in distributions:
+        # Its other attributes would read and parse the file again.
         facts = distribution.metadata
         if not facts or "Name" not in facts:  # an uninstallation broke off
             continue
-        name = facts["Name"].lower().replace("_", "-")
+        name, version = facts["Name"].lower().replace("_", "-"), facts["Version"]
         if name in ("jax", "jaxlib"):
-            versions.setdefault(name, distribution.version)
+            versions.setdefault(name, version)
         if name == "jax" and pin is None:
-            pin = _pin(distribution.requires or ())
+            pin = _pin(facts.get_all("Requires-Dist") or ())
         elif _PLUGIN.fullmatch(name):
-            plugins.setdefault(name, distribution.version)
+            plugins.setdefault(name, version)
     ordered = dict(sorted(plugins.items()))
     return Packages(versions.get("jax"), versions.get("jaxlib"), ordered, pin)
 
@@ -92,9 +92,10 @@ def packages(
 def _installed() -> Iterator[importlib.metadata.Distribution]:
     """Whatever may matter here, in the order in which Python would find it."""
     for place in sys.path:
-        for folder in entries(Path(place or ".")):
-            if _FOLDER.fullmatch(folder.name):
-                yield importlib.metadata.Distribution.at(folder)
+        folder = Path(place or ".")
+        for name in names(folder):
+            if _FOLDER.fullmatch(name):
+                yield importlib.metadata.Distribution.at(folder / name)
 
 
 def _pin(requirements: Iterable[str]) -> str | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import field
 
 from jaxtui.machine import files, holders, locks, nodes, pci, plugins
 from jaxtui.machine.nodes import Node
 from jaxtui.machine.words import NAMES
-from jaxtui.model import Holder
+from jaxtui.model import Holder, Record
 
 _RELEVANT = (
     "JAX_PLATFORMS",
@@ -48,8 +49,7 @@ _SURE_NODES: dict[pci.Maker, str] = {
 """Device files that no other hardware has; a vfio file may belong to anything."""
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
+class Survey(Record, frozen=True):
     """What can be seen of the accelerators without asking JAX."""
 
     chips: tuple[pci.Chip, ...] = ()
@@ -61,7 +61,7 @@ class Survey:
     """Why some processes cannot be seen at all, in words."""
     container: bool = False
     """This is known to be a container: it shows a part of its host."""
-    lock: locks.Lock = field(default_factory=locks.Lock)
+    lock: locks.Lock = locks.Lock()
     """libtpu's lock."""
     lock_holders: tuple[Holder, ...] = ()
     """Processes that have it."""

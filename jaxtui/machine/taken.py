@@ -151,9 +151,8 @@ def _hidden(survey: Survey) -> Iterator[Finding]:
     if survey.container:
         reasons.append("this is a container, which does not show the host's processes")
     if survey.hidden_processes:
-        count = survey.hidden_processes
-        noun = "process" if count == 1 else "processes"
-        reasons.insert(0, f"/proc refuses what {count} {noun} of other users have open")
+        hidden = fmt.plural(survey.hidden_processes, "process")
+        reasons.insert(0, f"/proc refuses what {hidden} of other users have open")
     if reasons:
         yield Finding(
             name="hidden-processes",

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from jaxtui.engine.core import JaxCore
 from jaxtui.machine import compared, drivers, findings, settings, taken

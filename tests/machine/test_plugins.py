@@ -13,8 +13,9 @@ class Installed:
     def __init__(self, name: str, version: str, *requires: str) -> None:
         self.metadata = Message()
         self.metadata["Name"] = name
-        self.version = version
-        self.requires = list(requires)
+        self.metadata["Version"] = version
+        for requirement in requires:
+            self.metadata["Requires-Dist"] = requirement
 
 
 def test_what_is_installed_is_told_by_name():

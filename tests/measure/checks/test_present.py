@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import msgspec
 import pytest
 
@@ -14,6 +12,7 @@ from jaxtui.machine.plugins import Packages
 from jaxtui.machine.survey import Survey
 from jaxtui.measure.checks import counts, present, run_check
 from jaxtui.model import CheckDone, CheckRead, Device, Reading
+from jaxtui.model.machine import chip_count
 from tests.measure.checks.faults import check
 
 # What is typed, chips in all, chips of process 0, chips that the accelerator type
@@ -101,7 +100,7 @@ def test_every_recorded_topology_is_in_the_table() -> None:
 def test_a_whole_slice_is_all_there(name: str) -> None:
     chips, here, promised = TOPOLOGIES[name]
     devices = list(topologies.devices(name))
-    assert counts.chips(devices) == chips
+    assert chip_count(devices) == chips
     assert slices.chips_of(type_of(name)) == promised
 
     environment = {"TPU_ACCELERATOR_TYPE": type_of(name)}
@@ -329,7 +328,7 @@ def test_a_machine_without_accelerators(devices: list[Device], says: str) -> Non
 
 
 def test_every_device_ends_and_the_bus_that_was_seen_counts() -> None:
-    events = list(run_check(check("present"), replace(Survey(), chips=bus(2))))
+    events = list(run_check(check("present"), Survey(chips=bus(2))))
     done = [event.device for event in events if isinstance(event, CheckDone)]
     assert done == ["cpu:0", "cpu:1", "cpu:2", "cpu:3"]
     (reading,) = [one.reading for one in events if isinstance(one, CheckRead)]
