@@ -15,7 +15,8 @@ from time import perf_counter
 
 import jax
 
-from jaxtui.measure.checks import counts, repeated
+from jaxtui.format import plural
+from jaxtui.measure.checks import repeated
 from jaxtui.measure.checks.agreement import Comparison, Visit
 from jaxtui.measure.checks.base import POLL_SECONDS, Context, name
 from jaxtui.measure.checks.computations import Computation, computations
@@ -43,7 +44,7 @@ def test(context: Context) -> Iterator[RunEvent]:
     everybody = tuple(map(name, context.devices))
     yield CheckDoing(
         devices=everybody,
-        what=f"computing on {counts.plural(len(everybody), 'device')}",
+        what=f"computing on {plural(len(everybody), 'device')}",
     )
     over = threading.Event()
     try:

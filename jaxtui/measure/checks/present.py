@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import jax
 
+from jaxtui.format import plural
 from jaxtui.machine import pci
 from jaxtui.machine.pci import Chip, Maker
 from jaxtui.machine.slices import chips_of
@@ -13,8 +14,8 @@ from jaxtui.machine.survey import Survey
 from jaxtui.measure import devices as seen_by_jax
 from jaxtui.measure.checks import counts
 from jaxtui.measure.checks.base import Context, by_device
-from jaxtui.measure.checks.counts import plural
 from jaxtui.model import CheckRead, Device, Expected, Reading, RunEvent
+from jaxtui.model.machine import chip_count, slice_count
 
 ON_BUS = "chips that JAX sees of those on the PCI bus"
 PROMISED = "chips that JAX sees of those promised"
@@ -77,7 +78,7 @@ def readings(devices: Sequence[Device], seen: Survey) -> Iterator[Reading]:
 
 def _against_bus(devices: Sequence[Device], seen: Survey, maker: Maker) -> Reading:
     here = [device for device in devices if device.addressable]
-    found, on_bus = counts.chips(here), len(seen.of(maker))
+    found, on_bus = chip_count(here), len(seen.of(maker))
     given, source = _given(seen, maker)
     said = f"{counts.in_words(devices)}."
     if len(here) < len(devices):
@@ -113,7 +114,7 @@ def _given(seen: Survey, maker: Maker) -> tuple[int, str]:
 
 
 def _against_promise(devices: Sequence[Device], seen: Survey) -> Reading:
-    type_, found = seen.environment[TYPE], counts.chips(devices)
+    type_, found = seen.environment[TYPE], chip_count(devices)
     of_slice = chips_of(type_)
     if of_slice is None:
         return _reading(
@@ -121,7 +122,7 @@ def _against_promise(devices: Sequence[Device], seen: Survey) -> Reading:
             found,
             said=f"{TYPE} is {type_!r}: how many chips that stands for is not known.",
         )
-    slices = max(counts.slices(devices), _number(seen, "MEGASCALE_NUM_SLICES"))
+    slices = max(slice_count(devices), _number(seen, "MEGASCALE_NUM_SLICES"))
     promised = slices * of_slice
     each = f"{slices} slices of {type_}" if slices > 1 else type_
     said = f"{each} stands for {plural(promised, 'chip')}."

@@ -117,32 +117,55 @@ def disturbance(meter: Meter, device: jax.Device) -> str:
     return note.text if note else ""
 
 
+class Slopes:
+    """The rounds of one call, for whoever has turns of its own to give."""
+
+    def __init__(self, prepared: Prepared, warming: float) -> None:
+        """Warm the call up for so many seconds, and see how many a burst is."""
+        self._call, self._args = prepared.call, prepared.args
+        self._counts = pair(warm_up(self._call, self._args, warming))
+        self._shuffled = random.Random(0)
+        self._slopes: list[float] = []
+        self._means: list[float] = []
+
+    @property
+    def rounds(self) -> int:
+        """How many there were."""
+        return len(self._slopes)
+
+    def round(self) -> None:
+        """One more: both bursts of a pair."""
+        order = list(self._counts)
+        self._shuffled.shuffle(order)
+        taken = {count: clocks.burst(self._call, self._args, count) for count in order}
+        short, long = self._counts
+        self._slopes.append((taken[long] - taken[short]) / (long - short))
+        self._means.append(taken[long] / long)
+
+    def interval(self) -> Interval | None:
+        """Seconds per call; ``None`` before the first round."""
+        if not self._slopes:
+            return None
+        interval = rounds_interval(self._slopes)
+        # Where other programs disturb more than the difference of the bursts, or may
+        # have and nobody can tell, the longer burst alone is what is known: it is too
+        # long by one hand-over, while a slope that is disturbed is anything.
+        if interval.low <= 0 or self.rounds < LEAST_ROUNDS:
+            return rounds_interval(self._means)
+        return interval
+
+
 def _sampled(
     prepared: Prepared, seconds: float, stop: Callable[[], bool]
 ) -> Rate | None:
-    call, args = prepared.call, prepared.args
     end = perf_counter() + seconds
-    warming = min(WARM_UP_SECONDS, WARM_UP_SHARE * seconds)
-    counts = pair(warm_up(call, args, warming))
-    shuffled = random.Random(0)
-    slopes: list[float] = []
-    means: list[float] = []
+    slopes = Slopes(prepared, min(WARM_UP_SECONDS, WARM_UP_SHARE * seconds))
     meter = Meter()
     meter.start()
-    while not stop() and (not slopes or perf_counter() < end):
-        order = list(counts)
-        shuffled.shuffle(order)
-        taken = {count: clocks.burst(call, args, count) for count in order}
-        short, long = counts
-        slopes.append((taken[long] - taken[short]) / (long - short))
-        means.append(taken[long] / long)
+    while not stop() and (not slopes.rounds or perf_counter() < end):
+        slopes.round()
     meter.stop()
-    if not slopes:
+    interval = slopes.interval()
+    if interval is None:
         return None
-    interval = rounds_interval(slopes)
-    # Where other programs disturb more than the difference of the bursts, or may have
-    # and nobody can tell, the longer burst alone is what is known: it is too long by
-    # one hand-over, while a slope that is disturbed is anything.
-    if interval.low <= 0 or len(slopes) < LEAST_ROUNDS:
-        interval = rounds_interval(means)
-    return Rate(interval, len(slopes), disturbance(meter, prepared.device))
+    return Rate(interval, slopes.rounds, disturbance(meter, prepared.device))

@@ -29,12 +29,17 @@ class Setting:
 
 def setting(context: Context, device: jax.Device) -> Setting:
     """The setting of an addressable device in a test."""
+    together = context.devices
+    return of_device(device, len(together) if shares_silicon(together) else 1)
+
+
+def of_device(device: jax.Device, sharing: int = 1) -> Setting:
+    """The setting of an addressable device that computes beside others, or alone."""
     own = device.client.process_index()
     described = devices.describe_device(device, process_index=own)
-    together = context.devices
     return Setting(
         device=described,
         free_bytes=Supply(host_bytes=available_host_bytes()).free_bytes(described),
-        sharing=len(together) if shares_silicon(together) else 1,
+        sharing=sharing,
         cores=os.cpu_count() or 1,
     )

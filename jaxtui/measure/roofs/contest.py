@@ -1,0 +1,154 @@
+"""Candidates for one roof, which take turns: the best of them is the roof."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Protocol
+
+import jax
+
+from jaxtui.measure.checks.base import TroubleError
+from jaxtui.measure.checks.rates import disturbance
+from jaxtui.measure.contention import Meter
+from jaxtui.model import Expected
+from jaxtui.model.roofs import MissingRoof, Roof, RoofDtype
+from jaxtui.stats import Interval
+
+HOPELESS = 1.5
+"""Whoever takes so many times longer than the best gets no more turns."""
+
+FAIR_ROUNDS = 2
+"""Each candidate has as many before anybody is hopeless."""
+
+
+class Turns(Protocol):
+    """The rounds of something that is called again and again."""
+
+    @property
+    def rounds(self) -> int:
+        """How many there were."""
+        ...
+
+    def round(self) -> None:
+        """One more."""
+        ...
+
+    def interval(self) -> Interval | None:
+        """Seconds per call; ``None`` before the first round."""
+        ...
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A candidate that only has to be given turns."""
+
+    what: str
+    """What it is, as the roof will name it."""
+    work: float
+    """Operations or bytes of one call."""
+    turns: Turns
+
+
+Candidate = Callable[[], Ready]
+"""Compiles, allocates and warms up.
+
+Raises:
+    TroubleError: It cannot be had, in plain words.
+"""
+
+
+class Contest:
+    """One roof, and who may reach it."""
+
+    def __init__(
+        self,
+        device: jax.Device,
+        of: RoofDtype | None,
+        candidates: Sequence[Candidate],
+        published: Expected | None = None,
+    ) -> None:
+        """Make none of the candidates yet.
+
+        Args:
+            device: whose roof it is.
+            of: of a compute roof; ``None`` for the bandwidth.
+            candidates: at least one.
+            published: the dense peak that somebody published.
+        """
+        self._device, self._of, self._published = device, of, published
+        self._candidates = list(candidates)
+        self._ready: list[Ready] = []
+        self._troubles: list[TroubleError] = []
+        self._meter = Meter()
+        self._shuffled = random.Random(0)
+
+    def prepare(self, stop: Callable[[], bool]) -> Iterator[Ready]:
+        """Make the candidates, each of which may take seconds to compile."""
+        for candidate in self._candidates:
+            if stop():
+                return
+            try:
+                ready = candidate()
+            except TroubleError as trouble:
+                self._troubles.append(trouble)
+                continue
+            self._ready.append(ready)
+            yield ready
+
+    def visit(self, seconds: float, stop: Callable[[], bool]) -> None:
+        """Give everybody turns for so long, one round at least."""
+        end = perf_counter() + seconds
+        self._meter.start()
+        first = True
+        while self._ready and not stop() and (first or perf_counter() < end):
+            first = False
+            for one in self._shuffled.sample(self._ready, len(self._ready)):
+                if stop():
+                    break
+                self._turn(one)
+            self._drop_the_hopeless()
+        self._meter.stop()
+
+    def roof(self) -> Roof | None:
+        """The best so far; ``None`` before the first round."""
+        rated = [(one, found) for one in self._ready if (found := one.turns.interval())]
+        if not rated:
+            return None
+        best, seconds = max(rated, key=lambda pair: pair[0].work / pair[1].median)
+        return Roof(
+            kind="bandwidth" if self._of is None else "compute",
+            of=self._of,
+            per_second=best.work / seconds.median,
+            ci_low=best.work / seconds.high,
+            ci_high=best.work / seconds.low,
+            what=best.what,
+            published=self._published,
+            disturbed=disturbance(self._meter, self._device),
+        )
+
+    def missing(self) -> MissingRoof | None:
+        """Why there is no roof, where every candidate has failed."""
+        if self._ready or not self._troubles:
+            return None
+        return MissingRoof(of=self._of, why=self._troubles[0].sentence)
+
+    def _turn(self, one: Ready) -> None:
+        try:
+            one.turns.round()
+        except TroubleError as trouble:
+            self._troubles.append(trouble)
+            self._ready.remove(one)
+
+    def _drop_the_hopeless(self) -> None:
+        if any(one.turns.rounds < FAIR_ROUNDS for one in self._ready):
+            return
+        rates = {
+            one.what: one.work / found.median
+            for one in self._ready
+            if (found := one.turns.interval())
+        }
+        best = max(rates.values(), default=0.0)
+        self._ready = [one for one in self._ready if rates[one.what] * HOPELESS >= best]

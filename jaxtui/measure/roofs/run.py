@@ -1,0 +1,186 @@
+"""Runs the contests for all roofs of a device, in several passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import jax
+
+from jaxtui.measure import devices, errors, session
+from jaxtui.measure.checks.caches import last_cache_bytes
+from jaxtui.measure.checks.setting import of_device
+from jaxtui.measure.roofs import bandwidth, compute
+from jaxtui.measure.roofs.contest import Contest
+from jaxtui.measure.stopping import never
+from jaxtui.model import (
+    Case,
+    ProcessWarmedUp,
+    Progress,
+    RunEvent,
+    RunFinished,
+    WorkFailed,
+)
+from jaxtui.model.roofs import (
+    MissingRoof,
+    Roof,
+    RoofDtype,
+    RoofMeasured,
+    Roofs,
+    RoofsMeasured,
+    RoofsStarted,
+)
+
+PASSES = 3
+"""Over all roofs, on a CPU: what disturbs one pass leaves the others alone."""
+
+
+def run_roofs(work: Roofs, *, stop: Callable[[], bool] = never) -> Iterator[RunEvent]:
+    """Measure the roofs of a device, the bandwidth first.
+
+    The first event is ``RoofsStarted``; ``RoofMeasured`` comes whenever a roof is known
+    or known better, ``RoofsMeasured`` at the end, also with what was known when it was
+    stopped. ``WorkFailed`` takes its place where there is no such device; the last
+    event is ``RunFinished``.
+
+    Args:
+        work: Device, dtypes and budget.
+        stop: Asked between rounds.
+    """
+    yield RoofsStarted(roofs=work)
+    run = _Run(work, stop)
+    try:
+        yield from run.events()
+    except Exception as error:  # whatever the backend raises
+        failure = errors.translate(error, _anything(work), "first_call")
+        yield WorkFailed(error=failure.error, hint=failure.hint, detail=failure.detail)
+    yield RunFinished(
+        outcome="cancelled" if run.stopped else "complete",
+        elapsed_seconds=run.elapsed_seconds,
+    )
+
+
+@dataclass
+class _Found:
+    """What is known so far, in the order of the contests."""
+
+    roofs: dict[RoofDtype | None, Roof] = field(default_factory=dict)
+    missing: dict[RoofDtype | None, MissingRoof] = field(default_factory=dict)
+
+
+class _Run:
+    def __init__(self, work: Roofs, stop: Callable[[], bool]) -> None:
+        self.stopped = False
+        self._work, self._asked, self._start = work, stop, perf_counter()
+        self._spent = 0.0
+        self._found = _Found()
+
+    @property
+    def elapsed_seconds(self) -> float:
+        return perf_counter() - self._start
+
+    def events(self) -> Iterator[RunEvent]:
+        try:
+            device = devices.find(self._work.device)
+        except ValueError as error:
+            yield WorkFailed(error=str(error), hint="`jaxtui devices` lists them.")
+            return
+        if device.process_index != device.client.process_index():
+            yield WorkFailed(
+                error=f"{self._work.device} belongs to process {device.process_index}, "
+                "not to this.",
+                hint="Choose a device of this process.",
+            )
+            return
+        yield self._progress("warming up the process")
+        known, warmed = session.start(device)
+        if warmed:
+            yield ProcessWarmedUp(seconds=known.warm_up_seconds)
+        cache = last_cache_bytes() if device.platform == "cpu" else None
+        yield from self._contests(device, cache)
+        if self._found.roofs or not self.stopped:
+            yield RoofsMeasured(
+                device=self._work.device,
+                device_kind=device.device_kind,
+                roofs=tuple(self._found.roofs.values()),
+                missing=tuple(self._found.missing.values()),
+                cache_bytes=cache,
+            )
+
+    def _contests(self, device: jax.Device, cache: int | None) -> Iterator[RunEvent]:
+        """All of them: on a CPU several times over, where all arrays have room."""
+        wanted: list[RoofDtype | None] = [None, *dict.fromkeys(self._work.dtypes)]
+        passes = PASSES if device.platform == "cpu" else 1
+        share = self._work.budget / (len(wanted) * passes)
+        contests: dict[RoofDtype | None, Contest] = {}
+        for number in range(passes):
+            for of in wanted:
+                if self._stop() or of in self._found.missing:
+                    continue
+                if number == 0:
+                    contests[of] = self._contest(device, of, cache)
+                    yield from self._prepared(contests[of], of)
+                yield from self._visited(contests[of], of, share)
+                if passes == 1:
+                    # Its arrays make room for those of the next.
+                    del contests[of]
+
+    def _contest(
+        self, device: jax.Device, of: RoofDtype | None, cache: int | None
+    ) -> Contest:
+        setting, seed = of_device(device), self._work.seed
+        if of is None:
+            return Contest(
+                device,
+                of,
+                bandwidth.candidates(setting, device, seed, cache),
+                bandwidth.published(setting),
+            )
+        return Contest(
+            device,
+            of,
+            compute.candidates(of, setting, device, seed),
+            compute.published(of, setting),
+        )
+
+    def _prepared(self, contest: Contest, of: RoofDtype | None) -> Iterator[RunEvent]:
+        yield self._progress(f"preparing {_named(of)}")
+        for ready in contest.prepare(self._stop):
+            yield self._progress(f"prepared {ready.what}")
+
+    def _visited(
+        self, contest: Contest, of: RoofDtype | None, seconds: float
+    ) -> Iterator[RunEvent]:
+        yield self._progress(f"measuring {_named(of)}")
+        contest.visit(seconds, self._stop)
+        self._spent += seconds
+        roof = contest.roof()
+        if roof is not None:
+            self._found.roofs[of] = roof
+            yield RoofMeasured(roof=roof)
+        elif of not in self._found.roofs and (missing := contest.missing()):
+            self._found.missing[of] = missing
+
+    def _stop(self) -> bool:
+        self.stopped = self.stopped or self._asked()
+        return self.stopped
+
+    def _progress(self, doing: str) -> Progress:
+        return Progress(
+            elapsed_seconds=self.elapsed_seconds,
+            remaining_seconds=max(0.0, self._work.budget - self._spent),
+            doing=f"{doing} on {self._work.device}",
+        )
+
+
+def _named(of: RoofDtype | None) -> str:
+    if of is None:
+        return "the bandwidth roof"
+    precise = "" if of.precision == "default" else f" {of.precision}"
+    return f"the compute roof in {of.dtype}{precise}"
+
+
+def _anything(work: Roofs) -> Case:
+    """What an error is said to be of, where it was of nothing in particular."""
+    return Case(op="roofs", size=0, dtype="", device=work.device, mode="jit")

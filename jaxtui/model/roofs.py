@@ -1,0 +1,85 @@
+"""How fast a device is at best: what the roofline model of a case is drawn under."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from jaxtui.model.base import Precision, Record
+from jaxtui.model.checks import Expected
+
+RoofKind = Literal["compute", "bandwidth"]
+
+
+class RoofDtype(Record, frozen=True, kw_only=True):
+    """What a compute roof is for."""
+
+    dtype: str
+    precision: Precision = "default"
+
+
+class Roofs(Record, frozen=True, kw_only=True, tag=True):
+    """Ask for the roofs of a device: a work for the engine."""
+
+    device: str
+    dtypes: tuple[RoofDtype, ...]
+    """Those that want a compute roof; there is one bandwidth roof in any case."""
+    budget_seconds: float = 10.0
+    """For measuring, all roofs together; compiling comes on top."""
+    seed: int = 0
+
+    @property
+    def budget(self) -> float:
+        """The budget in seconds."""
+        return self.budget_seconds
+
+
+class Roof(Record, frozen=True, kw_only=True):
+    """The best that was seen here, of one kind."""
+
+    kind: RoofKind
+    of: RoofDtype | None
+    """Of a compute roof."""
+    per_second: float
+    """FLOP/s or bytes/s."""
+    ci_low: float
+    ci_high: float
+    """Sign-test interval over rounds."""
+    what: str
+    """What reached it, e.g. ``matmul 4096 float32 jit`` or ``NumPy's copy, 512 MB``."""
+    published: Expected | None = None
+    """The dense peak that somebody published, where there is one."""
+    disturbed: str = ""
+    """Who else used the cores meanwhile, one sentence."""
+
+
+class MissingRoof(Record, frozen=True, kw_only=True):
+    """A roof that could not be had."""
+
+    of: RoofDtype | None
+    """``None`` is the bandwidth."""
+    why: str
+    """One sentence."""
+
+
+class RoofsStarted(Record, frozen=True, kw_only=True, tag=True):
+    """The measuring of roofs begins."""
+
+    roofs: Roofs
+
+
+class RoofMeasured(Record, frozen=True, kw_only=True, tag=True):
+    """One roof is known; a better one of the same kind replaces it."""
+
+    roof: Roof
+
+
+class RoofsMeasured(Record, frozen=True, kw_only=True, tag=True):
+    """The result: all roofs of a device."""
+
+    device: str
+    device_kind: str
+    roofs: tuple[Roof, ...]
+    missing: tuple[MissingRoof, ...] = ()
+    cache_bytes: int | None = None
+    """The last cache of a CPU, where the system tells: arrays that fit into it move
+    faster than the bandwidth roof."""

@@ -1,0 +1,180 @@
+"""Are the roofs that jaxtui measures the ones that a plain script finds?
+
+    python tests/benchmarks/roofline.py [--rounds 8] [--budget 60] [--python COMMAND]
+
+Fresh processes alternate, in random order within each round: ``jaxtui roofline``, and a
+script of NumPy and the standard library alone, which multiplies float32 matrices with
+``np.dot`` and copies arrays of several times the last cache with ``np.copyto``, one
+thread per core, as STREAM does. The median of the paired ratios of each roof must be
+within 15 %. Then every op of the catalogue must have a place under the roofs, or a
+sentence that says why it has none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+from typing import Any
+
+from jaxtui.stats import Interval, sign_test_interval
+
+WITHIN = 0.15
+
+PLAIN = """
+import json, os, sys
+from concurrent.futures import ThreadPoolExecutor
+from time import perf_counter
+import numpy as np
+
+def median(values):
+    return sorted(values)[len(values) // 2]
+
+def seconds(call, for_seconds):
+    call()
+    taken, end = [], perf_counter() + for_seconds
+    while perf_counter() < end or len(taken) < 5:
+        start = perf_counter()
+        call()
+        taken.append(perf_counter() - start)
+    return median(taken)
+
+n = 2048
+made = np.random.default_rng(0)
+a, b = (made.standard_normal((n, n), np.float32) for _ in range(2))
+c = np.empty_like(a)
+dot = 2 * n**3 / seconds(lambda: np.dot(a, b, out=c), 2.0)
+
+size, cores = int(sys.argv[1]), len(os.sched_getaffinity(0))
+read, written = np.ones(size, np.uint8), np.ones(size, np.uint8)
+parts = list(zip(np.array_split(written, cores), np.array_split(read, cores)))
+with ThreadPoolExecutor(cores) as pool:
+    copy = 2 * size / seconds(
+        lambda: list(pool.map(lambda part: np.copyto(*part), parts)), 2.0
+    )
+    alone = 2 * size / seconds(lambda: np.copyto(written, read), 2.0)
+print(json.dumps({"compute": dot, "bandwidth": copy, "one thread": alone}))
+"""
+
+
+def plain(size: int) -> dict[str, float]:
+    """FLOP/s and bytes/s by the script."""
+    done = subprocess.run(
+        [sys.executable, "-c", PLAIN, str(size)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def jaxtui(*arguments: str) -> dict[str, Any]:
+    """The document of ``jaxtui roofline``, in which cases may have failed."""
+    done = subprocess.run(
+        [sys.executable, "-m", "jaxtui", "roofline", *arguments, "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"JAX_PLATFORMS": "cpu"},
+    )
+    if done.returncode not in (0, 1):
+        raise SystemExit(done.stderr)
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def roofs(engine: list[str]) -> dict[str, dict[str, Any]]:
+    """By kind."""
+    document = jaxtui("matmul:256", "--budget", "9", "--no-history", *engine)
+    return {one["kind"]: one for one in document["roofs"]["roofs"]}
+
+
+def compared(rounds: int, size: int, engine: list[str]) -> dict[str, list[float]]:
+    """Paired ratios, jaxtui's figure over the script's, by kind of roof."""
+    shuffled = random.Random(0)
+    ratios: dict[str, list[float]] = {"compute": [], "bandwidth": []}
+    for number in range(rounds):
+        order = ["theirs", "ours"]
+        shuffled.shuffle(order)
+        for side in order:
+            if side == "ours":
+                ours = roofs(engine)
+            else:
+                theirs = plain(size)
+        parts = []
+        for kind, found in ratios.items():
+            found.append(ours[kind]["per_second"] / theirs[kind])
+            parts.append(
+                f"{kind} {ours[kind]['per_second']:.3g} ({ours[kind]['what']}) against "
+                f"{theirs[kind]:.3g}: {found[-1]:.3f}"
+            )
+        alone = f"one thread copies {theirs['one thread']:.3g}"
+        print(f"round {number + 1}: {'; '.join(parts)}; {alone}", flush=True)
+    return ratios
+
+
+def catalogue() -> list[str]:
+    """The names of all ops of jaxtui's own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "jaxtui", "ops", "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [op["name"] for op in json.loads(done.stdout)["ops"] if not op["own"]]
+
+
+def lost(budget: float, engine: list[str]) -> list[str]:
+    """The ops that have neither a place nor a reason; prints all others with theirs."""
+    document = jaxtui("--budget", str(budget), "--no-history", *engine)
+    said = {one["case"]["op"]: _said(one) for one in document["places"]}
+    said |= {
+        one["case"]["op"]: f"failed: {one['error']}" for one in document["failures"]
+    }
+    names = catalogue()
+    for name in names:
+        print(f"{name:18} {said.get(name, 'NOTHING')}")
+    return [name for name in names if not said.get(name)]
+
+
+def _said(place: dict[str, Any]) -> str:
+    if place["share"] is None:
+        return str(place["verdict"])
+    rate, limit = place["rate"], place["limit"]
+    return f"{rate:9.3g} of {limit:9.3g}  {place['verdict']}"
+
+
+def verdict(kind: str, ratios: list[float]) -> bool:
+    """Whether a roof is within the limit, which is printed."""
+    found: Interval = sign_test_interval(ratios)
+    fine = abs(found.median - 1) <= WITHIN
+    print(
+        f"{kind}: ratio {found.median:.3f} [{found.low:.3f}, {found.high:.3f}] over "
+        f"{len(ratios)} rounds: {'within' if fine else 'NOT WITHIN'} {WITHIN:.0%}"
+    )
+    return fine
+
+
+def main() -> int:
+    """Zero if both roofs agree and no op is lost."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--budget", type=float, default=60.0)
+    parser.add_argument("--bytes", type=int, default=128 * 2**20)
+    parser.add_argument("--python", help="what the engine runs with")
+    asked = parser.parse_args()
+    engine = ["--python", asked.python] if asked.python else []
+    ratios = compared(asked.rounds, asked.bytes, engine)
+    fine = [verdict(kind, found) for kind, found in ratios.items()]
+    missing = lost(asked.budget, engine)
+    if missing:
+        print(f"neither a place nor a reason: {', '.join(missing)}")
+    return 0 if all(fine) and not missing else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,321 @@
+"""Measuring the roofs of a device: contests under made-up rounds, and real JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import jax
+import numpy as np
+import pytest
+
+from jaxtui.measure.checks import bandwidth as streams
+from jaxtui.measure.checks import products, work
+from jaxtui.measure.checks.base import TroubleError
+from jaxtui.measure.checks.setting import Setting, of_device
+from jaxtui.measure.roofs import chains, compute, run_roofs
+from jaxtui.measure.roofs.bandwidth import _copying
+from jaxtui.measure.roofs.contest import FAIR_ROUNDS, Contest, Ready
+from jaxtui.measure.stopping import never
+from jaxtui.model import (
+    DTYPES,
+    Check,
+    Device,
+    Progress,
+    RunEvent,
+    RunFinished,
+    WorkFailed,
+)
+from jaxtui.model.roofs import (
+    RoofDtype,
+    RoofMeasured,
+    Roofs,
+    RoofsMeasured,
+    RoofsStarted,
+)
+from jaxtui.stats import Interval
+
+FLOAT32 = RoofDtype(dtype="float32")
+
+
+class Rounds:
+    """A candidate whose calls always take as long."""
+
+    def __init__(self, seconds: float, fails_after: int | None = None) -> None:
+        self.seconds, self.fails_after, self.rounds = seconds, fails_after, 0
+
+    def round(self) -> None:
+        if self.rounds == self.fails_after:
+            raise TroubleError("it", "It broke.")
+        self.rounds += 1
+
+    def interval(self) -> Interval | None:
+        return Interval(*[self.seconds] * 3) if self.rounds else None
+
+
+def contest(**candidates: Rounds) -> Contest:
+    def made(name: str, rounds: Rounds) -> Callable[[], Ready]:
+        return lambda: Ready(name, 100.0, rounds)
+
+    found = Contest(jax.devices()[0], None, [made(*one) for one in candidates.items()])
+    list(found.prepare(never))
+    return found
+
+
+def after(rounds: int) -> Callable[[], bool]:
+    """Stops when it was asked so many times."""
+    asked = iter(range(rounds))
+    return lambda: next(asked, None) is None
+
+
+def test_the_best_is_the_roof() -> None:
+    found = contest(slow=Rounds(2.0), fast=Rounds(1.0), middle=Rounds(1.4))
+    found.visit(0.0, never)
+    roof = found.roof()
+    assert roof is not None
+    assert (roof.kind, roof.what, roof.per_second) == ("bandwidth", "fast", 100.0)
+    assert roof.ci_low <= roof.per_second <= roof.ci_high
+
+
+def test_the_hopeless_get_no_more_turns_and_the_others_as_many() -> None:
+    slow, fast, near = Rounds(2.0), Rounds(1.0), Rounds(1.4)
+    found = contest(slow=slow, fast=fast, near=near)
+    for _ in range(5):
+        found.visit(0.0, never)
+    assert (slow.rounds, fast.rounds, near.rounds) == (FAIR_ROUNDS, 5, 5)
+
+
+def test_who_fails_costs_the_others_nothing() -> None:
+    found = contest(fast=Rounds(1.0, fails_after=0), slow=Rounds(2.0))
+    found.visit(0.0, never)
+    roof = found.roof()
+    assert roof is not None
+    assert roof.what == "slow"
+    assert found.missing() is None
+
+
+def test_where_all_fail_the_first_reason_stays() -> None:
+    found = contest(one=Rounds(1.0, fails_after=0))
+    found.visit(0.0, never)
+    assert found.roof() is None
+    missing = found.missing()
+    assert missing is not None
+    assert (missing.of, missing.why) == (None, "It broke.")
+
+
+def test_it_stops_between_rounds() -> None:
+    one = Rounds(1.0)
+    found = contest(one=one)
+    found.visit(60.0, after(4))
+    assert 1 <= one.rounds <= 4
+    assert found.missing() is None
+
+
+# With JAX, on this CPU.
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Products and arrays that take no time; no roof is meant by that."""
+    monkeypatch.setattr(streams, "sizes", lambda *_: (2**18,))
+    monkeypatch.setattr(products, "_size_on_cpu", lambda *_: 256)
+    monkeypatch.setitem(chains.ELEMENTS, "cpu", 2**12)
+    return
+
+
+def measure(
+    *dtypes: str,
+    device: str = "cpu:0",
+    budget: float = 0.05,
+    stop: Callable[[], bool] = never,
+) -> list[RunEvent]:
+    asked = tuple(RoofDtype(dtype=dtype) for dtype in dtypes)
+    roofs = Roofs(device=device, dtypes=asked, budget_seconds=budget)
+    return list(run_roofs(roofs, stop=stop))
+
+
+def result(events: list[RunEvent]) -> RoofsMeasured:
+    (found,) = (one for one in events if isinstance(one, RoofsMeasured))
+    return found
+
+
+@pytest.mark.usefixtures("small")
+def test_both_kinds_of_roof_are_measured_and_named() -> None:
+    events = measure("float32")
+    assert isinstance(events[0], RoofsStarted)
+    assert isinstance(events[-1], RunFinished)
+    assert events[-1].outcome == "complete"
+    assert any(isinstance(one, Progress) for one in events)
+    found = result(events)
+    assert (found.device, found.missing) == ("cpu:0", ())
+    memory, arithmetic = found.roofs
+    assert (memory.kind, memory.of) == ("bandwidth", None)
+    assert memory.what.partition(" of ")[0] in ("copy", "triad", "NumPy's copy")
+    assert (arithmetic.kind, arithmetic.of) == ("compute", FLOAT32)
+    assert "256 float32" in arithmetic.what
+    for roof in found.roofs:
+        assert 0 < roof.ci_low <= roof.per_second <= roof.ci_high
+        # Nobody publishes what an unknown CPU can do.
+        assert roof.published is None
+    known = [one.roof for one in events if isinstance(one, RoofMeasured)]
+    assert {one.kind for one in known} == {"bandwidth", "compute"}
+    assert known[-1] == arithmetic
+
+
+@pytest.mark.usefixtures("small")
+def test_every_dtype_has_a_roof_or_a_reason() -> None:
+    found = result(measure(*DTYPES, budget=0.01))
+    had = {one.of.dtype for one in found.roofs if one.of}
+    lacking = {one.of.dtype for one in found.missing if one.of}
+    assert had | lacking == set(DTYPES)
+    assert not had & lacking
+    assert {"float64", "float32", "int32", "complex64"} <= had
+    assert all(one.why.endswith(".") for one in found.missing)
+
+
+@pytest.mark.usefixtures("small")
+def test_a_dtype_without_products_has_a_reason() -> None:
+    found = result(measure("int4", "float32"))
+    (missing,) = found.missing
+    assert missing.of == RoofDtype(dtype="int4")
+    assert missing.why == "There are no products in int4."
+    assert [one.kind for one in found.roofs] == ["bandwidth", "compute"]
+
+
+@pytest.mark.usefixtures("small")
+def test_what_xla_refuses_is_a_reason_and_the_rest_goes_on(monkeypatch) -> None:
+    whole = work.compiled
+
+    def refusing(case, device, **more):
+        if case.op == "matmul":
+            raise NotImplementedError("UNIMPLEMENTED: no such product")
+        return whole(case, device, **more)
+
+    monkeypatch.setattr(work, "compiled", refusing)
+    monkeypatch.setattr(compute, "BLAS", ())
+    monkeypatch.setattr(chains, "prepared", unavailable)
+    found = result(measure("float32"))
+    assert [one.kind for one in found.roofs] == ["bandwidth"]
+    (missing,) = found.missing
+    assert missing.of == FLOAT32
+    assert "matmul 256 float32 jit on cpu:0" in missing.why
+
+
+def unavailable(*_: object) -> None:
+    raise TroubleError("a chain", "There is none.")
+
+
+@pytest.mark.usefixtures("small")
+def test_smaller_arrays_are_taken_where_memory_is_short(monkeypatch) -> None:
+    whole = work.arguments
+
+    def short(case, device, seed=0):
+        if case.op in ("copy", "triad") and case.size > 2**19:
+            raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 4 bytes")
+        return whole(case, device, seed)
+
+    monkeypatch.setattr(streams, "sizes", lambda *_: (2**20,))
+    monkeypatch.setattr(work, "arguments", short)
+    found = result(measure())
+    (memory,) = found.roofs
+    assert " of 2.00 MiB" in memory.what
+
+
+@pytest.mark.usefixtures("small")
+def test_no_memory_at_all_is_a_reason(monkeypatch) -> None:
+    def none(*_: object) -> None:
+        raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 4 bytes")
+
+    monkeypatch.setattr(work, "arguments", none)
+    monkeypatch.setattr(streams.Streams, "_make", none)
+    monkeypatch.setattr("jaxtui.measure.roofs.bandwidth.np.ones", none)
+    found = result(measure("float32"))
+    assert found.roofs == ()
+    assert {one.of for one in found.missing} == {None, FLOAT32}
+
+
+@pytest.mark.usefixtures("small")
+def test_what_is_known_when_it_is_stopped_is_kept() -> None:
+    events: list[RunEvent] = []
+
+    def one_is_known() -> bool:
+        return any(isinstance(one, RoofMeasured) for one in events)
+
+    asked = Roofs(device="cpu:0", dtypes=(FLOAT32,), budget_seconds=0.05)
+    for event in run_roofs(asked, stop=one_is_known):
+        events.append(event)  # noqa: PERF402  (it is looked at meanwhile)
+    found = result(events)
+    assert [one.kind for one in found.roofs] == ["bandwidth"]
+    assert found.missing == ()
+    assert events[-1].outcome == "cancelled"
+
+
+def test_stopped_before_the_first_there_is_no_result() -> None:
+    events = measure("float32", stop=lambda: True)
+    assert not any(isinstance(one, RoofsMeasured) for one in events)
+    assert events[-1].outcome == "cancelled"
+
+
+def test_a_device_that_does_not_exist_is_named() -> None:
+    started, failed, finished = measure(device="cpu:99")
+    assert isinstance(started, RoofsStarted)
+    assert isinstance(failed, WorkFailed)
+    assert "cpu:99" in failed.error
+    assert isinstance(finished, RunFinished)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32", "complex64"])
+def test_a_chain_computes_what_it_counts(dtype: str) -> None:
+    device = jax.devices("cpu")[0]
+    case = chains.case_of(dtype, device)
+    made = chains.prepared(case, "a chain", device, 0)
+    first = made.call(*made.args)
+    assert (str(first.dtype), first.shape) == (dtype, (case.size,))
+    per_link = 8 if dtype == "complex64" else 2
+    assert chains.work_of(case) == per_link * chains.LINKS * case.size
+
+
+def test_products_of_unknown_speed_are_as_small_as_need_be(monkeypatch) -> None:
+    monkeypatch.setattr(compute, "LONGEST_CALL", 0.0)
+    device = jax.devices("cpu")[0]
+    of = RoofDtype(dtype="int32")
+    ready = compute.candidates(of, of_device(device), device, 0)[0]()
+    assert ready.what == "matmul 256 int32 jit"
+    assert ready.work == 2 * 256**3
+
+
+def test_threads_copy_every_part() -> None:
+    read = np.arange(1001, dtype=np.float32)
+    for threads in (1, 2, 7):
+        written = np.zeros_like(read)
+        _copying(written, read, threads)()
+        assert (written == read).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtype", "count"),
+    [
+        ("TPU v5e", "bfloat16", 1),  # its peak is published: a product says it all
+        ("TPU v5e", "int32", 2),
+        ("TPU v5e", "int4", 1),  # which only says that there is none
+        ("unheard of", "bfloat16", 2),
+    ],
+)
+def test_where_no_peak_is_published_a_chain_competes_with_the_product(
+    kind: str, dtype: str, count: int
+) -> None:
+    device = Device(id=0, platform="tpu", device_kind=kind, process_index=0)
+    setting = Setting(device)
+    found = compute.candidates(RoofDtype(dtype=dtype), setting, device, 0)
+    assert len(found) == count
+
+
+def test_a_test_of_the_check_is_another_work() -> None:
+    # Both are told apart on the wire by their tags.
+    from jaxtui.engine.protocol import RunRequest, decode_request, encode
+
+    for one in (
+        Roofs(device="cpu:0", dtypes=(FLOAT32,)),
+        Check(test="compute", devices=("cpu:0",), budget_seconds=1.0),
+    ):
+        sent = RunRequest(run=1, work=one)
+        assert decode_request(encode(sent)) == sent
