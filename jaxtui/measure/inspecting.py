@@ -10,11 +10,11 @@ from typing import Any
 
 import jax
 
-from jaxtui.measure import devices, errors, ops, own, planning, programs, session
+from jaxtui.measure import devices, own, planning, programs, session, subjects
 from jaxtui.measure.eager import Alone, Steps
-from jaxtui.measure.executable import compiled_form, jax_scope
-from jaxtui.measure.ops.base import Op
+from jaxtui.measure.failures import FAULTS, explained
 from jaxtui.measure.stopping import never
+from jaxtui.measure.subjects import Subject
 from jaxtui.model import (
     HOST_MODES,
     MODES,
@@ -29,6 +29,10 @@ from jaxtui.model import (
     WorkFailed,
 )
 from jaxtui.model.programs import Program
+
+STEPS_AT_MOST = 100
+"""Steps of a function of the user's own that are compiled for comparison: each costs
+milliseconds, and a training step may have thousands."""
 
 
 class RefusedError(Exception):
@@ -51,7 +55,8 @@ def run_inspection(
 
     The first event is ``InspectionStarted``, then comes ``Progress``. ``Inspected`` or
     ``WorkFailed`` ends it, or neither if it was stopped; the last event is
-    ``RunFinished``. Arguments are shapes only, so that a size costs no memory.
+    ``RunFinished``. Arguments are shapes only, so that a size costs no memory; those of
+    a function of the user's own are made, unless they were typed.
 
     Args:
         inspection: What to look into.
@@ -67,8 +72,8 @@ def run_inspection(
         outcome = "cancelled"
     except RefusedError as refused:
         yield refused.failed
-    except Exception as error:  # whatever JAX or XLA raises
-        failure = errors.translate(error, case, run.phase)
+    except FAULTS as error:  # whatever JAX, XLA or the user's own code raises
+        failure = explained(error, case, run.phase)
         yield WorkFailed(error=failure.error, hint=failure.hint, detail=failure.detail)
     elapsed = perf_counter() - start
     yield RunFinished(
@@ -81,7 +86,7 @@ def run_inspection(
 class _Stages:
     """What there is of the case so far."""
 
-    op: Op
+    subject: Subject
     device: jax.Device
     traced: Any = None
     lowered: Any = None
@@ -98,22 +103,35 @@ class _Run:
 
     def events(self) -> Iterator[RunEvent]:
         case = self._case
-        stages = _Stages(*_checked(case))
+        device = _checked(case)
         yield self._progress("warming up the process")
-        known, warmed = session.start(stages.device)
+        known, warmed = session.start(device)
         if warmed:
             yield ProcessWarmedUp(seconds=known.warm_up_seconds)
-        jitted = jax.jit(compiled_form(stages.op, case, stages.device))
-        with jax_scope(case.dtype, stages.device):
-            shapes = programs.shapes(stages.op, case, stages.device)
+        subject = yield from self._subject(device)
+        stages = _Stages(subject, device)
+        jitted = jax.jit(subject.form)
         stages.traced = yield from self._timed(
-            "trace", stages, lambda: jitted.trace(*shapes)
+            "trace", stages, lambda: jitted.trace(*subject.args)
         )
         if case.mode == "eager":
             yield from self._steps(stages)
         else:
             yield from self._whole(stages)
-        yield _inspected(case, stages)
+        yield _inspected(stages)
+
+    def _subject(self, device: jax.Device) -> Generator[RunEvent, None, Subject]:
+        """What is looked into: one's own function is imported and given arguments."""
+        source = own.source(self._case.op)
+        if source is None:
+            return subjects.of_op(self._case, device)
+        self.phase = "import"
+        yield self._progress(self.phase)
+        with jax.default_device(device):
+            function = own.find(source)
+        self.phase = "inputs"
+        yield self._progress("arguments")
+        return own.subject(function, self._case, device)
 
     def _whole(self, stages: _Stages) -> Iterator[RunEvent]:
         """The case as one program, and then its steps for comparison."""
@@ -121,7 +139,7 @@ class _Run:
         stages.compiled = yield from self._timed(
             "compile", stages, stages.lowered.compile
         )
-        if self._case.mode != "jit":
+        if self._case.mode != "jit" or not self._comparable(stages):
             return
         try:
             yield from self._steps(stages)
@@ -130,13 +148,17 @@ class _Run:
         except Exception:  # the program that was asked for is there
             stages.steps.clear()
 
+    def _comparable(self, stages: _Stages) -> bool:
+        known = own.source(self._case.op) is None
+        return known or len(stages.traced.jaxpr.eqns) <= STEPS_AT_MOST
+
     def _steps(self, stages: _Stages) -> Iterator[RunEvent]:
         equations = stages.traced.jaxpr.eqns
         steps = Steps(stages.device)
         for number, equation in enumerate(equations, 1):
             self.phase = "compile"
             yield self._progress(f"step {number} of {len(equations)}")
-            with jax_scope(self._case.dtype, stages.device):
+            with stages.subject.scope():
                 stages.steps.append(steps.compiled(equation))
 
     def _timed(
@@ -144,7 +166,7 @@ class _Run:
     ) -> Generator[RunEvent, None, Any]:
         self.phase = phase
         yield self._progress(phase)
-        with jax_scope(self._case.dtype, stages.device):
+        with stages.subject.scope():
             start = perf_counter()
             made = stage()
             seconds = perf_counter() - start
@@ -161,8 +183,9 @@ class _Run:
         )
 
 
-def _inspected(case: Case, stages: _Stages) -> Inspected:
-    op, steps, took = stages.op, stages.steps, dict[str, float](stages.took)
+def _inspected(stages: _Stages) -> Inspected:
+    subject, steps = stages.subject, stages.steps
+    took = dict[str, float](stages.took)
     if stages.compiled is None:
         took["lower"] = sum(each.lower_seconds for each in steps)
         took["compile"] = sum(each.compile_seconds for each in steps)
@@ -174,13 +197,13 @@ def _inspected(case: Case, stages: _Stages) -> Inspected:
         stablehlo = programs.text_of(stages.lowered) or ""
         hlo = programs.text_of(stages.compiled) or ""
     return Inspected(
-        case=case,
+        case=subject.case,
         device_kind=stages.device.device_kind,
         trace_seconds=took["trace"],
         lower_seconds=took["lower"],
         compile_seconds=took["compile"],
-        flops=op.flops(case.size, case.dtype),
-        bytes=op.bytes(case.size, case.dtype),
+        flops=subject.flops,
+        bytes=subject.bytes,
         program=program,
         steps=tuple(each.step for each in steps),
         jaxpr=str(stages.traced.jaxpr),
@@ -227,20 +250,14 @@ def _joined(texts: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def _checked(case: Case) -> tuple[Op, jax.Device]:
-    """The op and the device of a case that can be inspected.
+def _checked(case: Case) -> jax.Device:
+    """The device of a case that can be inspected.
 
     Memory is not asked for: nothing is allocated.
 
     Raises:
         RefusedError: There is no such case, or nothing of it goes through XLA.
     """
-    if own.source(case.op) is not None:
-        raise RefusedError(
-            f"{case.op} is a function of your own; only ops of the catalogue can be "
-            "looked into.",
-            "`jaxtui ops` lists them.",
-        )
     if case.mode not in MODES:
         raise RefusedError(
             f"There is no mode {case.mode!r}.", "Choose jit, eager or pallas."
@@ -250,7 +267,9 @@ def _checked(case: Case) -> tuple[Op, jax.Device]:
             f"Mode {case.mode} does not go through XLA, so there is nothing to show.",
             "Choose mode jit or eager.",
         )
-    if (wrong := planning.check_op(case)) is not None:
+    catalogued = own.source(case.op) is None
+    wrong = planning.check_op(case) if catalogued else own.check(case)
+    if wrong is not None:
         raise RefusedError(*wrong)
     try:
         device = devices.find(case.device)
@@ -263,4 +282,4 @@ def _checked(case: Case) -> tuple[Op, jax.Device]:
         )
     if (wrong := planning.check_platform(case, device.platform)) is not None:
         raise RefusedError(*wrong)
-    return ops.get(case.op), device
+    return device

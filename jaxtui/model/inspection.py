@@ -31,15 +31,19 @@ class Inspected(Record, frozen=True, kw_only=True, tag=True):
     """The result of an inspection."""
 
     case: Case
+    """With the size and the dtype that the arguments of a function of the user's own
+    turned out to have."""
     device_kind: str
     trace_seconds: float
     lower_seconds: float
     compile_seconds: float
     """Each a single observation, cold; of an eager case the sums over its steps."""
     flops: float | None
-    """By the op's own formula; ``None`` for an op that only moves data."""
-    bytes: float
-    """Ideal traffic: every input read once, every result written once."""
+    """By the op's own formula; ``None`` for an op that only moves data, and for a
+    function of the user's own."""
+    bytes: float | None
+    """Ideal traffic: every input read once, every result written once; ``None`` for a
+    function of the user's own."""
     program: Program
     """The compiled program; of an eager case the sums over its steps."""
     steps: tuple[EagerStep, ...]

@@ -13,6 +13,10 @@ from typing import NamedTuple
 ARGUMENTS = "args"
 """The parameter of a case that holds its typed arguments, separated by blanks."""
 
+ARGS, MAKE_ARGS, NUMPY = "_args", "make_args", "_numpy"
+"""The names of what stands beside a function in its file: two endings, and one that
+makes the arguments of all. ``jaxtui.measure.own.functions`` says what they do."""
+
 SPECS_ACCEPTED = (
     "an argument is a dtype and a shape as XLA writes them: f32[1024,1024], bf16[8,128]"
     " or s32[] for a single number"
@@ -93,6 +97,23 @@ def short_name(op: str) -> str:
     With the folder, because comparing two versions of a file is what this is for.
     """
     return "/".join(op.split("/")[-2:]) if is_own(op) else op
+
+
+def brief_name(op: str, columns: int = 24) -> str:
+    """An op for where there is little room: ``file.py:name``, or ``file.py:one +2``.
+
+    Args:
+        op: of the catalogue, or ``/path/to/file.py:one,two,three``.
+        columns: beyond which only the first of several names is written out.
+    """
+    if not is_own(op):
+        return op
+    path, names = parts(op)
+    file = path.rpartition("/")[2]
+    first, *others = names.split(",")
+    if others and len(file) + len(names) >= columns:
+        return f"{file}:{first} +{len(others)}"
+    return f"{file}:{names}"
 
 
 def itemsize(dtype: str) -> int:

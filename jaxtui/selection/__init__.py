@@ -12,6 +12,7 @@ from jaxtui.selection.build import (
     default_experiment,
     problems,
 )
+from jaxtui.selection.extent import MAXIMUM_CASES, Extent, extent
 from jaxtui.selection.names import (
     DTYPE_ALIASES,
     OpChoice,
@@ -24,20 +25,33 @@ from jaxtui.selection.names import (
     parse_ops,
     parse_precisions,
 )
-from jaxtui.selection.own import looks_own, parse_arguments, parse_own
+from jaxtui.selection.own import (
+    ARGUMENTS_ARE_OWN,
+    described,
+    looks_own,
+    parse_arguments,
+    parse_own,
+    split_arguments,
+)
 from jaxtui.selection.sizes import MAXIMUM_SIZE, SelectionError, parse_sizes
-from jaxtui.selection.words import describe
+from jaxtui.selection.words import describe, how_long
 
 __all__ = [
+    "ARGUMENTS_ARE_OWN",
     "DEFAULT_BUDGET_SECONDS",
     "DTYPE_ALIASES",
+    "MAXIMUM_CASES",
     "MAXIMUM_SIZE",
+    "Extent",
     "OpChoice",
     "SelectionError",
     "build",
     "default_experiment",
     "describe",
+    "described",
+    "extent",
     "first_device",
+    "how_long",
     "looks_own",
     "parse_arguments",
     "parse_budget",
@@ -50,4 +64,5 @@ __all__ = [
     "parse_precisions",
     "parse_sizes",
     "problems",
+    "split_arguments",
 ]

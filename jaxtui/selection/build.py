@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 
 from jaxtui.model import (
@@ -18,6 +17,8 @@ from jaxtui.model import (
     Precision,
 )
 from jaxtui.model.own import ARGUMENTS, is_own
+from jaxtui.selection.combining import Wanted, lengths, ways
+from jaxtui.selection.extent import Lists, refuse_too_many
 from jaxtui.selection.names import OpChoice, first_device, listed
 from jaxtui.selection.own import described, own_dtypes
 from jaxtui.selection.sizes import SelectionError
@@ -70,45 +71,39 @@ def build(
             makes it; empty if they have a factory.
 
     Raises:
-        SelectionError: if there is no case or no device, or if no op takes any of the
-            precisions.
+        SelectionError: if there is no case, or more than ``MAXIMUM_CASES``, or no
+            device, or if no op takes any of the precisions.
     """
     infos = _infos(ops, catalogue)
     if devices is None:
         devices = [first_device(known_devices).name]
     _check_precisions([infos[choice.name] for choice in ops], precisions)
-    cases: list[Case] = []
-    for choice in ops:
-        info = infos[choice.name]
-        own = choice.sizes or sizes or (info.default,)
-        if info.own and arguments:
-            own = (0,)
-        for size, dtype, precision, device, mode, place in itertools.product(
-            own,
-            own_dtypes(arguments) if info.own else dtypes,
-            precisions,
-            devices,
-            modes,
-            inputs,
-        ):
-            hosted = mode in HOST_MODES
-            plain = hosted or not info.takes_precision
-            cases.append(
-                Case(
-                    op=info.name,
-                    size=size,
-                    dtype=dtype,
-                    precision="default" if plain else precision,
-                    device=HOST if hosted else device,
-                    mode=mode,
-                    inputs="host" if hosted else place,
-                    params={ARGUMENTS: arguments} if info.own and arguments else None,
-                )
-            )
+    wanted = [
+        Wanted(
+            info,
+            _sizes(choice, info, sizes, arguments),
+            tuple(own_dtypes(arguments) if info.own else dtypes),
+            ways(info, precisions, devices, modes, inputs),
+            {ARGUMENTS: arguments} if info.own and arguments else None,
+        )
+        for choice, info in ((one, infos[one.name]) for one in ops)
+    ]
+    # Before any is made: slips of the hand come to hundreds of millions.
+    refuse_too_many(
+        sum(one.count for one in wanted),
+        Lists(
+            ops=lengths(wanted),
+            precisions=len(precisions),
+            devices=len(devices) if set(modes) - set(HOST_MODES) else 1,
+            modes=len(modes),
+            inputs=len(inputs),
+        ),
+    )
+    cases = dict.fromkeys(case for one in wanted for case in one.cases())
     if not cases:
         raise SelectionError("Nothing is selected: name an op, a dtype and a mode.")
     return Experiment(
-        cases=tuple(dict.fromkeys(cases)),
+        cases=tuple(cases),
         budget_seconds=budget,
         target_half_width=target,
         keep_samples=keep_samples,
@@ -171,6 +166,14 @@ def default_experiment(
         ),
         budget_seconds=DEFAULT_BUDGET_SECONDS,
     )
+
+
+def _sizes(
+    choice: OpChoice, info: OpInfo, sizes: Sequence[int] | None, arguments: str
+) -> tuple[int, ...]:
+    if info.own and arguments:
+        return (0,)
+    return tuple(choice.sizes or sizes or (info.default,))
 
 
 def _infos(ops: Sequence[OpChoice], catalogue: Sequence[OpInfo]) -> dict[str, OpInfo]:

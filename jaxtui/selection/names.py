@@ -82,7 +82,8 @@ def parse_ops(
 def _own_choices(text: str, taken: bool) -> Iterator[OpChoice]:
     if not taken:
         raise SelectionError(
-            f'"{text}" is a function of a file: only `jaxtui bench` times those.'
+            f'"{text}" is a function of a file: only `jaxtui bench` and `jaxtui hlo` '
+            "take those."
         )
     ops, sizes = parse_own(text)
     for op in ops:

@@ -5,18 +5,24 @@ The file is read and never run here: that is the engine's affair.
 
 from __future__ import annotations
 
-import ast
-import difflib
 import os
 import re
 from collections.abc import Iterable
 
 from jaxtui.model import OpInfo
 from jaxtui.model.own import dtype_of, is_own, parse_spec, parse_specs, written
+from jaxtui.selection.functions import listing, near_file
 from jaxtui.selection.sizes import SelectionError, parse_sizes
 
 _TYPED = re.compile(r"(?P<path>.+\.py)(?::(?P<names>[^:]*)(?::(?P<sizes>.*))?)?")
-_HELPERS = ("_args", "_numpy")
+_ARGUMENT = re.compile(r"(?:[^\s,\[]|\[[^\]]*\]?)+")
+
+ARGUMENTS_ARE_OWN = (
+    "--arg describes the arguments of a function of your own: name one, as in "
+    "train.py:step."
+)
+"""Said where it was typed for an op of the catalogue."""
+
 _OWN_DTYPES = ("",)
 """What decides it is only known when the arguments are made."""
 
@@ -43,7 +49,7 @@ def parse_own(text: str) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
         )
     path = os.path.abspath(os.path.expanduser(match["path"]))
     if not os.path.isfile(path):
-        raise SelectionError(f"There is no file {match['path']}.{_near(path)}")
+        raise SelectionError(f"There is no file {match['path']}.{near_file(path)}")
     names = [name.strip() for name in (match["names"] or "").split(",")]
     if not all(names):
         raise SelectionError(
@@ -69,6 +75,14 @@ def parse_arguments(texts: Iterable[str]) -> str:
         raise SelectionError(str(error)) from error
 
 
+def split_arguments(text: str) -> tuple[str, ...]:
+    """The texts of several arguments on one line, separated by blanks or commas.
+
+    Blanks and commas inside of brackets belong to a shape.
+    """
+    return tuple(_ARGUMENT.findall(text))
+
+
 def own_dtypes(arguments: str) -> tuple[str, ...]:
     """The dtype of a case with these typed arguments; empty where none are typed."""
     return (dtype_of(parse_specs(arguments)),) if arguments else _OWN_DTYPES
@@ -91,32 +105,12 @@ def described(op: str) -> OpInfo:
     )
 
 
-def _near(path: str) -> str:
-    """A file beside it with nearly that name."""
-    folder, name = os.path.split(path)
-    try:
-        others = [other for other in os.listdir(folder) if other.endswith(".py")]
-    except OSError:
-        return ""
-    near = difflib.get_close_matches(name, others, n=1)
-    return f" Did you mean {near[0]}?" if near else ""
-
-
 def _example(path: str) -> str:
     """The functions that a file defines, or a made-up one."""
     try:
-        with open(path, "rb") as file:
-            body = ast.parse(file.read()).body
-    except (OSError, SyntaxError, ValueError):
-        body = []
-    names = [
-        node.name
-        for node in body
-        if isinstance(node, ast.FunctionDef)
-        and not node.name.startswith("_")
-        and not node.name.endswith(_HELPERS)
-        and node.name != "make_args"
-    ]
+        names = [function.name for function in listing(path).functions]
+    except SelectionError:
+        names = []
     if not names:
         return "step"
     others = f" (there is also {', '.join(names[1:])})" if names[1:] else ""

@@ -22,7 +22,15 @@ def describe(experiment: Experiment) -> str:
             text += f" and {name}" if same else f" and {name} {_some(twins)}"
     if len(experiment.cases) > 2:
         text += f", {len(experiment.cases)} cases"
-    return f"{text}, about {_duration(experiment.budget)}"
+    return f"{text}, about {how_long(experiment.budget)}"
+
+
+def how_long(seconds: float) -> str:
+    """A time to wait: ``10 s``, ``2.5 min``, ``2.8 h``."""
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    minutes = seconds / 60
+    return f"{minutes:.3g} min" if minutes < 120 else f"{minutes / 60:.2g} h"
 
 
 def _described(cases: Sequence[Case]) -> str:
@@ -51,12 +59,6 @@ def _span(sizes: Sequence[int]) -> str:
     if len(sizes) <= 3:
         return ", ".join(map(str, sizes))
     return f"{min(sizes)} to {max(sizes)}"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.3g} s"
-    return f"{seconds / 60:.3g} min"
 
 
 def _once(values: Iterable[_Value]) -> list[_Value]:

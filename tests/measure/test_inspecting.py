@@ -190,7 +190,7 @@ def test_the_first_event_says_what_and_progress_says_where() -> None:
         ({"dtype": "int8"}, "selu does not run in int8"),
         ({"device": "cpu:99"}, "cpu:99"),
         ({"size": 0}, "selu has no size 0"),
-        ({"op": "mine.py:f"}, "function of your own"),
+        ({"op": "/nowhere/mine.py:f"}, "There is no file /nowhere/mine.py"),
     ],
 )
 def test_what_cannot_be_is_refused(changed: dict[str, object], sentence: str) -> None:
@@ -203,7 +203,7 @@ def test_a_failure_of_xla_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("INTERNAL: the compiler stumbled")
 
-    monkeypatch.setattr("jaxtui.measure.inspecting.compiled_form", lambda *_: fail)
+    monkeypatch.setattr("jaxtui.measure.subjects.compiled_form", lambda *_: fail)
     failed = refused()
     assert "while JAX traced it" in failed.error
     assert "the compiler stumbled" in failed.detail

@@ -18,10 +18,10 @@ import numpy as np
 
 from jaxtui.measure.inputs import misaligned_copy
 from jaxtui.measure.ops.arguments import PERIOD, SMALL_INTEGER, Array
-from jaxtui.measure.own.functions import ARGS, MAKE_ARGS, Function, parameters
+from jaxtui.measure.own.functions import Function, parameters
 from jaxtui.measure.own.troubles import OwnError
 from jaxtui.model import Case
-from jaxtui.model.own import ARGUMENTS, Spec, parse_specs
+from jaxtui.model.own import ARGS, ARGUMENTS, MAKE_ARGS, Spec, parse_specs
 
 NUMBERS = (bool, int, float, complex, np.generic)
 """Leaves that are no arrays; JAX takes them as arrays without a shape."""

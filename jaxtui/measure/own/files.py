@@ -8,6 +8,7 @@ import os
 import sys
 from types import ModuleType
 
+from jaxtui.measure.own.replaced import watched
 from jaxtui.measure.own.troubles import OwnError
 
 _loaded: dict[str, tuple[bytes, ModuleType]] = {}
@@ -39,7 +40,8 @@ def load(path: str) -> ModuleType:
     # Where dataclasses and others look for the module of a class.
     sys.modules[module.__name__] = module
     try:
-        exec(code, module.__dict__)
+        with watched(path):
+            exec(code, module.__dict__)
     except BaseException:
         del sys.modules[module.__name__]
         raise

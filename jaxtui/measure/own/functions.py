@@ -23,10 +23,7 @@ from jaxtui.measure.clocks import Call
 from jaxtui.measure.ops import OPS, plugins
 from jaxtui.measure.own import files
 from jaxtui.measure.own.troubles import OwnError
-from jaxtui.model.own import is_own, parts
-
-ARGS, MAKE_ARGS, NUMPY = "_args", "make_args", "_numpy"
-"""The names of the neighbours: two endings, and one that serves all."""
+from jaxtui.model.own import ARGS, MAKE_ARGS, NUMPY, is_own, parts
 
 
 @dataclass(frozen=True)
@@ -106,6 +103,20 @@ def find(source: Source) -> Function:
         factory=_function(holder, last + ARGS) or _function(module, MAKE_ARGS),
         numpy=_function(holder, last + NUMPY),
     )
+
+
+def unseen(function: Function) -> Call:
+    """The same as a function that JAX has not seen, so that nothing of it is cached."""
+    call = function.call
+
+    def unseen(*args: Any) -> Any:
+        return call(*args)
+
+    unseen.__name__ = unseen.__qualname__ = function.name
+    if (takes := parameters(call)) is not None:
+        # So that JAX and XLA call the arguments what the user's file calls them.
+        unseen.__signature__ = inspect.Signature(takes)  # type: ignore[attr-defined]
+    return unseen
 
 
 def parameters(function: Callable[..., Any]) -> list[inspect.Parameter] | None:

@@ -19,7 +19,7 @@ from jaxtui.measure.executable import (
     first_call,
 )
 from jaxtui.measure.own.arguments import WIDE, Made, is_key, specs
-from jaxtui.measure.own.functions import Function
+from jaxtui.measure.own.functions import Function, unseen
 from jaxtui.measure.own.troubles import OwnError
 from jaxtui.measure.own.work import NOTHING, Counted, counted
 from jaxtui.measure.transfers import Transfer
@@ -77,13 +77,7 @@ class OwnPath(StagedPath):
         return sending
 
     def _form(self) -> Callable[..., Any]:
-        call = self._function.call
-
-        def fresh(*args: Any) -> Any:
-            return call(*args)
-
-        fresh.__name__ = fresh.__qualname__ = self._function.name
-        return fresh
+        return unseen(self._function)
 
     def _trace(self) -> Transfer:
         # What the function has jitted itself must be as cold as the function.

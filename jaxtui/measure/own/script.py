@@ -12,31 +12,24 @@ from collections.abc import Iterator
 
 from jaxtui.measure.own import files
 from jaxtui.measure.own.arguments import WIDE, draw_code, specs
-from jaxtui.measure.own.functions import ARGS, MAKE_ARGS, NUMPY, Source
+from jaxtui.measure.own.functions import Source
 from jaxtui.measure.own.troubles import OwnError
-from jaxtui.measure.script import CALLS, NUMPY_LOOP, SECONDS
+from jaxtui.measure.script import (
+    SENDING,
+    call_lines,
+    device_line,
+    loop,
+    sends,
+    simulated_device,
+)
 from jaxtui.model import Case
+from jaxtui.model.own import ARGS, MAKE_ARGS, NUMPY
 
 STANDARD = ("importlib", "statistics", "sys", "time")
 """Modules of the standard library that a script may need."""
 
-JAX_LOOP = """
-for _ in range(3):
-    result = jax.block_until_ready({call})
-
-dispatch, ready = [], []
-end = time.perf_counter() + {seconds}
-while len(ready) < {calls} or time.perf_counter() < end:
-    result = None  # freed before the clock starts
-    start = time.perf_counter()
-    result = {call}
-    returned = time.perf_counter()
-    jax.block_until_ready(result)
-    ready.append(time.perf_counter() - start)
-    dispatch.append(returned - start)
-print(f"dispatch {{statistics.median(dispatch):.3e}} s")
-print(f"ready    {{statistics.median(ready):.3e}} s")
-"""
+READY = "jax.block_until_ready({})"
+"""How a result is waited for, which may be a tree of arrays."""
 
 TO_NUMPY = """\
 args = jax.tree.map(
@@ -47,20 +40,14 @@ args = jax.tree.map(
 
 def script(case: Case, source: Source, seed: int = 0) -> str:
     """Plain Python that imports the function, makes its arguments and times it."""
-    loop = NUMPY_LOOP if case.on_host else JAX_LOOP
-    call = "f(*jax.device_put(args, device))" if _sends(case) else "f(*args)"
-    timed = loop.format(call=call, seconds=SECONDS, calls=CALLS)
     title = f'"""{case.label}, timed without jaxtui."""'
-    return f"{title}\n\n{_text(case, source, seed)}{timed}"
+    return f"{title}\n\n{_text(case, source, seed)}{loop(case, READY)}"
 
 
 def setup(case: Case, source: Source, seed: int = 0) -> str:
     """The part before the loop: ``f`` and ``args`` are defined in it."""
     text = _text(case, source, seed)
-    if _sends(case):
-        text += "form = f\n\n\ndef f(*args):\n"
-        text += "    return form(*jax.device_put(args, device))\n"
-    return text
+    return text + SENDING if sends(case) else text
 
 
 def _text(case: Case, source: Source, seed: int) -> str:
@@ -77,13 +64,9 @@ def _text(case: Case, source: Source, seed: int) -> str:
 
 
 def _lines(case: Case, source: Source, seed: int) -> Iterator[str]:
-    platform, _, number = case.device.partition(":")
-    if platform == "cpu" and int(number) > 0:
-        needed = f"JAX_NUM_CPU_DEVICES={int(number) + 1}"
-        yield f"# {case.device} exists with {needed} in the environment."
     if not case.on_host:
-        found = f'd for d in jax.devices("{platform}") if d.id == {number}'
-        yield f"device = next({found})"
+        yield from simulated_device(case)
+        yield device_line(case)
         yield 'jax.config.update("jax_default_device", device)'
     yield from _module(source)
     yield from _arguments(case, source, seed)
@@ -96,12 +79,7 @@ def _lines(case: Case, source: Source, seed: int) -> Iterator[str]:
         yield "args = jax.device_put(args, device)"
     else:
         yield from TO_NUMPY.splitlines()
-    if case.mode == "jit":
-        sent = "args" if case.inputs == "device" else "jax.device_put(args, device)"
-        yield f"jitted = jax.jit({name})"
-        yield f"f = jitted.lower(*{sent}).compile()  # so that no call compiles"
-    else:
-        yield f"f = {name}"
+    yield from call_lines(case, name)
 
 
 def _module(source: Source) -> Iterator[str]:
@@ -152,7 +130,3 @@ def _defined(source: Source) -> dict[str, tuple[str, ...]]:
             names = (one.id for one in node.targets if isinstance(one, ast.Name))
             found |= dict.fromkeys(names, ())
     return found
-
-
-def _sends(case: Case) -> bool:
-    return case.mode == "eager" and case.inputs == "host"

@@ -10,6 +10,8 @@ import os
 import re
 import traceback
 
+import msgspec
+
 from jaxtui.measure import errors
 from jaxtui.model import Case, Failure
 from jaxtui.model.own import short_name
@@ -22,6 +24,10 @@ MEMORY = re.compile(
     r"|Unable to allocate|^MemoryError"
 )
 """What is no mistake in the code, and is told as it is for any other case."""
+
+SMALLER = (
+    "Give it smaller arguments; if it keeps something of every call, that adds up."
+)
 
 DELETED = re.compile(r"has been deleted|has been donated|buffer.*donated")
 
@@ -60,7 +66,8 @@ def explain(error: BaseException, case: Case, phase: str, file: str) -> Failure:
         return Failure(case=case, error=error.error, hint=error.hint)
     text = errors.full_text(error)
     if MEMORY.search(text):
-        return errors.translate(error, case, phase)
+        told = errors.translate(error, case, phase)
+        return msgspec.structs.replace(told, hint=SMALLER)
     place, detail = traced(error, file)
     when = PHASES.get(phase, f"in the phase {phase}")
     if isinstance(error, SystemExit):

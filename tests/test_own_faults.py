@@ -1,0 +1,325 @@
+"""What a file of the user's own may do to the engine: it costs its own case alone."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jaxtui import cli
+from jaxtui.engine import active
+from jaxtui.engine.client import EngineClient, EngineOptions
+from jaxtui.model import Case, Experiment
+from tests.tui.driving import app_on, until, until_ready
+
+BUDGET = "5"
+"""Enough to prepare each of two on a busy machine, in two engines if need be."""
+
+FINE = """
+    def f(x):
+        return x + 1
+"""
+
+DRAWS = """
+    import numpy as np
+
+    def f(x):
+        return x + 1
+
+    def f_args():
+        return (np.random.default_rng(0).standard_normal(8),)
+"""
+
+PRINTS = """
+    import sys
+    import threading
+
+    def chatter():
+        while True:
+            print("x" * 3000)
+
+    threading.Thread(target=chatter, daemon=True).start()
+
+    def f(x):
+        print('{"event": {"type": "RunFinished"}}', file=sys.__stdout__)
+        sys.stderr.write("no end of this line")
+        return x + 1
+"""
+
+CLOSES = """
+    import os
+    import sys
+
+    sys.stdout.close()
+    sys.stderr = sys.stdin = None
+    sys.argv.clear()
+    sys.path.clear()
+    os.environ.clear()
+    os.chdir("/")
+
+    def f(x):
+        return x + 1
+"""
+
+EXITS = """
+    import sys
+
+    calls = 0
+
+    def f(x):
+        global calls
+        calls += 1
+        if calls > 9:
+            sys.exit("enough")
+        return x + 1
+"""
+
+REPLACES_JAX = """
+    import time
+
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    jnp.dot = jnp.matmul = None
+    np.median = np.quantile = None
+    time.perf_counter = time.perf_counter_ns = time.monotonic = lambda: 0
+
+    def f(x):
+        return x + 1
+"""
+
+REPLACES_RANDOM = """
+    import numpy as np
+
+    def f(x):
+        return x + 1
+
+    def f_args(draw=np.random.default_rng):
+        return (draw(0).standard_normal(8),)
+
+    np.random.default_rng = None
+"""
+
+REPLACES_BUILTINS = """
+    import builtins
+
+    builtins.isinstance = builtins.len = None
+
+    def f(x):
+        return x + 1
+"""
+
+CLOSES_PIPES = """
+    import os
+
+    os.closerange(3, 100)
+
+    def f(x):
+        return x + 1
+"""
+
+LIMIT = """
+    import resource
+
+    import numpy as np
+
+    with open("/proc/self/statm") as file:
+        pages = int(file.read().split()[0])
+    limit = pages * resource.getpagesize() + {room}
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    kept = []
+"""
+
+LEAKS = (
+    LIMIT.format(room=4 << 30)
+    + """
+    def f(x):
+        kept.append(np.empty(128 << 20, np.uint8))
+        return x + 1
+"""
+)
+
+LEAKS_EVERYTHING = (
+    LIMIT.format(room=1 << 28)
+    + """
+    def f(x):
+        size = 1 << 20
+        while size > 8:
+            try:
+                kept.append(np.empty(size, np.uint8))
+            except MemoryError:
+                size //= 2
+        return x + 1
+"""
+)
+
+SPINS = """
+    calls = 0
+
+    def f(x):
+        global calls
+        calls += 1
+        while calls > 9:
+            pass
+        return x + 1
+"""
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str, str], str]:
+    def write(text: str, name: str) -> str:
+        path = tmp_path / f"{name}.py"
+        path.write_text(textwrap.dedent(text))
+        return f"{path}:f"
+
+    return write
+
+
+def bench(
+    capsys: pytest.CaptureFixture[str],
+    *functions: str,
+    budget: str,
+    arguments: Sequence[str] = ("--arg", "f32[8]"),
+) -> tuple[set[str], dict[str, dict[str, Any]]]:
+    """The functions that were measured, and the failures of the others."""
+    options = (*arguments, "--mode", "eager", "--budget", budget)
+    cli.main(["bench", *functions, *options, "--cpu-devices", "1", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    measured = {one["case"]["op"] for one in found["measurements"]}
+    return measured, {one["case"]["op"]: one for one in found["failures"]}
+
+
+@pytest.mark.parametrize(
+    "text", [PRINTS, CLOSES, REPLACES_JAX], ids=["prints", "closes", "replaces"]
+)
+def test_what_the_engine_does_not_even_feel(
+    write: Callable[[str, str], str], capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    odd, fine = write(text, "odd"), write(FINE, "fine")
+    measured, failed = bench(capsys, odd, fine, budget=BUDGET)
+    assert measured == {odd, fine}, failed
+
+
+def test_sys_exit_in_the_middle_of_a_run(
+    write: Callable[[str, str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    exits, fine = write(EXITS, "exits"), write(FINE, "fine")
+    measured, failed = bench(capsys, exits, fine, budget=BUDGET)
+    assert measured == {fine}
+    assert "called sys.exit('enough') (exits.py:10)" in failed[exits]["error"]
+    assert "exits.py" in failed[exits]["detail"]
+    assert "jaxtui" not in failed[exits]["detail"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (REPLACES_BUILTINS, "The engine ended by itself"),
+        (CLOSES_PIPES, "The engine ended by itself"),
+    ],
+    ids=["builtins", "pipes"],
+)
+def test_what_ends_the_engine_costs_one_case(
+    write: Callable[[str, str], str],
+    capsys: pytest.CaptureFixture[str],
+    text: str,
+    said: str,
+) -> None:
+    bad, fine = write(text, "bad"), write(FINE, "fine")
+    measured, failed = bench(capsys, bad, fine, budget=BUDGET)
+    assert measured == {fine}
+    assert list(failed) == [bad]
+    assert said in failed[bad]["error"]
+
+
+def test_a_leak_is_named_and_the_rest_goes_on(
+    write: Callable[[str, str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    leaks, fine = write(LEAKS, "leaks"), write(FINE, "fine")
+    measured, failed = bench(capsys, leaks, fine, budget=BUDGET)
+    assert measured == {fine}
+    assert "ran out of host memory" in failed[leaks]["error"]
+    assert "keeps something of every call" in failed[leaks]["hint"]
+    assert "MemoryError" in failed[leaks]["detail"]
+
+
+def test_without_any_memory_left_every_case_still_ends(
+    write: Callable[[str, str], str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # An engine that cannot even say that it has no memory is given up.
+    monkeypatch.setattr(active, "PATIENCE_SECONDS", 5.0)
+    leaks, fine = write(LEAKS_EVERYTHING, "leaks"), write(FINE, "fine")
+    measured, failed = bench(capsys, leaks, fine, budget=BUDGET)
+    assert {*measured, *failed} == {leaks, fine}
+    assert all(one["error"] for one in failed.values())
+    assert leaks in failed
+
+
+def test_what_was_replaced_is_said_of_the_others(
+    write: Callable[[str, str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd, fine = write(REPLACES_RANDOM, "odd"), write(DRAWS, "fine")
+    measured, failed = bench(capsys, odd, fine, "add:100", budget=BUDGET, arguments=())
+    assert measured == {odd}
+    said = "odd.py has replaced numpy.random.default_rng."
+    assert failed["add"]["error"].startswith(said)
+    assert failed["add"]["hint"] == "Run it without that file."
+    assert failed[fine]["hint"].startswith(said)
+
+
+def test_a_call_that_never_comes_back_is_given_up(
+    write: Callable[[str, str], str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(active, "PATIENCE_SECONDS", 5.0)
+    spins, fine = write(SPINS, "spins"), write(FINE, "fine")
+    measured, failed = bench(capsys, spins, fine, budget=BUDGET)
+    assert measured == {fine}
+    assert "did not come back within 10 s" in failed[spins]["error"]
+
+
+async def test_the_app_lives_on_with_another_engine(
+    write: Callable[[str, str], str],
+) -> None:
+    def own(op: str) -> Case:
+        params: dict[str, int | float | str] = {"args": "f32[8]"}
+        return Case(
+            op=op, size=0, dtype="", device="cpu:0", mode="eager", params=params
+        )
+
+    add = Case(op="add", size=100, dtype="float32", device="cpu:0", mode="jit")
+    first = (own(write(REPLACES_BUILTINS, "bad")), own(write(FINE, "fine")), add)
+    engine = EngineClient(EngineOptions(cpu_devices=1))
+    app = app_on(engine)  # type: ignore[arg-type]
+    try:
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until_ready(pilot, app)
+            generations = []
+            for cases in (first, (add,)):
+                work = Experiment(cases=cases, budget_seconds=3.0)
+                await app.session.run(work)
+                await until(pilot, lambda: not app.session.latest.running)
+                run = app.session.latest.run
+                assert run is not None
+                assert all(one.measurement for one in run.cases[-1:])
+                generations.append(engine.generation)
+                if cases is first:
+                    assert [one.status for one in run.cases] == [
+                        "failed",
+                        "done",
+                        "done",
+                    ]
+            # One after the file had broken it, and one without the other file.
+            assert generations == [2, 3]
+            await pilot.press("1")
+            assert app.is_running
+    finally:
+        await engine.close()
