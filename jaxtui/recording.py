@@ -23,13 +23,17 @@ NO_SQLITE = (
 class Recording:
     """Takes in every event of an engine, and keeps its finished measurements."""
 
-    def __init__(self, warn: Callable[[str], None]) -> None:
-        """Take what to do with a sentence about the history.
+    def __init__(
+        self, warn: Callable[[str], None], written: Callable[[], None] = lambda: None
+    ) -> None:
+        """Take what to do with a sentence about the history, and with its growth.
 
         Args:
             warn: Called from whichever thread finds out, seldom more than once.
+            written: Called from another thread after each measurement that is kept.
         """
         self._warn = warn
+        self._written = written
         self._ready: Ready | None = None
         self._keeper: Keeper | None = None
         self._possible = True
@@ -58,7 +62,7 @@ class Recording:
             self._possible = False
             self._warn(NO_SQLITE)
             return None
-        keeper = Keeper(History(), self._warn)
+        keeper = Keeper(History(), self._warn, self._written)
         if self._ready is not None:
             keeper.observe(self._ready)
         return keeper

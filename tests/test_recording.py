@@ -18,8 +18,8 @@ from jaxtui.model import CaseMeasured, Experiment, Ready
 from jaxtui.recording import NO_SQLITE, Recording
 from jaxtui.tui import recorder
 from jaxtui.tui.recorder import UNFINISHED, Recorder
+from tests.commands.fakes import FakeEngine, complete, measured
 from tests.history.making import DEVICE, HOST, measurement
-from tests.test_cli import FakeEngine, complete, measured
 from tests.tui import fake_engine
 from tests.tui.driving import app_on, until, until_done, until_ready
 

@@ -2,6 +2,14 @@
 
 from jaxtui.history.keeper import Keeper
 from jaxtui.history.query import Filter, Row
-from jaxtui.history.store import Entry, History, HistoryError
+from jaxtui.history.store import Entry, History, HistoryBusyError, HistoryError
 
-__all__ = ["Entry", "Filter", "History", "HistoryError", "Keeper", "Row"]
+__all__ = [
+    "Entry",
+    "Filter",
+    "History",
+    "HistoryBusyError",
+    "HistoryError",
+    "Keeper",
+    "Row",
+]

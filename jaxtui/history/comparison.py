@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from jaxtui import format as fmt
+from jaxtui.document import SCHEMA
 from jaxtui.model import Device, Host, Measurement, Record
 
 Answer = Literal["faster", "slower", "no difference", "cannot tell"]
@@ -51,6 +52,21 @@ class Comparison(Record, frozen=True, kw_only=True):
     sentence: str
     differences: tuple[str, ...]
     """What else is not the same: case, hardware, versions."""
+
+
+class Pair(Record, frozen=True, kw_only=True):
+    """The same case on two sides, and what they say together."""
+
+    first: Side
+    second: Side
+    comparison: Comparison
+
+
+class Pairs(Record, frozen=True, kw_only=True):
+    """What ``jaxtui compare --json`` prints."""
+
+    schema: int = SCHEMA
+    pairs: tuple[Pair, ...]
 
 
 def compare(first: Side, second: Side) -> Comparison:

@@ -4,38 +4,49 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable
 
-from jaxtui.history.store import History, HistoryError
+from jaxtui import format as fmt
+from jaxtui.history.store import History, HistoryBusyError, HistoryError
 from jaxtui.model import HOST, CaseMeasured, Device, Event, Host, Measurement, Ready
 
 FINISHED = ("target", "budget", "noise floor")
 """How a case has ended whose figure is worth keeping: not by a stop or a crash."""
 
-_Item = tuple[Host, "Device | None", Measurement]
+_Item = tuple[Host, "Device | None", Measurement, float]
 
 
 class Keeper:
     """Takes in events, and keeps every measurement that is finished.
 
     A thread does the writing, so that a slow disk or a locked file costs the screen
-    nothing. What goes wrong is said once; measuring goes on without a history.
+    nothing. What goes wrong is said once; measuring goes on without a history. Where
+    another process holds the file, what is measured waits until it lets go.
     """
 
-    def __init__(self, history: History, warn: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        history: History,
+        warn: Callable[[str], None],
+        written: Callable[[], None] = lambda: None,
+    ) -> None:
         """Take the file, and what to do with a sentence about it.
 
         Args:
             history: Where to.
-            warn: Called from the writing thread, at most twice.
+            warn: Called from the writing thread, seldom more than once.
+            written: Called from the writing thread after each measurement that others
+                can now read.
         """
         self._history = history
         self._warn = warn
+        self._written = written
         self._host: Host | None = None
         self._devices: dict[str, Device] = {}
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._told = False
+        self._told: set[str] = set()
 
     def observe(self, event: Event) -> None:
         """Keep it, if it is a finished measurement."""
@@ -69,7 +80,7 @@ class Keeper:
             return
         name = measurement.case.device
         device = None if name == HOST else self._devices.get(name)
-        self._queue.put((self._host, device, measurement))
+        self._queue.put((self._host, device, measurement, time.time()))
         if self._thread is None:
             self._thread = threading.Thread(
                 target=self._write, name="history", daemon=True
@@ -77,15 +88,47 @@ class Keeper:
             self._thread.start()
 
     def _write(self) -> None:
-        usable = True
-        while (item := self._queue.get()) is not None:
-            if not usable:
-                continue
-            try:
-                self._history.add(*item)
-            except HistoryError as error:
-                usable = False
-                self._warn(f"{error} Measuring goes on; nothing more is kept.")
-            if self._history.moved and not self._told:
-                self._told = True
-                self._warn(self._history.moved)
+        waiting: list[_Item] = []
+        usable = going_on = True
+        while going_on:
+            taken = [self._queue.get()]
+            # One attempt for all: each may have to wait for seconds.
+            while waiting and not self._queue.empty():
+                taken.append(self._queue.get())
+            going_on = None not in taken
+            waiting += [item for item in taken if item is not None and usable]
+            if waiting:
+                usable = self._add(waiting)
+        if waiting:
+            self._warn(
+                "The history was in use by another process to the end:"
+                f" {fmt.plural(len(waiting), 'measurement')} could not be kept."
+            )
+
+    def _add(self, waiting: list[_Item]) -> bool:
+        """Write what waits, and empty the list unless it has to wait on.
+
+        Returns:
+            Whether there is any use in writing to this history.
+        """
+        try:
+            self._history.add_all(waiting)
+        except HistoryBusyError as error:
+            self._tell(f"{error} Measuring goes on; it is tried again.")
+            return True
+        except HistoryError as error:
+            waiting.clear()
+            self._warn(f"{error} Measuring goes on; nothing more is kept.")
+            return False
+        for _ in waiting:
+            self._written()
+        waiting.clear()
+        if self._history.moved:
+            self._tell(self._history.moved)
+        return True
+
+    def _tell(self, sentence: str) -> None:
+        """Say it if it has not been said."""
+        if sentence not in self._told:
+            self._told.add(sentence)
+            self._warn(sentence)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,6 +28,10 @@ _T = TypeVar("_T")
 
 class HistoryError(Exception):
     """The history cannot be read or written; the text is for people."""
+
+
+class HistoryBusyError(HistoryError):
+    """Another process writes and does not let go; it may later."""
 
 
 class Entry(Record, frozen=True, kw_only=True):
@@ -76,9 +82,7 @@ class History:
             HistoryError: It cannot be written.
         """
         moment = time.time() if at is None else at
-        return self._safely(
-            lambda: self._add(((host, device, measurement, moment),))[-1]
-        )
+        return self.add_all([(host, device, measurement, moment)])[0]
 
     def add_all(
         self, entries: Iterable[tuple[Host, Device | None, Measurement, float]]
@@ -89,7 +93,12 @@ class History:
             HistoryError: They cannot be written.
         """
         kept = tuple(entries)
-        return self._safely(lambda: self._add(kept))
+
+        def add() -> list[int]:
+            with self._connection(writes=True) as connection:
+                return [_insert(connection, *entry) for entry in kept]
+
+        return self._safely(add)
 
     def rows(
         self, wanted: Filter | None = None, *, limit: int = 100, offset: int = 0
@@ -182,12 +191,6 @@ class History:
 
         return self._safely(delete) if self.path.exists() else False
 
-    def _add(
-        self, entries: Iterable[tuple[Host, Device | None, Measurement, float]]
-    ) -> list[int]:
-        with self._connection(writes=True) as connection:
-            return [_insert(connection, *entry) for entry in entries]
-
     def _read(self, query: str, arguments: list[object]) -> list[tuple[object, ...]]:
         # Looking must not make a file where there is none.
         if not self.path.exists():
@@ -239,22 +242,24 @@ class History:
             ) from error
         except sqlite3.DatabaseError as error:
             if not _damaged(error):
-                raise HistoryError(_in_words(self.path, error)) from error
-            # Another process may have begun a new one already.
-            if _identity(self.path) == seen:
-                self._begin_anew(error)
+                raise _cannot(self.path, error) from error
+            self._begin_anew(seen, error)
         except OSError as error:
-            raise HistoryError(_in_words(self.path, error)) from error
+            raise _cannot(self.path, error) from error
         try:
             return act()
         except (sqlite3.Error, OSError) as error:
-            raise HistoryError(_in_words(self.path, error)) from error
+            raise _cannot(self.path, error) from error
 
-    def _begin_anew(self, error: sqlite3.DatabaseError) -> None:
+    def _begin_anew(self, seen: int | None, error: sqlite3.DatabaseError) -> None:
+        """Put the file aside that was seen to be damaged, unless somebody has."""
         try:
-            aside = put_aside(self.path)
+            with _alone_in(self.path.parent):
+                if _identity(self.path) != seen:
+                    return
+                aside = put_aside(self.path)
         except OSError as failed:
-            raise HistoryError(_in_words(self.path, failed)) from failed
+            raise _cannot(self.path, failed) from failed
         self.moved = (
             f"The history could not be read ({error}); it was kept as {aside},"
             " and a new one begins."
@@ -339,12 +344,28 @@ def _identity(path: Path) -> int | None:
         return None
 
 
-def _in_words(path: Path, error: Exception) -> str:
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Wait until no other process is in such a block for this folder."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        # Not every file system that is shared over a network can lock.
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _cannot(path: Path, error: Exception) -> HistoryError:
+    """What an error means, in words."""
     said = str(error)
     if "locked" in said:
-        return f"The history {path} is in use by another process that does not let go."
+        return HistoryBusyError(
+            f"The history {path} is in use by another process that does not let go."
+        )
     if "readonly" in said or "read-only" in said.lower():
-        return f"The history {path} may not be written to."
+        return HistoryError(f"The history {path} may not be written to.")
     if "full" in said or "No space" in said:
-        return f"There is no room left on the disk of the history {path}."
-    return f"The history {path} cannot be used: {said}."
+        return HistoryError(f"There is no room left on the disk of the history {path}.")
+    return HistoryError(f"The history {path} cannot be used: {said}.")

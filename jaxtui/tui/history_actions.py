@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 # The history and SQLite are imported by the action that first uses them.
 
-LATER_SECONDS = 1.0
-"""After a run, how long its last measurement may take to be on disk."""
+EVERY = -1
+"""As a limit it lets all rows pass, for SQLite."""
 
 BOTH_MARKED = "Two are marked: Space on one of them takes its mark away, Esc both."
 
@@ -50,10 +50,11 @@ class HistoryActions:
         self._list(self._past.text, min(max(PAGE, read), KEPT))
 
     def look_again(self) -> None:
-        """A run has ended: read the list again if it is on screen."""
-        self._look_if_shown()
-        # What a run measured is written by another thread, which may not be done yet.
-        self._reader.set_timer(LATER_SECONDS, self._look_if_shown)
+        """More has been written: read the list again if it is on screen."""
+        reader = self._reader
+        shown = not reader.leaving and reader.history is not None
+        if shown and reader.tab == "history":
+            self.look()
 
     def on_history_pane_typed(self, event: HistoryPane.Typed) -> None:
         """Filter as somebody types."""
@@ -71,12 +72,6 @@ class HistoryActions:
     def on_history_pane_moved(self, event: HistoryPane.Moved) -> None:
         """Read the measurement that the cursor is at."""
         self._move(event.number)
-
-    def _look_if_shown(self) -> None:
-        reader = self._reader
-        shown = not reader.leaving and reader.history is not None
-        if shown and reader.tab == "history":
-            self.look()
 
     def _list(self, text: str, limit: int) -> None:
         question = partial(self._page, text, limit, 0)
@@ -267,6 +262,20 @@ class HistoryActions:
         from jaxtui.tui.history_text import listing
 
         self._reader.take_away(listing(self._past), "history.md")
+
+    async def read_listed(self) -> tuple[list[Row], int]:
+        """All that the words mean, also what is not on the list yet, and how many.
+
+        Raises:
+            ExportError: The history cannot be read.
+        """
+        from jaxtui.exports import ExportError
+
+        question = partial(self._page, self._past.text, EVERY, 0)
+        found = await in_thread(partial(_tried, question))
+        if isinstance(found, tuple):
+            return found
+        raise ExportError(str(found))
 
     # Asking.
 

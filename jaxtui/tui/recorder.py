@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from jaxtui.recording import Recording
@@ -21,14 +23,14 @@ UNFINISHED = (
 
 
 class Recorder:
-    """The recording of one app, which says on its message line what goes wrong."""
+    """The recording of one app, which lists what is kept and says what goes wrong."""
 
     def __init__(self, app: JaxtuiApp) -> None:
         """Take the app, inside of its loop, and listen to its engine."""
         self._app = app
         self._loop = asyncio.get_running_loop()
         self._late: list[str] = []
-        self._recording = Recording(self._warn)
+        self._recording = Recording(self._warn, self._written)
         app.session.observe = self._recording.observe
 
     def close(self) -> list[str]:
@@ -44,7 +46,13 @@ class Recorder:
     def _warn(self, sentence: str) -> None:
         if self._app.leaving:
             self._late.append(sentence)
-            return
+        else:
+            self._on_screen(partial(self._app.session.say, sentence))
+
+    def _written(self) -> None:
+        self._on_screen(self._app.look_again)
+
+    def _on_screen(self, act: Callable[[], object]) -> None:
         # The thread that writes must not wait for the screen, which may wait for it.
         with contextlib.suppress(RuntimeError):  # the loop has just been closed
-            self._loop.call_soon_threadsafe(self._app.session.say, sentence)
+            self._loop.call_soon_threadsafe(act)

@@ -229,17 +229,6 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
         history.add(HOST, DEVICE, measurement())
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anything")
-def test_a_file_that_may_not_be_written(history: History) -> None:
-    history.add(HOST, DEVICE, measurement())
-    history.path.chmod(0o400)
-    history.path.parent.chmod(0o500)
-    with pytest.raises(HistoryError, match="may not be written"):
-        history.add(HOST, DEVICE, measurement())
-    assert history.count() == 1
-    history.path.parent.chmod(0o700)
-
-
 def test_no_room_on_the_disk(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
     history.add(HOST, DEVICE, measurement())
     connect = sqlite3.connect

@@ -64,3 +64,22 @@ def test_a_damaged_history_is_said_and_begun_anew(tmp_path: Path) -> None:
     (sentence,) = said
     assert "history.db.broken-1" in sentence
     assert history.count() == 2
+
+
+def test_each_that_others_can_read_is_told(tmp_path: Path) -> None:
+    history, found = History(tmp_path / "history.db"), []
+    keeper = Keeper(history, pytest.fail, lambda: found.append(history.count()))
+    for event in (READY, measured(measurement()), measured(measurement())):
+        keeper.observe(event)
+    keeper.close()
+    assert found == [1, 2]
+
+
+def test_what_could_not_be_written_is_not_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    said: list[str] = []
+    keeper = Keeper(History(tmp_path / "file" / "history.db"), said.append, pytest.fail)
+    for event in (READY, measured(measurement())):
+        keeper.observe(event)
+    keeper.close()
+    assert said
