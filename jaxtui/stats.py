@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from jaxtui.model import Summary
@@ -16,6 +18,10 @@ INDEPENDENT_ROUNDS = 8
 """Rounds that an interval is made of, however many there were. Neighbouring rounds
 share the mood of the machine: more of them in the same seconds do not know more about
 the next minute. The sign test of eight takes the lowest and the highest."""
+
+
+BINS_PER_DECADE = 1_000
+"""Of a distribution of times: each bin ends 0.23 % above its beginning."""
 
 
 class Interval(NamedTuple):
@@ -133,6 +139,19 @@ def noise_floor_reached(half_widths: Sequence[float], window: int = 8) -> bool:
     return half_widths[-1] > 0.9 * half_widths[-1 - window]
 
 
+def in_flight(entered: Sequence[float], ready: Sequence[float]) -> list[int]:
+    """How many results were promised and not ready when each call was entered.
+
+    Args:
+        entered: of each call, in their order.
+        ready: of each call's result, ascending; on the same clock.
+    """
+    return [
+        max(0, index - bisect_right(ready, moment))
+        for index, moment in enumerate(entered)
+    ]
+
+
 def break_even_calls(
     first_call_seconds: float, seconds: float, rival_seconds: float
 ) -> int | None:
@@ -144,3 +163,18 @@ def break_even_calls(
     if seconds >= rival_seconds:
         return None
     return math.ceil((first_call_seconds - seconds) / (rival_seconds - seconds))
+
+
+def bin_of(seconds: float) -> int:
+    """The bin of a distribution that a positive time lies in."""
+    return math.floor(math.log10(seconds) * BINS_PER_DECADE)
+
+
+def bin_edge(index: float) -> float:
+    """Where a bin begins, seconds."""
+    return float(10.0 ** (index / BINS_PER_DECADE))
+
+
+def bins(values: Iterable[float]) -> dict[int, int]:
+    """How many of these times lie in each bin; a clock's zero lies in none."""
+    return dict(Counter(bin_of(value) for value in values if value > 0))

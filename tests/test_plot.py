@@ -7,13 +7,24 @@ import random
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxtui.plot import Mark, Series, draw, drawing, envelope
+from jaxtui.plot import (
+    Mark,
+    Picture,
+    Reading,
+    Series,
+    Value,
+    bars,
+    draw,
+    envelope,
+    kernel,
+)
 from jaxtui.plot.axes import Axis, fit, ticks
 from jaxtui.plot.canvas import rasterize
 from jaxtui.plot.strokes import Stroke, clip
@@ -49,6 +60,21 @@ curves = st.builds(
     y=st.lists(floats, max_size=40),
     points=st.booleans(),
     line=st.booleans(),
+    bars=st.booleans(),
+    named=st.booleans(),
+)
+readings = st.builds(
+    Reading,
+    st.sampled_from(["", "1024 ready", "日本 \x1b[31m"]),
+    st.lists(
+        st.builds(
+            Value,
+            st.sampled_from(["0.83 ms", "1.2 GFLOP/s"]),
+            st.sampled_from(["", "± 2 %"]),
+            st.none() | st.integers(0, 4),
+        ),
+        max_size=6,
+    ).map(tuple),
 )
 marks = st.builds(
     Mark, at=floats, label=st.text(max_size=12), axis=st.sampled_from(["x", "y"])
@@ -66,13 +92,27 @@ marks = st.builds(
     color=st.booleans(),
     only_ascii=st.booleans(),
     use_plotext=st.booleans(),
+    cursor=st.none() | floats,
+    reading=st.none() | readings,
+    readable=st.booleans(),
 )
 def test_any_floats_at_any_size(
-    series, marks, width, height, x, y, color, only_ascii, use_plotext
+    series,
+    marks,
+    width,
+    height,
+    x,
+    y,
+    color,
+    only_ascii,
+    use_plotext,
+    cursor,
+    reading,
+    readable,
 ):
     with pytest.MonkeyPatch.context() as patch:
         if not use_plotext:
-            patch.setattr(drawing, "_plotext", lambda: None)
+            patch.setattr(kernel, "_plotext", lambda: None)
         text = draw(
             series,
             width=width,
@@ -82,6 +122,9 @@ def test_any_floats_at_any_size(
             color=color,
             ascii=only_ascii,
             marks=marks,
+            cursor=cursor,
+            reading=reading,
+            readable=readable,
         )
     check_size(text, width, height)
     if not color:
@@ -271,7 +314,7 @@ def test_a_polyline_that_leaves_comes_back_as_a_new_part():
 
 def test_plain_python_draws_what_plotext_draws(monkeypatch):
     drawn = two_clocks(20, color=False)
-    monkeypatch.setattr(drawing, "_plotext", lambda: None)
+    monkeypatch.setattr(kernel, "_plotext", lambda: None)
     fallback = two_clocks(20, color=False)
 
     def shape(text: str) -> list[list[bool]]:
@@ -289,18 +332,18 @@ def test_a_failing_plotext_is_replaced(monkeypatch):
     def fail(*_):
         raise ValueError("math domain error")
 
-    monkeypatch.setattr(drawing, "_plotext_text", fail)
+    monkeypatch.setattr(kernel, "_plotext_text", fail)
     check_size(two_clocks(10), 78, 10)
     assert re.search("[⠁-⣿]", two_clocks(10))
 
 
 def test_a_missing_plotext_is_replaced(monkeypatch):
-    drawing._plotext.cache_clear()
+    kernel._plotext.cache_clear()
     monkeypatch.setitem(sys.modules, "plotext", None)
     try:
         assert re.search("[⠁-⣿]", two_clocks(10))
     finally:
-        drawing._plotext.cache_clear()
+        kernel._plotext.cache_clear()
 
 
 def test_rasterize_joins_the_dots_of_a_cell():
@@ -308,3 +351,114 @@ def test_rasterize_joins_the_dots_of_a_cell():
     assert rasterize([stroke], 1, 1) == [
         [(chr(0x2800 + 0x40 + 0x04 + 0x10 + 0x08), (1, 2, 3))]
     ]
+
+
+LABELS = ("alpha", "beta", "gamma", "delta")
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    places=st.lists(st.integers(0, 20), min_size=4, max_size=4),
+    ends=st.lists(st.integers(0, 20), min_size=4, max_size=4),
+    width=st.integers(8, 90),
+    height=st.integers(4, 30),
+    only_ascii=st.booleans(),
+)
+def test_names_are_whole_or_absent(places, ends, width, height, only_ascii):
+    """Of marks and of curves where they end: none is cut or written over."""
+    series = [
+        Series(label, [0, end], [end, end], named=True)
+        for label, end in zip(LABELS, ends, strict=True)
+    ]
+    names = [f"{label[0].upper()}mark" for label in LABELS]
+    at = [
+        Mark(place, name, "x" if index % 2 else "y")
+        for index, (place, name) in enumerate(zip(places, names, strict=True))
+    ]
+    text = draw(
+        series,
+        width=width,
+        height=height,
+        x=Axis(limits=(0, 20)),
+        y=Axis(limits=(0, 20), format=lambda _: ""),
+        color=False,
+        ascii=only_ascii,
+        marks=at,
+    )
+    body = text.split("\n")[-max(1, height - max(1, height // 4)) :]
+    letters = re.findall(r"[A-Za-z]{2,}", "\n".join(body))
+    known = {*names, *LABELS}
+    assert all(found in known or (only_ascii and "x" in found) for found in letters)
+
+
+def test_a_header_that_does_not_fit_takes_more_lines_where_there_are_some():
+    series = [Series(f"a long label {i}", [0, 1], [i, i + 1]) for i in range(4)]
+    low, high = (
+        draw(series, width=60, height=height, title="seconds", color=False).split("\n")
+        for height in (7, 20)
+    )
+    assert "seconds" not in low[0]
+    assert "+1" in low[0]
+    assert high[0].startswith("seconds  ")
+    assert all(f"a long label {i}" in "".join(high[:2]) for i in range(4))
+
+
+def test_a_reading_takes_the_place_of_title_and_legend():
+    series = [Series("ready", [1, 2], [1, 2], points=True)]
+    picture = Picture(
+        tuple(series),
+        Axis(),
+        Axis(),
+        "seconds",
+        places=(1.0, 2.0),
+        read=lambda place: Reading(f"at {place}", (Value("1 s", "± 1 %", 0),)),
+    )
+    plain_top = picture.draw(40, 8, color=False).split("\n")
+    read_top = picture.draw(40, 8, color=False, cursor=1).split("\n")
+    assert plain_top[0].startswith("seconds  • ready")
+    assert read_top[0].startswith("at 1:  • ready 1 s ± 1 %")
+    assert len(plain_top) == len(read_top) == 8
+
+
+@pytest.mark.parametrize("width", [20, 40, 81])
+@pytest.mark.parametrize("beside", [False, True])
+def test_the_place_under_the_mouse_is_the_nearest(width, beside):
+    one = Picture(
+        (Series("", range(9), range(9)),), Axis(), Axis(), "", places=range(9)
+    )
+    both = replace(one, left=one) if beside else one
+    for place in range(both.count):
+        text = both.draw(width, 8, color=False, cursor=place).split("\n")
+        bare = both.draw(width, 8, color=False).split("\n")
+        changed = {
+            column
+            for row, other in zip(text, bare, strict=True)
+            for column, (a, b) in enumerate(zip(row, other, strict=True))
+            if a != b
+        }
+        for column in changed:
+            found = both.nearest(column, width, 8)
+            assert found is not None
+            assert abs(found - place) <= (0 if width > 40 else 1)
+
+
+def test_bars_touch_and_stand_on_the_foot():
+    series = [Series("calls", [1, 2, 3, 4], [1, 0, 4, 2], bars=True)]
+    axes = {"x": Axis(limits=(0.5, 4.5)), "y": Axis(limits=(0, 4))}
+    text = draw(series, width=46, height=12, color=False, **axes)
+    lines = text.split("\n")
+    assert "█ calls" in lines[0]
+    foot = lines[-2][2:]
+    assert foot.count("█") + foot.count("▄") > 25
+    highest = next(line for line in lines[1:] if re.search("[▁-█]", line))
+    assert 8 <= len(re.findall("[▁-█]", highest)) <= 14
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 50), st.floats(0, 20)), max_size=30),
+    st.integers(0, 50),
+)
+def test_no_bar_is_higher_than_the_highest(points, columns):
+    found = bars.heights(points, columns)
+    assert len(found) == columns
+    assert max(found, default=0) <= max((y for _, y in points), default=0)

@@ -133,3 +133,15 @@ def test_break_even_is_the_first_call_that_pays(
         assert first + (n - 1) * call <= n * rival + slack
         if n > 1:
             assert first + (n - 2) * call >= (n - 1) * rival - slack
+
+
+def test_in_flight_is_what_was_promised_and_not_ready() -> None:
+    entered, ready = [0.0, 1.0, 2.0, 9.0], [3.0, 4.0, 5.0, 10.0]
+    assert stats.in_flight(entered, ready) == [0, 1, 2, 0]
+    assert stats.in_flight([0.0, 6.0], [3.0, 4.0]) == [0, 0]
+
+
+def test_times_are_counted_by_bin() -> None:
+    counted = stats.bins([1e-3, 1e-3, 0.0, 2e-3])
+    assert counted == {stats.bin_of(1e-3): 2, stats.bin_of(2e-3): 1}
+    assert stats.bin_edge(stats.bin_of(2e-3)) <= 2e-3

@@ -34,7 +34,7 @@ from jaxtui.model import (
     Stopped,
     Summary,
 )
-from jaxtui.stats import summarize
+from jaxtui.stats import bins, summarize
 
 POINTS_PER_TURN = 200
 """Points of a turn that are sent on for the live plot."""
@@ -103,12 +103,15 @@ class Timer(abc.ABC):
         """One round, and what is known after it."""
         block = self.sampler.turn(seconds, bursts=bursts)
         dispatch, ready = thinned(block, POINTS_PER_TURN)
+        left_out = len(ready) < len(block.ready)
         return Sampled(
             index=self.index,
             round=len(self.sampler.rounds),
             calls=len(block.ready),
             dispatch=dispatch,
             ready=ready,
+            dispatch_bins=bins(block.dispatch) if left_out else None,
+            ready_bins=bins(block.ready) if left_out else None,
             measurement=self.measurement(None),
         )
 

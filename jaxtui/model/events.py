@@ -11,6 +11,7 @@ from jaxtui.model.inspection import Inspected, Inspection, InspectionStarted
 from jaxtui.model.loops import Loop, LoopMeasured, LoopSeen, LoopStarted
 from jaxtui.model.machine import Device, Finding, Holder, Host
 from jaxtui.model.measured import Measurement
+from jaxtui.model.roofs import RoofMeasured, Roofs, RoofsMeasured, RoofsStarted
 from jaxtui.model.snippets import Snippet, SnippetShown, SnippetStarted, SnippetTimed
 
 # Of a run.
@@ -66,6 +67,10 @@ class Sampled(Record, frozen=True, kw_only=True, tag=True):
     dispatch: tuple[float, ...]
     """Seconds, in the order of the calls; empty for NumPy."""
     ready: tuple[float, ...]
+    dispatch_bins: dict[int, int] | None = None
+    ready_bins: dict[int, int] | None = None
+    """How many calls lie in each bin of ``stats.bin_of``, where the points are not all
+    of them: the points are extremes, and no distribution can be made of these."""
     measurement: Measurement
     """The measurement as it stands, with ``stopped`` still ``None``."""
 
@@ -102,7 +107,7 @@ class RunFinished(Record, frozen=True, kw_only=True, tag=True):
 
 
 class WorkFailed(Record, frozen=True, kw_only=True, tag=True):
-    """A loop, a snippet, a check or an inspection ended without its result."""
+    """A loop, snippet, check, inspection or the roofs ended without their result."""
 
     error: str
     """What happened, one sentence."""
@@ -216,6 +221,9 @@ RunEvent = Union[  # noqa: UP007  (msgspec builds its decoder from this at run t
     CheckDone,
     InspectionStarted,
     Inspected,
+    RoofsStarted,
+    RoofMeasured,
+    RoofsMeasured,
     WorkFailed,
     Progress,
     RunFinished,
@@ -238,5 +246,5 @@ EngineEvent = Union[  # noqa: UP007
 
 Event = Union[RunEvent, EngineEvent]  # noqa: UP007
 
-Work = Union[Experiment, Loop, Snippet, Check, Inspection]  # noqa: UP007
+Work = Union[Experiment, Loop, Snippet, Check, Inspection, Roofs]  # noqa: UP007
 """What an engine can be asked to run."""

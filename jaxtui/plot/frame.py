@@ -1,4 +1,4 @@
-"""What surrounds the curves of a plot: title, legend, frame, ticks, grid and marks."""
+"""What surrounds the curves of a plot: frame, ticks, grid, marks and names."""
 
 from __future__ import annotations
 
@@ -27,31 +27,14 @@ class Glyphs:
     """A mark's horizontal line."""
     upright: str
     """A mark's vertical line."""
+    cursor: str
+    """The line at the place whose values are read off."""
+    levels: str
+    """A bar's last cell, by how full it is."""
 
 
-LINES = Glyphs("│", "┤", "└", "─", "┬", "┈", "╌", "┆")
-ASCII = Glyphs("|", "+", "+", "-", "+", ".", "-", ":")
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One series in the legend."""
-
-    sample: str
-    label: str
-    color: Color | None
-
-
-def header(title: str, entries: Sequence[Entry], width: int) -> list[Cell]:
-    """The first line: the title at the left, the legend after it."""
-    row = cells(title)
-    for entry in entries:
-        if row:
-            row += [BLANK, BLANK]
-        row += [*cells(entry.sample, entry.color), BLANK, *cells(entry.label)]
-    if len(row) > width and title and entries:
-        return header("", entries, width)
-    return _exactly(row, width)
+LINES = Glyphs("│", "┤", "└", "─", "┬", "┈", "╌", "┆", "│", "▁▂▃▄▅▆▇█")
+ASCII = Glyphs("|", "+", "+", "-", "+", ".", "-", ":", "|", "#")
 
 
 def sides(
@@ -112,6 +95,12 @@ def vertical(
         row[column] = (glyphs.upright, color or MUTED)
 
 
+def cursor(rows: list[list[Cell]], column: int, glyphs: Glyphs) -> None:
+    """Draw the line at which values are read off."""
+    for row in rows:
+        row[column] = (glyphs.cursor, None)
+
+
 def horizontal(
     rows: list[list[Cell]], height: int, color: Color | None, glyphs: Glyphs
 ) -> None:
@@ -143,6 +132,38 @@ def name_horizontal(rows: list[list[Cell]], height: int, label: str) -> None:
                 return
 
 
+def name_end(
+    rows: list[list[Cell]],
+    column: int,
+    height: int,
+    label: str,
+    color: Color | None,
+    *,
+    above: bool,
+) -> None:
+    """Write a curve's label where it ends: after it, or else close above or below.
+
+    Args:
+        rows: the canvas with all curves.
+        column: of the curve's last point.
+        height: its row, counted from the lowest.
+        label: left out where there is no room within three rows.
+        color: of the label.
+        above: try the rows above before those below.
+    """
+    text = [BLANK, *cells(label, color), BLANK]
+    middle = len(rows) - 1 - height
+    way = -1 if above else 1
+    for distance in (0, way, -way, 2 * way, -2 * way, 3 * way, -3 * way):
+        if not 0 <= middle + distance < len(rows):
+            continue
+        row = rows[middle + distance]
+        for start in (column + 1, column + 1 - len(text)):
+            if _free(row, start, len(text)):
+                row[start : start + len(text)] = text
+                return
+
+
 _OVERWRITTEN = {" ", LINES.grid, ASCII.grid, LINES.across, ASCII.across}
 
 
@@ -151,12 +172,6 @@ def _free(row: Sequence[Cell], start: int, length: int) -> bool:
     if start < 0 or start + length > len(row):
         return False
     return all(char in _OVERWRITTEN for char, _ in row[start : start + length])
-
-
-def _exactly(row: list[Cell], width: int) -> list[Cell]:
-    if len(row) > width:
-        return [*row[: width - 1], ("…", None)]
-    return row + [BLANK] * (width - len(row))
 
 
 def width_of(ticks: Sequence[Tick]) -> int:

@@ -1,9 +1,12 @@
-"""Samples kept for drawing: the envelope of any number of calls in bounded memory."""
+"""Samples kept for drawing, in bounded memory: the envelope and how calls spread."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from jaxtui import stats
 
 MAXIMUM_POINTS = 1_000
 """Points kept per clock; beyond that every four become their minimum and maximum."""
@@ -30,13 +33,29 @@ class Trace:
     points: tuple[float, ...] = ()
     level: int = 0
     """How many times the points were halved."""
+    counts: Mapping[int, int] = field(default_factory=dict)
+    """How many calls lie in each bin of ``stats.bin_of``; none is left out."""
 
-    def extended(self, points: Sequence[float]) -> Trace:
-        """The trace with more calls at its end."""
+    def extended(
+        self, points: Sequence[float], bins: Mapping[int, int] | None = None
+    ) -> Trace:
+        """The trace with more calls at its end.
+
+        Args:
+            points: what the engine sent of them.
+            bins: how all of them spread, where the points are not all.
+        """
         fresh = tuple(points)
+        counts = Counter(self.counts)
+        counts.update(stats.bins(fresh) if bins is None else bins)
         for _ in range(self.level):
             fresh = thin(fresh)
-        grown = replace(self, points=self.points + fresh)
+        grown = replace(self, points=self.points + fresh, counts=counts)
         if len(grown.points) <= MAXIMUM_POINTS:
             return grown
-        return Trace(thin(grown.points), grown.level + 1)
+        return replace(grown, points=thin(grown.points), level=self.level + 1)
+
+    @property
+    def calls(self) -> int:
+        """All that are in the distribution."""
+        return sum(self.counts.values())

@@ -403,6 +403,18 @@ def test_the_points_of_a_turn_are_thinned_but_keep_the_extremes() -> None:
     assert [r / 2 for r in kept] == list(dispatch)
 
 
+def test_calls_that_are_left_out_of_the_points_are_in_the_bins() -> None:
+    turns = [
+        one for one in run(experiment(case("add", 10))) if isinstance(one, Sampled)
+    ]
+    assert any(turn.ready_bins for turn in turns)
+    for turn in turns:
+        if turn.ready_bins is None:
+            assert len(turn.ready) == turn.calls
+        else:
+            assert sum(turn.ready_bins.values()) == turn.calls
+
+
 def test_second_device_is_really_used() -> None:
     if len(jax.devices()) < 2:
         pytest.skip("one device only")

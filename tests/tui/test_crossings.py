@@ -9,9 +9,10 @@ import msgspec
 import pytest
 
 from jaxtui.model import Case, Failure, Mode
-from jaxtui.tui import curves
 from jaxtui.tui.crossings import MOST, crossing_marks
-from jaxtui.tui.state import CaseState, Metric, RunState
+from jaxtui.tui.plot_state import Metric
+from jaxtui.tui.plots import sweep as sweeps
+from jaxtui.tui.state import CaseState, RunState
 from tests.tui.fake_engine import measurement, summary
 
 COLORS = [(0, 0, 0)] * 6
@@ -108,7 +109,7 @@ def test_without_numpy_there_is_nothing_to_cross() -> None:
 def test_the_curves_have_the_mark_where_it_means_something(
     metric: Metric, labels: list[str]
 ) -> None:
-    drawn = curves.sweep(sweep(384.0), metric, COLORS)
+    drawn = sweeps.picture(sweep(384.0), metric, COLORS)
     assert drawn is not None
     assert [mark.label for mark in drawn.marks] == labels
     if labels:

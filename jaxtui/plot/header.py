@@ -1,0 +1,173 @@
+"""The lines above a plot: its title and legend, or the values read off at a place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from jaxtui.plot.canvas import BLANK, Cell, cells
+from jaxtui.plot.strokes import Color
+
+_GAP = 2
+"""Blank cells between two pieces of a line."""
+
+_NAME = 16
+"""Cells to keep for the name of a place."""
+
+_VALUE = 9
+"""Cells to keep for a value: `` 0.83 ms``."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One series in the legend."""
+
+    sample: str
+    label: str
+    color: Color | None
+
+
+@dataclass(frozen=True)
+class Value:
+    """One of the values at a place."""
+
+    text: str
+    """The number with its unit."""
+    more: str = ""
+    """What is left out first where there is no room, e.g. ``± 2 %``."""
+    series: int | None = None
+    """Index of the series that it belongs to; ``None`` says nothing of a series."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What can be read off at one place of a plot."""
+
+    name: str
+    """Which place, e.g. ``1024, ready``."""
+    values: tuple[Value, ...] = ()
+
+
+def most_lines(height: int) -> int:
+    """How many of a plot's lines its header may take."""
+    return max(1, height // 4)
+
+
+def lines_for(
+    title: str, entries: Sequence[Entry], width: int, *, readable: bool
+) -> int:
+    """The lines that title and legend take; 0 without either.
+
+    Args:
+        title: said first.
+        entries: the legend.
+        width: cells of a line.
+        readable: keep room for values, so that reading them off moves nothing.
+    """
+    legend = _legends(entries)
+    lines = len(_flow([*_title(title), *legend], width))
+    if not readable:
+        return lines
+    room = [[BLANK] * (len(one) + _VALUE) for one in legend]
+    return max(1, lines, len(_flow([[BLANK] * _NAME, *room], width)))
+
+
+def header(
+    title: str, entries: Sequence[Entry], width: int, lines: int
+) -> list[list[Cell]]:
+    """Title and legend, without the entries that have no label, in so many lines.
+
+    In a single line the legend is more important than the title; what does not fit at
+    all is counted.
+    """
+    legend = _legends(entries)
+    if lines == 1 and legend and len(_flow([*_title(title), *legend], width)) > 1:
+        title = ""
+    pieces = [*_title(title), *legend]
+    return _exactly(_most(pieces, width, lines, always=1), width, lines)
+
+
+def readout(
+    reading: Reading, entries: Sequence[Entry], width: int, lines: int
+) -> list[list[Cell]]:
+    """The values at a place in so many lines; no number is ever cut.
+
+    Where there is no room, intervals go first and then the last values.
+    """
+    name = cells(f"{reading.name}:" if reading.values else reading.name)
+    for more in (True, False):
+        values = [_value(value, entries, more) for value in reading.values]
+        rows = _flow([name, *values], width)
+        if _fits(rows, width, lines):
+            return _exactly(rows, width, lines)
+    return _exactly(_most([name, *values], width, lines, always=0), width, lines)
+
+
+def _title(title: str) -> list[list[Cell]]:
+    return [cells(title)] if title else []
+
+
+def _legends(entries: Sequence[Entry]) -> list[list[Cell]]:
+    return [_legend(entry) for entry in entries if entry.label]
+
+
+def _legend(entry: Entry) -> list[Cell]:
+    return [*cells(entry.sample, entry.color), BLANK, *cells(entry.label)]
+
+
+def _value(value: Value, entries: Sequence[Entry], more: bool) -> list[Cell]:
+    text = f"{value.text} {value.more}" if more and value.more else value.text
+    if value.series is None or value.series >= len(entries):
+        return cells(text)
+    return [*_legend(entries[value.series]), BLANK, *cells(text)]
+
+
+def _flow(pieces: Sequence[list[Cell]], width: int) -> list[list[Cell]]:
+    """Pieces put into lines one after the other; only a line with one can be longer."""
+    rows: list[list[Cell]] = []
+    for piece in pieces:
+        if rows and len(rows[-1]) + _GAP + len(piece) <= width:
+            rows[-1] = [*rows[-1], *([BLANK] * _GAP), *piece]
+        else:
+            rows.append(list(piece))
+    return rows
+
+
+def _most(
+    pieces: Sequence[list[Cell]], width: int, lines: int, always: int
+) -> list[list[Cell]]:
+    """The lines of as many pieces as fit, with the number of the others.
+
+    Args:
+        pieces: in the order of their importance.
+        width: cells of a line.
+        lines: that there are.
+        always: so many pieces are shown even if they have to be cut.
+    """
+    for tried in _fewer(pieces):
+        rows = _flow(tried, width)
+        if _fits(rows, width, lines):
+            return rows
+    return _flow(pieces[:always], width)
+
+
+def _fits(rows: Sequence[list[Cell]], width: int, lines: int) -> bool:
+    return len(rows) <= lines and all(len(row) <= width for row in rows)
+
+
+def _fewer(pieces: Sequence[list[Cell]]) -> Iterator[list[list[Cell]]]:
+    yield list(pieces)
+    for left_out in range(1, len(pieces)):
+        yield [*pieces[:-left_out], cells(f"+{left_out}")]
+    yield list(pieces[:1])
+
+
+def _exactly(rows: Sequence[list[Cell]], width: int, lines: int) -> list[list[Cell]]:
+    padded = [*rows, *([[]] * lines)][:lines]
+    return [_one(row, width) for row in padded]
+
+
+def _one(row: list[Cell], width: int) -> list[Cell]:
+    if len(row) > width:
+        return [*row[: width - 1], ("…", None)]
+    return [*row, *([BLANK] * (width - len(row)))]

@@ -1,0 +1,1 @@
+"""Views of a run: what was measured, turned into pictures."""
