@@ -8,68 +8,37 @@ which takes longest to come up, is started at once.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from jaxtui import __version__
+from jaxtui.commands import CANNOT_RUN, FINE, INTERNAL, INTERRUPTED, USAGE
+from jaxtui.options import (
+    Common,
+    engine_flags,
+    export_flags,
+    flag,
+    json_flag,
+    modes,
+    no_history,
+    one_device,
+    one_dtype,
+    one_mode,
+    one_op,
+    one_precision,
+    one_size,
+    own_arguments,
+    precisions,
+    python_flag,
+    seed,
+    sure_flag,
+    valued,
+)
 
 if TYPE_CHECKING:
     from jaxtui.commands.session import EngineFactory
-    from jaxtui.engine.process import EngineProcess
-
-FINE = 0
-"""Everything that was asked for was done."""
-
-CASE_FAILED = 1
-"""Some case of a bench run, or some step of a lesson, has no result; or the check found
-something that is low."""
-
-CHECK_FAILED = 2
-"""A device failed the check, or seemed to do more than it can."""
-
-CANNOT_RUN = 3
-"""The engine, the terminal or JAX is not to be had."""
-
-USAGE = 64
-"""What was typed makes no sense."""
-
-INTERNAL = 70
-"""A mistake of jaxtui's own."""
-
-INTERRUPTED = 130
-"""Ctrl-C."""
-
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-
-
-@dataclass
-class Common:
-    """The options that hold for the app and for every command."""
-
-    cpu_devices: int | None = None
-    python: str | None = None
-    start_limit: float | None = None
-    """Seconds that JAX may take to start."""
-    record: bool = True
-    """Keep what is measured in the history."""
-    engine: EngineFactory | None = None
-    """How to make an engine; ``None`` starts a real one."""
-    process: EngineProcess | None = None
-    """The engine that was started before anything was read."""
-
-    def updated(self, cpu_devices: int | None, python: str | None) -> Common:
-        """These options, replaced where a command was given its own."""
-        return Common(
-            cpu_devices or self.cpu_devices,
-            python or self.python,
-            self.start_limit,
-            self.record,
-            self.engine,
-            self.process,
-        )
 
 
 class Commands(click.Group):
@@ -91,95 +60,25 @@ class Commands(click.Group):
         )
 
 
-def _keep_start_limit(
-    ctx: click.Context, param: click.Parameter, value: float | None
-) -> None:
-    """Puts it where the engine is made: every command takes it, and none reads it."""
-    if value is not None:
-        if not value < float("inf"):
-            raise click.BadParameter("it is a number of seconds.", ctx, param)
-        ctx.obj = ctx.obj or Common()
-        ctx.obj.start_limit = value
-
-
-def _keep_nothing(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    if value:
-        ctx.obj = ctx.obj or Common()
-        ctx.obj.record = False
-
-
-force_flag = click.option(
-    "--force", is_flag=True, help="Let --export replace files that exist."
-)
-"""The option beside each ``--export``."""
-
-
-no_history = click.option(
-    "--no-history",
-    is_flag=True,
-    expose_value=False,
-    callback=_keep_nothing,
-    help="Do not keep what is measured in the history.",
-)
-"""The option of whatever measures cases."""
-
-
-def engine_flags(command: _Function) -> _Function:
-    """Adds the options about the engine, which every command takes."""
-    for decorate in (
-        click.option(
-            "--python",
-            metavar="COMMAND",
-            help="Python to run the engine with; it needs jax and jaxtui.",
-        ),
-        click.option(
-            "--cpu-devices",
-            type=click.IntRange(1, 1024),
-            metavar="N",
-            help="Simulate N CPU devices, marked SIMULATED.",
-        ),
-        click.option(
-            "--start-limit",
-            type=click.FloatRange(min=0),
-            metavar="SECONDS",
-            envvar="JAXTUI_START_LIMIT",
-            expose_value=False,
-            callback=_keep_start_limit,
-            help="Give up if JAX takes longer to start; 0 never does.  [default: 180]",
-        ),
-    ):
-        command = decorate(command)
-    return command
-
-
 @click.group(
     cls=Commands,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88},
 )
-@click.option("--hold", is_flag=True, help="Keep the accelerator while idle.")
-@click.option(
-    "--fps",
-    type=click.FloatRange(0.1, 60),
-    metavar="N",
-    help="Redraw at most N times a second.",
+@flag("--hold", "Keep the accelerator while idle.")
+@valued(
+    "--fps", "N", "Redraw at most N times a second.", type=click.FloatRange(0.1, 60)
 )
 @no_history
 @engine_flags
 @click.version_option(__version__, message="%(prog)s %(version)s")
 @click.pass_context
-def cli(
-    ctx: click.Context,
-    hold: bool,
-    fps: float | None,
-    cpu_devices: int | None,
-    python: str | None,
-) -> int:
+def cli(ctx: click.Context, hold: bool, fps: float | None) -> int:
     """See the JAX devices of this machine and time what they do, honestly.
 
     Without a command the app opens.
     """
-    common = ctx.obj = (ctx.obj or Common()).updated(cpu_devices, python)
+    common = ctx.ensure_object(Common)
     if ctx.invoked_subcommand is None:
         from jaxtui.commands import app
 
@@ -190,7 +89,6 @@ def cli(
             fps=fps,
             start_limit=common.start_limit,
             record=common.record,
-            process=common.process,
         )
     if hold or fps:
         raise click.UsageError(
@@ -200,125 +98,80 @@ def cli(
 
 
 @cli.command()
-@click.option(
+@valued(
     "--topology",
-    metavar="NAME",
-    help="A TPU instead of this machine: v5litepod-16, or v5e:4x8 with libtpu.",
+    "NAME",
+    "A TPU instead of this machine: v5litepod-16, or v5e:4x8 with libtpu.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@json_flag
 @engine_flags
 @click.pass_obj
-def devices(
-    common: Common,
-    topology: str | None,
-    as_json: bool,
-    cpu_devices: int | None,
-    python: str | None,
-) -> int:
+def devices(common: Common, topology: str | None, as_json: bool) -> int:
     """List the JAX devices and draw where the chips sit."""
-    common = common.updated(cpu_devices, python)
     if topology is not None:
         from jaxtui.commands import topology as described
 
         return described.run(common.python, topology, as_json=as_json)
     from jaxtui.commands import devices as command
 
-    return command.run(*_engine(common), as_json=as_json)
+    return command.run(*common.engine(), as_json=as_json)
 
 
 @cli.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@json_flag
 @engine_flags
 @click.pass_obj
-def ops(
-    common: Common, as_json: bool, cpu_devices: int | None, python: str | None
-) -> int:
+def ops(common: Common, as_json: bool) -> int:
     """List the ops that can be timed."""
     from jaxtui.commands import ops as command
 
-    common = common.updated(cpu_devices, python)
-    return command.run(*_engine(common), as_json=as_json)
+    return command.run(*common.engine(), as_json=as_json)
 
 
 @cli.command()
 @click.argument("op", nargs=-1, metavar="OP[:SIZE]...")
-@click.option(
+@valued(
     "--size",
-    metavar="SIZES",
-    help="4096, 4k (4 × 1024), 1e6, 256..4096 (doubling) or 1000,2000.  "
+    "SIZES",
+    "4096, 4k (4 × 1024), 1e6, 256..4096 (doubling) or 1000,2000.  "
     "[default: the op's own]",
 )
-@click.option(
+@valued(
     "--dtype",
-    default="float32",
-    show_default=True,
-    metavar="DTYPES",
-    help="float64, float32, float16, bfloat16, float8_e4m3fn (f8), int32, int8 or "
+    "DTYPES",
+    "float64, float32, float16, bfloat16, float8_e4m3fn (f8), int32, int8 or "
     "complex64.",
+    "float32",
 )
-@click.option(
-    "--device",
-    metavar="DEVICES",
-    help="cpu:0, tpu:0,tpu:3, tpu or all.  [default: the first]",
-)
-@click.option(
-    "--mode",
-    default="jit",
-    show_default=True,
-    metavar="MODES",
-    help="numpy, eager or jit; pallas or tensorflow where the op has it.",
-)
-@click.option(
+@valued("--device", "DEVICES", "cpu:0, tpu:0,tpu:3, tpu or all.  [default: the first]")
+@modes
+@valued(
     "--inputs",
-    default="device",
-    show_default=True,
-    metavar="PLACES",
-    help="Where arguments live before each call: device or host.",
+    "PLACES",
+    "Where arguments live before each call: device or host.",
+    "device",
 )
-@click.option(
-    "--precision",
-    default="default",
-    show_default=True,
-    metavar="PRECISIONS",
-    help="Of matrix products: default, high or highest.",
-)
-@click.option(
+@precisions
+@valued(
     "--budget",
-    metavar="SECONDS",
-    help="For everything, compile included.  [default: 10, or 1 per case if more]",
+    "SECONDS",
+    "For everything, compile included.  [default: 10, or 1 per case if more]",
 )
-@click.option(
+@valued(
     "--target",
+    "PERCENT",
+    "Stop a case when its interval is this narrow: 10, 3 or 1.",
+    "3",
     type=click.Choice(["10", "3", "1"]),
-    default="3",
-    show_default=True,
-    metavar="PERCENT",
-    help="Stop a case when its interval is this narrow: 10, 3 or 1.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**31 - 1),
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="Of the random inputs.",
+@seed
+@json_flag
+@flag("--samples", "Put every sample into the JSON.")
+@sure_flag
+@own_arguments
+@export_flags(
+    "Write the results as well, by its ending: .json, .csv, .md, .svg, .txt or .py."
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-@click.option("--samples", is_flag=True, help="Put every sample into the JSON.")
-@click.option(
-    "--arg",
-    multiple=True,
-    metavar="SHAPE",
-    help="An argument of your own function: f32[1024,1024], s32[]; once for each.",
-)
-@click.option(
-    "--export",
-    multiple=True,
-    metavar="FILE",
-    help="Write the results as well, by its ending: "
-    ".json, .csv, .md, .svg, .txt or .py.",
-)
-@force_flag
 @no_history
 @engine_flags
 @click.pass_obj
@@ -327,8 +180,6 @@ def bench(
     /,
     *,
     op: tuple[str, ...],
-    cpu_devices: int | None,
-    python: str | None,
     as_json: bool,
     export: tuple[str, ...],
     force: bool,
@@ -342,11 +193,10 @@ def bench(
     from jaxtui.commands import bench as command
     from jaxtui.commands.exporting import Exports
 
-    common = common.updated(cpu_devices, python)
     request = command.Request.typed(ops=op, **typed)
     exports = Exports.typed(export, force=force)
     return command.run(
-        *_engine(common),
+        *common.engine(),
         request,
         as_json=as_json,
         exports=exports,
@@ -356,52 +206,30 @@ def bench(
 
 @cli.command()
 @click.argument("op", required=False)
-@click.option(
+@valued(
     "--between",
-    default="numpy,jit",
-    show_default=True,
-    metavar="A,B",
-    help="The two: numpy,jit or float32,bfloat16 or jit/cpu:0,jit/tpu:0.",
+    "A,B",
+    "The two: numpy,jit or float32,bfloat16 or jit/cpu:0,jit/tpu:0.",
+    "numpy,jit",
 )
-@click.option(
+@valued(
     "--sizes",
-    metavar="SIZES",
-    help="The coarse grid: 16..1M (× 4), 16..1Mx10 or 100,1000.  "
+    "SIZES",
+    "The coarse grid: 16..1M (× 4), 16..1Mx10 or 100,1000.  "
     "[default: 16 to 8 × the op's own]",
 )
-@click.option(
-    "--dtype",
-    default="float32",
-    show_default=True,
-    metavar="DTYPE",
-    help="Of a side that names none.",
-)
-@click.option(
+@valued("--dtype", "DTYPE", "Of a side that names none.", "float32")
+@valued(
     "--device",
-    metavar="DEVICE",
-    help="Of a side that names none: cpu:0 or tpu:3.  [default: the first]",
+    "DEVICE",
+    "Of a side that names none: cpu:0 or tpu:3.  [default: the first]",
 )
-@click.option(
-    "--budget",
-    metavar="SECONDS",
-    help="For the whole search, compile included.  [default: 60]",
+@valued("--budget", "SECONDS", "For the whole search, compile included.  [default: 60]")
+@seed
+@json_flag
+@export_flags(
+    "Write the answer as well, by its ending: .json, .csv, .md, .svg or .txt."
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**31 - 1),
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="Of the random inputs.",
-)
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-@click.option(
-    "--export",
-    multiple=True,
-    metavar="FILE",
-    help="Write the answer as well, by its ending: .json, .csv, .md, .svg or .txt.",
-)
-@force_flag
 @no_history
 @engine_flags
 @click.pass_obj
@@ -409,8 +237,6 @@ def crossover(
     common: Common,
     /,
     *,
-    cpu_devices: int | None,
-    python: str | None,
     as_json: bool,
     export: tuple[str, ...],
     force: bool,
@@ -423,11 +249,10 @@ def crossover(
     from jaxtui.commands import crossover as command
     from jaxtui.commands.exporting import Exports
 
-    common = common.updated(cpu_devices, python)
     request = command.Request.typed(**typed)
     exports = Exports.typed(export, force=force, endings=command.ENDINGS)
     return command.run(
-        *_engine(common),
+        *common.engine(),
         request,
         as_json=as_json,
         exports=exports,
@@ -436,195 +261,157 @@ def crossover(
 
 
 @cli.command()
-@click.option(
-    "--level",
-    default="quick",
-    show_default=True,
-    metavar="LEVEL",
-    help="quick, about ten seconds, or full, some minutes.",
+@click.argument("op", nargs=-1, metavar="[OP[:SIZE]]...")
+@valued(
+    "--size",
+    "SIZES",
+    "4096, 4k (4 × 1024), 1e6, 256..4096 (doubling) or 1000,2000.  "
+    "[default: the op's own, or as much as leaves the caches]",
 )
-@click.option(
-    "--devices",
-    metavar="DEVICES",
-    help="cpu:0,cpu:3 or tpu.  [default: all of this process]",
+@valued("--dtype", "DTYPES", "Those that bench takes.", "float32")
+@one_device
+@modes
+@precisions
+@valued(
+    "--budget",
+    "SECONDS",
+    "For roofs and cases together.  [default: 10 for the roofs, and as bench]",
 )
-@click.option(
-    "--limit",
-    metavar="SECONDS",
-    help="For each test: a device that takes longer hangs.  "
-    "[default: a minute or more]",
+@seed
+@json_flag
+@sure_flag
+@own_arguments
+@export_flags(
+    "Write the results as well, by its ending: .json, .csv, .md, .svg or .txt."
 )
-@click.option(
-    "--save-baseline", metavar="NAME", help="Keep the figures, to compare with later."
-)
-@click.option(
-    "--baseline", metavar="NAME", help="Compare with the figures that were kept."
-)
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@no_history
 @engine_flags
 @click.pass_obj
-def check(
+def roofline(
     common: Common,
     /,
     *,
-    cpu_devices: int | None,
-    python: str | None,
     as_json: bool,
+    export: tuple[str, ...],
+    force: bool,
     **typed: Any,
 ) -> int:
+    """Say what limits an op: the memory, arithmetic or something else.
+
+    Measures how fast the device moves data and computes at best, and how near each op
+    comes to that; without OP all of the catalogue.
+    """
+    from jaxtui.commands import roofline as command
+    from jaxtui.commands.exporting import Exports
+
+    request = command.Request.typed(**typed)
+    exports = Exports.typed(export, force=force, endings=command.ENDINGS)
+    return command.run(
+        *common.engine(),
+        request,
+        as_json=as_json,
+        exports=exports,
+        record=common.record,
+    )
+
+
+@cli.command()
+@valued("--level", "LEVEL", "quick, about ten seconds, or full, some minutes.", "quick")
+@valued(
+    "--devices",
+    "DEVICES",
+    "cpu:0,cpu:3 or tpu.  [default: all of this process]",
+)
+@valued(
+    "--limit",
+    "SECONDS",
+    "For each test: a device that takes longer hangs.  [default: a minute or more]",
+)
+@valued("--save-baseline", "NAME", "Keep the figures, to compare with later.")
+@valued("--baseline", "NAME", "Compare with the figures that were kept.")
+@json_flag
+@engine_flags
+@click.pass_obj
+def check(common: Common, /, *, as_json: bool, **typed: Any) -> int:
     """Say whether this machine is all right: everything there, right, and fast."""
     from jaxtui.commands import check as command
 
-    common = common.updated(cpu_devices, python)
     request = command.Request.typed(**typed)
-    return command.run(*_engine(common), request, as_json=as_json)
+    return command.run(*common.engine(), request, as_json=as_json)
 
 
 @cli.command("compile")
-@click.argument("op", required=False, metavar="OP[:SIZE]")
-@click.option(
+@one_op
+@valued(
     "--topology",
-    metavar="NAME",
-    help="The TPU to compile for: v5e:2x4, v4:2x2x1, v6e-8, tpu7x-8.",
+    "NAME",
+    "The TPU to compile for: v5e:2x4, v4:2x2x1, v6e-8, tpu7x-8.",
 )
-@click.option(
-    "--size", metavar="SIZE", help="4096, 4k or 1e6.  [default: the op's own]"
-)
-@click.option(
-    "--dtype",
-    default="bfloat16",
-    show_default=True,
-    metavar="DTYPE",
-    help="One of those that bench takes.",
-)
-@click.option(
-    "--precision",
-    default="default",
-    show_default=True,
-    metavar="PRECISION",
-    help="Of a matrix product: default, high or highest.",
-)
-@click.option(
-    "--mode",
-    default="jit",
-    show_default=True,
-    metavar="MODE",
-    help="jit, or pallas where the op has it.",
-)
-@click.option(
-    "--limit", metavar="SECONDS", help="Give the compile up then.  [default: 600]"
-)
-@click.option("--hlo", is_flag=True, help="Print the whole optimised HLO, too.")
-@click.option("--code", is_flag=True, help="Print plain Python instead of compiling.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-@click.option(
-    "--python",
-    metavar="COMMAND",
-    help="Python to compile with; it needs jax, jaxtui and libtpu.",
-)
+@one_size
+@one_dtype("bfloat16")
+@one_precision
+@one_mode("jit, or pallas where the op has it.")
+@valued("--limit", "SECONDS", "Give the compile up then.  [default: 600]")
+@flag("--hlo", "Print the whole optimised HLO, too.")
+@flag("--code", "Print plain Python instead of compiling.")
+@json_flag
+@python_flag("Python to compile with; it needs jax, jaxtui and libtpu.")
 @click.pass_obj
-def compile_(
-    common: Common,
-    /,
-    *,
-    python: str | None,
-    code: bool,
-    as_json: bool,
-    **typed: Any,
-) -> int:
+def compile_(common: Common, /, *, code: bool, as_json: bool, **typed: Any) -> int:
     """Compile an op for a TPU that is not here, and say what it would need.
 
     Needs libtpu, and no TPU: pip install "jaxtui[topology]".
     """
     from jaxtui.commands import compile as command
 
-    if code and as_json:
-        raise click.UsageError("--code prints Python: leave --json out with it.")
+    _refuse_json_beside_code(code, as_json)
     request = command.Request.typed(**typed)
-    python = python or common.python
     if code:
-        return command.code(python, request)
-    return command.run(python, request, as_json=as_json)
+        return command.code(common.python, request)
+    return command.run(common.python, request, as_json=as_json)
 
 
 @cli.command()
-@click.argument("op", required=False, metavar="OP[:SIZE]")
-@click.option(
-    "--size", metavar="SIZE", help="4096, 4k or 1e6.  [default: the op's own]"
-)
-@click.option(
-    "--dtype",
-    default="float32",
-    show_default=True,
-    metavar="DTYPE",
-    help="One of those that bench takes.",
-)
-@click.option(
-    "--precision",
-    default="default",
-    show_default=True,
-    metavar="PRECISION",
-    help="Of a matrix product: default, high or highest.",
-)
-@click.option(
-    "--device", metavar="DEVICE", help="cpu:0 or tpu:3.  [default: the first]"
-)
-@click.option(
-    "--mode",
-    default="jit",
-    show_default=True,
-    metavar="MODE",
-    help="jit, eager, or pallas where the op has it.",
-)
-@click.option(
+@one_op
+@one_size
+@one_dtype("float32")
+@one_precision
+@one_device
+@one_mode("jit, eager, or pallas where the op has it.")
+@valued(
     "--stage",
-    metavar="STAGE",
-    help="Print jaxpr, stablehlo, hlo or all of them, whole.  "
+    "STAGE",
+    "Print jaxpr, stablehlo, hlo or all of them, whole.  "
     "[default: the entry of the HLO]",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@own_arguments
+@json_flag
 @engine_flags
 @click.pass_obj
-def hlo(
-    common: Common,
-    /,
-    *,
-    cpu_devices: int | None,
-    python: str | None,
-    as_json: bool,
-    **typed: Any,
-) -> int:
+def hlo(common: Common, /, *, as_json: bool, **typed: Any) -> int:
     """Show what XLA makes of an op: kernels, fusions, flops, memory, HLO.
 
-    The op is compiled for a device of this machine and not run.
+    The op is compiled for a device of this machine and not run. It may be a function
+    of your own, file.py:name, which is imported and given its arguments.
     """
     from jaxtui.commands import hlo as command
 
-    common = common.updated(cpu_devices, python)
     request = command.Request.typed(**typed)
-    return command.run(*_engine(common), request, as_json=as_json)
+    return command.run(*common.engine(), request, as_json=as_json)
 
 
 @cli.command()
 @click.argument("lesson", required=False)
-@click.option(
+@valued(
     "--size",
-    metavar="SIZE",
-    help="The lesson's size, such as 2k.  [default: what takes this machine seconds]",
+    "SIZE",
+    "The lesson's size, such as 2k.  [default: what takes this machine seconds]",
 )
-@click.option(
-    "--device",
-    metavar="DEVICE",
-    help="cpu:0 or tpu:3.  [default: the first accelerator]",
-)
-@click.option("--step", type=click.IntRange(1), metavar="N", help="Only this step.")
-@click.option(
-    "--ghost",
-    metavar="FILE",
-    help="What another machine measured: a document of --json.",
-)
-@click.option("--code", is_flag=True, help="Print plain Python instead of running.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@valued("--device", "DEVICE", "cpu:0 or tpu:3.  [default: the first accelerator]")
+@valued("--step", "N", "Only this step.", type=click.IntRange(1))
+@valued("--ghost", "FILE", "What another machine measured: a document of --json.")
+@flag("--code", "Print plain Python instead of running.")
+@json_flag
 @no_history
 @engine_flags
 @click.pass_obj
@@ -633,8 +420,6 @@ def learn(
     /,
     *,
     lesson: str | None,
-    cpu_devices: int | None,
-    python: str | None,
     code: bool,
     as_json: bool,
     **typed: Any,
@@ -646,45 +431,28 @@ def learn(
         if code or any(value is not None for value in typed.values()):
             raise click.UsageError("Name a lesson: `jaxtui learn` lists them.")
         return command.contents(as_json=as_json)
-    if code and as_json:
-        raise click.UsageError("--code prints Python: leave --json out with it.")
-    common = common.updated(cpu_devices, python)
+    _refuse_json_beside_code(code, as_json)
     request = command.Request.typed(lesson, **typed)
     if code:
-        return command.code(*_engine(common), request)
-    return command.run(*_engine(common), request, as_json=as_json, record=common.record)
+        return command.code(*common.engine(), request)
+    return command.run(*common.engine(), request, as_json=as_json, record=common.record)
 
 
 @cli.command()
 @click.argument("words", nargs=-1)
-@click.option("--op", metavar="OP", help="Only this op.")
-@click.option("--size", metavar="SIZE", help="Only this size, such as 2k.")
-@click.option("--dtype", metavar="DTYPE", help="Only this dtype.")
-@click.option("--device", metavar="DEVICE", help="Only tpu:0, or all of tpu.")
-@click.option("--mode", metavar="MODE", help="Only this mode.")
-@click.option("--host", metavar="NAME", help="Only what this machine measured.")
-@click.option(
-    "--since", metavar="DATE", help="2026-11-21, today, yesterday, 12h, 3d or 2w."
-)
-@click.option("--until", metavar="DATE", help="The moment before it, likewise.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1),
-    default=30,
-    show_default=True,
-    metavar="N",
-    help="How many to list.",
-)
-@click.option("--delete", is_flag=True, help="Forget them instead of listing them.")
-@click.option("--yes", is_flag=True, help="Do not ask before deleting.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-@click.option(
-    "--export",
-    multiple=True,
-    metavar="FILE",
-    help="Write the list as well, by its ending: .json, .csv or .md.",
-)
-@force_flag
+@valued("--op", "OP", "Only this op.")
+@valued("--size", "SIZE", "Only this size, such as 2k.")
+@valued("--dtype", "DTYPE", "Only this dtype.")
+@valued("--device", "DEVICE", "Only tpu:0, or all of tpu.")
+@valued("--mode", "MODE", "Only this mode.")
+@valued("--host", "NAME", "Only what this machine measured.")
+@valued("--since", "DATE", "2026-11-21, today, yesterday, 12h, 3d or 2w.")
+@valued("--until", "DATE", "The moment before it, likewise.")
+@valued("--limit", "N", "How many to list.", 30, type=click.IntRange(1))
+@flag("--delete", "Forget them instead of listing them.")
+@flag("--yes", "Do not ask before deleting.")
+@json_flag
+@export_flags("Write the list as well, by its ending: .json, .csv or .md.")
 def history(
     *,
     delete: bool,
@@ -717,7 +485,7 @@ def history(
 @cli.command()
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@json_flag
 def compare(first: str, second: str, as_json: bool) -> int:
     """Compare two measurements: is B faster than A?
 
@@ -732,14 +500,12 @@ def main(
     arguments: Sequence[str] | None = None,
     *,
     engine: EngineFactory | None = None,
-    process: EngineProcess | None = None,
 ) -> int:
     """Runs a command line and gives its exit code; never raises.
 
     Args:
         arguments: without the program's name; ``None`` means those of this process.
         engine: makes the engine; a test's way to put another in its place.
-        process: an engine that was started already, for the app.
     """
     if hasattr(sys.stderr, "reconfigure"):
         # A sentence with a character that the terminal lacks is still a sentence.
@@ -749,25 +515,25 @@ def main(
             args=None if arguments is None else list(arguments),
             prog_name="jaxtui",
             standalone_mode=False,
-            obj=Common(engine=engine, process=process),
+            obj=Common(factory=engine),
         )
-    except click.ClickException as error:
-        return _refuse(USAGE, error.format_message())
-    except (click.Abort, KeyboardInterrupt):
-        return INTERRUPTED
-    except Exception as error:  # whatever is left is a mistake of ours
-        return _failed(error)
+    except (Exception, KeyboardInterrupt) as error:
+        return broken_off(error)
     return code if isinstance(code, int) else FINE
 
 
-def _engine(common: Common) -> tuple[Any, Any]:
-    """The factory of the engine and its options, as the commands take them."""
-    from jaxtui.commands import launch, session
+def broken_off(error: Exception | KeyboardInterrupt) -> int:
+    """Says what an exception means, and gives its exit code."""
+    if isinstance(error, click.ClickException):
+        return _refuse(USAGE, error.format_message())
+    if isinstance(error, (click.Abort, KeyboardInterrupt)):
+        return INTERRUPTED
+    return _failed(error)  # whatever is left is a mistake of ours
 
-    options = launch.engine_options(
-        common.python, common.cpu_devices, start_limit=common.start_limit
-    )
-    return common.engine or session.spawn_engine, options
+
+def _refuse_json_beside_code(code: bool, as_json: bool) -> None:
+    if code and as_json:
+        raise click.UsageError("--code prints Python: leave --json out with it.")
 
 
 def _failed(error: Exception) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -74,6 +75,63 @@ def test_what_makes_no_sense_is_said_in_a_sentence(
     typed: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(typed) == 64
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert sentence in captured.err
+    assert "Traceback" not in captured.err
+
+
+def test_a_function_of_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("def f(x, y):\n    return x * 2 + y\n")
+    typed = ["hlo", f"{path}:f", "--arg", "f32[64]", "--arg", "f32[]"]
+    assert cli.main(typed) == 0
+    printed = capsys.readouterr().out
+    assert f"{tmp_path.name}/mine.py:f float32 jit on cpu:0" in printed
+    assert "XLA made one kernel of it; op by op, without jit, it runs 2" in printed
+    assert cli.main([*typed, "--json", "--stage", "jaxpr"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["case"]["op"] == f"{path}:f"
+    assert document["case"]["dtype"] == "float32"
+    assert document["flops"] is document["bytes"] is None
+
+
+def test_a_mistake_in_a_file_comes_with_its_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("import sys\n\ndef f(x):\n    return x @ x\n")
+    assert cli.main(["hlo", f"{path}:f", "--arg", "f32[2,3]"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "mine.py:f failed while JAX traced it (mine.py:4)" in captured.err
+    assert captured.err.count("mine.py:f failed") == 1
+    assert "return x @ x" in captured.err
+    assert "site-packages" not in captured.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        (["mine.py:f", "--arg", "f32[x]"], '"f32[x]" is no argument'),
+        (["mine.py:f,g"], "One op"),
+        (["mine.py"], "Name a function of mine.py, as in mine.py:f"),
+        (["nowhere.py:f"], "There is no file nowhere.py"),
+        (["selu", "--arg", "f32[8]"], "--arg describes the arguments of a function"),
+    ],
+)
+def test_a_file_that_makes_no_sense(
+    typed: list[str],
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "mine.py").write_text("def f(x): ...\ndef g(x): ...\n")
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["hlo", *typed]) == 64
     captured = capsys.readouterr()
     assert captured.out == ""
     assert sentence in captured.err

@@ -1,1 +1,26 @@
-"""What each command does once its options are parsed; imported when it is run."""
+"""What each command does once its options are parsed; imported when it is run.
+
+And the exit codes, which all of them share.
+"""
+
+FINE = 0
+"""Everything that was asked for was done."""
+
+CASE_FAILED = 1
+"""Some case of a bench run, or some step of a lesson, has no result; or the check found
+something that is low."""
+
+CHECK_FAILED = 2
+"""A device failed the check, or seemed to do more than it can."""
+
+CANNOT_RUN = 3
+"""The engine, the terminal or JAX is not to be had, or a file cannot be written."""
+
+USAGE = 64
+"""What was typed makes no sense."""
+
+INTERNAL = 70
+"""A mistake of jaxtui's own."""
+
+INTERRUPTED = 130
+"""Ctrl-C."""

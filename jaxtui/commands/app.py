@@ -8,7 +8,7 @@ import sys
 
 from jaxtui.commands.launch import CannotRun, engine_options, spawn_process
 from jaxtui.commands.terminal import is_terminal
-from jaxtui.engine.process import EngineProcess
+from jaxtui.engine.process import EngineOptions, EngineProcess
 
 
 def run(
@@ -19,7 +19,6 @@ def run(
     fps: float | None,
     start_limit: float | None = None,
     record: bool = False,
-    process: EngineProcess | None = None,
 ) -> int:
     """Opens the app and gives its exit code.
 
@@ -32,7 +31,6 @@ def run(
         fps: redraws per second at most.
         start_limit: seconds that JAX may take to start, 0 for any.
         record: keep what is measured in the history.
-        process: an engine that was started already with these very options.
 
     Raises:
         CannotRun: if there is no terminal to draw on, or no engine.
@@ -45,7 +43,23 @@ def run(
                 "a program to read."
             )
     options = engine_options(python, cpu_devices, sys.stderr.fileno(), start_limit)
-    process = process or spawn_process(options)
+    return _open(options, spawn_process(options), hold=hold, fps=fps, record=record)
+
+
+def open_on(process: EngineProcess) -> int:
+    """Opens the app that a bare ``jaxtui`` means, on an engine that was started."""
+    options = EngineOptions(terminal_fd=sys.stderr.fileno())
+    return _open(options, process, record=True)
+
+
+def _open(
+    options: EngineOptions,
+    process: EngineProcess,
+    *,
+    hold: bool = False,
+    fps: float | None = None,
+    record: bool,
+) -> int:
     for name in ("COLUMNS", "LINES"):
         # They would outweigh the terminal's own size, also when that changes.
         os.environ.pop(name, None)

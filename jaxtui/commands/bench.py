@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import sys
-from collections.abc import Coroutine
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from jaxtui import selection
+from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE, INTERRUPTED, asking
+from jaxtui.commands.driving import Driver
 from jaxtui.commands.exporting import NO_EXPORTS, Exports
-from jaxtui.commands.interrupt import Interrupt, ctrl_c
-from jaxtui.commands.launch import CannotRun
 from jaxtui.commands.plots import plot
 from jaxtui.commands.progress import progress
-from jaxtui.commands.report import report
 from jaxtui.commands.request import Request
-from jaxtui.commands.session import EngineFactory, Session, session
+from jaxtui.commands.session import EngineFactory
 from jaxtui.commands.terminal import (
     in_colour,
     is_ascii,
@@ -26,43 +22,30 @@ from jaxtui.commands.terminal import (
     put_bytes,
     say,
 )
-from jaxtui.document import Results, collect, encode
-from jaxtui.engine.client import EngineOptions, EngineUnavailableError
-from jaxtui.model import Case, Hello, PlannedCase, Ready, RunFinished
-from jaxtui.tui.state import EMPTY, RunState, State
+from jaxtui.document import Results, encode
+from jaxtui.engine.client import EngineOptions
+from jaxtui.model import Case, Experiment, PlannedCase
+from jaxtui.tui.collected import collect
+from jaxtui.tui.report import report
+from jaxtui.tui.state import RunState
 
 __all__ = ["Request", "run"]
 
-FINE, CASE_FAILED, CANNOT_WRITE, INTERRUPTED = 0, 1, 3, 130
-
 
 @dataclass
-class Progressed:
+class Progressed(Driver):
     """How far a run has come; read when it is interrupted."""
 
-    session: Session | None = None
     cases: tuple[Case, ...] = ()
     planned: tuple[PlannedCase, ...] = ()
     """The cases as the engine planned them, if a script is to be written."""
-    number: int | None = None
-    """The run's number once it was started."""
-    interrupt: Interrupt = field(default_factory=Interrupt)
-
-    @property
-    def state(self) -> State:
-        """The newest snapshot."""
-        return self.session.state if self.session else EMPTY
+    declined: bool = False
+    """Somebody was asked whether so long a run is meant, and it is not."""
 
     @property
     def results(self) -> Results:
         """Every case as a measurement or a failure, whatever has arrived."""
         return collect(self.state.host, self.cases, self.state.run)
-
-    def stop(self) -> Coroutine[Any, Any, None] | None:
-        """Ends the run once there is one."""
-        if self.number is None or self.session is None:
-            return None
-        return self.session.engine.stop()
 
 
 def run(
@@ -86,15 +69,14 @@ def run(
 
     Raises:
         CannotRun: if the engine cannot start; nothing is on stdout then.
-        SelectionError: if an op or a device does not exist.
+        SelectionError: if an op or a device does not exist, or if the run is long and
+            nobody is there to be asked.
     """
     run = Progressed()
-    try:
-        asyncio.run(_run(factory, options, request, run, exports, record))
-    except EngineUnavailableError as error:
-        raise CannotRun(str(error)) from error
-    except (asyncio.CancelledError, KeyboardInterrupt):
-        run.interrupt.happened = True
+    run.drive(_run(factory, options, request, run, exports, record))
+    if run.declined:
+        say(asking.DECLINED)
+        return CASE_FAILED
     results = run.results
     if as_json:
         put_bytes(encode(results))
@@ -105,7 +87,7 @@ def run(
         say("Interrupted: this is what had arrived.")
         return INTERRUPTED
     if not written:
-        return CANNOT_WRITE
+        return CANNOT_RUN
     return CASE_FAILED if results.failures else FINE
 
 
@@ -117,31 +99,26 @@ async def _run(
     exports: Exports,
     record: bool,
 ) -> None:
-    async with session(factory, options, record=record) as engine:
-        run.session = engine
-        with ctrl_c(run.interrupt, run.stop):
-            async with progress(sys.stderr, lambda: run.state):
-                await _follow(engine, request, run, exports)
+    async with run.started(factory, options, record=record) as engine:
+        async with progress(sys.stderr, lambda: run.state):
+            experiment = await _experiment(request, run)
+        extent = selection.extent(experiment)
+        if not await asking.may_start(extent, sure=request.sure):
+            run.declined = True
+            return
+        run.cases = experiment.cases
+        engine.warn()
+        async with progress(sys.stderr, lambda: run.state):
+            if exports.wants(".py"):
+                run.planned = (await run.engine.plan(experiment)).cases
+            async for _ in run.follow(await run.engine.run(experiment)):
+                pass  # the snapshot has taken it in
 
 
-async def _follow(
-    engine: Session, request: Request, run: Progressed, exports: Exports
-) -> None:
-    """Starts the experiment as soon as the devices are known, until it is finished."""
-    async for envelope in engine.events():
-        match envelope.event:
-            case Hello(ops=ops):
-                # Before the backend is up, which on a TPU takes seconds.
-                selection.parse_ops(request.ops, ops, own=True)
-            case Ready(ops=ops, devices=devices) if run.number is None:
-                experiment = request.experiment(ops, devices)
-                run.cases = experiment.cases
-                engine.warn()
-                if exports.wants(".py"):
-                    run.planned = (await engine.engine.plan(experiment)).cases
-                run.number = await engine.engine.run(experiment)
-            case RunFinished() if envelope.run == run.number:
-                return
+async def _experiment(request: Request, run: Progressed) -> Experiment:
+    """The cases, as soon as the devices are known."""
+    ready = await run.ready(lambda ops: selection.parse_ops(request.ops, ops, own=True))
+    return request.experiment(ready.ops, ready.devices)
 
 
 def _export(exports: Exports, results: Results, run: Progressed) -> bool:

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from datetime import datetime, timezone
 
-from jaxtui.commands import check_text
+from jaxtui.commands import CANNOT_RUN, INTERRUPTED, check_text
 from jaxtui.commands.check_report import Report
 from jaxtui.commands.check_request import Request
 from jaxtui.commands.check_run import Checked
-from jaxtui.commands.interrupt import ctrl_c
-from jaxtui.commands.launch import CannotRun
 from jaxtui.commands.progress import live_line, progress_line
-from jaxtui.commands.session import EngineFactory, session
+from jaxtui.commands.session import EngineFactory
 from jaxtui.commands.terminal import say
-from jaxtui.engine.client import EngineOptions, EngineUnavailableError
+from jaxtui.engine.client import EngineOptions
 from jaxtui.health import baseline as baselines
 from jaxtui.health.baseline import Baseline, BaselineError
 from jaxtui.health.verdict import EXIT_CODES
 from jaxtui.model import CHECK_TESTS
 
 __all__ = ["Request", "run"]
-
-CANNOT_RUN, INTERRUPTED = 3, 130
 
 
 def run(
@@ -38,12 +33,7 @@ def run(
     """
     checked = Checked()
     report = Report(checked, request, as_json)
-    try:
-        asyncio.run(_run(factory, options, request, report))
-    except EngineUnavailableError as error:
-        raise CannotRun(str(error)) from error
-    except (asyncio.CancelledError, KeyboardInterrupt):
-        checked.interrupt.happened = True
+    checked.drive(_run(factory, options, request, report))
     report.end()
     if checked.interrupt.happened:
         say(_interrupted(checked))
@@ -65,12 +55,10 @@ async def _run(
             checked.examination, elapsed, width, ascii_only=ascii_only
         )
 
-    async with session(factory, options) as engine:
-        with ctrl_c(checked.interrupt, checked.stop):
-            async with live_line(sys.stderr, draw):
-                await checked.begin(engine, request)
-                report.begin()
-                await checked.examine(report.ended)
+    async with checked.started(factory, options), live_line(sys.stderr, draw):
+        await checked.begin(request)
+        report.begin()
+        await checked.examine(report.ended)
 
 
 def _interrupted(checked: Checked) -> str:

@@ -10,11 +10,10 @@ from jaxtui.commands.check_block import block
 from jaxtui.commands.check_request import Request
 from jaxtui.commands.check_run import Checked
 from jaxtui.commands.check_verdict import closing
-from jaxtui.commands.devices import listing
 from jaxtui.commands.findings import finding_text, narrate
 from jaxtui.commands.progress import wipe
 from jaxtui.commands.terminal import in_colour, is_ascii, put, put_bytes
-from jaxtui.document import CheckResults, check_row, encode
+from jaxtui.document import CheckResults, check_results, encode
 from jaxtui.health.baseline import differences
 from jaxtui.health.rows import Judged
 from jaxtui.health.verdict import VerdictWord, judge, overall
@@ -64,13 +63,12 @@ class Report:
     def results(self) -> CheckResults:
         """All of it as a record."""
         state, compared = self.checked.state, self.request.baseline
-        return CheckResults(
-            host=state.host,
-            devices=tuple(listing(state.devices)),
+        return check_results(
+            state.host,
+            state.devices,
+            self.judged,
             level=self.request.level,
             baseline=compared.name if compared else None,
-            tests=tuple(check_row(one.reading, one.verdict) for one in self.judged),
-            verdict=self.verdict,
             complete=self.complete,
         )
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from jaxtui.commands.check_lines import wrapped
 from jaxtui.commands.findings import finding_text
 from jaxtui.commands.progress import bar
+from jaxtui.format import plural
 from jaxtui.health.examination import Examination
 from jaxtui.health.rows import who
 from jaxtui.model import CHECK_TESTS, CheckLevel, Device, Finding, Host
-from jaxtui.tui.chipwords import explain, plural
+from jaxtui.tui.chipwords import explain
 
 
 def progress_line(

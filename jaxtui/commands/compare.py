@@ -8,31 +8,15 @@ from pathlib import Path
 import msgspec
 
 from jaxtui import format as fmt
+from jaxtui.commands import FINE
 from jaxtui.commands.launch import CannotRun
 from jaxtui.commands.terminal import put, put_bytes
-from jaxtui.document import SCHEMA, Results, encode
+from jaxtui.document import Results, encode
 from jaxtui.history import History, HistoryError
-from jaxtui.history.comparison import Comparison, Side, compare
-from jaxtui.model import Case, Record
+from jaxtui.history.comparison import Pair, Pairs, Side, compare
+from jaxtui.model import Case
 from jaxtui.selection import SelectionError
 from jaxtui.tui.columns import table
-
-FINE = 0
-
-
-class Pair(Record, frozen=True, kw_only=True):
-    """The same case on two sides, and what they say together."""
-
-    first: Side
-    second: Side
-    comparison: Comparison
-
-
-class Document(Record, frozen=True, kw_only=True):
-    """What ``--json`` prints."""
-
-    schema: int = SCHEMA
-    pairs: tuple[Pair, ...]
 
 
 def run(first: str, second: str, *, as_json: bool) -> int:
@@ -57,7 +41,7 @@ def run(first: str, second: str, *, as_json: bool) -> int:
             "files in which the same op, size, dtype and mode was measured."
         )
     if as_json:
-        put_bytes(encode(Document(pairs=pairs)))
+        put_bytes(encode(Pairs(pairs=pairs)))
     else:
         put(text(pairs))
     return FINE

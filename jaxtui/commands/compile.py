@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
+from jaxtui.commands import CASE_FAILED, FINE, INTERRUPTED
 from jaxtui.commands.compile_outcome import Outcome, document
 from jaxtui.commands.compile_process import (
     AheadProcess,
@@ -30,8 +31,6 @@ from jaxtui.model.ahead import (
 from jaxtui.selection import SelectionError
 
 __all__ = ["Request", "code", "run"]
-
-FINE, CASE_FAILED, INTERRUPTED = 0, 1, 130
 
 _WHILE: dict[Stage, str] = {
     "start": "while JAX started",

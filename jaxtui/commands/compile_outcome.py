@@ -22,7 +22,7 @@ from jaxtui.model.ahead import (
     Compiled,
     Stage,
 )
-from jaxtui.tui.chipwords import chips
+from jaxtui.model.machine import chip_count
 
 CLOCKS: tuple[Stage, ...] = ("warm-up", "trace", "lower", "compile")
 """The stages whose seconds are reported."""
@@ -114,6 +114,6 @@ def _topology(outcome: Outcome) -> dict[str, Any]:
         "name": topology.name,
         "options": topology.options,
         "devices": len(devices) or None,
-        "chips": chips(devices) or None,
+        "chips": chip_count(devices) or None,
         "processes": len({device.process_index for device in devices}) or None,
     }

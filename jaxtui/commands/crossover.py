@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import sys
 
+from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE, INTERRUPTED
 from jaxtui.commands import crossover_report as reports
 from jaxtui.commands.crossover_request import Request
 from jaxtui.commands.crossover_run import Searched
-from jaxtui.commands.exporting import NO_EXPORTS, Contents, Exports
+from jaxtui.commands.exporting import NO_EXPORTS, Exports
 from jaxtui.commands.findings import narrate
-from jaxtui.commands.interrupt import ctrl_c
-from jaxtui.commands.launch import CannotRun
 from jaxtui.commands.progress import bar, live_line, progress_line
-from jaxtui.commands.session import EngineFactory, session
+from jaxtui.commands.session import EngineFactory
 from jaxtui.commands.terminal import (
     in_colour,
     is_ascii,
@@ -25,12 +23,11 @@ from jaxtui.commands.terminal import (
 )
 from jaxtui.crossover import Search, shown_sizes
 from jaxtui.document import encode
-from jaxtui.engine.client import EngineOptions, EngineUnavailableError
+from jaxtui.engine.client import EngineOptions
 from jaxtui.exports import as_csv, as_markdown
+from jaxtui.exports.files import Contents
 
 __all__ = ["ENDINGS", "Request", "run"]
-
-FINE, NOTHING_MEASURED, CANNOT_WRITE, INTERRUPTED = 0, 1, 3, 130
 
 ENDINGS = (".json", ".csv", ".md", ".svg", ".txt")
 """What can be exported."""
@@ -66,12 +63,7 @@ def run(
         SelectionError: if the op, a mode of it or a device does not exist.
     """
     searched = Searched()
-    try:
-        asyncio.run(_run(factory, options, request, searched, record))
-    except EngineUnavailableError as error:
-        raise CannotRun(str(error)) from error
-    except (asyncio.CancelledError, KeyboardInterrupt):
-        searched.interrupt.happened = True
+    searched.drive(_run(factory, options, request, searched, record))
     if as_json:
         put_bytes(encode(reports.document(searched.state.host, searched.search)))
     elif searched.search is not None:
@@ -81,9 +73,9 @@ def run(
         say("Interrupted: this is what had arrived.")
         return INTERRUPTED
     if not written:
-        return CANNOT_WRITE
+        return CANNOT_RUN
     found = searched.search is not None and bool(searched.search.points)
-    return FINE if found else NOTHING_MEASURED
+    return FINE if found else CASE_FAILED
 
 
 async def _run(
@@ -104,11 +96,13 @@ async def _run(
     def draw(width: int, ascii_only: bool) -> str:
         return _progress(searched, width, ascii_only=ascii_only)
 
-    async with session(factory, options, record=record) as engine:
-        with ctrl_c(searched.interrupt, searched.stop):
-            async with live_line(sys.stderr, draw):
-                await searched.begin(engine, request)
-                await searched.find(ended)
+    async with (
+        searched.started(factory, options, record=record) as engine,
+        live_line(sys.stderr, draw),
+    ):
+        await searched.begin(request)
+        engine.warn()
+        await searched.find(ended)
 
 
 def _progress(searched: Searched, width: int, *, ascii_only: bool) -> str:

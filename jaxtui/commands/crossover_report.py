@@ -1,4 +1,4 @@
-"""What a search for crossings has found: sentences, a table, a plot, a document."""
+"""What a search for crossings has found: text, a plot, a document."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from jaxtui import format as fmt
+from jaxtui.commands import crossover_tables as tables
 from jaxtui.commands.check_lines import wrapped
 from jaxtui.commands.plots import COLORS, HEIGHT, WIDEST
-from jaxtui.commands.report import failure_text
 from jaxtui.crossover import (
     Answer,
     Payback,
     Point,
-    Ratio,
     Search,
     cost,
     faster,
@@ -34,8 +33,8 @@ from jaxtui.crossover.words import (
 from jaxtui.document import SCHEMA
 from jaxtui.model import Case, Failure, Host, Measurement, Record
 from jaxtui.plot import Mark, Picture, Series
-from jaxtui.tui.columns import table
-from jaxtui.tui.curves import sweep
+from jaxtui.tui.plots import sweep
+from jaxtui.tui.report import failure_text
 from jaxtui.tui.state import CaseState, RunState
 
 
@@ -112,7 +111,7 @@ def measurements(search: Search) -> tuple[Measurement, ...]:
 
 
 def text(search: Search, size_means: str, plot: str = "") -> str:
-    """The table, what did not work, the plot, and last the answers.
+    """The tables, what did not work, the plot, and last the answers.
 
     Args:
         search: finished or not.
@@ -121,7 +120,7 @@ def text(search: Search, size_means: str, plot: str = "") -> str:
     """
     parts = [_head(search, size_means)]
     if search.points:
-        parts.append(_table(search))
+        parts += filter(None, (tables.calls(search), tables.starts(search)))
     parts += [failure_text(failure) for failure in search.failures]
     if plot:
         parts.append(plot)
@@ -165,7 +164,7 @@ def picture(search: Search) -> Picture | None:
     """
     if len(search.points) < 2:
         return None
-    drawn = sweep(run_state(search), "time", COLORS, tuple(_marks(search)))
+    drawn = sweep.picture(run_state(search), "time", COLORS, tuple(_marks(search)))
     if drawn is None:
         return None
     # The sizes of a bisection are no round numbers, and too many.
@@ -219,49 +218,6 @@ def _answers(search: Search) -> Iterator[str]:
     said.append(how_it_ended(search))
     for sentence in filter(None, said):
         yield from wrapped(sentence)
-
-
-def _table(search: Search) -> str:
-    called = names(search.first, search.second)
-    paid = {one.size: one for one in paybacks(search.points)}
-    rows = [_row(point, called, paid.get(point.size)) for point in search.points]
-    head = [*rows[0]]
-    return table(head, [[*row.values()] for row in rows], head)
-
-
-def _row(point: Point, called: Names, paid: Payback | None) -> dict[str, str]:
-    """The cells of one size, by column."""
-    found = ratio(point, "call")
-    cells = {"size": fmt.size(point.size)}
-    for side in SIDES:
-        cells[called.of(side)] = fmt.measured(point.of(side).ready)
-    cells[f"{called.first}/{called.second}"] = fmt.ratio(found and found.value)
-    cells["95 %"] = _interval(found)
-    cells["faster"] = _who(point, called)
-    jax = [side for side in SIDES if not point.of(side).case.on_host]
-    for side in jax:
-        phases = point.of(side).phases
-        name = "" if len(jax) == 1 else f"{called.of(side)} "
-        sent = [one for one in (phases.transfer, phases.fetch) if one is not None]
-        cells[f"{name}transfers"] = fmt.seconds(sum(sent) if sent else None, 2)
-        first = None if phases.first_call is None else phases.cold_seconds
-        cells[f"{name}first call"] = fmt.seconds(first, 2)
-    if jax and paid is not None:
-        cells["pays after"] = "never" if paid.calls is None else fmt.count(paid.calls)
-    return cells
-
-
-def _interval(found: Ratio | None) -> str:
-    if found is None:
-        return fmt.ABSENT
-    return "…".join(fmt.significant(end, 2) for end in (found.low, found.high))
-
-
-def _who(point: Point, called: Names) -> str:
-    who = faster(point, "call")
-    if who is None:
-        return fmt.ABSENT
-    return "neither" if who == "even" else called.of(who)
 
 
 def _judged(point: Point, called: Names) -> str:

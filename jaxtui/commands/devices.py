@@ -5,35 +5,21 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 from jaxtui import format as fmt
+from jaxtui.commands import FINE
 from jaxtui.commands.findings import finding_text
 from jaxtui.commands.launch import CannotRun
 from jaxtui.commands.progress import progress
 from jaxtui.commands.session import EngineFactory, session
 from jaxtui.commands.terminal import put, put_bytes, say
-from jaxtui.document import SCHEMA, encode
+from jaxtui.document import devices_document, encode
 from jaxtui.engine.client import EngineOptions
 from jaxtui.model import Device, Finding, Host, Ready
 from jaxtui.tui import chiplayout, chipmap
 from jaxtui.tui.columns import table
 from jaxtui.tui.spans import text_of
 from jaxtui.tui.state import State
-
-FIELDS = (
-    "id",
-    "platform",
-    "device_kind",
-    "process_index",
-    "local_hardware_id",
-    "coords",
-    "core_on_chip",
-    "slice_index",
-    "memory",
-    "simulated",
-)
-"""What the JSON says of a device; an absent fact is ``null``."""
 
 ABSENT = "—"
 
@@ -49,26 +35,12 @@ def run(factory: EngineFactory, options: EngineOptions, *, as_json: bool) -> int
     """
     state = asyncio.run(_ready(factory, options))
     if as_json:
-        put_bytes(encode(document(state.host, state.devices)))
+        put_bytes(encode(devices_document(state.host, state.devices)))
         for finding in state.findings:
             say(finding_text(finding))
     else:
         put(text(state.host, state.devices, state.findings))
-    return 0
-
-
-def document(host: Host | None, devices: Sequence[Device]) -> dict[str, Any]:
-    """The JSON document as plain objects."""
-    return {
-        "schema": SCHEMA,
-        "host": host,
-        "devices": listing(devices),
-    }
-
-
-def listing(devices: Sequence[Device]) -> list[dict[str, Any]]:
-    """The devices as every JSON document has them."""
-    return [{name: getattr(device, name) for name in FIELDS} for device in devices]
+    return FINE
 
 
 def text(

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from jaxtui.commands.terminal import say
 from jaxtui.exports import ExportError, check, write
-from jaxtui.exports.files import FORMATS
+from jaxtui.exports.files import FORMATS, Contents, ExistsError
 from jaxtui.selection import SelectionError
-
-Contents = Mapping[str, Callable[[], str]]
-"""What a file with this ending holds; made only if it is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +75,8 @@ def _check(path: Path, endings: Collection[str], *, replace: bool) -> None:
     try:
         check(path, replace=replace)
     except ExportError as error:
-        hint = " Add --force to replace it." if os.path.isfile(path) else ""
+        exists = isinstance(error, ExistsError)
+        hint = " Add --force to replace it." if exists else ""
         raise SelectionError(f"{error}{hint}") from error
     if _ending(path) not in endings:
         known = ", ".join(endings)

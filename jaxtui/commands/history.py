@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
-from collections.abc import Sequence
-from datetime import datetime, timezone
-from typing import Any
 
-import msgspec
-
-from jaxtui.commands.exporting import NO_EXPORTS, Contents, Exports
+from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
+from jaxtui.commands.exporting import NO_EXPORTS, Exports
 from jaxtui.commands.history_request import Request
 from jaxtui.commands.launch import CannotRun
 from jaxtui.commands.terminal import is_terminal, put, put_bytes, say
-from jaxtui.document import SCHEMA, encode
-from jaxtui.exports.tables import markdown
+from jaxtui.document import encode
+from jaxtui.format import plural
 from jaxtui.history import History, HistoryError, Row
+from jaxtui.history.files import contents, listed
 from jaxtui.history.listing import HEAD, RIGHT, cells
 from jaxtui.selection import SelectionError
 from jaxtui.tui.columns import table
 
 __all__ = ["Request", "delete", "run"]
-
-FINE, NOTHING, CANNOT_WRITE = 0, 1, 3
 
 ENDINGS = (".json", ".csv", ".md")
 """Of the files that a list can be written to."""
@@ -49,10 +42,10 @@ def run(request: Request, *, as_json: bool, exports: Exports = NO_EXPORTS) -> in
         raise CannotRun(str(error)) from error
     _tell(history)
     if as_json:
-        put_bytes(encode(document(rows, count)))
+        put_bytes(encode(listed(rows, count)))
     else:
         put(text(rows, count) if rows else _nothing(history, request))
-    return FINE if exports.write(_contents(rows, count)) else CANNOT_WRITE
+    return FINE if exports.write(contents(rows, count)) else CANNOT_RUN
 
 
 def delete(request: Request, *, sure: bool) -> int:
@@ -75,16 +68,11 @@ def delete(request: Request, *, sure: bool) -> int:
             return FINE
         if not sure and not _agrees(count):
             put("Nothing was deleted.")
-            return NOTHING
+            return CASE_FAILED
         put(f"Deleted {history.delete(request.wanted)} from {history.path}.")
     except HistoryError as error:
         raise CannotRun(str(error)) from error
     return FINE
-
-
-def document(rows: list[Row], count: int) -> dict[str, Any]:
-    """The JSON document as plain objects."""
-    return {"schema": SCHEMA, "count": count, "measurements": rows}
 
 
 def text(rows: list[Row], count: int) -> str:
@@ -93,30 +81,6 @@ def text(rows: list[Row], count: int) -> str:
     if count > len(rows):
         lines.append(f"{len(rows)} of {count}, the newest: --limit N shows more.")
     return "\n".join(lines)
-
-
-def as_csv(rows: Sequence[Row]) -> str:
-    """A row per measurement in base units, after a row of names.
-
-    ``date`` is ``at`` in words that spreadsheets read; it is UTC.
-    """
-    out = io.StringIO()
-    writer = csv.DictWriter(out, ("date", *Row.__struct_fields__), lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        date = datetime.fromtimestamp(row.at, timezone.utc)
-        writer.writerow(
-            {"date": date.isoformat(timespec="seconds"), **msgspec.structs.asdict(row)}
-        )
-    return out.getvalue()
-
-
-def _contents(rows: list[Row], count: int) -> Contents:
-    return {
-        ".json": lambda: encode(document(rows, count)).decode(),
-        ".csv": lambda: as_csv(rows),
-        ".md": lambda: markdown(HEAD, [cells(row) for row in rows], RIGHT) + "\n",
-    }
 
 
 def _nothing(history: History, request: Request) -> str:
@@ -138,6 +102,5 @@ def _agrees(count: int) -> bool:
         raise SelectionError(
             f"This would delete {count} measurements: add --yes if it is meant."
         )
-    plural = "" if count == 1 else "s"
-    say(f"Delete {count} measurement{plural} for good? Type yes:")
+    say(f"Delete {plural(count, 'measurement')} for good? Type yes:")
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -2,61 +2,42 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from collections.abc import Coroutine, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
+from jaxtui.commands import CASE_FAILED, FINE, INTERRUPTED
+from jaxtui.commands.driving import Driver
 from jaxtui.commands.hlo_request import STAGES, Request, Stage
-from jaxtui.commands.interrupt import Interrupt, ctrl_c
-from jaxtui.commands.launch import CannotRun
 from jaxtui.commands.progress import progress
-from jaxtui.commands.session import EngineFactory, Session, session
+from jaxtui.commands.session import EngineFactory
 from jaxtui.commands.terminal import put, put_bytes, say
 from jaxtui.document import SCHEMA, encode
-from jaxtui.engine.client import EngineOptions, EngineUnavailableError
+from jaxtui.engine.client import EngineOptions
 from jaxtui.model import (
     Case,
-    Hello,
     Inspected,
     Inspection,
-    Ready,
-    RunFinished,
     WorkFailed,
 )
+from jaxtui.model.own import short_name
 from jaxtui.tui import inspect_text
-from jaxtui.tui.state import EMPTY, State
 
 __all__ = ["STAGES", "Request", "run"]
-
-FINE, CASE_FAILED, INTERRUPTED = 0, 1, 130
 
 _TEXTS: tuple[Stage, ...] = ("jaxpr", "stablehlo", "hlo")
 
 
 @dataclass
-class _Outcome:
+class _Outcome(Driver):
     """What has arrived; read when it is interrupted."""
 
     case: Case | None = None
     inspected: Inspected | None = None
     failed: WorkFailed | None = None
-    session: Session | None = None
-    number: int | None = None
-    interrupt: Interrupt = field(default_factory=Interrupt)
-
-    @property
-    def state(self) -> State:
-        return self.session.state if self.session else EMPTY
-
-    def stop(self) -> Coroutine[Any, Any, None] | None:
-        """Ends the run once there is one."""
-        if self.number is None or self.session is None:
-            return None
-        return self.session.engine.stop()
 
 
 def run(
@@ -75,12 +56,7 @@ def run(
         SelectionError: if an op or a device does not exist.
     """
     outcome = _Outcome()
-    try:
-        asyncio.run(_inspect(factory, options, request, outcome))
-    except EngineUnavailableError as error:
-        raise CannotRun(str(error)) from error
-    except (asyncio.CancelledError, KeyboardInterrupt):
-        outcome.interrupt.happened = True
+    outcome.drive(_inspect(factory, options, request, outcome))
     if as_json:
         put_bytes(encode(_document(outcome, request)))
     elif outcome.inspected is not None:
@@ -98,36 +74,27 @@ def run(
 async def _inspect(
     factory: EngineFactory, options: EngineOptions, request: Request, outcome: _Outcome
 ) -> None:
-    async with session(factory, options) as engine:
-        outcome.session = engine
-        with ctrl_c(outcome.interrupt, outcome.stop):
-            async with progress(sys.stderr, lambda: outcome.state):
-                await _follow(engine, request, outcome)
-
-
-async def _follow(engine: Session, request: Request, outcome: _Outcome) -> None:
-    """Asks as soon as the devices are known, and listens until the answer is there."""
-    async for envelope in engine.events():
-        match envelope.event:
-            case Hello(ops=ops):
-                # Before the backend is up, which on a TPU takes seconds.
-                request.check(ops)
-            case Ready(ops=ops, devices=devices) if outcome.number is None:
-                outcome.case = request.case(ops, devices)
-                inspection = Inspection(case=outcome.case)
-                outcome.number = await engine.engine.run(inspection)
-            case Inspected() as inspected:
-                outcome.inspected = inspected
-            case WorkFailed() as failed:
-                outcome.failed = failed
-            case RunFinished() if envelope.run == outcome.number:
-                return
+    async with (
+        outcome.started(factory, options),
+        progress(sys.stderr, lambda: outcome.state),
+    ):
+        ready = await outcome.ready(request.check)
+        outcome.case = request.case(ready.ops, ready.devices)
+        number = await outcome.engine.run(Inspection(case=outcome.case))
+        async for event in outcome.follow(number):
+            match event:
+                case Inspected():
+                    outcome.inspected = event
+                case WorkFailed():
+                    outcome.failed = event
+                case _:
+                    pass
 
 
 def _sentence(failed: WorkFailed, case: Case | None) -> str:
     """What went wrong with which case: of an engine that died only that is known."""
     sentence = f"{failed.error} {failed.hint}".rstrip()
-    if case is None or case.op in failed.error:
+    if case is None or short_name(case.op) in failed.error:
         return sentence
     return f"{case.label}: {sentence}"
 
@@ -158,7 +125,7 @@ def _document(outcome: _Outcome, request: Request) -> dict[str, Any]:
         "schema": SCHEMA,
         "host": outcome.state.host,
         **facts,
-        "case": outcome.case,
+        "case": outcome.case if inspected is None else inspected.case,
         "eager_kernels": eager,
         "failure": outcome.failed,
     }

@@ -30,6 +30,8 @@ class Request:
     mode: Mode = "jit"
     stage: Stage | None = None
     """``None`` for the entry computation of the optimised HLO."""
+    arguments: str = ""
+    """What a function of the user's own is given; empty if it has a factory."""
 
     @classmethod
     def typed(
@@ -42,6 +44,7 @@ class Request:
         device: str | None,
         mode: str,
         stage: str | None,
+        arg: Sequence[str] = (),
     ) -> Request:
         """Reads the texts of a command line.
 
@@ -50,8 +53,7 @@ class Request:
         """
         if op is None:
             raise SelectionError("Name an op, as in `jaxtui hlo selu`.")
-        if ":" in op:
-            one(selection.parse_sizes(op.partition(":")[2]), "size")
+        _check_op(op, arg)
         chosen = one(selection.parse_modes(mode), "mode")
         if chosen in HOST_MODES:
             raise SelectionError(
@@ -66,6 +68,7 @@ class Request:
             device=device,
             mode=chosen,
             stage=None if stage is None else _stage(stage),
+            arguments=selection.parse_arguments(arg),
         )
 
     def check(self, catalogue: Sequence[OpInfo]) -> None:
@@ -74,7 +77,7 @@ class Request:
         Raises:
             SelectionError: there is none.
         """
-        one(selection.parse_ops([self.op], catalogue), "op")
+        one(selection.parse_ops([self.op], catalogue, own=True), "op")
 
     def case(self, catalogue: Sequence[OpInfo], devices: Sequence[Device]) -> Case:
         """The case, once it is known which ops and devices there are.
@@ -85,7 +88,7 @@ class Request:
         """
         names = selection.parse_devices(self.device or devices[0].name, devices)
         experiment = selection.build(
-            [one(selection.parse_ops([self.op], catalogue), "op")],
+            [one(selection.parse_ops([self.op], catalogue, own=True), "op")],
             None if self.size is None else [self.size],
             [self.dtype],
             [one(names, "device")],
@@ -93,10 +96,23 @@ class Request:
             precisions=[self.precision],
             catalogue=catalogue,
             known_devices=devices,
+            arguments=self.arguments,
         )
         for problem in selection.problems(experiment, catalogue):
             raise SelectionError(problem)
         return experiment.cases[0]
+
+
+def _check_op(op: str, arguments: Sequence[str]) -> None:
+    if selection.looks_own(op):
+        _, sizes = selection.parse_own(op)
+        if sizes is not None:
+            one(sizes, "size")
+        return
+    if arguments:
+        raise SelectionError(selection.ARGUMENTS_ARE_OWN)
+    if ":" in op:
+        one(selection.parse_sizes(op.partition(":")[2]), "size")
 
 
 def _stage(text: str) -> Stage:

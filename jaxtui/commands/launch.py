@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -25,7 +26,8 @@ def spawn_at_once(arguments: Sequence[str]) -> EngineProcess | None:
     at_terminal = all(
         stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)
     )
-    if arguments or not at_terminal:
+    # Click answers a shell that completes what is being typed.
+    if arguments or not at_terminal or "_JAXTUI_COMPLETE" in os.environ:
         return None
     try:
         return EngineProcess.spawn(EngineOptions(terminal_fd=sys.stderr.fileno()))

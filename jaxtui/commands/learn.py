@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import sys
 from dataclasses import replace
 
 from jaxtui import lessons
-from jaxtui.commands import lesson_text
+from jaxtui.commands import CASE_FAILED, FINE, INTERRUPTED, lesson_text
 from jaxtui.commands.guess import can_ask, guess
-from jaxtui.commands.interrupt import ctrl_c
-from jaxtui.commands.launch import CannotRun
 from jaxtui.commands.lesson_request import Request
 from jaxtui.commands.lesson_run import Course, Played
 from jaxtui.commands.progress import progress
-from jaxtui.commands.session import EngineFactory, session
+from jaxtui.commands.session import EngineFactory
 from jaxtui.commands.terminal import (
     in_colour,
     is_ascii,
@@ -25,13 +22,11 @@ from jaxtui.commands.terminal import (
     say,
 )
 from jaxtui.document import LessonEntry, LessonResults, Lessons, encode
-from jaxtui.engine.client import EngineOptions, EngineUnavailableError
+from jaxtui.engine.client import EngineOptions
 from jaxtui.lessons.base import Setting
 from jaxtui.lessons.code import CodePart, code_parts, joined, step_script
 
 __all__ = ["Request", "code", "contents", "run"]
-
-FINE, STEP_FAILED, INTERRUPTED = 0, 1, 130
 
 PLAIN_COLUMNS = 80
 """The width of a plot that is written to a file."""
@@ -73,12 +68,7 @@ def run(
         SelectionError: if the device does not exist.
     """
     course = Course()
-    try:
-        asyncio.run(_run(factory, options, request, course, as_json, record))
-    except EngineUnavailableError as error:
-        raise CannotRun(str(error)) from error
-    except (asyncio.CancelledError, KeyboardInterrupt):
-        course.interrupt.happened = True
+    course.drive(_run(factory, options, request, course, as_json, record))
     if as_json:
         steps = tuple(played.results for played in course.played)
         name, host = request.lesson.name, course.state.host
@@ -86,7 +76,7 @@ def run(
     if course.interrupt.happened:
         say("Interrupted: this is what had arrived.")
         return INTERRUPTED
-    return STEP_FAILED if course.flawed else FINE
+    return CASE_FAILED if course.flawed else FINE
 
 
 def code(factory: EngineFactory, options: EngineOptions, request: Request) -> int:
@@ -96,10 +86,10 @@ def code(factory: EngineFactory, options: EngineOptions, request: Request) -> in
         CannotRun: if the engine cannot start.
         SelectionError: if the device does not exist.
     """
-    try:
-        script = asyncio.run(_code(factory, options, request))
-    except EngineUnavailableError as error:
-        raise CannotRun(str(error)) from error
+    course = Course()
+    script = course.drive(_code(factory, options, request, course))
+    if script is None:
+        return INTERRUPTED
     put(script.rstrip("\n"))
     return FINE
 
@@ -112,16 +102,20 @@ async def _run(
     as_json: bool,
     record: bool,
 ) -> None:
-    async with session(factory, options, record=record) as engine:
-        with ctrl_c(course.interrupt, course.stop):
-            async with progress(sys.stderr, lambda: engine.state):
-                await course.begin(engine)
-            setting = request.setting(engine.state)
-            if not as_json:
-                put(lesson_text.heading(request.lesson, setting))
-            for index in request.indices:
-                if not course.interrupt.happened:
-                    await _step(course, request, index, setting, as_json)
+    async with course.started(factory, options, record=record):
+        setting = await _setting(request, course)
+        if not as_json:
+            put(lesson_text.heading(request.lesson, setting))
+        for index in request.indices:
+            if not course.interrupt.happened:
+                await _step(course, request, index, setting, as_json)
+
+
+async def _setting(request: Request, course: Course) -> Setting:
+    """Where the lesson runs, as soon as the devices are known."""
+    async with progress(sys.stderr, lambda: course.state):
+        await course.ready()
+    return request.setting(course.state)
 
 
 async def _step(
@@ -143,15 +137,12 @@ async def _step(
 
 
 async def _code(
-    factory: EngineFactory, options: EngineOptions, request: Request
+    factory: EngineFactory, options: EngineOptions, request: Request, course: Course
 ) -> str:
     """Everything that the steps run, as one file."""
-    course = Course()
-    async with session(factory, options) as engine:
-        async with progress(sys.stderr, lambda: engine.state):
-            await course.begin(engine)
-        setting = request.setting(engine.state)
-        plan = engine.engine.plan
+    async with course.started(factory, options):
+        setting = await _setting(request, course)
+        plan = course.engine.plan
         if len(request.steps) == 1:
             return await step_script(request.steps[0], setting, plan)
         parts: list[CodePart] = []

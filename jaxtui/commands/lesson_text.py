@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from jaxtui.commands.plots import HEIGHT, WIDEST
-from jaxtui.commands.report import failure_text
 from jaxtui.lessons.base import (
     PROSE_COLUMNS,
     Conclusion,
@@ -20,6 +19,7 @@ from jaxtui.lessons.outcome import Outcome
 from jaxtui.lessons.prose import plain
 from jaxtui.model import WorkFailed
 from jaxtui.tui.columns import table
+from jaxtui.tui.report import failure_text
 
 HOLDS = {
     True: "holds here",

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from jaxtui import format as fmt
+from jaxtui.commands import FINE
 from jaxtui.commands.launch import CannotRun
 from jaxtui.commands.progress import progress
 from jaxtui.commands.session import EngineFactory, session
@@ -29,7 +30,7 @@ def run(factory: EngineFactory, options: EngineOptions, *, as_json: bool) -> int
         put_bytes(encode({"schema": SCHEMA, "ops": catalogue}))
     else:
         put(text(catalogue))
-    return 0
+    return FINE
 
 
 def text(catalogue: Sequence[OpInfo]) -> str:

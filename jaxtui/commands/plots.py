@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxtui.plot import Color
-from jaxtui.tui.curves import picture
+from jaxtui.tui.plots.shown import of_run
 from jaxtui.tui.state import RunState
 
 HEIGHT = 16
@@ -36,7 +36,7 @@ def plot(
         height: lines.
     """
     single = run.cases[0] if len(run.cases) == 1 else None
-    drawn = picture(run, single, "time", COLORS)
+    drawn = of_run(run, single, COLORS)
     if drawn is None:
         return ""
     return drawn.draw(min(width, WIDEST), height, color=colour, ascii=ascii_only)

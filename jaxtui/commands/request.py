@@ -26,6 +26,8 @@ class Request:
     samples: bool = False
     arguments: str = ""
     """What functions of the user's own are given; empty if they have a factory."""
+    sure: bool = False
+    """However long it takes, nobody need be asked."""
 
     @classmethod
     def typed(
@@ -43,6 +45,7 @@ class Request:
         seed: int,
         samples: bool,
         arg: tuple[str, ...] = (),
+        yes: bool = False,
     ) -> Request:
         """Reads the texts of a command line; ``target`` is in percent.
 
@@ -60,10 +63,7 @@ class Request:
             elif ":" in op:
                 selection.parse_sizes(op.partition(":")[2])
         if arg and not any(map(selection.looks_own, ops)):
-            raise selection.SelectionError(
-                "--arg describes the arguments of a function of your own: name one, as "
-                "in train.py:step."
-            )
+            raise selection.SelectionError(selection.ARGUMENTS_ARE_OWN)
         return cls(
             ops=ops,
             sizes=None if size is None else selection.parse_sizes(size),
@@ -77,6 +77,7 @@ class Request:
             seed=seed,
             samples=samples,
             arguments=selection.parse_arguments(arg),
+            sure=yes,
         )
 
     def experiment(

@@ -6,15 +6,16 @@ import asyncio
 import sys
 from collections.abc import Sequence
 
+from jaxtui.commands import FINE, INTERRUPTED
 from jaxtui.commands.compile import ending, refused
 from jaxtui.commands.compile_process import AheadProcess, LibtpuMissing, ahead_process
 from jaxtui.commands.compile_request import parsed
-from jaxtui.commands.devices import document, text
+from jaxtui.commands.devices import text
 from jaxtui.commands.interrupt import Interrupt, ctrl_c
 from jaxtui.commands.launch import CannotRun
 from jaxtui.commands.progress import live_line
 from jaxtui.commands.terminal import put, put_bytes, say
-from jaxtui.document import encode
+from jaxtui.document import devices_document, encode
 from jaxtui.machine import topologies
 from jaxtui.model import Device
 from jaxtui.model.ahead import (
@@ -25,8 +26,6 @@ from jaxtui.model.ahead import (
     Topology,
 )
 from jaxtui.selection import SelectionError
-
-FINE, INTERRUPTED = 0, 130
 
 LIMIT_SECONDS = 120.0
 """libtpu describes the largest topology in seconds."""
@@ -79,7 +78,7 @@ def _missing(missing: LibtpuMissing, name: str) -> CannotRun:
 
 def _print(said: str, devices: Sequence[Device], *, as_json: bool) -> int:
     if as_json:
-        put_bytes(encode(document(None, devices)))
+        put_bytes(encode(devices_document(None, devices)))
         say(said)
     else:
         put(said + "\n" + text(None, devices))

@@ -1,0 +1,113 @@
+"""Driving an engine for a command: its devices first, then one work after the other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from jaxtui.commands.interrupt import Interrupt, ctrl_c
+from jaxtui.commands.launch import CannotRun
+from jaxtui.commands.session import EngineFactory, Session, session
+from jaxtui.engine.client import EngineOptions, EngineUnavailableError
+from jaxtui.engine.interface import Engine
+from jaxtui.engine.protocol import Envelope
+from jaxtui.model import Event, Hello, Logged, OpInfo, Ready, RunFinished
+from jaxtui.tui.state import EMPTY, State
+
+_Result = TypeVar("_Result")
+
+
+@dataclass
+class Driver:
+    """How far a command has come with its engine; read when it is interrupted."""
+
+    interrupt: Interrupt = field(default_factory=Interrupt)
+    session: Session | None = None
+    _events: AsyncIterator[Envelope] | None = None
+    _working: bool = False
+
+    @property
+    def state(self) -> State:
+        """The newest snapshot of the engine."""
+        return self.session.state if self.session else EMPTY
+
+    @property
+    def engine(self) -> Engine:
+        """The engine, once it is started."""
+        assert self.session is not None
+        return self.session.engine
+
+    def drive(self, work: Coroutine[Any, Any, _Result]) -> _Result | None:
+        """What the command's work gives; ``None`` if Ctrl-C broke it off.
+
+        Raises:
+            CannotRun: if there is no engine, or none any more.
+        """
+        try:
+            return asyncio.run(work)
+        except EngineUnavailableError as error:
+            raise CannotRun(str(error)) from error
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            self.interrupt.happened = True
+            return None
+
+    @asynccontextmanager
+    async def started(
+        self, factory: EngineFactory, options: EngineOptions, *, record: bool = False
+    ) -> AsyncIterator[Session]:
+        """An engine for the length of a ``with`` block, where Ctrl-C stops its run.
+
+        Args:
+            factory: makes the engine.
+            options: how to start it.
+            record: keep what is measured in the history.
+        """
+        async with session(factory, options, record=record) as self.session:
+            self._events = self.session.events()
+            with ctrl_c(self.interrupt, self._stop):
+                yield self.session
+
+    async def ready(
+        self, hello: Callable[[Sequence[OpInfo]], object] | None = None
+    ) -> Ready:
+        """Wait until the engine has listed its devices.
+
+        Args:
+            hello: is given the catalogue before the backend is up, which on a TPU
+                takes seconds: what can be refused by then is refused.
+
+        Raises:
+            CannotRun: if the engine ends before.
+        """
+        assert self._events is not None
+        async for envelope in self._events:
+            match envelope.event:
+                case Hello(ops=ops) if hello is not None:
+                    hello(ops)
+                case Ready() as ready:
+                    return ready
+        raise CannotRun("The engine ended before it had listed its devices.")
+
+    async def follow(self, number: int) -> AsyncIterator[Event]:
+        """What comes of a run, and every line that is printed meanwhile.
+
+        The last event is its ``RunFinished``, unless the engine was closed before.
+        """
+        assert self._events is not None
+        self._working = True
+        async for envelope in self._events:
+            if envelope.run == number or isinstance(envelope.event, Logged):
+                # Not in a ``finally``: whoever leaves the loop at the last event would
+                # have it run at some later time, in the middle of the next run.
+                last = isinstance(envelope.event, RunFinished)
+                self._working = not last
+                yield envelope.event
+                if last:
+                    return
+        self._working = False
+
+    def _stop(self) -> Coroutine[Any, Any, None] | None:
+        return self.engine.stop() if self._working else None

@@ -1,0 +1,165 @@
+"""``jaxtui roofline``: what limits a case, and how near it comes to that."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+import msgspec
+
+from jaxtui import selection
+from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE, INTERRUPTED, asking
+from jaxtui.commands import roofline_report as reports
+from jaxtui.commands.exporting import NO_EXPORTS, Exports
+from jaxtui.commands.progress import progress
+from jaxtui.commands.roofline_request import Request
+from jaxtui.commands.roofline_run import Drawn
+from jaxtui.commands.session import EngineFactory
+from jaxtui.commands.terminal import (
+    in_colour,
+    is_ascii,
+    is_terminal,
+    put,
+    put_bytes,
+    say,
+)
+from jaxtui.document import encode
+from jaxtui.engine.client import EngineOptions
+from jaxtui.exports import as_csv, as_markdown
+from jaxtui.exports.files import Contents
+from jaxtui.model.roofs import RoofsMeasured
+
+__all__ = ["ENDINGS", "Request", "run"]
+
+ENDINGS = (".json", ".csv", ".md", ".svg", ".txt")
+"""What can be exported."""
+
+COLUMNS, LINES = 100, 28
+"""Of the plot in a file."""
+
+
+def run(
+    factory: EngineFactory,
+    options: EngineOptions,
+    request: Request,
+    *,
+    as_json: bool,
+    exports: Exports = NO_EXPORTS,
+    record: bool = False,
+) -> int:
+    """Measures roofs and cases, prints them, and gives the exit code.
+
+    Args:
+        factory: makes the engine.
+        options: how to start it.
+        request: what was asked for.
+        as_json: print one JSON document instead of text.
+        exports: the files to write, whatever has arrived.
+        record: keep what is measured in the history.
+
+    Raises:
+        CannotRun: if the engine cannot start, or no roof can be measured; nothing is on
+            stdout then.
+        SelectionError: if an op or a device does not exist, or if the run is long and
+            nobody is there to be asked.
+    """
+    drawn = Drawn()
+    drawn.drive(_run(factory, options, request, drawn, record))
+    if drawn.declined:
+        say(asking.DECLINED)
+        return CASE_FAILED
+    if as_json:
+        put_bytes(encode(reports.document(drawn.results, drawn.roofs, drawn.places)))
+    elif drawn.roofs is not None:
+        put(_text(drawn, drawn.roofs))
+    written = _export(exports, drawn)
+    if drawn.interrupt.happened:
+        say("Interrupted: this is what had arrived.")
+        return INTERRUPTED
+    if not written:
+        return CANNOT_RUN
+    return CASE_FAILED if drawn.results.failures else FINE
+
+
+async def _run(
+    factory: EngineFactory,
+    options: EngineOptions,
+    request: Request,
+    drawn: Drawn,
+    record: bool,
+) -> None:
+    async with drawn.started(factory, options, record=record) as engine:
+        async with progress(sys.stderr, lambda: drawn.state):
+            ready = await drawn.ready(request.check)
+            experiment = request.experiment(ready.ops, ready.devices)
+        if not await asking.may_start(
+            selection.extent(experiment), sure=request.cases.sure
+        ):
+            drawn.declined = True
+            return
+        engine.warn()
+        drawn.device = request.device(ready.devices)
+        async with progress(sys.stderr, lambda: drawn.state):
+            work = request.roofs(experiment, drawn.device, ready.ops)
+            spent = await drawn.measure_roofs(work)
+            if drawn.interrupt.happened:
+                return
+            suited = await drawn.suited(experiment, request, ready)
+            budget = request.remaining(suited, spent)
+            await drawn.measure_cases(
+                msgspec.structs.replace(suited, budget_seconds=budget)
+            )
+
+
+def _text(drawn: Drawn, roofs: RoofsMeasured) -> str:
+    """The report; in a terminal with its plot."""
+    plot = ""
+    if is_terminal(sys.stdout):
+        plot = reports.plot(
+            roofs,
+            drawn.places,
+            width=shutil.get_terminal_size().columns,
+            colour=in_colour(sys.stdout),
+            ascii_only=is_ascii(sys.stdout),
+        )
+    return reports.text(roofs, drawn.places, drawn.results.failures, plot)
+
+
+def _export(exports: Exports, drawn: Drawn) -> bool:
+    """The files; whether they are there, if anything has arrived for them."""
+    if not exports.paths:
+        return True
+    if drawn.roofs is None:
+        say("Nothing had arrived: no file was written.")
+        return True
+    return exports.write(_contents(drawn, drawn.roofs))
+
+
+def _contents(drawn: Drawn, roofs: RoofsMeasured) -> Contents:
+    """Every kind of file."""
+    results, places = drawn.results, drawn.places
+    everything = (results.host, results.measurements, results.failures)
+
+    def plot(colour: bool) -> str:
+        return reports.plot(
+            roofs, places, width=COLUMNS, height=LINES, colour=colour, ascii_only=False
+        )
+
+    def text(colour: bool = False) -> str:
+        return reports.text(roofs, places, results.failures, plot(colour)) + "\n"
+
+    def svg() -> str:
+        from jaxtui.exports.pictures import as_svg
+
+        host = results.host
+        where = f" · {host.hostname}, jax {host.jax}" if host else ""
+        # With the cases below it, because its letters mean nothing alone.
+        return as_svg(text(colour=True), f"roofline of {roofs.device}{where}")
+
+    return {
+        ".json": lambda: encode(reports.document(results, roofs, places)).decode(),
+        ".csv": lambda: as_csv(*everything),
+        ".md": lambda: as_markdown(*everything),
+        ".svg": svg,
+        ".txt": text,
+    }

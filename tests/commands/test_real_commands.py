@@ -1,0 +1,98 @@
+"""Commands with real engines, in processes and terminals of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pexpect
+
+from tests.commands.processes import DEADLINE_SECONDS, alive, children_of, jaxtui
+
+
+def test_real_bench_ends_every_case_as_a_measurement_or_a_named_failure() -> None:
+    done = jaxtui(
+        *("bench", "matmul:64", "sigmoid:1e3", "--dtype", "float32,int32"),
+        *("--mode", "jit,numpy", "--budget", "4", "--json"),
+    )
+    document = json.loads(done.stdout)
+    assert done.returncode == 1, done.stderr
+    assert len(document["measurements"]) + len(document["failures"]) == 8
+    refused = {
+        (failure["case"]["op"], failure["case"]["dtype"])
+        for failure in document["failures"]
+    }
+    assert refused == {("sigmoid", "int32")}
+    assert all(failure["error"] for failure in document["failures"])
+    assert all(one["ready"]["median"] > 0 for one in document["measurements"])
+    assert done.stderr == ""
+
+
+def test_real_simulated_devices_are_marked() -> None:
+    done = jaxtui("devices", "--cpu-devices", "3")
+    assert done.returncode == 0, done.stderr
+    assert "cpu:2" in done.stdout
+    assert "SIMULATED" in done.stdout
+
+
+def test_a_platform_that_is_not_there_gets_a_sentence_with_3() -> None:
+    environment = {**os.environ, "JAX_PLATFORMS": "cuda"}
+    done = jaxtui("bench", "matmul", "--json", env=environment)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "JAX_PLATFORMS" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_goes_away_is_quiet() -> None:
+    command = f"'{sys.executable}' -m jaxtui ops --json | true"
+    done = subprocess.run(
+        command, shell=True, capture_output=True, text=True, timeout=DEADLINE_SECONDS
+    )
+    assert done.stderr == ""
+
+
+def test_ascii_output_has_no_traceback() -> None:
+    done = jaxtui("ops", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0, done.stderr
+    assert "matmul" in done.stdout
+
+
+def test_in_a_terminal_there_is_progress_a_table_and_a_plot() -> None:
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "jaxtui", "bench", "matmul:64", "--budget", "2"],
+        encoding="utf-8",
+        dimensions=(40, 100),
+        timeout=DEADLINE_SECONDS,
+    )
+    child.expect("at most")
+    child.expect("matmul +64 +float32")
+    child.expect("seconds per call")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+
+
+def test_ctrl_c_in_a_terminal_leaves_no_engine() -> None:
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "jaxtui", "bench", "matmul:256", "--budget", "60", "--target", "1"],
+        encoding="utf-8",
+        dimensions=(40, 100),
+        timeout=DEADLINE_SECONDS,
+    )
+    child.expect("at most")
+    engines = children_of(child.pid)
+    child.sendintr()
+    child.expect("Interrupted: this is what had arrived.")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 130
+    assert engines
+    deadline = time.monotonic() + 2
+    while time.monotonic() < deadline and any(map(alive, engines)):
+        os.sched_yield()
+    assert not any(map(alive, engines))
