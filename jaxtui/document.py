@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from jaxtui.health.verdict import Verdict, VerdictWord
+from jaxtui.health.verdict import Verdict, VerdictWord, overall
 from jaxtui.model import (
-    Case,
+    CHECK_TESTS,
     CheckLevel,
     CheckTest,
+    Device,
     Failure,
     Host,
     LoopMeasured,
     Measurement,
     Reading,
     Record,
-    Stopped,
     Timing,
     Unit,
     Value,
     WorkFailed,
 )
-from jaxtui.tui.state import CaseState, RunState
+
+if TYPE_CHECKING:
+    from jaxtui.health.rows import Judged
 
 SCHEMA = 1
 """Version of every JSON document; a change that breaks a reader raises it."""
@@ -135,6 +137,62 @@ class CheckResults(Record, frozen=True, kw_only=True):
     """Whether every test was run to its end or its failure."""
 
 
+DEVICE_FIELDS = (
+    "id",
+    "platform",
+    "device_kind",
+    "process_index",
+    "local_hardware_id",
+    "coords",
+    "core_on_chip",
+    "slice_index",
+    "memory",
+    "simulated",
+)
+"""What the JSON says of a device; an absent fact is ``null``."""
+
+
+def device_rows(devices: Sequence[Device]) -> list[dict[str, Any]]:
+    """The devices as every JSON document has them."""
+    return [{name: getattr(one, name) for name in DEVICE_FIELDS} for one in devices]
+
+
+def devices_document(host: Host | None, devices: Sequence[Device]) -> dict[str, Any]:
+    """What ``jaxtui devices --json`` prints, as plain objects."""
+    return {"schema": SCHEMA, "host": host, "devices": device_rows(devices)}
+
+
+def check_results(
+    host: Host | None,
+    devices: Sequence[Device],
+    judged: Iterable[Judged],
+    *,
+    level: CheckLevel,
+    baseline: str | None,
+    complete: bool,
+) -> CheckResults:
+    """A health check as far as it was run; the readings come test by test.
+
+    Args:
+        host: the machine.
+        devices: all that JAX lists.
+        judged: what was read.
+        level: how thorough it was.
+        baseline: the name of what the figures were compared with.
+        complete: whether every test was run.
+    """
+    ordered = sorted(judged, key=lambda one: CHECK_TESTS.index(one.reading.test))
+    return CheckResults(
+        host=host,
+        devices=tuple(device_rows(devices)),
+        level=level,
+        baseline=baseline,
+        tests=tuple(check_row(one.reading, one.verdict) for one in ordered),
+        verdict=overall([one.verdict for one in ordered]),
+        complete=complete,
+    )
+
+
 def check_row(reading: Reading, verdict: Verdict) -> CheckRow:
     """A reading beside its verdict."""
     return CheckRow(
@@ -155,48 +213,6 @@ def check_row(reading: Reading, verdict: Verdict) -> CheckRow:
     )
 
 
-def collect(host: Host | None, cases: Sequence[Case], run: RunState | None) -> Results:
-    """Sorts the cases of a run, finished or not, into measurements and failures.
-
-    A case that was interrupted while it was sampled keeps the samples that it has and
-    says ``cancelled`` or ``crashed``; one that had none yet is a failure.
-
-    Args:
-        host: the machine that ran it.
-        cases: what was asked for.
-        run: what had arrived; ``None`` if the run never began.
-    """
-    states = run.cases if run else tuple(CaseState(case) for case in cases)
-    outcome: Stopped = "crashed" if run and run.outcome == "crashed" else "cancelled"
-    measurements: list[Measurement] = []
-    failures: list[Failure] = []
-    for state in states:
-        ended = _ended(state, outcome)
-        if isinstance(ended, Measurement):
-            measurements.append(ended)
-        else:
-            failures.append(ended)
-    return Results(
-        host=host, measurements=tuple(measurements), failures=tuple(failures)
-    )
-
-
 def encode(document: object) -> bytes:
     """One JSON document and a newline; a float that is not finite becomes ``null``."""
     return msgspec.json.encode(document) + b"\n"
-
-
-def _ended(state: CaseState, outcome: Stopped) -> Measurement | Failure:
-    if state.failure:
-        return state.failure
-    measurement = state.measurement
-    if measurement and measurement.stopped:
-        return measurement
-    if measurement and measurement.ready:
-        return msgspec.structs.replace(measurement, stopped=outcome)
-    doing = f" during {state.doing}" if state.doing else " before its turn came"
-    return Failure(
-        case=state.case,
-        error=f"The run was {outcome}{doing}.",
-        hint="Run it again; nothing is wrong with the case itself.",
-    )

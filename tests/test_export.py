@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import os
 import re
@@ -19,7 +20,7 @@ from jaxtui import cli
 from jaxtui.document import Results
 from jaxtui.exports.pictures import as_svg
 from jaxtui.model import Experiment, Failure, Plan, PlannedCase
-from tests.test_cli import FakeEngine, began, complete, one_fails
+from tests.commands.fakes import FakeEngine, began, complete, one_fails
 
 BOTH = ("bench", "selu", "--mode", "jit,numpy")
 
@@ -122,7 +123,7 @@ def test_no_case_that_can_run_is_no_script(capsys: pytest.CaptureFixture[str]) -
     assert run(engine, "bench", "selu", *arguments) == 3
     out, err = capsys.readouterr()
     assert "selu" in out
-    assert "No case of this run can be written as plain Python." in err
+    assert "No case of this run can be written as plain Python. No." in err
     assert os.listdir() == ["out.csv"]
 
 
@@ -133,7 +134,8 @@ def test_no_case_that_can_run_is_no_script(capsys: pytest.CaptureFixture[str]) -
         ("out.xlsx", r"\.csv"),
         ("nowhere/out.csv", "folder nowhere does not exist"),
         ("old.csv", "old.csv exists already. Add --force to replace it."),
-        ("folder.csv", "folder.csv is a folder."),
+        ("folder.csv", "folder.csv is a folder: name a file in it."),
+        (".", "is a folder"),
         ("a" * 300 + ".csv", "cannot be written: File name too long."),
     ],
 )
@@ -179,6 +181,21 @@ def test_what_cannot_be_written_at_the_end_is_still_printed(
     assert "selu" in out
     assert "folder/a.csv was not written." in err
     assert Path("b.csv").exists()
+
+
+def test_a_full_disk_is_said_and_leaves_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert run(FakeEngine(), "bench", "selu", "--export", "out.csv") == 3
+    out, err = capsys.readouterr()
+    assert "selu" in out
+    assert "out.csv cannot be written: No space left on device." in err
+    assert "Traceback" not in err
+    assert os.listdir() == []
 
 
 def test_a_failed_case_is_in_the_files(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import html
 import io
+from typing import NamedTuple
 
 from rich.console import Console
-from rich.terminal_theme import SVG_EXPORT_THEME
+from rich.terminal_theme import SVG_EXPORT_THEME, TerminalTheme
 from rich.text import Text
 
 _FORMAT = """\
@@ -42,12 +43,24 @@ clip-path="url(#{unique_id}-clip-terminal)">
 """Rich's own without the buttons of a window, and without fonts from the network."""
 
 
-def as_svg(text: str, title: str) -> str:
-    """An SVG document of a text as a dark terminal shows it.
+class Look(NamedTuple):
+    """The colours of a terminal, as red, green and blue."""
+
+    background: tuple[int, int, int]
+    foreground: tuple[int, int, int]
+
+
+DARK = Look(SVG_EXPORT_THEME.background_color, SVG_EXPORT_THEME.foreground_color)
+"""Where no theme says otherwise."""
+
+
+def as_svg(text: str, title: str, look: Look = DARK) -> str:
+    """An SVG document of a text as a terminal shows it.
 
     Args:
         text: Lines with ANSI colours.
         title: Stands above it.
+        look: What the colours of the text were chosen for.
     """
     lines = [Text.from_ansi(line) for line in text.split("\n")]
     width = max(line.cell_len for line in lines)
@@ -61,11 +74,12 @@ def as_svg(text: str, title: str) -> str:
     )
     for line in lines:
         console.print(line, no_wrap=True, overflow="ignore", crop=False)
-    return console.export_svg(code_format=_format(title))
+    theme = TerminalTheme(look.background, look.foreground, [])
+    theme.ansi_colors = SVG_EXPORT_THEME.ansi_colors
+    return console.export_svg(theme=theme, code_format=_format(title, theme))
 
 
-def _format(title: str) -> str:
-    theme = SVG_EXPORT_THEME
+def _format(title: str, theme: TerminalTheme) -> str:
     # It goes through str.format once more.
     said = html.escape(title).replace("{", "{{").replace("}", "}}")
     return (

@@ -20,5 +20,12 @@ def as_script(planned: Sequence[PlannedCase]) -> str:
     """
     able = [one for one in planned if one.setup]
     if not able:
-        raise ExportError("No case of this run can be written as plain Python.")
+        raise ExportError(_none(planned))
     return able[0].script if len(able) == 1 else turns_script(able)
+
+
+def _none(planned: Sequence[PlannedCase]) -> str:
+    """Why there is no script: the first reason stands for all."""
+    problem = next((one.problem for one in planned if one.problem), None)
+    why = f" {problem.error} {problem.hint}".rstrip() if problem else ""
+    return f"No case of this run can be written as plain Python.{why}"

@@ -9,7 +9,7 @@ from textual.widgets import TabbedContent
 
 from jaxtui.model import Case, Experiment, PlannedCase
 from jaxtui.tui import bindings, themes
-from jaxtui.tui.state import METRICS
+from jaxtui.tui.own_actions import why_no_sweep
 from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.devices_pane import DevicesPane
 
@@ -74,7 +74,7 @@ class Actions:
         if verdict.experiment is None:
             self._app.session.say(verdict.message)
             return
-        self._start(verdict.experiment)
+        self._start_if_meant(verdict.experiment)
 
     def action_stop(self) -> None:
         """End the run."""
@@ -95,6 +95,9 @@ class Actions:
         case = self._case()
         if case is None:
             return
+        if why := why_no_sweep(case, self._app.session.latest):
+            self._app.session.say(why)
+            return
         from jaxtui.tui import form
 
         last = max(case.size, 2**SWEEP_STEPS)
@@ -102,6 +105,25 @@ class Actions:
         values = form.of_case(case)
         self.to_form(form.with_sizes(values, f"{first}..{last}"))
         self.action_run()
+
+    def _start_if_meant(self, experiment: Experiment) -> None:
+        """Start it; ask before, if it is more than anybody may expect."""
+        from jaxtui import selection
+
+        extent = selection.extent(experiment)
+        if not extent.is_large:
+            self._start(experiment)
+            return
+        from jaxtui.tui.screens.question import Question
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self._start(experiment)
+
+        question = Question(
+            f"{extent.text}. Start it?", "starts it", "goes back to the form"
+        )
+        self._app.push_screen(question, answered)
 
     def _start(self, experiment: Experiment) -> None:
         self._app.background(partial(self._app.session.run, experiment))
@@ -172,12 +194,6 @@ class Actions:
     def action_details(self) -> None:
         """Show or hide the detail pane."""
         self._app.query_one(DevicesPane).toggle_details()
-
-    def action_metric(self) -> None:
-        """The next metric over size."""
-        session = self._app.session
-        index = METRICS.index(session.latest.metric) + 1
-        session.update(metric=METRICS[index % len(METRICS)])
 
     def action_phases(self) -> None:
         """Show or hide the phases."""

@@ -20,26 +20,31 @@ from textual.binding import BindingType
 from textual.driver import Driver
 from textual.reactive import reactive
 from textual.screen import Screen
-from textual.widgets import Footer, TabbedContent, TabPane
+from textual.widgets import TabbedContent, TabPane
 
 from jaxtui.tui import bindings, colors, pace, themes
 from jaxtui.tui.actions import Actions
 from jaxtui.tui.check_actions import CheckActions
 from jaxtui.tui.command import key_names
 from jaxtui.tui.endings import exit_within
+from jaxtui.tui.export_actions import ExportActions
 from jaxtui.tui.history_actions import HistoryActions
 from jaxtui.tui.idle import IdleWatch
 from jaxtui.tui.inspect_actions import InspectActions
 from jaxtui.tui.learn_actions import LearnActions
 from jaxtui.tui.loop_actions import LoopActions
+from jaxtui.tui.own_actions import OwnActions
 from jaxtui.tui.panes import Panes
+from jaxtui.tui.plot_actions import PlotActions
 from jaxtui.tui.recorded_actions import RecordedActions
 from jaxtui.tui.requests import Requests
+from jaxtui.tui.roofline_actions import RooflineActions
 from jaxtui.tui.screens.too_small import TooSmall, too_small
 from jaxtui.tui.session import Session
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.devices_pane import DevicesPane
+from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.status_line import MessageLine, StatusLine
 
 if TYPE_CHECKING:
@@ -63,12 +68,16 @@ PATIENCE_SECONDS = 1.0
 class JaxtuiApp(
     Actions,
     CheckActions,
+    ExportActions,
     HistoryActions,
     InspectActions,
     LearnActions,
     LoopActions,
+    OwnActions,
+    PlotActions,
     RecordedActions,
     Requests,
+    RooflineActions,
     Panes,
     App[None],
 ):
@@ -140,7 +149,7 @@ class JaxtuiApp(
             yield TabPane("Learn", id="learn")
             yield TabPane("History", id="history")
         yield MessageLine().data_bind(JaxtuiApp.state)
-        yield Footer(compact=True, show_command_palette=False)
+        yield KeysLine()
 
     def on_mount(self) -> None:
         """Listen to the engine, the clock and the signals."""
@@ -181,8 +190,7 @@ class JaxtuiApp(
         """What follows from a change, beyond drawing it."""
         self.show_in_panes(new)
         if not old.devices and new.devices:
-            # Only now: while JAX comes up it needs the processor more, and after that
-            # the devices come first, before the keys, which take as long to draw.
+            # The devices come first, before the keys.
             self.call_after_refresh(self.refresh_bindings)
             self.call_after_refresh(self.complete)
             self.call_later(self.settle)
@@ -192,7 +200,6 @@ class JaxtuiApp(
         if old.running and not new.running:
             self.idle.touch()
             self.background(self.session.refresh_memory)
-            self.look_again()
 
     # Events.
 
@@ -267,8 +274,10 @@ class JaxtuiApp(
         return True if self.why_not(action) is None else None
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """The palette: every command, its key in its title."""
-        for command in bindings.COMMANDS:
+        """The palette: every command that acts there, with its keys."""
+        from jaxtui.tui.palette import offered
+
+        for command in offered(screen):
             yield SystemCommand(
                 f"{command.group}: {command.label}",
                 f"{command.description}  ({key_names(command)})",

@@ -12,6 +12,7 @@ from textual.binding import Binding
 
 from jaxtui.tui.check_commands import CHECK_COMMANDS, is_of_a_check
 from jaxtui.tui.command import Command
+from jaxtui.tui.export_actions import EXPORT, why_not_export
 from jaxtui.tui.history_commands import HISTORY_COMMANDS, why_not_history
 from jaxtui.tui.inspect_actions import OPEN_INSPECTION
 from jaxtui.tui.learn_commands import (
@@ -21,7 +22,15 @@ from jaxtui.tui.learn_commands import (
     why_not_learn,
 )
 from jaxtui.tui.loop_commands import LOOP_COMMANDS, OPEN_LOOP
+from jaxtui.tui.own_actions import ALL_NOTES, OPEN_FILE
+from jaxtui.tui.plot_commands import (
+    PLOT_COMMANDS,
+    READING_COMMANDS,
+    decisive,
+    why_not_plot,
+)
 from jaxtui.tui.recorded_actions import OPEN_RECORDED
+from jaxtui.tui.roofline_actions import MEASURE_ROOFS
 from jaxtui.tui.state import State
 
 COMMANDS: tuple[Command, ...] = (
@@ -76,9 +85,12 @@ COMMANDS: tuple[Command, ...] = (
         "Show what was measured before.",
         "View",
     ),
+    *OPEN_FILE,
+    *ALL_NOTES,
     *OPEN_LOOP,
     *OPEN_INSPECTION,
     *OPEN_RECORDED,
+    *MEASURE_ROOFS,
     Command(
         "switch", "ctrl+n", "switch", "Next tab", "Go to the next tab.", "View", False
     ),
@@ -92,16 +104,7 @@ COMMANDS: tuple[Command, ...] = (
         footer=True,
         tab="devices",
     ),
-    Command(
-        "metric",
-        "m,ctrl+t",
-        "metric",
-        "Metric",
-        "Draw time, FLOP/s, bytes/s, % of peak or × NumPy.",
-        "View",
-        footer=True,
-        tab="bench",
-    ),
+    *PLOT_COMMANDS,
     Command(
         "phases",
         "b,ctrl+b",
@@ -138,6 +141,7 @@ COMMANDS: tuple[Command, ...] = (
         "Copy the results, the step or the list, and write them to a file.",
         "View",
     ),
+    *EXPORT,
     Command(
         "release",
         "x,f8",
@@ -195,9 +199,10 @@ ALL: tuple[Command, ...] = (
     *COMMANDS[:_LAST],
     ANSWERS,
     *COMMANDS[_LAST:],
+    *READING_COMMANDS,
     *LOOP_COMMANDS,
 )
-"""Also what only a step or the async view does."""
+"""Also what only a step, a plot in focus or the async view does."""
 
 
 def bindings(commands: Sequence[Command] = COMMANDS) -> list[Binding]:
@@ -244,16 +249,19 @@ def why_not(action: str, state: State, tab: str) -> str | None:
         why = why_not_history(action, state.history)
         if why is not None:
             return why
-    return _not_now(action, state, tab) or _not_on_tab(action, tab)
+    why = _not_now(action, state, tab) or _not_on_tab(action, tab)
+    return why or why_not_plot(action, state)
 
 
 def _not_now(action: str, state: State, tab: str) -> str | None:
     idle = state.engine in ("ready", "released") and bool(state.devices)
     match action:
-        case "first" | "run" | "sweep" | "check" if state.busy:
+        case "first" | "run" | "sweep" | "check" | "roofs" if state.busy:
             return "A run is going on: stop it first."
-        case "first" | "run" | "sweep" | "check" if not idle:
+        case "first" | "run" | "sweep" | "check" | "roofs" if not idle:
             return "JAX is not ready yet."
+        case "roofs" if state.run is None:
+            return "Run something first: its device is the one whose roofs are asked."
         case "check_panel" if state.check.exam is None:
             return "There was no check yet."
         case "edit" if not idle and not state.running:
@@ -270,6 +278,8 @@ def _not_now(action: str, state: State, tab: str) -> str | None:
             return None
         case "copy" if state.run is None and tab not in ("learn", "history"):
             return "There is no result yet."
+        case "export":
+            return why_not_export(state, tab)
         case "code" if state.engine not in ("ready", "running") or not state.devices:
             return "JAX is not ready yet."
         case _:
@@ -294,7 +304,8 @@ def _decisive(state: State) -> tuple[object, ...]:
     learn, check = state.learn, state.check
     of_a_run = state.engine, state.running, state.busy
     listed = bool(state.history.rows)
-    return *of_a_run, learn.open, learn.playing is None, check.exam is None, listed
+    of_learn = learn.open, learn.playing is None
+    return *of_a_run, *of_learn, check.exam is None, listed, *decisive(state)
 
 
 def _not_on_tab(action: str, tab: str) -> str | None:

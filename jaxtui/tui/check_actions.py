@@ -14,6 +14,7 @@ from jaxtui.tui.check_state import CheckState
 if TYPE_CHECKING:
     from jaxtui.model import Check, CheckLevel
     from jaxtui.tui.app import JaxtuiApp
+    from jaxtui.tui.check_report import Report
 
 TEXT_COLUMNS = 80
 """Of the text to take away."""
@@ -71,13 +72,19 @@ class CheckActions:
 
     def copy_check(self) -> None:
         """Copy the check as text, and write it to a file."""
-        from jaxtui.tui.widgets.devices_pane import DevicesPane
-
-        report = self._clinic.query_one(DevicesPane).report
+        report = self.shown_check()
         if report is not None:
             from jaxtui.tui import check_text
 
             self._clinic.take_away(check_text.whole(report, TEXT_COLUMNS), "check.txt")
+
+    def shown_check(self) -> Report | None:
+        """The check that is on screen, with its verdicts."""
+        if not self._checked.shown:
+            return None
+        from jaxtui.tui.widgets.devices_pane import DevicesPane
+
+        return self._clinic.query_one(DevicesPane).report
 
     # Running.
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from textual.content import Content
 
 from jaxtui import format as fmt
+from jaxtui.format import plural
 from jaxtui.health.rows import Judged, Row, anonymous, placed, who
 from jaxtui.model import CHECK_TESTS, CheckTest, Device
 from jaxtui.tui.check_report import (
@@ -20,7 +21,6 @@ from jaxtui.tui.check_report import (
     worst_first,
 )
 from jaxtui.tui.check_words import FINE, MARKS, WORDS, meaning, style, test_cell
-from jaxtui.tui.chipwords import plural
 
 _GOING = "▶"
 _NAME = max(map(len, CHECK_TESTS)) + 2

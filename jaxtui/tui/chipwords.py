@@ -4,43 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jaxtui.format import plural
 from jaxtui.model import Device
+from jaxtui.model.machine import chip_count, slice_count
 
-_KINDS: dict[str, tuple[str, bool, int]] = {
-    "TPU v2": ("v2", True, 1),
-    "TPU v3": ("v3", True, 1),
-    "TPU v4": ("v4", True, 2),
-    "TPU v5": ("v5p", True, 2),
-    "TPU v5p": ("v5p", True, 2),
-    "TPU v5 lite": ("v5litepod", False, 1),
-    "TPU v5e": ("v5litepod", False, 1),
-    "TPU v6 lite": ("v6e", False, 1),
-    "TPU v6e": ("v6e", False, 1),
-    "TPU7x": ("tpu7x", True, 1),
+_KINDS: dict[str, tuple[str, bool]] = {
+    "TPU v2": ("v2", True),
+    "TPU v3": ("v3", True),
+    "TPU v4": ("v4", True),
+    "TPU v5": ("v5p", True),
+    "TPU v5p": ("v5p", True),
+    "TPU v5 lite": ("v5litepod", False),
+    "TPU v5e": ("v5litepod", False),
+    "TPU v6 lite": ("v6e", False),
+    "TPU v6e": ("v6e", False),
+    "TPU7x": ("tpu7x", True),
 }
-"""Accelerator type, whether its number counts cores (or chips), cores per device."""
-
-
-def chips(devices: Sequence[Device]) -> int:
-    """How many chips the devices sit on; without coords every device is one."""
-    places = {
-        (device.slice_index, device.coords if device.coords else device.id)
-        for device in devices
-    }
-    return len(places)
-
-
-def plural(count: int, noun: str) -> str:
-    """``1 chip``, ``2 chips``, ``2 processes``."""
-    ending = "" if count == 1 else "es" if noun.endswith("s") else "s"
-    return f"{count} {noun}{ending}"
+"""Accelerator type, and whether its number counts cores (or chips)."""
 
 
 def summary(devices: Sequence[Device]) -> str:
     """The counts in one phrase: ``8 chips, 1 process``."""
     parts = [plural(len(devices), "device")]
     if all(device.coords for device in devices):
-        count = chips(devices)
+        count = chip_count(devices)
         parts = [plural(count, "chip")] + parts * (count != len(devices))
     parts.append(plural(len({d.process_index for d in devices}), "process"))
     return ", ".join(parts)
@@ -84,11 +71,11 @@ def _cpu(count: int) -> str:
 
 
 def _tpu(devices: Sequence[Device]) -> str:
-    slices = len({device.slice_index for device in devices})
+    slices = slice_count(devices)
     devices = [d for d in devices if d.slice_index == devices[0].slice_index]
-    first, count = devices[0], chips(devices)
-    name, counts_cores, known = _KINDS.get(first.device_kind, ("", False, 1))
-    per_device = _cores(first, known)
+    first, count = devices[0], chip_count(devices)
+    name, counts_cores = _KINDS.get(first.device_kind, ("", False))
+    per_device = first.tensorcores
     cores = len(devices) * per_device
     number = cores if counts_cores else count
     terms = [
@@ -101,11 +88,6 @@ def _tpu(devices: Sequence[Device]) -> str:
         terms.insert(0, f"{name}-{number}")
     each = f"{slices} slices, each " if slices > 1 else ""
     return f"{each}{' = '.join(terms)}: {_relation(per_device, len(devices), count)}."
-
-
-def _cores(device: Device, known: int) -> int:
-    text = device.attributes.get("num_cores", "")
-    return int(text) if text.isdigit() and int(text) else known
 
 
 def _relation(per_device: int, devices: int, count: int) -> str:

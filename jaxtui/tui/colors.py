@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from functools import partial
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 from textual.color import Color
 
 from jaxtui.tui.themes import DEFAULT_VARIABLES, SERIES_COLORS
-from jaxtui.tui.widgets.plot_view import Draw
 
 if TYPE_CHECKING:
     from jaxtui import plot
@@ -47,17 +46,36 @@ def few_colors(app: App[Any]) -> bool:
     return app.no_color or system in (None, "standard", "windows")
 
 
-def drawing(picture: Picture | None, app: App[Any]) -> Draw | None:
+@dataclass(frozen=True, slots=True)
+class Drawing:
     """A picture as a function of the size that there is."""
+
+    picture: Picture
+    color: bool
+    ascii: bool
+    cursor: int | None = None
+    """The place of the picture that is read off."""
+
+    def __call__(self, width: int, height: int) -> str:
+        """ANSI text of exactly ``height`` lines of ``width`` cells."""
+        return self.picture.draw(
+            width, height, color=self.color, ascii=self.ascii, cursor=self.cursor
+        )
+
+
+def drawing(
+    picture: Picture | None, app: App[Any], cursor: int | None = None
+) -> Drawing | None:
+    """How the app's terminal can show a picture.
+
+    Args:
+        picture: ``None`` for none.
+        app: knows the terminal.
+        cursor: the place of the picture that is read off.
+    """
     if picture is None:
         return None
-    return partial(_draw, picture, not few_colors(app), ascii_only())
-
-
-def _draw(
-    picture: Picture, color: bool, only_ascii: bool, width: int, height: int
-) -> str:
-    return picture.draw(width, height, color=color, ascii=only_ascii)
+    return Drawing(picture, not few_colors(app), ascii_only(), cursor)
 
 
 def warm_up() -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from jaxtui.model import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Record, frozen=True):
     """One thing that a person can do."""
 
     id: str
@@ -38,13 +37,17 @@ _SPELLED = {
     "plus": "+",
     "equals_sign": "=",
     "minus": "-",
+    "backslash": "\\",
     "enter": "Enter",
     "escape": "Esc",
     "space": "Space",
+    "underscore": "_",
     "left": "Left",
     "right": "Right",
     "up": "Up",
     "down": "Down",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
     "home": "Home",
     "end": "End",
 }

@@ -6,7 +6,10 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from jaxtui import selection
+from jaxtui.format import plural
 from jaxtui.model import HOST, Case, Experiment, Inputs, Mode, OpInfo, Precision
+from jaxtui.model.own import ARGUMENTS, is_own
+from jaxtui.tui.own_state import Picked
 from jaxtui.tui.state import State
 
 AUTOMATIC = ""
@@ -24,6 +27,7 @@ class Values:
     """What a person has chosen and typed."""
 
     op: str = ""
+    """Of the catalogue, or ``/path/to/file.py:one,two``."""
     sizes: str = ""
     dtypes: tuple[str, ...] = ("float32",)
     devices: tuple[str, ...] = ()
@@ -31,6 +35,8 @@ class Values:
     inputs: tuple[str, ...] = ("device",)
     precisions: tuple[str, ...] = ("default",)
     budget: str = AUTOMATIC
+    arguments: str = ""
+    """What functions of the user's own are given; empty if they have a factory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +60,13 @@ def judge(values: Values, state: State) -> Verdict:
     problems = selection.problems(experiment, state.ops)
     if problems:
         return Verdict(experiment, problems[0], True)
-    count = len(experiment.cases)
-    cases = "1 case" if count == 1 else f"{count} cases"
-    info = op_info(values.op, state)
-    meaning = f"   size: {info.size_means}" if info else ""
-    return Verdict(
-        experiment, f"{cases}, about {experiment.budget:.3g} s{meaning}", False
-    )
+    extent = selection.extent(experiment)
+    if extent.is_large:
+        return Verdict(experiment, extent.text, False)
+    cases = plural(len(experiment.cases), "case")
+    meaning = f"   {_meaning(values, state)}".rstrip()
+    time = selection.how_long(experiment.budget)
+    return Verdict(experiment, f"{cases}, about {time}{meaning}", False)
 
 
 def default_sizes(info: OpInfo | None) -> str:
@@ -76,13 +82,21 @@ def of_case(case: Case) -> Values:
     """The form that describes one JAX case and its NumPy twin."""
     return Values(
         op=case.op,
-        sizes=str(case.size),
-        dtypes=(case.dtype,),
+        sizes=str(case.size) if case.size else "",
+        dtypes=(case.dtype,) if case.dtype else (),
         devices=() if case.device == HOST else (case.device,),
-        modes=("jit", "numpy") if case.mode == "numpy" else (case.mode, "numpy"),
+        modes=_with_twin(case),
         inputs=("device",) if case.on_host else (case.inputs,),
         precisions=(case.precision,),
+        arguments=str((case.params or {}).get(ARGUMENTS, "")),
     )
+
+
+def _with_twin(case: Case) -> tuple[str, ...]:
+    """Its mode beside NumPy, of which few functions of one's own have a form."""
+    if case.mode == "numpy":
+        return ("jit", "numpy")
+    return (case.mode,) if is_own(case.op) else (case.mode, "numpy")
 
 
 def with_sizes(values: Values, sizes: str) -> Values:
@@ -90,30 +104,60 @@ def with_sizes(values: Values, sizes: str) -> Values:
     return replace(values, sizes=sizes)
 
 
+def with_pick(values: Values, pick: Picked) -> Values:
+    """The same form with functions that were chosen out of a file."""
+    return replace(
+        values,
+        op=pick.op,
+        sizes=pick.sizes,
+        modes=pick.modes,
+        arguments=pick.arguments,
+    )
+
+
 def op_info(name: str, state: State) -> OpInfo | None:
-    """The op of the catalogue with this name."""
+    """The op of the catalogue with this name, or what is known of one's own."""
+    if is_own(name):
+        return selection.described(name)
     return next((op for op in state.ops if op.name == name), None)
 
 
-def _sized_itself(values: Values, state: State) -> bool:
-    """Whether the op is a function of a package, and no size is typed for it."""
+def takes_arguments(name: str, state: State) -> bool:
+    """Whether arguments decide about size and dtype: one's own function."""
+    info = op_info(name, state)
+    return info is not None and info.own
+
+
+def _meaning(values: Values, state: State) -> str:
+    """What the size means, or what decides instead of it."""
     info = op_info(values.op, state)
-    return info is not None and info.own and not values.sizes.strip()
+    if info is None:
+        return ""
+    if info.own and values.arguments.strip():
+        return "size and dtype: those of its arguments"
+    if info.own and not values.sizes.strip():
+        return "size and dtype: as its factory makes them"
+    return f"size: {info.size_means}"
 
 
 def _build(values: Values, state: State) -> Experiment:
+    own = takes_arguments(values.op, state)
     for chosen, noun in ((values.dtypes, "dtype"), (values.modes, "mode")):
-        if not chosen:
+        if not chosen and not (own and noun == "dtype"):
             raise selection.SelectionError(f"No {noun} is chosen: choose at least one.")
+    typed = selection.split_arguments(values.arguments) if own else ()
+    precisions = ("default",) if own else values.precisions or ("default",)
+    sized_itself = own and (bool(typed) or not values.sizes.strip())
     return selection.build(
-        selection.parse_ops([values.op], state.ops),
-        None if _sized_itself(values, state) else selection.parse_sizes(values.sizes),
-        values.dtypes,
+        selection.parse_ops([values.op], state.ops, own=True),
+        None if sized_itself else selection.parse_sizes(values.sizes),
+        () if own else values.dtypes,
         values.devices or None,
         cast("tuple[Mode, ...]", values.modes),
         cast("tuple[Inputs, ...]", values.inputs or ("device",)),
-        cast("tuple[Precision, ...]", values.precisions or ("default",)),
+        cast("tuple[Precision, ...]", precisions),
         catalogue=state.ops,
         known_devices=state.devices,
         budget=selection.parse_budget(values.budget),
+        arguments=selection.parse_arguments(typed),
     )

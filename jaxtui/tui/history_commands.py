@@ -57,7 +57,14 @@ HISTORY_COMMANDS: tuple[Command, ...] = (
     ),
 )
 
-_OF_A_ROW = {"history_take", "history_mark", "history_delete", "code", "copy"}
+_OF_A_ROW = {
+    "history_take",
+    "history_mark",
+    "history_delete",
+    "code",
+    "copy",
+    "export",
+}
 """Actions that need a measurement."""
 
 

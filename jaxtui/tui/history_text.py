@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from jaxtui import format as fmt
-from jaxtui.exports.tables import markdown
 from jaxtui.history import listing as lists
+from jaxtui.history.files import as_markdown
 from jaxtui.model import PHASES, Host, Measurement
 from jaxtui.selection.names import DTYPE_ALIASES
 from jaxtui.tui.history_state import LABELS, HistoryState
@@ -77,7 +77,7 @@ def question(row: Row) -> str:
 
 def listing(past: HistoryState) -> str:
     """The rows that were read, as a table of Markdown."""
-    table = markdown(lists.HEAD, [lists.cells(row) for row in past.rows], lists.RIGHT)
+    table = as_markdown(past.rows)
     read, count = len(past.rows), past.count or 0
     more = f"\nThe newest {read} of {count}.\n" if count > read else ""
     return f"{table}\n{more}"

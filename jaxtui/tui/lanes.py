@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
 
+from jaxtui import stats
 from jaxtui.model import LoopCall
+from jaxtui.model.loops import HELD_SHARE
 from jaxtui.stats import median
 
 Kind = Literal["dispatch", "wait", "compute"]
@@ -24,9 +26,6 @@ LONGEST = 1e9
 
 SMALLEST_SPAN = 1e-6
 """Seconds that are shown at least."""
-
-HELD = 0.3
-"""A call that takes longer than this share of a computation was held back."""
 
 NEARLY_FULL = 0.75
 """Only calls entered with at least this share of the deepest queue can be held back
@@ -202,28 +201,27 @@ class Queue:
         return (
             self.held is not None
             and call >= self.held
-            and self.dispatch[call] > HELD * self.computation
+            and self.dispatch[call] > HELD_SHARE * self.computation
             and self.in_flight[call] >= NEARLY_FULL * self.deepest
         )
 
 
 def queue(line: Timeline) -> Queue:
     """How full the queue was when each call was entered, and how long that held it."""
-    ready = [bar.end for bar in line.device]
     dispatches = line.host[: line.calls]
-    in_flight = tuple(
-        max(0, bar.call - bisect_right(ready, bar.start)) for bar in dispatches
+    flying = stats.in_flight(
+        [bar.start for bar in dispatches], [bar.end for bar in line.device]
     )
     took = tuple(bar.end - bar.start for bar in dispatches)
     lengths = [bar.end - bar.start for bar in line.device]
     computation = median(lengths) if lengths else 0.0
-    least = max(2.0, NEARLY_FULL * max(in_flight, default=0))
+    least = max(2.0, NEARLY_FULL * max(flying, default=0))
     held = next(
         (
             index
             for index, seconds in enumerate(took)
-            if seconds > HELD * computation and in_flight[index] >= least
+            if seconds > HELD_SHARE * computation and flying[index] >= least
         ),
         None,
     )
-    return Queue(in_flight, took, computation, held)
+    return Queue(tuple(flying), took, computation, held)

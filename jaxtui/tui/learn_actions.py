@@ -178,15 +178,21 @@ class LearnActions:
 
     def show_step_code(self) -> None:
         """Show the code of all that the step on screen runs, or has run."""
-        lesson, setting = self._learn.lesson, self._setting()
-        if lesson is None or setting is None:
-            return
-        works: tuple[Work, ...] | None = lesson.step.works
-        if not works:
-            works = self._works(lesson.shown, setting)
-        if works is not None:
+        lesson, works = self._learn.lesson, self.step_works()
+        if lesson is not None and works is not None:
             show = partial(self._show_code_of, lesson.shown.title, works)
             self._school.background(show)
+
+    def step_works(self, *, silent: bool = False) -> tuple[Work, ...] | None:
+        """All that the step on screen runs, or has run; ``None`` if nobody can say it.
+
+        Args:
+            silent: do not say why.
+        """
+        lesson, setting = self._learn.lesson, self._setting(silent=silent)
+        if lesson is None or setting is None:
+            return None
+        return lesson.step.works or self._works(lesson.shown, setting)
 
     async def _show_code_of(self, title: str, works: tuple[Work, ...]) -> None:
         from jaxtui.lessons.code import code_parts, joined

@@ -93,7 +93,7 @@ def why_not_learn(action: str, learn: LearnState) -> str | None:
         learn: what the tab shows.
     """
     if learn.lesson is None:
-        needed = is_of_a_lesson(action) or action in ("run", "code", "copy")
+        needed = is_of_a_lesson(action) or action in ("run", "code", "copy", "export")
         return "Open a lesson first: Enter does." if needed else None
     if action == "resize" and learn.playing is not None:
         return "A step is running: stop it first."

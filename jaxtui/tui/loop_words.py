@@ -43,7 +43,7 @@ class Line:
 
 def title(loop: Loop) -> str:
     """What is looped: ``40 calls of matmul 1000 float32 jit on cpu:0 · …``."""
-    count = "1 call" if loop.calls == 1 else f"{loop.calls} calls"
+    count = fmt.plural(loop.calls, "call")
     links = "chained" if loop.chained else "independent"
     return f"{count} of {loop.case.label} · {STYLES[loop.style]} · {links}"
 

@@ -11,7 +11,7 @@ from jaxtui.tui.columns import table
 
 def counts(
     flops: float | None,
-    traffic: float,
+    traffic: float | None,
     xla_flops: float | None,
     xla_bytes: float | None,
     transcendentals: float | None = None,

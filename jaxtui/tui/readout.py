@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from jaxtui import format as fmt
-from jaxtui.model import Measurement
+from jaxtui.model import Measurement, Record
 from jaxtui.stats import break_even_calls
 from jaxtui.tui.state import CaseState, RunState
 
@@ -16,8 +14,7 @@ APART = 2.0
 """Dispatch counts as far from ready when ready takes this many times longer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Record, frozen=True):
     """One line: what it is, the time, and what follows from it."""
 
     label: str

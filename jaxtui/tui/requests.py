@@ -19,6 +19,9 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 PAUSE_SECONDS = 0.3
 """How long typing must have paused before the engine is asked about it."""
 
+MOST_FORESEEN = 1000
+"""Cases: the plan of many more is megabytes, and what is typed next needs another."""
+
 
 class Requests:
     """The part of the app that waits for the engine without blocking the screen."""
@@ -33,6 +36,8 @@ class Requests:
 
     def foresee(self, experiment: Experiment) -> None:
         """Ask the engine, when typing has paused, what would not work."""
+        if len(experiment.cases) > MOST_FORESEEN:
+            return
         work = partial(self._foresee, experiment)
         self._begin(partial(self._guarded, work), "plan", exclusive=True)
 

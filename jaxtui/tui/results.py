@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from jaxtui import format as fmt
 from jaxtui.model import Measurement
-from jaxtui.model.own import short_name
+from jaxtui.model.own import brief_name, is_own, parts, short_name
 from jaxtui.tui.crossings import times_numpy
 from jaxtui.tui.readout import share_of_peak
 from jaxtui.tui.state import CaseState, RunState
@@ -42,11 +42,17 @@ WIDE = (
 )
 
 
+_ALL = "(2 and Enter show it on a screen of its own)"
+
+TRACEBACK = "traceback"
+"""What the traceback of a function of the user's own is filed under."""
+
+
 def row(case: CaseState, run: RunState) -> dict[str, str]:
     """Every cell of one case, by column."""
     asked = case.case
     cells = {
-        "op": short_name(asked.op),
+        "op": _name(asked.op, run),
         "size": fmt.size(asked.size),
         "dtype": asked.dtype
         if asked.precision == "default"
@@ -57,6 +63,13 @@ def row(case: CaseState, run: RunState) -> dict[str, str]:
         else f"{asked.mode}, host inputs",
     }
     return cells | _figures(case, run)
+
+
+def _name(op: str, run: RunState) -> str:
+    """With the folder only where two files of the run have the same name."""
+    files = {parts(one.case.op)[0] for one in run.cases if is_own(one.case.op)}
+    names = {file.rpartition("/")[2] for file in files}
+    return brief_name(op) if len(names) == len(files) else short_name(op)
 
 
 def _figures(case: CaseState, run: RunState) -> dict[str, str]:
@@ -103,6 +116,8 @@ def sentences(case: CaseState) -> tuple[Sentence, ...]:
         found = [Sentence("failed", failure.error, bad=True)]
         if failure.hint:
             found.append(Sentence("hint", failure.hint))
+        if failure.detail and is_own(case.case.op):
+            found.append(Sentence(TRACEBACK, f"{_ALL}\n{failure.detail.rstrip()}"))
         return tuple(found)
     measured = case.measurement
     if measured is None:

@@ -50,11 +50,15 @@ from jaxtui.model import (
     SnippetStarted,
     Waiting,
 )
+from jaxtui.model.roofs import RoofsStarted
 from jaxtui.tui.check_state import NO_CHECK, CheckState, check_event
 from jaxtui.tui.history_state import NO_HISTORY, HistoryState
 from jaxtui.tui.inspect_state import NO_INSPECTION, InspectState, inspect_event
 from jaxtui.tui.learn_state import NO_LESSONS, LearnState, learn_event
 from jaxtui.tui.loop_state import NO_LOOP, LoopState, loop_event
+from jaxtui.tui.own_state import NOTHING_OPENED, OpenedState
+from jaxtui.tui.plot_state import Clock, Metric, View
+from jaxtui.tui.roofs_state import NO_ROOFS, RoofsState, roofs_event, still_there
 from jaxtui.tui.trace import Trace
 
 MAXIMUM_LOG_LINES = 1_000
@@ -62,13 +66,12 @@ MAXIMUM_LOG_LINES = 1_000
 MESSAGE_CHARACTERS = 140
 """What the two lines for a message hold on the smallest screen."""
 
-Purpose = Literal["bench", "loop", "lesson", "check", "inspection"]
-"""What a run is for: the tab Bench, the async view, a lesson, a test of the check, or
-what XLA made of a case."""
+Purpose = Literal["bench", "loop", "lesson", "check", "inspection", "roofs"]
+"""What a run is for: the tab Bench, the async view, a lesson, a test of the check, what
+XLA made of a case, or the roofs of a device."""
 
 EngineStatus = Literal["starting", "ready", "running", "released", "failed"]
 CaseStatus = Literal["waiting", "running", "done", "failed"]
-Metric = Literal["time", "flops", "bytes", "peak", "numpy"]
 
 _STARTED = (
     RunStarted,
@@ -76,11 +79,9 @@ _STARTED = (
     SnippetStarted,
     CheckStarted,
     InspectionStarted,
+    RoofsStarted,
 )
 """The first event of each kind of run."""
-
-METRICS: tuple[Metric, ...] = ("time", "flops", "bytes", "peak", "numpy")
-"""What the curves over size can show, in the order in which the key goes round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +157,10 @@ class State:
     """The health check of the tab Devices."""
     inspect: InspectState = NO_INSPECTION
     """What XLA made of a case."""
+    roofs: RoofsState = NO_ROOFS
+    """What limits the devices."""
+    opened: OpenedState = NOTHING_OPENED
+    """Functions of the user's own that were chosen in this session."""
     log: tuple[str, ...] = ()
     message: str = ""
     """One line that the engine or the last action has to say."""
@@ -163,8 +168,12 @@ class State:
     """Name of the device that is selected; ``None`` for the first."""
     picked: int | None = None
     """Index of the case that is selected; ``None`` for the first that JAX runs."""
+    view: View | None = None
+    """What the plot of the tab Bench shows; ``None`` for what fits."""
     metric: Metric = "time"
     """What the curves over size show."""
+    clock: Clock = "ready"
+    """The clock of the curves over size."""
     deaths: int = 0
     """Engines that died one after the other without becoming ready."""
 
@@ -252,6 +261,7 @@ def _engine_event(state: State, event: Event) -> State:
                 devices=event.devices,
                 ops=event.ops,
                 failed=None,
+                roofs=still_there(state.roofs, state.devices, event.devices),
                 deaths=0,
             )
         case EngineFailed():
@@ -379,6 +389,8 @@ def _work_event(state: State, number: int, event: Event) -> State:
             state = replace(state, check=check_event(state.check, event))
         case "inspection":
             state = replace(state, inspect=inspect_event(state.inspect, event))
+        case "roofs":
+            state = replace(state, roofs=roofs_event(state.roofs, event))
         case _:
             pass
     return _progress(state, event)
@@ -472,8 +484,8 @@ def _case_event(state: CaseState, event: Event) -> CaseState:
                 doing="sampling",
                 phases=event.measurement.phases,
                 measurement=event.measurement,
-                dispatch=state.dispatch.extended(event.dispatch),
-                ready=state.ready.extended(event.ready),
+                dispatch=state.dispatch.extended(event.dispatch, event.dispatch_bins),
+                ready=state.ready.extended(event.ready, event.ready_bins),
             )
         case CaseMeasured():
             return replace(

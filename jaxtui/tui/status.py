@@ -13,11 +13,10 @@ def machine(state: State, *, short: bool = False) -> str:
     """What there is: kind, number of devices and, unless short, JAX's version."""
     if not state.devices or state.host is None:
         return "jaxtui"
-    count = len(state.devices)
     kind = state.devices[0].device_kind
-    noun = "device" if count == 1 else "devices"
+    count = fmt.plural(len(state.devices), "device")
     version = "" if short else f"  jax {state.host.jax}"
-    return f"jaxtui  {kind}  {count} {noun}{version}"
+    return f"jaxtui  {kind}  {count}{version}"
 
 
 def engine(state: State, waited: float) -> str:
@@ -69,6 +68,10 @@ def message(state: State) -> str:
         return _testing(state.check)
     if state.going is not None:
         return state.going.doing or "starting"
+    if state.purpose == "roofs":
+        from jaxtui.tui import roofs_words
+
+        return roofs_words.message(state.roofs)
     run = state.run
     if run is None or state.purpose != "bench":
         return ""

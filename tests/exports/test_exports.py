@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from jaxtui.exports import ExportError, as_csv, as_markdown, check, write
+from jaxtui.exports.files import ExistsError
 from jaxtui.exports.tables import COLUMNS, MARKDOWN
 from jaxtui.model import Failure
 from tests.history.making import HOST, measurement
@@ -86,16 +87,64 @@ def test_a_full_disk_leaves_nothing(
     assert os.listdir(tmp_path) == []
 
 
+def test_a_disk_without_links_is_written_to_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lacking(*_: object) -> None:
+        raise OSError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", lacking)
+    write(tmp_path / "results.csv", b"ours")
+    assert (tmp_path / "results.csv").read_bytes() == b"ours"
+    with pytest.raises(ExistsError):
+        write(tmp_path / "results.csv", b"more")
+    monkeypatch.setattr(Path, "replace", lacking)
+    with pytest.raises(ExportError, match="not permitted"):
+        write(tmp_path / "other.csv", b"ours")
+    assert os.listdir(tmp_path) == ["results.csv"]
+
+
+def test_others_may_read_it_as_far_as_the_umask_says(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write(tmp_path / "results.csv", b"")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "results.csv").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_folder_that_may_not_be_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The super-user may write to every folder, so its mode alone tells nothing.
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(ExportError, match="may not be written to"):
+        check(tmp_path / "results.csv")
+
+
+def test_a_name_that_no_system_takes(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match=r"x00.*cannot be written"):
+        write(tmp_path / "nul\0.csv", b"")
+
+
+def test_what_is_no_file_is_never_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(ExportError, match="no ordinary file"):
+        write(tmp_path / "pipe.csv", b"", replace=True)
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [
         ("results", "no ending"),
         ("results.xlsx", r"\.csv"),
         ("nowhere/results.csv", "folder .*nowhere does not exist"),
-        ("folder.csv", "is a folder"),
+        ("folder.csv", "is a folder: name a file in it"),
+        ("folder", "is a folder: name a file in it"),
     ],
 )
 def test_paths_that_do_not_serve(tmp_path: Path, name: str, said: str) -> None:
     (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "folder").mkdir()
     with pytest.raises(ExportError, match=said):
         check(tmp_path / name)

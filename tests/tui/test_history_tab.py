@@ -24,6 +24,7 @@ from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.aside import Latest
 from jaxtui.tui.history_state import PAGE, HistoryState
 from jaxtui.tui.history_text import below, listing, words
+from jaxtui.tui.recorder import Recorder
 from jaxtui.tui.screens.code import CodeScreen
 from jaxtui.tui.screens.question import Question
 from jaxtui.tui.widgets.history_table import HistoryTable
@@ -285,17 +286,32 @@ async def test_more_is_read_when_the_cursor_comes_near_the_end(
         assert min(ids(app)) == 1
 
 
-async def test_a_finished_run_is_listed_at_once(three: History) -> None:
+async def test_what_is_measured_is_listed_as_soon_as_it_is_written(
+    three: History,
+) -> None:
     app = app_on(FakeEngine())
+    keeping = Recorder(app)
     async with app.run_test(size=NARROW) as pilot:
         await shown(pilot, app)
         await pilot.press("down")
         await until(pilot, lambda: app.state.history.cursor == 2)
-        three.add(HOST, DEVICE, measurement("sum"), NOON + 500)
         app.action_first()
-        await until(pilot, lambda: ids(app) == [4, 3, 2, 1])
+        await until(pilot, lambda: ids(app) == [5, 4, 3, 2, 1])
         assert app.state.history.cursor == 2
-        assert app.query_one(HistoryTable).cursor_row == 2
+        assert app.query_one(HistoryTable).cursor_row == 3
+    assert keeping.close() == []
+
+
+async def test_another_tab_reads_no_history(
+    three: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await shown(pilot, app)
+        await pilot.press("1")
+        await until(pilot, lambda: app.tab == "devices")
+        monkeypatch.setattr(app, "look", pytest.fail)
+        app.look_again()
 
 
 async def test_an_empty_history_says_how_to_fill_it(

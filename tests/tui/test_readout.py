@@ -8,8 +8,13 @@ import msgspec
 import pytest
 
 from jaxtui.model import Case, Failure, Measurement
-from jaxtui.tui import curves, readout, results
-from jaxtui.tui.state import METRICS, CaseState, RunState
+from jaxtui.tui import readout, results
+from jaxtui.tui.crossings import times_numpy
+from jaxtui.tui.plot_state import METRICS
+from jaxtui.tui.plots import live
+from jaxtui.tui.plots import sweep as sweeps
+from jaxtui.tui.plots.shown import of_run
+from jaxtui.tui.state import CaseState, RunState
 from jaxtui.tui.trace import Trace
 from tests.tui.fake_engine import measurement, summary
 
@@ -101,7 +106,7 @@ def test_a_sweep_has_a_curve_per_way_of_running() -> None:
         for size in (256, 512, 1024)
         for one in (NUMPY, JIT)
     ]
-    picture = curves.picture(run(*cases), cases[0], "time", COLORS)
+    picture = of_run(run(*cases), cases[0], COLORS)
     assert picture is not None
     assert [one.label for one in picture.series] == ["numpy float32", "jit bfloat16"]
     assert list(picture.series[0].x) == [256, 512, 1024]
@@ -110,7 +115,7 @@ def test_a_sweep_has_a_curve_per_way_of_running() -> None:
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_sweep_without_figures_draws_nothing(metric: str) -> None:
     cases = [CaseState(msgspec.structs.replace(JIT, size=size)) for size in (1, 2)]
-    assert curves.sweep(run(*cases), metric, COLORS) is None  # type: ignore[arg-type]
+    assert sweeps.picture(run(*cases), metric, COLORS) is None  # type: ignore[arg-type]
 
 
 def test_times_numpy_prefers_the_twin_of_the_same_dtype() -> None:
@@ -120,15 +125,15 @@ def test_times_numpy_prefers_the_twin_of_the_same_dtype() -> None:
     assert jit.measurement is not None
     assert jit.measurement.ready is not None
     expected = 1.0 / jit.measurement.ready.median
-    assert curves.times_numpy(jit, state) == pytest.approx(expected)
-    assert curves.times_numpy(state.cases[1], state) is None
+    assert times_numpy(jit, state) == pytest.approx(expected)
+    assert times_numpy(state.cases[1], state) is None
 
 
 def test_the_live_axis_moves_in_steps() -> None:
     widths = set()
     for calls in range(1, 300):
         state = replace(CaseState(JIT), ready=Trace((1e-3,) * calls))
-        picture = curves.samples(state, COLORS)
+        picture = live.picture(state, COLORS)
         assert picture is not None
         assert picture.x.limits is not None
         widths.add(picture.x.limits[1])

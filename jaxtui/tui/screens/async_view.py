@@ -16,7 +16,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.reactive import reactive
 from textual.screen import ModalScreen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from jaxtui.model import LOOP_STYLES, MAXIMUM_LOOP_CALLS, Experiment, Loop
 from jaxtui.tui import bindings, loop_words, pace, queue_plot
@@ -28,6 +28,7 @@ from jaxtui.tui.loop_state import NO_LOOP, LoopState
 from jaxtui.tui.playback import Playback
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.widgets.giant import Giant
+from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.lane_view import LaneView
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.tui.widgets.status_line import MessageLine, StatusLine
@@ -174,7 +175,7 @@ class AsyncView(ModalScreen[None]):
             yield Static(id="loop-sentences")
         yield Giant()
         yield MessageLine().data_bind(AsyncView.state)
-        yield Footer(compact=True, show_command_palette=False)
+        yield KeysLine()
 
     def on_mount(self) -> None:
         """Follow the app, and run the loop."""

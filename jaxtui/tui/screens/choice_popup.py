@@ -19,7 +19,7 @@ _WIDTH = 34
 _HIGHEST = 22
 
 
-class _Options(OptionList):
+class PopupOptions(OptionList):
     """A list whose keys are the popup's.
 
     They are not priority bindings of the popup: a slow line delivers several keys at
@@ -76,21 +76,26 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
     def compose(self) -> ComposeResult:
         """The list in a box."""
         with Vertical(id="box"):
-            yield _Options(*(Option(self._prompt(one)) for one in self._options))
+            yield PopupOptions(*(Option(self._prompt(one)) for one in self._options))
             if self._multiple:
                 yield Label("space marks, Enter takes", id="hint")
 
     def on_mount(self) -> None:
         """Put the box where there is room for it, the cursor on what is chosen."""
-        rows = min(len(self._options), _HIGHEST) + self._multiple
+        columns, rows = self._extent
         self.query_one("#box").styles.offset = (
-            max(0, min(self._place.x, self.app.size.width - _WIDTH - 4)),
+            max(0, min(self._place.x, self.app.size.width - columns - 2)),
             max(0, min(self._place.y + 1, self.app.size.height - rows)),
         )
         marked = [i for i, one in enumerate(self._options) if one in self._marked]
         listing = self.query_one(OptionList)
         listing.highlighted = marked[0] if marked else 0
         listing.focus()
+
+    @property
+    def _extent(self) -> tuple[int, int]:
+        """Columns and rows of the box."""
+        return _WIDTH + 2, min(len(self._options), _HIGHEST) + self._multiple
 
     def action_close(self) -> None:
         """Leave everything as it was, or as it was marked."""

@@ -18,7 +18,7 @@ from jaxtui.tui.command import key_names
 _WORDS = """\
 ready     until block_until_ready returned: what a call costs
 dispatch  until the call returned: all that a naive stopwatch sees
-rates     from bursts of queued calls, without the hand-over of each
+pipelined per call, from bursts of queued calls: rates stand on this clock
 ± %       half the 95 % interval of the medians of the rounds
 """
 

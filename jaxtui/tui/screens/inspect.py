@@ -9,11 +9,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Footer, Input, Log, Static
+from textual.widgets import Input, Log, Static
 
 from jaxtui.model import Inspected
 from jaxtui.tui import inspect_text
 from jaxtui.tui.inspect_state import InspectState
+from jaxtui.tui.widgets.keys_line import KeysLine
 
 if TYPE_CHECKING:
     from jaxtui.tui.app import JaxtuiApp
@@ -77,7 +78,7 @@ class InspectScreen(ModalScreen[None]):
         yield Log(id="inspect-text", auto_scroll=False)
         yield Input(id="inspect-search", placeholder="Search, Enter finds")
         yield Static(id="inspect-word", markup=False)
-        yield Footer(compact=True, show_command_palette=False)
+        yield KeysLine()
 
     def on_mount(self) -> None:
         """Arrows scroll at once."""

@@ -12,13 +12,14 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.reactive import reactive
 from textual.screen import ModalScreen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from jaxtui.machine import topologies
 from jaxtui.tui import chipmap
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
+from jaxtui.tui.widgets.keys_line import KeysLine
 
 if TYPE_CHECKING:
     from jaxtui.tui.app import JaxtuiApp
@@ -68,7 +69,7 @@ class RecordedScreen(ModalScreen[None]):
             yield DeviceTable().data_bind(RecordedScreen.state)
             yield ChipMap().data_bind(RecordedScreen.state)
         yield Static(id="recorded-words", markup=False)
-        yield Footer(compact=True, show_command_palette=False)
+        yield KeysLine()
 
     def on_mount(self) -> None:
         """Arrows walk through the devices at once."""

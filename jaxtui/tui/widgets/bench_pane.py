@@ -9,13 +9,15 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import Static
 
-from jaxtui.tui.colors import drawing, series_colors
+from jaxtui.model.own import is_own
+from jaxtui.tui.colors import series_colors
+from jaxtui.tui.plot_state import sizes, view_of
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.widgets.case_form import CaseForm
 from jaxtui.tui.widgets.log_panel import LogPanel
 from jaxtui.tui.widgets.notes_panel import NotesPanel
 from jaxtui.tui.widgets.phase_panel import PhasePanel
-from jaxtui.tui.widgets.plot_view import PlotView
+from jaxtui.tui.widgets.plot_reader import PlotReader
 from jaxtui.tui.widgets.results_table import ResultsTable
 
 BEFORE = """\
@@ -23,6 +25,8 @@ BEFORE = """\
 
 Here you will see each call as it happens: when it returned ([b]dispatch[/b]) and when \
 its result was there ([b]ready[/b]). Several sizes make curves.
+
+[b]f[/b] opens a Python file, to time functions of your own.
 
 Below comes one row per case, and the sentences to read before quoting its number.
 
@@ -51,7 +55,7 @@ class BenchPane(Vertical):
         yield CaseForm().data_bind(BenchPane.state)
         yield Static(BEFORE, id="before")
         with Horizontal(id="pictures"):
-            yield PlotView(id="bench-plot")
+            yield PlotReader(self._calm, id="bench-plot")
             yield PhasePanel().data_bind(BenchPane.state)
         yield ResultsTable().data_bind(BenchPane.state)
         yield NotesPanel().data_bind(BenchPane.state)
@@ -59,7 +63,9 @@ class BenchPane(Vertical):
 
     def watch_state(self) -> None:
         """Draw what changed."""
+        self.set_class(_is_told(self.state), "-told")
         self.set_class(self.state.run is not None, "-ran")
+        self.set_class(self.state.view == "roofline", "-roofline")
         self.draw()
 
     def watch_phases(self, phases: bool | None) -> None:
@@ -68,15 +74,21 @@ class BenchPane(Vertical):
         self.set_class(phases is False, "-no-phases")
 
     def draw(self) -> None:
-        """Draw the run: samples of one case, or curves over size."""
-        run, case = self.state.run, self.state.case
-        if not self.size.area or run is None:
+        """Draw the view of the run that is asked for."""
+        state = self.state
+        if not self.size.area or state.run is None:
             return
-        from jaxtui.tui import curves
+        from jaxtui.tui.plots.shown import shown
 
-        colors = series_colors(self.app.theme_variables)
-        picture = curves.picture(run, case, self.state.metric, colors)
-        self.query_one(PlotView).show(drawing(picture, self.app))
+        found = shown(state, series_colors(self.app.theme_variables))
+        view = view_of(state)
+        subject = state.run.number, view, view != "sweep" and state.case_index
+        self.query_one(PlotReader).show_picture(found.picture, found.text, subject)
+
+    def _calm(self) -> bool:
+        """Whether the terminal has room for a redraw that only the mouse asks for."""
+        pacer = getattr(self.app, "pacer", None)
+        return pacer is None or bool(pacer.ready())
 
     def set_wide(self, wide: bool) -> None:
         """Show all columns of the results, or those that matter most."""
@@ -92,7 +104,32 @@ class BenchPane(Vertical):
         log.display = not log.display
         log.catch_up()
 
+    @on(PlotReader.Picked)
+    def _read(self, event: PlotReader.Picked) -> None:
+        event.stop()
+        run = self.state.run
+        if run is None or view_of(self.state) != "sweep":
+            return
+        from jaxtui.tui.plots.sweep import case_at
+
+        index = case_at(run, sizes(run)[event.place], self.state.case)
+        if index is not None:
+            self.post_message(self.Picked(index))
+
+    @on(PlotReader.Left)
+    def _leave_plot(self, event: PlotReader.Left) -> None:
+        event.stop()
+        self.query_one(ResultsTable).focus()
+
     @on(ResultsTable.Picked)
     def _picked(self, event: ResultsTable.Picked) -> None:
         event.stop()
         self.post_message(self.Picked(event.index))
+
+
+def _is_told(state: State) -> bool:
+    """Whether words take the place of the plot: a case of one's own has failed."""
+    case = state.case
+    if case is None or case.failure is None or not is_own(case.case.op):
+        return False
+    return bool(case.failure.detail) and not case.ready.points

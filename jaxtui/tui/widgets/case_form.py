@@ -13,9 +13,11 @@ from textual.reactive import reactive
 from textual.widgets import Button, Input, Label, Static
 
 from jaxtui.model import DTYPES, INPUTS, PRECISIONS, USUAL_MODES, Experiment
+from jaxtui.model.own import is_own
 from jaxtui.tui import form
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.widgets.choice import Choice
+from jaxtui.tui.widgets.op_choice import OpChoice
 
 
 class CaseForm(Vertical):
@@ -45,7 +47,7 @@ class CaseForm(Vertical):
     def compose(self) -> ComposeResult:
         """Two lines and a message."""
         with Horizontal(classes="row"):
-            yield Choice("op", id="op")
+            yield OpChoice("op", id="op")
             yield Label("size ")
             yield Input(form.SWEEP, id="sizes", compact=True, select_on_focus=False)
             yield Choice("dtype", DTYPES, ("float32",), multiple=True, id="dtypes")
@@ -58,6 +60,10 @@ class CaseForm(Vertical):
             yield Choice("inputs", INPUTS, ("device",), multiple=True, id="inputs")
             yield Choice(
                 "precision", PRECISIONS, ("default",), multiple=True, id="precisions"
+            )
+            yield Label("args ", id="arguments-label")
+            yield Input(
+                id="arguments", placeholder="such as f32[8,128] i32[8]", compact=True
             )
             yield Label("budget ")
             yield Input(id="budget", placeholder="auto", compact=True)
@@ -77,6 +83,7 @@ class CaseForm(Vertical):
             inputs=chosen["inputs"],
             precisions=chosen["precisions"],
             budget=self.query_one("#budget", Input).value,
+            arguments=self.query_one("#arguments", Input).value,
         )
 
     def fill(self, values: form.Values) -> None:
@@ -84,6 +91,7 @@ class CaseForm(Vertical):
         with self.prevent(Input.Changed):
             self.query_one("#sizes", Input).value = values.sizes
             self.query_one("#budget", Input).value = values.budget
+            self.query_one("#arguments", Input).value = values.arguments
         for name in ("dtypes", "modes", "inputs", "precisions"):
             self._choice(name).chosen = getattr(values, name)
         self._choice("op").chosen = (values.op,)
@@ -98,6 +106,7 @@ class CaseForm(Vertical):
             button = self.query_one("#run", Button)
             button.label = "■ Stop" if new.running else "▶ Run"
             button.variant = "error" if new.running else "primary"
+        self.query_one(OpChoice).picks = new.opened.picks
         if (old.ops, old.devices) == (new.ops, new.devices):
             return
         self._take_options(new)
@@ -105,6 +114,7 @@ class CaseForm(Vertical):
 
     def check(self) -> None:
         """Judge the form anew and say what it amounts to."""
+        self._hide_what_arguments_decide()
         self.verdict = form.judge(self.values, self.state)
         self.post_message(self.Changed(self.verdict.experiment))
 
@@ -141,6 +151,10 @@ class CaseForm(Vertical):
         """Offer the op's dtypes and modes, and sizes that suit it if none suit yet."""
         self._offer_what_the_op_has()
         info = form.op_info(self.values.op, self.state)
+        pick = self.state.opened.pick(self.values.op)
+        if pick is not None:
+            self.fill(form.with_pick(self.values, pick))
+            return
         sizes = self.query_one("#sizes", Input)
         if info is not None and sizes.value in ("", form.SWEEP, form.VECTORS):
             sizes.value = form.default_sizes(info)
@@ -158,10 +172,21 @@ class CaseForm(Vertical):
         modes.options = info.modes
         modes.chosen = tuple(name for name in modes.chosen if name in info.modes)
 
+    def _hide_what_arguments_decide(self) -> None:
+        """Of functions of one's own the dtype, and a size beside typed arguments."""
+        values = self.values
+        own = form.takes_arguments(values.op, self.state)
+        self.set_class(own, "-own")
+        sizes = self.query_one("#sizes", Input)
+        sizes.disabled = own and bool(values.arguments.strip())
+        sizes.placeholder = "its own" if own else ""
+
     def _take_options(self, state: State) -> None:
-        op, devices = self._choice("op"), self._choice("devices")
+        op, devices = self.query_one(OpChoice), self._choice("devices")
         op.options = tuple(info.name for info in state.ops)
-        if op.options and op.chosen not in [(name,) for name in op.options]:
+        op.ops = state.ops
+        chosen = (*op.chosen, "")[0]
+        if op.options and chosen not in op.options and not is_own(chosen):
             op.chosen = op.options[:1]
             self._adopt_op()
         devices.options = tuple(d.name for d in state.devices if d.addressable)

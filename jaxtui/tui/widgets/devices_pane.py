@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jaxtui.tui.check_report import Report
     from jaxtui.tui.widgets.check_panel import CheckPanel
 
-# ``selection``, ``curves`` and what draws a health check are imported where they are
+# ``selection``, ``plots`` and what draws a health check are imported where they are
 # used, which is after the devices are known: the first frame comes sooner without them.
 
 
@@ -97,10 +97,10 @@ class DevicesPane(Vertical):
         run, case = self.state.run, self.state.case
         if not self.size.area or run is None:
             return
-        from jaxtui.tui import curves
+        from jaxtui.tui.plots import live
 
         colors = series_colors(self.app.theme_variables)
-        picture = curves.picture(run, case, "time", colors, live=True)
+        picture = None if case is None else live.picture(case, colors)
         self.query_one(PlotView).show(drawing(picture, self.app))
 
     def repaint_verdicts(self) -> None:

@@ -33,8 +33,7 @@ class NotesPanel(VerticalScroll, can_focus=False):
 
     def watch_state(self, state: State) -> None:
         """Write it anew when it differs."""
-        case = state.case
-        found = results.sentences(case) if case is not None else ()
+        found = _sentences(state)
         if found == self._shown:
             return
         self._shown = found
@@ -47,3 +46,13 @@ class NotesPanel(VerticalScroll, can_focus=False):
         lines = len(text.wrap(max(1, self.content_size.width)))
         self.query_one("#notes", Static).update(text, layout=lines != self._lines)
         self._lines = lines
+
+
+def _sentences(state: State) -> tuple[results.Sentence, ...]:
+    """About the selected case, what the plot shows first."""
+    found = results.sentences(state.case) if state.case is not None else ()
+    if state.view != "roofline":
+        return found
+    from jaxtui.tui import roofline_text
+
+    return *roofline_text.sentences(state), *found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.text import Text
 from textual.message import Message
 from textual.reactive import reactive
@@ -18,16 +20,32 @@ _ROOM = {
     "error": 7,
     "× numpy": 7,
     "notes": 5,
+    "flops/byte": 10,
+    "of roof": 7,
+    "limited by": 14,
 }
 """Cells that a column keeps for figures yet to come.
 
 A column that grows while a run goes on makes the whole screen be laid out again.
 """
 
+_DTYPE_ROOM = len("bfloat16")
+"""The same for dtypes that functions of the user's own will turn out to have."""
+
 _NOTES_ROOM = 26
 """The same for notes where they are written out."""
 
-_RIGHT = ("size", "ready", "dispatch", "rate", "peak", "error", "× numpy")
+_RIGHT = (
+    "size",
+    "ready",
+    "dispatch",
+    "rate",
+    "peak",
+    "error",
+    "× numpy",
+    "flops/byte",
+    "of roof",
+)
 
 
 class ResultsTable(DataTable[Text]):
@@ -50,33 +68,43 @@ class ResultsTable(DataTable[Text]):
             super().__init__()
             self.index = index
 
+    class Asked(Message):
+        """All is to be said about the selected case."""
+
     def __init__(self) -> None:
         # One space between columns, not two: at 80 columns every one counts.
         super().__init__(cursor_type="row", cell_padding=0)
         self._run: int | None = None
         self._wide = False
+        self._roofline = False
         self._cells: dict[tuple[int, str], str] = {}
 
     @property
     def _columns_shown(self) -> tuple[str, ...]:
+        if self._roofline:
+            from jaxtui.tui import roofline_text
+
+            return roofline_text.WIDE if self._wide else roofline_text.NARROW
         return results.WIDE if self._wide else results.NARROW
 
-    def watch_state(self, state: State) -> None:
-        """Write the cells that changed; rebuild for another run."""
+    def watch_state(self, old: State, state: State) -> None:
+        """Write the cells that changed; rebuild for another run or view."""
         run = state.run
         if run is None:
             return
-        if run.number != self._run:
+        roofline = state.view == "roofline"
+        if run.number != self._run or roofline != self._roofline:
+            self._roofline = roofline
             self._rebuild(run)
             return
-        for index, case in enumerate(run.cases):
-            cells = self._row(case, run)
+        for index, cells in enumerate(self._rows(run)):
             for column in self._columns_shown:
                 if self._cells.get((index, column)) != cells[column]:
                     self._cells[index, column] = cells[column]
                     self.update_cell(str(index), column, _cell(column, cells[column]))
-
-        self._follow()
+        # Any other snapshot may be older than the key that has just moved the cursor.
+        if state.case_index != old.case_index:
+            self._follow()
 
     def set_wide(self, wide: bool) -> None:
         """Show all columns, or those that matter most."""
@@ -88,13 +116,32 @@ class ResultsTable(DataTable[Text]):
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         """Say which case the cursor is at."""
         event.stop()
+        # One that the cursor has left again is of no interest: answering it would move
+        # the cursor back, and so on for ever.
+        if event.cursor_row != self.cursor_row:
+            return
         if event.row_key.value is not None and self.has_focus:
             self.post_message(self.Picked(int(event.row_key.value)))
+
+    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+        """Enter, or a click on the row that is selected, asks for all about it."""
+        event.stop()
+        self.post_message(self.Asked())
 
     def _room(self, column: str) -> int:
         if column == "notes" and self._wide:
             return _NOTES_ROOM
+        run = self.state.run
+        if column == "dtype" and run and not all(one.case.dtype for one in run.cases):
+            return _DTYPE_ROOM
         return _ROOM.get(column, 0)
+
+    def _rows(self, run: RunState) -> Sequence[dict[str, str]]:
+        if self._roofline:
+            from jaxtui.tui import roofline_text
+
+            return roofline_text.rows(self.state)
+        return [self._row(case, run) for case in run.cases]
 
     def _row(self, case: CaseState, run: RunState) -> dict[str, str]:
         """Cells of a case; where there is no room, notes are only counted."""
@@ -109,7 +156,7 @@ class ResultsTable(DataTable[Text]):
         self._cells = {}
         with self.app.batch_update():
             self.clear(columns=True)
-            rows = [self._row(case, run) for case in run.cases]
+            rows = self._rows(run)
             for column in self._columns_shown:
                 longest = max(len(cells[column]) for cells in rows)
                 width = 1 + max(longest, len(column), self._room(column))

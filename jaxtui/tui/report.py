@@ -1,0 +1,75 @@
+"""A bench run as text: a row for each case, then what there is to say about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from jaxtui.model import Failure
+from jaxtui.tui.columns import table
+from jaxtui.tui.results import WIDE, row
+from jaxtui.tui.state import CaseState, RunState
+
+_AFTER = WIDE.index("ready") + 1
+
+HEAD = (*WIDE[:_AFTER], "±", *WIDE[_AFTER:])
+"""The columns of the table."""
+
+RIGHT = ("size", "ready", "±", "dispatch", "rate", "peak", "error", "× numpy")
+"""Those that are aligned at the right."""
+
+
+def report(run: RunState) -> str:
+    """The table, the notes and the failures of a run, finished or not."""
+    return "\n\n".join([overview(run), *remarks(run)])
+
+
+def overview(run: RunState) -> str:
+    """The table alone."""
+    return table(HEAD, rows(run), RIGHT)
+
+
+def rows(run: RunState) -> list[list[str]]:
+    """The cells of the table, a row for each case."""
+    found = []
+    for case in run.cases:
+        cells = row(case, run) | {"±": _half_width(case)}
+        if case.failure:
+            cells["notes"] = ""
+        found.append([cells[name] for name in HEAD])
+    return found
+
+
+def remarks(run: RunState) -> list[str]:
+    """What there is to say about the table: notes, then failures."""
+    return [*_notes(run.cases), *_failures(run.cases)]
+
+
+def failure_text(failure: Failure) -> str:
+    """A failure in words: which case, what happened, what to do."""
+    return f"failed: {failure.case.label}\n  {failure.error} {failure.hint}".rstrip()
+
+
+def _half_width(case: CaseState) -> str:
+    measured = case.measurement
+    if case.failure or measured is None or measured.ready is None:
+        return ""
+    return f"{100 * measured.ready.half_width:.1f} %"
+
+
+def _notes(cases: Iterable[CaseState]) -> list[str]:
+    """Every note once, with the cases that it stands on."""
+    labels: dict[str, list[str]] = {}
+    for case in cases:
+        for note in case.measurement.notes if case.measurement else ():
+            labels.setdefault(f"{note.flag}: {note.text}", []).append(case.case.label)
+    return [f"{note}\n  – {_some(on)}" for note, on in labels.items()]
+
+
+def _some(labels: Sequence[str]) -> str:
+    """At most three labels, and how many more there are."""
+    more = f" and {len(labels) - 3} more" if len(labels) > 3 else ""
+    return ", ".join(labels[:3]) + more
+
+
+def _failures(cases: Iterable[CaseState]) -> list[str]:
+    return [failure_text(case.failure) for case in cases if case.failure]

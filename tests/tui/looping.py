@@ -1,0 +1,82 @@
+"""The async view on a fake engine: what its tests have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from jaxtui.model import (
+    Case,
+    Loop,
+    LoopStarted,
+    RunEvent,
+    RunFinished,
+    Snippet,
+)
+from jaxtui.tui.app import JaxtuiApp
+from jaxtui.tui.screens.async_view import AsyncView
+from jaxtui.tui.widgets.lane_view import LaneView
+from tests.tui.driving import until
+from tests.tui.fake_engine import FakeEngine, looped
+
+NARROW, WIDE = (80, 24), (120, 40)
+CASE = Case(op="matmul", size=1000, dtype="float32", device="cpu:0", mode="jit")
+
+
+class Clock:
+    """A clock that stands still until it is told to go on."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def view(app: JaxtuiApp) -> AsyncView:
+    assert isinstance(app.screen, AsyncView)
+    return app.screen
+
+
+def lanes(app: JaxtuiApp) -> LaneView:
+    return view(app).query_one(LaneView)
+
+
+def shown(app: JaxtuiApp, name: str) -> str:
+    return str(view(app).query_one(f"#loop-{name}", Static).content)
+
+
+def frame(app: JaxtuiApp) -> list[str]:
+    """Every line of the screen."""
+    strips = app.screen._compositor.render_strips()
+    return ["".join(segment.text for segment in strip) for strip in strips]
+
+
+async def open_view(pilot: Pilot[None], app: JaxtuiApp, key: str = "a") -> AsyncView:
+    await until(pilot, lambda: app.state.devices)
+    await pilot.press(key)
+    await until(pilot, lambda: isinstance(app.screen, AsyncView))
+    await until(pilot, lambda: view(app).loop is not None)
+    return view(app)
+
+
+async def until_measured(pilot: Pilot[None], app: JaxtuiApp) -> None:
+    """Until the loop that was asked for last is drawn."""
+    await until(pilot, lambda: app.state.loop.loop == view(app).loop)
+    await until(pilot, lambda: not app.state.running and lanes(app).complete)
+    await until(pilot, lambda: "device" in lanes(app).text)
+
+
+def answers(engine: FakeEngine, **changes: object) -> None:
+    """Let every loop come out with these changes."""
+
+    def answer(work: Loop | Snippet) -> Sequence[RunEvent]:
+        assert isinstance(work, Loop)
+        measured = msgspec.structs.replace(looped(work), **changes)
+        finished = RunFinished(outcome="complete", elapsed_seconds=1.0)
+        return [LoopStarted(loop=work), measured, finished]
+
+    engine.answer = answer

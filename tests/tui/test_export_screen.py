@@ -1,0 +1,628 @@
+"""The screen that writes files: what a person chooses, types and reads."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import csv
+import io
+import json
+import os
+import re
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from xml.dom import minidom
+
+import msgspec
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input, OptionList, Static
+
+from jaxtui import cli, lessons
+from jaxtui.document import Results
+from jaxtui.engine.interface import EngineUnavailableError
+from jaxtui.history import History
+from jaxtui.model import Case, Experiment, Plan
+from jaxtui.tui import themes
+from jaxtui.tui.app import JaxtuiApp
+from jaxtui.tui.screens import export
+from jaxtui.tui.screens.export import CLIPBOARD_BYTES, ExportScreen
+from jaxtui.tui.widgets.plot_view import PlotView
+from tests.history.making import DEVICE, HOST, measurement
+from tests.tui.driving import app_on, until, until_done, until_ready
+from tests.tui.fake_engine import FakeEngine, tpu_devices
+from tests.tui.lessons_to_try import LESSONS
+
+NARROW, WIDE = (80, 24), (120, 40)
+
+CASES = tuple(
+    case
+    for size in (256, 512)
+    for case in (
+        Case(op="matmul", size=size, dtype="float32", device="tpu:0", mode="jit"),
+        Case(
+            op="matmul",
+            size=size,
+            dtype="float32",
+            device="host",
+            mode="numpy",
+            inputs="host",
+        ),
+    )
+)
+"""What ``jaxtui bench matmul --size 256,512 --mode jit,numpy`` times on a TPU."""
+
+
+class PlanningEngine(FakeEngine):
+    """One whose scripts can be put together."""
+
+    async def plan(self, experiment: Experiment) -> Plan:
+        plan = await super().plan(experiment)
+        setup = "import numpy as np\n\nargs = []\nf = np.zeros\n"
+        cases = tuple(msgspec.structs.replace(one, setup=setup) for one in plan.cases)
+        return msgspec.structs.replace(plan, cases=cases)
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty working directory, and a history of its own beside it."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("JAXTUI_DATA", str(tmp_path / "data"))
+
+
+async def ran(
+    pilot: Pilot[None], app: JaxtuiApp, cases: Sequence[Case] = CASES
+) -> None:
+    """The tab Bench, after a run."""
+    await until_ready(pilot, app)
+    await pilot.press("2")
+    await until(pilot, lambda: app.bench)
+    await app.session.run(Experiment(cases=tuple(cases)))
+    await until_done(pilot, app)
+    await pilot.pause()
+
+
+async def asked(pilot: Pilot[None], app: JaxtuiApp) -> ExportScreen:
+    """The screen, once it has said what would come of it."""
+    await pilot.press("u")
+    await until(pilot, lambda: isinstance(app.screen, ExportScreen))
+    screen = app.screen
+    assert isinstance(screen, ExportScreen)
+    await until(pilot, lambda: said(screen))
+    return screen
+
+
+def said(screen: ExportScreen) -> str:
+    return str(screen.query_one("#where", Static).content)
+
+
+def name_in(screen: ExportScreen) -> Input:
+    return screen.query_one("#path", Input)
+
+
+def listed(screen: ExportScreen) -> list[str]:
+    listing = screen.query_one(OptionList)
+    return [str(option.prompt) for option in listing.options]
+
+
+async def typed(pilot: Pilot[None], screen: ExportScreen, name: str) -> None:
+    """Another name in the place of the one that is suggested."""
+    name_in(screen).focus()
+    name_in(screen).value = name
+    await pilot.pause()
+
+
+async def written(pilot: Pilot[None], app: JaxtuiApp, *keys: str) -> Path:
+    """The only file that there is after these keys and Enter."""
+    await pilot.press(*keys, "enter")
+    await until(pilot, lambda: app.state.message.startswith("Wrote"))
+    assert not isinstance(app.screen, ExportScreen)
+    (name,) = os.listdir()
+    return Path(name)
+
+
+# A run.
+
+
+def test_json_is_what_the_command_prints_and_compare_reads_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    devices = tpu_devices()
+    asked_for = ("matmul", "--size", "256,512", "--mode", "jit,numpy")
+    options = ("--device", "tpu:0", "--json", "--no-history")
+    assert cli.main(["bench", *asked_for, *options], engine=_engine(devices)) == 0
+    printed = capsys.readouterr().out
+    document = msgspec.json.decode(printed, type=Results)
+    cases = [one.case for one in document.measurements]
+    assert set(cases) == set(CASES)
+
+    async def drive() -> Path:
+        app = app_on(FakeEngine(devices))
+        async with app.run_test(size=NARROW) as pilot:
+            await ran(pilot, app, cases)
+            await asked(pilot, app)
+            path = await written(pilot, app)
+            size = f"{path.stat().st_size / 1024:.3g} KiB"
+            assert app.state.message == f"Wrote {size} to {path.absolute()}."
+            return path
+
+    path = asyncio.run(drive())
+    assert re.fullmatch(r"matmul-256-512-float32-\d{8}-\d{6}\.json", path.name)
+    assert path.read_text() == printed
+    assert cli.main(["compare", str(path), str(path)]) == 0
+    assert "matmul 512 float32 jit on tpu:0" in capsys.readouterr().out
+
+
+def _engine(devices: tuple) -> Callable[[object], FakeEngine]:
+    return lambda _: FakeEngine(devices)
+
+
+async def test_csv_has_a_row_per_case() -> None:
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await ran(pilot, app)
+        await asked(pilot, app)
+        path = await written(pilot, app, "down")
+        assert path.suffix == ".csv"
+        rows = list(csv.DictReader(io.StringIO(path.read_text())))
+        assert [row["mode"] for row in rows] == ["jit", "numpy"] * 2
+
+
+async def test_markdown_is_a_table() -> None:
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await ran(pilot, app)
+        await asked(pilot, app)
+        path = await written(pilot, app, "down", "down")
+        lines = path.read_text().splitlines()
+        assert lines[0].startswith("| op | size |")
+        assert sum("matmul" in line for line in lines) == len(CASES)
+
+
+async def test_the_picture_is_the_plot_that_is_shown_in_the_colours_of_the_theme() -> (
+    None
+):
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=WIDE) as pilot:
+        await ran(pilot, app)
+        app.theme = themes.LIGHT
+        app.redraw()
+        await pilot.press("m")
+        await pilot.pause()
+        shown = app.query_one("#bench-plot", PlotView).text
+        title = shown.split("\n")[0].strip().split("  ")[0]
+        assert "FLOP/s" in title
+        await asked(pilot, app)
+        path = await written(pilot, app, "down", "down", "down")
+        document = path.read_text()
+        nodes = minidom.parseString(document).getElementsByTagName("text")
+        texts = [node.firstChild.data for node in nodes if node.firstChild]
+        assert title in " ".join(texts).replace("\xa0", " ")
+        theme = next(one for one in themes.THEMES if one.name == themes.LIGHT)
+        assert f'fill="{theme.background}"' in document
+        assert theme.variables["plot-1"] in document
+
+
+async def test_the_text_is_the_plot_and_the_results() -> None:
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await ran(pilot, app)
+        await asked(pilot, app)
+        path = await written(pilot, app, *["down"] * 4)
+        text = path.read_text()
+        assert "over size" in text.split("\n")[0]
+        assert "host-bound: The host hands calls over too slowly." in text
+        assert "vm, jax 0.12.0" in text
+        assert "\x1b" not in text
+
+
+async def test_the_script_is_of_the_selected_case() -> None:
+    app = app_on(PlanningEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await ran(pilot, app)
+        app.session.update(picked=2)
+        screen = await asked(pilot, app)
+        assert "matmul 512 float32 jit" in listed(screen)[5]
+        path = await written(pilot, app, *["down"] * 5)
+        assert path.read_text() == "import jax\n\n# matmul 512 float32 jit on tpu:0\n"
+        assert path.name.startswith("matmul-512-float32-jit-")
+
+
+async def test_the_script_of_all_cases_has_them_take_turns() -> None:
+    app = app_on(PlanningEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await ran(pilot, app)
+        await asked(pilot, app)
+        path = await written(pilot, app, "up")
+        script = path.read_text()
+        ast.parse(script)
+        assert script.startswith('"""4 cases of matmul, taking turns')
+
+
+async def test_one_case_has_one_script() -> None:
+    app = app_on(PlanningEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await ran(pilot, app, CASES[:1])
+        screen = await asked(pilot, app)
+        assert sum(line.startswith("Script") for line in listed(screen)) == 1
+
+
+async def test_without_an_engine_a_script_is_a_sentence_and_nothing_is_lost() -> None:
+    class Gone(PlanningEngine):
+        async def plan(self, experiment: Experiment) -> Plan:
+            raise EngineUnavailableError("The engine is not there.")
+
+    app = app_on(Gone(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await ran(pilot, app)
+        screen = await asked(pilot, app)
+        await pilot.press("up", "enter")
+        await until(pilot, lambda: "engine is not there" in said(screen))
+        assert app.screen is screen
+        await pilot.press("up", "up", "enter")
+        await until(pilot, lambda: app.state.message.startswith("Wrote"))
+
+
+# Paths.
+
+
+async def test_the_ending_follows_the_format_and_the_format_the_ending() -> None:
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await ran(pilot, app)
+        screen = await asked(pilot, app)
+        await typed(pilot, screen, "mine.json")
+        await pilot.press("down")
+        await until(pilot, lambda: name_in(screen).value == "mine.csv")
+        await typed(pilot, screen, "mine.md")
+        await until(pilot, lambda: said(screen).endswith("mine.md"))
+        assert screen.query_one(OptionList).highlighted == 2
+        path = await written(pilot, app)
+        assert path.name == "mine.md"
+        assert path.read_text().startswith("| op")
+
+
+async def test_an_existing_file_is_said_beforehand_and_needs_a_second_enter() -> None:
+    Path("old.json").write_text("old")
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await ran(pilot, app)
+        screen = await asked(pilot, app)
+        await typed(pilot, screen, "old.json")
+        await until(pilot, lambda: "exists already. Enter asks" in said(screen))
+        await pilot.press("enter")
+        await until(pilot, lambda: "Enter once more replaces it" in said(screen))
+        assert Path("old.json").read_text() == "old"
+        # Another name takes the question back.
+        await typed(pilot, screen, "olds.json")
+        await typed(pilot, screen, "old.json")
+        await until(pilot, lambda: "Enter asks" in said(screen))
+        await pilot.press("enter")
+        await until(pilot, lambda: "Enter once more replaces it" in said(screen))
+        assert Path("old.json").read_text() == "old"
+        path = await written(pilot, app)
+        assert msgspec.json.decode(path.read_bytes(), type=Results).measurements
+
+
+async def test_a_file_that_came_meanwhile_is_not_replaced() -> None:
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await ran(pilot, app)
+        screen = await asked(pilot, app)
+        theirs = Path(name_in(screen).value)
+        theirs.write_text("theirs")
+        await pilot.press("enter")
+        await until(pilot, lambda: "Enter once more replaces it" in said(screen))
+        assert theirs.read_text() == "theirs"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nowhere/a.json", "nowhere does not exist."),
+        ("folder.json", "is a folder: name a file in it."),
+        ("", "Type the name of a file."),
+        ("a" * 300 + ".json", "cannot be written: File name too long."),
+    ],
+)
+async def test_what_cannot_be_written_is_a_sentence(name: str, words: str) -> None:
+    Path("folder.json").mkdir()
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await ran(pilot, app)
+        screen = await asked(pilot, app)
+        await typed(pilot, screen, name)
+        await until(pilot, lambda: words in said(screen))
+        await pilot.press("enter")
+        await until(pilot, lambda: words in said(screen))
+        assert app.screen is screen
+        assert name_in(screen).value == name
+        assert os.listdir() == ["folder.json"]
+
+
+async def test_a_folder_that_may_not_be_written_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # The super-user may write to every folder, so its mode alone tells nothing.
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await ran(pilot, app)
+        screen = await asked(pilot, app)
+        await until(pilot, lambda: "may not be written to" in said(screen))
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.screen is screen
+        monkeypatch.undo()
+
+
+async def test_a_full_disk_is_said_and_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await ran(pilot, app)
+        screen = await asked(pilot, app)
+        monkeypatch.setattr(os, "fsync", full)
+        await pilot.press("enter")
+        await until(pilot, lambda: "No space left on device." in said(screen))
+        assert os.listdir() == []
+        monkeypatch.undo()
+
+
+# Leaving, copying.
+
+
+async def test_esc_writes_nothing() -> None:
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await ran(pilot, app)
+        screen = await asked(pilot, app)
+        name_in(screen).focus()
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, ExportScreen))
+        assert os.listdir() == []
+
+
+async def test_a_disk_that_hangs_holds_nothing_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    release = threading.Event()
+    monkeypatch.setattr(export, "write", lambda *_, **__: release.wait())
+    app = app_on(FakeEngine(tpu_devices()))
+    try:
+        async with app.run_test(size=NARROW) as pilot:
+            await ran(pilot, app)
+            screen = await asked(pilot, app)
+            await pilot.press("enter")
+            await until(pilot, lambda: said(screen) == "Writing…")
+            await pilot.press("enter", "escape")
+            await until(pilot, lambda: "it may still appear" in app.state.message)
+            assert not isinstance(app.screen, ExportScreen)
+    finally:
+        release.set()
+
+
+@pytest.mark.parametrize("key", ["a", "ctrl+y"])
+async def test_a_copies_it_as_well(key: str) -> None:
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await ran(pilot, app)
+        await asked(pilot, app)
+        path = await written(pilot, app, key)
+        assert app.clipboard == path.read_text()
+        assert "copied if the terminal allows it" in app.state.message
+
+
+async def test_what_is_too_long_for_the_clipboard_is_written_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert CLIPBOARD_BYTES * 4 / 3 < 100_000
+    monkeypatch.setattr(export, "CLIPBOARD_BYTES", 10)
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await ran(pilot, app)
+        await asked(pilot, app)
+        await written(pilot, app, "a")
+        assert "too long for the clipboard" in app.state.message
+        assert app.clipboard == ""
+
+
+# The other tabs.
+
+
+async def test_before_there_is_a_result_the_key_says_so() -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("2")
+        await until(pilot, lambda: app.bench)
+        app.perform("export")
+        await until(pilot, lambda: app.state.message == "There is no result yet.")
+
+
+async def test_the_devices_alone() -> None:
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await asked(pilot, app)
+        path = await written(pilot, app)
+        document = json.loads(path.read_text())
+        assert len(document["devices"]) == 8
+        assert path.name.startswith("devices-vm-")
+
+
+@pytest.mark.parametrize("ending", [".json", ".txt"])
+async def test_the_health_check(ending: str) -> None:
+    app = app_on(FakeEngine(tpu_devices()))
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("c")
+        await until(pilot, lambda: app.state.check.exam and not app.state.check.going)
+        await asked(pilot, app)
+        path = await written(pilot, app, *["down"] * (ending == ".txt"))
+        text = path.read_text()
+        assert path.suffix == ending
+        if ending == ".txt":
+            assert "Do not rely on tpu:3" in text
+            return
+        document = json.loads(text)
+        assert document["verdict"] == "fail"
+        assert document["complete"] is True
+        assert document["level"] == "quick"
+        tests = [row["test"] for row in document["tests"]]
+        assert tests[0] == "present"
+        assert "together" in tests
+
+
+@pytest.fixture
+def _two_lessons(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lessons, "MODULES", dict.fromkeys(LESSONS, ""))
+    monkeypatch.setattr(lessons, "load", LESSONS.__getitem__)
+
+
+@pytest.mark.usefixtures("_two_lessons")
+@pytest.mark.parametrize(
+    ("ending", "words"),
+    [
+        (".txt", "✓ This holds here"),
+        (".py", "# The snippet first"),
+        (".svg", "What comes first?: Two works"),
+    ],
+)
+async def test_the_step_of_a_lesson(ending: str, words: str) -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("3")
+        await until(pilot, lambda: isinstance(app.focused, OptionList))
+        app.perform("export")
+        await until(pilot, lambda: "Open a lesson first" in app.state.message)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.state.learn.lesson)
+        await pilot.press("r")
+        await until(pilot, lambda: app.state.learn.lesson.step.complete)
+        await pilot.pause()
+        await asked(pilot, app)
+        downs = (".txt", ".py", ".svg").index(ending)
+        path = await written(pilot, app, *["down"] * downs)
+        assert path.suffix == ending
+        assert words in path.read_text()
+
+
+@pytest.fixture
+def history() -> History:
+    """Ids 1 to 3, the last one the newest."""
+    kept = History()
+    kept.add(HOST, DEVICE, measurement(median=0.004), 1.0)
+    kept.add(HOST, DEVICE, measurement("selu", 1000, median=0.001), 2.0)
+    kept.add(HOST, DEVICE, measurement(dtype="bfloat16"), 3.0)
+    return kept
+
+
+async def past(pilot: Pilot[None], app: JaxtuiApp) -> None:
+    await until_ready(pilot, app)
+    await pilot.press("4")
+    await until(pilot, lambda: app.state.history.detail and app.history)
+    await pilot.pause()
+
+
+@pytest.mark.parametrize("ending", [".csv", ".md", ".json"])
+async def test_all_that_the_words_mean(
+    ending: str,
+    history: History,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # Also what is not on the list yet.
+    monkeypatch.setattr("jaxtui.tui.history_actions.PAGE", 1)
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await past(pilot, app)
+        await pilot.press("slash", *"matmul", "enter")
+        await until(pilot, lambda: app.state.history.count == 2)
+        await until(pilot, lambda: app.state.history.detail)
+        await asked(pilot, app)
+        downs = (".csv", ".md", ".json").index(ending)
+        path = await written(pilot, app, *["down"] * downs)
+        assert path.name.startswith("history-matmul-")
+    capsys.readouterr()
+    same = Path(f"command{ending}")
+    assert cli.main(["history", "matmul", "--export", str(same)]) == 0
+    assert path.read_text() == same.read_text()
+
+
+async def test_the_one_at_the_cursor_can_be_compared(
+    history: History, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await past(pilot, app)
+        await asked(pilot, app)
+        path = await written(pilot, app, "down", "down", "down")
+        kept = msgspec.json.decode(path.read_bytes(), type=Results)
+        assert kept.measurements == (history.entry(3).measurement,)
+        assert kept.host == HOST
+    assert cli.main(["compare", "1", str(path)]) == 0
+    assert "A ratio" in capsys.readouterr().out.replace("a ratio", "A ratio")
+
+
+@pytest.mark.parametrize("ending", [".json", ".txt"])
+async def test_the_two_that_are_marked(
+    ending: str, history: History, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=WIDE) as pilot:
+        await past(pilot, app)
+        await pilot.press("space", "down", "down", "space")
+        await until(pilot, lambda: app.state.history.comparison)
+        await asked(pilot, app)
+        path = await written(pilot, app, *["down"] * (ending == ".txt"))
+        text = path.read_text()
+    if ending == ".txt":
+        assert "dtype: bfloat16 and float32" in text
+        return
+    assert cli.main(["compare", "3", "1", "--json"]) == 0
+    assert text == capsys.readouterr().out
+
+
+async def test_a_history_that_cannot_be_read_is_a_sentence(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from jaxtui.history import HistoryError
+
+    def fail(*_: object, **__: object) -> None:
+        raise HistoryError("The history is on the moon.")
+
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await past(pilot, app)
+        screen = await asked(pilot, app)
+        monkeypatch.setattr(History, "rows", fail)
+        await pilot.press("enter")
+        await until(pilot, lambda: said(screen) == "The history is on the moon.")
+        assert os.listdir() == []
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE])
+async def test_nothing_is_wider_than_the_screen(
+    size: tuple[int, int], history: History
+) -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=size) as pilot:
+        await past(pilot, app)
+        await pilot.press("space", "down", "space")
+        await until(pilot, lambda: app.state.history.comparison)
+        screen = await asked(pilot, app)
+        assert len(listed(screen)) == 8
+        box = screen.query_one("#export")
+        assert box.virtual_size.height <= box.size.height
+        for widget in screen.query("#export *"):
+            assert widget.region.right <= size[0]
+            assert widget.region.bottom <= size[1]

@@ -1,0 +1,140 @@
+"""The keys on the last line: as many as there is room for, each of them whole."""
+
+from __future__ import annotations
+
+import pytest
+from textual.binding import Binding
+from textual.screen import Screen
+
+from jaxtui.tui.screens.async_view import AsyncView
+from jaxtui.tui.widgets.keys_line import Key, KeysLine, fitting
+from tests.tui.driving import app_on, until, until_ready
+from tests.tui.fake_engine import FakeEngine
+
+NARROW, NARROWEST = (80, 24), (60, 15)
+
+
+def key(name: str, action: str, enabled: bool = True) -> Key:
+    """Four columns and a gap."""
+    return Key(name, "ab", Binding(name, action, "ab"), enabled)
+
+
+KEYS = (
+    key("a", "one"),
+    key("b", "two", enabled=False),
+    key("c", "three"),
+    key("d", "app.help"),
+    key("e", "quit"),
+)
+
+
+@pytest.mark.parametrize(
+    ("columns", "left"),
+    [
+        (100, "abcde"),
+        (24, "abcde"),
+        (23, "acde"),
+        (19, "acde"),
+        (18, "ade"),
+        (14, "ade"),
+        (13, "de"),
+        (9, "de"),
+        (8, "d"),
+        (4, "d"),
+        (3, ""),
+        (0, ""),
+    ],
+)
+def test_what_does_nothing_goes_first_and_the_ways_on_go_last(
+    columns: int, left: str
+) -> None:
+    shown = fitting(KEYS, columns)
+    assert "".join(key.name for key in shown) == left
+    assert sum(key.columns for key in shown) <= columns + 1
+
+
+def test_wide_characters_take_two_columns() -> None:
+    wide = Key("⏎", "計", Binding("enter", "run", "計"))
+    assert wide.columns == 5
+
+
+def line(screen: Screen[object]) -> KeysLine:
+    return screen.query_one(KeysLine)
+
+
+def written(screen: Screen[object]) -> str:
+    return line(screen).render().plain
+
+
+async def test_no_key_is_cut_where_it_is_narrow() -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROWEST) as pilot:
+        await until_ready(pilot, app)
+        for tab in ("1", "2", "3", "4"):
+            await pilot.press(tab)
+            await pilot.pause()
+            shown = written(app.screen)
+            assert len(shown) <= NARROWEST[0]
+            assert shown.endswith("? Help q Quit")
+        await pilot.press("1", "a")
+        await until(pilot, lambda: isinstance(app.screen, AsyncView))
+        await pilot.pause()
+        assert written(app.screen).startswith("esc Back b Block")
+        assert written(app.screen).endswith("? Help")
+        assert len(written(app.screen)) <= NARROWEST[0]
+
+
+async def test_keys_follow_what_can_be_done() -> None:
+    app = app_on(FakeEngine(scripted=False))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until_ready(pilot, app)
+        await until(pilot, lambda: enabled(app.screen, "run"))
+        assert not enabled(app.screen, "stop")
+        await pilot.press("enter")
+        await until(pilot, lambda: enabled(app.screen, "stop"))
+        assert not enabled(app.screen, "run")
+        await pilot.press("s")
+        await until(pilot, lambda: enabled(app.screen, "run"))
+
+
+def enabled(screen: Screen[object], action: str) -> bool:
+    (found,) = (one for one in line(screen).keys if one.binding.action == action)
+    return found.enabled
+
+
+async def test_a_click_is_the_key_and_pointing_explains_it() -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await until(pilot, lambda: enabled(app.screen, "run"))
+        keys = line(app.screen)
+        at = written(app.screen).index("e Edit")
+        assert await pilot.hover(KeysLine, offset=(at + 3, 0))
+        assert keys.tooltip == "Take the case to the form."
+        assert await pilot.hover(KeysLine, offset=(NARROW[0] - 1, 0))
+        assert keys.tooltip is None
+        assert await pilot.click(KeysLine, offset=(at, 0))
+        await until(pilot, lambda: app.tab == "bench")
+
+
+async def test_keys_that_change_in_a_row_are_asked_for_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = app_on(FakeEngine())
+    asked = 0
+    real = Screen.active_bindings.fget
+    assert real is not None
+
+    def counted(screen: Screen[object]) -> object:
+        nonlocal asked
+        asked += 1
+        return real(screen)
+
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.pause()
+        monkeypatch.setattr(Screen, "active_bindings", property(counted))
+        for _ in range(6):
+            app.screen.refresh_bindings()
+        await pilot.pause()
+        assert asked == 1

@@ -1,0 +1,564 @@
+"""Functions of one's own in the app: chosen out of a file, timed, and what can fail."""
+
+from __future__ import annotations
+
+import textwrap
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input, OptionList, Static
+
+from jaxtui.engine.client import EngineClient, EngineOptions
+from jaxtui.model import Case, Inspection, Ready
+from jaxtui.tui import form
+from jaxtui.tui.app import JaxtuiApp
+from jaxtui.tui.own_actions import why_no_loop, why_no_sweep
+from jaxtui.tui.own_state import MOST, NOTHING_OPENED, Picked
+from jaxtui.tui.screens import open_file
+from jaxtui.tui.screens.code import CodeScreen
+from jaxtui.tui.screens.inspect import InspectScreen
+from jaxtui.tui.screens.notes import NotesScreen
+from jaxtui.tui.screens.op_popup import OPEN, OpPopup, entries
+from jaxtui.tui.screens.open_file import OpenFile
+from jaxtui.tui.state import EMPTY, State
+from jaxtui.tui.widgets.case_form import CaseForm
+from jaxtui.tui.widgets.choice import Choice
+from jaxtui.tui.widgets.notes_panel import NotesPanel
+from tests.tui.driving import app_on, until, until_done, until_ready
+from tests.tui.fake_engine import HOST, OPS, FakeEngine, cpu_devices
+
+NARROW, WIDE = (80, 24), (120, 40)
+
+TRAIN = """
+    raise SystemExit("the screen has run it")
+
+    def step(params, x):
+        "One step."
+
+    def loss(params, x): ...
+    def make_args(size=64): ...
+"""
+
+PLAIN = """
+    def scale(x, y): ...
+    def norm(x): ...
+    def norm_numpy(x): ...
+    async def later(x): ...
+"""
+
+STATE: State = replace(
+    EMPTY, engine="ready", host=HOST, devices=cpu_devices(2), ops=OPS
+)
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "train.py").write_text(textwrap.dedent(TRAIN))
+    (tmp_path / "plain.py").write_text(textwrap.dedent(PLAIN))
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def says(app: JaxtuiApp) -> str:
+    return str(app.screen.query_one("#open-says", Static).content)
+
+
+def listed(app: JaxtuiApp, name: str) -> list[str]:
+    options = app.screen.query_one(name, OptionList)
+    return [str(option.prompt) for option in options.options]
+
+
+async def opened(pilot: Pilot[None], app: JaxtuiApp) -> OpenFile:
+    """The screen, on the list of the working directory."""
+    await until_ready(pilot, app)
+    await pilot.press("2", "f")
+    await until(pilot, lambda: isinstance(app.screen, OpenFile))
+    await until(pilot, lambda: listed(app, "#open-files"))
+    assert isinstance(app.screen, OpenFile)
+    return app.screen
+
+
+async def read(pilot: Pilot[None], app: JaxtuiApp, path: str) -> OpenFile:
+    """The functions of a file."""
+    screen = await opened(pilot, app)
+    screen.query_one("#open-path", Input).value = path
+    await pilot.press("enter")
+    await until(pilot, lambda: screen.has_class("-functions"))
+    return screen
+
+
+def bench(app: JaxtuiApp) -> CaseForm:
+    return app.screen_stack[0].query_one(CaseForm)
+
+
+# The form.
+
+
+def judged(**changed: object) -> form.Verdict:
+    values = form.Values(devices=("cpu:0",), modes=("jit",), **changed)  # type: ignore[arg-type]
+    return form.judge(values, STATE)
+
+
+def test_two_functions_and_their_arguments_are_an_experiment(work: Path) -> None:
+    op = f"{work}/plain.py:scale,norm"
+    verdict = judged(op=op, arguments="f32[8, 8] bf16[]", dtypes=(), sizes="64")
+    assert verdict.experiment is not None
+    assert not verdict.problem
+    assert "size and dtype: those of its arguments" in verdict.message
+    cases = verdict.experiment.cases
+    assert [case.op for case in cases] == [
+        f"{work}/plain.py:scale",
+        f"{work}/plain.py:norm",
+    ]
+    assert {case.size for case in cases} == {0}
+    assert cases[0].params == {"args": "f32[8,8] bf16[]"}
+
+
+def test_a_factory_is_given_sizes_or_has_its_own(work: Path) -> None:
+    op = f"{work}/train.py:step"
+    sized = judged(op=op, sizes="64,128", precisions=("highest",))
+    assert sized.experiment is not None
+    assert [case.size for case in sized.experiment.cases] == [64, 128]
+    assert {case.precision for case in sized.experiment.cases} == {"default"}
+    own = judged(op=op, sizes=" ")
+    assert own.experiment is not None
+    assert own.experiment.cases[0].size == 0
+    assert "as its factory makes them" in own.message
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"op": "/nowhere/train.py:step"}, "There is no file /nowhere/train.py."),
+        ({"op": "plain.py:norm", "arguments": "f32"}, '"f32" is no argument'),
+        ({"op": "plain.py:norm", "sizes": "12..x"}, "12..x"),
+        ({"op": "plain.py:norm", "modes": ()}, "No mode is chosen"),
+    ],
+)
+def test_what_is_wrong_with_it_is_named(
+    work: Path, changed: dict[str, object], words: str
+) -> None:
+    values = replace(form.Values(devices=("cpu:0",)), **changed)  # type: ignore[arg-type]
+    verdict = form.judge(values, STATE)
+    assert verdict.problem
+    assert words in verdict.message
+
+
+@pytest.mark.parametrize(
+    ("size", "dtype", "params"),
+    [(64, "float32", None), (0, "bfloat16", {"args": "f32[8]"}), (0, "", None)],
+)
+def test_a_case_makes_the_round_trip(
+    work: Path, size: int, dtype: str, params: dict[str, int | float | str] | None
+) -> None:
+    op = f"{work}/train.py:step"
+    case = Case(
+        op=op, size=size, dtype=dtype, device="cpu:1", mode="eager", params=params
+    )
+    verdict = form.judge(form.of_case(case), STATE)
+    assert verdict.experiment is not None
+    (again,) = verdict.experiment.cases
+    assert (again.op, again.size, again.params) == (op, size, params)
+    assert (again.device, again.mode) == ("cpu:1", "eager")
+
+
+def test_what_cannot_be_done_with_it_says_why() -> None:
+    case = Case(op="/p/a.py:f", size=0, dtype="", device="cpu:0", mode="jit")
+    typed = msgspec.structs.replace(case, params={"args": "f32[8]"})
+    assert "takes none" in why_no_sweep(case, STATE)
+    assert "were typed" in why_no_sweep(typed, STATE)
+    assert why_no_sweep(msgspec.structs.replace(case, size=8), STATE) == ""
+    assert "a function of your own" in why_no_loop(case, STATE)
+    known = msgspec.structs.replace(case, op="matmul", size=8)
+    assert why_no_sweep(known, STATE) == why_no_loop(known, STATE) == ""
+    offered = msgspec.structs.replace(OPS[0], own=True)
+    assert why_no_loop(known, replace(STATE, ops=(offered,)))
+
+
+def test_the_last_one_comes_first() -> None:
+    state = NOTHING_OPENED
+    for number in range(MOST + 3):
+        state = state.with_pick(Picked(f"/p/{number}.py:f"))
+    state = state.with_pick(Picked("/p/5.py:f", arguments="f32[8]")).with_file(
+        "/p/7.py"
+    )
+    assert [pick.op for pick in state.picks[:2]] == ["/p/5.py:f", "/p/10.py:f"]
+    assert state.files[:3] == ("/p/7.py", "/p/5.py", "/p/10.py")
+    assert len(state.picks) == len(state.files) == MOST
+    found = state.pick("/p/5.py:f")
+    assert found is not None
+    assert found.arguments == "f32[8]"
+
+
+# The list of ops.
+
+
+def test_the_list_has_ops_packages_and_choices_before() -> None:
+    broken = msgspec.structs.replace(
+        OPS[1], name="theirs", problem="theirs of the package p cannot be loaded: no."
+    )
+    found = entries((*OPS, broken), (Picked("/p/train.py:a,b", "f32[8]"),))
+    assert [one.shown for one in found] == [
+        "matmul",
+        "selu",
+        "theirs",
+        "train.py:a,b",
+        OPEN,
+    ]
+    assert found[0].about == "Matrix product."
+    assert found[2].broken
+    assert found[2].about == broken.problem
+    assert found[3].about == "/p/train.py:a,b f32[8]"
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE])
+async def test_an_op_that_cannot_be_loaded_is_listed_with_its_problem(
+    size: tuple[int, int],
+) -> None:
+    problem = "theirs of the package p cannot be loaded: ImportError: no such thing."
+    broken = msgspec.structs.replace(OPS[1], name="theirs", own=True, problem=problem)
+    engine = FakeEngine()
+    app = app_on(engine)
+    async with app.run_test(size=size) as pilot:
+        await until_ready(pilot, app)
+        engine.emit(Ready(host=HOST, devices=engine.devices, ops=(*OPS, broken)))
+        await until(pilot, lambda: len(app.state.ops) == 3)
+        await pilot.press("2")
+        app.query_one("#op").focus()
+        await pilot.press("enter", "down", "down")
+        await until(pilot, lambda: isinstance(app.screen, OpPopup))
+        about = app.screen.query_one("#about", Static)
+        await until(pilot, lambda: str(about.content) == problem)
+        assert about.region.bottom <= size[1]
+        assert listing_of(app)[2] == "theirs  cannot be loaded"
+        await pilot.press("enter")
+        line = bench(app).query_one("#verdict", Static)
+        await until(pilot, lambda: str(line.content) == problem)
+
+
+def listing_of(app: JaxtuiApp) -> list[str]:
+    options = app.screen.query_one(OptionList)
+    return [str(option.prompt) for option in options.options]
+
+
+async def test_the_last_entry_opens_a_file() -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("2")
+        app.query_one("#op").focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, OpPopup))
+        assert listing_of(app)[-1] == OPEN
+        await pilot.press("end", "enter")
+        await until(pilot, lambda: isinstance(app.screen, OpenFile))
+        await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        app.query_one("#sizes").focus()
+        await pilot.press("ctrl+underscore")
+        await until(pilot, lambda: isinstance(app.screen, OpenFile))
+
+
+# The path.
+
+
+async def test_typing_a_path(work: Path) -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot, app)
+        assert listed(app, "#open-files") == ["plain.py", "train.py", "sub/"]
+        path = screen.query_one("#open-path", Input)
+        await pilot.press(*"su", "tab")
+        await until(pilot, lambda: path.value == "sub/")
+        await until(pilot, lambda: "no Python file" in says(app))
+        path.value = "tr"
+        await until(pilot, lambda: listed(app, "#open-files") == ["train.py"])
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.has_class("-functions"))
+        assert listed(app, "#open-functions") == [
+            "[ ] step(params, x)\n    One step · arguments from make_args(size=64)",
+            "[ ] loss(params, x)\n    arguments from make_args(size=64)",
+        ]
+        await pilot.press("escape")
+        await until(pilot, lambda: path.has_focus)
+        await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        assert app.state.opened.files == (f"{work}/train.py",)
+
+
+async def test_arrows_choose_and_a_folder_is_gone_into(work: Path) -> None:
+    (work / "sub" / "deep.py").write_text("def f(x): ...\n")
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot, app)
+        await pilot.press("down", "down", "enter")
+        await until(pilot, lambda: listed(app, "#open-files") == ["sub/deep.py"])
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.has_class("-functions"))
+        assert listed(app, "#open-functions") == ["[ ] f(x)"]
+
+
+async def test_what_cannot_be_opened_says_why(work: Path) -> None:
+    (work / "wrong.py").write_text("def f(x:\n")
+    (work / "empty.py").write_text("x = 3\n")
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot, app)
+        path = screen.query_one("#open-path", Input)
+        for typed, words in (
+            ("trian.py", "There is no file trian.py. Did you mean train.py?"),
+            ("wrong.py", "wrong.py line 1 is no Python"),
+            ("empty.py", "empty.py defines no function that could be timed."),
+            ("nowhere/train.py", "There is no file nowhere/train.py."),
+        ):
+            path.value = typed
+            await pilot.press("enter")
+            await until(pilot, lambda words=words: words in says(app))  # type: ignore[misc]
+            assert not screen.has_class("-functions")
+            assert screen.query_one("#open-says").has_class("-problem")
+
+
+async def test_a_disk_that_does_not_answer_holds_nothing_up(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = threading.Event()
+
+    def never(path: str) -> object:
+        gone.wait(60)
+        raise AssertionError(path)
+
+    app = app_on(FakeEngine())
+    try:
+        async with app.run_test(size=NARROW) as pilot:
+            screen = await opened(pilot, app)
+            monkeypatch.setattr(open_file, "listing", never)
+            screen.query_one("#open-path", Input).value = "train.py"
+            await pilot.press("enter")
+            await until(pilot, lambda: says(app) == "Reading train.py …")
+            await pilot.press("escape")
+            await until(pilot, lambda: len(app.screen_stack) == 1)
+    finally:
+        gone.set()
+
+
+# The functions.
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE])
+async def test_two_functions_of_a_file_are_run(
+    work: Path, size: tuple[int, int]
+) -> None:
+    engine = FakeEngine()
+    app = app_on(engine)
+    async with app.run_test(size=size) as pilot:
+        await read(pilot, app, "train.py")
+        await pilot.press("space", "down", "space")
+        assert "step, loss against each other, with what make_args" in says(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        values = bench(app).values
+        assert values.op == f"{work}/train.py:step,loss"
+        assert (values.sizes, values.modes, values.arguments) == ("", ("jit",), "")
+        assert not bench(app).query_one("#dtypes").display
+        assert bench(app).query_one("#arguments").region.right <= size[0]
+        await until(pilot, lambda: "2 cases" in bench(app).verdict.message)
+        await pilot.press("r")
+        await until_done(pilot, app)
+        assert [case.op for case in engine.experiments[0].cases] == [
+            f"{work}/train.py:step",
+            f"{work}/train.py:loss",
+        ]
+
+
+async def test_arguments_are_asked_for_where_nothing_makes_them(work: Path) -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await read(pilot, app, "plain.py")
+        assert "scale takes x, y, and nothing says what to give it" in says(app)
+        await pilot.press("enter")
+        entry = screen.query_one("#open-arguments", Input)
+        await until(pilot, lambda: entry.has_focus)
+        entry.value = "f32[8] g8[]"
+        await until(pilot, lambda: "has no known dtype" in says(app))
+        entry.value = "f32[8]"
+        await until(pilot, lambda: "takes 2 arguments; 1 typed." in says(app))
+        await pilot.press("enter")
+        assert app.screen is screen
+        entry.value = "f32[8, 8] f32[]"
+        await until(pilot, lambda: "with random f32[8,8] f32[]." in says(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        values = bench(app).values
+        assert values.op == f"{work}/plain.py:scale"
+        assert values.arguments == "f32[8,8] f32[]"
+        assert bench(app).query_one("#sizes").disabled
+        # Chosen again, out of the list, with its arguments.
+        bench(app).fill(form.Values(op="matmul", sizes="64"))
+        assert not bench(app).has_class("-own")
+        app.query_one("#op").focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, OpPopup))
+        await pilot.press("end", "up", "enter")
+        await until(pilot, lambda: bench(app).values.op.endswith(":scale"))
+        assert bench(app).values.arguments == "f32[8,8] f32[]"
+
+
+async def test_named_functions_are_marked_and_numpy_comes_with_its_form(
+    work: Path,
+) -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await read(pilot, app, "plain.py:norm")
+        assert [line[:8] for line in listed(app, "#open-functions")] == [
+            "[ ] scal",
+            "[x] norm",
+            "[ ] late",
+        ]
+        await pilot.press("down", "space")
+        await until(pilot, lambda: "later is async" in says(app))
+        screen.query_one("#open-arguments", Input).value = "f32[8]"
+        await pilot.press("tab", "enter")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        assert bench(app).values.modes == ("numpy", "jit")
+
+
+async def test_a_size_that_a_factory_needs_is_filled_in(work: Path) -> None:
+    (work / "sized.py").write_text("def f(x): ...\ndef f_args(n): ...\n")
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await read(pilot, app, "sized.py")
+        await pilot.press("enter")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        assert bench(app).values.sizes == open_file.SIZE
+
+
+async def test_an_engine_that_comes_back_does_not_take_them_away(work: Path) -> None:
+    engine = FakeEngine()
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await read(pilot, app, "train.py")
+        await pilot.press("enter")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        engine.emit(Ready(host=HOST, devices=cpu_devices(2), ops=OPS))
+        await until(pilot, lambda: len(app.state.devices) == 2)
+        devices = bench(app).query_one("#devices", Choice)
+        await until(pilot, lambda: len(devices.options) == 2)
+        assert bench(app).values.op == f"{work}/train.py:step"
+
+
+# The keys on a case of one's own, with the fake engine.
+
+
+async def test_keys_work_or_say_why_not(work: Path) -> None:
+    engine = FakeEngine()
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await read(pilot, app, "train.py")
+        await pilot.press("enter")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        await pilot.press("r")
+        await until_done(pilot, app)
+        await pilot.press("w")
+        await until(pilot, lambda: "has no sizes" in app.state.message)
+        await pilot.press("a")
+        await until(pilot, lambda: "the async view loops" in app.state.message)
+        assert len(app.screen_stack) == 1
+        await pilot.press("v")
+        await until(pilot, lambda: isinstance(app.screen, CodeScreen))
+        await pilot.press("escape")
+        engine.answer = lambda _: ()
+        await pilot.press("h")
+        await until(pilot, lambda: isinstance(app.screen, InspectScreen))
+        await until(pilot, lambda: isinstance(engine.works[-1], Inspection))
+
+
+# With the real engine.
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    text = """
+        import jax.numpy as jnp
+
+        def doubled(x):
+            return {"result": x * 2}
+
+        def deep(x, n=30):
+            return deep(x, n - 1) if n else x @ x
+
+        def make_args(size=64):
+            return (jnp.ones((size, size + 1)),)
+    """
+    (tmp_path / "mine.py").write_text(textwrap.dedent(text))
+    (tmp_path / "gone.py").write_text("import nowhere\n\ndef f(x): ...\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+async def test_from_a_file_to_its_numbers_and_its_traceback(
+    mine: Path,
+) -> None:
+    engine = EngineClient(EngineOptions(cpu_devices=1))
+    app = JaxtuiApp(engine, fps=50)
+    try:
+        async with app.run_test(size=NARROW) as pilot:
+            await read(pilot, app, "mine.py:doubled,deep")
+            await pilot.press("enter")
+            await until(pilot, lambda: len(app.screen_stack) == 1)
+            bench(app).query_one("#budget", Input).value = "1"
+            await pilot.press("r")
+            await until_done(pilot, app)
+            run = app.session.latest.run
+            assert run is not None
+            doubled, deep = run.cases
+            assert doubled.measurement is not None
+            assert (doubled.case.size, doubled.case.dtype) == (64, "float32")
+            assert deep.failure is not None
+            app.query_one("ResultsTable").focus()
+            await pilot.press("down")
+            notes = app.query_one(NotesPanel)
+            words = notes.query_one("#notes", Static)
+            await until(pilot, lambda: "x @ x" in str(words.content))
+            assert "site-packages" not in str(words.content)
+            assert notes.region.height >= 8
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(app.screen, NotesScreen))
+            body = app.screen.query_one("#all-notes")
+            await until(pilot, lambda: body.max_scroll_y > 0)
+            await pilot.press("end")
+            await until(pilot, lambda: body.scroll_y == body.max_scroll_y)
+            await pilot.press("escape", "up", "h")
+            await until(pilot, lambda: app.state.inspect.outcome is not None)
+            inspected = app.state.inspect.inspected
+            assert inspected is not None
+            assert inspected.case.size == 64
+    finally:
+        await engine.close()
+
+
+async def test_an_import_that_fails_shows_its_line(mine: Path) -> None:
+    engine = EngineClient(EngineOptions(cpu_devices=1))
+    app = JaxtuiApp(engine, fps=50)
+    try:
+        async with app.run_test(size=NARROW) as pilot:
+            screen = await opened(pilot, app)
+            screen.query_one("#open-path", Input).value = "gone.py"
+            await pilot.press("enter")
+            await until(pilot, lambda: screen.has_class("-functions"))
+            screen.query_one("#open-arguments", Input).value = "f32[8]"
+            await pilot.press("enter")
+            await until(pilot, lambda: len(app.screen_stack) == 1)
+            await pilot.press("r")
+            await until_done(pilot, app)
+            words = app.query_one("#notes", Static)
+            await until(pilot, lambda: "import nowhere" in str(words.content))
+            said = str(words.content)
+            assert "while its file was imported (gone.py:1)" in said
+            assert "ModuleNotFoundError" in said
+    finally:
+        await engine.close()
