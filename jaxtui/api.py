@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from jaxtui import selection
-from jaxtui.document import collect
 from jaxtui.engine.protocol import Envelope
 from jaxtui.measure import devices as _devices
 from jaxtui.measure import experiment as _experiment
@@ -19,6 +18,7 @@ from jaxtui.model import CaseMeasured, Device, Event, Experiment, OpInfo, Ready
 from jaxtui.recording import Recording
 from jaxtui.returned import Measurements
 from jaxtui.selection import SelectionError
+from jaxtui.tui.collected import collect
 from jaxtui.tui.state import EMPTY, RunState, reduce
 
 Names = str | Iterable[str]

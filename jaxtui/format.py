@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from jaxtui.model import Summary
+from jaxtui.model import Record, Summary
 
 ABSENT = "—"
 """Stands wherever there is no number."""
@@ -19,8 +18,7 @@ _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(Record, frozen=True):
     """A unit of a quantity, prefix included."""
 
     name: str
@@ -235,3 +233,9 @@ def runs(numbers: Sequence[int]) -> str:
         else:
             found.append([number])
     return ", ".join("-".join(map(str, run)) for run in found)
+
+
+def plural(number: int, noun: str) -> str:
+    """``1 chip``, ``2 chips``, ``2 processes``."""
+    ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
+    return f"{count(number)} {noun}{ending}"

@@ -6,10 +6,10 @@ import html
 from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
 
-from jaxtui.commands.report import HEAD, RIGHT, remarks, report, rows
 from jaxtui.document import Results, encode
 from jaxtui.exports import as_csv, as_markdown
 from jaxtui.model import Failure, Host, Measurement
+from jaxtui.tui.report import HEAD, RIGHT, remarks, report, rows
 from jaxtui.tui.state import RunState
 
 

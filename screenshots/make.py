@@ -115,6 +115,14 @@ async def lesson(app: JaxtuiApp, pilot: Screen) -> None:
     await until(pilot, lambda: not app.session.latest.running)
 
 
+async def roofline(app: JaxtuiApp, pilot: Screen) -> None:
+    """Products of several sizes, and the roofs of the device over them."""
+    await bench(**PRODUCTS, budget="12")(app, pilot)
+    await pilot.press("f4")
+    await until(pilot, lambda: app.session.latest.running)
+    await until(pilot, lambda: not app.session.latest.running)
+
+
 async def run_form(app: JaxtuiApp, pilot: Screen, values: dict[str, object]) -> None:
     """Show the form, fill it and press Run."""
     from jaxtui.tui.form import Values
@@ -128,10 +136,16 @@ async def run_form(app: JaxtuiApp, pilot: Screen, values: dict[str, object]) -> 
 
 
 SWEEP = {"op": "matmul", "sizes": "64..1024", "dtypes": ("float32", "bfloat16")}
+MODES = {"op": "selu", "sizes": "1e2,1e3,1e4,1e5,1e6,1e7"}
+PRODUCTS = {"op": "matmul", "sizes": "64,256,1024,2048"}
 SINGLE = {"op": "matmul", "sizes": "1000", "modes": ("jit",), "budget": "6"}
 
 SHOTS = {
     "bench-120x40": Shot((120, 40), bench(**SWEEP, budget="14")),
+    "sweep-120x40": Shot(
+        (120, 40), bench(**MODES, modes=("numpy", "eager", "jit"), budget="24")
+    ),
+    "roofline-120x40": Shot((120, 40), roofline),
     "first-minute-80x24": Shot((80, 24), first_minute),
     "live-120x40": Shot((120, 40), live(**SINGLE)),
     "bench-80x24": Shot((80, 24), bench(op="selu", sizes="1e3,1e4,1e5,1e6")),

@@ -163,3 +163,9 @@ def test_three_digits_are_right(value):
     factor = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}[unit]
     assert float(number) * factor == pytest.approx(value, rel=0.00501)
     assert unit == "s" or float(number) < 1000
+
+
+def test_nouns_follow_their_number() -> None:
+    assert fmt.plural(1, "chip") == "1 chip"
+    assert fmt.plural(0, "chip") == "0 chips"
+    assert fmt.plural(2, "other process") == "2 other processes"

@@ -51,6 +51,17 @@ def test_the_command_line_imports_nothing_heavy() -> None:
     assert brought("import jaxtui.cli", heavy) == set()
 
 
+def test_a_bare_jaxtui_imports_nothing_that_reads_a_command_line() -> None:
+    script = (
+        "from jaxtui import __main__ as bare\n"
+        "from jaxtui.commands import app\n"
+        "bare.spawn_at_once = lambda arguments: object()\n"
+        "app.open_on = lambda process: 0\n"
+        "print(bare.main())"
+    )
+    assert brought(script, ("click", *UI, *CORE)) == set()
+
+
 def test_help_imports_nothing_heavy() -> None:
     script = "from jaxtui.cli import main\nmain(['bench', '--help'])"
     assert brought(script, (*CORE, *UI, "msgspec")) == set()

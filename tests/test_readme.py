@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
-from jaxtui import cli
+from jaxtui import cli, commands
 from jaxtui.measure.ops import catalogue
 from jaxtui.model import DTYPES
 from jaxtui.tui.bindings import ALL
@@ -37,6 +37,9 @@ NAMES = {
     "right": "→",
     "up": "↑",
     "down": "↓",
+    "backslash": "\\",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
     "home": "Home",
     "end": "End",
 }
@@ -159,13 +162,13 @@ def test_every_exit_code_is_in_the_readme() -> None:
     text = README.read_text(encoding="utf-8")
     codes = {int(code) for code in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)}
     assert codes == {
-        cli.FINE,
-        cli.CASE_FAILED,
-        cli.CHECK_FAILED,
-        cli.CANNOT_RUN,
-        cli.USAGE,
-        cli.INTERNAL,
-        cli.INTERRUPTED,
+        commands.FINE,
+        commands.CASE_FAILED,
+        commands.CHECK_FAILED,
+        commands.CANNOT_RUN,
+        commands.USAGE,
+        commands.INTERNAL,
+        commands.INTERRUPTED,
     }
 
 

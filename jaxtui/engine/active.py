@@ -13,6 +13,7 @@ from jaxtui.model import (
     CaseMeasured,
     CaseStarted,
     Experiment,
+    Inspection,
     PhaseMeasured,
     PhaseStarted,
     Progress,
@@ -72,6 +73,8 @@ class ActiveRun:
     @property
     def own(self) -> bool:
         """Whether it runs code of the user's own."""
+        if isinstance(self.work, Inspection):
+            return is_own(self.work.case.op)
         return any(is_own(case.op) for case in self.ledger.cases)
 
     @property

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-import msgspec
+from msgspec.structs import replace
 
 from jaxtui.machine import findings, gpu_memory, taken, words
 from jaxtui.machine.holders import blocking, holder, holders
@@ -29,6 +28,7 @@ from jaxtui.model import (
     Noticed,
     OpInfo,
     Plan,
+    Roofs,
     RunEvent,
     Snippet,
     Work,
@@ -146,11 +146,11 @@ class JaxCore:
             return failed
         named = tuple(holder(one.pid, self._proc) for one in failed.holders)
         if found := named or holders(self._proc):
-            return msgspec.structs.replace(_held(found), detail=failed.detail)
+            return replace(_held(found), detail=failed.detail)
         seen = lock(self._root)
         locking = tuple(holder(pid, self._proc) for pid in seen.holders)
         for finding in taken.lock(seen, locking):
-            return msgspec.structs.replace(
+            return replace(
                 failed, error=finding.what, hint=finding.advice, holders=locking
             )
         return failed
@@ -162,7 +162,7 @@ class JaxCore:
         return plan(experiment)
 
     def run(self, work: Work, stop: Callable[[], bool]) -> Iterator[RunEvent]:
-        """Do an experiment, a loop, a snippet, a test of the check or an inspection."""
+        """Do a work of any kind."""
         match work:
             case Experiment():
                 from jaxtui.measure.experiment import run
@@ -184,6 +184,10 @@ class JaxCore:
                 from jaxtui.measure.inspecting import run_inspection
 
                 return run_inspection(work, stop=stop)
+            case Roofs():
+                from jaxtui.measure.roofs import run_roofs
+
+                return run_roofs(work, stop=stop)
 
     def memory(self) -> dict[str, dict[str, int] | None]:
         """Fresh memory statistics by device name."""

@@ -6,7 +6,7 @@ import ctypes
 import signal
 import sys
 
-_PR_SET_PDEATHSIG = 1
+from jaxtui.measure.orphans import signal_with_parent
 
 
 def die_with_parent() -> None:
@@ -24,7 +24,7 @@ def die_with_parent() -> None:
     libc.signal.argtypes = (ctypes.c_int, ctypes.c_void_p)
     libc.signal.restype = ctypes.c_void_p
     libc.signal(int(signal.SIGHUP), alarm)
-    libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGHUP), 0, 0, 0)
+    signal_with_parent(signal.SIGHUP)
 
 
 def end_within(seconds: float) -> None:

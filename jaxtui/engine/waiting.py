@@ -5,12 +5,10 @@ Pure, so that the app, the commands and the client say the same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
-import msgspec
+from msgspec.structs import replace
 
 from jaxtui.machine import heard, slices
-from jaxtui.model import EngineFailed, Event, Finding, Hello, Logged, Noticed
+from jaxtui.model import EngineFailed, Event, Finding, Hello, Logged, Noticed, Record
 
 KEPT_LINES = 40
 """The last lines of the log, kept to explain an end."""
@@ -19,8 +17,7 @@ SLICE_SECONDS = 60.0
 """From when on JAX itself says that a TPU may be one host of a slice."""
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(Record, frozen=True):
     """How far an engine has come."""
 
     hardware: str = ""
@@ -49,7 +46,7 @@ def observe(start: Start, event: Event) -> Start:
             found = heard.from_log(event.line)
             if found is not None and found.name == "slice-waits":
                 advice = slices.advice(_chips(start.hardware))
-                found = msgspec.structs.replace(found, advice=advice)
+                found = replace(found, advice=advice)
             new = found is not None and found not in start.heard
             return replace(
                 start,

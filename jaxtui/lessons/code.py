@@ -15,6 +15,7 @@ from jaxtui.model import (
     Loop,
     Plan,
     PlannedCase,
+    Roofs,
     Snippet,
     Work,
 )
@@ -88,8 +89,8 @@ async def _parts(work: Work, plan: Planner) -> list[CodePart]:
             return [CodePart(title=loop_title(work), code=_loop_code(work, planned))]
         case Experiment():
             return _experiment_parts(await plan(work))
-        case Check() | Inspection():
-            # A test of the machine, or a look into a program; no lesson has one.
+        case Check() | Inspection() | Roofs():
+            # The machine is measured, or a program looked into; no lesson has that.
             return []
 
 

@@ -12,7 +12,6 @@ import jax
 from jaxtui import format as text
 from jaxtui.measure import (
     devices,
-    errors,
     estimate,
     ops,
     own,
@@ -22,13 +21,13 @@ from jaxtui.measure import (
     tensorflow_numpy,
 )
 from jaxtui.measure.executable import InputPool
+from jaxtui.measure.failures import FAULTS, explained, not_itself
 from jaxtui.measure.quiet import quiet_collector
 from jaxtui.measure.session import Session
 from jaxtui.measure.stopping import never
 from jaxtui.measure.timing import CaseTimer, Timer
 from jaxtui.model import (
     HOST,
-    Case,
     CaseFailed,
     CaseMeasured,
     CaseStarted,
@@ -45,9 +44,6 @@ from jaxtui.model import (
 )
 
 Indexed = tuple[int, PlannedCase]
-
-FAULTS = (Exception, SystemExit)
-"""What a case may raise; a function of the user's own may call ``sys.exit``."""
 
 
 def run(
@@ -163,7 +159,7 @@ class _Run:
             yield self._failed(index, refusal)
             return None
         try:
-            if refusal := self._too_slow(planned, end, share):
+            if refusal := not_itself(case) or self._too_slow(planned, end, share):
                 yield self._failed(index, refusal)
                 return None
             timer = self._timer(index, planned, pool)
@@ -173,7 +169,7 @@ class _Run:
                     yield self._progress(f"{phase.replace('_', ' ')}: {case.label}")
                 yield event
         except FAULTS as error:
-            yield self._failed(index, _explained(error, case, phase))
+            yield self._failed(index, explained(error, case, phase))
             return None
         return timer
 
@@ -247,7 +243,7 @@ class _Run:
                     reason = yield from self._turn(timer, turn, end, len(active))
                 except FAULTS as error:
                     active.remove(timer)
-                    failure = _explained(error, timer.case, "sampling")
+                    failure = explained(error, timer.case, "sampling")
                     yield self._failed(timer.index, failure)
                     continue
                 if reason is not None:
@@ -293,13 +289,6 @@ class _Run:
 
 def _device(planned: PlannedCase) -> jax.Device | None:
     return None if planned.case.device == HOST else devices.find(planned.case.device)
-
-
-def _explained(error: BaseException, case: Case, phase: str) -> Failure:
-    source = own.source(case.op)
-    if source is None:
-        return errors.translate(error, case, phase)
-    return own.explain(error, case, phase, source.file)
 
 
 def _stopped(planned: PlannedCase) -> Failure:

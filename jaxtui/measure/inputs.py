@@ -21,11 +21,6 @@ def numpy_dtype(dtype: str) -> str:
     return "float32" if dtype in FOREIGN else dtype
 
 
-def aligned(array: Array) -> bool:
-    """Whether ``jax.device_put`` on a CPU may take over the buffer without a copy."""
-    return array.nbytes > 0 and array.ctypes.data % ALIGNMENT == 0
-
-
 def misaligned_copy(array: Array) -> Array:
     """A fresh copy whose address keeps ``jax.device_put`` from aliasing it."""
     copy = _allocate(array.shape, array.dtype, MISALIGNED)

@@ -200,12 +200,11 @@ def no_warm_up() -> Note:
 
 def few_rounds(rounds: int) -> Note:
     """Too few rounds for a sign-test interval."""
-    plural = "" if rounds == 1 else "s"
     return Note(
         flag="few-rounds",
         text=(
-            f"Only {rounds} round{plural} fitted into the budget: the interval is "
-            "the smallest and the largest round, not 95 %."
+            f"Only {text.plural(rounds, 'round')} fitted into the budget: the interval "
+            "is the smallest and the largest round, not 95 %."
         ),
     )
 

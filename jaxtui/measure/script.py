@@ -67,7 +67,7 @@ def f(*args):
 
 JAX_LOOP = """
 for _ in range(3):
-    result = {call}.block_until_ready()
+    result = {ready_call}
 
 dispatch, ready = [], []
 end = time.perf_counter() + {seconds}
@@ -76,7 +76,7 @@ while len(ready) < {calls} or time.perf_counter() < end:
     start = time.perf_counter()
     result = {call}
     returned = time.perf_counter()
-    result.block_until_ready()
+    {ready_result}
     ready.append(time.perf_counter() - start)
     dispatch.append(returned - start)
 print(f"dispatch {{statistics.median(dispatch):.3e}} s")
@@ -98,7 +98,7 @@ def script(case: Case, seed: int = 0) -> str:
         ValueError: The case's op is unknown, or it lacks the case's dtype or mode.
     """
     op = _op(case)
-    code = _data(op, case, seed) + _preparation(op, case) + _loop(case)
+    code = _data(op, case, seed) + _preparation(op, case) + loop(case)
     return f'"""{case.label}, timed without jaxtui."""\n\n' + _assembled(op, case, code)
 
 
@@ -113,7 +113,7 @@ def setup(case: Case, seed: int = 0) -> str:
     """
     op = _op(case)
     code = _data(op, case, seed) + _preparation(op, case)
-    if _sends(case):
+    if sends(case):
         code += SENDING
     also = ("np",) if case.on_host else ("np", "jax")
     return _assembled(op, case, code, also)
@@ -206,34 +206,61 @@ def _preparation(op: Op, case: Case) -> str:
         return f"f = {name}\n"
     if case.mode == "tensorflow":
         return TENSORFLOW.format(name=name)
-    platform, _, number = case.device.partition(":")
-    lines = [f'device = next(d for d in jax.devices("{platform}") if d.id == {number})']
+    lines = [device_line(case)]
     if case.inputs == "device":
         lines.append("args = jax.device_put(args, device)")
     function = name
     if op.takes_precision and case.precision != "default":
         function = f'functools.partial({name}, precision="{case.precision}")'
     if case.mode == "pallas":
+        platform = case.device.partition(":")[0]
         function = f'functools.partial({name}, platform="{platform}")'
-    if case.mode in COMPILED_MODES:
-        sent = "args" if case.inputs == "device" else "jax.device_put(args, device)"
-        lines += [
-            f"jitted = jax.jit({function})",
-            f"f = jitted.lower(*{sent}).compile()  # no call compiles",
-        ]
-    else:
-        lines.append(f"f = {function}")
+    lines += call_lines(case, function)
     return "\n".join(lines) + "\n"
 
 
-def _loop(case: Case) -> str:
+def device_line(case: Case) -> str:
+    """The line that finds the case's device."""
+    platform, _, number = case.device.partition(":")
+    return f'device = next(d for d in jax.devices("{platform}") if d.id == {number})'
+
+
+def call_lines(case: Case, function: str) -> list[str]:
+    """The lines that define ``f`` of a case of JAX.
+
+    Args:
+        case: what is timed.
+        function: the expression that a case calls.
+    """
+    if case.mode not in COMPILED_MODES:
+        return [f"f = {function}"]
+    sent = "args" if case.inputs == "device" else "jax.device_put(args, device)"
+    return [
+        f"jitted = jax.jit({function})",
+        f"f = jitted.lower(*{sent}).compile()  # no call compiles",
+    ]
+
+
+def loop(case: Case, ready: str = "{}.block_until_ready()") -> str:
+    """The loop that times ``f`` of a case.
+
+    Args:
+        case: what is timed.
+        ready: how a result is waited for; a tree of arrays has no method for it.
+    """
     if case.on_host:
         return NUMPY_LOOP.format(calls=CALLS, seconds=SECONDS)
-    call = "f(*jax.device_put(args, device))" if _sends(case) else "f(*args)"
-    return JAX_LOOP.format(call=call, calls=CALLS, seconds=SECONDS)
+    call = "f(*jax.device_put(args, device))" if sends(case) else "f(*args)"
+    return JAX_LOOP.format(
+        call=call,
+        ready_call=ready.format(call),
+        ready_result=ready.format("result"),
+        calls=CALLS,
+        seconds=SECONDS,
+    )
 
 
-def _sends(case: Case) -> bool:
+def sends(case: Case) -> bool:
     """Whether each call sends its arguments explicitly.
 
     NumPy's own operators would do the work on arguments that were not sent.
@@ -250,16 +277,21 @@ def _imports(text: str, also: tuple[str, ...] = ()) -> str:
     return "\n\n".join("\n".join(lines) for lines in blocks)
 
 
+def simulated_device(case: Case) -> list[str]:
+    """What must be said of a device that JAX has only if it is told so."""
+    platform, _, number = case.device.partition(":")
+    if platform != "cpu" or int(number) == 0:
+        return []
+    needed = f"JAX_NUM_CPU_DEVICES={int(number) + 1}"
+    return [f"# {case.device} exists with {needed} in the environment."]
+
+
 def _settings(case: Case) -> list[str]:
     """What must be said or set before anything runs."""
     if case.on_host:
         return []
-    lines = []
-    platform, _, number = case.device.partition(":")
-    if platform == "cpu" and int(number) > 0:
-        needed = f"JAX_NUM_CPU_DEVICES={int(number) + 1}"
-        lines.append(f"# {case.device} exists with {needed} in the environment.")
-    if case.mode == "pallas" and platform == "cpu":
+    lines = simulated_device(case)
+    if case.mode == "pallas" and case.device.startswith("cpu:"):
         lines.append("# On a CPU Pallas interprets the kernel: the times mean nothing.")
     if case.dtype == "float64":
         lines.append('jax.config.update("jax_enable_x64", True)')

@@ -102,6 +102,15 @@ from jaxtui.model.measured import (
     Samples,
     Summary,
 )
+from jaxtui.model.roofs import (
+    MissingRoof,
+    Roof,
+    RoofDtype,
+    RoofMeasured,
+    Roofs,
+    RoofsMeasured,
+    RoofsStarted,
+)
 from jaxtui.model.snippets import (
     SNIPPET_IMPORTS,
     Part,
@@ -170,6 +179,7 @@ __all__ = [
     "LoopStyle",
     "Measurement",
     "Memory",
+    "MissingRoof",
     "Mode",
     "Note",
     "Noticed",
@@ -189,6 +199,12 @@ __all__ = [
     "Reading",
     "Ready",
     "Record",
+    "Roof",
+    "RoofDtype",
+    "RoofMeasured",
+    "Roofs",
+    "RoofsMeasured",
+    "RoofsStarted",
     "RunEvent",
     "RunFinished",
     "RunStarted",

@@ -17,6 +17,11 @@ LOOP_STYLES: tuple[LoopStyle, ...] = ("never", "end", "each", "asarray", "print"
 MAXIMUM_LOOP_CALLS = 200
 
 
+HELD_SHARE = 0.3
+"""A call that the runtime held back because its queue was full took at least this share
+of one computation."""
+
+
 class Loop(Record, frozen=True, kw_only=True, tag=True):
     """A number of calls of one case, one after the other, as a program would do it."""
 

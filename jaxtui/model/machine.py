@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 
 from jaxtui.model.base import Record
+
+_TENSORCORES = {"TPU v4": 2, "TPU v5": 2, "TPU v5p": 2}
+"""Per JAX device, where the device does not say; one on every other kind of TPU."""
 
 
 class Host(Record, frozen=True, kw_only=True):
@@ -63,6 +67,30 @@ class Device(Record, frozen=True, kw_only=True):
     def memory_limit_bytes(self) -> int | None:
         """Bytes that the runtime may use; on a GPU this is the pool, not the card."""
         return self.memory.get("bytes_limit") if self.memory else None
+
+    @property
+    def tensorcores(self) -> int:
+        """How many cores of a TPU chip work as this one device."""
+        text = self.attributes.get("num_cores", "")
+        if text.isdigit() and int(text):
+            return int(text)
+        return _TENSORCORES.get(self.device_kind, 1)
+
+
+def chip_count(devices: Sequence[Device]) -> int:
+    """How many places the devices sit at: some chips are two devices.
+
+    A device without coords, such as a GPU, counts as one.
+    """
+    places = {
+        (one.slice_index, one.coords) if one.coords else one.name for one in devices
+    }
+    return len(places)
+
+
+def slice_count(devices: Sequence[Device]) -> int:
+    """How many slices the devices belong to."""
+    return len({one.slice_index for one in devices})
 
 
 class Holder(Record, frozen=True, kw_only=True):

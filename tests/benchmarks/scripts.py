@@ -62,7 +62,7 @@ LOOP_SIZE = 700
 SMALLER = 4
 """An op's second size is its default divided by this."""
 
-BENCH_SECONDS = 5
+BENCH_SECONDS = 4
 """For one case; its script samples for two seconds after compiling."""
 
 FIGURE = re.compile(r"(?P<name>\S.*?):? +(?P<value>\d\.\d+e[+-]\d+) s")

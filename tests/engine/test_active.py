@@ -4,9 +4,11 @@ import pytest
 
 from jaxtui.engine.active import ActiveRun
 from jaxtui.model import (
+    Case,
     CaseFailed,
     CaseMeasured,
     CaseStarted,
+    Inspection,
     RunFinished,
     RunStarted,
 )
@@ -69,3 +71,11 @@ def test_cases_that_were_never_reached_stay_out_of_a_cancelled_run(run):
     events = run.cancelled("Stopped.")
     assert [type(event) for event in events] == [CaseFailed, RunFinished]
     assert not any(isinstance(event, CaseMeasured) for event in events)
+
+
+@pytest.mark.parametrize(("op", "own"), [("/p/mine.py:f", True), ("selu", False)])
+def test_looking_into_ones_own_function_runs_its_file(op, own):
+    case = Case(op=op, size=0, dtype="", device="cpu:0", mode="jit")
+    run = ActiveRun(1, Inspection(case=case))
+    assert run.own is own
+    assert run.patience_seconds is None

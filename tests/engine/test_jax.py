@@ -18,7 +18,12 @@ from jaxtui.model import (
     Memory,
     Noticed,
     Ready,
+    RoofDtype,
+    RoofMeasured,
+    Roofs,
+    RoofsMeasured,
     RunFinished,
+    WorkFailed,
 )
 
 
@@ -161,3 +166,18 @@ def test_versions_are_read_as_numbers(version, numbers):
     from jaxtui.engine.core import _numbers
 
     assert _numbers(version) == numbers
+
+
+async def test_roofs_are_measured_through_the_engine(open_engine):
+    engine = await open_engine(
+        command=DEFAULT_COMMAND, environment={"JAX_PLATFORMS": "cpu"}
+    )
+    float32 = RoofDtype(dtype="float32")
+    asked = Roofs(device="cpu:0", dtypes=(float32,), budget_seconds=0.1)
+    await engine.client.run(asked)
+    finished = await engine.until(RunFinished)
+    assert finished.outcome == "complete"
+    (measured,) = engine.of(RoofsMeasured)
+    assert [roof.of for roof in measured.roofs] == [None, float32]
+    assert engine.of(RoofMeasured)
+    assert not engine.of(WorkFailed)

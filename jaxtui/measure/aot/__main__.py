@@ -15,7 +15,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from jaxtui.measure.aot.environment import aot_environment, libtpu_version
-from jaxtui.measure.aot.process import Answers, end_with_input, prepare
+from jaxtui.measure.aot.process import Answers, prepare
+from jaxtui.measure.orphans import end_with_input
 from jaxtui.model.ahead import (
     AheadAnswer,
     AheadCode,

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import resource
-import signal
-import sys
-import threading
 
 import msgspec
 
+from jaxtui.measure.orphans import signal_with_parent
 from jaxtui.model.ahead import AheadAnswer
-
-_PR_SET_PDEATHSIG = 1
 
 
 class Answers:
@@ -39,16 +34,4 @@ def prepare() -> None:
     resource.setrlimit(
         resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1])
     )
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-
-
-def end_with_input() -> None:
-    """End this process as soon as the other side closes the pipe of requests."""
-    threading.Thread(target=_await_end, daemon=True).start()
-
-
-def _await_end() -> None:
-    while os.read(0, 1):
-        pass
-    os._exit(1)
+    signal_with_parent()

@@ -6,18 +6,17 @@ their reasons.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from jaxtui import format as text
+from jaxtui import stats
 from jaxtui.model import LoopCall, LoopMeasured, Note
+from jaxtui.model.loops import HELD_SHARE
 from jaxtui.stats import median
 
-HELD_SHARE = 0.3
-"""A call that the runtime held back took at least this share of one computation."""
-
 HELD_DISPATCHES = 3.0
-"""And at least so many times as long as the first calls, which nothing held back."""
+"""A call that was held back took at least so many times as long as the first calls,
+which nothing held back."""
 
 FIRST_CALLS = 16
 
@@ -39,10 +38,8 @@ ENOUGH_REPEATS = 3
 
 def in_flight(calls: Sequence[LoopCall]) -> list[int]:
     """How many results were promised and not ready when each call was entered."""
-    ready = [call.ready for call in calls]
-    return [
-        index - bisect_right(ready, call.entered) for index, call in enumerate(calls)
-    ]
+    entered, ready = [call.entered for call in calls], [call.ready for call in calls]
+    return stats.in_flight(entered, ready)
 
 
 def held_from(calls: Sequence[LoopCall], depth: int) -> int | None:
@@ -139,8 +136,8 @@ def _inferred() -> Note:
 
 
 def _few_repeats(repeats: int) -> Note:
-    plural = "" if repeats == 1 else "s"
+    count = text.plural(repeats, "repeat")
     return Note(
         flag="few-repeats",
-        text=f"Only {repeats} repeat{plural} of each kind fitted into the budget.",
+        text=f"Only {count} of each kind fitted into the budget.",
     )

@@ -1,0 +1,77 @@
+"""Sizes that no memory holds, in the middle of a sweep: named, and the rest runs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from jaxtui import cli
+from jaxtui.engine.client import EngineClient, EngineOptions
+from jaxtui.tui import form
+from tests.tui.driving import app_on, until, until_done, until_ready
+
+SIZES = "1000,1e13,1e4,1e12,1e5"
+
+
+def test_the_command_names_them_and_runs_the_rest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code = cli.main(
+        [
+            *("bench", "triad", "--size", SIZES, "--mode", "jit,numpy"),
+            *("--budget", "3", "--cpu-devices", "1", "--json"),
+        ]
+    )
+    assert code == 1
+    found = json.loads(capsys.readouterr().out)
+    measured = {
+        (one["case"]["size"], one["case"]["mode"]) for one in found["measurements"]
+    }
+    assert measured == {
+        (size, mode) for size in (1000, 10_000, 100_000) for mode in ("jit", "numpy")
+    }
+    said = {
+        (one["case"]["size"], one["case"]["mode"]): one["error"]
+        for one in found["failures"]
+    }
+    assert len(said) == 4
+    assert said[10**12, "jit"].startswith(
+        "triad 1000000000000 float32 needs 28.0 TB on"
+    )
+    assert said[10**13, "numpy"].startswith(
+        "triad 10000000000000 float32 needs 360.0 TB"
+    )
+    assert all("are free" in error for error in said.values())
+
+
+async def test_the_app_does_the_same_and_goes_on() -> None:
+    engine = EngineClient(EngineOptions(cpu_devices=1))
+    app = app_on(engine)  # type: ignore[arg-type]
+    try:
+        async with app.run_test(size=(120, 40)) as pilot:
+            await until_ready(pilot, app)
+            app.to_form(
+                form.Values(
+                    op="triad",
+                    sizes=SIZES,
+                    devices=("cpu:0",),
+                    modes=("jit",),
+                    budget="3",
+                )
+            )
+            await pilot.pause()
+            for _ in range(2):
+                await pilot.press("f5")
+                await until(pilot, lambda: app.state.running)
+                await until_done(pilot, app)
+                assert app.state.run is not None
+                by_size = {one.case.size: one for one in app.state.run.cases}
+                for size in (1000, 10_000, 100_000):
+                    assert by_size[size].measurement
+                for size in (10**12, 10**13):
+                    failure = by_size[size].failure
+                    assert failure is not None
+                    assert "are free" in failure.error
+    finally:
+        await engine.close()
