@@ -231,7 +231,7 @@ def test_it_is_written_to_files(capsys, tmp_path: Path) -> None:
     assert markdown.startswith("| op |")
     assert "<svg" in svg
     assert "wins" in svg
-    assert "jit wins from ~12" in text
+    assert "jit beats numpy from ~12" in text
     assert "jit with transfers" in text
     assert "Per call, jit is faster" in text
 

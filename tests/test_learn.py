@@ -304,6 +304,7 @@ class Interrupted(FakeEngine):
                 calls=1,
                 dispatch=(1e-5,),
                 ready=(1e-3,),
+                ready_median=1e-3,
                 measurement=measurement(case, None),
             ),
         )

@@ -31,7 +31,6 @@ from jaxtui.model import (
     RunStarted,
     Sampled,
 )
-from jaxtui.stats import median
 
 LEAST_SECONDS = 0.8
 """For sampling two cases at one size, beside what their cold paths take."""
@@ -220,11 +219,11 @@ def _taken_in(state: Search, size: int) -> Search:
 
 def _with_round(rounds: Rounds, event: Sampled) -> Rounds:
     """With one more; an engine that was started again begins with round 1."""
-    if event.index not in (0, 1) or not event.ready:
+    if event.index not in (0, 1):
         return rounds
     first, second = rounds
     mine = second if event.index else first
-    mine = (*(() if event.round == 1 else mine), median(event.ready))
+    mine = (*(() if event.round == 1 else mine), event.ready_median)
     return (first, mine) if event.index else (mine, second)
 
 

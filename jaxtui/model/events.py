@@ -67,6 +67,8 @@ class Sampled(Record, frozen=True, kw_only=True, tag=True):
     dispatch: tuple[float, ...]
     """Seconds, in the order of the calls; empty for NumPy."""
     ready: tuple[float, ...]
+    ready_median: float
+    """Of all calls of this turn, seconds: the figure of the round."""
     dispatch_bins: dict[int, int] | None = None
     ready_bins: dict[int, int] | None = None
     """How many calls lie in each bin of ``stats.bin_of``, where the points are not all

@@ -24,6 +24,9 @@ LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits[1:]
 BEYOND = 4.0
 """How many times further than the outermost case or ridge the roofs are drawn."""
 
+SLOPE = 20.0
+"""How many times the first ridge the axis begins before it: its name stands there."""
+
 HEADROOM = 1.8
 """How many times higher than the highest roof the picture is, and as much lower."""
 
@@ -101,9 +104,11 @@ def _range(
 ) -> tuple[float, float]:
     """Of the intensities: the cases and the ridges, with room on both sides."""
     inside = [place.intensity for place in places if place.intensity and place.rate]
-    inside += [ridge(roof, memory) for roof in compute]
+    ridges = [ridge(roof, memory) for roof in compute]
+    inside += ridges
     finite = [one for one in inside if 1e-12 < one < 1e12] or [1.0]
-    return min(finite) / BEYOND, max(finite) * BEYOND
+    low = min([min(finite) / BEYOND, *(one / SLOPE for one in ridges if one > 1e-12)])
+    return low, max(finite) * BEYOND
 
 
 def _heights(places: Sequence[Place], drawn: Sequence[Series]) -> tuple[float, float]:

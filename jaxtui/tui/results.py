@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jaxtui import format as fmt
 from jaxtui.model import Measurement
 from jaxtui.model.own import brief_name, is_own, parts, short_name
-from jaxtui.tui.crossings import times_numpy
+from jaxtui.tui.against_numpy import times_numpy
 from jaxtui.tui.readout import share_of_peak
 from jaxtui.tui.state import CaseState, RunState
 

@@ -100,6 +100,9 @@ class CaseState:
     dispatch: Trace = field(default_factory=Trace)
     ready: Trace = field(default_factory=Trace)
     """The calls for the live plot."""
+    rounds: tuple[float, ...] = ()
+    """The median ready time of each round, seconds: cases take turns, so that what
+    slows the machine down slows the rounds of one number alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -477,8 +480,11 @@ def _case_event(state: CaseState, event: Event) -> CaseState:
             )
             return replace(state, phases=phases, zero_copy=copied)
         case Sampled():
+            # An engine that was started again begins with round 1.
+            before = () if event.round == 1 else state.rounds
             return replace(
                 state,
+                rounds=(*before, event.ready_median),
                 # A function of the user's own has size and dtype only from now on.
                 case=event.measurement.case,
                 doing="sampling",

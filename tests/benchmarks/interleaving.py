@@ -47,7 +47,7 @@ from jaxtui.model import (
     Sampled,
     Summary,
 )
-from jaxtui.stats import Interval, median, sign_test_interval
+from jaxtui.stats import Interval, sign_test_interval
 
 SIZES = (10_000, 30_000, 100_000, 300_000)
 """Half a millisecond to thirty: what is over within a time slice feels no load."""
@@ -105,10 +105,10 @@ def timed(
     called = False
     for event in experiment.run(work):
         match event:
-            case Sampled(index=index, ready=ready):
+            case Sampled(index=index, ready_median=ready):
                 case = swept[index]
                 rounds = found[case.op].rounds.setdefault(case.size, [])
-                rounds.append(median(ready))
+                rounds.append(ready)
             case Progress(elapsed_seconds=elapsed, doing=doing):
                 if began is None and doing.startswith("sampling"):
                     began = elapsed

@@ -158,6 +158,7 @@ def test_ctrl_c_stops_the_run_and_prints_what_had_arrived(capsys) -> None:
                 calls=1,
                 dispatch=(1e-5,),
                 ready=(1e-3,),
+                ready_median=1e-3,
                 measurement=half,
             ),
         ]

@@ -94,6 +94,7 @@ def sampled(index: int, round_: int, measured: Measurement, seconds: float) -> S
         calls=3,
         dispatch=(),
         ready=(seconds * 0.9, seconds, seconds * 2),
+        ready_median=seconds,
         measurement=measured,
     )
 

@@ -183,10 +183,10 @@ def test_a_crossing_in_words() -> None:
         "Per call, jit is faster from about 380 on: numpy is still ahead at 370, jit "
         "at 400."
     )
-    assert wins(crossing(), CALLED) == "jit wins from ~380"
+    assert wins(crossing(), CALLED) == "jit beats numpy from ~380"
     # Never outside of the sizes between which it is.
     assert wins(crossing(at=1240, below=1218, above=1300), CALLED).endswith("~1240")
-    assert wins(crossing(faster="first"), CALLED) == "numpy wins from ~380"
+    assert wins(crossing(faster="first"), CALLED) == "numpy beats jit from ~380"
 
 
 def test_a_stretch_without_difference_in_words() -> None:

@@ -182,6 +182,7 @@ def sampled(index: int, case: Case, turn: int) -> Sampled:
         calls=200,
         dispatch=points,
         ready=points,
+        ready_median=points[0],
         measurement=measurement(case, turn, None),
     )
 

@@ -92,6 +92,7 @@ def test_beyond_the_bound_points_go_and_results_stay(pipe, experiment):
                     calls=200,
                     dispatch=points,
                     ready=points,
+                    ready_median=points[0],
                     measurement=measurement(cases[index]),
                 ),
                 run=1,

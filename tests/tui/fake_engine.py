@@ -370,6 +370,7 @@ def sampled(index: int, case: Case, turn: int, calls: int = 100) -> Sampled:
         calls=calls,
         dispatch=() if dispatch is None else jittered(dispatch),
         ready=jittered(ready),
+        ready_median=ready,
         measurement=measurement(case, None),
     )
 

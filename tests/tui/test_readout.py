@@ -9,7 +9,7 @@ import pytest
 
 from jaxtui.model import Case, Failure, Measurement
 from jaxtui.tui import readout, results
-from jaxtui.tui.crossings import times_numpy
+from jaxtui.tui.against_numpy import times_numpy
 from jaxtui.tui.plot_state import METRICS
 from jaxtui.tui.plots import live
 from jaxtui.tui.plots import sweep as sweeps

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from jaxtui import format as fmt
 from jaxtui.model import Measurement
-from jaxtui.tui.crossings import seconds_of, times_numpy
+from jaxtui.tui.against_numpy import seconds_of, times_numpy
 from jaxtui.tui.plot_state import Clock, Metric, clock_of
 from jaxtui.tui.readout import share_of_peak
 from jaxtui.tui.state import CaseState, RunState
