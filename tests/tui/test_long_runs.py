@@ -94,3 +94,16 @@ async def test_a_short_run_is_not_asked_about() -> None:
         await pilot.press("r")
         await until_done(pilot, app)
         assert engine.experiments
+
+
+async def test_the_notes_of_many_cases_stay_in_view_on_a_small_screen() -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await typed(pilot, app, "256..4096")
+        app.query_one("#run").focus()
+        await pilot.press("r")
+        await until_done(pilot, app)
+        await pilot.pause()
+        notes = app.query_one("NotesPanel").region
+        assert notes.height >= 3
+        assert notes.bottom <= app.query_one("MessageLine").region.y
