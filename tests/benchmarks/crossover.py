@@ -2,21 +2,23 @@
 
     python tests/benchmarks/crossover.py [OP]... [--budget 60] [--pairs 40]
 
-``jaxtui crossover`` searches for matmul, sigmoid and selu, numpy against eager and
-against jit, over five decades of elements. Then, in this process and with nothing but
-NumPy and JAX, blocks of calls of the two alternate at half and at twice the size that
-was found: below it the first must be faster, above it the second, by the median of the
-paired ratios of the blocks. Where no crossover was found, the one that was said to be
-faster must be, at the smallest size and at the last at which that was said.
+The search of ``jaxtui crossover`` runs for matmul, sigmoid and selu, numpy against
+eager and against jit, over five decades of elements. Then, with nothing but NumPy and
+JAX, blocks of calls of the two alternate at half and at twice the size that was found:
+below it the first must be faster, above it the second, by the median of the paired
+ratios of the blocks. Where no crossover was found, the one that was said to be faster
+must be, at the smallest size and at the last at which that was said.
+
+Both in this process: a call of some microseconds takes up to twice as long in the next
+process, for as long as that lives, and this is not about processes.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import itertools
 import os
 import random
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from time import perf_counter
@@ -26,14 +28,23 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"
 
 import jax
+import msgspec
 import numpy as np
 from jax import lax
 
+from jaxtui.crossover import Search, begin, observe
+from jaxtui.crossover.answer import Answer
+from jaxtui.crossover.points import Side, other
+from jaxtui.crossover.words import names, sentence
+from jaxtui.measure import experiment
+from jaxtui.model import Case, Mode
+from jaxtui.model.base import HOST
 from jaxtui.scripts.allocator import LARGEST_BLOCK
+from jaxtui.selection import parse_sizes
 from jaxtui.stats import Interval, sign_test_interval
 
 BLOCK_SECONDS = 0.02
-RANGES = {"matmul": "7..2048", "sigmoid": "100..1e7", "selu": "100..1e7"}
+RANGES = {"matmul": "7..2048x4", "sigmoid": "100..1e7x4", "selu": "100..1e7x4"}
 """Five decades of elements each; a matmul has n² of them."""
 
 ALPHA, SCALE = 1.6732632423543772, 1.0507009873554805
@@ -60,7 +71,7 @@ class Verdict(NamedTuple):
     """What the loop says at one size."""
 
     size: int
-    expected: str
+    expected: Side
     interval: Interval
     """Of the first one's seconds over the second one's."""
 
@@ -75,20 +86,15 @@ class Verdict(NamedTuple):
         return self.interval.low > 1 or self.interval.high < 1
 
 
-def search(op: str, mode: str, budget: float) -> dict[str, Any]:
-    """The document of ``jaxtui crossover``."""
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "jaxtui", "crossover", op),
-            *("--between", f"numpy,{mode}", "--sizes", RANGES[op]),
-            *("--budget", str(budget), "--json", "--no-history"),
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    document: dict[str, Any] = json.loads(done.stdout)
-    return document
+def search(op: str, mode: Mode, budget: float) -> Search:
+    """What ``jaxtui crossover`` does, in this process."""
+    case = Case(op=op, size=0, dtype="float32", device="cpu:0", mode=mode)
+    host = msgspec.structs.replace(case, device=HOST, inputs=HOST, mode="numpy")
+    found = begin(host, case, parse_sizes(RANGES[op]), budget)
+    while work := found.next_experiment:
+        for event in experiment.run(work):
+            found = observe(found, event)
+    return found
 
 
 def calls(op: str, mode: str, size: int) -> tuple[Callable[[], Any], Callable[[], Any]]:
@@ -130,43 +136,46 @@ def by_hand(op: str, mode: str, size: int, pairs: int) -> Interval:
     return sign_test_interval(ratios)
 
 
-def places(found: dict[str, Any]) -> Iterator[tuple[int, str]]:
+def places(found: Answer) -> Iterator[tuple[int, Side]]:
     """Where to look, and who should be faster there."""
-    if found["crossings"]:
-        last = found["crossings"][-1]
-        above = last["faster"]
-        below = "first" if above == "second" else "second"
+    crossing = found.crossing
+    if crossing is not None:
         # Of a stretch without a difference, from its ends.
-        yield max(1, round(0.5 * min(last["at"], last["below"]))), below
-        yield round(2 * max(last["at"], last["above"])), above
-    elif found["faster"]:
-        yield found["low"], found["faster"]
-        yield found["sure"], found["faster"]
+        below = min(crossing.at, crossing.below)
+        yield max(1, round(0.5 * below)), other(crossing.faster)
+        yield round(2 * max(crossing.at, crossing.above)), crossing.faster
+    elif found.faster and found.low is not None and found.sure is not None:
+        yield found.low, found.faster
+        yield found.sure, found.faster
 
 
 def rows(ops: list[str], budget: float, pairs: int) -> Iterator[tuple[str, bool]]:
     """Each comparison as text, and whether it was confirmed."""
-    for op in ops:
-        for mode in ("eager", "jit"):
-            document = search(op, mode, budget)
-            call = document["answers"][0]
-            lines = [f"{op}, numpy against {mode}: {call['sentence']}"]
-            verdicts = [
-                Verdict(size, expected, by_hand(op, mode, size, pairs))
-                for size, expected in places(call["answer"])
-            ]
-            for one in verdicts:
-                low, middle, high = one.interval
-                said = "confirmed" if one.confirmed else "NOT CONFIRMED"
-                searched = call["answer"]["low"] <= one.size <= call["answer"]["high"]
-                lines.append(
-                    f"    {one.size:>8}: numpy/{mode} by hand {middle:.3g} "
-                    f"[{low:.3g}, {high:.3g}]  {said}"
-                    f"{'' if one.sure else ', interval contains 1'}"
-                    f"{'' if searched else ', outside of the range that was searched'}"
-                )
-            fine = bool(verdicts) and all(one.confirmed for one in verdicts)
-            yield "\n".join(lines), fine
+    modes: tuple[Mode, ...] = ("eager", "jit")
+    for op, mode in itertools.product(ops, modes):
+        found = search(op, mode, budget)
+        answer = found.answers[0]
+        called = names(found.first, found.second)
+        verdicts = [
+            Verdict(size, expected, by_hand(op, mode, size, pairs))
+            for size, expected in places(answer)
+        ]
+        told = [verdict_text(one, mode, answer) for one in verdicts]
+        fine = bool(verdicts) and all(one.confirmed for one in verdicts)
+        title = f"{op}, numpy against {mode}: {sentence(answer, called)}"
+        yield "\n".join([title, *told]), fine
+
+
+def verdict_text(one: Verdict, mode: str, answer: Answer) -> str:
+    """One line of the table."""
+    low, middle, high = one.interval
+    said = "confirmed" if one.confirmed else "NOT CONFIRMED"
+    if not one.sure:
+        said += ", interval contains 1"
+    if not (answer.low or 0) <= one.size <= (answer.high or 0):
+        said += ", outside of the range that was searched"
+    around = f"[{low:.3g}, {high:.3g}]"
+    return f"    {one.size:>8}: numpy/{mode} by hand {middle:.3g} {around}  {said}"
 
 
 def main() -> int:
