@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -28,6 +29,8 @@ class Values:
 
     op: str = ""
     """Of the catalogue, or ``/path/to/file.py:one,two``."""
+    others: tuple[str, ...] = ()
+    """Of the catalogue, timed beside it."""
     sizes: str = ""
     dtypes: tuple[str, ...] = ("float32",)
     devices: tuple[str, ...] = ()
@@ -37,6 +40,11 @@ class Values:
     budget: str = AUTOMATIC
     arguments: str = ""
     """What functions of the user's own are given; empty if they have a factory."""
+
+    @property
+    def ops(self) -> tuple[str, ...]:
+        """All of them."""
+        return (self.op, *self.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +130,19 @@ def op_info(name: str, state: State) -> OpInfo | None:
     return next((op for op in state.ops if op.name == name), None)
 
 
+def shared(names: Sequence[str], state: State) -> tuple[list[str], list[str]]:
+    """The dtypes and the modes that all of these ops have, in the first one's order.
+
+    Both are empty where none of them is known.
+    """
+    infos = [info for name in names if (info := op_info(name, state)) is not None]
+    if not infos:
+        return [], []
+    dtypes = [one for one in infos[0].dtypes if all(one in i.dtypes for i in infos)]
+    modes = [one for one in infos[0].modes if all(one in i.modes for i in infos)]
+    return dtypes, [str(mode) for mode in modes]
+
+
 def takes_arguments(name: str, state: State) -> bool:
     """Whether arguments decide about size and dtype: one's own function."""
     info = op_info(name, state)
@@ -137,6 +158,9 @@ def _meaning(values: Values, state: State) -> str:
         return "size and dtype: those of its arguments"
     if info.own and not values.sizes.strip():
         return "size and dtype: as its factory makes them"
+    others = [op_info(name, state) for name in values.others]
+    if any(other and other.size_means != info.size_means for other in others):
+        return "size: as each op counts it"
     return f"size: {info.size_means}"
 
 
@@ -149,7 +173,7 @@ def _build(values: Values, state: State) -> Experiment:
     precisions = ("default",) if own else values.precisions or ("default",)
     sized_itself = own and (bool(typed) or not values.sizes.strip())
     return selection.build(
-        selection.parse_ops([values.op], state.ops, own=True),
+        selection.parse_ops(values.ops, state.ops, own=True),
         None if sized_itself else selection.parse_sizes(values.sizes),
         () if own else values.dtypes,
         values.devices or None,

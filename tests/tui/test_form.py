@@ -137,6 +137,42 @@ async def test_several_are_chosen_with_the_keyboard() -> None:
         assert form_widget.values.dtypes == ("float32", "bfloat16")
 
 
+def test_several_ops_have_what_all_of_them_have() -> None:
+    first, second = STATE.ops[:2]
+    dtypes, modes = form.shared([first.name, second.name], STATE)
+    assert set(dtypes) == set(first.dtypes) & set(second.dtypes)
+    assert set(modes) == set(first.modes) & set(second.modes)
+    assert form.shared(["nothing"], STATE) == ([], [])
+
+
+async def test_several_ops_are_timed_against_each_other() -> None:
+    engine = FakeEngine()
+    app = app_on(engine)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("2")
+        first, second = (op.name for op in app.state.ops[:2])
+        ops = app.query_one("#op", Choice)
+        ops.focus()
+        # Without a mark Enter takes the one under the cursor.
+        for keys, chosen in (
+            (("down", "enter"), (second,)),
+            (("escape",), (second,)),
+            (("up", "space", "enter"), (first, second)),
+            (("down", "enter"), (second,)),
+            (("up", "space", "escape"), (first, second)),
+        ):
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
+            await pilot.press(*keys)
+            await until(pilot, lambda: not isinstance(app.screen, ChoicePopup))
+            assert ops.chosen == chosen
+        app.query_one("#run").focus()
+        await pilot.press("r")
+        await until_done(pilot, app)
+        assert {case.op for case in engine.experiments[0].cases} == {first, second}
+
+
 async def test_another_op_brings_its_own_sizes() -> None:
     app = app_on(FakeEngine())
     async with app.run_test(size=(80, 24)) as pilot:

@@ -243,7 +243,7 @@ async def test_an_op_that_cannot_be_loaded_is_listed_with_its_problem(
 
 def listing_of(app: JaxtuiApp) -> list[str]:
     options = app.screen.query_one(OptionList)
-    return [str(option.prompt) for option in options.options]
+    return [str(option.prompt).strip() for option in options.options]
 
 
 async def test_the_last_entry_opens_a_file() -> None:

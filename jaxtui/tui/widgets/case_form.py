@@ -76,6 +76,7 @@ class CaseForm(Vertical):
         chosen = {choice.id: choice.chosen for choice in self.query(Choice)}
         return form.Values(
             op=(*chosen["op"], "")[0],
+            others=chosen["op"][1:],
             sizes=self.query_one("#sizes", Input).value,
             dtypes=chosen["dtypes"],
             devices=chosen["devices"],
@@ -94,7 +95,7 @@ class CaseForm(Vertical):
             self.query_one("#arguments", Input).value = values.arguments
         for name in ("dtypes", "modes", "inputs", "precisions"):
             self._choice(name).chosen = getattr(values, name)
-        self._choice("op").chosen = (values.op,)
+        self._choice("op").chosen = values.ops
         self._offer_what_the_op_has()
         if values.devices:
             self._choice("devices").chosen = values.devices
@@ -160,17 +161,15 @@ class CaseForm(Vertical):
             sizes.value = form.default_sizes(info)
 
     def _offer_what_the_op_has(self) -> None:
-        """The op's dtypes and modes, of which those stay chosen that were."""
-        info = form.op_info(self.values.op, self.state)
-        if info is None:
+        """The ops' dtypes and modes, of which those stay chosen that were."""
+        shared = form.shared(self.values.ops, self.state)
+        if not any(shared):
             return
-        dtypes = self._choice("dtypes")
-        dtypes.options = info.dtypes
-        kept = tuple(name for name in dtypes.chosen if name in info.dtypes)
-        dtypes.chosen = kept or info.dtypes[:1]
-        modes = self._choice("modes")
-        modes.options = info.modes
-        modes.chosen = tuple(name for name in modes.chosen if name in info.modes)
+        dtypes, modes = self._choice("dtypes"), self._choice("modes")
+        for choice, offered in zip((dtypes, modes), shared, strict=True):
+            choice.options = tuple(offered)
+            choice.chosen = tuple(one for one in choice.chosen if one in offered)
+        dtypes.chosen = dtypes.chosen or dtypes.options[:1]
 
     def _hide_what_arguments_decide(self) -> None:
         """Of functions of one's own the dtype, and a size beside typed arguments."""

@@ -1,4 +1,4 @@
-"""The choice of an op, or of functions of the user's own."""
+"""The choice of ops, or of functions of the user's own."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ class OpChoice(Choice):
         self.app.push_screen(popup, self._take)
 
     def _summary(self) -> str:
-        return brief_name(self.chosen[0]) if self.chosen else "none"
+        if len(self.chosen) == 1:
+            return brief_name(self.chosen[0])
+        return super()._summary()
 
     def _take(self, chosen: tuple[str, ...] | None) -> None:
         if chosen == (OPEN,):
