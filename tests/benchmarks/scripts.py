@@ -45,6 +45,7 @@ from jaxtui.model import (
     Experiment,
     Loop,
     LoopMeasured,
+    OpInfo,
     Ready,
     RunFinished,
 )
@@ -59,8 +60,10 @@ CALLS = 40
 LOOP_SIZE = 700
 """A product of some milliseconds on a small machine."""
 
-SMALLER = 4
-"""An op's second size is its default divided by this."""
+LARGER = {"number of elements": 4}
+LARGER_OTHERWISE = 2
+"""How many times an op's default its second size is. Not a smaller one: a call of less
+than 0.1 ms takes half as long again in the next process."""
 
 BENCH_SECONDS = 4
 """For one case; its script samples for two seconds after compiling."""
@@ -222,17 +225,21 @@ async def loop_code(loop: Loop) -> str:
 
 
 async def case_codes(names: Sequence[str]) -> list[tuple[Case, str]]:
-    """Each op's case at its default size and at a smaller one, with its script."""
+    """Each op's case at its default size and at a larger one, with its script."""
     async with session(spawn_engine, EngineOptions()) as engine:
         ready = await until_ready(engine)
         cases = tuple(
             Case(op=op.name, size=size, dtype="float32", device="cpu:0", mode="jit")
             for op in ready.ops
             if op.name in names or "all" in names
-            for size in (op.default, max(op.default // SMALLER, op.minimum))
+            for size in (op.default, op.default * larger(op))
         )
         plan = await engine.engine.plan(Experiment(cases=cases))
         return [(one.case, one.script) for one in plan.cases]
+
+
+def larger(op: OpInfo) -> int:
+    return LARGER.get(op.size_means, LARGER_OTHERWISE)
 
 
 async def until_ready(engine: Session) -> Ready:
