@@ -230,7 +230,7 @@ def test_it_is_written_to_files(capsys, tmp_path: Path) -> None:
     assert csv.splitlines()[0].startswith("op,size,dtype")
     assert markdown.startswith("| op |")
     assert "<svg" in svg
-    assert "wins" in svg
+    assert "beats" in svg
     assert "jit beats numpy from ~12" in text
     assert "jit with transfers" in text
     assert "Per call, jit is faster" in text

@@ -107,7 +107,9 @@ class CaseForm(Vertical):
             button = self.query_one("#run", Button)
             button.label = "■ Stop" if new.running else "▶ Run"
             button.variant = "error" if new.running else "primary"
-        self.query_one(OpChoice).picks = new.opened.picks
+        # Not each time: an ending may have left the form without its choices.
+        if old.opened.picks != new.opened.picks:
+            self.query_one(OpChoice).picks = new.opened.picks
         if (old.ops, old.devices) == (new.ops, new.devices):
             return
         self._take_options(new)
