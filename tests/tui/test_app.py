@@ -349,6 +349,7 @@ async def test_every_binding_is_in_palette_and_help() -> None:
         offered = {command.help for command in app.get_system_commands(app.screen)}
         await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        await until(pilot, lambda: app.screen.query(Static))
         text = str(app.screen.query_one(Static).content)
         for command in bindings.COMMANDS:
             assert any(command.description in help_ for help_ in offered), command.id
@@ -453,7 +454,7 @@ async def test_simulated_devices_say_so() -> None:
     app = app_on(FakeEngine(cpu_devices(4, simulated=True)))
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
-        assert "SIMULATED" in shown(app, StatusLine)
+        await until(pilot, lambda: "SIMULATED" in shown(app, StatusLine))
 
 
 async def test_phases_are_toggled_where_there_is_no_room() -> None:
