@@ -123,6 +123,8 @@ class ExportScreen(ModalScreen[None]):
         self._chosen = offer.formats[0]
         self._suggested = self._chosen.name
         self._looking = Latest()
+        self._wanted = False
+        """What a look finds is still of use: nothing was written since it began."""
         self._asked: Path | None = None
         """The file of which it was said that it exists."""
         self._writing: Path | None = None
@@ -210,7 +212,7 @@ class ExportScreen(ModalScreen[None]):
 
     def _look(self) -> None:
         """Say what would come of it, as far as that can be known beforehand."""
-        self._asked = None
+        self._asked, self._wanted = None, True
         path = self.path
         if path is None:
             self._say(_Finding("Type the name of a file.", bad=True))
@@ -223,8 +225,8 @@ class ExportScreen(ModalScreen[None]):
             self._begin(partial(self._looking.ask, look, looked))
 
     def _looked(self, path: Path, finding: _Finding) -> None:
-        # Meanwhile something else may have been typed.
-        if path == self.path:
+        # Meanwhile something else may have been typed, or Enter may have had an answer.
+        if path == self.path and self._wanted:
             self._say(finding)
 
     def _say(self, finding: _Finding) -> None:
@@ -246,13 +248,18 @@ class ExportScreen(ModalScreen[None]):
 
     def action_write(self) -> None:
         """Write the file, unless one is there that nobody gave up."""
+        # A slow line delivers several keys at once: the list may be further than what
+        # it has told.
+        highlighted = self.query_one(_Formats).highlighted
+        if highlighted is not None:
+            self._choose(self._offer.formats[highlighted])
         path = self.path
         if path is None or self._writing is not None:
             return
         if not_offered(path, self._offer.formats):
             return
         replace = self._asked == path
-        self._writing, self._asked = path, None
+        self._writing, self._asked, self._wanted = path, None, False
         self._show(_Finding("Writing…"))
         self._begin(partial(self._write, self._chosen, path, replace))
 
