@@ -29,7 +29,8 @@ def spawned(monkeypatch: pytest.MonkeyPatch) -> list[object]:
         return engines
 
     monkeypatch.setattr(launch.EngineProcess, "spawn", spawn)
-    monkeypatch.delenv("_JAXTUI_COMPLETE", raising=False)
+    for name in launch.FOR_CLICK:
+        monkeypatch.delenv(name, raising=False)
     return engines
 
 
@@ -76,6 +77,22 @@ def test_a_shell_that_completes_what_is_typed_starts_nothing(
     with pytest.raises(SystemExit):
         run(monkeypatch)
     assert spawned == []
+
+
+def test_a_limit_from_the_environment_is_not_passed_over(
+    spawned: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits: list[object] = []
+
+    def run_app(*_: object, start_limit: float | None, **__: object) -> int:
+        limits.append(start_limit)
+        return 0
+
+    monkeypatch.setattr(app, "open_on", pytest.fail)
+    monkeypatch.setattr(app, "run", run_app)
+    monkeypatch.setenv("JAXTUI_START_LIMIT", "7")
+    assert run(monkeypatch) == 0
+    assert limits == [7.0]
 
 
 @pytest.mark.parametrize(

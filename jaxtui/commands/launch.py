@@ -17,6 +17,10 @@ class CannotRun(Exception):  # noqa: N818  (it is an answer, not a programming e
     """The engine cannot serve; the text is what to tell the user."""
 
 
+FOR_CLICK = ("_JAXTUI_COMPLETE", "JAXTUI_START_LIMIT")
+"""What it reads where nothing was typed: a shell that completes, a default of ours."""
+
+
 def spawn_at_once(arguments: Sequence[str]) -> EngineProcess | None:
     """The engine of the app if a bare ``jaxtui`` was typed into a terminal.
 
@@ -26,8 +30,7 @@ def spawn_at_once(arguments: Sequence[str]) -> EngineProcess | None:
     at_terminal = all(
         stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)
     )
-    # Click answers a shell that completes what is being typed.
-    if arguments or not at_terminal or "_JAXTUI_COMPLETE" in os.environ:
+    if arguments or not at_terminal or any(name in os.environ for name in FOR_CLICK):
         return None
     try:
         return EngineProcess.spawn(EngineOptions(terminal_fd=sys.stderr.fileno()))
