@@ -34,7 +34,7 @@ from jaxtui.model import (
     Stopped,
     Summary,
 )
-from jaxtui.stats import bins, median, summarize
+from jaxtui.stats import bins, summarize
 
 POINTS_PER_TURN = 200
 """Points of a turn that are sent on for the live plot."""
@@ -110,7 +110,7 @@ class Timer(abc.ABC):
             calls=len(block.ready),
             dispatch=dispatch,
             ready=ready,
-            ready_median=median(block.ready),
+            ready_median=self.sampler.medians[-1],
             dispatch_bins=bins(block.dispatch) if left_out else None,
             ready_bins=bins(block.ready) if left_out else None,
             measurement=self.measurement(None),
