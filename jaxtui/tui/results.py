@@ -9,6 +9,7 @@ from jaxtui import format as fmt
 from jaxtui.model import Measurement
 from jaxtui.model.own import brief_name, is_own, parts, short_name
 from jaxtui.tui.against_numpy import times_numpy
+from jaxtui.tui.per_run import once_per_run
 from jaxtui.tui.readout import share_of_peak
 from jaxtui.tui.state import CaseState, RunState
 
@@ -67,9 +68,13 @@ def row(case: CaseState, run: RunState) -> dict[str, str]:
 
 def _name(op: str, run: RunState) -> str:
     """With the folder only where two files of the run have the same name."""
+    return short_name(op) if _has_namesakes(run) else brief_name(op)
+
+
+@once_per_run
+def _has_namesakes(run: RunState) -> bool:
     files = {parts(one.case.op)[0] for one in run.cases if is_own(one.case.op)}
-    names = {file.rpartition("/")[2] for file in files}
-    return brief_name(op) if len(names) == len(files) else short_name(op)
+    return len({file.rpartition("/")[2] for file in files}) < len(files)
 
 
 def _figures(case: CaseState, run: RunState) -> dict[str, str]:
