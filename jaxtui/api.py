@@ -14,6 +14,7 @@ from jaxtui.measure import devices as _devices
 from jaxtui.measure import experiment as _experiment
 from jaxtui.measure import host as _host
 from jaxtui.measure.ops import catalogue
+from jaxtui.measure.quiet import settle_allocator
 from jaxtui.model import CaseMeasured, Device, Event, Experiment, OpInfo, Ready
 from jaxtui.recording import Recording
 from jaxtui.returned import Measurements
@@ -83,6 +84,7 @@ def bench(
     Raises:
         SelectionError: if an argument makes no sense; the text is one sentence.
     """
+    settle_allocator()
     known, known_ops = devices(), ops()
     experiment = selection.build(
         selection.parse_ops(_listed(names), known_ops, own=True),

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from jaxtui.scripts.allocator import LARGEST_BLOCK
+from jaxtui.scripts.allocator import SETTINGS
 
 
 def settle_allocator() -> None:
-    """Have malloc keep what is freed, whatever this process has done before.
+    """Have malloc keep what is freed, in one arena for all threads (Linux only).
 
-    Until a larger block has been freed, glibc may return the memory of arrays to the
-    system at the end of every call: one and the same NumPy expression then takes 1.6 ms
-    or 2.7 ms, depending on what ran earlier.
+    Until then glibc may return the memory of arrays to the system at the end of every
+    call, depending on what ran earlier and on which thread. Threads that have an arena
+    already keep it: call this before JAX starts its own.
     """
-    bytes(LARGEST_BLOCK)
+    if sys.platform != "linux":
+        return
+    libc = ctypes.CDLL(None)
+    for parameter, value in SETTINGS.items():
+        libc.mallopt(parameter, value)
 
 
 @contextmanager

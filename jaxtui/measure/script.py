@@ -28,7 +28,10 @@ CALLS = 5
 """Timed calls of a script at least."""
 
 IMPORTS: tuple[dict[str, str], ...] = (
-    {name: f"import {name}" for name in ("functools", "statistics", "time")},
+    {
+        name: f"import {name}"
+        for name in ("ctypes", "functools", "statistics", "sys", "time")
+    },
     {
         "jax": "import jax",
         "jnp": "import jax.numpy as jnp",
@@ -129,7 +132,11 @@ def _op(case: Case) -> Op:
 def _assembled(op: Op, case: Case, code: str, also: tuple[str, ...] = ()) -> str:
     """Imports, settings and the op's function above the code that uses it."""
     function = source(_form(op, case), _name(op, case))
-    parts = [_imports(function + code, also), *_settings(case), SETTLED.strip()]
+    parts = [
+        _imports(SETTLED + function + code, also),
+        *_settings(case),
+        SETTLED.strip(),
+    ]
     return "\n\n".join(parts) + f"\n\n\n{function}\n\n\n{code}"
 
 

@@ -100,8 +100,9 @@ class _Script:
         if snippet.cpu_devices is not None:
             yield DEVICES.format(count=snippet.cpu_devices).strip()
         if self._times:
-            first = "import statistics\n" if self._repeated else ""
-            yield f"{first}from time import perf_counter"
+            first = ["statistics"] if self._repeated else []
+            lines = [f"import {name}" for name in ("ctypes", *first, "sys")]
+            yield "\n".join([*lines, "from time import perf_counter"])
         yield "\n".join(
             line
             for line in SNIPPET_IMPORTS.splitlines()
@@ -109,10 +110,10 @@ class _Script:
         )
         if snippet.x64:
             yield 'jax.config.update("jax_enable_x64", True)'
-        if snippet.device is not None:
-            yield _chosen(snippet.device)
         if self._times:
             yield SETTLED.strip()
+        if snippet.device is not None:
+            yield _chosen(snippet.device)
 
     def _helpers(self) -> Iterator[str]:
         if self._times:

@@ -37,9 +37,9 @@ from jaxtui.crossover.answer import Answer
 from jaxtui.crossover.points import Side, other
 from jaxtui.crossover.words import names, sentence
 from jaxtui.measure import experiment
+from jaxtui.measure.quiet import settle_allocator
 from jaxtui.model import Case, Mode
 from jaxtui.model.base import HOST
-from jaxtui.scripts.allocator import LARGEST_BLOCK
 from jaxtui.selection import parse_sizes
 from jaxtui.stats import Interval, sign_test_interval
 
@@ -119,8 +119,6 @@ def mean_seconds(call: Callable[[], Any], count: int) -> float:
 
 def by_hand(op: str, mode: str, size: int, pairs: int) -> Interval:
     """NumPy's seconds over JAX's: blocks in turns, in random order."""
-    # As the exported scripts have it: malloc keeps what is freed from now on.
-    bytes(LARGEST_BLOCK)
     both = calls(op, mode, size)
     counts = []
     for call in both:
@@ -185,6 +183,7 @@ def main() -> int:
     parser.add_argument("--budget", type=float, default=60.0)
     parser.add_argument("--pairs", type=int, default=40)
     typed = parser.parse_args()
+    settle_allocator()
     print(f"load {os.getloadavg()}, {os.cpu_count()} cores, jax {jax.__version__}")
     wrong = False
     for text, fine in rows(typed.ops, typed.budget, typed.pairs):

@@ -24,8 +24,9 @@ from jaxtui.measure.script import (
 )
 from jaxtui.model import Case
 from jaxtui.model.own import ARGS, MAKE_ARGS, NUMPY
+from jaxtui.scripts.allocator import SETTLED
 
-STANDARD = ("importlib", "statistics", "sys", "time")
+STANDARD = ("ctypes", "importlib", "statistics", "sys", "time")
 """Modules of the standard library that a script may need."""
 
 READY = "jax.block_until_ready({})"
@@ -52,7 +53,7 @@ def setup(case: Case, source: Source, seed: int = 0) -> str:
 
 def _text(case: Case, source: Source, seed: int) -> str:
     code = "\n".join(_lines(case, source, seed)) + "\n"
-    needed = {"statistics", "time", *re.findall(r"\b(\w+)\.", code)}
+    needed = {"statistics", "time", *re.findall(r"\b(\w+)\.", SETTLED + code)}
     imports = [f"import {name}" for name in STANDARD if name in needed]
     third = ["import jax", "import numpy as np"]
     if "ml_dtypes" in needed:
@@ -60,7 +61,7 @@ def _text(case: Case, source: Source, seed: int) -> str:
     wide = any(spec.dtype in WIDE for spec in specs(case))
     if wide and not case.on_host:
         third += ["", 'jax.config.update("jax_enable_x64", True)']
-    return "\n".join([*imports, "", *third, "", code])
+    return "\n".join([*imports, "", *third, "", SETTLED, code])
 
 
 def _lines(case: Case, source: Source, seed: int) -> Iterator[str]:
