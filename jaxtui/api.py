@@ -20,7 +20,8 @@ from jaxtui.recording import Recording
 from jaxtui.returned import Measurements
 from jaxtui.selection import SelectionError
 from jaxtui.tui.collected import collect
-from jaxtui.tui.state import EMPTY, RunState, reduce
+from jaxtui.tui.run_state import RunState
+from jaxtui.tui.state import EMPTY, reduce
 
 Names = str | Iterable[str]
 """``"float32,bfloat16"`` or ``["float32", "bfloat16"]``."""

@@ -10,7 +10,7 @@ from jaxtui.document import Results, encode
 from jaxtui.exports import as_csv, as_markdown
 from jaxtui.model import Failure, Host, Measurement
 from jaxtui.tui.report import HEAD, RIGHT, remarks, report, rows
-from jaxtui.tui.state import RunState
+from jaxtui.tui.run_state import RunState
 
 
 class Measurements(Sequence[Measurement]):

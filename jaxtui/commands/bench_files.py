@@ -10,7 +10,7 @@ from jaxtui.exports.files import Contents
 from jaxtui.model import PlannedCase
 from jaxtui.tui import run_files
 from jaxtui.tui.run_files import COLUMNS, LINES
-from jaxtui.tui.state import RunState
+from jaxtui.tui.run_state import RunState
 
 
 def contents(

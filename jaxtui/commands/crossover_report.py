@@ -35,7 +35,7 @@ from jaxtui.model import Case, Failure, Host, Measurement, Record
 from jaxtui.plot import Mark, Picture, Series
 from jaxtui.tui.plots import sweep
 from jaxtui.tui.report import failure_text
-from jaxtui.tui.state import CaseState, RunState
+from jaxtui.tui.run_state import CaseState, RunState
 
 
 class Said(Record, frozen=True, kw_only=True):
@@ -151,7 +151,6 @@ def run_state(search: Search) -> RunState:
             CaseState(one.case, status="done", phases=one.phases, measurement=one)
             for one in measurements(search)
         ),
-        budget_seconds=search.budget_seconds,
         elapsed_seconds=search.spent_seconds,
         outcome="cancelled" if search.outcome == "cancelled" else "complete",
     )

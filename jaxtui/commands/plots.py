@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxtui.plot import Color
 from jaxtui.tui.plots.shown import of_run
-from jaxtui.tui.state import RunState
+from jaxtui.tui.run_state import RunState
 
 HEIGHT = 16
 """Lines: with the table above it still fits a small terminal."""

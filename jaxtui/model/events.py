@@ -14,6 +14,9 @@ from jaxtui.model.measured import Measurement
 from jaxtui.model.roofs import RoofMeasured, Roofs, RoofsMeasured, RoofsStarted
 from jaxtui.model.snippets import Snippet, SnippetShown, SnippetStarted, SnippetTimed
 
+Ending = Literal["complete", "cancelled", "crashed"]
+"""How a run ended."""
+
 # Of a run.
 
 
@@ -104,7 +107,7 @@ class Progress(Record, frozen=True, kw_only=True, tag=True):
 class RunFinished(Record, frozen=True, kw_only=True, tag=True):
     """The last event of a run."""
 
-    outcome: Literal["complete", "cancelled", "crashed"]
+    outcome: Ending
     elapsed_seconds: float
 
 

@@ -6,7 +6,7 @@ from jaxtui.model import Summary
 from jaxtui.stats import MINIMUM_ROUNDS, Interval, rounds_interval
 from jaxtui.tui.per_run import once_per_run
 from jaxtui.tui.plot_state import Clock
-from jaxtui.tui.state import CaseState, RunState
+from jaxtui.tui.run_state import CaseState, RunState
 
 
 def seconds_of(case: CaseState, clock: Clock) -> float | None:

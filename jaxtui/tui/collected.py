@@ -8,7 +8,7 @@ import msgspec
 
 from jaxtui.document import Results
 from jaxtui.model import Case, Failure, Host, Measurement, Stopped
-from jaxtui.tui.state import CaseState, RunState
+from jaxtui.tui.run_state import CaseState, RunState
 
 
 def collect(host: Host | None, cases: Sequence[Case], run: RunState | None) -> Results:

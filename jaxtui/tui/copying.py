@@ -10,7 +10,7 @@ from jaxtui.exports.files import here
 from jaxtui.exports.names import stamp, unused
 from jaxtui.tui.report import overview
 from jaxtui.tui.results import sentences
-from jaxtui.tui.state import RunState
+from jaxtui.tui.run_state import RunState
 
 
 def results_text(run: RunState) -> str:

@@ -14,7 +14,7 @@ from jaxtui.model import Case
 from jaxtui.plot import Mark
 from jaxtui.tui.against_numpy import against_numpy
 from jaxtui.tui.plot_state import Clock
-from jaxtui.tui.state import CaseState, RunState
+from jaxtui.tui.run_state import CaseState, RunState
 
 MOST = 4
 """Marks on one plot; more are no help to anybody."""

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from jaxtui.tui.check_report import Report
     from jaxtui.tui.history_state import HistoryState
     from jaxtui.tui.learn_state import LessonState
-    from jaxtui.tui.state import RunState, State
+    from jaxtui.tui.run_state import RunState
+    from jaxtui.tui.state import State
 
 Planner = Callable[[Experiment], Awaitable[Plan]]
 """Asks the engine for the scripts of cases; raises ``ExportError`` if it cannot."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from jaxtui.model import (
+    Ending,
     Event,
     Inspected,
     Inspection,
@@ -22,7 +22,7 @@ class InspectState:
     inspection: Inspection | None = None
     inspected: Inspected | None = None
     failed: WorkFailed | None = None
-    outcome: Literal["complete", "cancelled", "crashed"] | None = None
+    outcome: Ending | None = None
     """``None`` while it goes on."""
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from jaxtui.model import (
+    Ending,
     Event,
     Loop,
     LoopCall,
@@ -26,7 +26,7 @@ class LoopState:
     """The calls that are known so far."""
     measured: LoopMeasured | None = None
     failed: WorkFailed | None = None
-    outcome: Literal["complete", "cancelled", "crashed"] | None = None
+    outcome: Ending | None = None
     """``None`` while it goes on."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from jaxtui.tui.state import RunState
+from jaxtui.tui.run_state import RunState
 
 _T = TypeVar("_T")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from jaxtui.tui.state import RunState, State
+    from jaxtui.tui.run_state import RunState
+    from jaxtui.tui.state import State
 
 View = Literal["live", "sweep", "histogram", "roofline"]
 Clock = Literal["ready", "dispatch", "pipelined"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jaxtui import format as fmt
 from jaxtui.model import Measurement, Record
 from jaxtui.stats import break_even_calls
-from jaxtui.tui.state import CaseState, RunState
+from jaxtui.tui.run_state import CaseState, RunState
 
 PENDING = "…"
 """Stands where a figure has not arrived yet."""

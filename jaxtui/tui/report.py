@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from jaxtui.model import Failure
 from jaxtui.tui.columns import table
 from jaxtui.tui.results import WIDE, row
-from jaxtui.tui.state import CaseState, RunState
+from jaxtui.tui.run_state import CaseState, RunState
 
 _AFTER = WIDE.index("ready") + 1
 

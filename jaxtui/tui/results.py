@@ -11,7 +11,7 @@ from jaxtui.model.own import brief_name, is_own, parts, short_name
 from jaxtui.tui.against_numpy import times_numpy
 from jaxtui.tui.per_run import once_per_run
 from jaxtui.tui.readout import share_of_peak
-from jaxtui.tui.state import CaseState, RunState
+from jaxtui.tui.run_state import CaseState, RunState
 
 NARROW = (
     "op",

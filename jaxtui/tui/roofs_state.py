@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import msgspec
 
-from jaxtui.model import Device, Event, RunFinished, WorkFailed
+from jaxtui.model import Device, Ending, Event, RunFinished, WorkFailed
 from jaxtui.model.base import HOST
 from jaxtui.model.roofs import (
     Roof,
@@ -30,7 +29,7 @@ class RoofsState:
     found: RoofsMeasured | None = None
     """What it has found while it goes on."""
     failed: WorkFailed | None = None
-    outcome: Literal["complete", "cancelled", "crashed"] | None = None
+    outcome: Ending | None = None
     """``None`` before the first, and while one goes on."""
 
     @property

@@ -12,7 +12,7 @@ from jaxtui.exports.scripts import as_script
 from jaxtui.model import Host, PlannedCase
 from jaxtui.model.own import short_name
 from jaxtui.tui.report import overview, report
-from jaxtui.tui.state import RunState
+from jaxtui.tui.run_state import RunState
 
 COLUMNS, LINES = 100, 28
 """Of the plot in a file: a picture of some 5 : 3."""

@@ -6,7 +6,7 @@ keeps the snapshot in one reactive; widgets read it and never change it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import msgspec
@@ -18,35 +18,24 @@ from jaxtui.machine import heard
 from jaxtui.machine.order import merged
 from jaxtui.model import (
     Busy,
-    Case,
-    CaseFailed,
-    CaseMeasured,
-    CaseStarted,
     CheckStarted,
     Device,
     EngineDied,
     EngineFailed,
     Event,
-    Failure,
     Finding,
     Hello,
     Host,
     InspectionStarted,
     Logged,
     LoopStarted,
-    Measurement,
     Memory,
     Noticed,
     OpInfo,
-    PhaseMeasured,
-    Phases,
-    PhaseStarted,
-    ProcessWarmedUp,
     Progress,
     Ready,
     RunFinished,
     RunStarted,
-    Sampled,
     SnippetStarted,
     Waiting,
 )
@@ -59,7 +48,7 @@ from jaxtui.tui.loop_state import NO_LOOP, LoopState, loop_event
 from jaxtui.tui.own_state import NOTHING_OPENED, OpenedState
 from jaxtui.tui.plot_state import Clock, Metric, View
 from jaxtui.tui.roofs_state import NO_ROOFS, RoofsState, roofs_event, still_there
-from jaxtui.tui.trace import Trace
+from jaxtui.tui.run_state import CaseState, RunState, run_event, run_started
 
 MAXIMUM_LOG_LINES = 1_000
 
@@ -71,7 +60,6 @@ Purpose = Literal["bench", "loop", "lesson", "check", "inspection", "roofs"]
 XLA made of a case, or the roofs of a device."""
 
 EngineStatus = Literal["starting", "ready", "running", "released", "failed"]
-CaseStatus = Literal["waiting", "running", "done", "failed"]
 
 _STARTED = (
     RunStarted,
@@ -82,43 +70,6 @@ _STARTED = (
     RoofsStarted,
 )
 """The first event of each kind of run."""
-
-
-@dataclass(frozen=True, slots=True)
-class CaseState:
-    """One case of the run that is on screen."""
-
-    case: Case
-    status: CaseStatus = "waiting"
-    doing: str = ""
-    """The phase that is going on, e.g. ``compile``; ``sampling`` during rounds."""
-    phases: Phases = field(default_factory=Phases)
-    zero_copy: frozenset[str] = frozenset()
-    """The phases that copied nothing."""
-    measurement: Measurement | None = None
-    failure: Failure | None = None
-    dispatch: Trace = field(default_factory=Trace)
-    ready: Trace = field(default_factory=Trace)
-    """The calls for the live plot."""
-    rounds: tuple[float, ...] = ()
-    """The median ready time of each round, seconds: cases take turns, so that what
-    slows the machine down slows the rounds of one number alike."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunState:
-    """The run that is on screen, going on or ended."""
-
-    number: int
-    cases: tuple[CaseState, ...]
-    budget_seconds: float
-    current: int | None = None
-    """Index of the case whose turn or phase it is."""
-    elapsed_seconds: float = 0.0
-    remaining_seconds: float = 0.0
-    doing: str = ""
-    outcome: Literal["complete", "cancelled", "crashed"] | None = None
-    """``None`` while it goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,9 +332,9 @@ def _work_event(state: State, number: int, event: Event) -> State:
         return state
     match state.purpose:
         case "bench" if isinstance(event, RunStarted):
-            state = _run_started(state, number, event)
+            state = replace(state, run=run_started(number, event), picked=None)
         case "bench" if state.run is not None:
-            state = replace(state, run=_run_event(state.run, event))
+            state = replace(state, run=run_event(state.run, event))
         case "loop":
             state = replace(state, loop=loop_event(state.loop, event))
         case "lesson":
@@ -412,97 +363,3 @@ def _progress(state: State, event: Event) -> State:
         ready = state.engine == "running"
         return replace(state, going=None, engine="ready" if ready else state.engine)
     return state
-
-
-def _run_started(state: State, number: int, event: RunStarted) -> State:
-    run = RunState(
-        number=number,
-        cases=tuple(CaseState(case) for case in event.cases),
-        budget_seconds=event.budget_seconds,
-        remaining_seconds=event.budget_seconds,
-    )
-    return replace(state, run=run, picked=None)
-
-
-def _run_event(run: RunState, event: Event) -> RunState:
-    match event:
-        case ProcessWarmedUp():
-            return replace(run, doing="process warmed up")
-        case Progress():
-            return replace(
-                run,
-                elapsed_seconds=event.elapsed_seconds,
-                remaining_seconds=event.remaining_seconds,
-                doing=event.doing,
-            )
-        case RunFinished():
-            return replace(
-                run,
-                elapsed_seconds=event.elapsed_seconds,
-                remaining_seconds=0.0,
-                outcome=event.outcome,
-                current=None,
-                doing="",
-            )
-        case (
-            CaseStarted()
-            | PhaseStarted()
-            | PhaseMeasured()
-            | Sampled()
-            | CaseMeasured()
-            | CaseFailed()
-        ):
-            return _with_case(run, event.index, event)
-        case _:
-            return run
-
-
-def _with_case(run: RunState, index: int, event: Event) -> RunState:
-    if not 0 <= index < len(run.cases):
-        return run
-    changed = _case_event(run.cases[index], event)
-    cases = (*run.cases[:index], changed, *run.cases[index + 1 :])
-    return replace(run, cases=cases, current=index)
-
-
-def _case_event(state: CaseState, event: Event) -> CaseState:
-    match event:
-        case CaseStarted():
-            return replace(state, status="running")
-        case PhaseStarted():
-            return replace(state, doing=event.phase)
-        case PhaseMeasured():
-            phases = msgspec.structs.replace(
-                state.phases, **{event.phase: event.seconds}
-            )
-            copied = (
-                state.zero_copy | {event.phase} if event.zero_copy else state.zero_copy
-            )
-            return replace(state, phases=phases, zero_copy=copied)
-        case Sampled():
-            # An engine that was started again begins with round 1.
-            before = () if event.round == 1 else state.rounds
-            return replace(
-                state,
-                rounds=(*before, event.ready_median),
-                # A function of the user's own has size and dtype only from now on.
-                case=event.measurement.case,
-                doing="sampling",
-                phases=event.measurement.phases,
-                measurement=event.measurement,
-                dispatch=state.dispatch.extended(event.dispatch, event.dispatch_bins),
-                ready=state.ready.extended(event.ready, event.ready_bins),
-            )
-        case CaseMeasured():
-            return replace(
-                state,
-                case=event.measurement.case,
-                status="done",
-                doing="",
-                phases=event.measurement.phases,
-                measurement=event.measurement,
-            )
-        case CaseFailed():
-            return replace(state, status="failed", doing="", failure=event.failure)
-        case _:
-            return state

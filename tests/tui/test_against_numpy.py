@@ -8,7 +8,7 @@ import pytest
 
 from jaxtui.model import Case, Mode
 from jaxtui.tui.against_numpy import against_numpy
-from jaxtui.tui.state import CaseState, RunState
+from jaxtui.tui.run_state import CaseState, RunState
 from tests.tui.fake_engine import measurement
 
 
@@ -27,7 +27,7 @@ def timed(mode: Mode, rounds: tuple[float, ...]) -> CaseState:
 
 
 def run(*cases: CaseState) -> RunState:
-    return RunState(number=1, cases=cases, budget_seconds=1.0)
+    return RunState(number=1, cases=cases)
 
 
 def test_a_load_that_comes_half_way_does_not_move_the_ratio() -> None:

@@ -12,7 +12,7 @@ from jaxtui.model import Case, Failure, Mode
 from jaxtui.tui.crossings import MOST, crossing_marks
 from jaxtui.tui.plot_state import Metric
 from jaxtui.tui.plots import sweep as sweeps
-from jaxtui.tui.state import CaseState, RunState
+from jaxtui.tui.run_state import CaseState, RunState
 from tests.tui.fake_engine import measurement, summary
 
 COLORS = [(0, 0, 0)] * 6
@@ -37,7 +37,7 @@ def sweep(at: float, *more: CaseState, mode: Mode = "jit", slope: float = 0.5):
     """A run in which a mode is as fast as NumPy at that size."""
     cases = [case("numpy", n, 1e-6 * n) for n in SIZES]
     cases += [case(mode, n, 1e-6 * n * (at / n) ** slope) for n in SIZES]
-    return RunState(number=1, cases=(*cases, *more), budget_seconds=1.0)
+    return RunState(number=1, cases=(*cases, *more))
 
 
 def marks(run: RunState) -> list[tuple[float, str]]:

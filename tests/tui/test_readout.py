@@ -14,7 +14,7 @@ from jaxtui.tui.plot_state import METRICS
 from jaxtui.tui.plots import live
 from jaxtui.tui.plots import sweep as sweeps
 from jaxtui.tui.plots.shown import of_run
-from jaxtui.tui.state import CaseState, RunState
+from jaxtui.tui.run_state import CaseState, RunState
 from jaxtui.tui.trace import Trace
 from tests.tui.fake_engine import measurement, summary
 
@@ -31,7 +31,7 @@ def case(asked: Case, **changes: object) -> CaseState:
 
 
 def run(*cases: CaseState) -> RunState:
-    return RunState(number=1, cases=cases, budget_seconds=5.0)
+    return RunState(number=1, cases=cases)
 
 
 def by_label(state: RunState) -> dict[str, readout.Line]:

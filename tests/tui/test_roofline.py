@@ -28,7 +28,8 @@ from jaxtui.tui import roofline_text
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.roofline_plot import WHAT_IT_IS, explanation
 from jaxtui.tui.roofs_state import RoofsState
-from jaxtui.tui.state import EMPTY, CaseState, RunState, State
+from jaxtui.tui.run_state import CaseState, RunState
+from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.widgets.notes_panel import NotesPanel
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.tui.widgets.results_table import ResultsTable
@@ -322,7 +323,7 @@ def state_of(case: CaseState, cache: int | None = None) -> State:
     roofs = RoofsMeasured(
         device="cpu:0", device_kind="cpu", roofs=(MEMORY, ARITHMETIC), cache_bytes=cache
     )
-    run = RunState(number=1, cases=(case,), budget_seconds=1.0)
+    run = RunState(number=1, cases=(case,))
     return State(run=run, roofs=RoofsState(known=(roofs,)), view="roofline")
 
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from jaxtui import format as fmt
 from jaxtui.plot import Axis, Color, Picture, Reading, Series, Value
-from jaxtui.tui.state import CaseState
+from jaxtui.tui.run_state import CaseState
 from jaxtui.tui.trace import Trace
 
 _FEWEST_POINTS = 64

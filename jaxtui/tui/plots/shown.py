@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from jaxtui.plot import Color, Picture
 from jaxtui.tui.plot_state import clock_of, sizes, view_of
 from jaxtui.tui.plots import histogram, live, sweep
-from jaxtui.tui.state import CaseState, RunState, State
+from jaxtui.tui.run_state import CaseState, RunState
+from jaxtui.tui.state import State
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from jaxtui.tui.crossings import crossing_marks
 from jaxtui.tui.per_run import once_per_run
 from jaxtui.tui.plot_state import Clock, Metric, clock_of, sizes
 from jaxtui.tui.plots.values import TICKS, text_of, title_of, value_of
-from jaxtui.tui.state import CaseState, RunState
+from jaxtui.tui.run_state import CaseState, RunState
 
 
 def picture(

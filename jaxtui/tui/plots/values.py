@@ -9,7 +9,7 @@ from jaxtui.model import Measurement
 from jaxtui.tui.against_numpy import seconds_of, times_numpy
 from jaxtui.tui.plot_state import Clock, Metric, clock_of
 from jaxtui.tui.readout import share_of_peak
-from jaxtui.tui.state import CaseState, RunState
+from jaxtui.tui.run_state import CaseState, RunState
 
 _RATES: dict[Metric, str] = {
     "flops": "FLOP/s",

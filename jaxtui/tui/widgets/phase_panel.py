@@ -9,8 +9,9 @@ from textual.widget import Widget
 
 from jaxtui.tui import phasebars
 from jaxtui.tui.colors import ascii_only
+from jaxtui.tui.run_state import CaseState
 from jaxtui.tui.spans import Line
-from jaxtui.tui.state import EMPTY, CaseState, State
+from jaxtui.tui.state import EMPTY, State
 
 _STYLES = {
     "label": "$foreground 70%",

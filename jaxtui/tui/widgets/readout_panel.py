@@ -7,7 +7,8 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from jaxtui.tui import readout
-from jaxtui.tui.state import EMPTY, RunState, State
+from jaxtui.tui.run_state import RunState
+from jaxtui.tui.state import EMPTY, State
 
 _LABEL = 16
 _TIME = 10

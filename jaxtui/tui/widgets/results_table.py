@@ -10,7 +10,8 @@ from textual.reactive import reactive
 from textual.widgets import DataTable
 
 from jaxtui.tui import results
-from jaxtui.tui.state import EMPTY, CaseState, RunState, State
+from jaxtui.tui.run_state import CaseState, RunState
+from jaxtui.tui.state import EMPTY, State
 
 _ROOM = {
     "ready": 8,

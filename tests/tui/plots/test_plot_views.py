@@ -19,7 +19,8 @@ from jaxtui.tui.plot_state import METRICS, clock_of, next_clock, next_view, view
 from jaxtui.tui.plots import histogram, live, sweep
 from jaxtui.tui.plots.shown import shown
 from jaxtui.tui.plots.values import title_of, value_of
-from jaxtui.tui.state import CaseState, RunState, State
+from jaxtui.tui.run_state import CaseState, RunState
+from jaxtui.tui.state import State
 from jaxtui.tui.trace import Trace
 from tests.tui.fake_engine import measurement, sampled, summary
 
@@ -49,7 +50,7 @@ def timed(asked: Case = JIT, turns: int = 3) -> CaseState:
 
 
 def run_of(*cases: CaseState) -> RunState:
-    return RunState(number=1, cases=cases, budget_seconds=5.0)
+    return RunState(number=1, cases=cases)
 
 
 def over_sizes(*asked: Case, **changes: object) -> RunState:
