@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from jaxtui import selection
-from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE, INTERRUPTED, asking
+from jaxtui.commands import CASE_FAILED, asking, closing
+from jaxtui.commands.closing import Report
 from jaxtui.commands.driving import Driver
 from jaxtui.commands.exporting import NO_EXPORTS, Exports
 from jaxtui.commands.plots import plot
 from jaxtui.commands.progress import progress
 from jaxtui.commands.request import Request
 from jaxtui.commands.session import EngineFactory
-from jaxtui.commands.terminal import (
-    in_colour,
-    is_ascii,
-    is_terminal,
-    put,
-    put_bytes,
-    say,
-)
+from jaxtui.commands.terminal import is_terminal, look, say
 from jaxtui.document import Results, encode
 from jaxtui.engine.client import EngineOptions
+from jaxtui.exports.files import Contents
 from jaxtui.model import Case, Experiment, PlannedCase
 from jaxtui.tui.collected import collect
 from jaxtui.tui.report import report
-from jaxtui.tui.state import RunState
+from jaxtui.tui.run_state import RunState
 
 __all__ = ["Request", "run"]
 
@@ -77,18 +73,7 @@ def run(
     if run.declined:
         say(asking.DECLINED)
         return CASE_FAILED
-    results = run.results
-    if as_json:
-        put_bytes(encode(results))
-    else:
-        _print(run.state.run)
-    written = _export(exports, results, run)
-    if run.interrupt.happened:
-        say("Interrupted: this is what had arrived.")
-        return INTERRUPTED
-    if not written:
-        return CANNOT_RUN
-    return CASE_FAILED if results.failures else FINE
+    return closing.close(run, _report(run), exports, as_json=as_json)
 
 
 async def _run(
@@ -121,30 +106,25 @@ async def _experiment(request: Request, run: Progressed) -> Experiment:
     return request.experiment(ready.ops, ready.devices)
 
 
-def _export(exports: Exports, results: Results, run: Progressed) -> bool:
-    """The files; whether they are there, if anything has arrived for them."""
-    if not exports.paths:
-        return True
-    if run.state.run is None:
-        say("Nothing had arrived: no file was written.")
-        return True
+def _report(run: Progressed) -> Report:
+    results, state = run.results, run.state.run
+    return Report(
+        document=lambda: encode(results),
+        text=partial(_text, state) if state else None,
+        contents=partial(_contents, results, state, run.planned) if state else None,
+        fine=not results.failures,
+    )
+
+
+def _text(run: RunState) -> str:
+    """The report, and in a terminal the plot under it."""
+    drawing = plot(run, **look(sys.stdout)) if is_terminal(sys.stdout) else ""
+    return "\n\n".join(filter(None, [report(run), drawing]))
+
+
+def _contents(
+    results: Results, run: RunState, planned: Sequence[PlannedCase]
+) -> Contents:
     from jaxtui.commands import bench_files
 
-    return exports.write(bench_files.contents(results, run.state.run, run.planned))
-
-
-def _print(run: RunState | None) -> None:
-    """The report on stdout, and in a terminal the plot under it."""
-    if run is None:
-        return
-    put(report(run))
-    if not is_terminal(sys.stdout):
-        return
-    drawing = plot(
-        run,
-        width=shutil.get_terminal_size().columns,
-        colour=in_colour(sys.stdout),
-        ascii_only=is_ascii(sys.stdout),
-    )
-    if drawing:
-        put("\n" + drawing)
+    return bench_files.contents(results, run, planned)

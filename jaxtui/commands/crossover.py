@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
+from functools import partial
 
-from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE, INTERRUPTED
+from jaxtui.commands import closing
 from jaxtui.commands import crossover_report as reports
+from jaxtui.commands.closing import Report
 from jaxtui.commands.crossover_request import Request
 from jaxtui.commands.crossover_run import Searched
 from jaxtui.commands.exporting import NO_EXPORTS, Exports
 from jaxtui.commands.findings import narrate
 from jaxtui.commands.progress import bar, live_line, progress_line
 from jaxtui.commands.session import EngineFactory
-from jaxtui.commands.terminal import (
-    in_colour,
-    is_ascii,
-    is_terminal,
-    put,
-    put_bytes,
-    say,
-)
+from jaxtui.commands.terminal import is_terminal, look
 from jaxtui.crossover import Search, shown_sizes
 from jaxtui.document import encode
 from jaxtui.engine.client import EngineOptions
@@ -64,18 +58,7 @@ def run(
     """
     searched = Searched()
     searched.drive(_run(factory, options, request, searched, record))
-    if as_json:
-        put_bytes(encode(reports.document(searched.state.host, searched.search)))
-    elif searched.search is not None:
-        put(_text(searched.search, searched))
-    written = _export(exports, searched)
-    if searched.interrupt.happened:
-        say("Interrupted: this is what had arrived.")
-        return INTERRUPTED
-    if not written:
-        return CANNOT_RUN
-    found = searched.search is not None and bool(searched.search.points)
-    return FINE if found else CASE_FAILED
+    return closing.close(searched, _report(searched), exports, as_json=as_json)
 
 
 async def _run(
@@ -119,32 +102,28 @@ def _progress(searched: Searched, width: int, *, ascii_only: bool) -> str:
     return f"{drawn} {elapsed:.0f} s{left}  {doing or f'size {size}'}"[:width].rstrip()
 
 
+def _report(searched: Searched) -> Report:
+    search = searched.search
+    found = search is not None and bool(search.points)
+    return Report(
+        document=lambda: encode(reports.document(searched.state.host, search)),
+        text=partial(_text, search, searched) if search else None,
+        contents=partial(_contents, search, searched) if search and found else None,
+        fine=found,
+    )
+
+
 def _text(search: Search, searched: Searched) -> str:
     """The report; in a terminal with its plot."""
     plot = ""
     if is_terminal(sys.stdout):
-        plot = reports.plot(
-            search,
-            width=shutil.get_terminal_size().columns,
-            colour=in_colour(sys.stdout),
-            ascii_only=is_ascii(sys.stdout),
-        )
+        plot = reports.plot(search, **look(sys.stdout))
     return reports.text(search, _size_means(search, searched), plot)
 
 
 def _size_means(search: Search, searched: Searched) -> str:
     ops = {op.name: op.size_means for op in searched.state.ops}
     return ops.get(search.first.op, "size")
-
-
-def _export(exports: Exports, searched: Searched) -> bool:
-    """The files; whether they are there, if anything has arrived for them."""
-    if not exports.paths:
-        return True
-    if searched.search is None or not searched.search.points:
-        say("Nothing had arrived: no file was written.")
-        return True
-    return exports.write(_contents(searched.search, searched))
 
 
 def _contents(search: Search, searched: Searched) -> Contents:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from dataclasses import replace
 
@@ -13,14 +12,7 @@ from jaxtui.commands.lesson_request import Request
 from jaxtui.commands.lesson_run import Course, Played
 from jaxtui.commands.progress import progress
 from jaxtui.commands.session import EngineFactory
-from jaxtui.commands.terminal import (
-    in_colour,
-    is_ascii,
-    is_terminal,
-    put,
-    put_bytes,
-    say,
-)
+from jaxtui.commands.terminal import is_terminal, look, put, put_bytes, say
 from jaxtui.document import LessonEntry, LessonResults, Lessons, encode
 from jaxtui.engine.client import EngineOptions
 from jaxtui.lessons.base import Setting
@@ -155,15 +147,10 @@ async def _code(
 
 def _print(played: Played, guessed: int | None) -> None:
     """What came of a step, the plot above the words."""
-    terminal = is_terminal(sys.stdout)
-    drawing = lesson_text.drawing(
-        played.step,
-        played.setting,
-        played.outcome,
-        width=shutil.get_terminal_size().columns if terminal else PLAIN_COLUMNS,
-        colour=in_colour(sys.stdout),
-        ascii_only=is_ascii(sys.stdout),
-    )
+    how = look(sys.stdout)
+    if not is_terminal(sys.stdout):
+        how["width"] = PLAIN_COLUMNS
+    drawing = lesson_text.drawing(played.step, played.setting, played.outcome, **how)
     if drawing:
         put(drawing + "\n")
     conclusion = played.conclusion

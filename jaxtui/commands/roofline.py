@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
+from functools import partial
 
 import msgspec
 
 from jaxtui import selection
-from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE, INTERRUPTED, asking
+from jaxtui.commands import CASE_FAILED, asking, closing
 from jaxtui.commands import roofline_report as reports
+from jaxtui.commands.closing import Report
 from jaxtui.commands.exporting import NO_EXPORTS, Exports
 from jaxtui.commands.progress import progress
 from jaxtui.commands.roofline_request import Request
 from jaxtui.commands.roofline_run import Drawn
 from jaxtui.commands.session import EngineFactory
-from jaxtui.commands.terminal import (
-    in_colour,
-    is_ascii,
-    is_terminal,
-    put,
-    put_bytes,
-    say,
-)
+from jaxtui.commands.terminal import is_terminal, look, say
 from jaxtui.document import encode
 from jaxtui.engine.client import EngineOptions
 from jaxtui.exports import as_csv, as_markdown
@@ -68,17 +62,7 @@ def run(
     if drawn.declined:
         say(asking.DECLINED)
         return CASE_FAILED
-    if as_json:
-        put_bytes(encode(reports.document(drawn.results, drawn.roofs, drawn.places)))
-    elif drawn.roofs is not None:
-        put(_text(drawn, drawn.roofs))
-    written = _export(exports, drawn)
-    if drawn.interrupt.happened:
-        say("Interrupted: this is what had arrived.")
-        return INTERRUPTED
-    if not written:
-        return CANNOT_RUN
-    return CASE_FAILED if drawn.results.failures else FINE
+    return closing.close(drawn, _report(drawn), exports, as_json=as_json)
 
 
 async def _run(
@@ -111,28 +95,22 @@ async def _run(
             )
 
 
+def _report(drawn: Drawn) -> Report:
+    results, roofs = drawn.results, drawn.roofs
+    return Report(
+        document=lambda: encode(reports.document(results, roofs, drawn.places)),
+        text=partial(_text, drawn, roofs) if roofs else None,
+        contents=partial(_contents, drawn, roofs) if roofs else None,
+        fine=not results.failures,
+    )
+
+
 def _text(drawn: Drawn, roofs: RoofsMeasured) -> str:
     """The report; in a terminal with its plot."""
     plot = ""
     if is_terminal(sys.stdout):
-        plot = reports.plot(
-            roofs,
-            drawn.places,
-            width=shutil.get_terminal_size().columns,
-            colour=in_colour(sys.stdout),
-            ascii_only=is_ascii(sys.stdout),
-        )
+        plot = reports.plot(roofs, drawn.places, **look(sys.stdout))
     return reports.text(roofs, drawn.places, drawn.results.failures, plot)
-
-
-def _export(exports: Exports, drawn: Drawn) -> bool:
-    """The files; whether they are there, if anything has arrived for them."""
-    if not exports.paths:
-        return True
-    if drawn.roofs is None:
-        say("Nothing had arrived: no file was written.")
-        return True
-    return exports.write(_contents(drawn, drawn.roofs))
 
 
 def _contents(drawn: Drawn, roofs: RoofsMeasured) -> Contents:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
-from typing import TextIO
+from typing import TextIO, TypedDict
 
 
 def is_terminal(stream: TextIO | None) -> bool:
@@ -25,6 +26,24 @@ def is_ascii(stream: TextIO) -> bool:
     except (UnicodeEncodeError, LookupError):
         return True
     return False
+
+
+class Look(TypedDict):
+    """What a plot has to know of the terminal that it is drawn for."""
+
+    width: int
+    """Columns."""
+    colour: bool
+    ascii_only: bool
+
+
+def look(stream: TextIO) -> Look:
+    """How to draw for this stream."""
+    return Look(
+        width=shutil.get_terminal_size().columns,
+        colour=in_colour(stream),
+        ascii_only=is_ascii(stream),
+    )
 
 
 def say(text: str) -> None:
