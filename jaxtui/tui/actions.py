@@ -273,11 +273,15 @@ class Actions:
         self._app.theme = theme
         self._app.call_after_refresh(self._app.redraw)
 
-    def action_help(self) -> None:
-        """Show all keys."""
-        from jaxtui.tui.screens.help import HelpScreen
+    def action_help(self, here: str = "") -> None:
+        """Show all keys.
 
-        self._app.push_screen(HelpScreen())
+        Args:
+            here: the place whose keys come first; the tab by default.
+        """
+        from jaxtui.tui.screens.help import HelpScreen, on_tab
+
+        self._app.push_screen(HelpScreen(here or on_tab(self.tab)))
 
     async def action_quit(self) -> None:
         """Leave."""

@@ -204,6 +204,9 @@ ALL: tuple[Command, ...] = (
 )
 """Also what only a step, a plot in focus or the async view does."""
 
+ELSEWHERE = frozenset(one.group for one in (*READING_COMMANDS, *LOOP_COMMANDS))
+"""The groups of commands that are of no tab."""
+
 
 def bindings(commands: Sequence[Command] = COMMANDS) -> list[Binding]:
     """The table as Textual wants it."""

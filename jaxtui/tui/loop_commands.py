@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from jaxtui.tui.command import Command
 
-_GROUP = "Async view"
+GROUP = "Async view"
+"""What the help calls the place where they work."""
 
 
 def _command(
     name: str, keys: str, label: str, description: str, footer: bool = False
 ) -> Command:
     action = name.replace("-", "_")
-    return Command(f"loop-{name}", keys, action, label, description, _GROUP, footer)
+    return Command(f"loop-{name}", keys, action, label, description, GROUP, footer)
 
 
 LOOP_COMMANDS: tuple[Command, ...] = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rich.table import Table
 from textual.app import ComposeResult
 from textual.widgets import Input, Static, TabbedContent
 
@@ -13,7 +14,8 @@ from jaxtui.tui import bindings, themes
 from jaxtui.tui.actions import TABS
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.screens.code import CodeScreen
-from jaxtui.tui.screens.help import HelpScreen
+from jaxtui.tui.screens.help import HelpScreen, on_tab
+from jaxtui.tui.screens.help import sections as help_sections
 from jaxtui.tui.screens.too_small import TooSmall
 from jaxtui.tui.widgets.bench_pane import BenchPane
 from jaxtui.tui.widgets.chip_map import ChipMap
@@ -350,10 +352,25 @@ async def test_every_binding_is_in_palette_and_help() -> None:
         await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
         await until(pilot, lambda: app.screen.query(Static))
-        text = str(app.screen.query_one(Static).content)
+        tables = [one.content for one in app.screen.query(Static)]
+        text = "\n".join(
+            cell
+            for table in tables
+            if isinstance(table, Table)
+            for cell in map(str, table.columns[1].cells)
+        )
         for command in bindings.COMMANDS:
             assert any(command.description in help_ for help_ in offered), command.id
             assert command.description in text, command.id
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_help_begins_with_the_keys_of_the_tab(tab: str) -> None:
+    found = help_sections(on_tab(tab))
+    assert next(iter(found)) == on_tab(tab)
+    assert all(tab in command.tabs for command in found[on_tab(tab)])
+    shown = {command.id for commands in found.values() for command in commands}
+    assert shown == {command.id for command in bindings.ALL}
 
 
 @pytest.mark.parametrize("tab", TABS)

@@ -107,6 +107,27 @@ async def test_a_low_screen_has_one_line_of_detail(three: History) -> None:
         assert when == short_when(NOON + 120)
 
 
+async def test_a_narrow_table_names_hosts_only_where_they_differ(
+    history: History,
+) -> None:
+    own = measurement("/home/somebody/models/training.py:train_step")
+    history.add(HOST, DEVICE, own, NOON)
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        table = await shown(pilot, app)
+        row = [str(cell).strip() for cell in table.get_row_at(0)]
+        assert HOST.hostname not in row
+        assert table.virtual_size.width <= table.size.width
+        # Of a function of one's own the end tells most.
+        assert row[2].startswith("…")
+        assert row[2].endswith(":train_step")
+        history.add(OTHER, DEVICE, measurement(), NOON + 60)
+        await pilot.press("1", "4")
+        await until(pilot, lambda: len(app.state.history.rows) == 2)
+        hosts = [str(table.get_row_at(i)[-1]).strip() for i in range(2)]
+        assert hosts == [OTHER.hostname, HOST.hostname]
+
+
 async def test_typing_filters(three: History) -> None:
     app = app_on(FakeEngine())
     async with app.run_test(size=NARROW) as pilot:

@@ -22,7 +22,7 @@ from jaxtui.model import LOOP_STYLES, MAXIMUM_LOOP_CALLS, Experiment, Loop
 from jaxtui.tui import bindings, loop_words, pace, queue_plot
 from jaxtui.tui.colors import ascii_only, drawing, series_colors
 from jaxtui.tui.lanes import Queue, queue, timeline
-from jaxtui.tui.loop_commands import LOOP_COMMANDS, SHARED
+from jaxtui.tui.loop_commands import GROUP, LOOP_COMMANDS, SHARED
 from jaxtui.tui.loop_palette import LoopCommands
 from jaxtui.tui.loop_state import NO_LOOP, LoopState
 from jaxtui.tui.playback import Playback
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 CALLS = (1, 2, 5, 10, 20, 40, 64, 100, MAXIMUM_LOOP_CALLS)
 """The numbers of calls that the keys go through."""
 
+_HERE = {"help": f"app.help('{GROUP}')"}
+"""What an action of the app is called here, if it has to know where it is asked for."""
+
 _LABEL = 11
 _TIME = 9
 
@@ -50,7 +53,7 @@ def _shared() -> Iterator[Binding]:
             yield from (
                 replace(
                     binding,
-                    action=f"app.{binding.action}",
+                    action=_HERE.get(binding.action, f"app.{binding.action}"),
                     id=None,
                     show=binding.show and command.id == "help",
                 )

@@ -123,18 +123,33 @@ class HistoryTable(DataTable[Text]):
             cells = history_text.row_cells(row, wide=self._wide)
             self.add_row(
                 _label(self._past, row.id),
-                *(_cell(name, cells[name], self._widths[name]) for name in cells),
+                *(
+                    _cell(name, cells[name], each)
+                    for name, each in self._widths.items()
+                ),
                 key=str(row.id),
             )
 
     def _fits(self, rows: tuple[Row, ...]) -> bool:
         needed = self._needed(rows)
-        return all(needed[name] <= width for name, width in self._widths.items())
+        same = needed.keys() == self._widths.keys()
+        return same and all(needed[name] <= self._widths[name] for name in needed)
 
     def _needed(self, rows: tuple[Row, ...]) -> dict[str, int]:
         """Cells per column, with the space before it."""
         texts = [history_text.row_cells(row, wide=self._wide) for row in rows]
-        return {name: 1 + self._longest(name, texts) for name in history_text.COLUMNS}
+        return {name: 1 + self._longest(name, texts) for name in self._columns()}
+
+    def _columns(self) -> list[str]:
+        """Where there is little room, a host that all rows share only costs some.
+
+        It stands below the table with the rest of the measurement.
+        """
+        hosts = {row.hostname for row in self._past.rows}
+        shared = not self._wide and len(hosts) == 1
+        return [
+            name for name in history_text.COLUMNS if not (shared and name == "host")
+        ]
 
     def _longest(self, name: str, texts: list[dict[str, str]]) -> int:
         longest = max([len(name), *(len(one[name]) for one in texts)])
@@ -149,7 +164,11 @@ def _label(past: HistoryState, number: int) -> Text:
 
 
 def _cell(column: str, text: str, width: int) -> Text:
-    if len(text) >= width:
-        text = text[: width - 2] + "…"
+    room = width - 1
+    if len(text) > room and column == "op":
+        # A function of one's own: its name is at the end.
+        text = "…" + text[1 - room :]
+    elif len(text) > room:
+        text = text[: room - 1] + "…"
     right = column in RIGHT
     return Text(f" {text}", justify="right" if right else "left", no_wrap=True)
