@@ -37,7 +37,6 @@ from jaxtui.model import (
 )
 
 __all__ = [
-    "MAX_RESTARTS",
     "Engine",
     "EngineClient",
     "EngineOptions",
@@ -68,7 +67,8 @@ class EngineClient:
         self._run_ended = asyncio.Event()
         self._runs = 0
         self._questions = Questions()
-        self._unready = 0
+        self._in_vain = 0
+        """Engines one after the other that served for nothing."""
         self._used = 0
         """The generation in which code of the user's own was run last."""
         self._watching_run: asyncio.Task[None] | None = None
@@ -92,7 +92,7 @@ class EngineClient:
             # The end of one that failed: a driver may keep even a killed process.
             await asyncio.wait({serving})
         if self._connection is None:
-            self._unready = 0
+            self._in_vain = 0
             await self._connect()
 
     async def events(self) -> AsyncIterator[Envelope]:
@@ -274,8 +274,8 @@ class EngineClient:
         if connection.asked_to_end or connection.failed is not None:
             self._stay_down(connection)
             return
-        self._unready = 0 if connection.ready else self._unready + 1
-        restarts = self._unready <= MAX_RESTARTS and not self._closed
+        self._in_vain = 0 if connection.proven else self._in_vain + 1
+        restarts = self._in_vain <= MAX_RESTARTS and not self._closed
         if connection.killed:
             self._stopped_by_force()
         else:
@@ -326,7 +326,12 @@ class EngineClient:
             text = run.overdue
         going_on = run is not None and not run.stopping
         error = f"{text} {describe_outlook(restarts, going_on)}"
-        self._emit(None, EngineDied(returncode=connection.returncode, error=error))
+        self._emit(
+            None,
+            EngineDied(
+                returncode=connection.returncode, error=error, restarts=restarts
+            ),
+        )
         if run is None:
             return
         if run.stopping:

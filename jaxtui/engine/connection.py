@@ -32,6 +32,9 @@ _LOG_DRAIN_SECONDS = 0.5
 _LAST_WORDS_SECONDS = 0.3
 """How long a process that is to be ended has to write where it is."""
 
+LASTING_SECONDS = 60.0
+"""An engine that was ready for so long has shown that it can run here."""
+
 _EXIT_SECONDS = 2.0
 _KILL_SECONDS = 30.0
 """A driver may keep even a killed process for a while, until the chips are free."""
@@ -51,6 +54,9 @@ class Connection:
         self.generation = process.generation
         self.ready = False
         """``Ready`` has arrived."""
+        self._ready_at = 0.0
+        self._worked = False
+        """Something of a run has arrived."""
         self.failed: EngineFailed | None = None
         """``EngineFailed``, if it has arrived, or why this side gave it up."""
         self.start = waiting.NOTHING
@@ -70,6 +76,15 @@ class Connection:
     def silent_seconds(self) -> float:
         """Since the last event, not counting what is merely printed."""
         return _loop().time() - self._heard
+
+    @property
+    def proven(self) -> bool:
+        """Whether another engine is likely to serve for something.
+
+        One that dies each time as soon as it is ready would be started for ever.
+        """
+        lasted = self.ready and _loop().time() - self._ready_at >= LASTING_SECONDS
+        return self._worked or lasted
 
     def touch(self) -> None:
         """Count the silence from now on."""
@@ -170,12 +185,14 @@ class Connection:
                 continue
             self.touch()
             self._note(envelope.event)
+            self._worked = self._worked or envelope.run is not None
             self._receive(self, envelope)
 
     def _note(self, event: Event) -> None:
         self.start = waiting.observe(self.start, event)
         if isinstance(event, Ready):
             self.ready = True
+            self._ready_at = _loop().time()
             self.settled.set()
         elif isinstance(event, EngineFailed):
             self.failed = event

@@ -9,7 +9,8 @@ from jaxtui.engine.protocol import Envelope
 from jaxtui.model import EngineFailed, Experiment, Plan, Work
 
 MAX_RESTARTS = 3
-"""Restarts in a row without a ``Ready`` before the engine stays down."""
+"""Restarts one after the other, of engines that served for nothing, before there are
+no more."""
 
 
 class EngineUnavailableError(Exception):

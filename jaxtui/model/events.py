@@ -202,7 +202,9 @@ class EngineDied(Record, frozen=True, kw_only=True, tag=True):
     returncode: int | None
     """As ``subprocess`` gives it: negative for a signal."""
     error: str
-    """One sentence."""
+    """What happened, and what happens next."""
+    restarts: bool = True
+    """Whether another one is started by itself."""
 
 
 RunEvent = Union[  # noqa: UP007  (msgspec builds its decoder from this at run time)

@@ -12,7 +12,6 @@ from typing import Literal
 import msgspec
 
 from jaxtui.engine import waiting
-from jaxtui.engine.interface import MAX_RESTARTS
 from jaxtui.engine.protocol import Envelope
 from jaxtui.machine import heard
 from jaxtui.machine.order import merged
@@ -128,8 +127,6 @@ class State:
     """What the curves over size show."""
     clock: Clock = "ready"
     """The clock of the curves over size."""
-    deaths: int = 0
-    """Engines that died one after the other without becoming ready."""
 
     @property
     def running(self) -> bool:
@@ -216,7 +213,6 @@ def _engine_event(state: State, event: Event) -> State:
                 ops=event.ops,
                 failed=None,
                 roofs=still_there(state.roofs, state.devices, event.devices),
-                deaths=0,
             )
         case EngineFailed():
             return replace(state, engine="failed", failed=event, message=event.error)
@@ -299,15 +295,10 @@ def sentence(finding: Finding, more: int = 0) -> str:
 
 
 def _engine_died(state: State, event: EngineDied) -> State:
-    deaths = state.deaths + 1
     state = replace(
-        state,
-        engine="starting",
-        message=event.error,
-        deaths=deaths,
-        start=waiting.NOTHING,
+        state, engine="starting", message=event.error, start=waiting.NOTHING
     )
-    if deaths <= MAX_RESTARTS:
+    if event.restarts:
         return state
     failed = EngineFailed(
         reason="internal", error=event.error, hint="Press R to try once more."

@@ -256,6 +256,21 @@ async def test_an_idle_engine_that_dies_is_started_again(open_engine):
     assert engine.client.generation == 2
 
 
+async def test_one_that_dies_whenever_it_is_ready_is_given_up(open_engine, experiment):
+    engine = await open_engine()
+    for generation in range(1, 5):
+        pid = await engine.pid()
+        await engine.until(Ready)
+        os.kill(pid, signal.SIGKILL)
+        died = await engine.until(EngineDied)
+        assert died.restarts == (generation < 4)
+    assert "not started again" in died.error
+    # Whoever asks for a run gets a new one, and four more chances.
+    await engine.client.run(experiment("quick"))
+    assert (await engine.until(RunFinished)).outcome == "complete"
+    assert engine.client.generation == 5
+
+
 async def test_an_engine_that_never_gets_ready_is_given_up(open_engine, experiment):
     engine = await open_engine(environment={"FAKE_START": "exit"})
     with pytest.raises(EngineUnavailableError):
