@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from jaxtui.model import Experiment, Plan
     from jaxtui.plot import Picture
     from jaxtui.tui.app import JaxtuiApp
-    from jaxtui.tui.export_offer import Offer
+    from jaxtui.tui.offers.offer import Offer
     from jaxtui.tui.state import State
 
 # What writes files is imported by the first export.
@@ -63,7 +63,7 @@ class ExportActions:
 
     def _offered(self) -> Offer | None:
         """What the tab that is shown has to export."""
-        from jaxtui.tui import export_offers as offers
+        from jaxtui.tui import offers
 
         desk, tab = self._desk, self._desk.tab
         state = desk.session.latest
@@ -80,7 +80,7 @@ class ExportActions:
         return offers.with_devices(run, state) if tab == "devices" else run
 
     def _step(self) -> Offer | None:
-        from jaxtui.tui import export_offers as offers
+        from jaxtui.tui import offers
         from jaxtui.tui.learn_results import Mistake, concluded
 
         desk = self._desk

@@ -16,9 +16,9 @@ from jaxtui.engine.protocol import Envelope
 from jaxtui.exports import ExportError
 from jaxtui.exports.pictures import DARK
 from jaxtui.model import Case, Event, Experiment, Plan, RunFinished, RunStarted
-from jaxtui.tui import export_offers
+from jaxtui.tui import offers
 from jaxtui.tui.collected import collect
-from jaxtui.tui.export_offer import (
+from jaxtui.tui.offers.offer import (
     Format,
     Offer,
     at_once,
@@ -37,9 +37,7 @@ CASES = (
 
 
 def made(ending: str, stem: str = "run-1") -> Format:
-    return Format(
-        label="", ending=ending, holds="", stem=stem, content=at_once(lambda: "text")
-    )
+    return Format(ending=ending, holds="", stem=stem, content=at_once(lambda: "text"))
 
 
 @pytest.mark.parametrize(
@@ -96,7 +94,7 @@ async def no_plan(experiment: Experiment) -> Plan:
 
 def offered(state: State) -> Offer:
     assert state.run is not None
-    return export_offers.of_run(state, state.run, None, DARK, no_plan)
+    return offers.of_run(state, state.run, None, DARK, no_plan)
 
 
 def content(offer: Offer, ending: str) -> str:

@@ -22,7 +22,7 @@ from jaxtui import format as fmt
 from jaxtui.exports import ExportError, check, write
 from jaxtui.exports.files import ExistsError, here
 from jaxtui.tui.aside import Latest, in_thread
-from jaxtui.tui.export_offer import (
+from jaxtui.tui.offers.offer import (
     Format,
     Offer,
     ending_of,

@@ -1,4 +1,4 @@
-"""What can be exported: formats, and what makes the content of each."""
+"""Formats, what makes the content of each, and the file that is meant."""
 
 from __future__ import annotations
 
@@ -8,6 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jaxtui.exports.files import FORMATS
+
+LABELS = {
+    ".json": "JSON",
+    ".csv": "CSV",
+    ".md": "Markdown",
+    ".svg": "SVG",
+    ".txt": "Text",
+    ".py": "Script",
+}
+"""What a format is called, by the ending of its file."""
 
 _FOLDERS = (os.curdir, os.pardir, "~")
 """What can only be a folder."""
@@ -20,15 +30,18 @@ Content = Callable[[], Awaitable[str]]
 class Format:
     """One way to write something down."""
 
-    label: str
-    """One word or two."""
+    ending: str
+    """Of the file's name, with its dot: one of ``LABELS``."""
     holds: str
     """What is in it: a plain line of at most 60 cells."""
-    ending: str
-    """Of the file's name, with its dot."""
     stem: str
     """What the file is called if nobody says otherwise, without the ending."""
     content: Content
+
+    @property
+    def label(self) -> str:
+        """One word."""
+        return LABELS[self.ending]
 
     @property
     def name(self) -> str:
@@ -44,6 +57,19 @@ class Offer:
     """What it is of, in a few words."""
     formats: tuple[Format, ...]
     """At least one."""
+
+
+def formats(stem: str, *described: tuple[str, str, Content]) -> tuple[Format, ...]:
+    """Several formats of one thing.
+
+    Args:
+        stem: what the files are called if nobody says otherwise.
+        described: ending, what is in it, and what makes it.
+    """
+    return tuple(
+        Format(ending=ending, holds=holds, stem=stem, content=content)
+        for ending, holds, content in described
+    )
 
 
 def at_once(make: Callable[[], str]) -> Content:

@@ -1,0 +1,32 @@
+"""The scripts among the formats: the engine puts them together."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from jaxtui.exports.names import named, of_cases, stamp
+from jaxtui.exports.scripts import as_script
+from jaxtui.model import Case, Experiment, Plan
+from jaxtui.tui.offers.offer import Content, Format
+
+Planner = Callable[[Experiment], Awaitable[Plan]]
+"""Asks the engine for the scripts of cases; raises ``ExportError`` if it cannot."""
+
+
+def script_of(case: Case, plan: Planner) -> Format:
+    """The script of a single case."""
+    return Format(
+        ending=".py",
+        holds=f"plain JAX and NumPy that time {case.label}",
+        stem=named(of_cases((case,)), case.mode, stamp()),
+        content=script((case,), plan),
+    )
+
+
+def script(cases: tuple[Case, ...], plan: Planner) -> Content:
+    """What makes the script of cases, which take turns if there are several."""
+
+    async def content() -> str:
+        return as_script((await plan(Experiment(cases=cases))).cases)
+
+    return content
