@@ -15,14 +15,13 @@ from hypothesis import strategies as st
 from jaxtui.model.own import brief_name, parse_specs
 from jaxtui.selection import SelectionError, split_arguments
 from jaxtui.selection.functions import (
-    LARGEST_BYTES,
     Factory,
     Listing,
     OwnFunction,
     Takes,
-    listing,
     wrong_with,
 )
+from jaxtui.selection.listing import LARGEST_BYTES, listing
 
 
 def of(folder: Path, text: str) -> Listing:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from jaxtui.model import OpInfo
 from jaxtui.model.own import dtype_of, is_own, parse_spec, parse_specs, written
-from jaxtui.selection.functions import listing, near_file
+from jaxtui.selection.listing import listing, near_file
 from jaxtui.selection.sizes import SelectionError, parse_sizes
 
 _TYPED = re.compile(r"(?P<path>.+\.py)(?::(?P<names>[^:]*)(?::(?P<sizes>.*))?)?")

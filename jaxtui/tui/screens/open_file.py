@@ -18,7 +18,8 @@ from textual.widgets.option_list import Option
 
 from jaxtui import selection
 from jaxtui.model.own import Spec, parse_specs
-from jaxtui.selection.functions import Listing, OwnFunction, listing, wrong_with
+from jaxtui.selection.functions import Listing, OwnFunction, wrong_with
+from jaxtui.selection.listing import listing
 from jaxtui.tui.aside import Latest
 from jaxtui.tui.completion import Candidates, candidates, split_names
 from jaxtui.tui.own_state import OpenedState, Picked
