@@ -13,6 +13,7 @@ from pathlib import Path
 import jax
 import numpy as np
 
+from jaxtui.measure import quiet
 from jaxtui.measure.probe import probe
 from jaxtui.model import Host
 
@@ -62,9 +63,12 @@ def host() -> Host:
 def available_host_bytes() -> int | None:
     """Host memory that a new allocation may use, the container's limit respected.
 
+    What malloc keeps of this process's own arrays is free as well, so it goes first.
+
     Returns:
         Bytes, or ``None`` where the system does not say (not on Linux).
     """
+    quiet.give_back()
     free = _kilobytes(_lines(Path("/proc/meminfo")), "MemAvailable")
     if free is None:
         return None

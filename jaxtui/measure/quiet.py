@@ -16,13 +16,19 @@ def settle_allocator() -> None:
 
     Until then glibc may return the memory of arrays to the system at the end of every
     call, depending on what ran earlier and on which thread. Threads that have an arena
-    already keep it: call this before JAX starts its own.
+    already keep it: call this before JAX starts its own. ``give_back`` ends the hoard.
     """
     if sys.platform != "linux":
         return
     libc = ctypes.CDLL(None)
     for parameter, value in SETTINGS.items():
         libc.mallopt(parameter, value)
+
+
+def give_back() -> None:
+    """Return what malloc keeps to the system; what is in use stays."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 @contextmanager
@@ -37,3 +43,4 @@ def quiet_collector() -> Iterator[None]:
     finally:
         gc.enable()
         gc.unfreeze()
+        give_back()
