@@ -15,10 +15,10 @@ import ctypes, resource, sys, threading
 
 def calls():
     bytes(2**25 - 2**16)  # by default malloc maps nothing smaller by itself then
-    held = [bytes({size}) for _ in range(3)]  # one more needs a heap of its own
+    held = [b"x" * {size} for _ in range(3)]  # one more needs a heap of its own
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     for _ in range(50):
-        bytes({size})
+        b"x" * {size}
     print((resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / 50)
 
 thread = threading.Thread(target=calls)
