@@ -13,9 +13,11 @@ from jaxtui.measure.contention import contention_note
 from jaxtui.measure.executable import Executable
 from jaxtui.measure.inputs import numpy_dtype
 from jaxtui.measure.ops.base import Op
+from jaxtui.measure.quiet import keeps_freed
 from jaxtui.measure.sampling import Sampler
 from jaxtui.measure.session import Session
 from jaxtui.model import Case, Note, Peak
+from jaxtui.scripts.allocator import ALWAYS_MAPPED
 from jaxtui.stats import MINIMUM_ROUNDS, Interval, median, quantile
 
 HOST_BOUND_RATIO = 1.5
@@ -146,6 +148,9 @@ def cold_notes(executable: Executable, on_cpu: bool) -> Iterator[Note]:
     copied = executable.phases.transfer is not None
     if on_cpu and copied and "transfer" not in executable.zero_copy:
         yield notes.memory_copy()
+    in_host_memory = executable.case.on_host or on_cpu
+    if in_host_memory and keeps_freed() and executable.block_bytes >= ALWAYS_MAPPED:
+        yield notes.reused_memory(executable.block_bytes)
 
 
 def result_notes(case: Case, op: Op, output: str, accuracy: Accuracy) -> Iterator[Note]:

@@ -22,6 +22,7 @@ from jaxtui.measure import inputs, session, tensorflow_numpy, transfers
 from jaxtui.measure.clocks import ARRAY_LOOPS, Call, Loops
 from jaxtui.measure.ops.arguments import Array
 from jaxtui.measure.ops.base import JaxForm, Op
+from jaxtui.measure.probe import probe
 from jaxtui.measure.transfers import Transfer
 from jaxtui.measure.x64 import enable_x64
 from jaxtui.model import (
@@ -57,6 +58,9 @@ class Executable:
     cached_compile: bool = False
     compiled_flops: float | None = None
     """XLA's count of flops and transcendentals; ``None`` where nothing was compiled."""
+    block_bytes: int = 0
+    """The largest block of memory that a call asks for, as far as is known: a result,
+    or what a compiled program needs meanwhile."""
     kernels: int = 1
     """Computations that one call puts in flight."""
     interpreted: bool = False
@@ -227,6 +231,8 @@ class StagedPath(abc.ABC):
             # Of a kernel XLA sees nothing, or one step of the loop that interprets it.
             self.executable.compiled_flops = counted_flops(self._stage)
         self.executable.call = self._stage
+        needs = probe(self._stage.memory_analysis)
+        self.executable.block_bytes = needs.temp_size_in_bytes if needs else 0
         return taken
 
     def _timed(self, stage: Callable[[], Any]) -> Transfer:
@@ -326,4 +332,6 @@ def first_call(
     result = finish(executable.call(*executable.args))
     seconds = perf_counter() - start
     executable.result = keep(result)
+    sizes = [array.nbytes for array in jax.tree.leaves(executable.result)]
+    executable.block_bytes = max([executable.block_bytes, *sizes])
     return Transfer(seconds, aliased=False)

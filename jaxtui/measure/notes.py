@@ -90,8 +90,20 @@ def page_faults(per_call: float) -> Note:
     return Note(
         flag="page-faults",
         text=(
-            f"About {per_call:,.0f} page faults per call: the result is so large that "
-            "the allocator maps fresh memory each time, which is part of this number."
+            f"About {per_call:,.0f} page faults per call: memory is new to the process "
+            "each time, and getting it is part of this number."
+        ),
+    )
+
+
+def reused_memory(size: int) -> Note:
+    """Malloc keeps blocks that it would map anew elsewhere; bytes of the largest."""
+    return Note(
+        flag="reused-memory",
+        text=(
+            f"Memory of {text.bytes_text(size)} is reused from call to call here. By "
+            "default glibc maps blocks of 32 MiB or more anew each time: without the "
+            "mallopt lines of its script this takes longer."
         ),
     )
 

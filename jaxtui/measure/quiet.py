@@ -18,16 +18,21 @@ def settle_allocator() -> None:
     call, depending on what ran earlier and on which thread. Threads that have an arena
     already keep it: call this before JAX starts its own. ``give_back`` ends the hoard.
     """
-    if sys.platform != "linux":
+    if not keeps_freed():
         return
     libc = ctypes.CDLL(None)
     for parameter, value in SETTINGS.items():
         libc.mallopt(parameter, value)
 
 
+def keeps_freed() -> bool:
+    """Whether ``settle_allocator`` can do anything here."""
+    return sys.platform == "linux"
+
+
 def give_back() -> None:
     """Return what malloc keeps to the system; what is in use stays."""
-    if sys.platform == "linux":
+    if keeps_freed():
         ctypes.CDLL(None).malloc_trim(0)
 
 

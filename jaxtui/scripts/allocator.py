@@ -11,6 +11,9 @@ its thread (``mallopt(3)``). New pages are cleared by the kernel: a sigmoid of 1
 took 4.5 ms or 1.1 ms, by process, and a Fourier transform of 32 MiB 33 ms or 9 ms.
 """
 
+ALWAYS_MAPPED = 2**25
+"""Bytes: by default glibc maps a block of this size whenever one is asked for."""
+
 SETTLED = """\
 if sys.platform == "linux":
     # Otherwise malloc may give the arrays of every call back to the system and get new

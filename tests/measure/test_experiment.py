@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -191,10 +193,36 @@ def test_a_tiny_op_is_host_bound_and_shows_no_rate() -> None:
     assert tiny.bytes_per_second is None
 
 
-def test_a_40_mb_result_faults_pages() -> None:
-    large, small = measured(case("triad", 10_000_000), case("triad", 1000), budget=3.0)
-    assert "page-faults" in flags(large)
-    assert "page-faults" not in flags(small)
+def test_memory_that_is_new_in_every_call_is_said(planted: Callable[..., str]) -> None:
+    def fresh(x: np.ndarray) -> np.ndarray:
+        pages = np.frombuffer(mmap.mmap(-1, x.nbytes), x.dtype)
+        pages[...] = x
+        return pages
+
+    name = planted("copy", numpy=fresh)
+    faulting, usual = measured(
+        case(name, 1_000_000, "numpy"), case("copy", 1_000_000, "numpy")
+    )
+    assert "page-faults" in flags(faulting)
+    assert "page-faults" not in flags(usual)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="of glibc's malloc")
+@pytest.mark.parametrize("mode", ["jit", "eager", "numpy"])
+def test_a_40_mb_result_is_reused_and_says_so(mode: Mode) -> None:
+    large, small = measured(
+        case("triad", 10_000_000, mode), case("triad", 1000, mode), budget=3.0
+    )
+    assert "reused-memory" in flags(large)
+    assert "page-faults" not in flags(large)
+    assert "reused-memory" not in flags(small)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="of glibc's malloc")
+def test_what_a_program_needs_meanwhile_counts_as_well() -> None:
+    (random,) = measured(case("normal", 4_000_000), budget=3.0)
+    (note,) = (one for one in random.notes if one.flag == "reused-memory")
+    assert "of 16 MB" not in note.text
 
 
 def test_float64_runs_in_64_bits_without_touching_its_neighbours() -> None:
