@@ -47,3 +47,30 @@ def test_a_thread_reuses_what_it_freed(settle: str, size: int) -> None:
 def test_the_script_sets_what_the_engine_sets() -> None:
     found = re.findall(r"mallopt\((-\d+), (-?\d+)\)", SETTLED)
     assert {int(name): int(value) for name, value in found} == SETTINGS
+
+
+GIVING = """
+import pathlib
+from jaxtui.measure.quiet import give_back, settle_allocator
+
+def resident():
+    return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+settle_allocator()
+before = resident()
+block, last = b"x" * 2**28, b"x" * 2**20
+del block
+kept = resident() - before
+give_back()
+print(kept, resident() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc's malloc only")
+def test_what_is_kept_can_be_given_back() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", GIVING], capture_output=True, text=True, check=True
+    )
+    kept, left = map(int, done.stdout.split())
+    assert kept >= 2**28
+    assert left < 2**24

@@ -22,7 +22,7 @@ from jaxtui.measure import (
 )
 from jaxtui.measure.executable import InputPool
 from jaxtui.measure.failures import FAULTS, explained, not_itself
-from jaxtui.measure.quiet import quiet_collector
+from jaxtui.measure.quiet import give_back, quiet_collector
 from jaxtui.measure.session import Session
 from jaxtui.measure.stopping import never
 from jaxtui.measure.timing import CaseTimer, Timer
@@ -135,6 +135,7 @@ class _Run:
         self._imported_seconds = perf_counter() - start
 
     def _group(self, group: Sequence[Indexed]) -> Iterator[RunEvent]:
+        give_back()  # what the group before has left may not fit beside this one
         share = self._remaining * len(group) / max(1, self._unfinished)
         end = perf_counter() + share
         pool = InputPool(self._experiment.seed)
