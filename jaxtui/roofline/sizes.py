@@ -9,8 +9,8 @@ from jaxtui.roofline.placing import bandwidth_roof, compute_roof
 
 CACHES = 1.75
 """How many times the last cache the arrays of a memory-bound case are at least. No more
-than need be: where malloc cannot be told to keep it, memory from 32 MiB on is new to the
-process in every call."""
+than need be: where malloc cannot be told to keep it, memory from 32 MiB on is new to
+the process in every call."""
 
 SHORTEST = 1e-3
 """Seconds of a call at its roof: much shorter ones are hidden by their hand-over, on an
