@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
+
+Work = Callable[[], Awaitable[None]]
+"""What ``run_worker`` takes."""
 
 
 async def in_thread(question: Callable[[], _T]) -> _T:

@@ -25,6 +25,7 @@ from jaxtui.tui.screens.notes import NotesScreen
 from jaxtui.tui.screens.op_popup import OPEN, OpPopup, entries
 from jaxtui.tui.screens.open_file import OpenFile
 from jaxtui.tui.state import EMPTY, State
+from jaxtui.tui.widgets import function_choice
 from jaxtui.tui.widgets.case_form import CaseForm
 from jaxtui.tui.widgets.choice import Choice
 from jaxtui.tui.widgets.notes_panel import NotesPanel
@@ -434,7 +435,7 @@ async def test_a_size_that_a_factory_needs_is_filled_in(work: Path) -> None:
         await read(pilot, app, "sized.py")
         await pilot.press("enter")
         await until(pilot, lambda: len(app.screen_stack) == 1)
-        assert bench(app).values.sizes == open_file.SIZE
+        assert bench(app).values.sizes == function_choice.SIZE
 
 
 async def test_an_engine_that_comes_back_does_not_take_them_away(work: Path) -> None:
