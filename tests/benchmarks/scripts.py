@@ -1,7 +1,7 @@
 """Does "Show code" give the figure that jaxtui gives?
 
     python tests/benchmarks/scripts.py [--pairs 7] [--short-pairs 21]
-        [--lesson NAME[:STEP]]... [--loops] [--op NAME|all]... [--python PYTHON]
+        [--lesson NAME[:STEP]]... [--loops] [--op NAME[:SIZE]|all]... [--python PYTHON]
 
 For each step of each lesson, for each style of loop, and for each op of the catalogue
 in mode jit at two sizes, fresh processes alternate: the exported script in plain
@@ -224,22 +224,26 @@ async def loop_code(loop: Loop) -> str:
         return joined(await code_parts((loop,), engine.engine.plan), "loop")
 
 
-async def case_codes(names: Sequence[str]) -> list[tuple[Case, str]]:
-    """Each op's case at its default size and at a larger one, with its script."""
+async def case_codes(asked: Sequence[str]) -> list[tuple[Case, str]]:
+    """Cases with their scripts: at the size asked for, or at two of the op's own."""
+    wanted = [(name, size) for name, _, size in (one.partition(":") for one in asked)]
     async with session(spawn_engine, EngineOptions()) as engine:
         ready = await until_ready(engine)
         cases = tuple(
             Case(op=op.name, size=size, dtype="float32", device="cpu:0", mode="jit")
             for op in ready.ops
-            if op.name in names or "all" in names
-            for size in (op.default, op.default * larger(op))
+            for name, typed in wanted
+            if name in (op.name, "all")
+            for size in ([int(typed)] if typed else own_sizes(op))
         )
         plan = await engine.engine.plan(Experiment(cases=cases))
         return [(one.case, one.script) for one in plan.cases]
 
 
-def larger(op: OpInfo) -> int:
-    return LARGER.get(op.size_means, LARGER_OTHERWISE)
+def own_sizes(op: OpInfo) -> tuple[int, int]:
+    """The default size and a larger one."""
+    times = LARGER.get(op.size_means, LARGER_OTHERWISE)
+    return op.default, op.default * times
 
 
 async def until_ready(engine: Session) -> Ready:
@@ -347,7 +351,7 @@ def main() -> int:
     parser.add_argument("--short-pairs", type=int, default=21)
     parser.add_argument("--lesson", action="append", metavar="NAME[:STEP]")
     parser.add_argument("--loops", action="store_true", help="the loops")
-    parser.add_argument("--op", action="append", metavar="NAME|all")
+    parser.add_argument("--op", action="append", metavar="NAME[:SIZE]|all")
     parser.add_argument("--python", default=sys.executable, help="runs the scripts")
     options: Any = parser.parse_args()
     chosen = bool(options.lesson or options.loops or options.op)
