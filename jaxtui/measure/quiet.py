@@ -26,8 +26,8 @@ def settle_allocator() -> None:
 
 
 def keeps_freed() -> bool:
-    """Whether ``settle_allocator`` can do anything here."""
-    return sys.platform == "linux"
+    """Whether ``settle_allocator`` can do anything here: not without glibc."""
+    return sys.platform == "linux" and hasattr(ctypes.CDLL(None), "mallopt")
 
 
 def give_back() -> None:
