@@ -273,15 +273,12 @@ class Actions:
         self._app.theme = theme
         self._app.call_after_refresh(self._app.redraw)
 
-    def action_help(self, here: str = "") -> None:
-        """Show all keys.
-
-        Args:
-            here: the place whose keys come first; the tab by default.
-        """
+    def action_help(self) -> None:
+        """Show all keys, those of the tab or of the screen first."""
         from jaxtui.tui.screens.help import HelpScreen, on_tab
 
-        self._app.push_screen(HelpScreen(here or on_tab(self.tab)))
+        here = getattr(self._app.screen, "PLACE", on_tab(self.tab))
+        self._app.push_screen(HelpScreen(here))
 
     async def action_quit(self) -> None:
         """Leave."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from textual.widgets import Static
+from textual.widgets import Label, Static
 
 from jaxtui.model import (
     LOOP_STYLES,
@@ -15,6 +15,7 @@ from jaxtui.tui import bindings, themes
 from jaxtui.tui.loop_commands import LOOP_COMMANDS, SHARED
 from jaxtui.tui.screens.async_view import CALLS, AsyncView
 from jaxtui.tui.screens.code import CodeScreen
+from jaxtui.tui.screens.help import HelpScreen
 from jaxtui.tui.screens.too_small import TooSmall
 from tests.tui.driving import app_on, until, until_ready
 from tests.tui.fake_engine import FakeEngine, cpu_devices, tpu_devices
@@ -207,6 +208,16 @@ async def test_the_palette_has_the_commands_of_the_view() -> None:
         await until(pilot, lambda: app.screen is not screen)
         await pilot.press(*"Giant")
         await until(pilot, lambda: "Async view: Giant" in "\n".join(frame(app)))
+
+
+async def test_help_begins_with_the_keys_of_the_view() -> None:
+    app = app_on(FakeEngine(cpu_devices()))
+    async with app.run_test(size=WIDE) as pilot:
+        await open_view(pilot, app)
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        await until(pilot, lambda: app.screen.query(".place"))
+        assert str(app.screen.query(".place").first(Label).content) == "Async view"
 
 
 async def test_the_palette_has_nothing_that_would_act_on_the_tabs_below() -> None:

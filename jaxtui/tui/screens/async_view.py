@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 CALLS = (1, 2, 5, 10, 20, 40, 64, 100, MAXIMUM_LOOP_CALLS)
 """The numbers of calls that the keys go through."""
 
-_HERE = {"help": f"app.help('{GROUP}')"}
-"""What an action of the app is called here, if it has to know where it is asked for."""
-
 _LABEL = 11
 _TIME = 9
 
@@ -53,7 +50,7 @@ def _shared() -> Iterator[Binding]:
             yield from (
                 replace(
                     binding,
-                    action=_HERE.get(binding.action, f"app.{binding.action}"),
+                    action=f"app.{binding.action}",
                     id=None,
                     show=binding.show and command.id == "help",
                 )
@@ -72,6 +69,8 @@ class AsyncView(ModalScreen[None]):
         clock: monotonic seconds.
     """
 
+    PLACE: ClassVar[str] = GROUP
+    """Whose keys the help shows first."""
     COMMANDS: ClassVar = {LoopCommands}
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings.bindings(LOOP_COMMANDS),
