@@ -23,6 +23,7 @@ from jaxtui.measure import (
 from jaxtui.measure.executable import InputPool
 from jaxtui.measure.failures import FAULTS, explained, not_itself
 from jaxtui.measure.quiet import give_back, quiet_collector
+from jaxtui.measure.resting import rest
 from jaxtui.measure.session import Session
 from jaxtui.measure.stopping import never
 from jaxtui.measure.timing import CaseTimer, Timer
@@ -75,6 +76,8 @@ class _Run:
         """Added to the budget: importing TensorFlow is no case's business."""
         self._believable = 0.0
         """When the rounds of the group at hand will span long enough."""
+        self._restless = True
+        """NumPy may have left threads that have not come to rest."""
 
     def events(self) -> Iterator[RunEvent]:
         experiment = self._experiment
@@ -138,6 +141,8 @@ class _Run:
         give_back()  # what the group before has left may not fit beside this one
         share = self._remaining * len(group) / max(1, self._unfinished)
         end = perf_counter() + share
+        # Results are checked with NumPy.
+        self._restless = True
         pool = InputPool(self._experiment.seed)
         timers: list[Timer] = []
         for index, planned in group:
@@ -236,8 +241,7 @@ class _Run:
         turn = schedule.turn_seconds(available, max(1, len(active)))
         self._believable = perf_counter() + schedule.spread_seconds(available)
         while active and not self._stop():
-            self._random.shuffle(active)
-            for timer in tuple(active):
+            for timer in schedule.shuffled(active, self._random):
                 if self._stop():
                     break
                 try:
@@ -260,6 +264,9 @@ class _Run:
         self, timer: Timer, turn: float, end: float, active: int
     ) -> Generator[RunEvent, None, Stopped | None]:
         sampler = timer.sampler
+        if self._restless and not timer.case.on_host:
+            rest()
+        self._restless = timer.case.on_host
         if not sampler.rounds:
             yield PhaseStarted(index=timer.index, phase="warm-up")
             timer.warm_up()

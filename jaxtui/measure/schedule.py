@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
+from random import Random
+from typing import Protocol, TypeVar
 
-from jaxtui.model import PlannedCase, Stopped
+from jaxtui.model import Case, PlannedCase, Stopped
 from jaxtui.stats import MINIMUM_ROUNDS, noise_floor_reached
 
 TURN_SECONDS = 0.040
@@ -31,6 +33,18 @@ NOISE_FLOOR_ROUNDS = 32
 
 PREPARATION_SHARE = 0.7
 """Share of the budget after which no further case is compiled."""
+
+
+class Timed(Protocol):
+    """Whatever takes turns."""
+
+    @property
+    def case(self) -> Case:
+        """What it times."""
+        ...
+
+
+_Timed = TypeVar("_Timed", bound=Timed)
 
 
 def turn_seconds(available: float, cases: int) -> float:
@@ -85,6 +99,17 @@ def stop_reason(
     if len(half_widths) >= NOISE_FLOOR_ROUNDS and noise_floor_reached(half_widths):
         return "noise floor"
     return None
+
+
+def shuffled(active: Sequence[_Timed], random: Random) -> list[_Timed]:
+    """A new order of turns: random, but what NumPy runs is not spread among the rest.
+
+    Its threads have to come to rest before anybody else's turn, which takes a while.
+    """
+    kinds: dict[bool, list[_Timed]] = {}
+    for timer in random.sample(active, len(active)):
+        kinds.setdefault(timer.case.on_host, []).append(timer)
+    return [timer for kind in kinds.values() for timer in kind]
 
 
 def groups(

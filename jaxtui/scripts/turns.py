@@ -60,7 +60,7 @@ def take_turns(cases):
     """Print the medians of cases; the machine's moods hit all of them alike."""
     medians = {{title: [] for title in cases}}
     for _ in range({rounds}):
-        for title, (clock, f, args) in cases.items():{choosing}
+        for title, (clock, f, args) in cases.items():{resting}{choosing}
             end = time.perf_counter() + {seconds:.2g}
             calls = [clock(f, args)]
             while time.perf_counter() < end:
@@ -71,6 +71,9 @@ def take_turns(cases):
         for name, each in zip(("ready   ", "dispatch"), zip(*rounds)):
             print(f"{{name}} {{statistics.median(each):.3e}} s")
 '''
+
+RESTING = """
+            time.sleep(0.15)  # the threads of NumPy's BLAS go on spinning for 0.1 s"""
 
 CHOOSING = """
             # With 64-bit types on, the other dtypes would widen.
@@ -136,6 +139,7 @@ class _Script:
         return TAKE_TURNS.format(
             rounds=ROUNDS,
             seconds=max(TURN_SECONDS, min(fair, TURN_SECONDS_AT_MOST)),
+            resting=RESTING if len({one.on_host for one in self._cases}) > 1 else "",
             choosing=CHOOSING if self._mixed else "",
         )
 
