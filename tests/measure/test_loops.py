@@ -92,7 +92,8 @@ def test_every_style_has_its_stamps_in_order(style: LoopStyle, chained: bool) ->
             assert call.waited is None
     for clock in (one.watched, one.undisturbed):
         assert 0 < clock.stopwatch_seconds <= clock.true_seconds
-        assert 1 <= clock.repeats <= running.REPEATS
+    assert 1 <= one.watched.repeats <= running.REPEATS
+    assert one.undisturbed.repeats >= one.watched.repeats
     assert one.flops == 2 * 256**3
 
 
@@ -215,8 +216,14 @@ def test_events_come_in_their_order() -> None:
     assert not any(isinstance(event, LoopSeen) for event in events)
 
 
+def test_a_short_loop_runs_undisturbed_for_long_enough() -> None:
+    one = measured(loop(calls=1, size=8))
+    assert one.undisturbed.repeats > 10 * one.watched.repeats
+    assert "few-repeats" not in flags(one)
+
+
 def test_a_small_budget_means_one_repeat_of_each_kind() -> None:
-    one = measured(loop(size=384, calls=20, budget_seconds=0.005))
+    one = measured(loop(size=384, calls=20, budget_seconds=0.02))
     assert one.watched.repeats == one.undisturbed.repeats == 1
     assert "few-repeats" in flags(one)
 
@@ -262,7 +269,7 @@ def test_stopped_after_both_kinds_what_there_is_is_given() -> None:
         third = isinstance(event, Progress) and event.doing.startswith("repeat 3")
         flag.raised = flag.raised or third
     assert isinstance(events[-2], LoopMeasured)
-    assert events[-2].undisturbed.repeats <= 3
+    assert events[-2].watched.repeats <= 3
     assert events[-1].outcome == "cancelled"
 
 

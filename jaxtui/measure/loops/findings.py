@@ -80,8 +80,9 @@ def notes(measured: LoopMeasured) -> Iterator[Note]:
     yield _watched(measured)
     if not measured.inline:
         yield _inferred()
-    if measured.undisturbed.repeats < ENOUGH_REPEATS:
-        yield _few_repeats(measured.undisturbed.repeats)
+    # Of a short loop there are many more undisturbed ones.
+    if measured.watched.repeats < ENOUGH_REPEATS:
+        yield _few_repeats(measured.watched.repeats)
 
 
 def _impossible() -> Note:
