@@ -222,8 +222,8 @@ def test_what_a_program_needs_meanwhile_counts_as_well() -> None:
     # Its result has 16 MB, which alone would be no reason to say anything.
     (random,) = measured(case("normal", 4_000_000), budget=3.0)
     assert "reused-memory" in flags(random)
-    (sum_,) = measured(case("add", 4_000_000), budget=3.0)
-    assert "reused-memory" not in flags(sum_)
+    (added,) = measured(case("add", 4_000_000), budget=3.0)
+    assert "reused-memory" not in flags(added)
 
 
 def test_float64_runs_in_64_bits_without_touching_its_neighbours() -> None:
