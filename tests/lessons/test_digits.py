@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import pytest
 from msgspec.structs import replace
 
-from jaxtui.lessons.digits import FORMATS, LESSON
+from jaxtui.lessons.digits import LESSON
+from jaxtui.lessons.digits.formats import FORMATS
 from jaxtui.lessons.outcome import NOTHING, Outcome, collect
 from jaxtui.measure.snippets import run_snippet
 from jaxtui.model import Event, Snippet, SnippetShown, Value

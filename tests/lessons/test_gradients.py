@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from jaxtui.lessons.gradients import LESSON, STEPS
+from jaxtui.lessons.gradients import LESSON
+from jaxtui.lessons.gradients.descent import STEPS
 from jaxtui.lessons.outcome import Outcome
 from jaxtui.model import Snippet
 from tests.lessons.figures import BOTH, conclude, here, shown, timed, works, yours

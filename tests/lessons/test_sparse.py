@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from jaxtui.lessons.outcome import Outcome
-from jaxtui.lessons.sparse import DENSITIES, LESSON, crossover
+from jaxtui.lessons.sparse import LESSON
+from jaxtui.lessons.sparse.density import DENSITIES, crossover
 from tests.lessons.figures import conclude, here, shown, timed, yours
 from tests.lessons.real import concluded, shown_values
 

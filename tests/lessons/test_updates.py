@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from jaxtui.lessons.updates import LESSON, METHODS
+from jaxtui.lessons.updates import LESSON
+from jaxtui.lessons.updates.methods import METHODS
 from tests.lessons.figures import conclude, here, shown, timed, works, yours
 from tests.lessons.real import concluded, shown_values
 
