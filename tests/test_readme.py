@@ -15,7 +15,8 @@ import pytest
 from jaxtui import cli, commands
 from jaxtui.measure.ops import catalogue
 from jaxtui.model import DTYPES
-from jaxtui.tui.bindings import ALL
+from jaxtui.tui.command import Command
+from jaxtui.tui.screens.help import EVERYWHERE, sections
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -53,8 +54,15 @@ def rows(*lines: tuple[str, ...]) -> str:
 
 
 def keys() -> str:
-    lines = ((one.group, key_names(one.keys), one.description) for one in ALL)
-    return rows(("", "key", "does"), *lines)
+    """A table for each place, as the help has them."""
+    return "\n\n".join(
+        f"**{place}**\n\n" + rows(("key", "does"), *map(key_row, found))
+        for place, found in sections(EVERYWHERE).items()
+    )
+
+
+def key_row(command: Command) -> tuple[str, str]:
+    return key_names(command.keys), command.description
 
 
 def key_names(keys: str) -> str:

@@ -17,7 +17,7 @@ from jaxtui.tui.command import Command, key_names
 
 Rows = Sequence[tuple[str, str]]
 
-_EVERYWHERE = "On every tab"
+EVERYWHERE = "On every tab"
 
 _WORDS = (
     ("ready", "until block_until_ready returned: what a call costs"),
@@ -34,7 +34,7 @@ def sections(here: str) -> dict[str, list[Command]]:
         here: the place that comes first: a tab's, or the group of a screen that has
             keys of its own.
     """
-    found: dict[str, list[Command]] = {here: [], _EVERYWHERE: []}
+    found: dict[str, list[Command]] = {here: [], EVERYWHERE: []}
     for command in bindings.ALL:
         for place in _places(command):
             found.setdefault(place, []).append(command)
@@ -44,7 +44,7 @@ def sections(here: str) -> dict[str, list[Command]]:
 def _places(command: Command) -> tuple[str, ...]:
     if command.group in bindings.ELSEWHERE:
         return (command.group,)
-    return tuple(map(on_tab, command.tabs)) or (_EVERYWHERE,)
+    return tuple(map(on_tab, command.tabs)) or (EVERYWHERE,)
 
 
 def on_tab(tab: str) -> str:
