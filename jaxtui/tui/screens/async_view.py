@@ -19,9 +19,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from jaxtui.model import LOOP_STYLES, MAXIMUM_LOOP_CALLS, Experiment, Loop
-from jaxtui.tui import bindings, loop_words, pace, queue_plot
-from jaxtui.tui.colors import ascii_only, drawing, series_colors
-from jaxtui.tui.lanes import Queue, queue, timeline
+from jaxtui.tui import bindings, loop_text, loop_words, pace, queue_plot
+from jaxtui.tui.colors import drawing, series_colors
+from jaxtui.tui.lanes import Queue, queue
 from jaxtui.tui.loop_commands import GROUP, LOOP_COMMANDS, SHARED
 from jaxtui.tui.loop_palette import LoopCommands
 from jaxtui.tui.loop_state import NO_LOOP, LoopState
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 
 CALLS = (1, 2, 5, 10, 20, 40, 64, 100, MAXIMUM_LOOP_CALLS)
 """The numbers of calls that the keys go through."""
-
-_LABEL = 11
-_TIME = 9
 
 
 def _shared() -> Iterator[Binding]:
@@ -270,7 +267,7 @@ class AsyncView(ModalScreen[None]):
         self._shown = new
         measured = new.measured
         _update(self.query_one("#loop-title", Static), Content(loop_words.title(loop)))
-        headline = self._headline(new, loop)
+        headline = loop_text.headline(self.state, new, loop, due=self._due)
         _update(self.query_one("#loop-headline", Static), headline)
         lanes = self.lanes
         if new.seen[:1] != old.seen[:1]:
@@ -288,33 +285,6 @@ class AsyncView(ModalScreen[None]):
         self._show_notes()
         self.draw_queue()
 
-    def _headline(self, shown: LoopState, loop: Loop) -> Content:
-        if self._due:
-            return Content(loop_words.waiting(self.state, loop))
-        if shown.failed is not None:
-            return Content("\n").join(
-                [
-                    Content.styled(shown.failed.error, "bold $text-error"),
-                    Content(shown.failed.hint),
-                ]
-            )
-        measured = shown.measured
-        if measured is None:
-            return Content(loop_words.waiting(self.state, loop))
-        lines = [
-            Content.assemble(
-                line.label.ljust(_LABEL),
-                (line.time.rjust(_TIME), "bold"),
-                "   ",
-                (line.rest, "bold $text-error" if line.bad else ""),
-            )
-            for line in loop_words.headline(measured)
-        ]
-        bad = measured.impossible and not measured.inline
-        sentence = loop_words.verdict(measured, timeline(measured.calls))
-        style = "bold $text-error" if bad else "bold"
-        return Content("\n").join([*lines, Content.styled(sentence, style)])
-
     def _show_call(self) -> None:
         """The call that is pointed out, and how the loop is being played."""
         lanes = self.lanes
@@ -323,42 +293,22 @@ class AsyncView(ModalScreen[None]):
         )
         content = Content.assemble((name, "bold $plot-3"), ": " if name else "", text)
         _update(self.query_one("#loop-call", Static), content)
-        legend = self._legend()
+        legend = loop_text.legend(self._playing(), self.size.width - 2)
         _update(self.query_one("#loop-legend", Static), legend)
 
-    def _legend(self) -> Content:
-        """What the shades mean at the left, the playback at the right."""
-        few = "=" if ascii_only() else "█"
-        line = "-" if ascii_only() else "─"
-        left = Content.assemble(
-            (few, "$plot-2"),
-            " call  ",
-            (line, "$plot-axis"),
-            " wait  ",
-            (few, "$plot-1"),
-            " compute",
-        )
-        right = ""
+    def _playing(self) -> str:
+        """How the loop is being played, and how far; empty when all is shown."""
         if self.playback is not None:
-            right = self.playback.words
-        elif self.lanes.count is not None:
-            right = (
-                f"calls 1 to {self.lanes.count}" if self.lanes.count > 1 else "call 1"
-            )
-        room = self.size.width - 2 - left.cell_length - len(right)
-        return Content.assemble(left, " " * max(2, room), (right, "$text-accent"))
+            return self.playback.words
+        count = self.lanes.count
+        if count is None:
+            return ""
+        return f"calls 1 to {count}" if count > 1 else "call 1"
 
     def _show_notes(self) -> None:
         measured = self._shown.measured
-        lines: list[Content] = []
-        if measured is not None:
-            lines = [
-                Content.assemble((f"{note.flag}: ", "bold"), note.text)
-                for note in loop_words.notes(
-                    measured, all_of_them=self.has_class("-tall")
-                )
-            ]
-        _update(self.query_one("#loop-sentences", Static), Content("\n").join(lines))
+        content = loop_text.notes(measured, all_of_them=self.has_class("-tall"))
+        _update(self.query_one("#loop-sentences", Static), content)
 
     def _queue(self) -> Queue:
         """What the calls say; where the engine has judged, its judgement counts."""
