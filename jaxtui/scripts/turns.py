@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from jaxtui.model import Case, PlannedCase
-from jaxtui.model.own import is_own, short_name
+from jaxtui.model.own import short_name
 from jaxtui.scripts.allocator import SETTLED
 
 ROUNDS = 8
@@ -60,7 +60,7 @@ def take_turns(cases):
     """Print the medians of cases; the machine's moods hit all of them alike."""
     medians = {{title: [] for title in cases}}
     for _ in range({rounds}):
-        for title, (clock, f, args) in cases.items():{resting}{choosing}
+{order}{choosing}
             end = time.perf_counter() + {seconds:.2g}
             calls = [clock(f, args)]
             while time.perf_counter() < end:
@@ -72,8 +72,16 @@ def take_turns(cases):
             print(f"{{name}} {{statistics.median(each):.3e}} s")
 '''
 
-RESTING = """
-            time.sleep(0.15)  # the threads of NumPy's BLAS go on spinning for 0.1 s"""
+IN_ORDER = "        for title, (clock, f, args) in cases.items():"
+
+HOST_FIRST = """\
+        turns = random.sample(list(cases.items()), len(cases))
+        turns.sort(key=lambda turn: turn[1][0] is not timed_on_host)
+        for number, (title, (clock, f, args)) in enumerate(turns):
+            if number == {hosts}:
+                time.sleep(0.15)  # NumPy's threads go on spinning for 0.1 s"""
+"""Where NumPy is among them. A pause before each turn would not do: after one, calls of
+a few microseconds take several times as long."""
 
 CHOOSING = """
             # With 64-bit types on, the other dtypes would widen.
@@ -114,16 +122,20 @@ class _Script:
         self._names = [_name(case, self._cases) for case in self._cases]
         widths = {case.dtype == "float64" for case in self._cases if not case.on_host}
         self._wide, self._mixed = widths == {True}, len(widths) > 1
+        hosts = sum(case.on_host for case in self._cases)
+        self._hosts = hosts if hosts < len(self._cases) else 0
+        """Cases of NumPy, if others take turns with them."""
 
     def text(self) -> str:
+        more = ["import random"] if self._hosts else []
         head = [
             f'"""{turns_title(self._cases)}, timed without jaxtui."""',
-            *_imports([line for each in self._pieces for line in each.imports]),
+            *_imports([line for each in self._pieces for line in each.imports] + more),
         ]
         if self._wide:
             head.append(WIDE.format(True))
         head.append(SETTLED.strip())
-        clocks = {_clock(case): TIMED[_clock(case)] for case in self._cases}
+        clocks = {name: TIMED[name] for name in map(_clock, self._planned)}
         sections = [
             "\n\n".join(head),
             *clocks.values(),
@@ -139,9 +151,13 @@ class _Script:
         return TAKE_TURNS.format(
             rounds=ROUNDS,
             seconds=max(TURN_SECONDS, min(fair, TURN_SECONDS_AT_MOST)),
-            resting=RESTING if len({one.on_host for one in self._cases}) > 1 else "",
+            order=self._order(),
             choosing=CHOOSING if self._mixed else "",
         )
+
+    def _order(self) -> str:
+        """One after the other; NumPy's together, before everybody else's."""
+        return HOST_FIRST.format(hosts=self._hosts) if self._hosts else IN_ORDER
 
     def _function(self, name: str, case: Case, pieces: _Pieces) -> str:
         """The function that makes a case ready."""
@@ -155,8 +171,8 @@ class _Script:
 
     def _call(self) -> str:
         entries = [
-            f"    {_literal(case.label)}: ({_clock(case)}, *{name}()),"
-            for case, name in zip(self._cases, self._names, strict=True)
+            f"    {_literal(one.case.label)}: ({_clock(one)}, *{name}()),"
+            for one, name in zip(self._planned, self._names, strict=True)
         ]
         return "\n".join(["take_turns({", *entries, "})"])
 
@@ -192,11 +208,10 @@ def _imports(lines: Sequence[str]) -> list[str]:
     return ["\n".join(block) for block in blocks.values() if block]
 
 
-def _clock(case: Case) -> str:
-    if case.on_host:
+def _clock(planned: PlannedCase) -> str:
+    if planned.case.on_host:
         return "timed_on_host"
-    # A function of the user's own may return anything.
-    return "timed_tree" if is_own(case.op) else "timed"
+    return "timed_tree" if planned.own else "timed"
 
 
 def _name(case: Case, cases: Sequence[Case]) -> str:
