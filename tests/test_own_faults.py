@@ -13,7 +13,14 @@ import pytest
 from jaxtui import cli
 from jaxtui.engine import active
 from jaxtui.engine.client import EngineClient, EngineOptions
-from jaxtui.model import Case, Experiment
+from jaxtui.model import (
+    Case,
+    Experiment,
+    Loop,
+    LoopMeasured,
+    RunFinished,
+    WorkFailed,
+)
 from tests.tui.driving import app_on, until, until_ready
 
 BUDGET = "5"
@@ -158,6 +165,13 @@ LEAKS_EVERYTHING = (
 """
 )
 
+DIES = """
+    import os
+
+    def f(x):
+        os._exit(7)
+"""
+
 SPINS = """
     calls = 0
 
@@ -284,6 +298,43 @@ def test_a_call_that_never_comes_back_is_given_up(
     measured, failed = bench(capsys, spins, fine, budget=BUDGET)
     assert measured == {fine}
     assert "did not come back within 10 s" in failed[spins]["error"]
+
+
+async def test_a_loop_over_it_costs_that_loop_alone(
+    write: Callable[[str, str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(active, "PATIENCE_SECONDS", 5.0)
+
+    def own(op: str) -> Case:
+        params: dict[str, int | float | str] = {"args": "f32[8]"}
+        return Case(
+            op=op, size=0, dtype="", device="cpu:0", mode="eager", params=params
+        )
+
+    add = Case(op="add", size=100, dtype="float32", device="cpu:0", mode="jit")
+    cases = (own(write(DIES, "dies")), own(write(SPINS, "spins")), add)
+    ends: list[WorkFailed | LoopMeasured] = []
+    engine = EngineClient(EngineOptions(cpu_devices=1))
+    try:
+        await engine.start()
+        events = engine.events()
+        for case in cases:
+            number = await engine.run(Loop(case=case, calls=3, budget_seconds=2.0))
+            async for envelope in events:
+                if isinstance(envelope.event, (WorkFailed, LoopMeasured)):
+                    ends.append(envelope.event)
+                done = isinstance(envelope.event, RunFinished)
+                if done and envelope.run == number:
+                    break
+    finally:
+        await engine.close()
+    died, given_up, measured = ends
+    assert isinstance(died, WorkFailed)
+    assert "exit code 7" in died.error
+    assert isinstance(given_up, WorkFailed)
+    assert "The loop over" in given_up.error
+    assert "did not come back within 7 s" in given_up.error
+    assert isinstance(measured, LoopMeasured)
 
 
 async def test_the_app_lives_on_with_another_engine(

@@ -14,6 +14,7 @@ from jaxtui.model import (
     CaseStarted,
     Experiment,
     Inspection,
+    Loop,
     PhaseMeasured,
     PhaseStarted,
     Progress,
@@ -73,7 +74,7 @@ class ActiveRun:
     @property
     def own(self) -> bool:
         """Whether it runs code of the user's own."""
-        if isinstance(self.work, Inspection):
+        if isinstance(self.work, (Inspection, Loop)):
             return is_own(self.work.case.op)
         return any(is_own(case.op) for case in self.ledger.cases)
 
@@ -84,7 +85,7 @@ class ActiveRun:
         Code of the user's own may never come back, and only a run with such code is
         judged: it is past its budget by then, which includes every phase.
         """
-        if not self.own or not isinstance(self.work, Experiment):
+        if not self.own or not isinstance(self.work, (Experiment, Loop)):
             return None
         return self.work.budget + PATIENCE_SECONDS
 
@@ -92,6 +93,8 @@ class ActiveRun:
         """Say that nothing has come for too long; its engine is ended then."""
         index = self.ledger.current
         what = "The run" if index is None else self.ledger.cases[index].label
+        if isinstance(self.work, Loop):
+            what = f"The loop over {self.work.case.label}"
         doing = f" (phase: {self.phase})" if self.phase else ""
         waited = self.patience_seconds or 0.0
         self.overdue = (
@@ -119,6 +122,14 @@ class ActiveRun:
             event = _not_complete(event)
         self.ledger.observe(event)
         return event
+
+    def goes_on(self, ready: bool) -> bool:
+        """Whether another engine will have work left to do.
+
+        Args:
+            ready: Whether the last one was, so that its end costs a case.
+        """
+        return not self.stopping and len(self.ledger.remaining) > int(ready)
 
     def crashed(self, text: str) -> list[RunEvent]:
         """Mark the case that was running, or else the one that would have been."""

@@ -324,7 +324,7 @@ class EngineClient:
         text = describe_end(connection.returncode, case)
         if run is not None and run.overdue:
             text = run.overdue
-        going_on = run is not None and not run.stopping
+        going_on = run is not None and run.goes_on(connection.ready)
         error = f"{text} {describe_outlook(restarts, going_on)}"
         self._emit(
             None,

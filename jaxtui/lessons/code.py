@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -123,9 +122,9 @@ def _turns_part(group: Sequence[PlannedCase]) -> CodePart:
 
 def loop_title(loop: Loop) -> str:
     """A loop in one line: what its script says of itself."""
-    from jaxtui.scripts.loops import loop_script
+    from jaxtui.scripts import loops
 
-    return (ast.get_docstring(ast.parse(loop_script(loop, ""))) or "").rstrip(".")
+    return loops.loop_title(loop)
 
 
 def _loop_code(loop: Loop, planned: PlannedCase) -> str:
@@ -133,7 +132,7 @@ def _loop_code(loop: Loop, planned: PlannedCase) -> str:
         return _missing(planned)
     from jaxtui.scripts.loops import loop_script
 
-    return loop_script(loop, planned.setup)
+    return loop_script(loop, planned)
 
 
 def _missing(planned: PlannedCase) -> str:

@@ -98,8 +98,8 @@ def pending_after(call: Call, args: Sequence[Any], count: int) -> int:
     ``d`` for every ``count > d``. Keeps the results: not for timing.
     """
     results = [call(*args) for _ in range(count)]
-    pending = sum(not result.is_ready() for result in results)
-    results[-1].block_until_ready()
+    pending = sum(not _is_ready(result) for result in results)
+    jax.block_until_ready(results[-1])
     return pending
 
 
@@ -154,9 +154,9 @@ def tree_ready_at_return(call: Call, args: Sequence[Any], count: int) -> float:
     """As ``ready_at_return`` for a pytree: all of its arrays were ready."""
     finished = 0
     for _ in range(count):
-        arrays = jax.tree.leaves(call(*args))
-        finished += all(array.is_ready() for array in arrays if _is_array(array))
-        jax.block_until_ready(arrays)
+        result = call(*args)
+        finished += _is_ready(result)
+        jax.block_until_ready(result)
     return finished / count
 
 
@@ -190,6 +190,12 @@ TREE_LOOPS = Loops(blocked_tree_calls, tree_burst, tree_ready_at_return)
 def loops_for(result: Any) -> Loops:
     """The loops for results like this one."""
     return ARRAY_LOOPS if _is_array(result) else TREE_LOOPS
+
+
+def _is_ready(result: Any) -> bool:
+    """Whether all arrays of a pytree are ready."""
+    leaves = jax.tree.leaves(result)
+    return all(array.is_ready() for array in leaves if _is_array(array))
 
 
 def _is_array(value: Any) -> bool:

@@ -127,8 +127,7 @@ class _Run:
             return subjects.of_op(self._case, device)
         self.phase = "import"
         yield self._progress(self.phase)
-        with jax.default_device(device):
-            function = own.find(source)
+        function = own.load(source, device)
         self.phase = "inputs"
         yield self._progress("arguments")
         return own.subject(function, self._case, device)

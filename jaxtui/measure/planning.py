@@ -137,6 +137,7 @@ def _plan_own(
         flops=None,
         bytes=None,
         problem=_check_memory(case, needed, inputs, device, supply),
+        own=True,
         script=own.script(case, source, seed),
         setup=own.setup(case, source, seed),
     )

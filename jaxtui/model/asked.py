@@ -131,6 +131,8 @@ class PlannedCase(Record, frozen=True, kw_only=True):
     peak: Peak | None = None
     problem: Failure | None = None
     """Set when the case cannot run here."""
+    own: bool = False
+    """Of a function of the user's own, whose result may be a tree of arrays."""
     script: str = ""
     """Plain JAX (or NumPy) that reproduces the number without jaxtui."""
     setup: str = ""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 
 from jaxtui.model import Case, Loop
-from jaxtui.tui.own_actions import why_no_loop
 
 if TYPE_CHECKING:
     from jaxtui.tui.app import JaxtuiApp
@@ -29,9 +28,6 @@ class LoopActions:
         case = app._case()
         if case is None or not app.session.latest.devices:
             app.session.say("JAX is not ready yet.")
-            return
-        if why := why_no_loop(case, app.session.latest):
-            app.session.say(why)
             return
         device = app.session.latest.device
         assert device is not None

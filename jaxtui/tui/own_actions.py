@@ -99,15 +99,5 @@ def why_no_sweep(case: Case, state: State) -> str:
     return ""
 
 
-def why_no_loop(case: Case, state: State) -> str:
-    """Why a case cannot be shown in the async view; empty if it can."""
-    if not _is_function(case, state.ops):
-        return ""
-    return (
-        f"{short_name(case.op)} is a function of your own: the async view loops over "
-        "ops of the catalogue, whose results fit their arguments."
-    )
-
-
 def _is_function(case: Case, ops: tuple[OpInfo, ...]) -> bool:
     return is_own(case.op) or any(op.own for op in ops if op.name == case.op)

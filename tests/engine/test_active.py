@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from jaxtui.engine.active import ActiveRun
+from jaxtui.engine.active import PATIENCE_SECONDS, ActiveRun
 from jaxtui.model import (
     Case,
     CaseFailed,
     CaseMeasured,
     CaseStarted,
+    Failure,
     Inspection,
+    Loop,
     RunFinished,
     RunStarted,
 )
@@ -73,9 +76,37 @@ def test_cases_that_were_never_reached_stay_out_of_a_cancelled_run(run):
     assert not any(isinstance(event, CaseMeasured) for event in events)
 
 
+def test_what_is_left_for_another_engine_is_told_before_it_starts(experiment):
+    two = ActiveRun(1, experiment("a", "b"))
+    assert two.goes_on(ready=True)
+    two.translate(CaseFailed(index=0, failure=failure_of(two.work.cases[0])))
+    # The one that was running dies with its engine; it had none if that never came up.
+    assert not two.goes_on(ready=True)
+    assert two.goes_on(ready=False)
+    two.stopping = True
+    assert not two.goes_on(ready=False)
+    case = Case(op="selu", size=8, dtype="float32", device="cpu:0", mode="jit")
+    assert not ActiveRun(2, Loop(case=case)).goes_on(ready=True)
+
+
+def failure_of(case):
+    return Failure(case=case, error="It failed.", hint="")
+
+
 @pytest.mark.parametrize(("op", "own"), [("/p/mine.py:f", True), ("selu", False)])
 def test_looking_into_ones_own_function_runs_its_file(op, own):
     case = Case(op=op, size=0, dtype="", device="cpu:0", mode="jit")
     run = ActiveRun(1, Inspection(case=case))
     assert run.own is own
     assert run.patience_seconds is None
+
+
+def test_a_loop_over_ones_own_function_is_not_waited_for_without_end():
+    case = Case(op="/p/mine.py:f", size=0, dtype="", device="cpu:0", mode="jit")
+    run = ActiveRun(1, Loop(case=case, budget_seconds=3.0))
+    assert run.own
+    assert run.patience_seconds == 3.0 + PATIENCE_SECONDS
+    run.give_up()
+    assert run.overdue.startswith("The loop over p/mine.py:f jit on cpu:0 did not")
+    known = msgspec.structs.replace(case, op="selu", size=8, dtype="float32")
+    assert ActiveRun(1, Loop(case=known)).patience_seconds is None

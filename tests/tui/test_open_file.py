@@ -13,12 +13,13 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Static
 
 from jaxtui.engine.client import EngineClient, EngineOptions
-from jaxtui.model import Case, Inspection, Ready
+from jaxtui.model import Case, Inspection, Loop, Ready
 from jaxtui.tui import form
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.own_actions import why_no_loop, why_no_sweep
+from jaxtui.tui.own_actions import why_no_sweep
 from jaxtui.tui.own_state import MOST, NOTHING_OPENED, Picked
 from jaxtui.tui.screens import open_file
+from jaxtui.tui.screens.async_view import AsyncView
 from jaxtui.tui.screens.code import CodeScreen
 from jaxtui.tui.screens.inspect import InspectScreen
 from jaxtui.tui.screens.notes import NotesScreen
@@ -174,11 +175,11 @@ def test_what_cannot_be_done_with_it_says_why() -> None:
     assert "takes none" in why_no_sweep(case, STATE)
     assert "were typed" in why_no_sweep(typed, STATE)
     assert why_no_sweep(msgspec.structs.replace(case, size=8), STATE) == ""
-    assert "a function of your own" in why_no_loop(case, STATE)
     known = msgspec.structs.replace(case, op="matmul", size=8)
-    assert why_no_sweep(known, STATE) == why_no_loop(known, STATE) == ""
+    assert why_no_sweep(known, STATE) == ""
     offered = msgspec.structs.replace(OPS[0], own=True)
-    assert why_no_loop(known, replace(STATE, ops=(offered,)))
+    unsized = msgspec.structs.replace(known, size=0)
+    assert why_no_sweep(unsized, replace(STATE, ops=(offered,)))
 
 
 def test_the_last_one_comes_first() -> None:
@@ -467,8 +468,11 @@ async def test_keys_work_or_say_why_not(work: Path) -> None:
         await pilot.press("w")
         await until(pilot, lambda: "has no sizes" in app.state.message)
         await pilot.press("a")
-        await until(pilot, lambda: "the async view loops" in app.state.message)
-        assert len(app.screen_stack) == 1
+        await until(pilot, lambda: isinstance(app.screen, AsyncView))
+        await until(pilot, lambda: isinstance(engine.works[-1], Loop))
+        assert engine.works[-1].case.op == f"{work}/train.py:step"
+        await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
         await pilot.press("v")
         await until(pilot, lambda: isinstance(app.screen, CodeScreen))
         await pilot.press("escape")

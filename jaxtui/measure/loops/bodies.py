@@ -6,23 +6,15 @@ reads the clock around each call and hands its result to the watcher.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from operator import methodcaller
 from time import perf_counter
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from jaxtui.measure.executable import Executable
+from jaxtui.measure.loops.results import ARRAY, Results
 from jaxtui.measure.loops.watcher import Watcher
-from jaxtui.model import Loop, LoopCall, LoopStyle
-
-Wait = Callable[[Any], object]
-"""Waits for a result, in the way of a style."""
-
-block = methodcaller("block_until_ready")
+from jaxtui.model import Loop, LoopCall
 
 
 class Totals(NamedTuple):
@@ -36,19 +28,6 @@ class Totals(NamedTuple):
     """Fewer than asked for if the loop was stopped."""
 
 
-def wait_in_every_call(style: LoopStyle) -> Wait | None:
-    """What a style does with each result; ``None`` if it just goes on."""
-    if style == "each":
-        return block
-    if style == "asarray":
-        return np.asarray
-    if style == "print":
-        # Into memory: the engine's own output would show every line as a log message.
-        sink = io.StringIO()
-        return lambda result: print(result.ravel()[0], file=sink)
-    return None
-
-
 @dataclass(frozen=True)
 class Body:
     """What is looped over."""
@@ -57,52 +36,61 @@ class Body:
     executable: Executable
     turns: Callable[[], Iterable[object]]
     """As many items as there shall be calls."""
+    results: Results = ARRAY
+    """What is done with what the calls return."""
+
+    def stamps(self) -> Stamps:
+        """For one watched repeat."""
+        waits = self.results.wait(self.loop.style) is not None
+        return Stamps(waits=waits, watcher=Watcher(self.results.ready))
 
     def undisturbed(self) -> Totals:
         """One repeat with nobody watching."""
-        style, chained = self.loop.style, self.loop.chained
-        call, (x, *rest) = self.executable.call, self.executable.args
-        wait = wait_in_every_call(style)
+        style, chained, first = self.loop.style, self.loop.chained, self.results.first
+        call, args = self.executable.call, self.executable.args
+        rest, ready = args[1:], self.results.ready
+        wait = self.results.wait(style)
         calls, result = 0, None
         with self.executable.scope():
             turns = self.turns()
             start = perf_counter()
             for _ in turns:
-                result = call(x, *rest)
+                result = call(*args)
                 if chained:
-                    x = result
+                    args = (result[0] if first else result, *rest)
                 if wait is not None:
                     wait(result)
                 calls += 1
             if style == "end" and result is not None:
-                result.block_until_ready()
+                ready(result)
             through = perf_counter()
             if result is not None:
                 # A device computes in order: when the last is ready, all are.
-                result.block_until_ready()
+                ready(result)
             return Totals(through - start, perf_counter() - start, calls)
 
     def watched(self, stamps: Stamps) -> Totals:
         """One repeat whose every call is stamped, into ``stamps``."""
-        style, chained = self.loop.style, self.loop.chained
-        call, (x, *rest) = self.executable.call, self.executable.args
-        wait, watch = wait_in_every_call(style), stamps.watcher.watch
+        style, chained, first = self.loop.style, self.loop.chained, self.results.first
+        call, args = self.executable.call, self.executable.args
+        rest, ready = args[1:], self.results.ready
+        wait, watch = self.results.wait(style), stamps.watcher.watch
         entered, returned = stamps.entered.append, stamps.returned.append
         waited = stamps.waited.append
         result = None
         with self.executable.scope(), stamps.watcher:
             for _ in self.turns():
                 entered(perf_counter())
-                result = call(x, *rest)
+                result = call(*args)
                 returned(perf_counter())
                 watch(result)
                 if chained:
-                    x = result
+                    args = (result[0] if first else result, *rest)
                 if wait is not None:
                     wait(result)
                     waited(perf_counter())
             if style == "end" and result is not None:
-                result.block_until_ready()
+                ready(result)
                 stamps.last_waited = perf_counter()
             through = perf_counter()
         return stamps.totals(through)
@@ -117,7 +105,7 @@ class Stamps:
 
     waits: bool
     """The host waits in every call."""
-    watcher: Watcher = field(default_factory=Watcher)
+    watcher: Watcher
     entered: list[float] = field(default_factory=list)
     returned: list[float] = field(default_factory=list)
     waited: list[float] = field(default_factory=list)

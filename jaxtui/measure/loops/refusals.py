@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 
 from jaxtui import format as text
-from jaxtui.measure import estimate, ops, planning
+from jaxtui.measure import estimate, ops, own, planning
 from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.ops.arguments import Argument
 from jaxtui.measure.ops.base import Op
@@ -18,6 +18,7 @@ from jaxtui.model import (
     PlannedCase,
     WorkFailed,
 )
+from jaxtui.model.own import short_name
 
 BUDGETS_AT_MOST = 10.0
 """A single repeat that takes more than so many budgets is refused."""
@@ -63,7 +64,7 @@ def plan(loop: Loop) -> PlannedCase:
     planned = planning.plan_case(case, _supply())
     if planned.problem is not None:
         raise RefusedError.of(planned.problem)
-    if loop.chained:
+    if loop.chained and own.source(case.op) is None:
         _check_chain(loop, ops.get(case.op))
     return planned
 
@@ -91,12 +92,38 @@ def check_memory(loop: Loop, planned: PlannedCase, depth: int) -> None:
     needed, free = planned.memory_bytes + more, supply.free_bytes(device)
     if device.platform == "cpu":
         needed += planned.host_memory_bytes
-    if free is None or needed <= free:
-        return
-    raise RefusedError(
-        f"{case.op} {case.size} {case.dtype} needs {text.bytes_text(needed)} on "
-        f"{case.device}, because up to {alive} results of this loop are in memory at "
-        f"once; {text.bytes_text(free)} are free.",
+    if free is not None and needed > free:
+        raise _too_much(
+            f"{case.op} {case.size} {case.dtype}", loop, alive, needed, free
+        )
+
+
+def check_results(loop: Loop, size: int, depth: int) -> None:
+    """The same for a function of the user's own, whose arguments are there already.
+
+    Args:
+        loop: As for ``check_memory``.
+        size: Bytes of one result.
+        depth: As for ``check_memory``.
+
+    Raises:
+        RefusedError: As for ``check_memory``.
+    """
+    supply = _supply()
+    device = supply.device(loop.case.device)
+    assert not isinstance(device, str)
+    alive, free = results_alive(loop, depth), supply.free_bytes(device)
+    if free is not None and alive * size > free:
+        raise _too_much(short_name(loop.case.op), loop, alive, alive * size, free)
+
+
+def _too_much(
+    what: str, loop: Loop, alive: int, needed: int, free: int
+) -> RefusedError:
+    return RefusedError(
+        f"{what} needs {text.bytes_text(needed)} on {loop.case.device}, because up to "
+        f"{alive} results of this loop are in memory at once; {text.bytes_text(free)} "
+        "are free.",
         "Take fewer calls, a smaller size or a loop that waits in every call.",
     )
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
 from itertools import takewhile
 from time import perf_counter
 
 import msgspec
 
-from jaxtui.measure import devices, errors, ops, session
-from jaxtui.measure.loops import findings, preparing, refusals
-from jaxtui.measure.loops.bodies import Body, Stamps, Totals, wait_in_every_call
+from jaxtui.measure import devices, session
+from jaxtui.measure.failures import FAULTS, explained
+from jaxtui.measure.loops import findings, preparing, refusals, subjects
+from jaxtui.measure.loops.bodies import Body, Stamps, Totals
 from jaxtui.measure.loops.preparing import Warmth
 from jaxtui.measure.loops.refusals import RefusedError
+from jaxtui.measure.loops.subjects import Subject
 from jaxtui.measure.quiet import quiet_collector
 from jaxtui.measure.session import Session
 from jaxtui.measure.stopping import never
@@ -24,12 +27,10 @@ from jaxtui.model import (
     LoopMeasured,
     LoopSeen,
     LoopStarted,
-    PlannedCase,
     ProcessWarmedUp,
     Progress,
     RunEvent,
     RunFinished,
-    WorkFailed,
 )
 from jaxtui.stats import median
 
@@ -83,11 +84,9 @@ class _Run:
             yield from self._work()
         except RefusedError as refused:
             yield refused.failed
-        except Exception as error:
-            failure = errors.translate(error, self._loop.case, self._phase)
-            yield WorkFailed(
-                error=failure.error, hint=failure.hint, detail=failure.detail
-            )
+        except FAULTS as error:
+            failure = explained(error, self._loop.case, self._phase)
+            yield RefusedError.of(failure).failed
         yield RunFinished(
             outcome="cancelled" if self._stop() else "complete",
             elapsed_seconds=self._elapsed,
@@ -116,29 +115,32 @@ class _Run:
         known, warmed = session.start(device)
         if warmed:
             yield ProcessWarmedUp(seconds=known.warm_up_seconds)
-        refusals.check_memory(self._loop, planned, known.queue_depth)
-        refusals.check_time(self._loop, device)
-        executable, phases = preparing.make(self._loop, ops.get(case.op), device)
-        for phase in phases:
+        subject = subjects.of(self._loop, planned, device)
+        subject.check(known.queue_depth)
+        for phase in subject.phases():
             self._phase = phase
             yield self._progress(f"{phase.replace('_', ' ')}: {case.label}")
             if self._stop():
                 return
         self._phase = "warm-up"
         yield self._progress(f"warm-up: {case.label}")
-        body = Body(self._loop, executable, turns=lambda: range(self._loop.calls))
+        body = Body(
+            self._loop,
+            subject.executable,
+            turns=lambda: range(self._loop.calls),
+            results=subject.results,
+        )
         warmth = preparing.warm_up(body)
         refusals.check_repeat(self._loop, warmth.repeat_seconds)
         self._phase = "sampling"
         yield from self._repeats(body, warmth)
         if self._watched and self._undisturbed:
-            depth = known.queue_depth // executable.kernels
-            yield self._measured(planned, known, warmth, depth)
+            yield self._measured(subject, known, warmth)
 
     def _repeats(self, body: Body, warmth: Warmth) -> Iterator[RunEvent]:
         live = warmth.repeat_seconds > LIVE_SECONDS
         if live:
-            body = Body(self._loop, body.executable, turns=self._until_stopped)
+            body = replace(body, turns=self._until_stopped)
         for pair in range(REPEATS):
             longest = max([warmth.repeat_seconds, *(t.true for t in self._undisturbed)])
             if self._stop() or (pair and 2 * longest > self._remaining):
@@ -170,13 +172,13 @@ class _Run:
                 return iter(())
 
     def _watch(self, body: Body) -> Iterator[RunEvent]:
-        stamps = self._stamps()
+        stamps = body.stamps()
         self._keep(body.watched(stamps), stamps)
         return iter(())
 
     def _watch_live(self, body: Body) -> Iterator[RunEvent]:
         """As ``_watch``, in a thread, while this one looks at it now and then."""
-        stamps = self._stamps()
+        stamps = body.stamps()
         with ThreadPoolExecutor(1) as pool:
             future = pool.submit(body.watched, stamps)
             seen = 0
@@ -189,16 +191,14 @@ class _Run:
                 self._closed = not future.done()
         self._keep(future.result(), stamps)
 
-    def _stamps(self) -> Stamps:
-        return Stamps(waits=wait_in_every_call(self._loop.style) is not None)
-
     def _keep(self, totals: Totals, stamps: Stamps) -> None:
         if totals.calls == self._loop.calls:
             self._watched.append((totals, stamps))
 
     def _measured(
-        self, planned: PlannedCase, known: Session, warmth: Warmth, depth: int
+        self, subject: Subject, known: Session, warmth: Warmth
     ) -> LoopMeasured:
+        depth = known.queue_depth // subject.executable.kernels
         in_order = sorted(self._watched, key=lambda repeat: repeat[0].true)
         stamps = in_order[(len(in_order) - 1) // 2][1]
         calls = stamps.calls(0, self._loop.calls)
@@ -209,11 +209,11 @@ class _Run:
             undisturbed=_clock(self._undisturbed),
             inline=warmth.inline,
             queue_depth=known.queue_depth,
-            flops=planned.flops,
-            peak=planned.peak,
+            flops=subject.flops,
+            peak=subject.peak,
             held_from=None if warmth.inline else findings.held_from(calls, depth),
         )
-        notes = tuple(findings.notes(measured))
+        notes = (*findings.notes(measured), *subject.notes)
         return msgspec.structs.replace(measured, notes=notes)
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from queue import SimpleQueue
 from time import perf_counter
 from typing import Any
+
+from jaxtui.measure.loops.results import block
 
 
 class Watcher:
@@ -17,12 +20,14 @@ class Watcher:
     it would cost each later call a fresh allocation.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, wait: Callable[[Any], object] = block) -> None:
+        """Take what waits for a result; by default for one that is an array."""
         self.ready: list[float] = []
         """When each result was ready, by ``perf_counter``."""
         self._queue: SimpleQueue[Any] = SimpleQueue()
         self.watch = self._queue.put
         """Takes the next result of the loop."""
+        self._wait = wait
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -44,10 +49,10 @@ class Watcher:
             raise self._error
 
     def _run(self) -> None:
-        take, seen = self._queue.get, self.ready.append
+        take, wait, seen = self._queue.get, self._wait, self.ready.append
         try:
             while (result := take()) is not None:
-                result.block_until_ready()
+                wait(result)
                 seen(perf_counter())
                 result = None
         except Exception as error:  # whatever the runtime raises belongs to the loop

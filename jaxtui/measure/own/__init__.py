@@ -1,13 +1,14 @@
 """Functions of the user's own, timed like ops of the catalogue.
 
-Only ``timer`` and who looks into a case run their code, in the engine and as phases of
-the case, so that what it does there (raise, print, hang, end the process) is the affair
-of that case alone.
+Only ``timer``, the loops and who looks into a case run their code, in the engine and as
+phases of the case, so that what it does there (raise, print, hang, end the process) is
+the affair of that case alone.
 """
 
 from __future__ import annotations
 
-from jaxtui.measure.own.functions import Source, find, source
+from jaxtui.measure.own.functions import Source, source
+from jaxtui.measure.own.making import cold_path, load, peak_of
 from jaxtui.measure.own.planning import check, input_bytes
 from jaxtui.measure.own.programs import subject
 from jaxtui.measure.own.replaced import replaced
@@ -20,9 +21,11 @@ __all__ = [
     "OwnTimer",
     "Source",
     "check",
+    "cold_path",
     "explain",
-    "find",
     "input_bytes",
+    "load",
+    "peak_of",
     "replaced",
     "script",
     "setup",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from contextlib import ExitStack
 from typing import Any
 
 import jax
@@ -14,16 +13,12 @@ import numpy as np
 from jaxtui.measure import devices, diagnosis, notes
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.executable import ColdPath, Executable, InputPool
-from jaxtui.measure.own import arguments, functions
-from jaxtui.measure.own.arguments import Made
-from jaxtui.measure.own.functions import Function, Source
-from jaxtui.measure.own.paths import OwnNumpyPath, OwnPath, own_scope, resident
-from jaxtui.measure.own.troubles import OwnError
-from jaxtui.measure.own.work import NOTHING, Counted
-from jaxtui.measure.peaks import peak
+from jaxtui.measure.own import arguments, making
+from jaxtui.measure.own.functions import Source
+from jaxtui.measure.own.work import Counted
 from jaxtui.measure.session import Session
 from jaxtui.measure.timing import Facts, Timer
-from jaxtui.model import Case, Note, Peak, PhaseStarted, PlannedCase, RunEvent
+from jaxtui.model import Case, Note, PhaseStarted, PlannedCase, RunEvent
 
 UNCHECKED = Accuracy(error=None, tolerance=None, rows_sampled=None, ok=True)
 """There is nothing to compare a result with."""
@@ -48,70 +43,33 @@ class OwnTimer(Timer):
     ) -> None:
         super().__init__(index, planned, device, session, pool, seed)
         self._source = source
-        self._counted: Counted = NOTHING
 
     def prepare(self) -> Generator[RunEvent, None, None]:
         """Import and arguments, then the cold path."""
         yield PhaseStarted(index=self.index, phase="import")
-        with self._on_device():
-            function = functions.find(self._source)
+        function = making.load(self._source, self._device)
         yield PhaseStarted(index=self.index, phase="inputs")
-        made = self._made(function)
-        self._settle(made)
-        self._path = self._own_path(function, made)
+        self._path = making.cold_path(
+            function, self.case, self._device, self._pool, self._seed
+        )
+        self._settle(self._path.executable.case)
         yield from super().prepare()
 
     def _cold_path(self) -> ColdPath:
         return self._path
 
-    def _on_device(self) -> ExitStack:
-        stack = ExitStack()
-        if self._device is not None:
-            stack.enter_context(jax.default_device(self._device))
-        return stack
-
-    def _scope(self) -> ExitStack:
-        return own_scope(self.case, self._device) if self._device else ExitStack()
-
-    def _made(self, function: Function) -> Made:
-        case = self.case
-
-        def make() -> Made:
-            with self._scope():
-                return arguments.make(function, case, self._seed)
-
-        key = (case.op, case.size, str(case.params), self._device is None)
-        return self._pool.once(("own", *key), make)
-
-    def _settle(self, made: Made) -> None:
+    def _settle(self, case: Case) -> None:
         """Size and dtype as they have turned out to be."""
-        args: Any = made.hosts
-        if self._device is not None:
-            with self._scope():
-                args = resident(self.case, made, self._device, self._pool)
-        leaves = jax.tree.leaves(args)
-        if not leaves and self.case.mode == "jit":
-            raise OwnError(
-                "Without arguments XLA could compute the result while compiling.",
-                "Let the function take its data as arguments.",
-            )
-        self.case = msgspec.structs.replace(
-            self.case, size=made.size, dtype=arguments.dtype_of(leaves)
-        )
+        self.case = case
         self._planned = msgspec.structs.replace(
-            self._planned, case=self.case, peak=_peak(self.case, self._device)
+            self._planned, case=case, peak=making.peak_of(case, self._device)
         )
-
-    def _own_path(self, function: Function, made: Made) -> OwnPath | OwnNumpyPath:
-        if self._device is None:
-            return OwnNumpyPath(self.case, function, made)
-        return OwnPath(self.case, function, made, self._device, self._pool)
 
     def _check(self, executable: Executable) -> Facts:
         arrays = executable.result
         executable.result = None
         counted = self._path.counted
-        known = NOTHING if counted.loops else counted
+        known = counted.certain
         executable.compiled_flops = counted.flops
         return Facts(
             executable=executable,
@@ -131,19 +89,8 @@ class OwnTimer(Timer):
             yield notes.simulated()
         if not all(map(_is_finite, arrays)):
             yield notes.not_finite()
-        yield notes.own(
-            counted=counted.flops is not None or counted.bytes is not None,
-            loops=counted.loops,
-            fused=self.case.mode == "jit",
-        )
+        yield counted.note(self.case)
         yield from diagnosis.cold_notes(executable, on_cpu)
-
-
-def _peak(case: Case, device: jax.Device | None) -> Peak | None:
-    """Of matrix products: XLA's count does not say what kind of flops they are."""
-    if device is None:
-        return None
-    return peak(device.device_kind, case.dtype, case.precision, matrix=True)
 
 
 def _is_finite(array: Any) -> bool:

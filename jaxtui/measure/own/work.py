@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from jaxtui.measure import notes
+from jaxtui.model import Case, Note
+
 
 class Counted(NamedTuple):
     """XLA's ``cost_analysis`` of one call."""
@@ -14,6 +17,19 @@ class Counted(NamedTuple):
     """Bytes that its kernels read and write."""
     loops: bool = False
     """There is a loop in it, whose body XLA counts once."""
+
+    @property
+    def certain(self) -> Counted:
+        """The same, or nothing where a loop makes it say nothing about the work."""
+        return NOTHING if self.loops else self
+
+    def note(self, case: Case) -> Note:
+        """What there is instead of formulas and of a reference."""
+        return notes.own(
+            counted=self.flops is not None or self.bytes is not None,
+            loops=self.loops,
+            fused=case.mode == "jit",
+        )
 
 
 NOTHING = Counted()

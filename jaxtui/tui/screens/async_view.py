@@ -454,7 +454,7 @@ class AsyncView(ModalScreen[None]):
         from jaxtui.scripts.loops import loop_script
         from jaxtui.tui.screens.code import CodeScreen
 
-        script = loop_script(loop, plan.cases[0].setup)
+        script = loop_script(loop, plan.cases[0])
         self.app.push_screen(CodeScreen(loop_words.title(loop), script))
 
     def action_previous(self) -> None:
