@@ -14,7 +14,7 @@ from typing import Any
 from jaxtui.measure.script import script, setup
 from jaxtui.model import Case, PlannedCase
 from jaxtui.scripts.allocator import SETTLED
-from jaxtui.scripts.turns import ROUNDS, turns_script
+from jaxtui.scripts.turns import REST, ROUNDS, turns_script
 
 
 def case(**changes: Any) -> Case:
@@ -111,7 +111,7 @@ def test_a_case_named_twice_has_one_turn() -> None:
 
 def test_numpy_comes_first_and_one_pause_behind_it(tmp_path: Path) -> None:
     cases = case(), numpy(), case(mode="eager"), numpy(size=16)
-    code = text(*cases).replace("time.sleep(0.15)", "print('pause')")
+    code = text(*cases).replace("    rest()\n", "    print('pause')\n")
     for clock in ("timed", "timed_on_host"):
         begin = f"def {clock}(f, args):\n"
         code = code.replace(begin, f'{begin}    print("{clock}")\n')
@@ -119,8 +119,32 @@ def test_numpy_comes_first_and_one_pause_behind_it(tmp_path: Path) -> None:
     turns = [line for line in lines if line in ("timed", "timed_on_host", "pause")]
     one_round = ["timed_on_host"] * 2 + ["pause"] + ["timed"] * 2
     assert turns == one_round * ROUNDS
-    assert "sleep" not in text(case(), case(mode="eager"))
-    assert "sleep" not in text(numpy(), numpy(size=16))
+    for alike in ((case(), case(mode="eager")), (numpy(), numpy(size=16))):
+        assert "rest" not in text(*alike)
+
+
+def test_the_rest_of_a_script_ends_when_the_threads_are_idle() -> None:
+    names: dict[str, Any] = {"time": FakeTime(busy=4)}
+    exec(REST, names)
+    names["rest"]()
+    assert names["time"].pauses == 5
+    names["time"] = FakeTime(busy=10**6)
+    names["rest"]()
+    assert names["time"].pauses == 30
+
+
+class FakeTime:
+    """The process uses a whole core during the first pauses."""
+
+    def __init__(self, busy: int) -> None:
+        self.busy, self.pauses, self.used = busy, 0, 0.0
+
+    def process_time(self) -> float:
+        return self.used
+
+    def sleep(self, seconds: float) -> None:
+        self.pauses += 1
+        self.used += seconds if self.pauses <= self.busy else 0.0
 
 
 def test_64_bit_types_are_those_of_each_case(tmp_path: Path) -> None:

@@ -79,9 +79,20 @@ HOST_FIRST = """\
         turns.sort(key=lambda turn: turn[1][0] is not timed_on_host)
         for number, (title, (clock, f, args)) in enumerate(turns):
             if number == {hosts}:
-                time.sleep(0.15)  # NumPy's threads go on spinning for 0.1 s"""
-"""Where NumPy is among them. A pause before each turn would not do: after one, calls of
-a few microseconds take several times as long."""
+                rest()"""
+"""Where NumPy is among them."""
+
+REST = '''\
+def rest():
+    """Wait until NumPy's threads are idle: they spin for 0.1 s after a product."""
+    for _ in range(30):
+        used = time.process_time()
+        time.sleep(0.01)
+        if time.process_time() - used < 0.0025:
+            return
+'''
+"""Not simply a pause: after a long one, calls of a few microseconds take several times
+as long for a while."""
 
 CHOOSING = """
             # With 64-bit types on, the other dtypes would widen.
@@ -139,6 +150,7 @@ class _Script:
         sections = [
             "\n\n".join(head),
             *clocks.values(),
+            *([REST] if self._hosts else []),
             self._take_turns(),
             *dict.fromkeys(each.form for each in self._pieces if each.form),
             *map(self._function, self._names, self._cases, self._pieces),

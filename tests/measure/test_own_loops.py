@@ -153,14 +153,11 @@ def test_keys_of_jax_random_are_results_too(train: str, style: LoopStyle) -> Non
 
 
 def test_the_phases_are_told(train: str) -> None:
-    told = [one.doing for one in run_loop(own_loop(train, "step")) if _is(one)]
+    events = run_loop(own_loop(train, "step"))
+    told = [event.doing for event in events if isinstance(event, Progress)]
     phases = [text.partition(":")[0] for text in told]
     expected = ["import", "inputs", "transfer", "trace", "lower", "compile"]
     assert [phase for phase in phases if phase in expected] == expected
-
-
-def _is(event: object) -> bool:
-    return isinstance(event, Progress)
 
 
 # What is handed on.
