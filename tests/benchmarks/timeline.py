@@ -27,10 +27,10 @@ os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"
 
 import jax
 
-from jaxtui.measure import ops, session
+from jaxtui.measure import session
 from jaxtui.measure.executable import Executable
-from jaxtui.measure.loops import findings, preparing
-from jaxtui.measure.loops.bodies import Body, Stamps
+from jaxtui.measure.loops import findings, preparing, refusals, subjects
+from jaxtui.measure.loops.bodies import Body
 from jaxtui.measure.loops.watcher import Watcher
 from jaxtui.measure.quiet import quiet_collector
 from jaxtui.model import Case, Loop
@@ -65,10 +65,10 @@ def body(size: int, *, chained: bool, calls: int = CALLS) -> Body:
         mode="jit",
     )
     loop = Loop(case=case, calls=calls, style="never", chained=chained)
-    executable, phases = preparing.make(loop, ops.get(case.op), device)
-    for _ in phases:
+    subject = subjects.of(loop, refusals.plan(loop), device)
+    for _ in subject.phases():
         pass
-    made = Body(loop, executable, turns=lambda: range(calls))
+    made = Body(loop, subject.executable, turns=lambda: range(calls))
     preparing.warm_up(made)
     return made
 
@@ -107,7 +107,7 @@ def ratios(ours: Body, seconds: float, *, chained: bool) -> Ratios:
     found = Ratios([], [], [], [])
     end = perf_counter() + seconds
     while perf_counter() < end or len(found.held) < TURNS_AT_LEAST:
-        stamps = Stamps(waits=False)
+        stamps = ours.stamps()
         taken: dict[str, float] = {}
         names = ["ours", "blocked", "kept"]
         order.shuffle(names)
