@@ -151,7 +151,7 @@ def test_64_bit_types_are_those_of_each_case(tmp_path: Path) -> None:
     wide, narrow = case(dtype="float64"), case()
     hosted = case(dtype="float64", mode="eager", inputs="host")
     code = text(wide, narrow, hosted, numpy(dtype="float64"))
-    looks = "    result = f(*args)\n"
+    looks = "\n    result = f(*args)\n"
     seen = f"{looks}    print('dtype', result.dtype)\n"
     lines = run(code.replace(looks, seen), tmp_path).splitlines()
     dtypes = [line.split()[1] for line in lines if line.startswith("dtype ")]

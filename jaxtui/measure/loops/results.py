@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import methodcaller
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -91,10 +91,10 @@ def _takes_first(loop: Loop, args: tuple[Any, ...], result: Any) -> bool:
     Raises:
         RefusedError: Neither fits.
     """
-    wanted = _kind(args[0]) if args else None
-    whole = bool(args) and jax.tree.structure(result) == jax.tree.structure(args[0])
-    if whole and _kind(result) == wanted:
+    wanted, found = (_kind(args[0]) if args else None), _kind(result)
+    if found == wanted:
         return False
+    whole = wanted is not None and found.structure == wanted.structure
     several = isinstance(result, (tuple, list)) and result and not whole
     if several and _kind(result[0]) == wanted:
         return True
@@ -107,10 +107,17 @@ def _takes_first(loop: Loop, args: tuple[Any, ...], result: Any) -> bool:
     )
 
 
-def _kind(tree: Any) -> object:
-    """Structure, shapes and dtypes; what a compiled function insists on."""
+class _Kind(NamedTuple):
+    """What a compiled function insists on."""
+
+    structure: Any
+    leaves: list[tuple[tuple[int, ...], Any]]
+    """Shapes and dtypes."""
+
+
+def _kind(tree: Any) -> _Kind:
     leaves, structure = jax.tree.flatten(tree)
-    return structure, [(np.shape(leaf), _dtype(leaf)) for leaf in leaves]
+    return _Kind(structure, [(np.shape(leaf), _dtype(leaf)) for leaf in leaves])
 
 
 def _dtype(leaf: Any) -> object:
