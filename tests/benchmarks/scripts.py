@@ -2,6 +2,7 @@
 
     python tests/benchmarks/scripts.py [--pairs 7] [--short-pairs 21]
         [--lesson NAME[:STEP]]... [--loops] [--op NAME[:SIZE]|all]... [--python PYTHON]
+        [--control]
 
 For each step of each lesson, for each style of loop, and for each op of the catalogue
 in mode jit at two sizes, fresh processes alternate: the exported script in plain
@@ -12,7 +13,8 @@ off by more than 15 %, or when jaxtui has none of that name. The scripts run by
 
 Figures below 0.2 ms need more pairs: processes that do the very same differ by a factor
 there, depending on where the system puts their threads and their memory. A subject with
-such a figure in its first pair gets so many as ``--short-pairs`` says.
+such a figure in its first pair gets so many as ``--short-pairs`` says. ``--control``
+compares each script with itself: what fails then, this machine cannot tell apart.
 """
 
 from __future__ import annotations
@@ -359,6 +361,7 @@ def main() -> int:
     parser.add_argument("--loops", action="store_true", help="the loops")
     parser.add_argument("--op", action="append", metavar="NAME[:SIZE]|all")
     parser.add_argument("--python", default=sys.executable, help="runs the scripts")
+    parser.add_argument("--control", action="store_true", help="script / script")
     options: Any = parser.parse_args()
     chosen = bool(options.lesson or options.loops or options.op)
     names = options.lesson or ([] if chosen else list(lessons.MODULES))
@@ -371,9 +374,13 @@ def main() -> int:
     if options.op or not chosen:
         subjects.append(of_ops(options.op or ["all"]))
     pairs = Pairs(options.pairs, options.short_pairs)
-    print(f"script / jaxtui, {pairs.usual} alternating pairs of fresh processes")
+    judged = "script" if options.control else "jaxtui"
+    print(f"script / {judged}, {pairs.usual} alternating pairs of fresh processes")
     right = True
     for subject in itertools.chain.from_iterable(subjects):
+        if options.control:
+            again = partial(printed, subject.script, options.python)
+            subject = subject._replace(measure=again)
         right = report(subject, pairs, options.python) and right
     return int(not right)
 
