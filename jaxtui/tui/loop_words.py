@@ -134,7 +134,9 @@ def notes(measured: LoopMeasured, *, all_of_them: bool) -> tuple[Note, ...]:
         for note in measured.notes
         if note.flag != "watched" and (all_of_them or note.flag not in _SAID)
     ]
-    return (*found, Note(flag="watched", text=watched(measured)))
+    found.append(Note(flag="watched", text=watched(measured)))
+    # What is said of a function in general comes behind what is said of this loop.
+    return tuple(sorted(found, key=lambda note: note.flag == "own"))
 
 
 _SAID = ("impossible", "queue-full", "inferred")

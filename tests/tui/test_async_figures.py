@@ -8,6 +8,7 @@ import pytest
 from jaxtui.model import (
     Loop,
     LoopStarted,
+    Note,
     WorkFailed,
 )
 from jaxtui.tui import loop_words
@@ -106,3 +107,10 @@ def test_a_loop_too_short_to_fill_the_queue_says_so() -> None:
     assert "longer loop" in loop_words.depth(line, queue(line), measured)
     measured = msgspec.structs.replace(measured, queue_depth=0)
     assert "64 calls" in loop_words.depth(line, queue(line), measured)
+
+
+def test_what_is_said_of_a_function_comes_behind_what_is_said_of_the_loop() -> None:
+    said = (Note(flag="own", text="Counted by XLA."), Note(flag="few", text="One."))
+    measured = msgspec.structs.replace(looped(Loop(case=CASE, calls=20)), notes=said)
+    notes = loop_words.notes(measured, all_of_them=False)
+    assert [note.flag for note in notes] == ["few", "watched", "own"]
