@@ -84,6 +84,8 @@ async def _parts(work: Work, plan: Planner) -> list[CodePart]:
             alone = work.cpu_devices is not None
             return [CodePart(title=work.title, code=code, alone=alone)]
         case Loop():
+            from jaxtui.scripts.loops import loop_title
+
             planned = (await plan(Experiment(cases=(work.case,)))).cases[0]
             return [CodePart(title=loop_title(work), code=_loop_code(work, planned))]
         case Experiment():
@@ -118,13 +120,6 @@ def _turns_part(group: Sequence[PlannedCase]) -> CodePart:
 
     title = turns_title([one.case for one in group])
     return CodePart(title=title, code=turns_script(group))
-
-
-def loop_title(loop: Loop) -> str:
-    """A loop in one line: what its script says of itself."""
-    from jaxtui.scripts import loops
-
-    return loops.loop_title(loop)
 
 
 def _loop_code(loop: Loop, planned: PlannedCase) -> str:

@@ -40,7 +40,7 @@ import msgspec
 from jaxtui import lessons
 from jaxtui.commands.session import Session, session, spawn_engine
 from jaxtui.engine.client import EngineOptions
-from jaxtui.lessons.code import code_parts, joined, loop_title
+from jaxtui.lessons.code import code_parts, joined
 from jaxtui.model import (
     LOOP_STYLES,
     Case,
@@ -51,6 +51,7 @@ from jaxtui.model import (
     Ready,
     RunFinished,
 )
+from jaxtui.scripts.loops import loop_title
 
 ACCEPTED = 0.15
 """How far a median ratio may be from 1."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from jaxtui.lessons.code import CodePart, code_parts, joined, loop_title
+from jaxtui.lessons.code import CodePart, code_parts, joined
 from jaxtui.model import (
     Case,
     Experiment,
@@ -19,6 +19,7 @@ from jaxtui.model import (
     Shown,
     Snippet,
 )
+from jaxtui.scripts.loops import loop_title
 
 CASE = Case(op="selu", size=64, dtype="float32", device="cpu:0", mode="jit")
 SETUP = "f = lambda x: x\nargs = [1]\n"
