@@ -70,7 +70,7 @@ def test_each_style_waits_where_it_says() -> None:
 
 
 def test_results_of_ones_own_may_be_trees() -> None:
-    assert "wait" not in body("never", own=True)
+    assert "block_until_ready" not in body("never", own=True)
     assert body("end", own=True).rstrip().endswith("jax.block_until_ready(result)")
     assert "        jax.block_until_ready(result)" in body("each", own=True)
     assert "        jax.device_get(result)" in body("asarray", own=True)
