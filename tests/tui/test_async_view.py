@@ -13,7 +13,8 @@ from jaxtui.model import (
 )
 from jaxtui.tui import bindings, themes
 from jaxtui.tui.loop_commands import LOOP_COMMANDS, SHARED
-from jaxtui.tui.screens.async_view import CALLS, AsyncView
+from jaxtui.tui.loop_keys import CALLS
+from jaxtui.tui.screens.async_view import AsyncView
 from jaxtui.tui.screens.code import CodeScreen
 from jaxtui.tui.screens.help import HelpScreen
 from jaxtui.tui.screens.too_small import TooSmall

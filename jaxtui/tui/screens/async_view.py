@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
-import msgspec
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -18,11 +17,12 @@ from textual.reactive import reactive
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from jaxtui.model import LOOP_STYLES, MAXIMUM_LOOP_CALLS, Experiment, Loop
+from jaxtui.model import Loop
 from jaxtui.tui import bindings, loop_text, loop_words, pace, queue_plot
 from jaxtui.tui.colors import drawing, series_colors
 from jaxtui.tui.lanes import Queue, queue
 from jaxtui.tui.loop_commands import GROUP, LOOP_COMMANDS, SHARED
+from jaxtui.tui.loop_keys import LoopKeys
 from jaxtui.tui.loop_palette import LoopCommands
 from jaxtui.tui.loop_state import NO_LOOP, LoopState
 from jaxtui.tui.playback import Playback
@@ -35,9 +35,6 @@ from jaxtui.tui.widgets.status_line import MessageLine, StatusLine
 
 if TYPE_CHECKING:
     from jaxtui.tui.app import JaxtuiApp
-
-CALLS = (1, 2, 5, 10, 20, 40, 64, 100, MAXIMUM_LOOP_CALLS)
-"""The numbers of calls that the keys go through."""
 
 
 def _shared() -> Iterator[Binding]:
@@ -55,7 +52,7 @@ def _shared() -> Iterator[Binding]:
             )
 
 
-class AsyncView(ModalScreen[None]):
+class AsyncView(LoopKeys, ModalScreen[None]):
     """Runs a loop when it opens, and whenever another one is asked for.
 
     Modal, so that the keys of the tabs below it do nothing.
@@ -145,7 +142,8 @@ class AsyncView(ModalScreen[None]):
         super().__init__()
         self._first = loop
         self._fps = fps
-        self._clock = clock
+        self.clock = clock
+        """Monotonic seconds."""
         self._due = False
         self._starting = False
         self._shown: LoopState = NO_LOOP
@@ -161,7 +159,7 @@ class AsyncView(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """What is looped, what it cost, the lanes, what happened, and keys."""
-        yield StatusLine(self._clock).data_bind(AsyncView.state)
+        yield StatusLine(self.clock).data_bind(AsyncView.state)
         yield Static(id="loop-title", markup=False)
         yield Static(id="loop-headline")
         yield Static(id="loop-legend")
@@ -195,13 +193,17 @@ class AsyncView(ModalScreen[None]):
         """Run a loop as soon as nothing else runs; a loop that goes on is stopped."""
         self.loop = loop
         self._due = True
-        self._stop_playing()
+        self.stop_playing()
         self.query_one(Giant).revealed = False
         self._show_all()
+        self.stop_loop()
+        self._start_if_idle()
+
+    def stop_loop(self) -> None:
+        """Stop a loop that goes on."""
         session = self._app.session
         if session.latest.running and session.latest.purpose == "loop":
             self._app.background(session.stop)
-        self._start_if_idle()
 
     def _start_if_idle(self) -> None:
         """Begin what is due; until then what came of the loop before is shown."""
@@ -217,10 +219,6 @@ class AsyncView(ModalScreen[None]):
             await self._app.session.run(loop, "loop")
         finally:
             self._starting = False
-
-    def _change(self, **changes: object) -> None:
-        if self.loop is not None:
-            self.run_loop(msgspec.structs.replace(self.loop, **changes))
 
     # The snapshot.
 
@@ -246,14 +244,15 @@ class AsyncView(ModalScreen[None]):
             self._show_all()
 
     def _advance(self, playback: Playback) -> None:
-        now = self._clock()
+        now = self.clock()
         if playback.over(now):
-            self._stop_playing()
+            self.stop_playing()
         else:
             self.lanes.play(playback.time(now))
-        self._show_call()
+        self.show_call()
 
-    def _stop_playing(self) -> None:
+    def stop_playing(self) -> None:
+        """Show all calls, at once."""
         self.playback = None
         self.lanes.until = self.lanes.count = None
 
@@ -281,11 +280,11 @@ class AsyncView(ModalScreen[None]):
         giant.measured, giant.waiting = measured, headline.plain
         if measured is not None and measured is not old.measured:
             self.action_replay()
-        self._show_call()
+        self.show_call()
         self._show_notes()
         self.draw_queue()
 
-    def _show_call(self) -> None:
+    def show_call(self) -> None:
         """The call that is pointed out, and how the loop is being played."""
         lanes = self.lanes
         name, text = loop_words.call(
@@ -344,151 +343,7 @@ class AsyncView(ModalScreen[None]):
     @on(LaneView.Picked)
     def _picked(self, event: LaneView.Picked) -> None:
         event.stop()
-        self._select(event.call)
-
-    # What the keys do.
-
-    def action_close(self) -> None:
-        """Back to the tabs; a loop that goes on is stopped."""
-        session = self._app.session
-        if session.latest.running and session.latest.purpose == "loop":
-            self._app.background(session.stop)
-        self.dismiss()
-
-    def action_again(self) -> None:
-        """Run the loop anew."""
-        self._change()
-
-    def action_style(self) -> None:
-        """Wait at other times."""
-        if self.loop is not None:
-            index = LOOP_STYLES.index(self.loop.style) + 1
-            self._change(style=LOOP_STYLES[index % len(LOOP_STYLES)])
-
-    def action_chain(self) -> None:
-        """Chain the calls, or do not."""
-        if self.loop is not None:
-            self._change(chained=not self.loop.chained)
-
-    def action_more(self) -> None:
-        """More calls."""
-        if self.loop is not None:
-            more = [count for count in CALLS if count > self.loop.calls]
-            if more:
-                self._change(calls=more[0])
-
-    def action_fewer(self) -> None:
-        """Fewer calls."""
-        if self.loop is not None:
-            fewer = [count for count in CALLS if count < self.loop.calls]
-            if fewer:
-                self._change(calls=fewer[-1])
-
-    def action_replay(self) -> None:
-        """Play the loop from its beginning."""
-        lanes = self.lanes
-        if lanes.complete and lanes.line.calls:
-            self.playback = Playback(lanes.line.total, self._clock(), self.slow)
-            lanes.play(0.0)
-            self._show_call()
-
-    def action_slow(self) -> None:
-        """Slow motion, or not."""
-        self.slow = not self.slow
-        if self.playback is not None:
-            self.playback = self.playback.at_speed(self.slow, self._clock())
-            self._show_call()
-        else:
-            self.action_replay()
-
-    def action_space(self) -> None:
-        """Reveal the truth; elsewhere pause and go on."""
-        if self.giant:
-            giant = self.query_one(Giant)
-            giant.revealed = giant.measured is not None and not giant.revealed
-        elif self.playback is not None:
-            self.playback = self.playback.toggled(self._clock())
-            self._show_call()
-
-    def action_step(self) -> None:
-        """Show everything up to the next call."""
-        self._step(1)
-
-    def action_step_back(self) -> None:
-        """Show everything up to one call less."""
-        self._step(-1)
-
-    def _step(self, by: int) -> None:
-        lanes = self.lanes
-        if not lanes.line.calls:
-            return
-        if self.playback is not None:
-            shown = lanes.line.computing_at(lanes.until or 0.0)
-        elif lanes.count is not None:
-            shown = lanes.count
-        else:
-            shown = 0 if by > 0 else lanes.line.calls
-        self._stop_playing()
-        count = max(1, shown + by)
-        lanes.count = count if count <= lanes.line.calls else None
-        lanes.select(count - 1)
-        self._show_call()
-
-    def action_giant(self) -> None:
-        """The two figures, or the lanes."""
-        self.query_one(Giant).revealed = False
-        self.giant = not self.giant
-
-    def action_depth(self) -> None:
-        """Show the queue, or hide it."""
-        self.depth = not self.query_one("#loop-queue").display
-        self.call_after_refresh(self.draw_queue)
-
-    def action_code(self) -> None:
-        """Show the script of this loop."""
-        if self.loop is not None:
-            self._app.background(partial(self._show_code, self.loop))
-
-    async def _show_code(self, loop: Loop) -> None:
-        plan = await self._app.session.plan(Experiment(cases=(loop.case,)))
-        from jaxtui.scripts.loops import loop_script
-        from jaxtui.tui.screens.code import CodeScreen
-
-        script = loop_script(loop, plan.cases[0])
-        self.app.push_screen(CodeScreen(loop_words.title(loop), script))
-
-    def action_previous(self) -> None:
-        """Select the call before."""
-        self._select(self.lanes.selected - 1)
-
-    def action_next(self) -> None:
-        """Select the next call."""
-        self._select(self.lanes.selected + 1)
-
-    def action_first(self) -> None:
-        """Select the first call."""
-        self._select(0)
-
-    def action_last(self) -> None:
-        """Select the last call."""
-        self._select(self.lanes.line.calls - 1)
-
-    def _select(self, call: int) -> None:
-        self._stop_playing()
-        self.lanes.select(call)
-        self._show_call()
-
-    def action_zoom_in(self) -> None:
-        """Closer."""
-        self.lanes.zoom(closer=True)
-
-    def action_zoom_out(self) -> None:
-        """Further away."""
-        self.lanes.zoom(closer=False)
-
-    def action_fit(self) -> None:
-        """Show the whole loop."""
-        self.lanes.window = None
+        self.select(event.call)
 
 
 def _update(widget: Static, content: Content) -> None:
