@@ -169,8 +169,11 @@ async def test_an_engine_that_ran_such_code_is_replaced_before_the_next_run(
             return (np.ones(8, np.float32),)
         """
     )
-    mine = Case(op=f"{path}:f", size=0, dtype="", device="cpu:0", mode="jit")
-    theirs = Case(op="add", size=100, dtype="float32", device="cpu:0", mode="jit")
+    assert await generations_of(f"{path}:f", "add", "add") == [1, 2, 2]
+
+
+async def generations_of(*ops: str) -> list[int]:
+    """Which engine measured each op; each is a run of its own."""
     engine = EngineClient(EngineOptions(cpu_devices=1))
     generations: list[int] = []
     try:
@@ -179,7 +182,9 @@ async def test_an_engine_that_ran_such_code_is_replaced_before_the_next_run(
         async for envelope in events:
             if isinstance(envelope.event, Ready):
                 break
-        for case in (mine, theirs, theirs):
+        for op in ops:
+            size, dtype = (100, "float32") if op == "add" else (0, "")
+            case = Case(op=op, size=size, dtype=dtype, device="cpu:0", mode="jit")
             work = Experiment(cases=(case,), budget_seconds=0.5)
             number = await engine.run(work)
             async for envelope in events:
@@ -190,7 +195,7 @@ async def test_an_engine_that_ran_such_code_is_replaced_before_the_next_run(
                     break
     finally:
         await engine.close()
-    assert generations == [1, 2, 2]
+    return generations
 
 
 @pytest.fixture
@@ -237,7 +242,7 @@ def test_packages_offer_ops(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["ops"]) == 0
     out, _ = capsys.readouterr()
     assert "Add as we do it." in out
-    assert "One step of ours." in out
+    assert "One step of ours.\n    Offered by the package offering." in out
     assert "broken of the package offering cannot be loaded: AttributeError" in out
     assert "number of the package offering cannot be loaded: TypeError" in out
     assert "matmul" in out
@@ -254,3 +259,8 @@ def test_ops_of_packages_are_timed_by_name(capsys: pytest.CaptureFixture[str]) -
     assert by_name["our-step"]["case"]["size"] == 32
     (failure,) = found["failures"]
     assert "cannot be loaded" in failure["error"]
+
+
+@pytest.mark.usefixtures("package")
+async def test_an_engine_that_ran_an_op_of_a_package_is_replaced_as_well() -> None:
+    assert await generations_of("our-step", "add", "add") == [1, 2, 2]

@@ -46,7 +46,8 @@ def text(catalogue: Sequence[OpInfo]) -> str:
     first, *lines = table(head, rows).split("\n")
     pairs = zip(catalogue, lines, strict=True)
     described = (
-        f"{line}\n    {op.problem or op.summary}{_more_modes(op)}" for op, line in pairs
+        f"{line}\n    {op.problem or op.summary}{_more_modes(op)}{_package(op)}"
+        for op, line in pairs
     )
     return "\n".join([first, *described])
 
@@ -54,6 +55,11 @@ def text(catalogue: Sequence[OpInfo]) -> str:
 def _more_modes(op: OpInfo) -> str:
     more = [mode for mode in op.modes if mode not in USUAL_MODES]
     return f"\n    Modes beyond the usual: {', '.join(more)}." if more else ""
+
+
+def _package(op: OpInfo) -> str:
+    offered = op.package and not op.problem
+    return f"\n    Offered by the package {op.package}." if offered else ""
 
 
 def _dtypes(names: Sequence[str]) -> str:

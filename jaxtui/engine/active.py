@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from typing import Literal
 
 import msgspec
@@ -28,7 +29,7 @@ from jaxtui.model import (
 from jaxtui.model.own import is_own
 
 PATIENCE_SECONDS = 60.0
-"""How far beyond its budget code of the user's own may go without a sign of life."""
+"""How far beyond its budget foreign code may go without a sign of life."""
 
 _SECONDS_PER_CASE = 0.5
 """What a case gets in a new engine even if the old one used up the budget."""
@@ -54,8 +55,14 @@ class ActiveRun:
     engine had measured of such a case stands only if no later engine gets as far.
     """
 
-    def __init__(self, number: int, work: Work) -> None:
-        """Begin with all cases still to do."""
+    def __init__(self, number: int, work: Work, offered: Collection[str] = ()) -> None:
+        """Begin with all cases still to do.
+
+        Args:
+            number: The run's.
+            work: What it does.
+            offered: The ops that are not jaxtui's but of installed packages, by name.
+        """
         self.number = number
         self.work = work
         self.ledger = Ledger(work.cases if isinstance(work, Experiment) else ())
@@ -65,6 +72,7 @@ class ActiveRun:
         """Why its engine was ended, if nothing had come from it for too long."""
         self.phase = ""
         """The phase of the current case, as it was last told."""
+        self._offered = offered
         self._indices: tuple[int, ...] | None = None
         self._began = time.monotonic()
         self._before = 0.0
@@ -72,20 +80,21 @@ class ActiveRun:
         self._crashed = False
 
     @property
-    def own(self) -> bool:
-        """Whether it runs code of the user's own."""
+    def foreign(self) -> bool:
+        """Whether it runs code that is not jaxtui's: of a file, or of a package."""
+        cases = self.ledger.cases
         if isinstance(self.work, (Inspection, Loop)):
-            return is_own(self.work.case.op)
-        return any(is_own(case.op) for case in self.ledger.cases)
+            cases = (self.work.case,)
+        return any(is_own(case.op) or case.op in self._offered for case in cases)
 
     @property
     def patience_seconds(self) -> float | None:
         """How long it may say nothing; ``None`` for as long as it takes.
 
-        Code of the user's own may never come back, and only a run with such code is
-        judged: it is past its budget by then, which includes every phase.
+        Foreign code may never come back, and only a run with such code is judged: it
+        is past its budget by then, which includes every phase.
         """
-        if not self.own or not isinstance(self.work, (Experiment, Loop)):
+        if not self.foreign or not isinstance(self.work, (Experiment, Loop)):
             return None
         return self.work.budget + PATIENCE_SECONDS
 

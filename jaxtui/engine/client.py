@@ -70,7 +70,7 @@ class EngineClient:
         self._in_vain = 0
         """Engines one after the other that served for nothing."""
         self._used = 0
-        """The generation in which code of the user's own was run last."""
+        """The generation in which code was run last that is not jaxtui's."""
         self._watching_run: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -110,7 +110,7 @@ class EngineClient:
             self._emit(None, Busy(run=self._run.number))
             return self._run.number
         self._runs += 1
-        self._run = ActiveRun(self._runs, work)
+        self._run = ActiveRun(self._runs, work, connection.offered)
         self._run_ended.clear()
         self._send_run(connection, RunRequest(run=self._runs, work=work))
         return self._runs
@@ -207,7 +207,7 @@ class EngineClient:
                 await self.start()
         raise EngineUnavailableError("The engine ended before it was ready.")
 
-    # Code of the user's own.
+    # Code that is not jaxtui's.
 
     async def _replace_used(self) -> None:
         """End an engine in which such code has run: it may have changed anything."""
@@ -218,7 +218,7 @@ class EngineClient:
     def _send_run(self, connection: Connection, request: RunRequest) -> None:
         connection.send(request)
         run = self._run
-        if run is not None and run.own:
+        if run is not None and run.foreign:
             self._used = connection.generation
             watching = asyncio.ensure_future(self._watch_run(connection, run))
             watching.add_done_callback(self._tell_fault)

@@ -54,6 +54,8 @@ class Connection:
         self.generation = process.generation
         self.ready = False
         """``Ready`` has arrived."""
+        self.offered: frozenset[str] = frozenset()
+        """The ops that installed packages offer, by name."""
         self._ready_at = 0.0
         self._worked = False
         """Something of a run has arrived."""
@@ -192,6 +194,7 @@ class Connection:
         self.start = waiting.observe(self.start, event)
         if isinstance(event, Ready):
             self.ready = True
+            self.offered = frozenset(op.name for op in event.ops if op.package)
             self._ready_at = _loop().time()
             self.settled.set()
         elif isinstance(event, EngineFailed):

@@ -36,6 +36,8 @@ class OpInfo(Record, frozen=True, kw_only=True):
     """A function whose arguments decide about size and dtype; it has no formulas."""
     problem: str = ""
     """Why an op that a package offers cannot be run."""
+    package: str = ""
+    """The installed package that offers it; empty for one of jaxtui."""
 
 
 class Case(Record, frozen=True, kw_only=True):

@@ -93,18 +93,20 @@ def failure_of(case):
     return Failure(case=case, error="It failed.", hint="")
 
 
-@pytest.mark.parametrize(("op", "own"), [("/p/mine.py:f", True), ("selu", False)])
-def test_looking_into_ones_own_function_runs_its_file(op, own):
+@pytest.mark.parametrize(
+    ("op", "foreign"), [("/p/mine.py:f", True), ("our-step", True), ("selu", False)]
+)
+def test_looking_into_a_function_of_a_file_or_a_package_runs_it(op, foreign):
     case = Case(op=op, size=0, dtype="", device="cpu:0", mode="jit")
-    run = ActiveRun(1, Inspection(case=case))
-    assert run.own is own
+    run = ActiveRun(1, Inspection(case=case), offered={"our-step"})
+    assert run.foreign is foreign
     assert run.patience_seconds is None
 
 
 def test_a_loop_over_ones_own_function_is_not_waited_for_without_end():
     case = Case(op="/p/mine.py:f", size=0, dtype="", device="cpu:0", mode="jit")
     run = ActiveRun(1, Loop(case=case, budget_seconds=3.0))
-    assert run.own
+    assert run.foreign
     assert run.patience_seconds == 3.0 + PATIENCE_SECONDS
     run.give_up()
     assert run.overdue.startswith("The loop over p/mine.py:f jit on cpu:0 did not")

@@ -18,6 +18,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from jaxtui.measure.ops.base import Op
 from jaxtui.model import OpInfo
 
@@ -56,7 +58,7 @@ def load(points: Iterable[importlib.metadata.EntryPoint]) -> Offered:
     """What these entry points offer, in the order of their names."""
     found, names = Offered(), set[str]()
     for point in sorted(points, key=lambda point: point.name):
-        package = point.dist.name if point.dist else point.module
+        package = _package(point)
         if not NAMES.fullmatch(point.name) or point.name in names:
             said = f"{package} offers an op with a name that will not do: {point.name}"
             print(said, file=sys.stderr)
@@ -68,7 +70,7 @@ def load(points: Iterable[importlib.metadata.EntryPoint]) -> Offered:
         except (Exception, SystemExit) as error:
             what = f"{type(error).__name__}: {error}".rstrip(": ")
             said = f"{point.name} of the package {package} cannot be loaded: {what}."
-            found.infos.append(_broken(point.name, said))
+            found.infos.append(_info(point, "It cannot be loaded.", said))
             print(said, file=sys.stderr)
     return found
 
@@ -76,7 +78,8 @@ def load(points: Iterable[importlib.metadata.EntryPoint]) -> Offered:
 def _add(found: Offered, point: importlib.metadata.EntryPoint, value: Any) -> None:
     if isinstance(value, Op):
         op = dataclasses.replace(value, name=point.name)
-        found.infos.append(op.info())
+        info = msgspec.structs.replace(op.info(), package=_package(point))
+        found.infos.append(info)
         found.ops[point.name] = op
     elif callable(value) and not isinstance(value, type):
         found.infos.append(_described(point, value))
@@ -88,16 +91,18 @@ def _add(found: Offered, point: importlib.metadata.EntryPoint, value: Any) -> No
 def _described(point: importlib.metadata.EntryPoint, function: Any) -> OpInfo:
     lines = (getattr(function, "__doc__", None) or "").strip().splitlines()
     summary = lines[0] if lines else f"The function {point.value}."
-    return _info(point.name, summary)
+    return _info(point, summary)
 
 
-def _broken(name: str, problem: str) -> OpInfo:
-    return _info(name, "It cannot be loaded.", problem)
+def _package(point: importlib.metadata.EntryPoint) -> str:
+    return point.dist.name if point.dist else point.module
 
 
-def _info(name: str, summary: str, problem: str = "") -> OpInfo:
+def _info(
+    point: importlib.metadata.EntryPoint, summary: str, problem: str = ""
+) -> OpInfo:
     return OpInfo(
-        name=name,
+        name=point.name,
         summary=summary,
         size_means="what its factory makes of it",
         dtypes=(),
@@ -108,4 +113,5 @@ def _info(name: str, summary: str, problem: str = "") -> OpInfo:
         maximum=0,
         own=True,
         problem=problem,
+        package=_package(point),
     )
