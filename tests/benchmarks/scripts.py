@@ -8,7 +8,8 @@ For each step of each lesson, for each style of loop, and for each op of the cat
 in mode jit at two sizes, fresh processes alternate: the exported script in plain
 Python, and jaxtui with an engine of its own. Each figure that the script prints is
 divided by jaxtui's of the same name. A figure fails when the median of its ratios is
-off by more than 15 %, or when jaxtui has none of that name. The scripts run by
+off by more than 15 %, or when jaxtui has none of that name; beside the median stands
+its 95 % interval, which says what so many pairs can tell. The scripts run by
 ``--python``, so that an environment with nothing but jax and numpy can be the judge.
 
 Figures below 0.2 ms need more pairs: processes that do the very same differ by a factor
@@ -52,6 +53,7 @@ from jaxtui.model import (
     RunFinished,
 )
 from jaxtui.scripts.loops import loop_title
+from jaxtui.stats import sign_test_interval
 
 ACCEPTED = 0.15
 """How far a median ratio may be from 1."""
@@ -348,7 +350,8 @@ def report(subject: Subject, pairs: Pairs, python: str) -> bool:
 def line(row: Ratio) -> str:
     """One row of the table."""
     verdict = "FAIL" if row.fails else "ok"
-    interval = f"[{min(row.ratios):.3f}, {max(row.ratios):.3f}] {len(row.ratios):2}"
+    sure = sign_test_interval(row.ratios)
+    interval = f"[{sure.low:.3f}, {sure.high:.3f}] {len(row.ratios):2}"
     figures = f"{row.script:.3e} / {row.jaxtui:.3e} s"
     return f"{verdict:<4}  {row.median:6.3f}  {interval}  {figures}  {row.name}"
 
