@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from jaxtui.commands.driving import Driver
 from jaxtui.document import StepResults, StepRow
 from jaxtui.lessons.base import Conclusion, Setting, Step, next_work
+from jaxtui.lessons.concluding import conclude
 from jaxtui.lessons.outcome import NOTHING, Outcome, collect
 from jaxtui.model import RunFinished
 
@@ -23,7 +24,7 @@ class Played:
     @property
     def conclusion(self) -> Conclusion:
         """What its figures say."""
-        return self.step.conclude(self.setting, self.outcome)
+        return conclude(self.step, self.setting, self.outcome)
 
     @property
     def flawed(self) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jaxtui.format import ABSENT
+from jaxtui.lessons.concluding import conclude
 
 if TYPE_CHECKING:
     from jaxtui.lessons.base import Conclusion, Step
@@ -40,7 +41,7 @@ def concluded(step: Step, state: StepState) -> Conclusion | Mistake | None:
     if state.setting is None or state.outcome is None:
         return None
     try:
-        conclusion = step.conclude(state.setting, state.outcome)
+        conclusion = conclude(step, state.setting, state.outcome)
     except Exception as error:  # a lesson's mistake must not take the app with it
         return Mistake(error)
     if state.complete:
