@@ -30,8 +30,8 @@ def conclude(step: Step, setting: Setting, outcome: Outcome) -> Conclusion:
     name, worst = max(wandering, key=lambda named: named[1].half_width)
     low, high = words.duration(worst.ci_low), words.duration(worst.ci_high)
     doubt = (
-        f"But the turns of {name} lay between {low} and {high}: something else may have"
-        " used the machine. Run this step again before you believe it."
+        f"But {name} is only known to lie between {low} and {high}: something else may"
+        " have used the machine. Run this step again before you believe it."
     )
     return dataclasses.replace(conclusion, takeaway=f"{conclusion.takeaway} {doubt}")
 
