@@ -1,0 +1,155 @@
+"""What commands make of recorded events: documents, texts and exit codes, word by word.
+
+The engine is ``player.py``, behind the real client and the real pipes. With
+``JAXTUI_GOLDEN=write`` in the environment the files beside this one are written instead
+of compared with, and the requests of a transcript are replaced by those that were made.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jaxtui import cli
+from tests.golden.frozen import HERE, WRITES, check_frozen
+
+STREAMS, DOCUMENTS = HERE / "streams", HERE / "documents"
+
+SCENARIOS = {
+    "devices": ("devices", "devices"),
+    "devices_tpu": ("tpu", "devices"),
+    "devices_held": ("held", "devices"),
+    "bench": ("bench", "bench matmul:256 sum:4096 add:1e6 --mode jit,numpy,eager"),
+    "bench_failures": ("bench_failures", "bench matmul:256 sum:4096 --mode jit,numpy"),
+    "bench_cancelled": ("bench_cancelled", "bench matmul:256 sum:4096 --mode jit"),
+    "bench_crashed": ("bench_crashed", "bench matmul:256 sum:4096 --mode jit,numpy"),
+    "check": ("check", "check"),
+    "check_baseline": ("check", "check --baseline before"),
+    "check_tpu_low": ("check_tpu_low", "check"),
+    "check_tpu_fail": ("check_tpu_fail", "check"),
+    "check_tpu_baseline": ("check_tpu_fail", "check --baseline tpu"),
+    "check_crashed": ("check_crashed", "check"),
+    "learn_clock": ("learn_clock", "learn clock"),
+    "learn_race": (
+        "learn_race",
+        "learn first-call --step 4 --ghost KEPT/lesson.json",
+    ),
+    "learn_ahead": ("learn_ahead", "learn ahead --step 2"),
+    "crossover": ("crossover", "crossover sigmoid --sizes 64..64k --budget 15"),
+    "roofline": ("roofline", "roofline matmul:512 add:1e6 --budget 12 --yes"),
+    "hlo": ("hlo", "hlo softmax:64"),
+    "history": ("", "history"),
+    "history_some": ("", "history sigmoid --mode jit --limit 3 --since 2026-11-20"),
+    "compare": ("", "compare 12 11"),
+    "compare_files": ("", "compare KEPT/bench.json KEPT/bench_failures.json"),
+    "compare_other": ("", "compare 20 KEPT/bench_failures.json"),
+}
+"""By name: the transcript, if an engine is needed, and what is typed.
+
+``KEPT`` is the data folder: it begins as a copy of ``kept``, which a version of
+November 2026 wrote (history, baselines, documents) and no later one may fail to read.
+"""
+
+
+class Played:
+    """Commands over one transcript, with a data folder of their own."""
+
+    def __init__(self, folder: Path, capture: pytest.CaptureFixture[str]) -> None:
+        self.folder, self._capture = folder, capture
+
+    def __call__(self, command: str, stream: str = "") -> tuple[int, str, str]:
+        """Exit code, stdout and stderr of ``jaxtui COMMAND``."""
+        arguments = command.replace("KEPT", str(self.folder / "kept")).split()
+        heard = self.folder / "heard"
+        heard.write_text("")
+        if stream:
+            player = [sys.executable, "-S", str(HERE / "player.py")]
+            words = [*player, str(STREAMS / f"{stream}.jsonl"), str(heard)]
+            arguments += ["--python", " ".join(words)]
+        code = cli.main(arguments)
+        said = self._capture.readouterr()
+        if stream:
+            check_requests(STREAMS / f"{stream}.jsonl", heard.read_text().splitlines())
+        out, err = (
+            text.replace(str(self.folder / "kept"), "KEPT")
+            for text in (said.out, said.err)
+        )
+        return code, out, err
+
+
+@pytest.fixture
+def play(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> Iterator[Played]:
+    for name in ("NO_COLOR", "FORCE_COLOR", "LINES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    shutil.copytree(HERE / "kept", tmp_path / "kept")
+    monkeypatch.setenv("JAXTUI_DATA", str(tmp_path / "kept"))
+    yield Played(tmp_path, capfd)
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_command(name: str, play: Played) -> None:
+    stream, command = SCENARIOS[name]
+    code, out, err = play(command, stream)
+    text = f"$ jaxtui {command}\n{out}\n--- stderr\n{err}\n--- exit code {code}\n"
+    check_frozen(DOCUMENTS / f"{name}.txt", text)
+    again, out, _ = play(f"{command} --json", stream)
+    assert again == code
+    if out:
+        check_frozen(DOCUMENTS / f"{name}.json", pretty(json.loads(out)))
+
+
+def test_what_is_exported_and_kept(play: Played) -> None:
+    stream, command = SCENARIOS["bench"]
+    (play.folder / "kept" / "history.db").unlink()
+    files = [play.folder / f"bench.{ending}" for ending in ("csv", "md", "json")]
+    code, _, _ = play(command + "".join(f" --export {file}" for file in files), stream)
+    assert code == 0
+    for file in files[:2]:
+        check_frozen(DOCUMENTS / f"bench_export{file.suffix}", file.read_text())
+    printed = (DOCUMENTS / "bench.json").read_text()
+    assert json.loads(files[2].read_text()) == json.loads(printed)
+    _, out, _ = play("history --json")
+    listed = json.loads(out)
+    for row in listed["measurements"]:
+        row.pop("at")
+    check_frozen(DOCUMENTS / "bench_history.json", pretty(listed))
+
+
+def pretty(document: Any) -> str:
+    """Readable, a line for each field."""
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def check_requests(transcript: Path, heard: list[str]) -> None:
+    """What was asked of the engine is what the transcript says."""
+    lines = transcript.read_text().splitlines()
+    places = [i for i, line in enumerate(lines) if line.startswith('{"type"')]
+    if WRITES:
+        for place, line in zip(places, heard, strict=True):
+            lines[place] = line
+        transcript.write_text("\n".join(lines) + "\n")
+    assert [asked(line) for line in heard] == [asked(lines[i]) for i in places]
+
+
+def asked(line: str) -> Any:
+    """A request without its budget: what is left of one depends on the clock."""
+    request = json.loads(line)
+    for work in ("work", "experiment"):
+        request.get(work, {}).pop("budget_seconds", None)
+    return request
