@@ -1,0 +1,54 @@
+"""What the fake clock times: its scripts go by these names."""
+
+import jax.numpy as jnp
+import numpy as np
+
+
+def make_args():
+    return (np.arange(8, dtype=np.float32),)
+
+
+def short(x):
+    return x + 1
+
+
+def medium(x):
+    return x + 2
+
+
+def medium_numpy(x):
+    from fake_time import WORLD
+
+    return WORLD.compute("medium_numpy", x)
+
+
+def long(x):
+    return x + 3
+
+
+def endless(x):
+    return x + 4
+
+
+def noisy(x):
+    return x + 5
+
+
+def drifting(x):
+    return x + 6
+
+
+def in_two_modes(x):
+    return x + 7
+
+
+def handed_over(x):
+    return x + 8
+
+
+def done_at_once(x):
+    return x + 9
+
+
+def two_results(x):
+    return {"a": jnp.sum(x)}
