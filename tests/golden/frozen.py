@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from pathlib import Path
+
+import pytest
 
 HERE = Path(__file__).parent
 WRITES = os.environ.get("JAXTUI_GOLDEN") == "write"
@@ -14,8 +17,15 @@ def check_frozen(path: Path, text: str) -> None:
     if WRITES:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
-    expected = path.read_text()
-    if text != expected:
-        hint = f"{path.name} would change; JAXTUI_GOLDEN=write writes it"
-        assert text.splitlines() == expected.splitlines(), hint
-        assert text == expected, hint
+    lines = difflib.unified_diff(
+        path.read_text().splitlines(),
+        text.splitlines(),
+        "frozen",
+        "now",
+        lineterm="",
+        n=1,
+    )
+    if changes := list(lines):
+        shown = "\n".join(line[:160] for line in changes[:40])
+        hint = "JAXTUI_GOLDEN=write writes it."
+        pytest.fail(f"{path.name} would change. {hint}\n{shown}", pytrace=False)
