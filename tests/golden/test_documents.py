@@ -1,6 +1,7 @@
 """What commands make of recorded events: documents, texts and exit codes, word by word.
 
-The engine is ``player.py``, behind the real client and the real pipes. With
+The engine is ``player.py``, behind the real client and the real pipes; its transcripts
+were recorded on a CPU and shortened, those of TPUs and of faults put together. With
 ``JAXTUI_GOLDEN=write`` in the environment the files beside this one are written instead
 of compared with, and the requests of a transcript are replaced by those that were made.
 """
