@@ -14,7 +14,6 @@ from jaxtui.measure import devices as _devices
 from jaxtui.measure import experiment as _experiment
 from jaxtui.measure import host as _host
 from jaxtui.measure.ops import catalogue
-from jaxtui.measure.quiet import settle_allocator
 from jaxtui.model import CaseMeasured, Device, Event, Experiment, OpInfo, Ready
 from jaxtui.recording import Recording
 from jaxtui.returned import Measurements
@@ -85,7 +84,6 @@ def bench(
     Raises:
         SelectionError: if an argument makes no sense; the text is one sentence.
     """
-    settle_allocator()
     known, known_ops = devices(), ops()
     experiment = selection.build(
         selection.parse_ops(_listed(names), known_ops, own=True),
@@ -118,7 +116,7 @@ def bench(
 def _run(experiment: Experiment, events: list[Event]) -> RunState:
     """Run it; what is measured is put into ``events`` as well."""
     state = EMPTY
-    for event in _experiment.run(experiment):
+    for event in _experiment.run(experiment, own_process=False):
         state = reduce(state, Envelope(generation=1, run=1, event=event))
         if isinstance(event, CaseMeasured):
             events.append(event)

@@ -13,11 +13,10 @@ from jaxtui.model import Summary
 MINIMUM_ROUNDS = 6
 """Below six rounds no sign-test interval reaches 95 % (2 · 2⁻⁵ > 0.05)."""
 
-
-INDEPENDENT_ROUNDS = 8
-"""Rounds that an interval is made of, however many there were. Neighbouring rounds
-share the mood of the machine: more of them in the same seconds do not know more about
-the next minute. The sign test of eight takes the lowest and the highest."""
+BATCHES = 8
+"""Contiguous batches that an interval is made of, however many rounds there were.
+Neighbouring rounds share the mood of the machine: more of them in the same seconds do
+not know more about the next minute."""
 
 
 BINS_PER_DECADE = 1_000
@@ -81,20 +80,32 @@ def sign_test_interval(values: Sequence[float], confidence: float = 0.95) -> Int
     return Interval(ordered[index], quantile(ordered, 0.5), ordered[n - 1 - index])
 
 
-def spread_out(medians: Sequence[float]) -> list[float]:
-    """At most eight of the rounds, evenly spread over the run."""
-    n, count = len(medians), min(len(medians), INDEPENDENT_ROUNDS)
-    return [medians[(2 * i + 1) * n // (2 * count)] for i in range(count)]
+def batches(medians: Sequence[float]) -> list[float]:
+    """The medians of eight contiguous batches of rounds; of fewer, the rounds."""
+    n, count = len(medians), min(len(medians), BATCHES)
+    return [
+        median(medians[i * n // count : (i + 1) * n // count]) for i in range(count)
+    ]
+
+
+def confidence(rounds: int) -> float:
+    """How sure the interval of so many rounds is: 0.992 from eight on.
+
+    That of the lowest and the highest of k independent values about their median,
+    1 − 2 · 2⁻ᵏ; 0.97 is the least that is called an interval.
+    """
+    return max(0.0, 1 - 2.0 ** (1 - min(rounds, BATCHES)))
 
 
 def rounds_interval(medians: Sequence[float]) -> Interval:
     """The interval of a clock from the medians of its rounds, in their order.
 
-    The middle is the median of all round medians; the ends are the 95 % sign-test
-    interval of those that are spread out, widened to the middle where it lies outside.
+    The middle is the median of all round medians; the ends are the lowest and the
+    highest of the medians of eight batches (sign test, see ``confidence``), widened to
+    the middle where it lies outside.
     """
-    ends, middle = sign_test_interval(spread_out(medians)), median(medians)
-    return Interval(min(ends.low, middle), middle, max(ends.high, middle))
+    ends, middle = batches(medians), median(medians)
+    return Interval(min(*ends, middle), middle, max(*ends, middle))
 
 
 def outlier_count(ordered: Sequence[float]) -> int:
@@ -104,39 +115,52 @@ def outlier_count(ordered: Sequence[float]) -> int:
     return sum(value < first - reach or value > third + reach for value in ordered)
 
 
+class Pool:
+    """All calls of one clock, seconds, kept in order so that summing up stays cheap."""
+
+    def __init__(self) -> None:
+        self._ordered: list[float] = []
+
+    def add(self, values: Iterable[float]) -> None:
+        """More of them."""
+        self._ordered += sorted(values)
+        self._ordered.sort()  # two ascending runs, which are merged
+
+    def summary(self, medians: Sequence[float]) -> Summary:
+        """The summary of the clock.
+
+        Args:
+            medians: Of each round, in their order.
+
+        Raises:
+            ValueError: if there is no round or no call.
+        """
+        ordered, interval = self._ordered, rounds_interval(medians)
+        return Summary(
+            n=len(ordered),
+            rounds=len(medians),
+            median=interval.median,
+            mean=math.fsum(ordered) / len(ordered),
+            mad=median_absolute_deviation(ordered),
+            p10=quantile(ordered, 0.1),
+            p90=quantile(ordered, 0.9),
+            p99=quantile(ordered, 0.99),
+            max=ordered[-1],
+            ci_low=interval.low,
+            ci_high=interval.high,
+            outliers=outlier_count(ordered),
+        )
+
+
 def summarize(rounds: Sequence[Sequence[float]]) -> Summary:
     """The summary of one clock: each round is the seconds of its calls.
 
     Raises:
         ValueError: if there is no round, or an empty one.
     """
-    ordered = sorted(value for round_ in rounds for value in round_)
-    interval = rounds_interval([median(round_) for round_ in rounds])
-    return Summary(
-        n=len(ordered),
-        rounds=len(rounds),
-        median=interval.median,
-        mean=math.fsum(ordered) / len(ordered),
-        mad=median_absolute_deviation(ordered),
-        p10=quantile(ordered, 0.1),
-        p90=quantile(ordered, 0.9),
-        p99=quantile(ordered, 0.99),
-        max=ordered[-1],
-        ci_low=interval.low,
-        ci_high=interval.high,
-        outliers=outlier_count(ordered),
-    )
-
-
-def noise_floor_reached(half_widths: Sequence[float], window: int = 8) -> bool:
-    """Whether the interval has stopped narrowing.
-
-    True when the relative half-width after each round shrank by no more than 10 % over
-    the last ``window`` rounds (nvbench's "noise has stabilised above the target").
-    """
-    if len(half_widths) <= window:
-        return False
-    return half_widths[-1] > 0.9 * half_widths[-1 - window]
+    pool = Pool()
+    pool.add(value for round_ in rounds for value in round_)
+    return pool.summary([median(round_) for round_ in rounds])
 
 
 def in_flight(entered: Sequence[float], ready: Sequence[float]) -> list[int]:

@@ -16,7 +16,6 @@ from jaxtui.engine.lifeline import die_with_parent
 from jaxtui.engine.outbox import Outbox
 from jaxtui.engine.server import Server
 from jaxtui.engine.terminal import Terminal
-from jaxtui.measure.quiet import settle_allocator
 
 
 def main(arguments: Sequence[str] | None = None, core: Core | None = None) -> int:
@@ -43,7 +42,6 @@ def main(arguments: Sequence[str] | None = None, core: Core | None = None) -> in
 
 def _prepare_process() -> None:
     die_with_parent()
-    settle_allocator()
     faulthandler.enable()
     # A start that hangs is asked where it is before it is ended.
     faulthandler.register(signal.SIGUSR1, all_threads=False)

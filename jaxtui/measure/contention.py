@@ -10,20 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from jaxtui.measure import notes
-from jaxtui.model import Note
-
-OTHERS_AT_MOST = 0.15
-"""Cores that other processes may use unremarked; the app's own screen may take 0.1."""
-
 WAITED_AT_MOST = 0.01
 """Share of the time in which a task may wait for a core unremarked."""
-
-STEAL_AT_MOST = 0.05
-"""Share of the CPU time that the hypervisor may take unremarked."""
-
-SECONDS_AT_LEAST = 0.2
-"""Below this the 10 ms ticks decide, not the machine."""
 
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
@@ -114,15 +102,6 @@ def usage(before: Reading, after: Reading) -> Usage:
         waited = after.waited - before.waited > WAITED_AT_MOST * seconds
     steal = (after.cpu.steal - before.cpu.steal) / total
     return Usage(seconds, busy / seconds if waited else 0.0, steal, cores)
-
-
-def contention_note(usage: Usage) -> Note | None:
-    """A note when the usage is more than may pass unremarked."""
-    if usage.others > OTHERS_AT_MOST and usage.seconds >= SECONDS_AT_LEAST:
-        return notes.contended(usage.others, usage.cores)
-    if usage.steal > STEAL_AT_MOST:
-        return notes.stolen(usage.steal)
-    return None
 
 
 class Meter:

@@ -16,8 +16,8 @@ import msgspec
 
 from jaxtui.measure import inputs, tensorflow_numpy
 from jaxtui.measure.clocks import Call
-from jaxtui.measure.executable import compiled_form, eager_call, jax_scope
 from jaxtui.measure.ops.base import Op
+from jaxtui.measure.workload import compiled_form, eager_call, op_scope
 from jaxtui.model import COMPILED_MODES, Case
 
 WORTH_ASKING = {"numpy": 1e8, "cpu": 2e10, "accelerator": 2e14}
@@ -110,15 +110,15 @@ def trial(
         smaller = msgspec.structs.replace(case, size=size)
         if device is None:
             return _on_host(op, smaller, seed)
-        with jax_scope(case.dtype, device):
+        with op_scope(case, device):
             hosts = inputs.host_inputs(op, size, case.dtype, seed)
             arrays = jax.device_put(list(hosts), device)
             call = (
-                jax.jit(compiled_form(op, smaller, device)).lower(*arrays).compile()
+                jax.jit(compiled_form(op, smaller, device))
                 if case.mode in COMPILED_MODES
                 else eager_call(op, smaller, device)
             )
-        return lambda: jax.block_until_ready(_within(call, arrays, case.dtype, device))
+        return lambda: jax.block_until_ready(_within(call, arrays, case, device))
 
     return at
 
@@ -132,6 +132,6 @@ def _on_host(op: Op, case: Case, seed: int) -> Callable[[], object]:
     return lambda: op.numpy(*args)
 
 
-def _within(call: Call, args: Sequence[Any], dtype: str, device: jax.Device) -> Any:
-    with jax_scope(dtype, device):
+def _within(call: Call, args: Sequence[Any], case: Case, device: jax.Device) -> Any:
+    with op_scope(case, device):
         return call(*args)

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
+from itertools import groupby
 from time import perf_counter
 
 import jax
 
 from jaxtui import format as text
 from jaxtui.measure import (
+    coldpath,
     devices,
     estimate,
     ops,
     own,
     planning,
-    schedule,
     session,
     tensorflow_numpy,
+    workload,
 )
-from jaxtui.measure.executable import InputPool
 from jaxtui.measure.failures import FAULTS, explained, not_itself
-from jaxtui.measure.quiet import give_back, quiet_collector
-from jaxtui.measure.resting import rest
+from jaxtui.measure.measurement import Record
 from jaxtui.measure.session import Session
 from jaxtui.measure.stopping import never
-from jaxtui.measure.timing import CaseTimer, Timer
+from jaxtui.measure.turns import SPREAD_SECONDS, Turns, quiet_collector, take_turns
+from jaxtui.measure.workload import Pool
 from jaxtui.model import (
     HOST,
+    Case,
     CaseFailed,
     CaseMeasured,
     CaseStarted,
@@ -44,11 +45,20 @@ from jaxtui.model import (
     Stopped,
 )
 
+PREPARATION_SHARE = 0.7
+"""Share of the budget after which no further case is compiled."""
+
+SPREAD_SHARE = 0.6
+"""Of the time for sampling that rounds should span, where that is short."""
+
 Indexed = tuple[int, PlannedCase]
 
 
 def run(
-    experiment: Experiment, *, stop: Callable[[], bool] = never
+    experiment: Experiment,
+    *,
+    stop: Callable[[], bool] = never,
+    own_process: bool = True,
 ) -> Iterator[RunEvent]:
     """Time every case of an experiment.
 
@@ -59,25 +69,24 @@ def run(
     Args:
         experiment: What to time.
         stop: Asked between turns and phases; once true, the run ends as ``cancelled``.
+        own_process: Whether this process is jaxtui's own. In somebody else's JAX's
+            caches are left alone, so that the first call of an eager case may be warm.
     """
     with quiet_collector():
-        yield from _Run(experiment, stop).events()
+        yield from _Run(experiment, stop, own_process).events()
 
 
 class _Run:
-    def __init__(self, experiment: Experiment, stop: Callable[[], bool]) -> None:
+    def __init__(
+        self, experiment: Experiment, stop: Callable[[], bool], own_process: bool
+    ) -> None:
         self._experiment = experiment
         self._stop = stop
+        self._own_process = own_process
         self._start = perf_counter()
-        self._random = random.Random(experiment.seed)
-        self._session: Session | None = None
         self._unfinished = len(experiment.cases)
         self._imported_seconds = 0.0
         """Added to the budget: importing TensorFlow is no case's business."""
-        self._believable = 0.0
-        """When the rounds of the group at hand will span long enough."""
-        self._restless = True
-        """NumPy may have left threads that have not come to rest."""
 
     def events(self) -> Iterator[RunEvent]:
         experiment = self._experiment
@@ -90,9 +99,8 @@ class _Run:
             else:
                 yield CaseStarted(index=index, case=planned.case)
                 yield self._failed(index, planned.problem)
-        yield from self._start_session(viable)
         yield from self._import_tensorflow(viable)
-        for group in schedule.groups(viable, plan.grouped):
+        for group in groups(viable, plan.grouped):
             yield from self._group(group)
         yield RunFinished(
             outcome="cancelled" if self._stop() else "complete",
@@ -118,15 +126,6 @@ class _Run:
         self._unfinished -= 1
         return CaseFailed(index=index, failure=failure)
 
-    def _start_session(self, cases: Sequence[Indexed]) -> Iterator[RunEvent]:
-        for _, planned in cases:
-            if planned.case.device != HOST:
-                yield self._progress("warming up the process")
-                self._session, warmed = session.start(devices.find(planned.case.device))
-                if warmed:
-                    yield ProcessWarmedUp(seconds=self._session.warm_up_seconds)
-                return
-
     def _import_tensorflow(self, cases: Sequence[Indexed]) -> Iterator[RunEvent]:
         if not any(planned.case.mode == "tensorflow" for _, planned in cases):
             return
@@ -138,27 +137,29 @@ class _Run:
         self._imported_seconds = perf_counter() - start
 
     def _group(self, group: Sequence[Indexed]) -> Iterator[RunEvent]:
-        give_back()  # what the group before has left may not fit beside this one
         share = self._remaining * len(group) / max(1, self._unfinished)
         end = perf_counter() + share
-        # Results are checked with NumPy.
-        self._restless = True
-        pool = InputPool(self._experiment.seed)
-        timers: list[Timer] = []
-        for index, planned in group:
-            timer = yield from self._prepare(index, planned, pool, end, share)
-            if timer is not None:
-                timers.append(timer)
-        yield from self._take_turns(timers, end)
+        pool = Pool(self._experiment.seed)
+        records: list[Record] = []
+        # Making an eager case cold costs compiled functions their programs.
+        eager = [one for one in group if one[1].case.mode == "eager"]
+        others = [one for one in group if one[1].case.mode != "eager"]
+        for place, (index, planned) in enumerate([*eager, *others]):
+            if place == len(eager) and self._own_process:
+                jax.clear_caches()
+            record = yield from self._prepare(index, planned, pool, end, share)
+            if record is not None:
+                records.append(record)
+        yield from self._take_turns(records, end)
 
     def _prepare(
         self,
         index: int,
         planned: PlannedCase,
-        pool: InputPool,
+        pool: Pool,
         end: float,
         share: float,
-    ) -> Generator[RunEvent, None, Timer | None]:
+    ) -> Generator[RunEvent, None, Record | None]:
         case, phase = planned.case, "prepare"
         yield CaseStarted(index=index, case=case)
         if refusal := self._out_of_time(planned, end, share):
@@ -168,26 +169,51 @@ class _Run:
             if refusal := not_itself(case) or self._too_slow(planned, end, share):
                 yield self._failed(index, refusal)
                 return None
-            timer = self._timer(index, planned, pool)
-            for event in timer.prepare():
-                if isinstance(event, PhaseStarted) and event.phase != "waiting":
+            known = yield from self._session(planned)
+            phase = "import"
+            made = yield from self._workload(index, planned, pool)
+            phase = "prepare"
+            for event in coldpath.prepare(index, made, cold=self._own_process):
+                if isinstance(event, PhaseStarted):
                     phase = event.phase
                     yield self._progress(f"{phase.replace('_', ' ')}: {case.label}")
                 yield event
         except FAULTS as error:
             yield self._failed(index, explained(error, case, phase))
             return None
-        return timer
+        yield PhaseStarted(index=index, phase="waiting")
+        turns = Turns(
+            made,
+            queue_depth=known.queue_depth if known else 1,
+            results_at_most=planning.results_at_most(planned, made.result_bytes),
+        )
+        return Record(index, made, turns, known)
 
-    def _timer(self, index: int, planned: PlannedCase, pool: InputPool) -> Timer:
-        device, seed = _device(planned), self._experiment.seed
-        source = own.source(planned.case.op)
-        if source is not None:
-            return own.OwnTimer(
-                index, planned, source, device, self._session, pool, seed
-            )
-        op = ops.get(planned.case.op)
-        return CaseTimer(index, planned, op, device, self._session, pool, seed)
+    def _session(
+        self, planned: PlannedCase
+    ) -> Generator[RunEvent, None, Session | None]:
+        """What is known of the case's device; the first one warms the process up."""
+        device = _device(planned)
+        if device is None:
+            return None
+        if not session.known(device):
+            yield self._progress("warming up the process")
+        known, warmed = session.start(device)
+        if warmed:
+            yield ProcessWarmedUp(seconds=known.warm_up_seconds)
+        return known
+
+    def _workload(
+        self, index: int, planned: PlannedCase, pool: Pool
+    ) -> Generator[RunEvent, None, workload.Workload]:
+        case, device = planned.case, _device(planned)
+        source = own.source(case.op)
+        if source is None:
+            return workload.of_op(case, ops.get(case.op), device, pool)
+        yield PhaseStarted(index=index, phase="import")
+        function = own.load(source, device)
+        yield PhaseStarted(index=index, phase="inputs")
+        return workload.of_function(function, case, device, pool)
 
     def _out_of_time(
         self, planned: PlannedCase, end: float, share: float
@@ -196,7 +222,7 @@ class _Run:
             return _stopped(planned)
         spent = share - (end - perf_counter())
         first = self._unfinished == len(self._experiment.cases)
-        if first or spent < schedule.PREPARATION_SHARE * share:
+        if first or spent < PREPARATION_SHARE * share:
             return None
         budget = text.seconds(self._experiment.budget)
         return Failure(
@@ -235,64 +261,71 @@ class _Run:
             estimated_seconds=seconds,
         )
 
-    def _take_turns(self, timers: Sequence[Timer], end: float) -> Iterator[RunEvent]:
-        active = list(timers)
-        available = end - perf_counter()
-        turn = schedule.turn_seconds(available, max(1, len(active)))
-        self._believable = perf_counter() + schedule.spread_seconds(available)
-        while active and not self._stop():
-            for timer in schedule.shuffled(active, self._random):
-                if self._stop():
-                    break
-                try:
-                    reason = yield from self._turn(timer, turn, end, len(active))
-                except FAULTS as error:
-                    active.remove(timer)
-                    failure = explained(error, timer.case, "sampling")
-                    yield self._failed(timer.index, failure)
-                    continue
-                if reason is not None:
-                    active.remove(timer)
-                    yield self._measured(timer, reason)
-        for timer in active:
-            if timer.sampler.rounds:
-                yield self._measured(timer, "cancelled")
-            else:
-                yield self._failed(timer.index, _stopped_case(timer))
+    def _take_turns(self, records: Sequence[Record], end: float) -> Iterator[RunEvent]:
+        by_turns = {record.turns: record for record in records}
+        available = max(0.0, end - perf_counter())
+        spread = perf_counter() + min(SPREAD_SECONDS, SPREAD_SHARE * available)
+        stopped: dict[Record, Stopped] = {}
+        turns = [record.turns for record in records]
+        for record in records:
+            yield PhaseStarted(index=record.index, phase="warm-up")
+        for one in take_turns(
+            turns,
+            available,
+            stop=self._stop,
+            seed=self._experiment.seed,
+            faults=FAULTS,
+        ):
+            record = by_turns[one]
+            if one.fault is not None:
+                case = record.workload.case
+                failure = explained(one.fault, case, "sampling")
+                yield self._failed(record.index, failure)
+                continue
+            yield record.sampled()
+            yield self._progress(f"sampling: {record.workload.case.label}")
+            now = perf_counter()
+            target = self._experiment.target_half_width
+            reason = record.stop_reason(target, spread=now >= spread)
+            # A round of everybody must still fit, or the last would overrun the budget.
+            if reason is None and now + one.call_seconds > end:
+                reason = "budget"
+            if reason is not None:
+                one.done, stopped[record] = True, reason
+        for record in records:
+            if record.turns.fault is None:
+                yield from self._finish(record, stopped.get(record, "cancelled"))
 
-    def _turn(
-        self, timer: Timer, turn: float, end: float, active: int
-    ) -> Generator[RunEvent, None, Stopped | None]:
-        sampler = timer.sampler
-        if self._restless and not timer.case.on_host:
-            rest()
-        self._restless = timer.case.on_host
-        if not sampler.rounds:
-            yield PhaseStarted(index=timer.index, phase="warm-up")
-            timer.warm_up()
-        bursts = schedule.affords_bursts(
-            call_seconds=sampler.call_seconds,
-            turn=turn,
-            rounds=len(sampler.rounds),
-            slopes=len(sampler.slopes),
-            share=(end - perf_counter()) / active,
-        )
-        yield timer.turn(turn, bursts=bursts)
-        yield self._progress(f"sampling: {timer.case.label}")
-        target = self._experiment.target_half_width
-        spread = perf_counter() >= self._believable
-        if reason := schedule.stop_reason(sampler.half_widths, target, spread=spread):
-            return reason
-        # A round of everybody must still fit, or the last would overrun the budget.
-        return "budget" if perf_counter() + sampler.call_seconds > end else None
-
-    def _measured(self, timer: Timer, stopped: Stopped) -> CaseMeasured:
+    def _finish(self, record: Record, stopped: Stopped) -> Iterator[RunEvent]:
+        """Check the result, which is left until nobody is timed any more."""
+        if not record.turns.rounds:
+            yield self._failed(record.index, _stopped_case(record.workload.case))
+            return
+        if not self._stop():
+            yield PhaseStarted(index=record.index, phase="check")
+            try:
+                record.check()
+            except FAULTS as error:
+                failure = explained(error, record.workload.case, "check")
+                yield self._failed(record.index, failure)
+                return
         self._unfinished -= 1
         keep = self._experiment.keep_samples
-        return CaseMeasured(
-            index=timer.index,
-            measurement=timer.measurement(stopped, keep_samples=keep),
+        yield CaseMeasured(
+            index=record.index,
+            measurement=record.measurement(stopped, keep_samples=keep),
         )
+
+
+def groups(cases: Sequence[Indexed], grouped: bool) -> list[list[Indexed]]:
+    """The cases that take turns together: all, or one size of an op after another."""
+    if not grouped:
+        return [list(cases)] if cases else []
+
+    def key(item: Indexed) -> tuple[int, str]:
+        return item[1].case.size, item[1].case.op
+
+    return [list(group) for _, group in groupby(sorted(cases, key=key), key=key)]
 
 
 def _device(planned: PlannedCase) -> jax.Device | None:
@@ -307,9 +340,9 @@ def _stopped(planned: PlannedCase) -> Failure:
     )
 
 
-def _stopped_case(timer: Timer) -> Failure:
+def _stopped_case(case: Case) -> Failure:
     return Failure(
-        case=timer.case,
+        case=case,
         error="The run was stopped before the first sample of this case.",
         hint="Run it again.",
     )

@@ -13,7 +13,6 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from jaxtui.measure import quiet
 from jaxtui.measure.probe import probe
 from jaxtui.model import Host
 
@@ -68,7 +67,6 @@ def available_host_bytes() -> int | None:
     Returns:
         Bytes, or ``None`` where the system does not say (not on Linux).
     """
-    quiet.give_back()
     free = _kilobytes(_lines(Path("/proc/meminfo")), "MemAvailable")
     if free is None:
         return None

@@ -130,7 +130,7 @@ class _Run:
         function = own.load(source, device)
         self.phase = "inputs"
         yield self._progress("arguments")
-        return own.subject(function, self._case, device)
+        return subjects.of_function(function, self._case, device)
 
     def _whole(self, stages: _Stages) -> Iterator[RunEvent]:
         """The case as one program, and then its steps for comparison."""

@@ -1,217 +1,104 @@
-"""Every flag that can stand on a measurement, with its one plain sentence.
+"""When a number cannot be trusted, and why: rule, threshold and sentence of each note.
 
 A flag is part of the JSON contract; the sentence is for people.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from jaxtui import format as text
-from jaxtui.model import Mode, Note
+from jaxtui.measure import devices
+from jaxtui.measure.accuracy import Accuracy
+from jaxtui.measure.contention import Usage
+from jaxtui.measure.inputs import numpy_dtype
+from jaxtui.measure.session import Session
+from jaxtui.measure.turns import Turns
+from jaxtui.measure.workload import Workload
+from jaxtui.model import Note, Summary
+from jaxtui.stats import MINIMUM_ROUNDS, Interval, median, quantile
+
+UNSTABLE = frozenset({"drift", "bimodal", "contended", "few-rounds", "no-warm-up"})
+"""The flags under which a measurement is not called stable."""
 
 
-def inline() -> Note:
-    """The runtime computed in the calling thread."""
-    return Note(
-        flag="inline",
-        text=(
-            "This op runs inline: the call returned with its result already computed, "
-            "so dispatch is the whole work and there is nothing to overlap."
-        ),
-    )
+def of_turns(
+    turns: Turns, session: Session | None, dispatch: Summary | None
+) -> list[Note]:
+    """What the turns say about themselves.
+
+    Args:
+        turns: Some of them are over.
+        session: What is known of the device; ``None`` on the host.
+        dispatch: Its summary; ``None`` on the host.
+    """
+    found = [
+        _few_rounds(len(turns.rounds)),
+        _no_warm_up(turns),
+        _drift(turns.medians, turns.interval),
+        _bimodal([value for block in turns.rounds for value in block.ready]),
+        contended(turns.meter.usage),
+        _page_faults(turns.page_faults),
+        _implicit_transfer(turns),
+        _queue_full(turns),
+        _inline(turns),
+        _folded(turns.workload),
+    ]
+    if session is not None and dispatch is not None:
+        found.append(_host_bound(turns, session, dispatch.median))
+    return [note for note in found if note is not None]
 
 
-def interpreted() -> Note:
-    """A Pallas kernel ran without being compiled."""
-    return Note(
-        flag="interpreted",
-        text=(
-            "Pallas compiles no kernels for a CPU: this one ran in interpret mode, "
-            "which shows whether it is right. Its time says nothing about speed."
-        ),
-    )
+def of_rate(workload: Workload, flops_per_second: float | None) -> list[Note]:
+    """A rate above the peak was not the whole op.
+
+    Bytes per second are not judged: a cache may well beat the main memory.
+    """
+    limit = workload.peak.flops_per_second if workload.peak else None
+    if not flops_per_second or not limit or flops_per_second <= limit:
+        return []
+    return [
+        Note(
+            flag="impossible",
+            text=(
+                f"{text.rate(flops_per_second)} is above this device's peak of "
+                f"{text.rate(limit)}: something other than the whole op was timed."
+            ),
+        )
+    ]
 
 
-def host_bound(pipelined: float, dispatch: float) -> Note:
-    """Python's hand-over hides the device's own time; both in seconds."""
-    return Note(
-        flag="host-bound",
-        text=(
-            f"Host-bound: handing a call over takes {text.seconds(dispatch)} and a "
-            f"queued call {text.seconds(pipelined)}, so the device's own time is "
-            "hidden and no rate is shown."
-        ),
-    )
+def of_workload(
+    workload: Workload, accuracy: Accuracy | None, *, finite: bool
+) -> list[Note]:
+    """What the cold path and the result say.
+
+    Args:
+        workload: Through its cold path.
+        accuracy: Of its result, once that was held against float64.
+        finite: Whether its result holds neither nan nor infinity.
+    """
+    found = [
+        _simulated(workload),
+        _not_finite() if not finite else None,
+        *_of_dtypes(workload),
+        _symmetric(workload),
+        *(_of_accuracy(accuracy) if accuracy else ()),
+        _own(workload),
+        _interpreted(workload),
+        _cached_compile(workload),
+        _aliased(workload),
+        _memory_copy(workload),
+    ]
+    return [note for note in found if note is not None]
 
 
-def folded(counted: float | None, expected: float) -> Note:
-    """XLA compiled less work than the op's formula has."""
-    found = "no flops at all" if not counted else f"{counted:.2g} flops"
-    return Note(
-        flag="folded",
-        text=(
-            f"XLA compiled {found} where the op has {expected:.2g}: part of the work "
-            "was done at compile time or removed, so no rate is shown."
-        ),
-    )
+# The rounds.
 
 
-def cached_compile() -> Note:
-    """The executable came from the persistent compilation cache."""
-    return Note(
-        flag="cached-compile",
-        text=(
-            "The executable came from JAX's persistent compilation cache: the compile "
-            "time is the time to load it, not to compile."
-        ),
-    )
-
-
-def aliased(phases: tuple[str, ...]) -> Note:
-    """A transfer or fetch copied nothing."""
-    return Note(
-        flag="aliased",
-        text=(
-            f"Zero-copy {' and '.join(phases)}: host and device share the same memory "
-            "here, so there is no bandwidth to speak of."
-        ),
-    )
-
-
-def memory_copy() -> Note:
-    """A transfer on the CPU backend is no bus transfer."""
-    return Note(
-        flag="memcpy",
-        text="On CPU a transfer is a copy within the host's memory, not over a bus.",
-    )
-
-
-def page_faults(per_call: float) -> Note:
-    """Fresh memory was mapped in every call."""
-    return Note(
-        flag="page-faults",
-        text=(
-            f"About {per_call:,.0f} page faults per call: memory is new to the process "
-            "each time, and getting it is part of this number."
-        ),
-    )
-
-
-def reused_memory(size: int) -> Note:
-    """Malloc keeps blocks that it would map anew elsewhere; bytes of the largest."""
-    return Note(
-        flag="reused-memory",
-        text=(
-            f"Memory of {text.bytes_text(size)} is reused from call to call here. By "
-            "default glibc maps blocks of 32 MiB or more anew each time: without the "
-            "mallopt lines of its script this takes longer."
-        ),
-    )
-
-
-def drift(first: float, last: float) -> Note:
-    """The first and the last third of the rounds differ; medians in seconds."""
-    return Note(
-        flag="drift",
-        text=(
-            f"Drift: {text.seconds(first)} in the first third of the rounds, "
-            f"{text.seconds(last)} in the last. The machine changed its speed."
-        ),
-    )
-
-
-def bimodal(low: float, high: float) -> Note:
-    """The samples fall into two groups, seconds."""
-    return Note(
-        flag="bimodal",
-        text=(
-            f"Two groups of samples, around {text.seconds(low)} and "
-            f"{text.seconds(high)}: look at the plot before quoting one number."
-        ),
-    )
-
-
-def contended(cores: float, count: int) -> Note:
-    """Other processes used the CPU."""
-    return Note(
-        flag="contended",
-        text=(
-            f"Other processes used {cores:.1f} of {count} cores during these rounds: "
-            "this number is theirs too."
-        ),
-    )
-
-
-def stolen(share: float) -> Note:
-    """The hypervisor took CPU time away."""
-    return Note(
-        flag="contended",
-        text=(
-            f"The hypervisor gave {share:.0%} of the CPU time to other machines during "
-            "these rounds."
-        ),
-    )
-
-
-def implicit_transfer() -> Note:
-    """The transfer guard fired for resident inputs."""
-    return Note(
-        flag="implicit-transfer",
-        text=(
-            "An argument was sent from the host at every call although inputs are "
-            "resident: the time includes that transfer."
-        ),
-    )
-
-
-def dtype_changed(asked: str, got: str) -> Note:
-    """The result has another dtype than the case."""
-    return Note(
-        flag="dtype-changed",
-        text=f"The result of this {asked} case is {got}.",
-    )
-
-
-def wide_types() -> Note:
-    """A float64 case of JAX, for which x64 was switched on."""
-    return Note(
-        flag="x64",
-        text=(
-            "JAX has float64 only with x64, which was switched on for this case alone: "
-            "a program without JAX_ENABLE_X64=1 computes in float32 instead."
-        ),
-    )
-
-
-def numpy_dtype(asked: str, used: str, mode: Mode = "numpy") -> Note:
-    """NumPy, or TensorFlow's version of it, computed in another dtype."""
-    name = "NumPy" if mode == "numpy" else "TensorFlow's NumPy"
-    return Note(
-        flag="numpy-dtype",
-        text=f"{name} has no {asked} of its own: its side ran in {used}.",
-    )
-
-
-def queue_full(in_flight: int, depth: int) -> Note:
-    """The longer burst did not fit into the queue."""
-    return Note(
-        flag="queue-full",
-        text=(
-            f"A burst put {in_flight} computations in flight, but the runtime holds "
-            f"the host back at {depth}: pipelined contains waiting."
-        ),
-    )
-
-
-def no_warm_up() -> Note:
-    """One call used up the warm-up."""
-    return Note(
-        flag="no-warm-up",
-        text="One call takes so long that there was no warm-up beyond the first.",
-    )
-
-
-def few_rounds(rounds: int) -> Note:
-    """Too few rounds for a sign-test interval."""
+def _few_rounds(rounds: int) -> Note | None:
+    if rounds >= MINIMUM_ROUNDS:
+        return None
     return Note(
         flag="few-rounds",
         text=(
@@ -221,72 +108,350 @@ def few_rounds(rounds: int) -> Note:
     )
 
 
-def inaccurate(error: float, tolerance: float) -> Note:
-    """The result is further from float64 than the dtype explains."""
+def _no_warm_up(turns: Turns) -> Note | None:
+    if turns.warmed_up:
+        return None
     return Note(
-        flag="inaccurate",
+        flag="no-warm-up",
+        text="One call takes so long that there was no warm-up beyond the first.",
+    )
+
+
+DRIFT_AT_LEAST = 0.03
+"""Relative difference between the thirds that is worth a note."""
+
+
+def drifted(medians: Sequence[float], interval: Interval) -> tuple[float, float] | None:
+    """The medians of the first and last third of the rounds, if they differ.
+
+    They must differ by more than the interval is wide, and by 3 %.
+    """
+    third = len(medians) // 3
+    if third < 2:
+        return None
+    first, last = median(medians[:third]), median(medians[-third:])
+    apart = abs(last - first)
+    if apart <= max(interval.high - interval.low, DRIFT_AT_LEAST * interval.median):
+        return None
+    return first, last
+
+
+def _drift(medians: Sequence[float], interval: Interval) -> Note | None:
+    if (apart := drifted(medians, interval)) is None:
+        return None
+    first, last = map(text.seconds, apart)
+    return Note(
+        flag="drift",
         text=(
-            f"The result is off by {error:.1e} against NumPy in float64; this dtype "
-            f"should reach {tolerance:.0e}."
+            f"Drift: {first} in the first third of the rounds, "
+            f"{last} in the last. The machine changed its speed."
         ),
     )
 
 
-def not_finite() -> Note:
-    """A result of a function of the user's own."""
+BIMODAL_SPREAD = 1.3
+BIMODAL_GAP = 0.15
+BIMODAL_CALLS = 20
+"""p90 above 1.3 × p50, with a gap of 15 % of the median, in at least 20 calls."""
+
+BIMODAL_CALLS_AT_MOST = 2000
+"""Every n-th call is enough to see two groups, and quick to sort."""
+
+
+def two_groups(samples: Sequence[float]) -> tuple[float, float] | None:
+    """The middles of two clusters, if the middle 80 % of the samples has a gap."""
+    ordered = sorted(samples[:: max(1, len(samples) // BIMODAL_CALLS_AT_MOST)])
+    if len(ordered) < BIMODAL_CALLS:
+        return None
+    middle = quantile(ordered, 0.5)
+    if quantile(ordered, 0.9) <= BIMODAL_SPREAD * middle:
+        return None
+    low, high = len(ordered) // 10, len(ordered) - len(ordered) // 10
+    gaps = [(ordered[i + 1] - ordered[i], i) for i in range(low, high - 1)]
+    gap, at = max(gaps)
+    if gap < BIMODAL_GAP * middle:
+        return None
+    return quantile(ordered[: at + 1], 0.5), quantile(ordered[at + 1 :], 0.5)
+
+
+def _bimodal(samples: Sequence[float]) -> Note | None:
+    if (groups := two_groups(samples)) is None:
+        return None
+    low, high = map(text.seconds, groups)
     return Note(
-        flag="not-finite",
-        text="The result holds numbers that are not finite: nan or infinity.",
+        flag="bimodal",
+        text=(
+            f"Two groups of samples, around {low} and "
+            f"{high}: look at the plot before quoting one number."
+        ),
     )
 
 
-def own(*, counted: bool, loops: bool, fused: bool) -> Note:
-    """What there is instead of formulas and of a reference.
+OTHERS_AT_MOST = 0.15
+"""Cores that other processes may use unremarked; the app's own screen may take 0.1."""
 
-    Args:
-        counted: Whether XLA says anything.
-        loops: Whether the program has a loop, whose body XLA counts once.
-        fused: Whether the compiled program was counted, or one op after the other.
-    """
-    unchecked = "the result of your own function is compared with nothing."
-    if loops:
+STEAL_AT_MOST = 0.05
+"""Share of the CPU time that the hypervisor may take unremarked."""
+
+SECONDS_AT_LEAST = 0.2
+"""Below this the 10 ms ticks of /proc decide, not the machine."""
+
+
+def contended(usage: Usage) -> Note | None:
+    """Other processes used the CPU, or the hypervisor took it away."""
+    if usage.others > OTHERS_AT_MOST and usage.seconds >= SECONDS_AT_LEAST:
         return Note(
-            flag="own",
+            flag="contended",
             text=(
-                "XLA counts the body of a loop once, however often it runs, so no rate"
-                f" is shown; {unchecked}"
+                f"Other processes used {usage.others:.1f} of {usage.cores} cores during"
+                " these rounds: this number is theirs too."
             ),
         )
-    if not counted:
-        return Note(flag="own", text=f"Flops and bytes are not known; {unchecked}")
-    program = "the compiled program" if fused else "its ops one by one"
+    if usage.steal > STEAL_AT_MOST:
+        return Note(
+            flag="contended",
+            text=(
+                f"The hypervisor gave {usage.steal:.0%} of the CPU time to other"
+                " machines during these rounds."
+            ),
+        )
+    return None
+
+
+PAGE_FAULTS_AT_MOST = 100.0
+"""Per call; a fault costs about 0.1 to 0.5 µs, so this is tens of microseconds."""
+
+
+def _page_faults(per_call: Sequence[float]) -> Note | None:
+    if (faults := median(per_call)) <= PAGE_FAULTS_AT_MOST:
+        return None
     return Note(
-        flag="own",
+        flag="page-faults",
         text=(
-            f"Flops and bytes are as XLA counts them in {program}, without what it"
-            f" leaves to libraries; {unchecked}"
+            f"About {faults:,.0f} page faults per call: memory is new to the process "
+            "each time, and getting it is part of this number."
         ),
     )
 
 
-def wrong_result() -> Note:
-    """The result is not finite, or has the wrong shape or distribution."""
+def _implicit_transfer(turns: Turns) -> Note | None:
+    if not turns.implicit_transfer:
+        return None
     return Note(
-        flag="wrong-result",
-        text="The result is not what this op should give: its speed means nothing.",
+        flag="implicit-transfer",
+        text=(
+            "An argument was sent from the host at every call although inputs are "
+            "resident: the time includes that transfer."
+        ),
     )
 
 
-def rows_sampled(rows: int) -> Note:
-    """The float64 check was done on some rows only."""
+def _queue_full(turns: Turns) -> Note | None:
+    if not turns.overfull or not turns.slopes:
+        return None
     return Note(
-        flag="rows-sampled",
-        text=f"The float64 check computed {rows} rows of the result, not all of it.",
+        flag="queue-full",
+        text=(
+            f"A burst put {turns.overfull} computations in flight, but the runtime"
+            f" holds the host back at {turns.queue_depth}: pipelined contains waiting."
+        ),
     )
 
 
-def symmetric() -> Note:
-    """NumPy does half the work of x·xᵀ."""
+INLINE_SHARE = 0.5
+"""Results ready on return in more than half of the calls: computed by the caller."""
+
+
+def is_inline(turns: Turns) -> bool:
+    """Whether the calling thread did the work."""
+    return turns.ready_share > INLINE_SHARE
+
+
+def _inline(turns: Turns) -> Note | None:
+    if not is_inline(turns):
+        return None
+    return Note(
+        flag="inline",
+        text=(
+            "This op runs inline: the call returned with its result already computed, "
+            "so dispatch is the whole work and there is nothing to overlap."
+        ),
+    )
+
+
+HOST_BOUND_RATIO = 1.5
+"""Below this many dispatches per pipelined call the device's time is not resolved."""
+
+INLINE_FLOORS = 3.0
+"""An inline op below this many dispatch floors is mostly dispatch."""
+
+
+def is_host_bound(turns: Turns, session: Session, dispatch: float) -> bool:
+    """Whether handing over takes so long that the device's own time is hidden.
+
+    Args:
+        turns: Their slope is the time per queued call.
+        session: Its floor is what the cheapest call costs.
+        dispatch: Median dispatch, seconds.
+    """
+    if is_inline(turns):
+        return dispatch < INLINE_FLOORS * session.dispatch_floor
+    pipelined = turns.pipelined_seconds
+    return pipelined is None or pipelined < HOST_BOUND_RATIO * dispatch
+
+
+def _host_bound(turns: Turns, session: Session, dispatch: float) -> Note | None:
+    if turns.workload.interpreted or not is_host_bound(turns, session, dispatch):
+        return None
+    per_call = turns.pipelined_seconds or turns.interval.median
+    return Note(
+        flag="host-bound",
+        text=(
+            f"Host-bound: handing a call over takes {text.seconds(dispatch)} and a "
+            f"queued call {text.seconds(per_call)}, so the device's own time is "
+            "hidden and no rate is shown."
+        ),
+    )
+
+
+FOLDED_SHARE = 0.5
+"""XLA's count below half of the formula: work is missing from the executable."""
+
+
+def is_folded(workload: Workload) -> bool:
+    """Whether XLA compiled clearly less work than the op has."""
+    expected = _expected_flops(workload)
+    counted = workload.compiled_flops
+    if workload.case.mode != "jit" or expected <= 0 or counted is None:
+        return False
+    return counted < FOLDED_SHARE * expected
+
+
+def _expected_flops(workload: Workload) -> float:
+    """What XLA should count, or 0 where that says nothing."""
+    op = workload.op
+    return (op.counted_flops(workload.case.size) if op else None) or 0.0
+
+
+def _folded(workload: Workload) -> Note | None:
+    if not is_folded(workload):
+        return None
+    counted = workload.compiled_flops
+    found = "no flops at all" if not counted else f"{counted:.2g} flops"
+    return Note(
+        flag="folded",
+        text=(
+            f"XLA compiled {found} where the op has {_expected_flops(workload):.2g}:"
+            " part of the work was done at compile time or removed, so no rate is"
+            " shown."
+        ),
+    )
+
+
+# The cold path.
+
+
+def _simulated(workload: Workload) -> Note | None:
+    if not workload.on_cpu or not devices.simulating():
+        return None
+    return Note(
+        flag="simulated",
+        text="SIMULATED device: it shares this machine's CPU with its siblings.",
+    )
+
+
+def _interpreted(workload: Workload) -> Note | None:
+    if not workload.interpreted:
+        return None
+    return Note(
+        flag="interpreted",
+        text=(
+            "Pallas compiles no kernels for a CPU: this one ran in interpret mode, "
+            "which shows whether it is right. Its time says nothing about speed."
+        ),
+    )
+
+
+def _cached_compile(workload: Workload) -> Note | None:
+    if not workload.cached_compile:
+        return None
+    return Note(
+        flag="cached-compile",
+        text=(
+            "The executable came from JAX's persistent compilation cache: the compile "
+            "time is the time to load it, not to compile."
+        ),
+    )
+
+
+def _aliased(workload: Workload) -> Note | None:
+    if not workload.zero_copy:
+        return None
+    return Note(
+        flag="aliased",
+        text=(
+            f"Zero-copy {' and '.join(workload.zero_copy)}: host and device share the"
+            " same memory here, so there is no bandwidth to speak of."
+        ),
+    )
+
+
+def _memory_copy(workload: Workload) -> Note | None:
+    copied = workload.phases.transfer is not None
+    if not workload.on_cpu or not copied or "transfer" in workload.zero_copy:
+        return None
+    return Note(
+        flag="memcpy",
+        text="On CPU a transfer is a copy within the host's memory, not over a bus.",
+    )
+
+
+# The result.
+
+
+def _of_dtypes(workload: Workload) -> list[Note]:
+    case, output, op = workload.case, workload.output_dtype, workload.op
+    if op is None:
+        return []
+    found = []
+    used = numpy_dtype(case.dtype) if case.on_host else case.dtype
+    if used != case.dtype:
+        name = "NumPy" if case.mode == "numpy" else "TensorFlow's NumPy"
+        found.append(
+            Note(
+                flag="numpy-dtype",
+                text=f"{name} has no {case.dtype} of its own: its side ran in {used}.",
+            )
+        )
+    if case.dtype == "float64" and not case.on_host:
+        found.append(
+            Note(
+                flag="x64",
+                text=(
+                    "JAX has float64 only with x64, which was switched on for this"
+                    " case alone: a program without JAX_ENABLE_X64=1 computes in"
+                    " float32 instead."
+                ),
+            )
+        )
+    # That a Fourier transform is complex needs no saying.
+    if output != used and not output.startswith("complex"):
+        found.append(
+            Note(
+                flag="dtype-changed",
+                text=f"The result of this {case.dtype} case is {output}.",
+            )
+        )
+    return found
+
+
+def _symmetric(workload: Workload) -> Note | None:
+    if (
+        workload.op is None
+        or not workload.op.symmetric
+        or (workload.case.mode != "numpy")
+    ):
+        return None
     return Note(
         flag="symmetric",
         text=(
@@ -296,20 +461,55 @@ def symmetric() -> Note:
     )
 
 
-def simulated() -> Note:
-    """The device is one of ``--cpu-devices N``."""
+def _of_accuracy(accuracy: Accuracy) -> list[Note]:
+    found = []
+    if accuracy.rows_sampled:
+        found.append(
+            Note(
+                flag="rows-sampled",
+                text=(
+                    f"The float64 check computed {accuracy.rows_sampled} rows of the"
+                    " result, not all of it."
+                ),
+            )
+        )
+    if accuracy.ok:
+        return found
+    if accuracy.error is None or accuracy.tolerance is None:
+        wrong = "The result is not what this op should give: its speed means nothing."
+        return [*found, Note(flag="wrong-result", text=wrong)]
+    inaccurate = (
+        f"The result is off by {accuracy.error:.1e} against NumPy in float64; this"
+        f" dtype should reach {accuracy.tolerance:.0e}."
+    )
+    return [*found, Note(flag="inaccurate", text=inaccurate)]
+
+
+def _not_finite() -> Note:
     return Note(
-        flag="simulated",
-        text="SIMULATED device: it shares this machine's CPU with its siblings.",
+        flag="not-finite",
+        text="The result holds numbers that are not finite: nan or infinity.",
     )
 
 
-def impossible(rate: float, peak: float) -> Note:
-    """A rate above the peak of the device, both per second."""
-    return Note(
-        flag="impossible",
-        text=(
-            f"{text.rate(rate)} is above this device's peak of {text.rate(peak)}: "
-            "something other than the whole op was timed."
-        ),
-    )
+def _own(workload: Workload) -> Note | None:
+    """What there is instead of formulas and of a reference."""
+    if workload.op is not None:
+        return None
+    counted = workload.counted
+    unchecked = "the result of your own function is compared with nothing."
+    if counted.loops:
+        said = (
+            "XLA counts the body of a loop once, however often it runs, so no rate"
+            f" is shown; {unchecked}"
+        )
+    elif counted.flops is None and counted.bytes is None:
+        said = f"Flops and bytes are not known; {unchecked}"
+    else:
+        jit = workload.case.mode == "jit"
+        program = "the compiled program" if jit else "its ops one by one"
+        said = (
+            f"Flops and bytes are as XLA counts them in {program}, without what it"
+            f" leaves to libraries; {unchecked}"
+        )
+    return Note(flag="own", text=said)

@@ -113,6 +113,21 @@ def plan_case(case: Case, supply: Supply, seed: int = 0) -> PlannedCase:
     )
 
 
+def results_at_most(planned: PlannedCase, result_bytes: int) -> int | None:
+    """How many results may be in flight; ``None`` where nobody says what is free.
+
+    Every call of a burst has a result of its own until it is computed.
+    """
+    device = None
+    if planned.case.device != HOST:
+        found = _look_up(planned.case.device)
+        device = None if isinstance(found, str) else found
+    free = Supply(host_bytes=available_host_bytes()).free_bytes(device)
+    if free is None or not result_bytes:
+        return None
+    return max(2, int(SHARE * free) // result_bytes)
+
+
 def _refused(case: Case, error: str, hint: str) -> PlannedCase:
     return PlannedCase(
         case=case,

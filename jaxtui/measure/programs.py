@@ -32,6 +32,25 @@ def text_of(stage: Any) -> str | None:
     return text if isinstance(text, str) else None
 
 
+def costs(stage: Any) -> dict[str, Any] | None:
+    """XLA's ``cost_analysis`` of a lowered or compiled program.
+
+    It may be missing, raise, or be a list of one, by platform and version: ``None``
+    where nothing is known.
+    """
+    found = probe(stage.cost_analysis)
+    if isinstance(found, list) and len(found) == 1:
+        (found,) = found
+    return found if isinstance(found, dict) else None
+
+
+def counted_flops(compiled: Any) -> float | None:
+    """XLA's count of flops plus transcendentals, 0 where it counts none."""
+    if (known := costs(compiled)) is None:
+        return None
+    return float(known.get("flops", 0.0) + known.get("transcendentals", 0.0))
+
+
 def read(compiled: Any, device_kind: str) -> Program:
     """Kernels, XLA's own counts, and memory.
 
@@ -41,23 +60,20 @@ def read(compiled: Any, device_kind: str) -> Program:
     """
     text = text_of(compiled)
     counted = None if text is None else hlo.instructions(text)
-    costs = probe(compiled.cost_analysis)
-    if isinstance(costs, list) and len(costs) == 1:
-        (costs,) = costs
-    costs = costs if isinstance(costs, dict) else {}
+    known = costs(compiled) or {}
     return Program(
         kernels=None if counted is None else sum(counted.values()),
         instructions=counted or {},
         fusions=() if text is None else hlo.fusions(text),
-        xla_flops=_number(costs, "flops"),
-        xla_bytes=_number(costs, "bytes accessed"),
-        xla_transcendentals=_number(costs, "transcendentals"),
+        xla_flops=_number(known, "flops"),
+        xla_bytes=_number(known, "bytes accessed"),
+        xla_transcendentals=_number(known, "transcendentals"),
         memory=_memory(compiled, device_kind),
     )
 
 
-def _number(costs: dict[str, Any], name: str) -> float | None:
-    value = costs.get(name)
+def _number(known: dict[str, Any], name: str) -> float | None:
+    value = known.get(name)
     # XLA says -1 where it cannot count, as it does for a kernel of Pallas.
     return None if value is None or value < 0 else float(value)
 

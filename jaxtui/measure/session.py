@@ -23,7 +23,7 @@ _PROBE_SIZE = 384
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Facts about this process and its default device."""
+    """Facts about this process and one of its devices."""
 
     warm_up_seconds: float
     """The throw-away compile: the first lowering of a process also sets MLIR up."""
@@ -54,30 +54,36 @@ class CompileEvents:
 compile_events = CompileEvents()
 """One per process, because a listener cannot be unregistered before jax 0.8."""
 
-_session: Session | None = None
+_sessions: dict[jax.Device, Session] = {}
+
+
+def known(device: jax.Device) -> bool:
+    """Whether the process is warm for this device."""
+    return device in _sessions
 
 
 def start(device: jax.Device) -> tuple[Session, bool]:
-    """The session of this process, and whether this call had to warm it up."""
-    global _session
-    if _session is not None:
-        return _session, False
+    """What is known of a device, and whether this call had to warm it up."""
+    if device in _sessions:
+        return _sessions[device], False
     compile_events.listen()
     begin = perf_counter()
     product = jax.device_put(np.ones((_PROBE_SIZE, _PROBE_SIZE), np.float32), device)
     multiply = _compiled(lambda x: x @ x, product)
     multiply(product).block_until_ready()
     seconds = perf_counter() - begin
-    tiny = jax.device_put(np.ones(8, np.float32), device)
-    increment = _compiled(lambda x: x + 1, tiny)
-    clocks.blocked_calls(increment, (tiny,), 0.005, least=20)
-    floor = median(clocks.blocked_calls(increment, (tiny,), 0.01, least=20).dispatch)
-    _session = Session(seconds, floor, _queue_depth(multiply, product))
-    return _session, True
+    tiny = (jax.device_put(np.ones(8, np.float32), device),)
+    increment, wait = _compiled(lambda x: x + 1, *tiny), clocks.wait_for_array
+    clocks.calls(increment, tiny, wait, 0.005, least=20)
+    floor = median(clocks.calls(increment, tiny, wait, 0.01, least=20).dispatch)
+    _sessions[device] = Session(seconds, floor, _queue_depth(multiply, product))
+    return _sessions[device], True
 
 
 def _compiled(function: Callable[[jax.Array], jax.Array], x: jax.Array) -> Any:
-    return jax.jit(function).lower(x).compile()
+    jitted = jax.jit(function)
+    jitted.lower(x).compile()
+    return jitted
 
 
 def _queue_depth(call: Any, x: jax.Array) -> int:

@@ -99,9 +99,9 @@ def _floor(context: Context, device: jax.Device, seconds: float) -> Reading | No
     turn = SHARE * seconds / (ROUNDS + 1)
     medians: list[float] = []
     with explained(case, what, "sampling"):
-        clocks.blocked_calls(call, args, turn, least=20)
+        clocks.calls(call, args, clocks.wait_for_array, turn, least=20)
         while len(medians) < ROUNDS and not context.stop():
-            block = clocks.blocked_calls(call, args, turn, least=20)
+            block = clocks.calls(call, args, clocks.wait_for_array, turn, least=20)
             medians.append(median(block.dispatch))
     if not medians:
         return None
@@ -145,8 +145,9 @@ def _asynchrony(context: Context, device: jax.Device, seconds: float) -> Reading
 def _earliest(product: Prepared, seconds: float) -> Asynchrony:
     """One call that returns early is proof enough: others may have been held up."""
     call, args = product.call, product.args
-    clocks.blocked_calls(call, args, 0.0)
-    block = clocks.blocked_calls(call, args, seconds, least=5, most=PRODUCT_CALLS)
+    wait = clocks.wait_for_array
+    one = clocks.calls(call, args, wait, 0.0).ready[0]
+    block = clocks.calls(call, args, wait, min(seconds, PRODUCT_CALLS * one), least=5)
     calls = [
         Asynchrony(*pair) for pair in zip(block.dispatch, block.ready, strict=True)
     ]

@@ -10,13 +10,13 @@ from typing import Any
 
 import jax
 
-from jaxtui.measure import clocks
+from jaxtui.measure import clocks, notes
 from jaxtui.measure.checks import work
 from jaxtui.measure.checks.attempts import explained
 from jaxtui.measure.clocks import Call
-from jaxtui.measure.contention import Meter, contention_note
-from jaxtui.measure.sampling import QUEUE_MARGIN, SLOW_CALL_SECONDS
+from jaxtui.measure.contention import Meter
 from jaxtui.measure.session import DEFAULT_QUEUE_DEPTH
+from jaxtui.measure.turns import QUEUE_MARGIN, SLOW_CALL_SECONDS
 from jaxtui.model import Case
 from jaxtui.stats import Interval, rounds_interval
 
@@ -98,8 +98,8 @@ def throughput(
 
 def warm_up(call: Call, args: Sequence[Any], seconds: float) -> float:
     """Call until it is warm; returns the seconds of the fastest blocked call."""
-    clocks.blocked_calls(call, args, 0.0)
-    return min(clocks.blocked_calls(call, args, seconds).ready)
+    clocks.calls(call, args, clocks.wait_for_array, 0.0)
+    return min(clocks.calls(call, args, clocks.wait_for_array, seconds).ready)
 
 
 def pair(call_seconds: float) -> tuple[int, int]:
@@ -113,7 +113,7 @@ def pair(call_seconds: float) -> tuple[int, int]:
 
 def disturbance(meter: Meter, device: jax.Device) -> str:
     """Who else used the cores of a device meanwhile; empty if that is no matter."""
-    note = contention_note(meter.usage) if device.platform == "cpu" else None
+    note = notes.contended(meter.usage) if device.platform == "cpu" else None
     return note.text if note else ""
 
 
@@ -137,7 +137,10 @@ class Slopes:
         """One more: both bursts of a pair."""
         order = list(self._counts)
         self._shuffled.shuffle(order)
-        taken = {count: clocks.burst(self._call, self._args, count) for count in order}
+        taken = {
+            count: clocks.burst(self._call, self._args, clocks.wait_for_array, count)
+            for count in order
+        }
         short, long = self._counts
         self._slopes.append((taken[long] - taken[short]) / (long - short))
         self._means.append(taken[long] / long)

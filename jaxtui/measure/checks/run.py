@@ -9,9 +9,9 @@ from time import perf_counter
 from jaxtui.machine.survey import Survey
 from jaxtui.measure.checks.base import Context
 from jaxtui.measure.errors import full_text
-from jaxtui.measure.quiet import quiet_collector
 from jaxtui.measure.snippets.values import headline
 from jaxtui.measure.stopping import never
+from jaxtui.measure.turns import quiet_collector
 from jaxtui.model import Check, CheckStarted, RunEvent, RunFinished, WorkFailed
 
 

@@ -70,9 +70,10 @@ class Runner:
         """
         call, args = self.product.call, self.product.args
         with explained(self.product.case, self.product.what, "warm-up"):
-            clocks.burst(call, args, 1)
+            clocks.burst(call, args, clocks.wait_for_array, 1)
             self.alone = [
-                clocks.burst(call, args, self.calls) for _ in range(ALONE_ROUNDS)
+                clocks.burst(call, args, clocks.wait_for_array, self.calls)
+                for _ in range(ALONE_ROUNDS)
             ]
 
     def begin(self) -> None:

@@ -77,7 +77,10 @@ def _kept(context: Context, device: jax.Device, seconds: float) -> Reading | Non
         while perf_counter() < end or len(taken) < LEAST_BURSTS:
             if context.stop():
                 return None
-            taken.append(clocks.burst(product.call, product.args, count) / count)
+            taken.append(
+                clocks.burst(product.call, product.args, clocks.wait_for_array, count)
+                / count
+            )
     meter.stop()
     reading = _compared(taken, perf_counter() - begin, what, device)
     if disturbed := rates.disturbance(meter, device):

@@ -18,9 +18,9 @@ from jax.sharding import SingleDeviceSharding
 
 from jaxtui.measure import ops
 from jaxtui.measure.clocks import Call
-from jaxtui.measure.executable import jax_scope
 from jaxtui.measure.ops.arguments import Argument, Indices, Key
 from jaxtui.measure.ops.base import JaxForm
+from jaxtui.measure.workload import op_scope
 from jaxtui.model import Case
 
 KEPT = 256
@@ -56,7 +56,7 @@ def scope(case: Case, device: jax.Device) -> ExitStack:
 
     The setting is local to the thread.
     """
-    stack = jax_scope(case.dtype, device)
+    stack = op_scope(case, device)
     stack.enter_context(jax.default_matmul_precision(case.precision))
     return stack
 

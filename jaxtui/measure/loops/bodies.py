@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import NamedTuple
 
-from jaxtui.measure.executable import Executable
 from jaxtui.measure.loops.results import ARRAY, Results
 from jaxtui.measure.loops.watcher import Watcher
+from jaxtui.measure.workload import Workload
 from jaxtui.model import Loop, LoopCall
 
 
@@ -33,7 +33,7 @@ class Body:
     """What is looped over."""
 
     loop: Loop
-    executable: Executable
+    workload: Workload
     turns: Callable[[], Iterable[object]]
     """As many items as there shall be calls."""
     results: Results = ARRAY
@@ -47,11 +47,11 @@ class Body:
     def undisturbed(self) -> Totals:
         """One repeat with nobody watching."""
         style, chained, first = self.loop.style, self.loop.chained, self.results.first
-        call, args = self.executable.call, self.executable.args
+        call, args = self.workload.call, self.workload.args
         rest, ready = args[1:], self.results.ready
         wait = self.results.wait(style)
         calls, result = 0, None
-        with self.executable.scope():
+        with self.workload.scope():
             turns = self.turns()
             start = perf_counter()
             for _ in turns:
@@ -72,13 +72,13 @@ class Body:
     def watched(self, stamps: Stamps) -> Totals:
         """One repeat whose every call is stamped, into ``stamps``."""
         style, chained, first = self.loop.style, self.loop.chained, self.results.first
-        call, args = self.executable.call, self.executable.args
+        call, args = self.workload.call, self.workload.args
         rest, ready = args[1:], self.results.ready
         wait, watch = self.results.wait(style), stamps.watcher.watch
         entered, returned = stamps.entered.append, stamps.returned.append
         waited = stamps.waited.append
         result = None
-        with self.executable.scope(), stamps.watcher:
+        with self.workload.scope(), stamps.watcher:
             for _ in self.turns():
                 entered(perf_counter())
                 result = call(*args)

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import msgspec
 
 from jaxtui.measure import clocks
-from jaxtui.measure.diagnosis import INLINE_SHARE
-from jaxtui.measure.executable import Executable
 from jaxtui.measure.loops.bodies import Body
-from jaxtui.measure.sampling import PROBE_CALLS, SLOW_CALL_SECONDS
+from jaxtui.measure.notes import INLINE_SHARE
+from jaxtui.measure.turns import PROBE_CALLS, SLOW_CALL_SECONDS
+from jaxtui.measure.workload import Workload
 from jaxtui.stats import median
 
 WARM_UP_SECONDS = 0.05
@@ -32,13 +32,13 @@ class Warmth(NamedTuple):
 
 def warm_up(body: Body) -> Warmth:
     """Single calls first, then the loop itself, shortened where it is long."""
-    executable = body.executable
-    with executable.scope():
-        block = executable.loops.calls(
-            executable.call, executable.args, WARM_UP_SECONDS
+    workload = body.workload
+    with workload.scope():
+        block = clocks.calls(
+            workload.call, workload.args, workload.wait, WARM_UP_SECONDS
         )
         one = median(block.ready[len(block.ready) // 2 :])
-        inline = _runs_inline(executable, quick=one < SLOW_CALL_SECONDS)
+        inline = _runs_inline(workload, quick=one < SLOW_CALL_SECONDS)
     # Printing compiles something, too, so that the first call is not the loop's pace.
     taken = shortened(body, 1).undisturbed()
     calls = min(body.loop.calls, int(WARM_LOOP_SECONDS / max(one, 1e-9)))
@@ -47,14 +47,14 @@ def warm_up(body: Body) -> Warmth:
     return Warmth(inline, taken.true * body.loop.calls / taken.calls)
 
 
-def _runs_inline(executable: Executable, *, quick: bool) -> bool:
+def _runs_inline(workload: Workload, *, quick: bool) -> bool:
     """Whether results are ready when their calls return.
 
     On a busy machine a host may be stopped until a result is ready that it did not
     compute itself; with a second call right behind the first, that shows.
     """
-    call, args, pairs = executable.call, executable.args, PROBE_CALLS if quick else 1
-    if executable.loops.ready_at_return(call, args, pairs) <= INLINE_SHARE:
+    call, args, pairs = workload.call, workload.args, PROBE_CALLS if quick else 1
+    if clocks.ready_at_return(call, args, pairs) <= INLINE_SHARE:
         return False
     return not any(clocks.pending_after(call, args, 2) for _ in range(pairs))
 

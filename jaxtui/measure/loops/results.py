@@ -12,9 +12,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtui.measure.clocks import ARRAY_LOOPS
-from jaxtui.measure.executable import Executable
+from jaxtui.measure.clocks import wait_for_array
 from jaxtui.measure.loops.refusals import RefusedError
+from jaxtui.measure.workload import Workload
 from jaxtui.model import Loop, LoopStyle
 from jaxtui.model.own import short_name
 
@@ -54,25 +54,25 @@ ARRAY = Results()
 """One array, which fits where a chain needs it."""
 
 
-def of_own(loop: Loop, executable: Executable, result: Any) -> Results:
+def of_own(loop: Loop, workload: Workload, result: Any) -> Results:
     """How to treat the results of a function of the user's own: trees of arrays.
 
     What is printed is a number of the smallest array, as the loss of a training step.
 
     Args:
         loop: says what will be done with them.
-        executable: the function with its arguments.
+        workload: the function with its arguments.
         result: what a call of it has returned.
 
     Raises:
         RefusedError: Its calls cannot be chained.
     """
-    single = executable.loops is ARRAY_LOOPS
+    single = workload.wait is wait_for_array
     return Results(
         ready=block if single else jax.block_until_ready,
         fetch=jax.device_get,
         pick=lambda tree: min(_arrays(tree), key=np.size).ravel()[0],
-        first=loop.chained and _takes_first(loop, executable.args, result),
+        first=loop.chained and _takes_first(loop, workload.args, result),
     )
 
 

@@ -18,9 +18,9 @@ from jaxtui.measure.loops.bodies import Body, Stamps, Totals
 from jaxtui.measure.loops.preparing import Warmth
 from jaxtui.measure.loops.refusals import RefusedError
 from jaxtui.measure.loops.subjects import Subject
-from jaxtui.measure.quiet import quiet_collector
 from jaxtui.measure.session import Session
 from jaxtui.measure.stopping import never
+from jaxtui.measure.turns import quiet_collector
 from jaxtui.model import (
     Loop,
     LoopClock,
@@ -126,7 +126,7 @@ class _Run:
         yield self._progress(f"warm-up: {case.label}")
         body = Body(
             self._loop,
-            subject.executable,
+            subject.workload,
             turns=lambda: range(self._loop.calls),
             results=subject.results,
         )
@@ -198,7 +198,7 @@ class _Run:
     def _measured(
         self, subject: Subject, known: Session, warmth: Warmth
     ) -> LoopMeasured:
-        depth = known.queue_depth // subject.executable.kernels
+        depth = known.queue_depth // subject.workload.kernels
         in_order = sorted(self._watched, key=lambda repeat: repeat[0].true)
         stamps = in_order[(len(in_order) - 1) // 2][1]
         calls = stamps.calls(0, self._loop.calls)

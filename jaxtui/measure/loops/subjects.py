@@ -8,11 +8,11 @@ from time import perf_counter
 
 import jax
 
-from jaxtui.measure import ops, own
-from jaxtui.measure.executable import Executable, InputPool, JaxPath
+from jaxtui.measure import coldpath, notes, ops, own, workload
 from jaxtui.measure.loops import refusals, results
 from jaxtui.measure.loops.results import ARRAY, Results
 from jaxtui.measure.ops.base import Op
+from jaxtui.measure.workload import Pool, Workload
 from jaxtui.model import Loop, Note, PlannedCase
 
 SEED = 0
@@ -22,7 +22,7 @@ SEED = 0
 class Subject(abc.ABC):
     """The cold path of a loop, and what is known once it is done."""
 
-    executable: Executable
+    workload: Workload
 
     def __init__(self, loop: Loop, planned: PlannedCase, device: jax.Device) -> None:
         self._loop, self._planned, self._device = loop, planned, device
@@ -54,6 +54,17 @@ class Subject(abc.ABC):
             Exception: Whatever a phase raises.
         """
 
+    def _cold_path(self) -> Iterator[str]:
+        made = self.workload
+        with made.scope():
+            hosted = made.case.inputs == "host"
+            made.args = made.hosts() if hosted else made.resident()
+        for phase, step in coldpath.steps(made):
+            if phase not in ("transfer", "fetch"):
+                yield phase
+                with made.scope():
+                    step()
+
 
 class OpSubject(Subject):
     """An op of the catalogue, of which everything is known beforehand."""
@@ -62,9 +73,7 @@ class OpSubject(Subject):
         self, op: Op, loop: Loop, planned: PlannedCase, device: jax.Device
     ) -> None:
         super().__init__(loop, planned, device)
-        self._op, self._pool = op, InputPool(SEED)
-        self._path = JaxPath(loop.case, op, device, self._pool)
-        self.executable = self._path.executable
+        self.workload = workload.of_op(loop.case, op, device, Pool(SEED))
 
     def check(self, depth: int) -> None:
         """Count the memory and estimate the time."""
@@ -73,18 +82,8 @@ class OpSubject(Subject):
 
     def phases(self) -> Iterator[str]:
         """Those of a case, without the copies that are only there to be timed."""
-        case, executable = self._loop.case, self.executable
         yield "inputs"
-        with executable.scope():
-            sent = self._pool.resident(self._op, case, self._device)
-        hosted = case.inputs == "host"
-        executable.args = self._pool.host(self._op, case) if hosted else sent
-        for phase, step in self._path.steps():
-            if phase not in ("transfer", "fetch"):
-                yield phase
-                with executable.scope():
-                    step()
-        executable.result = None
+        yield from self._cold_path()
 
 
 class OwnSubject(Subject):
@@ -106,34 +105,30 @@ class OwnSubject(Subject):
         yield "import"
         function = own.load(self._source, self._device)
         yield "inputs"
-        pool = InputPool(SEED)
-        path = own.cold_path(function, self._loop.case, self._device, pool, SEED)
-        self.executable = path.executable
-        for phase, step in path.steps():
-            if phase != "fetch":
-                yield phase
-                with self.executable.scope():
-                    step()
-        self.executable.result = None
-        settled = self.executable.case
-        self.flops = path.counted.certain.flops
-        self.peak = own.peak_of(settled, self._device)
-        self.notes = (path.counted.note(settled),)
+        case = self._loop.case
+        self.workload = workload.of_function(function, case, self._device, Pool(SEED))
+        jax.clear_caches()  # what the function has jitted itself is cold, too
+        yield from self._cold_path()
+        self.flops, self.peak = self.workload.flops, self.workload.peak
+        self.notes = tuple(
+            note
+            for note in notes.of_workload(self.workload, None, finite=True)
+            if note.flag == "own"
+        )
         yield "warm-up"
         self._learn()
 
     def _learn(self) -> None:
         """What a call returns, how large that is, and how long it takes."""
-        executable = self.executable
-        with executable.scope():
+        made = self.workload
+        with made.scope():
             start = perf_counter()
-            result = executable.call(*executable.args)
+            result = made.call(*made.args)
             jax.block_until_ready(result)
             seconds = perf_counter() - start
         refusals.check_repeat(self._loop, self._loop.calls * seconds)
-        size = results.result_bytes(result)
-        refusals.check_results(self._loop, size, self._depth)
-        self.results = results.of_own(self._loop, executable, result)
+        refusals.check_results(self._loop, made.result_bytes, self._depth)
+        self.results = results.of_own(self._loop, made, result)
 
 
 def of(loop: Loop, planned: PlannedCase, device: jax.Device) -> Subject:

@@ -15,9 +15,12 @@ import importlib
 import importlib.util
 import inspect
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
+
+import jax
 
 from jaxtui.measure.clocks import Call
 from jaxtui.measure.ops import OPS, plugins
@@ -103,6 +106,17 @@ def find(source: Source) -> Function:
         factory=_function(holder, last + ARGS) or _function(module, MAKE_ARGS),
         numpy=_function(holder, last + NUMPY),
     )
+
+
+def load(source: Source, device: jax.Device | None) -> Function:
+    """Import the file, with the case's device as JAX's default.
+
+    Raises:
+        OwnError: There is no such function.
+        BaseException: Whatever the import raises.
+    """
+    with jax.default_device(device) if device is not None else nullcontext():
+        return find(source)
 
 
 def unseen(function: Function) -> Call:

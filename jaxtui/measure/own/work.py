@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from jaxtui.measure import notes
-from jaxtui.model import Case, Note
+from jaxtui.measure import programs
 
 
 class Counted(NamedTuple):
@@ -23,14 +22,6 @@ class Counted(NamedTuple):
         """The same, or nothing where a loop makes it say nothing about the work."""
         return NOTHING if self.loops else self
 
-    def note(self, case: Case) -> Note:
-        """What there is instead of formulas and of a reference."""
-        return notes.own(
-            counted=self.flops is not None or self.bytes is not None,
-            loops=self.loops,
-            fused=case.mode == "jit",
-        )
-
 
 NOTHING = Counted()
 """Nothing is known."""
@@ -39,21 +30,13 @@ NOTHING = Counted()
 def counted(stage: Any, loop: str) -> Counted:
     """What XLA says of a lowered or a compiled program.
 
-    ``cost_analysis`` may be missing, raise, or give a list, by platform and version.
-
     Args:
         stage: ``jax.stages.Lowered`` or ``Compiled``.
         loop: How its text names a loop.
     """
-    try:
-        analysis = stage.cost_analysis()
-        text = stage.as_text() or ""
-    # A plugin may answer in any way; a count is never worth a case.
-    except Exception:
-        return NOTHING
-    if isinstance(analysis, list) and len(analysis) == 1:
-        (analysis,) = analysis
-    if not isinstance(analysis, dict):
+    analysis = programs.costs(stage)
+    text = programs.text_of(stage) or ""
+    if analysis is None:
         return NOTHING
     flops = analysis.get("flops", 0.0) + analysis.get("transcendentals", 0.0)
     moved = analysis.get("bytes accessed")

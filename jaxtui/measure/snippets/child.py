@@ -12,7 +12,6 @@ import sys
 import msgspec
 
 from jaxtui.measure.orphans import end_with_input, signal_with_parent
-from jaxtui.measure.quiet import settle_allocator
 from jaxtui.measure.snippets.run import run_snippet
 from jaxtui.model import Snippet
 
@@ -20,7 +19,6 @@ from jaxtui.model import Snippet
 def main() -> None:
     """Run the snippet on standard input."""
     signal_with_parent()
-    settle_allocator()
     # Whatever C code or a snippet writes to fd 1 must not come between the events.
     events = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

@@ -13,7 +13,6 @@ import jax.numpy as jnp
 import msgspec
 
 from jaxtui.measure import devices
-from jaxtui.measure.quiet import quiet_collector
 from jaxtui.measure.snippets.apart import run_apart
 from jaxtui.measure.snippets.code import Namespace
 from jaxtui.measure.snippets.queue import Queue
@@ -21,6 +20,7 @@ from jaxtui.measure.snippets.troubles import failure, refusal
 from jaxtui.measure.snippets.turns import PartError, Ticker, take_turns
 from jaxtui.measure.snippets.values import show
 from jaxtui.measure.stopping import never
+from jaxtui.measure.turns import quiet_collector
 from jaxtui.measure.x64 import enable_x64
 from jaxtui.model import (
     Progress,

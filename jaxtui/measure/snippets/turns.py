@@ -9,8 +9,8 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
 from time import perf_counter
 
-from jaxtui.measure import schedule
 from jaxtui.measure.snippets.queue import Queue
+from jaxtui.measure.turns import ROUNDS_WANTED, TURN_SECONDS
 from jaxtui.model import Timing
 from jaxtui.stats import median, rounds_interval, summarize
 
@@ -94,7 +94,7 @@ class Ticker:
     @property
     def narrow(self) -> bool:
         """Whether there are rounds enough, and their interval is narrow."""
-        if len(self._medians) < schedule.ROUNDS_WANTED:
+        if len(self._medians) < ROUNDS_WANTED:
             return False
         return rounds_interval(self._medians).half_width <= TARGET_HALF_WIDTH
 
@@ -153,9 +153,9 @@ def take_turns(
 
 def _turn_seconds(available: float, tickers: int) -> float:
     # Two to spare, for what happens between the turns.
-    rounds = schedule.ROUNDS_WANTED + 2
+    rounds = ROUNDS_WANTED + 2
     fair = available / (rounds * max(1, tickers))
-    return max(0.002, min(schedule.TURN_SECONDS, fair))
+    return max(0.002, min(TURN_SECONDS, fair))
 
 
 def _done(tickers: Sequence[Ticker], start: float, end: float) -> bool:

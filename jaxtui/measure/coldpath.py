@@ -1,0 +1,181 @@
+"""The cold path of a workload: from its arguments to its first result, phase by phase.
+
+Each clock of it is a single observation. trace, lower and compile are cold only for a
+function object that JAX has not seen (its caches are keyed on the function), and eager
+kernels only after ``jax.clear_caches()``. ``jit(f).trace → .lower → .compile`` keep the
+phases apart; what is called afterwards is the jitted function itself, which finds that
+executable and compiles nothing again (seen on jax 0.6.2, 0.10.2 and 0.12).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from time import perf_counter
+from typing import Any
+
+import jax
+import msgspec
+import numpy as np
+
+from jaxtui.measure import programs, session, transfers
+from jaxtui.measure.clocks import wait_for
+from jaxtui.measure.own.arguments import dtype_of
+from jaxtui.measure.own.troubles import OwnError
+from jaxtui.measure.own.work import counted
+from jaxtui.measure.probe import probe
+from jaxtui.measure.transfers import Transfer
+from jaxtui.measure.workload import Workload, arrays_of
+from jaxtui.model import COMPILED_MODES, Phase, PhaseMeasured, PhaseStarted, RunEvent
+
+
+class DtypeError(TypeError):
+    """JAX silently computed in another precision than was asked for."""
+
+
+Step = Callable[[], Transfer]
+"""Does one phase and says how long it took."""
+
+
+def prepare(
+    index: int, workload: Workload, *, cold: bool = True
+) -> Generator[RunEvent, None, None]:
+    """Run the cold path; yields the start and the clock of each phase as it happens.
+
+    Args:
+        index: Of the case.
+        workload: Its phases and what is fixed by its first result are filled in.
+        cold: Whether JAX's caches may be cleared for the first call of an eager case,
+            which costs every other function its compiled programs.
+
+    Raises:
+        BaseException: Whatever JAX or the user's own code raises.
+    """
+    for phase, step in steps(workload, cold=cold):
+        yield PhaseStarted(index=index, phase=phase)
+        with workload.scope():
+            seconds, aliased = step()
+        phases = msgspec.structs.replace(workload.phases, **{phase: seconds})
+        workload.phases = phases
+        if aliased:
+            workload.zero_copy += (phase,)
+        yield PhaseMeasured(
+            index=index, phase=phase, seconds=seconds, zero_copy=aliased
+        )
+
+
+def steps(workload: Workload, *, cold: bool = True) -> Iterator[tuple[Phase, Step]]:
+    """The phases of a workload in their order; NumPy has its first call alone."""
+    if workload.on_host:
+        yield "first_call", lambda: _first_call(workload)
+        return
+    yield "transfer", lambda: _transfer(workload)
+    if workload.case.mode in COMPILED_MODES:
+        stages = _Stages(workload)
+        yield "trace", stages.trace
+        yield "lower", stages.lower
+        yield "compile", stages.compile
+    else:
+        count_kernels(workload)
+        if cold:
+            jax.clear_caches()
+    yield "first_call", lambda: _first_call(workload)
+    yield "fetch", lambda: _fetch(workload)
+
+
+class _Stages:
+    def __init__(self, workload: Workload) -> None:
+        self._workload = workload
+        self._stage: Any = None
+
+    def trace(self) -> Transfer:
+        workload = self._workload
+        assert workload.fresh is not None, "a workload of JAX can be traced"
+        resident = workload.resident()
+        jitted = jax.jit(workload.fresh())
+        workload.call = jitted
+        return self._timed(lambda: jitted.trace(*resident))
+
+    def lower(self) -> Transfer:
+        return self._timed(self._stage.lower)
+
+    def compile(self) -> Transfer:
+        workload = self._workload
+        hits = session.compile_events.hits
+        taken = self._timed(self._stage.compile)
+        workload.cached_compile = session.compile_events.hits > hits
+        if workload.op is None:
+            workload.counted = counted(self._stage, loop=" while(")
+        if workload.case.mode == "jit":
+            # Of a kernel XLA sees nothing, or one step of the loop that interprets it.
+            workload.compiled_flops = programs.counted_flops(self._stage)
+        needs = probe(self._stage.memory_analysis)
+        workload.block_bytes = needs.temp_size_in_bytes if needs else 0
+        return taken
+
+    def _timed(self, stage: Callable[[], Any]) -> Transfer:
+        start = perf_counter()
+        self._stage = stage()
+        return Transfer(perf_counter() - start, aliased=False)
+
+
+def _transfer(workload: Workload) -> Transfer:
+    assert workload.device is not None, "the host needs no transfer"
+    taken = transfers.to_device(workload.copies, workload.device)
+    hosted = workload.case.inputs == "host"
+    workload.args = workload.hosts() if hosted else workload.resident()
+    return taken
+
+
+def count_kernels(workload: Workload) -> None:
+    """How many computations an eager call puts in flight, and XLA's count of it."""
+    assert workload.fresh is not None, "a workload of JAX can be traced"
+    try:
+        with workload.scope():
+            traced = jax.jit(workload.fresh()).trace(*workload.resident())
+            if workload.op is None:
+                workload.counted = counted(traced.lower(), loop="stablehlo.while")
+            workload.kernels = max(1, len(traced.jaxpr.eqns))
+    # What cannot be traced, because it decides on values, still runs eagerly.
+    except Exception:
+        workload.kernels = 1
+
+
+def _first_call(workload: Workload) -> Transfer:
+    start = perf_counter()
+    result = workload.call(*workload.args)
+    workload.wait(result)
+    seconds = perf_counter() - start
+    _look_at(workload, result)
+    return Transfer(seconds, aliased=False)
+
+
+def _look_at(workload: Workload, result: Any) -> None:
+    """What is fixed by the first result: how to wait for it, its dtype, its size."""
+    arrays = list(arrays_of(result))
+    if workload.op is None:
+        known = workload.counted.certain
+        workload.flops, workload.bytes = known.flops, known.bytes
+        workload.compiled_flops = workload.counted.flops
+    if not workload.on_host:
+        if not any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(result)):
+            name = workload.case.op.rpartition(":")[2]
+            raise OwnError(
+                f"{name} returned no array of JAX, so there is nothing to wait for.",
+                "Let it return what it computes. What NumPy computes is timed in the"
+                f" mode numpy, as {name}_numpy.",
+            )
+        workload.wait = wait_for(result)
+    workload.output_dtype = dtype_of(arrays)
+    asked, got = workload.case.dtype, workload.output_dtype
+    if asked == "float64" and workload.op and np.dtype(got).itemsize < 8:
+        raise DtypeError(f"float64 was asked for and {got} came out")
+    sizes = [array.nbytes for array in arrays]
+    workload.result_bytes = sum(sizes)
+    workload.block_bytes = max([workload.block_bytes, *sizes])
+
+
+def _fetch(workload: Workload) -> Transfer:
+    def fresh() -> list[Any]:
+        return list(arrays_of(workload.call(*workload.args)))
+
+    return transfers.to_host(fresh, lambda arrays: [np.asarray(one) for one in arrays])

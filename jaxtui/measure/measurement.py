@@ -1,0 +1,187 @@
+"""From the turns of a workload to its measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import jax
+import msgspec
+
+from jaxtui import stats
+from jaxtui.measure import notes
+from jaxtui.measure.accuracy import Accuracy
+from jaxtui.measure.clocks import Block
+from jaxtui.measure.session import Session
+from jaxtui.measure.turns import Turns, is_look
+from jaxtui.measure.workload import Workload, all_finite, arrays_of
+from jaxtui.model import Measurement, Note, Sampled, Samples, Stopped
+from jaxtui.stats import Pool, bins
+
+POINTS_PER_TURN = 200
+"""Points of a turn that are sent on for the live plot."""
+
+NOISE_FLOOR_ROUNDS = 32
+"""Rounds, some ten seconds, before an interval counts as no longer narrowing."""
+
+
+class Record:
+    """One case on its way from its cold path to its measurement."""
+
+    def __init__(
+        self, index: int, workload: Workload, turns: Turns, session: Session | None
+    ) -> None:
+        """Take what is timed, and what is known of its device."""
+        self.index = index
+        self.workload = workload
+        self.turns = turns
+        self.accuracy: Accuracy | None = None
+        """Known after the turns: a check leaves memory behind, and that speeds up or
+        slows down what allocates afterwards."""
+        self._session = session
+        self._finite = True
+        self._ready, self._dispatch = Pool(), Pool()
+        self._pooled = 0
+        self._made: Measurement | None = None
+        self._half_widths: dict[int, float] = {}
+
+    def sampled(self) -> Sampled:
+        """The round that is just over, and what is known after it."""
+        block = self.turns.rounds[-1]
+        dispatch, ready = thinned(block, POINTS_PER_TURN)
+        left_out = len(ready) < len(block.ready)
+        rounds = len(self.turns.rounds)
+        # Summing up all calls after every round would be quadratic.
+        if self._made is None or rounds % max(1, 1 << (rounds.bit_length() - 4)) == 0:
+            self._made = self.measurement(None)
+        return Sampled(
+            index=self.index,
+            round=rounds,
+            calls=len(block.ready),
+            dispatch=dispatch,
+            ready=ready,
+            ready_median=self.turns.medians[-1],
+            dispatch_bins=bins(block.dispatch) if left_out else None,
+            ready_bins=bins(block.ready) if left_out else None,
+            measurement=self._made,
+        )
+
+    def check(self) -> None:
+        """Call once more and hold the result against float64.
+
+        Raises:
+            BaseException: Whatever the call raises.
+        """
+        workload = self.workload
+        with workload.scope():
+            result = workload.call(*workload.args)
+            workload.wait(result)
+        if workload.compared is not None:
+            self.accuracy = workload.compared(jax.device_get(result))
+        else:
+            self._finite = all_finite(jax.device_get(list(arrays_of(result))))
+
+    def measurement(
+        self, stopped: Stopped | None, *, keep_samples: bool = False
+    ) -> Measurement:
+        """The measurement as it stands, after one round at least."""
+        workload, turns = self.workload, self.turns
+        for block in turns.rounds[self._pooled :]:
+            self._ready.add(block.ready)
+            self._dispatch.add(block.dispatch)
+        self._pooled = len(turns.rounds)
+        ready = self._ready.summary(turns.medians)
+        dispatch = None
+        if not workload.on_host:
+            medians = [stats.median(block.dispatch) for block in turns.rounds]
+            dispatch = self._dispatch.summary(medians)
+        doubts = notes.of_turns(turns, self._session, dispatch)
+        rates = self._rates(doubts)
+        doubts += notes.of_rate(workload, rates[0])
+        flags = {note.flag for note in doubts}
+        made = Measurement(
+            case=workload.case,
+            phases=workload.phases,
+            dispatch=dispatch,
+            ready=ready,
+            pipelined_seconds=turns.pipelined_seconds,
+            flops=workload.flops,
+            bytes=workload.bytes,
+            flops_per_second=rates[0],
+            bytes_per_second=rates[1],
+            output_dtype=workload.output_dtype,
+            error_vs_float64=self.accuracy.error if self.accuracy else None,
+            stopped=stopped,
+            stable=stopped == "target" and not notes.UNSTABLE & flags,
+            # What questions the number comes before what explains the phases.
+            notes=(*doubts, *self._fixed_notes()),
+            peak=workload.peak,
+            xla_flops=workload.compiled_flops,
+        )
+        if keep_samples:
+            made = msgspec.structs.replace(made, samples=self._samples())
+        return made
+
+    def stop_reason(self, target: float, *, spread: bool) -> Stopped | None:
+        """Why the case is done, if it is; decided after 8, 12, 16, 24 … rounds only.
+
+        Args:
+            target: The relative half-width that is wanted; 0 is never reached.
+            spread: Whether the rounds span long enough to be believed.
+        """
+        rounds = len(self.turns.rounds)
+        if target <= 0 or not spread or not is_look(rounds):
+            return None
+        width = self.turns.interval.half_width
+        self._half_widths[rounds] = width
+        if width <= target:
+            return "target"
+        before = self._half_widths.get(rounds // 2)
+        if rounds >= NOISE_FLOOR_ROUNDS and before and width > 0.9 * before:
+            return "noise floor"
+        return None
+
+    def _rates(self, doubts: Sequence[Note]) -> tuple[float | None, float | None]:
+        """FLOP/s and bytes/s; ``None`` where a note says why not."""
+        workload, turns = self.workload, self.turns
+        flags = {note.flag for note in doubts}
+        if workload.interpreted or flags & {"host-bound", "folded"}:
+            return None, None
+        seconds = self.turns.pipelined_seconds
+        if seconds is None or "inline" in flags:
+            seconds = turns.interval.median
+        return (
+            workload.flops / seconds if workload.flops else None,
+            workload.bytes / seconds if workload.bytes else None,
+        )
+
+    def _fixed_notes(self) -> list[Note]:
+        return notes.of_workload(self.workload, self.accuracy, finite=self._finite)
+
+    def _samples(self) -> Samples:
+        rounds = self.turns.rounds
+        dispatch = tuple(value for block in rounds for value in block.dispatch)
+        return Samples(
+            ready=tuple(value for block in rounds for value in block.ready),
+            dispatch=dispatch or None,
+        )
+
+
+def thinned(block: Block, points: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """At most ``points`` calls of a block, the extremes of ``ready`` among them.
+
+    The block is cut into equal stretches; of each, the fastest and the slowest call
+    stay, in their order.
+    """
+    n = len(block.ready)
+    if n <= points:
+        return tuple(block.dispatch), tuple(block.ready)
+    stretches = points // 2
+    kept: list[int] = []
+    for stretch in range(stretches):
+        span = range(stretch * n // stretches, (stretch + 1) * n // stretches)
+        fastest = min(span, key=block.ready.__getitem__)
+        slowest = max(span, key=block.ready.__getitem__)
+        kept.extend(sorted({fastest, slowest}))
+    ready = tuple(block.ready[i] for i in kept)
+    dispatch = tuple(block.dispatch[i] for i in kept) if block.dispatch else ()
+    return dispatch, ready

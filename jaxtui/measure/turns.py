@@ -1,0 +1,381 @@
+"""Turns: how everything is timed that is timed more than once.
+
+Whatever is measured takes turns: the calls of one contiguous second agree with each
+other and not with the next minute, so all workloads of a run are visited again and
+again, in random order. A workload has latency turns (calls that are waited for) and
+throughput turns (a pair of queued bursts, whose slope is the time of one call without
+the hand-over), also in random order, so that neither always finds the threads where
+the other left them.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+import resource
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from time import perf_counter, process_time, sleep
+from typing import Literal
+
+import jax
+
+from jaxtui import stats
+from jaxtui.measure import clocks
+from jaxtui.measure.clocks import Block
+from jaxtui.measure.contention import Meter
+from jaxtui.measure.workload import Workload
+from jaxtui.stats import Interval, median
+
+TURN_SECONDS = 0.040
+"""The usual length of a turn."""
+
+TURN_SECONDS_AT_MOST = 0.250
+"""A lone workload has nobody to take turns with; longer turns spread its rounds."""
+
+CALLS_AT_MOST = 2000
+"""Of a turn: the calls of a few microseconds would fill the memory."""
+
+SPREAD_SECONDS = 6.0
+"""Rounds should span this long before they are believed: cases that stopped as soon as
+their interval was narrow, after 2.4 s, had the long-run median in it in 60 to 70 % of
+sweeps, their neighbours that went on in 90 to 95 %."""
+
+ROUNDS_WANTED = 8
+"""Rounds below which nothing counts as done, however narrow its interval."""
+
+WARM_UP_CALLS = 5
+WARM_UP_SECONDS = 0.1
+WARM_UP_SECONDS_AT_MOST = 2.0
+
+SLOW_CALL_SECONDS = 0.020
+"""Above this a burst pair is one and two calls."""
+
+BURST_SECONDS = 0.003
+"""Device work that the longer burst should hold, where the queue is deep enough."""
+
+QUEUE_MARGIN = 4
+"""Bursts stay this far below the depth of the queue."""
+
+LATENCY_SHARE = 0.6
+"""Share of a turn that goes to blocked calls; the rest goes to bursts."""
+
+PROBE_CALLS = 20
+"""Calls that are asked whether they were ready on return; outside the rounds."""
+
+REST_SECONDS = 0.3
+"""Waited at most for threads to come to rest; some never do."""
+
+BUSY_SHARE = 0.25
+"""Of a core; threads that use less are at rest."""
+
+Kind = Literal["latency", "throughput"]
+
+
+class Turns:
+    """The turns of one workload, and what they say so far. All times in seconds."""
+
+    def __init__(
+        self,
+        workload: Workload,
+        *,
+        queue_depth: int = 1,
+        results_at_most: int | None = None,
+        latency: bool = True,
+        throughput: bool = True,
+        warm_up_seconds: float = WARM_UP_SECONDS,
+        burst_seconds: float = BURST_SECONDS,
+    ) -> None:
+        """Take what is called; nothing is run yet.
+
+        Args:
+            workload: Through its cold path, or callable as it is.
+            queue_depth: Computations that the runtime lets be in flight.
+            results_at_most: Results for which there is memory; ``None`` for any number.
+            latency: Whether there are turns of blocked calls.
+            throughput: Whether there are turns of bursts; on the host there are none.
+            warm_up_seconds: Of calls before the first turn.
+            burst_seconds: Of work in the longer burst.
+        """
+        self.workload = workload
+        self.done = False
+        """Gets no more turns."""
+        self.fault: BaseException | None = None
+        """What a turn raised; there are no more."""
+        self.rounds: list[Block] = []
+        self.medians: list[float] = []
+        """Median ready of each round."""
+        self.slopes: list[float] = []
+        """Pipelined seconds per call of each throughput turn."""
+        self.means: list[float] = []
+        """Mean seconds per call of the longer bursts of each throughput turn."""
+        self.page_faults: list[float] = []
+        """Minor page faults per blocked call, one per round."""
+        self.meter = Meter()
+        self.warm = False
+        """The warm-up is over."""
+        self.warmed_up = False
+        """There was time for calls before the first turn."""
+        self.ready_share = 0.0
+        """Share of calls whose result was ready on return."""
+        self.implicit_transfer = False
+        self.call_seconds = workload.phases.first_call or 0.0
+        """About how long a blocked call takes."""
+        self.burst = (1, 2)
+        """How many calls the bursts of a pair queue."""
+        self.queue_depth = queue_depth
+        self._results_at_most = results_at_most
+        self._latency = latency or workload.on_host
+        self._throughput = throughput and not workload.on_host
+        self._warm_up_seconds = warm_up_seconds
+        self._burst_seconds = burst_seconds
+        self._random = random.Random(0)
+
+    @property
+    def overfull(self) -> int:
+        """Computations in flight at the end of the long burst, if above the depth."""
+        in_flight = self.burst[1] * self.workload.kernels
+        return in_flight if in_flight > self.queue_depth else 0
+
+    @property
+    def interval(self) -> Interval:
+        """The interval of the median ``ready`` over the rounds."""
+        return stats.rounds_interval(self.medians)
+
+    @property
+    def pipelined(self) -> Interval | None:
+        """Seconds per queued call; ``None`` before the first throughput turn.
+
+        Where other programs disturb more than the difference of the bursts, or may
+        have and nobody can tell, the longer burst alone is what is known: it is too
+        long by one hand-over, while a slope that is disturbed is anything.
+        """
+        if not self.slopes:
+            return None
+        interval = stats.rounds_interval(self.slopes)
+        if interval.low <= 0 or len(self.slopes) < stats.MINIMUM_ROUNDS:
+            return stats.rounds_interval(self.means)
+        return interval
+
+    @property
+    def pipelined_seconds(self) -> float | None:
+        """Median slope; ``None`` without bursts or when noise made it negative."""
+        slope = median(self.slopes) if self.slopes else 0.0
+        return slope if slope > 0 else None
+
+    def kinds(self, seconds: float, share: float) -> list[Kind]:
+        """The turns of the next round.
+
+        Args:
+            seconds: The length of both together.
+            share: What is left of the time for this workload.
+        """
+        kinds: list[Kind] = ["latency"] if self._latency else []
+        # Long bursts only if six rounds fit all the same, the first pair included.
+        pair = sum(self.burst) * self.call_seconds
+        missing = max(1, stats.MINIMUM_ROUNDS - len(self.rounds))
+        fits = share >= missing * max(self.call_seconds, seconds) + pair
+        if self._throughput and (pair <= seconds or fits or not self._latency):
+            kinds.append("throughput")
+        return kinds
+
+    def warm_up(self) -> None:
+        """Run until it is warm: five calls and 0.1 s, two seconds at most."""
+        workload = self.workload
+        call, args = workload.call, workload.args
+        self.warm = True
+        self._find_guard()
+        with self._scope():
+            if self.call_seconds > WARM_UP_SECONDS_AT_MOST and (
+                workload.case.mode == "eager"
+            ):
+                # The first call took so long because it compiled every kernel.
+                self.call_seconds = self._calls(0.0).ready[0]
+            if self.call_seconds > WARM_UP_SECONDS_AT_MOST:
+                return
+            affordable = WARM_UP_SECONDS_AT_MOST / max(self.call_seconds, 1e-9)
+            least = max(1, min(WARM_UP_CALLS, int(affordable)))
+            block = self._calls(self._warm_up_seconds, least)
+            self.call_seconds = median(block.ready[len(block.ready) // 2 :])
+            self.warmed_up = len(block.ready) > 1
+            if not workload.on_host:
+                probes = PROBE_CALLS if self.call_seconds < SLOW_CALL_SECONDS else 2
+                self.ready_share = clocks.ready_at_return(call, args, probes)
+        self.burst = self._plan_burst()
+
+    def turn(self, kind: Kind, seconds: float) -> None:
+        """One turn: about ``seconds``, jittered by up to a fifth.
+
+        The jitter keeps turns from falling into step with periodic disturbances.
+
+        Raises:
+            BaseException: Whatever a call raises.
+        """
+        seconds *= 1 + 0.2 * self._random.random()
+        self.meter.start()
+        with self._scope():
+            if kind == "latency":
+                self._latency_turn(seconds)
+            else:
+                self._throughput_turn(seconds)
+        self.meter.stop()
+
+    def _latency_turn(self, seconds: float) -> None:
+        seconds = min(seconds, CALLS_AT_MOST * max(self.call_seconds, 1e-7))
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        block = self._calls(seconds)
+        after = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        self.page_faults.append((after - before) / len(block.ready))
+        self.call_seconds = median(block.ready)
+        self.rounds.append(block)
+        self.medians.append(self.call_seconds)
+
+    def _throughput_turn(self, seconds: float) -> None:
+        workload, (few, many) = self.workload, self.burst
+        taken: dict[int, list[float]] = {few: [], many: []}
+        spent = 0.0
+        while not taken[many] or spent < seconds:
+            for count in self._random.sample(self.burst, 2):
+                burst = clocks.burst(workload.call, workload.args, workload.wait, count)
+                taken[count].append(burst)
+                spent += burst
+        short, long = median(taken[few]), median(taken[many])
+        self.slopes.append((long - short) / (many - few))
+        self.means.append(long / many)
+
+    def _calls(self, seconds: float, least: int = 1) -> Block:
+        workload = self.workload
+        return clocks.calls(
+            workload.call, workload.args, workload.wait, seconds, least=least
+        )
+
+    def _plan_burst(self) -> tuple[int, int]:
+        room = (self.queue_depth - QUEUE_MARGIN) // self.workload.kernels
+        if self._results_at_most is not None:
+            room = min(room, self._results_at_most)
+        if self.call_seconds > SLOW_CALL_SECONDS or room < 3:
+            return 1, 2
+        wanted = max(6, round(self._burst_seconds / max(self.call_seconds, 1e-9)))
+        long = min(wanted, room)
+        return max(1, long // 3), long
+
+    def _find_guard(self) -> None:
+        """See whether resident inputs really need no transfer."""
+        if not self.workload.guarded:
+            return
+        try:
+            with self._scope():
+                jax.block_until_ready(self.workload.call(*self.workload.args))
+        except jax.errors.JaxRuntimeError as error:
+            if "Disallowed" not in str(error):
+                raise
+            self.implicit_transfer = True
+
+    def _scope(self) -> ExitStack:
+        stack = ExitStack()
+        stack.enter_context(self.workload.scope())
+        if self.workload.guarded and not self.implicit_transfer:
+            stack.enter_context(jax.transfer_guard("disallow"))
+        return stack
+
+
+def take_turns(
+    series: Sequence[Turns],
+    seconds: float,
+    *,
+    stop: Callable[[], bool],
+    seed: int = 0,
+    faults: tuple[type[BaseException], ...] = (),
+) -> Iterator[Turns]:
+    """Give everybody turns; yields whoever has just had a round.
+
+    Goes on until everybody is ``done``, which is up to the caller, or ``stop``. What
+    raised is yielded once more, with its ``fault``.
+
+    Args:
+        series: Who takes turns.
+        seconds: How long this is meant to go on; decides how long a turn is.
+        stop: Asked before each turn.
+        seed: Of the order.
+        faults: What a turn may raise.
+    """
+    chance, end = random.Random(seed), perf_counter() + seconds
+    length = turn_seconds(seconds, len(series))
+    # Whoever prepared the workloads may have left threads that spin.
+    restless = True
+    while active := [one for one in series if not one.done]:
+        share = (end - perf_counter()) / len(active)
+        turns = [(one, kind) for one in active for kind in one.kinds(length, share)]
+        chance.shuffle(turns)
+        # NumPy's together, because everybody else has to wait for its threads.
+        turns.sort(key=lambda turn: not turn[0].workload.on_host)
+        left = Counter(one for one, _ in turns)
+        alone = {one for one, count in left.items() if count == 1}
+        for one, kind in turns:
+            if stop():
+                return
+            left[one] -= 1
+            if one.done:
+                continue
+            part = LATENCY_SHARE if kind == "latency" else 1 - LATENCY_SHARE
+            try:
+                if restless and not one.workload.on_host:
+                    rest()
+                restless = one.workload.on_host
+                if not one.warm:
+                    one.warm_up()
+                one.turn(kind, length if one in alone else part * length)
+            except faults as error:
+                one.fault, one.done = error, True
+            if one.done or not left[one]:
+                yield one
+
+
+def turn_seconds(available: float, count: int) -> float:
+    """The length of a turn for so many workloads in so much time."""
+    spread = SPREAD_SECONDS / (10 * max(1, count))
+    usual = min(max(spread, TURN_SECONDS), TURN_SECONDS_AT_MOST)
+    return max(0.002, min(usual, available / (ROUNDS_WANTED * max(1, count))))
+
+
+def is_look(rounds: int) -> bool:
+    """Whether it is decided after this round if a workload is done.
+
+    At 8, 12, 16, 24, 32, 48 … rounds: who looks after every round stops when chance
+    has made an interval narrow.
+    """
+    if rounds < ROUNDS_WANTED:
+        return False
+    power = 1 << (rounds.bit_length() - 1)
+    return rounds in (power, power + power // 2)
+
+
+def rest(at_most: float = REST_SECONDS) -> float:
+    """Wait until no thread of this process is busy; gives the seconds that it took.
+
+    The threads of OpenBLAS, which multiplies for NumPy, go on spinning for 0.1 s after
+    a product, in case there is another one: meanwhile a product of JAX takes twice as
+    long on two cores.
+    """
+    start, quiet = perf_counter(), 0
+    # Several looks in a row: others may have had the core in one.
+    while (waited := perf_counter() - start) < at_most and quiet < 3:
+        before, used = perf_counter(), process_time()
+        sleep(0.004)
+        busy = process_time() - used >= BUSY_SHARE * (perf_counter() - before)
+        quiet = 0 if busy else quiet + 1
+    return waited
+
+
+@contextmanager
+def quiet_collector() -> Iterator[None]:
+    """No garbage collection meanwhile; afterwards the collector is as it was."""
+    enabled = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

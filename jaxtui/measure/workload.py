@@ -1,0 +1,339 @@
+"""What is timed: one record, whether it is an op, a function of a file, or a chain.
+
+It says what is called with which arguments, how its result is waited for, how much work
+a call is, and what the result is compared with. ``coldpath`` makes it callable, and
+``turns`` times it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+import msgspec
+import numpy as np
+
+from jaxtui.measure import accuracy, inputs, tensorflow_numpy
+from jaxtui.measure.accuracy import Accuracy
+from jaxtui.measure.clocks import Call, Wait, no_wait, wait_for_tree
+from jaxtui.measure.ops.base import JaxForm, Op
+from jaxtui.measure.own.arguments import (
+    WIDE,
+    Made,
+    dtype_of,
+    is_key,
+    make,
+    specs,
+)
+from jaxtui.measure.own.functions import Function, unseen
+from jaxtui.measure.own.troubles import OwnError
+from jaxtui.measure.own.work import NOTHING, Counted
+from jaxtui.measure.peaks import peak
+from jaxtui.measure.x64 import enable_x64
+from jaxtui.model import COMPILED_MODES, Case, Peak, Phases
+
+Scope = Callable[[], AbstractContextManager[Any]]
+"""Makes the contexts in which calls run: x64, default device."""
+
+_Made = TypeVar("_Made")
+
+
+class Pool:
+    """Arguments of a group of cases, made once: the modes of a case share them."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self._made: dict[Hashable, Any] = {}
+
+    def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
+        """What was made under this key, or is made now."""
+        if key not in self._made:
+            self._made[key] = make()
+        made: _Made = self._made[key]
+        return made
+
+
+@dataclass(slots=True, kw_only=True)
+class Workload:
+    """One callable, its arguments, and everything that was seen of it.
+
+    The fields from ``phases`` on are filled in by the cold path.
+    """
+
+    case: Case
+    """Of a function of the user's own with the size and dtype of its arguments."""
+    call: Call
+    """What a program calls: the jitted function once there is one."""
+    device: jax.Device | None = None
+    """``None`` on the host."""
+    args: tuple[Any, ...] = ()
+    wait: Wait = no_wait
+    scope: Scope = nullcontext
+    fresh: Callable[[], Call] | None = None
+    """Makes a function that JAX has not seen, to be traced."""
+    hosts: Callable[[], tuple[Any, ...]] = tuple
+    """The arguments as NumPy has them."""
+    copies: Callable[[], Any] = tuple
+    """Fresh copies of those, which a transfer cannot alias."""
+    resident: Callable[[], tuple[Any, ...]] = tuple
+    """The arguments on the device."""
+    flops: float | None = None
+    bytes: float | None = None
+    """The work of one call, by the op's formulas or by XLA's count."""
+    peak: Peak | None = None
+    compared: Callable[[Any], Accuracy] | None = None
+    """Holds a result, fetched to the host, against float64; the op of the catalogue."""
+    op: Op | None = None
+    """``None`` for what is not of the catalogue."""
+
+    phases: Phases = field(default_factory=Phases)
+    zero_copy: tuple[str, ...] = ()
+    """The phases that copied nothing."""
+    output_dtype: str = ""
+    cached_compile: bool = False
+    compiled_flops: float | None = None
+    """XLA's count of flops and transcendentals; ``None`` where nothing was compiled."""
+    counted: Counted = NOTHING
+    """XLA's count of a function of the user's own."""
+    result_bytes: int = 0
+    """Of all arrays of a result."""
+    block_bytes: int = 0
+    """The largest block of memory that a call asks for, as far as is known: a result,
+    or what a compiled program needs meanwhile."""
+    kernels: int = 1
+    """Computations that one call puts in flight."""
+
+    @property
+    def on_host(self) -> bool:
+        """Whether a call that returns is done."""
+        return self.wait is no_wait
+
+    @property
+    def on_cpu(self) -> bool:
+        """Whether a JAX device is this machine's CPU."""
+        return self.device is not None and self.device.platform == "cpu"
+
+    @property
+    def interpreted(self) -> bool:
+        """Whether it is a Pallas kernel without a compiler for it."""
+        return self.case.mode == "pallas" and self.on_cpu
+
+    @property
+    def guarded(self) -> bool:
+        """Whether resident arguments should make every transfer needless."""
+        return self.case.mode in COMPILED_MODES and self.case.inputs == "device"
+
+
+def of_op(case: Case, op: Op, device: jax.Device | None, pool: Pool) -> Workload:
+    """An op of the catalogue.
+
+    Raises:
+        ImportError: TensorFlow is missing or broken.
+        ValueError: The op has no such mode.
+    """
+    seed = pool.seed
+
+    def hosts() -> tuple[Any, ...]:
+        key = ("hosts", case.op, case.size, case.dtype)
+        return pool.once(
+            key, lambda: inputs.host_inputs(op, case.size, case.dtype, seed)
+        )
+
+    def resident() -> tuple[Any, ...]:
+        key = ("resident", case.op, case.size, case.dtype, case.device)
+        return pool.once(key, lambda: sent(hosts(), device))
+
+    def compared(result: Any) -> Accuracy:
+        rounds = device is not None and device.platform != "cpu"
+        return accuracy.check(
+            op,
+            case.dtype,
+            case.size,
+            hosts(),
+            result,
+            # Accelerators round the inputs of float32 products; CPUs do not.
+            precision=case.precision if rounds else "highest",
+        )
+
+    made = Workload(
+        case=case,
+        call=op.numpy,
+        device=device,
+        hosts=hosts,
+        flops=op.flops(case.size, case.dtype),
+        bytes=op.bytes(case.size, case.dtype),
+        compared=compared,
+        op=op,
+    )
+    if case.mode == "tensorflow":
+        made.args = tensorflow_numpy.make_inputs(op, case.size, case.dtype, seed)
+        made.call, made.scope = tensorflow_numpy.call(op), tensorflow_numpy.scope
+    elif device is None:
+        made.args = inputs.numpy_inputs(op, case.size, case.dtype, seed)
+    else:
+        made.call = eager_call(op, case, device)
+        made.wait = wait_for_tree
+        made.scope = lambda: op_scope(case, device)
+        made.fresh = lambda: compiled_form(op, case, device)
+        made.copies = lambda: [inputs.misaligned_copy(host) for host in hosts()]
+        made.resident = resident
+        made.peak = peak(
+            device.device_kind, case.dtype, case.precision, matrix=op.takes_precision
+        )
+    return made
+
+
+def of_function(
+    function: Function, case: Case, device: jax.Device | None, pool: Pool
+) -> Workload:
+    """A function of a file or a package, whose arguments are made now.
+
+    Args:
+        function: What was imported.
+        case: Its size may be 0 and its dtype empty: both are seen now.
+        device: ``None`` for NumPy.
+        pool: Where cases share their arguments.
+
+    Raises:
+        OwnError: There are no arguments, or they are no pytrees of arrays.
+        BaseException: Whatever the user's factory raises.
+    """
+
+    def scope() -> ExitStack:
+        return own_scope(case, device)
+
+    def arguments() -> Made:
+        with scope():
+            return make(function, case, pool.seed)
+
+    key = ("own", case.op, case.size, str(case.params), device is None)
+    made = pool.once(key, arguments)
+
+    def resident() -> tuple[Any, ...]:
+        # Of each mode its own: an eager call may donate what it is given.
+        place = ("own resident", case.mode, id(made), device)
+        return pool.once(place, lambda: sent(made.hosts, device))
+
+    if device is None:
+        return _of_numpy_function(function, case, made)
+    with scope():
+        leaves = jax.tree.leaves(resident())
+    if not leaves and case.mode == "jit":
+        raise OwnError(
+            "Without arguments XLA could compute the result while compiling.",
+            "Let the function take its data as arguments.",
+        )
+    case = msgspec.structs.replace(case, size=made.size, dtype=dtype_of(leaves))
+
+    def sending(*args: Any) -> Any:
+        # NumPy's own operators would do the work on arguments that were not sent.
+        return function.call(*jax.device_put(args, device))
+
+    return Workload(
+        case=case,
+        call=function.call if case.inputs == "device" else sending,
+        device=device,
+        wait=wait_for_tree,
+        scope=scope,
+        fresh=lambda: unseen(function),
+        hosts=lambda: made.hosts,
+        copies=lambda: made.copies,
+        resident=resident,
+        # XLA's count does not say what kind of flops they are.
+        peak=peak(device.device_kind, case.dtype, case.precision, matrix=True),
+    )
+
+
+def _of_numpy_function(function: Function, case: Case, made: Made) -> Workload:
+    if function.numpy is None:
+        raise OwnError(
+            f"{function.name} has no mode numpy.",
+            f"Define {function.name}_numpy beside it, or choose jit or eager.",
+        )
+    args = jax.tree.map(_for_numpy, made.hosts)
+    dtype = dtype_of(jax.tree.leaves(args))
+    settled = msgspec.structs.replace(case, size=made.size, dtype=dtype)
+    return Workload(case=settled, call=function.numpy, args=args)
+
+
+def _for_numpy(leaf: Any) -> Any:
+    """A copy of its own, because NumPy may change it; NumPy has no bfloat16."""
+    if is_key(leaf):
+        raise OwnError(
+            "NumPy cannot take a key of jax.random.",
+            "Let the arguments hold a seed, or the words of the key.",
+        )
+    if not isinstance(leaf, np.ndarray):
+        return leaf
+    return leaf.astype(np.float32) if leaf.dtype.kind == "V" else leaf.copy()
+
+
+def sent(hosts: tuple[Any, ...], device: jax.Device | None) -> tuple[Any, ...]:
+    """Arguments committed to a device."""
+    arrays: tuple[Any, ...] = jax.device_put(tuple(hosts), device)
+    jax.block_until_ready(arrays)
+    return arrays
+
+
+def op_scope(case: Case, device: jax.Device) -> ExitStack:
+    """x64 for float64 only, and eager results on the device of the case.
+
+    A context costs every dispatch inside of it some tenths of a microsecond, so there
+    is none that a plain program of this case would not need.
+    """
+    return _scope(wide=case.dtype == "float64", device=device)
+
+
+def own_scope(case: Case, device: jax.Device | None) -> ExitStack:
+    """64-bit types if the file or a typed argument wants them.
+
+    The file says so as any program does, with ``jax_enable_x64``.
+    """
+    typed = any(spec.dtype in WIDE for spec in specs(case))
+    if device is None:
+        return ExitStack()
+    return _scope(wide=typed or bool(jax.config.read("jax_enable_x64")), device=device)
+
+
+def _scope(*, wide: bool, device: jax.Device) -> ExitStack:
+    stack = ExitStack()
+    if wide != bool(jax.config.read("jax_enable_x64")):
+        stack.enter_context(enable_x64("float64" if wide else "float32"))
+    if device != jax.devices()[0]:
+        stack.enter_context(jax.default_device(device))
+    return stack
+
+
+def compiled_form(op: Op, case: Case, device: jax.Device) -> JaxForm:
+    """A fresh function for ``jax.jit``: the op's JAX form or its Pallas kernel."""
+    if case.mode == "pallas":
+        return op.bind_kernel(device.platform)
+    return op.bind(case.precision)
+
+
+def eager_call(op: Op, case: Case, device: jax.Device) -> Call:
+    """The op by op call; host arguments are sent explicitly at every call.
+
+    Without that, an operator between two NumPy arrays would run in NumPy.
+    """
+    sending = device if case.inputs == "host" else None
+    return op.bind(case.precision, send_to=sending)
+
+
+def arrays_of(result: Any) -> Iterator[Any]:
+    """The arrays of a result; keys of ``jax.random`` are left out."""
+    for leaf in jax.tree.leaves(result):
+        if isinstance(leaf, (jax.Array, np.ndarray, np.generic)) and not is_key(leaf):
+            yield leaf
+
+
+def all_finite(arrays: list[Any]) -> bool:
+    """Whether no array of floating-point numbers holds nan or infinity."""
+    return all(
+        not jnp.issubdtype(array.dtype, np.inexact) or bool(np.isfinite(array).all())
+        for array in arrays
+    )
