@@ -64,10 +64,30 @@ def test_below_six_rounds_the_interval_is_minimum_and_maximum(n: int) -> None:
     assert (interval.low, interval.high) == (0, n - 1)
 
 
-def test_an_interval_is_made_of_eight_rounds_spread_over_the_run() -> None:
-    assert stats.spread_out([1.0, 2.0, 3.0]) == [1.0, 2.0, 3.0]
-    assert stats.spread_out(list(range(8))) == list(range(8))
-    assert stats.spread_out(list(range(80))) == list(range(5, 80, 10))
+def test_an_interval_is_made_of_eight_contiguous_batches() -> None:
+    assert stats.batches([1.0, 2.0, 3.0]) == [1.0, 2.0, 3.0]
+    assert stats.batches(list(range(8))) == list(range(8))
+    assert stats.batches(list(range(80))) == [4.5 + 10 * i for i in range(8)]
+    assert len(stats.batches(list(range(13)))) == 8
+
+
+@pytest.mark.parametrize(
+    ("rounds", "sure"),
+    [(1, 0), (2, 0.5), (6, 0.96875), (8, 0.9921875), (99, 0.9921875)],
+)
+def test_the_confidence_of_an_interval_is_that_of_its_batches(
+    rounds: int, sure: float
+) -> None:
+    assert stats.confidence(rounds) == sure
+
+
+def test_lowest_and_highest_batch_contain_the_median_as_often_as_stated() -> None:
+    chance = random.Random(0)
+    inside = 0
+    for _ in range(4000):
+        found = stats.rounds_interval([chance.gauss(0, 1) for _ in range(8)])
+        inside += found.low <= 0 <= found.high
+    assert inside / 4000 == pytest.approx(stats.confidence(8), abs=0.006)
 
 
 @given(st.lists(seconds, min_size=1, max_size=60))
@@ -102,12 +122,6 @@ def test_a_summary_is_ordered(rounds: list[list[float]]) -> None:
     assert summary.ci_low <= summary.median <= summary.ci_high
     assert summary.p10 <= summary.p90 <= summary.p99 <= summary.max
     assert summary.n == sum(map(len, rounds))
-
-
-def test_noise_floor_needs_a_full_window() -> None:
-    assert not stats.noise_floor_reached([0.5] * 8)
-    assert stats.noise_floor_reached([0.5] * 9)
-    assert not stats.noise_floor_reached([0.5 * 0.9**i for i in range(20)])
 
 
 @pytest.mark.parametrize(

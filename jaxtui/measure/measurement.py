@@ -51,7 +51,7 @@ class Record:
         left_out = len(ready) < len(block.ready)
         rounds = len(self.turns.rounds)
         # Summing up all calls after every round would be quadratic.
-        if self._made is None or rounds % max(1, 1 << (rounds.bit_length() - 4)) == 0:
+        if self._made is None or rounds % (1 << max(0, rounds.bit_length() - 4)) == 0:
             self._made = self.measurement(None)
         return Sampled(
             index=self.index,

@@ -296,8 +296,8 @@ def is_host_bound(turns: Turns, session: Session, dispatch: float) -> bool:
     """
     if is_inline(turns):
         return dispatch < INLINE_FLOORS * session.dispatch_floor
-    pipelined = turns.pipelined_seconds
-    return pipelined is None or pipelined < HOST_BOUND_RATIO * dispatch
+    per_call = turns.pipelined_seconds or turns.interval.median
+    return per_call < HOST_BOUND_RATIO * dispatch
 
 
 def _host_bound(turns: Turns, session: Session, dispatch: float) -> Note | None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from jaxtui.measure import clocks
+from jaxtui.measure.clocks import Call, Wait
 from jaxtui.stats import Interval, sign_test_interval
 
 
@@ -36,25 +37,44 @@ def _reset() -> None:
     FakeResult.alive = FakeResult.most_alive = 0
 
 
-@pytest.mark.parametrize("loop", [clocks.blocked_calls, clocks.plain_calls])
-def test_the_last_result_is_freed_before_the_next_clock_starts(loop: object) -> None:
-    loop(FakeResult, (), 0.0, least=10)  # type: ignore[operator]
+@pytest.mark.parametrize("wait", [clocks.wait_for_array, clocks.no_wait])
+def test_the_last_result_is_freed_before_the_next_clock_starts(wait: Wait) -> None:
+    clocks.calls(FakeResult, (), wait, 0.0, least=10)
     assert FakeResult.most_alive == 1
 
 
-def test_least_and_most_bound_the_calls() -> None:
-    assert len(clocks.blocked_calls(FakeResult, (), 0.0, least=7).ready) == 7
-    assert len(clocks.blocked_calls(FakeResult, (), 60.0, most=9).ready) == 9
+def test_there_are_as_many_calls_as_were_asked_for() -> None:
+    block = clocks.calls(FakeResult, (), clocks.wait_for_array, 0.0, least=7)
+    assert len(block.ready) == 7
+    assert len(block.dispatch) == 7
 
 
 def test_dispatch_never_exceeds_ready() -> None:
-    block = clocks.blocked_calls(FakeResult, (), 0.001)
+    block = clocks.calls(FakeResult, (), clocks.wait_for_array, 0.001)
     assert all(d <= r for d, r in zip(block.dispatch, block.ready, strict=True))
-    assert clocks.plain_calls(FakeResult, (), 0.001).dispatch == []
+    assert clocks.calls(FakeResult, (), clocks.no_wait, 0.001).dispatch == []
 
 
-def compiled(function: object, *args: jax.Array) -> object:
-    return jax.jit(function).lower(*args).compile()  # type: ignore[arg-type]
+def test_a_tree_is_waited_for_with_all_of_its_arrays() -> None:
+    @jax.jit
+    def both(x: jax.Array) -> dict[str, jax.Array]:
+        return {"small": x[0], "large": x @ x @ x @ x}
+
+    x = jnp.ones((512, 512))
+    alone = jax.jit(lambda x: x @ x @ x @ x)
+    for call in (both, alone):
+        jax.block_until_ready(call(x))
+    wait = clocks.wait_for(both(x))
+    tree = min(clocks.calls(both, (x,), wait, 0, least=10).ready)
+    array = min(clocks.calls(alone, (x,), clocks.wait_for(alone(x)), 0, least=10).ready)
+    assert tree > 0.5 * array
+    assert clocks.burst(both, (x,), wait, 3) > array
+    assert clocks.ready_at_return(both, (x,), 10) < 0.5
+
+
+def compiled(function: Call, *args: jax.Array) -> Call:
+    made: Call = jax.jit(function).lower(*args).compile()
+    return made
 
 
 KEEPING = """
@@ -75,10 +95,10 @@ def keeping(calls):
         ready.append((clocks.perf_counter_ns() - start) * 1e-9)
     return median(ready)
 
-clocks.blocked_calls(call, (x,), 0.05)
+clocks.calls(call, (x,), clocks.wait_for_array, 0.05)
 ratios = []
 for _ in range(5):
-    ours = median(clocks.blocked_calls(call, (x,), 0, least=40).ready)
+    ours = median(clocks.calls(call, (x,), clocks.wait_for_array, 0, least=40).ready)
     ratios.append(keeping(40) / ours)
 print(median(ratios))
 """
@@ -95,19 +115,19 @@ def test_results_kept_in_a_list_would_read_much_slower() -> None:
 def test_the_queue_holds_the_host_back_at_about_32() -> None:
     x = jnp.asarray(np.random.default_rng(0).standard_normal((512, 512), np.float32))
     call = compiled(lambda x: x @ x, x)
-    clocks.blocked_calls(call, (x,), 0.02)  # type: ignore[arg-type]
-    depth = max(clocks.pending_after(call, (x,), 64) for _ in range(3))  # type: ignore[arg-type]
+    clocks.calls(call, (x,), clocks.wait_for_array, 0.02)
+    depth = max(clocks.pending_after(call, (x,), 64) for _ in range(3))
     assert 28 <= depth <= 34
 
 
 def test_an_inline_op_is_ready_on_return_and_a_product_is_not() -> None:
     x = jnp.asarray(np.random.default_rng(0).standard_normal((512, 512), np.float32))
     inline, product = compiled(jnp.exp, x), compiled(lambda x: x @ x, x)
-    assert clocks.ready_at_return(inline, (x,), 20) > 0.9  # type: ignore[arg-type]
-    assert clocks.ready_at_return(product, (x,), 20) < 0.5  # type: ignore[arg-type]
+    assert clocks.ready_at_return(inline, (x,), 20) > 0.9
+    assert clocks.ready_at_return(product, (x,), 20) < 0.5
 
 
-def looped(trips: int, *, hoistable: bool) -> object:
+def looped(trips: int, *, hoistable: bool) -> Call:
     """A product repeated on the device; the hoistable form is what XLA takes apart."""
 
     def loop(x: jax.Array) -> jax.Array:
@@ -138,8 +158,8 @@ def doubled_ratio(*, hoistable: bool) -> Interval:
     twice = compiled(looped(16, hoistable=hoistable), x)
     ratios: list[float] = []
     while len(ratios) < 150:
-        short = min(clocks.blocked_calls(once, (x,), 0, least=3).ready)  # type: ignore[arg-type]
-        long = min(clocks.blocked_calls(twice, (x,), 0, least=3).ready)  # type: ignore[arg-type]
+        short = min(clocks.calls(once, (x,), clocks.wait_for_array, 0, least=3).ready)
+        long = min(clocks.calls(twice, (x,), clocks.wait_for_array, 0, least=3).ready)
         ratios.append(long / short)
         if len(ratios) >= 24 and sign_test_interval(ratios, SURE).half_width < 0.06:
             break

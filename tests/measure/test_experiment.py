@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import mmap
-import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtui.measure import ops
-from jaxtui.measure.experiment import run
+from jaxtui.measure import ops, workload
+from jaxtui.measure.clocks import Block
+from jaxtui.measure.experiment import groups, run
+from jaxtui.measure.measurement import thinned
+from jaxtui.measure.turns import Turns
 from jaxtui.model import (
     Case,
     CaseFailed,
@@ -24,6 +28,7 @@ from jaxtui.model import (
     Failure,
     Measurement,
     Mode,
+    PlannedCase,
     ProcessWarmedUp,
     Progress,
     RunEvent,
@@ -180,10 +185,11 @@ def test_an_inline_op_is_called_inline_and_a_product_is_not(
 
 
 def test_dispatch_of_a_large_product_is_far_below_ready() -> None:
-    (product,) = measured(case("matmul", 1000), budget=2.0)
-    assert product.ready
-    assert product.dispatch
-    assert product.dispatch.median * 20 < product.ready.median
+    (product,) = measured(case("matmul", 1000), budget=4.0, keep_samples=True)
+    assert product.samples
+    assert product.samples.dispatch
+    # The shortest: on a busy machine the host may lose its core in between.
+    assert min(product.samples.dispatch) * 20 < min(product.samples.ready)
 
 
 def test_a_tiny_op_is_host_bound_and_shows_no_rate() -> None:
@@ -207,25 +213,6 @@ def test_memory_that_is_new_in_every_call_is_said(planted: Callable[..., str]) -
     assert "page-faults" not in flags(usual)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="of glibc's malloc")
-@pytest.mark.parametrize("mode", ["jit", "eager", "numpy"])
-def test_a_40_mb_result_is_reused_and_says_so(mode: Mode) -> None:
-    large, small = measured(
-        case("triad", 10_000_000, mode), case("triad", 1000, mode), budget=3.0
-    )
-    assert "reused-memory" in flags(large)
-    assert "reused-memory" not in flags(small)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="of glibc's malloc")
-def test_what_a_program_needs_meanwhile_counts_as_well() -> None:
-    # Its result has 16 MB, which alone would be no reason to say anything.
-    (random,) = measured(case("normal", 4_000_000), budget=3.0)
-    assert "reused-memory" in flags(random)
-    (added,) = measured(case("add", 4_000_000), budget=3.0)
-    assert "reused-memory" not in flags(added)
-
-
 def test_float64_runs_in_64_bits_without_touching_its_neighbours() -> None:
     single, double, again = measured(
         case("matmul", 64), case("matmul", 64, dtype="float64"), case("matmul", 64)
@@ -242,11 +229,7 @@ def test_float64_runs_in_64_bits_without_touching_its_neighbours() -> None:
 def test_float64_without_its_scope_is_a_failure_not_a_float32_number(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from contextlib import nullcontext
-
-    from jaxtui.measure import executable
-
-    monkeypatch.setattr(executable, "enable_x64", lambda dtype: nullcontext())
+    monkeypatch.setattr(workload, "enable_x64", lambda dtype: nullcontext())
     ended = outcomes(events(case("matmul", 64, dtype="float64"), case("matmul", 64)))
     failure = ended[0]
     assert isinstance(failure, Failure)
@@ -277,12 +260,7 @@ def test_an_error_that_surfaces_at_block_is_a_named_failure_and_the_rest_goes_on
 def test_an_argument_that_is_sent_every_call_is_called_an_implicit_transfer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from jaxtui.measure.executable import InputPool
-
-    host = InputPool.host
-    monkeypatch.setattr(
-        InputPool, "resident", lambda self, op, case, device: host(self, op, case)
-    )
+    monkeypatch.setattr(workload, "sent", lambda hosts, device: hosts)
     (sent,) = measured(case("matmul", 64))
     assert "implicit-transfer" in flags(sent)
     monkeypatch.undo()
@@ -291,9 +269,7 @@ def test_an_argument_that_is_sent_every_call_is_called_an_implicit_transfer(
 
 
 def test_bursts_beyond_the_queue_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    from jaxtui.measure.sampling import Burst, Sampler
-
-    monkeypatch.setattr(Sampler, "_plan_burst", lambda self: Burst(16, 48))
+    monkeypatch.setattr(Turns, "_plan_burst", lambda self: (16, 48))
     (full,) = measured(case("matmul", 256))
     assert "queue-full" in flags(full)
     monkeypatch.undo()
@@ -381,13 +357,20 @@ def test_stop_ends_the_run_within_a_turn_and_keeps_what_had_arrived() -> None:
     assert found[-1].outcome == "cancelled"
 
 
-def test_closing_the_generator_ends_the_run_and_turns_the_collector_on_again() -> None:
-    import gc
-
-    generator: Iterator[RunEvent] = run(experiment(case("matmul", 64)))
-    next(generator)
-    generator.close()  # type: ignore[attr-defined]
-    assert gc.isenabled()
+@pytest.mark.parametrize("enabled", [True, False])
+def test_closing_the_generator_ends_the_run_and_leaves_the_collector_as_it_was(
+    enabled: bool,
+) -> None:
+    before = gc.isenabled()
+    try:
+        (gc.enable if enabled else gc.disable)()
+        generator: Iterator[RunEvent] = run(experiment(case("matmul", 64)))
+        next(generator)
+        assert not gc.isenabled()
+        generator.close()  # type: ignore[attr-defined]
+        assert gc.isenabled() == enabled
+    finally:
+        (gc.enable if before else gc.disable)()
 
 
 def test_at_least_six_rounds_of_every_case_within_the_default_budget_share() -> None:
@@ -420,9 +403,6 @@ def test_samples_are_kept_only_when_asked_for() -> None:
 
 
 def test_the_points_of_a_turn_are_thinned_but_keep_the_extremes() -> None:
-    from jaxtui.measure.clocks import Block
-    from jaxtui.measure.timing import thinned
-
     ready = [1.0 + (i % 7) / 10 for i in range(1999)]
     ready[1234], ready[77] = 50.0, 0.1
     dispatch, kept = thinned(Block([r / 2 for r in ready], ready), 200)
@@ -464,3 +444,21 @@ def test_what_questions_the_number_stands_before_what_explains_the_phases() -> N
     (tiny,) = measured(case("add", 8))
     order = [note.flag for note in tiny.notes]
     assert order.index("host-bound") < order.index("aliased")
+
+
+def planned(size: int) -> PlannedCase:
+    return PlannedCase(
+        case=case("add", size),
+        memory_bytes=0,
+        host_memory_bytes=0,
+        flops=None,
+        bytes=None,
+    )
+
+
+def test_short_memory_runs_sizes_one_after_another() -> None:
+    cases = [(0, planned(8)), (1, planned(4)), (2, planned(8))]
+    assert groups(cases, grouped=False) == [cases]
+    by_size = [[index for index, _ in group] for group in groups(cases, grouped=True)]
+    assert by_size == [[1], [0, 2]]
+    assert groups([], grouped=False) == []

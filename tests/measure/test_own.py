@@ -10,12 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtui.measure import clocks, experiment, own, planning
+from jaxtui.measure import experiment, own, planning
 from jaxtui.measure.own import arguments, files, functions
 from jaxtui.measure.own.troubles import OwnError
 from jaxtui.model import (
@@ -497,24 +495,6 @@ def test_short_names_tell_two_versions_of_a_file_apart() -> None:
 
 
 # Clocks.
-
-
-def test_the_loops_for_trees_wait_for_all_of_their_arrays() -> None:
-    @jax.jit
-    def both(x: jax.Array) -> dict[str, jax.Array]:
-        return {"small": x[0], "large": x @ x @ x @ x}
-
-    x = jnp.ones((512, 512))
-    alone = jax.jit(lambda x: x @ x @ x @ x)
-    for call in (both, alone):
-        jax.block_until_ready(call(x))
-    tree = min(clocks.blocked_tree_calls(both, (x,), 0, least=10).ready)
-    array = min(clocks.blocked_calls(alone, (x,), 0, least=10).ready)
-    assert tree > 0.5 * array
-    assert clocks.tree_burst(both, (x,), 3) > array
-    assert clocks.tree_ready_at_return(both, (x,), 10) < 0.5
-    assert clocks.loops_for(alone(x)) is clocks.ARRAY_LOOPS
-    assert clocks.loops_for(both(x)) is clocks.TREE_LOOPS
 
 
 # Scripts.

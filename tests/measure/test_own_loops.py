@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 from jaxtui.measure import planning, session
-from jaxtui.measure.executable import Executable
 from jaxtui.measure.loops import refusals, results, run_loop
 from jaxtui.measure.loops.refusals import RefusedError
+from jaxtui.measure.workload import Workload
 from jaxtui.model import (
     LOOP_STYLES,
     Case,
@@ -166,8 +166,8 @@ def test_the_phases_are_told(train: str) -> None:
 def takes(result: Any, *args: Any) -> bool:
     """Whether the next call takes the first of several results."""
     asked = own_loop("/p/mine.py", "f", chained=True)
-    executable = Executable(case=asked.case, call=len, args=args)
-    return results.of_own(asked, executable, result).first
+    made = Workload(case=asked.case, call=len, args=args)
+    return results.of_own(asked, made, result).first
 
 
 def test_what_fits_is_handed_on() -> None:
@@ -200,8 +200,8 @@ def test_what_does_not_fit_is_refused(result: Any, args: tuple[Any, ...]) -> Non
 
 def test_the_smallest_array_is_printed_from() -> None:
     asked = own_loop("/p/mine.py", "f")
-    executable = Executable(case=asked.case, call=len, args=())
-    treated = results.of_own(asked, executable, None)
+    made = Workload(case=asked.case, call=len, args=())
+    treated = results.of_own(asked, made, None)
     tree = ({"w": jnp.ones((3, 3))}, jnp.asarray(0.25))
     assert treated.pick(tree) == 0.25
     assert np.shape(treated.pick({"x": jnp.arange(6.0).reshape(2, 3)})) == ()
@@ -266,7 +266,7 @@ def test_its_script_runs_without_jaxtui(
     script = tmp_path / "loop.py"
     script.write_text(loop_script(asked, plan(asked)))
     done = subprocess.run(
-        [sys.executable, "loop.py"],
+        [sys.made, "loop.py"],
         cwd=tmp_path,
         env={**os.environ, "JAX_PLATFORMS": "cpu"},
         capture_output=True,
