@@ -10,10 +10,12 @@ from time import perf_counter
 import jax
 
 from jaxtui import format as text
+from jaxtui.machine import malloc
 from jaxtui.measure import (
     coldpath,
     devices,
     estimate,
+    memory,
     ops,
     own,
     planning,
@@ -51,6 +53,15 @@ PREPARATION_SHARE = 0.7
 SPREAD_SHARE = 0.6
 """Of the time for sampling that rounds should span, where that is short."""
 
+SPAN_SECONDS = 0.6
+"""For the memory span of one case, beside its compile."""
+
+SPANS_START_SECONDS = 1.5
+"""For the process that measures memory spans."""
+
+SPAN_SHARE = 0.3
+"""Of the budget that memory spans may take."""
+
 Indexed = tuple[int, PlannedCase]
 
 
@@ -85,6 +96,9 @@ class _Run:
         self._own_process = own_process
         self._start = perf_counter()
         self._unfinished = len(experiment.cases)
+        self._spans = memory.Spans(experiment.seed, stop)
+        self._reserved = 0.0
+        """Of the budget, for the memory spans."""
         self._imported_seconds = 0.0
         """Added to the budget: importing TensorFlow is no case's business."""
 
@@ -100,8 +114,17 @@ class _Run:
                 yield CaseStarted(index=index, case=planned.case)
                 yield self._failed(index, planned.problem)
         yield from self._import_tensorflow(viable)
-        for group in groups(viable, plan.grouped):
-            yield from self._group(group)
+        if memory.is_known():
+            count = sum(map(_may_allocate, viable))
+            self._reserved = min(
+                SPAN_SHARE * experiment.budget,
+                count and SPANS_START_SECONDS + count * SPAN_SECONDS,
+            )
+        try:
+            for group in groups(viable, plan.grouped):
+                yield from self._group(group)
+        finally:
+            self._spans.close()
         yield RunFinished(
             outcome="cancelled" if self._stop() else "complete",
             elapsed_seconds=self._elapsed,
@@ -113,7 +136,8 @@ class _Run:
 
     @property
     def _remaining(self) -> float:
-        return self._experiment.budget + self._imported_seconds - self._elapsed
+        budget = self._experiment.budget + self._imported_seconds
+        return budget - self._reserved - self._elapsed
 
     def _progress(self, doing: str) -> Progress:
         return Progress(
@@ -296,6 +320,16 @@ class _Run:
             if record.turns.fault is None:
                 yield from self._finish(record, stopped.get(record, "cancelled"))
 
+    def _take_span(self, record: Record) -> Iterator[RunEvent]:
+        """Both ends of the case's memory, where that is known and matters."""
+        made, before = record.workload, perf_counter()
+        large = memory.allocates(made.case, made.block_bytes, on_cpu=made.on_cpu)
+        if not large or not self._reserved or self._stop():
+            return
+        yield self._progress(f"memory span: {made.case.label}")
+        record.memory = self._spans.span(made.case, SPAN_SECONDS)
+        self._reserved -= min(self._reserved, perf_counter() - before)
+
     def _finish(self, record: Record, stopped: Stopped) -> Iterator[RunEvent]:
         """Check the result, which is left until nobody is timed any more."""
         if not record.turns.rounds:
@@ -309,6 +343,7 @@ class _Run:
                 failure = explained(error, record.workload.case, "check")
                 yield self._failed(record.index, failure)
                 return
+            yield from self._take_span(record)
         self._unfinished -= 1
         keep = self._experiment.keep_samples
         yield CaseMeasured(
@@ -326,6 +361,19 @@ def groups(cases: Sequence[Indexed], grouped: bool) -> list[list[Indexed]]:
         return item[1].case.size, item[1].case.op
 
     return [list(group) for _, group in groupby(sorted(cases, key=key), key=key)]
+
+
+def _may_allocate(item: Indexed) -> bool:
+    """Whether a case may ask malloc for large blocks, before that is known."""
+    case, device = item[1].case, _device(item[1])
+    on_cpu = device is not None and device.platform == "cpu"
+    if own.source(case.op) is not None:
+        return memory.allocates(case, malloc.ALLOCATES_BYTES, on_cpu=on_cpu)
+    op = ops.get(case.op)
+    largest = max(
+        op.result_bytes(case.size, case.dtype), op.temporaries(case.size, case.dtype)
+    )
+    return memory.allocates(case, int(largest), on_cpu=on_cpu)
 
 
 def _device(planned: PlannedCase) -> jax.Device | None:

@@ -14,7 +14,7 @@ from jaxtui.measure.clocks import Block
 from jaxtui.measure.session import Session
 from jaxtui.measure.turns import Turns, is_look
 from jaxtui.measure.workload import Workload, all_finite, arrays_of
-from jaxtui.model import Measurement, Note, Sampled, Samples, Stopped
+from jaxtui.model import Measurement, MemorySpan, Note, Sampled, Samples, Stopped
 from jaxtui.stats import Pool, bins
 
 POINTS_PER_TURN = 200
@@ -37,6 +37,8 @@ class Record:
         self.accuracy: Accuracy | None = None
         """Known after the turns: a check leaves memory behind, and that speeds up or
         slows down what allocates afterwards."""
+        self.memory: MemorySpan | None = None
+        """Known after the turns, too."""
         self._session = session
         self._finite = True
         self._ready, self._dispatch = Pool(), Pool()
@@ -97,6 +99,7 @@ class Record:
         doubts = notes.of_turns(turns, self._session, dispatch)
         rates = self._rates(doubts)
         doubts += notes.of_rate(workload, rates[0])
+        doubts += notes.of_memory(ready.median, self.memory)
         flags = {note.flag for note in doubts}
         made = Measurement(
             case=workload.case,
@@ -116,6 +119,7 @@ class Record:
             notes=(*doubts, *self._fixed_notes()),
             peak=workload.peak,
             xla_flops=workload.compiled_flops,
+            memory=self.memory,
         )
         if keep_samples:
             made = msgspec.structs.replace(made, samples=self._samples())

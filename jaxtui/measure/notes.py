@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jaxtui import format as text
+from jaxtui.machine import malloc
 from jaxtui.measure import devices
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.contention import Usage
@@ -15,7 +16,7 @@ from jaxtui.measure.inputs import numpy_dtype
 from jaxtui.measure.session import Session
 from jaxtui.measure.turns import Turns
 from jaxtui.measure.workload import Workload
-from jaxtui.model import Note, Summary
+from jaxtui.model import MemorySpan, Note, Summary
 from jaxtui.stats import MINIMUM_ROUNDS, Interval, median, quantile
 
 UNSTABLE = frozenset({"drift", "bimodal", "contended", "few-rounds", "no-warm-up"})
@@ -63,6 +64,29 @@ def of_rate(workload: Workload, flops_per_second: float | None) -> list[Note]:
             text=(
                 f"{text.rate(flops_per_second)} is above this device's peak of "
                 f"{text.rate(limit)}: something other than the whole op was timed."
+            ),
+        )
+    ]
+
+
+def of_memory(ready: float, span: MemorySpan | None) -> list[Note]:
+    """What the pages of a result cost, and how to choose them.
+
+    Args:
+        ready: The headline, seconds.
+        span: Both ends; ``None`` where they hardly differ.
+    """
+    if span is None:
+        return []
+    return [
+        Note(
+            flag="memory",
+            text=(
+                f"{text.seconds(ready)}; {text.seconds(span.reused)} with reused"
+                f" memory, {text.seconds(span.fresh)} with fresh: about"
+                f" {span.page_faults:,.0f} page faults a call. Which one a program"
+                " gets depends on what it freed before; with"
+                f" {malloc.setting('reused')} in its environment it reuses."
             ),
         )
     ]

@@ -98,6 +98,7 @@ from jaxtui.model.machine import (
 )
 from jaxtui.model.measured import (
     Measurement,
+    MemorySpan,
     Note,
     Phases,
     Samples,
@@ -181,6 +182,7 @@ __all__ = [
     "LoopStyle",
     "Measurement",
     "Memory",
+    "MemorySpan",
     "MissingRoof",
     "Mode",
     "Note",

@@ -72,6 +72,17 @@ class Samples(Record, frozen=True, kw_only=True):
     dispatch: tuple[float, ...] | None = None
 
 
+class MemorySpan(Record, frozen=True, kw_only=True):
+    """What the memory of its results costs a case on a CPU; seconds until ready."""
+
+    fresh: float
+    """With new pages in every call."""
+    reused: float
+    """With the pages of the call before."""
+    page_faults: float
+    """Minor page faults of a call with new pages."""
+
+
 class Measurement(Record, frozen=True, kw_only=True):
     """What one case yielded."""
 
@@ -98,6 +109,8 @@ class Measurement(Record, frozen=True, kw_only=True):
     peak: Peak | None = None
     xla_flops: float | None = None
     """XLA's own count from ``cost_analysis``, for comparison only."""
+    memory: MemorySpan | None = None
+    """Both ends, where they differ by more than a tenth; taken in another process."""
     samples: Samples | msgspec.UnsetType = msgspec.UNSET
 
     @property

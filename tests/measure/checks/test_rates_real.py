@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from jaxtui.measure import notes
+from jaxtui.measure.contention import Usage
 from jaxtui.measure.checks import (
     bandwidth,
     base,
@@ -451,12 +452,14 @@ def test_the_last_quarter_is_compared_with_the_first(
 def test_what_others_do_to_the_cores_is_not_judged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(rates, "contention_note", lambda _: notes.contended(1.5, 2))
+    others = Usage(seconds=1.0, others=1.5, steal=0.0, cores=2)
+    note = notes.contended(others)
+    monkeypatch.setattr(rates.notes, "contended", lambda _: note)
     (reading,) = readings(events(check("steady", 1)))
     assert "Other processes used 1.5 of 2 cores" in reading.disturbed
     assert reading.measured is not None
     assert reading.expected is None
-    monkeypatch.setattr(rates, "contention_note", lambda _: None)
+    monkeypatch.setattr(rates.notes, "contended", lambda _: None)
     (reading,) = readings(events(check("steady", 1)))
     assert not reading.disturbed
     assert reading.expected is not None

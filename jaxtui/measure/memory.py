@@ -1,0 +1,203 @@
+"""The memory span of a case: with new pages in every call, and with reused ones.
+
+Both ends are taken in a process of their own, because setting malloc would change the
+process that is measured. The headline stays what the untouched process gave.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import select
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from time import perf_counter
+from typing import Any
+
+import msgspec
+
+from jaxtui import child
+from jaxtui.machine import malloc
+from jaxtui.machine.malloc import ENDS, End
+from jaxtui.measure.orphans import signal_with_parent
+from jaxtui.model import Case, MemorySpan
+from jaxtui.model.base import Record
+from jaxtui.stats import median
+
+WORTH_SAYING = 0.1
+"""The ends differ by more than this share of the lower one, or there is no span."""
+
+TURN_SECONDS = 0.05
+ROUNDS = 5
+"""Turns at each end, where the time allows."""
+
+SETTLING_CALLS = 2
+"""After a change of malloc: what is kept is only given back when more is freed."""
+
+START_SECONDS = 20.0
+"""For the process and its JAX; import and compile take one to three."""
+
+POLL_SECONDS = 0.05
+"""How long a stop may go unnoticed."""
+
+
+class Asked(Record, frozen=True, kw_only=True):
+    """One case, on its way to the other process."""
+
+    case: Case
+    seed: int
+    seconds: float
+
+
+def allocates(case: Case, block_bytes: int, *, on_cpu: bool) -> bool:
+    """Whether the calls of a case ask this machine's malloc for large blocks.
+
+    Args:
+        case: TensorFlow has an allocator of its own.
+        block_bytes: The largest block of a call.
+        on_cpu: Whether its device is the CPU.
+    """
+    here = case.mode == "numpy" or (on_cpu and case.mode in ("jit", "eager"))
+    return here and block_bytes >= malloc.ALLOCATES_BYTES
+
+
+def is_known() -> bool:
+    """Whether the span of this process's malloc can be had, and means something."""
+    return not malloc.why_unknown() and not malloc.is_set()
+
+
+class Spans:
+    """The other process, started when it is first asked, and ended with the run."""
+
+    def __init__(self, seed: int, stop: Callable[[], bool]) -> None:
+        self._seed, self._stop = seed, stop
+        self._process: subprocess.Popen[bytes] | None = None
+        self._answers = -1
+        self.trouble = ""
+        """Why there are no more spans, one sentence."""
+
+    def span(self, case: Case, seconds: float) -> MemorySpan | None:
+        """Both ends of a case; ``None`` where they hardly differ or nobody knows.
+
+        Args:
+            case: As it was timed.
+            seconds: For all of it; a process that takes much longer is given up.
+        """
+        if self.trouble:
+            return None
+        try:
+            answer = self._ask(Asked(case=case, seed=self._seed, seconds=seconds))
+        except (OSError, msgspec.DecodeError) as error:
+            self.close()
+            self.trouble = f"The process that measures the memory span ended: {error}."
+            return None
+        if answer is None or answer.fresh <= (1 + WORTH_SAYING) * answer.reused:
+            return None
+        return answer
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            os.close(self._answers)
+            self._process = None
+
+    def _ask(self, asked: Asked) -> MemorySpan | None:
+        if self._process is None:
+            self._start()
+        assert self._process is not None
+        assert self._process.stdin is not None
+        self._process.stdin.write(msgspec.json.encode(asked) + b"\n")
+        limit = perf_counter() + START_SECONDS + 3 * asked.seconds
+        line = b""
+        while not line.endswith(b"\n"):
+            if self._stop():
+                self.close()
+                self.trouble = "stopped"
+                return None
+            if perf_counter() > limit:
+                raise OSError("it did not answer")
+            if select.select((self._answers,), (), (), POLL_SECONDS)[0]:
+                more = os.read(self._answers, 1 << 16)
+                if not more:
+                    raise OSError(f"exit status {self._process.wait()}")
+                line += more
+        return msgspec.json.decode(line, type=MemorySpan | None)
+
+    def _start(self) -> None:
+        self._answers, end = os.pipe()
+        try:
+            self._process = subprocess.Popen(
+                [*child.command(__name__), str(end)],
+                stdin=subprocess.PIPE,
+                bufsize=0,
+                pass_fds=(end,),
+                env={**os.environ, "JAX_PLATFORMS": "cpu"},
+            )
+        finally:
+            os.close(end)
+
+
+def main() -> int:
+    """The other process: answers one line for each that it reads."""
+    signal_with_parent()
+    malloc.use_one_arena()
+    answers = int(sys.argv[1])
+    os.set_inheritable(answers, False)
+    for line in sys.stdin.buffer:
+        asked = msgspec.json.decode(line, type=Asked)
+        found = None
+        # What a case does here must not cost the one that was timed its headline.
+        with suppress(Exception, SystemExit):
+            found = _measured(asked)
+        os.write(answers, msgspec.json.encode(found) + b"\n")
+    return 0
+
+
+def _measured(asked: Asked) -> MemorySpan:
+    """Take turns at both ends."""
+    from jaxtui.measure import clocks, coldpath, devices, ops, own, workload
+    from jaxtui.model import HOST
+
+    case = asked.case
+    device = None if case.device == HOST else devices.find(case.device)
+    pool, source = workload.Pool(asked.seed), own.source(case.op)
+    if source is None:
+        made = workload.of_op(case, ops.get(case.op), device, pool)
+    else:
+        made = workload.of_function(own.load(source, device), case, device, pool)
+    end = perf_counter() + asked.seconds
+    with made.scope():
+        if device is not None:
+            made.args = made.hosts() if case.inputs == "host" else made.resident()
+        for phase, step in coldpath.steps(made):
+            if phase not in ("transfer", "fetch"):
+                step()
+        turns = list(_turns(made, clocks, end))
+    seconds = {
+        side: median([one for at, one, _ in turns if at == side]) for side in ENDS
+    }
+    faults = median([faults for at, _, faults in turns if at == "fresh"])
+    return MemorySpan(
+        fresh=seconds["fresh"], reused=seconds["reused"], page_faults=faults
+    )
+
+
+def _turns(made: Any, clocks: Any, end: float) -> Iterator[tuple[End, float, float]]:
+    """The end, median seconds and page faults per call of each turn."""
+    chance = random.Random(0)
+    for number in range(ROUNDS):
+        if number and perf_counter() > end:
+            return
+        order: Sequence[End] = chance.sample(ENDS, 2)
+        for side in order:
+            malloc.switch_to(side)
+            clocks.calls(made.call, made.args, made.wait, 0.0, least=SETTLING_CALLS)
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+            block = clocks.calls(made.call, made.args, made.wait, TURN_SECONDS)
+            after = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+            yield side, median(block.ready), (after - before) / len(block.ready)
