@@ -81,7 +81,7 @@ def calls(
         more = time_calls(call, args, wait, 0.0)
         dispatch += more[0]
         ready += more[1]
-    return Block([], dispatch) if wait is no_wait else Block(dispatch, ready)
+    return Block(dispatch, ready)
 
 
 def burst(call: Call, args: Sequence[Any], wait: Wait, count: int) -> float:

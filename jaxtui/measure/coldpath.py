@@ -65,7 +65,7 @@ def prepare(
 
 def steps(workload: Workload, *, cold: bool = True) -> Iterator[tuple[Phase, Step]]:
     """The phases of a workload in their order; NumPy has its first call alone."""
-    if workload.on_host:
+    if workload.on_return:
         yield "first_call", lambda: _first_call(workload)
         return
     yield "transfer", lambda: _transfer(workload)
@@ -156,7 +156,7 @@ def _look_at(workload: Workload, result: Any) -> None:
         known = workload.counted.certain
         workload.flops, workload.bytes = known.flops, known.bytes
         workload.compiled_flops = workload.counted.flops
-    if not workload.on_host:
+    if not workload.on_return:
         if not any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(result)):
             name = workload.case.op.rpartition(":")[2]
             raise OwnError(

@@ -93,7 +93,7 @@ class Record:
         self._pooled = len(turns.rounds)
         ready = self._ready.summary(turns.medians)
         dispatch = None
-        if not workload.on_host:
+        if not workload.on_return:
             medians = [stats.median(block.dispatch) for block in turns.rounds]
             dispatch = self._dispatch.summary(medians)
         doubts = notes.of_turns(turns, self._session, dispatch)

@@ -86,6 +86,7 @@ class Turns:
         throughput: bool = True,
         warm_up_seconds: float = WARM_UP_SECONDS,
         burst_seconds: float = BURST_SECONDS,
+        rests: bool = False,
     ) -> None:
         """Take what is called; nothing is run yet.
 
@@ -97,6 +98,8 @@ class Turns:
             throughput: Whether there are turns of bursts; on the host there are none.
             warm_up_seconds: Of calls before the first turn.
             burst_seconds: Of work in the longer burst.
+            rests: Whether its turns wait for NumPy's threads although NumPy may be what
+                it runs; those of JAX always do.
         """
         self.workload = workload
         self.done = False
@@ -126,8 +129,9 @@ class Turns:
         """How many calls the bursts of a pair queue."""
         self.queue_depth = queue_depth
         self._results_at_most = results_at_most
-        self._latency = latency or workload.on_host
-        self._throughput = throughput and not workload.on_host
+        self._latency = latency or workload.on_return
+        self._throughput = throughput and not workload.on_return
+        self.rests = rests
         self._warm_up_seconds = warm_up_seconds
         self._burst_seconds = burst_seconds
         self._random = random.Random(0)
@@ -180,6 +184,18 @@ class Turns:
             kinds.append("throughput")
         return kinds
 
+    @property
+    def rounds_taken(self) -> int:
+        """How many turns of bursts there were, or else of blocked calls."""
+        return len(self.slopes) if self._throughput else len(self.rounds)
+
+    @property
+    def per_call(self) -> Interval | None:
+        """Seconds per call: pipelined where there are bursts, else ``ready``."""
+        if self._throughput:
+            return self.pipelined
+        return self.interval if self.medians else None
+
     def warm_up(self) -> None:
         """Run until it is warm: five calls and 0.1 s, two seconds at most."""
         workload = self.workload
@@ -187,10 +203,11 @@ class Turns:
         self.warm = True
         self._find_guard()
         with self._scope():
-            if self.call_seconds > WARM_UP_SECONDS_AT_MOST and (
-                workload.case.mode == "eager"
+            eager = workload.case.mode == "eager"
+            if not self.call_seconds or (
+                eager and self.call_seconds > WARM_UP_SECONDS_AT_MOST
             ):
-                # The first call took so long because it compiled every kernel.
+                # There was none yet, or it took so long because it compiled kernels.
                 self.call_seconds = self._calls(0.0).ready[0]
             if self.call_seconds > WARM_UP_SECONDS_AT_MOST:
                 return
@@ -199,7 +216,7 @@ class Turns:
             block = self._calls(self._warm_up_seconds, least)
             self.call_seconds = median(block.ready[len(block.ready) // 2 :])
             self.warmed_up = len(block.ready) > 1
-            if not workload.on_host:
+            if self._latency and not workload.on_return:
                 probes = PROBE_CALLS if self.call_seconds < SLOW_CALL_SECONDS else 2
                 self.ready_share = clocks.ready_at_return(call, args, probes)
         self.burst = self._plan_burst()
@@ -246,9 +263,10 @@ class Turns:
 
     def _calls(self, seconds: float, least: int = 1) -> Block:
         workload = self.workload
-        return clocks.calls(
+        block = clocks.calls(
             workload.call, workload.args, workload.wait, seconds, least=least
         )
+        return Block([], block.dispatch) if workload.on_return else block
 
     def _plan_burst(self) -> tuple[int, int]:
         room = (self.queue_depth - QUEUE_MARGIN) // self.workload.kernels
@@ -309,7 +327,7 @@ def take_turns(
         turns = [(one, kind) for one in active for kind in one.kinds(length, share)]
         chance.shuffle(turns)
         # NumPy's together, because everybody else has to wait for its threads.
-        turns.sort(key=lambda turn: not turn[0].workload.on_host)
+        turns.sort(key=lambda turn: not turn[0].workload.on_return)
         left = Counter(one for one, _ in turns)
         alone = {one for one, count in left.items() if count == 1}
         for one, kind in turns:
@@ -320,9 +338,9 @@ def take_turns(
                 continue
             part = LATENCY_SHARE if kind == "latency" else 1 - LATENCY_SHARE
             try:
-                if restless and not one.workload.on_host:
+                if restless and (one.rests or not one.workload.on_return):
                     rest()
-                restless = one.workload.on_host
+                restless = one.workload.on_return
                 if not one.warm:
                     one.warm_up()
                 one.turn(kind, length if one in alone else part * length)

@@ -72,6 +72,9 @@ class Workload:
     """``None`` on the host."""
     args: tuple[Any, ...] = ()
     wait: Wait = no_wait
+    on_return: bool = False
+    """What counts is when a call returns, whatever is waited for afterwards: NumPy is
+    done then, and so is the stopwatch of a lesson's snippet."""
     scope: Scope = nullcontext
     fresh: Callable[[], Call] | None = None
     """Makes a function that JAX has not seen, to be traced."""
@@ -106,11 +109,6 @@ class Workload:
     or what a compiled program needs meanwhile."""
     kernels: int = 1
     """Computations that one call puts in flight."""
-
-    @property
-    def on_host(self) -> bool:
-        """Whether a call that returns is done."""
-        return self.wait is no_wait
 
     @property
     def on_cpu(self) -> bool:
@@ -163,6 +161,7 @@ def of_op(case: Case, op: Op, device: jax.Device | None, pool: Pool) -> Workload
         case=case,
         call=op.numpy,
         device=device,
+        on_return=device is None,
         hosts=hosts,
         flops=op.flops(case.size, case.dtype),
         bytes=op.bytes(case.size, case.dtype),
@@ -257,7 +256,7 @@ def _of_numpy_function(function: Function, case: Case, made: Made) -> Workload:
     args = jax.tree.map(_for_numpy, made.hosts)
     dtype = dtype_of(jax.tree.leaves(args))
     settled = msgspec.structs.replace(case, size=made.size, dtype=dtype)
-    return Workload(case=settled, call=function.numpy, args=args)
+    return Workload(case=settled, call=function.numpy, args=args, on_return=True)
 
 
 def _for_numpy(leaf: Any) -> Any:

@@ -15,7 +15,7 @@ from jaxtui.measure.checks import expectations, rates, work
 from jaxtui.measure.checks.attempts import attempt, explained
 from jaxtui.measure.checks.base import Context, by_device, name, shares_silicon
 from jaxtui.measure.checks.caches import last_cache_bytes
-from jaxtui.measure.checks.rates import Prepared
+from jaxtui.measure.checks.rates import Prepared, callable_on
 from jaxtui.measure.checks.setting import Setting, setting
 from jaxtui.measure.clocks import Call
 from jaxtui.model import ITEMSIZE, Case, CheckLevel, Reading, RunEvent
@@ -115,8 +115,9 @@ class Streams:
         with explained(case, what, "inputs"):
             self._make(case)
         wanted = len(ops.get(op).arguments(case.size))
+        args = self._read[:wanted]
         return Prepared(
-            case, what, self._rewriting(call), self._read[:wanted], self._device
+            what, callable_on(self._device, case, self._rewriting(call), args)
         )
 
     def _case(self, op: str) -> Case:
@@ -167,7 +168,7 @@ def _measured(
     rate = rates.throughput(prepared, left, context.stop)
     if rate is None:
         return None
-    case = prepared.case
+    case = prepared.workload.case
     moved = ops.get(op).bytes(case.size, case.dtype)
     array = case.size * ITEMSIZE[case.dtype]
     return Reading(

@@ -16,6 +16,7 @@ from jaxtui.measure.checks.attempts import attempt, explained
 from jaxtui.measure.checks.base import Context, by_device, name
 from jaxtui.measure.checks.rates import Prepared
 from jaxtui.measure.checks.setting import Setting, setting
+from jaxtui.measure.turns import Turns, take_turns
 from jaxtui.model import Case, Reading, RunEvent
 from jaxtui.stats import median, rounds_interval
 
@@ -95,17 +96,14 @@ def _floor(context: Context, device: jax.Device, seconds: float) -> Reading | No
     with explained(case, what, "compile"):
         call = work.compiled(case, device)
     with explained(case, what, "inputs"):
-        args = jax.device_put([np.ones(TINY, np.float32)] * 2, device)
-    turn = SHARE * seconds / (ROUNDS + 1)
-    medians: list[float] = []
+        args = tuple(jax.device_put([np.ones(TINY, np.float32)] * 2, device))
+    turns = Turns(rates.callable_on(device, case, call, args), throughput=False)
     with explained(case, what, "sampling"):
-        clocks.calls(call, args, clocks.wait_for_array, turn, least=20)
-        while len(medians) < ROUNDS and not context.stop():
-            block = clocks.calls(call, args, clocks.wait_for_array, turn, least=20)
-            medians.append(median(block.dispatch))
-    if not medians:
+        for one in take_turns([turns], SHARE * seconds, stop=context.stop):
+            one.done = len(one.rounds) >= ROUNDS
+    if not turns.rounds:
         return None
-    floor = rounds_interval(medians)
+    floor = rounds_interval([median(block.dispatch) for block in turns.rounds])
     return Reading(
         test=context.check.test,
         device=name(device),
@@ -144,7 +142,7 @@ def _asynchrony(context: Context, device: jax.Device, seconds: float) -> Reading
 
 def _earliest(product: Prepared, seconds: float) -> Asynchrony:
     """One call that returns early is proof enough: others may have been held up."""
-    call, args = product.call, product.args
+    call, args = product.workload.call, product.workload.args
     wait = clocks.wait_for_array
     one = clocks.calls(call, args, wait, 0.0).ready[0]
     block = clocks.calls(call, args, wait, min(seconds, PRODUCT_CALLS * one), least=5)
@@ -161,5 +159,6 @@ def _has_room(case: Case, chosen: Setting) -> bool:
 
 
 def _in_flight(product: Prepared) -> int | None:
-    pending = clocks.pending_after(product.call, product.args, QUEUED)
+    made = product.workload
+    pending = clocks.pending_after(made.call, made.args, QUEUED)
     return pending if FULL_QUEUE[0] < pending < FULL_QUEUE[1] else None

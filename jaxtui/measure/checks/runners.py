@@ -68,11 +68,11 @@ class Runner:
         Raises:
             TroubleError: A call failed.
         """
-        call, args = self.product.call, self.product.args
-        with explained(self.product.case, self.product.what, "warm-up"):
-            clocks.burst(call, args, clocks.wait_for_array, 1)
+        made = self.product.workload
+        with explained(made.case, self.product.what, "warm-up"):
+            clocks.burst(made.call, made.args, made.wait, 1)
             self.alone = [
-                clocks.burst(call, args, clocks.wait_for_array, self.calls)
+                clocks.burst(made.call, made.args, made.wait, self.calls)
                 for _ in range(ALONE_ROUNDS)
             ]
 
@@ -84,7 +84,8 @@ class Runner:
         """Enqueue one call, unless it is out."""
         if self.trouble is None:
             with self._or_out("dispatch"):
-                self.last = self.product.call(*self.product.args)
+                made = self.product.workload
+                self.last = made.call(*made.args)
 
     def finished(self) -> bool:
         """Whether it is through with this round, or out; notes the seconds if so."""
@@ -102,7 +103,7 @@ class Runner:
     @contextmanager
     def _or_out(self, phase: str) -> Iterator[None]:
         try:
-            with explained(self.product.case, self.product.what, phase):
+            with explained(self.product.workload.case, self.product.what, phase):
                 yield
         except TroubleError as trouble:
             self.trouble = trouble

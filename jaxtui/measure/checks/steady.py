@@ -10,12 +10,11 @@ import jax
 import msgspec
 
 from jaxtui import format as fmt
-from jaxtui.measure import clocks
 from jaxtui.measure.checks import libtpu_sdk, products, rates
 from jaxtui.measure.checks.attempts import attempt, explained
 from jaxtui.measure.checks.base import Context, by_device, name, shares_silicon
 from jaxtui.measure.checks.setting import setting
-from jaxtui.measure.contention import Meter
+from jaxtui.measure.turns import take_turns
 from jaxtui.model import CheckRead, Expected, Reading, RunEvent
 from jaxtui.stats import median, rounds_interval
 
@@ -65,25 +64,16 @@ def _kept(context: Context, device: jax.Device, seconds: float) -> Reading | Non
     case = products.case(products.natural(chosen.device), chosen)
     what = f"steady {products.label(case, device.platform)}"
     product = rates.prepared(case, what, device, context.check.seed)
-    taken: list[float] = []
-    meter = Meter()
+    turns = rates.turns_of(product)
     with explained(case, what, "sampling"):
-        # Of the first calls the first quarter must not know.
-        alone = rates.warm_up(product.call, product.args, rates.WARM_UP_SECONDS)
-        _, count = rates.pair(alone)
-        meter.start()
         begin = perf_counter()
-        end = begin + seconds
-        while perf_counter() < end or len(taken) < LEAST_BURSTS:
-            if context.stop():
-                return None
-            taken.append(
-                clocks.burst(product.call, product.args, clocks.wait_for_array, count)
-                / count
-            )
-    meter.stop()
-    reading = _compared(taken, perf_counter() - begin, what, device)
-    if disturbed := rates.disturbance(meter, device):
+        for one in take_turns([turns], seconds, stop=context.stop):
+            late = perf_counter() - begin >= seconds
+            one.done = late and len(one.means) >= LEAST_BURSTS
+    if not turns.done:
+        return None
+    reading = _compared(turns.means, perf_counter() - begin, what, device)
+    if disturbed := rates.disturbance(turns.meter, device):
         # What others do to the cores is no fault of theirs.
         return msgspec.structs.replace(reading, disturbed=disturbed, expected=None)
     if context.check.level == "quick" and device.platform != "cpu":

@@ -173,7 +173,7 @@ def _expected(shared: bool) -> Expected:
 
 
 def _of_runner(runner: Runner, expected: Expected) -> Reading:
-    ratio, case = runner.ratio, runner.product.case
+    ratio, case = runner.ratio, runner.product.workload.case
     return Reading(
         test="together",
         device=runner.name,

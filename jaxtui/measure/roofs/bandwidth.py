@@ -11,13 +11,14 @@ import numpy as np
 
 from jaxtui import format as fmt
 from jaxtui.measure import ops
-from jaxtui.measure.checks import bandwidth, expectations
+from jaxtui.measure.checks import bandwidth, expectations, rates
 from jaxtui.measure.checks.attempts import NO_MEMORY, explained
 from jaxtui.measure.checks.base import TroubleError
 from jaxtui.measure.checks.setting import Setting
 from jaxtui.measure.ops.arguments import Array
 from jaxtui.measure.roofs.contest import Candidate, Ready
-from jaxtui.measure.roofs.turns import Blocks, Bursts
+from jaxtui.measure.turns import Turns
+from jaxtui.measure.workload import Workload
 from jaxtui.model import ITEMSIZE, Case, Expected
 from jaxtui.model.base import HOST
 
@@ -71,7 +72,7 @@ class _Arrays:
         if self._streams is None:
             self._streams = bandwidth.Streams(self._size, self._device, self._seed)
         prepared = self._streams.prepared(op)
-        turns = Bursts(prepared)
+        turns = rates.turns_of(prepared)
         moved = ops.get(op).bytes(self._size, bandwidth.DTYPE)
         return Ready(f"{op} of {self._array_text} jit", moved, turns)
 
@@ -91,7 +92,8 @@ class _Arrays:
                 np.ones(self._size, bandwidth.DTYPE),
                 np.ones(self._size, bandwidth.DTYPE),
             )
-        turns = Blocks(case, what, _copying(*self._hosted, threads))
+        call = _copying(*self._hosted, threads)
+        turns = Turns(Workload(case=case, call=call, on_return=True))
         return Ready(what, ops.get("copy").bytes(self._size, bandwidth.DTYPE), turns)
 
     @property

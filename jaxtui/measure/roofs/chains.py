@@ -17,7 +17,7 @@ from jax.sharding import SingleDeviceSharding
 from jaxtui.measure.checks import work
 from jaxtui.measure.checks.attempts import explained
 from jaxtui.measure.checks.base import name
-from jaxtui.measure.checks.rates import Prepared
+from jaxtui.measure.checks.rates import Prepared, callable_on
 from jaxtui.measure.clocks import Call
 from jaxtui.model import Case
 
@@ -68,7 +68,8 @@ def prepared(case: Case, what: str, device: jax.Device, seed: int) -> Prepared:
         scalars = tuple(
             jax.device_put(jnp.asarray(factor, dtype), device) for factor in factors
         )
-    return Prepared(case, what, _again(call, array), scalars, device)
+    made = callable_on(device, case, _again(call, array), scalars)
+    return Prepared(what, made)
 
 
 def _chain(x: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:

@@ -16,7 +16,8 @@ from jaxtui.measure.checks.base import TroubleError
 from jaxtui.measure.checks.setting import Setting
 from jaxtui.measure.roofs import chains
 from jaxtui.measure.roofs.contest import Candidate, Ready
-from jaxtui.measure.roofs.turns import Blocks, Bursts
+from jaxtui.measure.turns import Turns
+from jaxtui.measure.workload import Workload
 from jaxtui.model import Case, Expected
 from jaxtui.model.base import HOST
 from jaxtui.model.roofs import RoofDtype
@@ -67,7 +68,9 @@ def _product(of: RoofDtype, setting: Setting, device: jax.Device, seed: int) -> 
         case = msgspec.structs.replace(largest, size=size)
         what = f"{products.label(case, device.platform)} jit"
         try:
-            turns = Bursts(rates.prepared(case, what, device, seed))
+            turns = rates.turns_of(rates.prepared(case, what, device, seed))
+            with explained(case, what, "warm-up"):
+                turns.warm_up()
         except TroubleError as trouble:
             if NO_MEMORY.search(trouble.detail) and size != sizes[-1]:
                 continue
@@ -107,8 +110,10 @@ def _affordable(
     small = msgspec.structs.replace(case, size=sizes[-1])
     what = products.label(small, device.platform)
     prepared = rates.prepared(small, what, device, seed)
+    turns = rates.turns_of(prepared, TRIAL_SECONDS)
     with explained(small, what, "warm-up"):
-        once = rates.warm_up(prepared.call, prepared.args, TRIAL_SECONDS)
+        turns.warm_up()
+    once = turns.call_seconds
     fitting = [n for n in sizes if once * (n / small.size) ** 3 <= LONGEST_CALL]
     return fitting or sizes[-1:]
 
@@ -123,13 +128,13 @@ def _numpy_product(
         made = work.arguments(case, device, seed)
         left, right = (np.array(one) for one in made)
         into = np.empty_like(left)
-    turns = Blocks(hosted, what, lambda: np.dot(left, right, out=into))
-    return Ready(what, _flops(case), turns)
+    call = partial(np.dot, out=into)
+    hosting = Workload(case=hosted, call=call, args=(left, right), on_return=True)
+    return Ready(what, _flops(case), Turns(hosting))
 
 
 def _chain(of: RoofDtype, device: jax.Device, seed: int) -> Ready:
     case = chains.case_of(of.dtype, device)
     what = f"a chain of {chains.LINKS} multiply-adds in {of.dtype} jit"
-    return Ready(
-        what, chains.work_of(case), Bursts(chains.prepared(case, what, device, seed))
-    )
+    prepared = chains.prepared(case, what, device, seed)
+    return Ready(what, chains.work_of(case), rates.turns_of(prepared))

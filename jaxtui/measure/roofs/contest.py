@@ -2,43 +2,24 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Protocol
 
 import jax
 
+from jaxtui.measure.checks.attempts import explained
 from jaxtui.measure.checks.base import TroubleError
 from jaxtui.measure.checks.rates import disturbance
-from jaxtui.measure.contention import Meter
+from jaxtui.measure.turns import Turns, take_turns
 from jaxtui.model import Expected
 from jaxtui.model.roofs import MissingRoof, Roof, RoofDtype
-from jaxtui.stats import Interval
 
 HOPELESS = 1.5
 """Whoever takes so many times longer than the best gets no more turns."""
 
 FAIR_ROUNDS = 2
 """Each candidate has as many before anybody is hopeless."""
-
-
-class Turns(Protocol):
-    """The rounds of something that is called again and again."""
-
-    @property
-    def rounds(self) -> int:
-        """How many there were."""
-        ...
-
-    def round(self) -> None:
-        """One more."""
-        ...
-
-    def interval(self) -> Interval | None:
-        """Seconds per call; ``None`` before the first round."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -82,8 +63,6 @@ class Contest:
         self._candidates = list(candidates)
         self._ready: list[Ready] = []
         self._troubles: list[TroubleError] = []
-        self._meter = Meter()
-        self._shuffled = random.Random(0)
 
     def prepare(self, stop: Callable[[], bool]) -> Iterator[Ready]:
         """Make the candidates, each of which may take seconds to compile."""
@@ -100,21 +79,24 @@ class Contest:
 
     def visit(self, seconds: float, stop: Callable[[], bool]) -> None:
         """Give everybody turns for so long, one round at least."""
+        ready = {one.turns: one for one in self._ready}
+        for turns in ready:
+            turns.done = False
+        visited: set[Turns] = set()
         end = perf_counter() + seconds
-        self._meter.start()
-        first = True
-        while self._ready and not stop() and (first or perf_counter() < end):
-            first = False
-            for one in self._shuffled.sample(self._ready, len(self._ready)):
-                if stop():
-                    break
-                self._turn(one)
+        for turns in take_turns(list(ready), seconds, stop=stop, faults=(Exception,)):
+            one = ready[turns]
+            visited.add(turns)
+            if turns.fault is not None:
+                self._troubles.append(trouble(turns.fault, one))
+                self._ready.remove(one)
             self._drop_the_hopeless()
-        self._meter.stop()
+            if perf_counter() >= end and visited == {*ready}:
+                break
 
     def roof(self) -> Roof | None:
         """The best so far; ``None`` before the first round."""
-        rated = [(one, found) for one in self._ready if (found := one.turns.interval())]
+        rated = [(one, found) for one in self._ready if (found := one.turns.per_call)]
         if not rated:
             return None
         best, seconds = max(rated, key=lambda pair: pair[0].work / pair[1].median)
@@ -126,7 +108,7 @@ class Contest:
             ci_high=best.work / seconds.low,
             what=best.what,
             published=self._published,
-            disturbed=disturbance(self._meter, self._device),
+            disturbed=disturbance(best.turns.meter, self._device),
         )
 
     def missing(self) -> MissingRoof | None:
@@ -135,20 +117,26 @@ class Contest:
             return None
         return MissingRoof(of=self._of, why=self._troubles[0].sentence)
 
-    def _turn(self, one: Ready) -> None:
-        try:
-            one.turns.round()
-        except TroubleError as trouble:
-            self._troubles.append(trouble)
-            self._ready.remove(one)
-
     def _drop_the_hopeless(self) -> None:
-        if any(one.turns.rounds < FAIR_ROUNDS for one in self._ready):
-            return
         rates = {
             one.what: one.work / found.median
             for one in self._ready
-            if (found := one.turns.interval())
+            if one.turns.rounds_taken >= FAIR_ROUNDS and (found := one.turns.per_call)
         }
+        if len(rates) < len(self._ready):
+            return
         best = max(rates.values(), default=0.0)
-        self._ready = [one for one in self._ready if rates[one.what] * HOPELESS >= best]
+        for one in list(self._ready):
+            if rates[one.what] * HOPELESS < best:
+                one.turns.done = True
+                self._ready.remove(one)
+
+
+def trouble(fault: BaseException, one: Ready) -> TroubleError:
+    """What a candidate raised, in plain words."""
+    case = one.turns.workload.case
+    try:
+        with explained(case, one.what, "sampling"):
+            raise fault
+    except TroubleError as found:
+        return found

@@ -14,6 +14,7 @@ from jaxtui.measure.checks.setting import of_device
 from jaxtui.measure.roofs import bandwidth, compute
 from jaxtui.measure.roofs.contest import Contest
 from jaxtui.measure.stopping import never
+from jaxtui.measure.turns import quiet_collector
 from jaxtui.model import (
     Case,
     ProcessWarmedUp,
@@ -51,7 +52,8 @@ def run_roofs(work: Roofs, *, stop: Callable[[], bool] = never) -> Iterator[RunE
     yield RoofsStarted(roofs=work)
     run = _Run(work, stop)
     try:
-        yield from run.events()
+        with quiet_collector():
+            yield from run.events()
     except Exception as error:  # whatever the backend raises
         failure = errors.translate(error, _anything(work), "first_call")
         yield WorkFailed(error=failure.error, hint=failure.hint, detail=failure.detail)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import io
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
@@ -10,19 +10,19 @@ from time import perf_counter
 
 import jax
 import jax.numpy as jnp
-import msgspec
 
 from jaxtui.measure import devices
 from jaxtui.measure.snippets.apart import run_apart
 from jaxtui.measure.snippets.code import Namespace
 from jaxtui.measure.snippets.queue import Queue
 from jaxtui.measure.snippets.troubles import failure, refusal
-from jaxtui.measure.snippets.turns import PartError, Ticker, take_turns
 from jaxtui.measure.snippets.values import show
 from jaxtui.measure.stopping import never
-from jaxtui.measure.turns import quiet_collector
+from jaxtui.measure.turns import ROUNDS_WANTED, Turns, quiet_collector, take_turns
+from jaxtui.measure.workload import Scope, Workload
 from jaxtui.measure.x64 import enable_x64
 from jaxtui.model import (
+    Case,
     Progress,
     RunEvent,
     RunFinished,
@@ -32,11 +32,68 @@ from jaxtui.model import (
     SnippetStarted,
     SnippetTimed,
     Timed,
+    Timing,
     WorkFailed,
 )
+from jaxtui.stats import Pool
 
 ROUNDS_SHARE = 0.3
 """Share of the budget that the rounds have in any case, however long compiling took."""
+
+SPREAD_SECONDS = 2.0
+"""How long the rounds last at least, unless the budget is shorter."""
+
+TARGET_HALF_WIDTH = 0.03
+
+
+class PartError(Exception):
+    """A timed expression raised, or is none."""
+
+    def __init__(self, name: str, error: Exception) -> None:
+        """Keep the part's name and what it raised."""
+        super().__init__(name)
+        self.name, self.error = name, error
+
+
+class _Part:
+    """A timed expression and its turns.
+
+    It is timed until it returns, as a stopwatch around it would; what it left to do is
+    waited for afterwards.
+    """
+
+    def __init__(
+        self, name: str, call: Callable[[], object], queue: Queue, scope: Scope
+    ) -> None:
+        self.name = name
+        case = Case(op=name, size=0, dtype="", device="", mode="jit", inputs="host")
+        made = Workload(
+            case=case, call=call, wait=queue.drain, on_return=True, scope=scope
+        )
+        self.turns = Turns(made, rests=True)
+        self.told = 0
+        """Rounds that are in the last summary."""
+        self._pool = Pool()
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether there are rounds enough, and their interval is narrow."""
+        enough = len(self.turns.medians) >= ROUNDS_WANTED
+        return enough and self.turns.interval.half_width <= TARGET_HALF_WIDTH
+
+    @property
+    def is_due(self) -> bool:
+        """Whether a summary is due again: of a million calls it takes a while."""
+        rounds = len(self.turns.rounds)
+        return rounds % (1 << max(0, rounds.bit_length() - 4)) == 0
+
+    def timing(self, *, once: bool = False) -> Timing:
+        """The timing as it stands, after one turn at least."""
+        for block in self.turns.rounds[self.told :]:
+            self._pool.add(block.ready)
+        self.told = len(self.turns.rounds)
+        summary = self._pool.summary(self.turns.medians)
+        return Timing(name=self.name, seconds=summary, once=once)
 
 
 def run_snippet(
@@ -89,9 +146,8 @@ class _Run:
             yield failure("The setup", error)
             return
         try:
-            tickers = yield from self._in_order(queue)
-            yield from self._warm_up(tickers)
-            yield from self._rounds(tickers)
+            parts = yield from self._in_order(queue)
+            yield from self._rounds(parts)
         except PartError as failed:
             yield failure(repr(failed.name), failed.error)
 
@@ -123,9 +179,9 @@ class _Run:
             queue.drain()
             return queue
 
-    def _in_order(self, queue: Queue) -> Generator[RunEvent, None, list[Ticker]]:
+    def _in_order(self, queue: Queue) -> Generator[RunEvent, None, list[_Part]]:
         """What happens once; returns what is left to take turns."""
-        repeated: list[Ticker] = []
+        repeated: list[_Part] = []
         for part in self._snippet.parts:
             if self._stop():
                 break
@@ -133,14 +189,16 @@ class _Run:
                 yield self._progress(part.name)
                 yield self._shown(part, queue)
                 continue
-            ticker = self._ticker(part, queue)
+            timed = self._part(part, queue)
             if part.once:
                 yield self._progress(part.name)
-                ticker.turn(0.0)
-                timing = msgspec.structs.replace(ticker.timing(), once=True)
-                yield SnippetTimed(timing=timing)
+                try:
+                    timed.turns.turn("latency", 0.0)
+                except Exception as error:
+                    raise PartError(part.name, error) from error
+                yield SnippetTimed(timing=timed.timing(once=True))
             else:
-                repeated.append(ticker)
+                repeated.append(timed)
         return repeated
 
     def _shown(self, part: Shown, queue: Queue) -> SnippetShown:
@@ -152,34 +210,42 @@ class _Run:
         with self._scope():
             return SnippetShown(value=show(part.name, run))
 
-    def _ticker(self, part: Timed, queue: Queue) -> Ticker:
+    def _part(self, part: Timed, queue: Queue) -> _Part:
         try:
             call = self._names.function(part.code, part.name)
         except SyntaxError as error:
             raise PartError(part.name, error) from error
-        return Ticker(part.name, call, queue, self._scope)
+        return _Part(part.name, call, queue, self._quietly)
 
-    def _warm_up(self, tickers: Sequence[Ticker]) -> Iterator[RunEvent]:
-        for ticker in tickers:
-            if self._stop():
-                return
-            yield self._progress(ticker.name)
-            ticker.warm_up()
+    @contextmanager
+    def _quietly(self) -> Iterator[None]:
+        """What is printed again and again goes nowhere."""
+        with redirect_stdout(io.StringIO()), self._scope():
+            yield
 
-    def _rounds(self, tickers: Sequence[Ticker]) -> Iterator[RunEvent]:
-        least = perf_counter() + ROUNDS_SHARE * self._snippet.budget
-        self._end = max(self._end, least)
-        untold: set[Ticker] = set()
-        with contextlib.closing(take_turns(tickers, self._end, self._stop)) as turns:
-            for ticker in turns:
-                if ticker.may_tell:
-                    untold.discard(ticker)
-                    yield SnippetTimed(timing=ticker.timing())
-                else:
-                    untold.add(ticker)
-                yield self._progress(ticker.name)
-        for ticker in untold:
-            yield SnippetTimed(timing=ticker.timing())
+    def _rounds(self, parts: Sequence[_Part]) -> Iterator[RunEvent]:
+        begin = perf_counter()
+        self._end = max(self._end, begin + ROUNDS_SHARE * self._snippet.budget)
+        spread = begin + min(SPREAD_SECONDS, self._end - begin)
+        by_turns = {part.turns: part for part in parts}
+        turns = [part.turns for part in parts]
+        for one in take_turns(
+            turns, self._end - begin, stop=self._stop, faults=(Exception,)
+        ):
+            part = by_turns[one]
+            if isinstance(one.fault, Exception):
+                raise PartError(part.name, one.fault)
+            if part.is_due:
+                yield SnippetTimed(timing=part.timing())
+            yield self._progress(part.name)
+            now = perf_counter()
+            if now + sum(each.call_seconds for each in turns) > self._end or (
+                now >= spread and all(each.is_narrow for each in parts)
+            ):
+                break
+        for part in parts:
+            if part.turns.rounds and part.told < len(part.turns.rounds):
+                yield SnippetTimed(timing=part.timing())
 
     def _progress(self, doing: str) -> Progress:
         now = perf_counter()

@@ -6,15 +6,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import pytest
 
-from jaxtui.measure import clocks
+from jaxtui.measure import clocks, turns
 from jaxtui.measure.checks import rates
 from jaxtui.measure.checks.attempts import UnsupportedError, explained
 from jaxtui.measure.checks.base import TroubleError
 from jaxtui.measure.checks.rates import Prepared
 from jaxtui.measure.stopping import never
 from jaxtui.model import Case
+from jaxtui.stats import MINIMUM_ROUNDS
 
 CASE = Case(op="matmul", size=64, dtype="float32", device="cpu:0", mode="jit")
 
@@ -27,7 +29,7 @@ class Fake:
         self.now = 0.0
         self.bursts: list[int] = []
 
-    def burst(self, _call: Any, _args: Any, count: int) -> float:
+    def burst(self, _call: Any, _args: Any, _wait: Any, count: int) -> float:
         self.bursts.append(count)
         # Every other short burst is disturbed.
         disturbed = self.noise if count == 1 and len(self.bursts) % 4 < 2 else 0.0
@@ -35,24 +37,27 @@ class Fake:
         self.now += seconds
         return seconds
 
-    def blocked(self, *_: Any, **__: Any) -> clocks.Block:
-        return clocks.Block([self.hand_over], [self.hand_over + self.call])
+    def calls(self, *_: Any, least: int = 1) -> clocks.Block:
+        one = self.hand_over + self.call
+        return clocks.Block([self.hand_over] * least, [one] * least)
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     def made(call: float, hand_over: float = 0.0, noise: float = 0.0) -> Fake:
         fake = Fake(call, hand_over, noise)
-        monkeypatch.setattr(rates.clocks, "burst", fake.burst)
-        monkeypatch.setattr(rates.clocks, "blocked_calls", fake.blocked)
-        monkeypatch.setattr(rates, "perf_counter", lambda: fake.now)
+        monkeypatch.setattr(clocks, "burst", fake.burst)
+        monkeypatch.setattr(clocks, "calls", fake.calls)
+        for module in (rates, turns):
+            monkeypatch.setattr(module, "perf_counter", lambda: fake.now)
+        monkeypatch.setattr(turns, "rest", lambda: 0.0)
         return fake
 
     return made
 
 
-def prepared() -> Prepared:
-    return Prepared(CASE, "work", lambda: None, (), jax.devices()[0])
+def prepared(call: Any = lambda: jnp.zeros(1)) -> Prepared:
+    return Prepared("work", rates.callable_on(jax.devices()[0], CASE, call, ()))
 
 
 @pytest.mark.parametrize("call", [1e-4, 5e-3, 0.05, 1.0])
@@ -64,14 +69,14 @@ def test_the_hand_over_is_not_counted(
     rate = rates.throughput(prepared(), 3.0 + 30 * (call + hand_over), never)
     assert rate is not None
     assert rate.seconds.median == pytest.approx(call)
-    assert rate.rounds >= rates.LEAST_ROUNDS
+    assert rate.rounds >= MINIMUM_ROUNDS
     assert rate.counted.startswith(f"{rate.rounds} round")
 
 
 def test_it_takes_its_time_and_no_more(clock: Any) -> None:
     fake = clock(0.01)
     rates.throughput(prepared(), 2.0, never)
-    assert 2.0 <= fake.now < 2.0 + sum(rates.pair(0.01)) * 0.01
+    assert 2.0 <= fake.now < 2.0 + 1.2 * turns.TURN_SECONDS_AT_MOST + 0.2
 
 
 def test_one_round_is_taken_however_slow_the_call(clock: Any) -> None:
@@ -86,7 +91,7 @@ def test_of_few_rounds_the_long_burst_is_what_is_known(clock: Any) -> None:
     clock(1.0, hand_over=0.1)
     rate = rates.throughput(prepared(), 3.0, never)
     assert rate is not None
-    assert rate.rounds < rates.LEAST_ROUNDS
+    assert rate.rounds < MINIMUM_ROUNDS
     assert rate.seconds.median == pytest.approx(1.05)
 
 
@@ -103,20 +108,12 @@ def test_stopped_before_the_first_round_there_is_no_rate(clock: Any) -> None:
     assert rates.throughput(prepared(), 1.0, lambda: True) is None
 
 
-@pytest.mark.parametrize("seconds", [1e-6, 1e-4, 1e-3, 4e-3, 9e-3, 0.019, 0.1, 3.0])
-def test_bursts_stay_below_the_depth_of_the_queue(seconds: float) -> None:
-    short, long = rates.pair(seconds)
-    assert 1 <= short < long <= 28
-    assert long * seconds < 0.06 or long <= 3
-
-
 def test_failures_have_a_sentence_and_the_original() -> None:
     def broken() -> None:
         raise RuntimeError("INTERNAL: no answer")
 
-    call = Prepared(CASE, "work", broken, (), jax.devices()[0])
     with pytest.raises(TroubleError, match="no answer") as trouble:
-        rates.throughput(call, 0.1, never)
+        rates.throughput(prepared(broken), 0.1, never)
     assert trouble.value.what == "work"
     assert "RuntimeError" in trouble.value.detail
 
@@ -131,6 +128,6 @@ def test_what_is_not_implemented_is_told_apart() -> None:
 
 def test_a_real_case_is_prepared_where_it_belongs() -> None:
     device = jax.devices()[2]
-    ready = rates.prepared(CASE, "work", device, 0)
+    ready = rates.prepared(CASE, "work", device, 0).workload
     assert all(array.devices() == {device} for array in ready.args)
     assert ready.call(*ready.args).devices() == {device}

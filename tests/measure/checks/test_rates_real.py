@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from jaxtui.measure import notes
-from jaxtui.measure.contention import Usage
 from jaxtui.measure.checks import (
     bandwidth,
     base,
@@ -22,6 +21,7 @@ from jaxtui.measure.checks import (
     steady,
 )
 from jaxtui.measure.checks.base import Context
+from jaxtui.measure.contention import Usage
 from jaxtui.model import CheckDoing, CheckRead, CheckTest, Reading, RunFinished
 from jaxtui.stats import median
 from tests.measure.checks.faults import (
