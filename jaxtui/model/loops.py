@@ -42,6 +42,20 @@ class Loop(Record, frozen=True, kw_only=True, tag=True):
         return self.budget_seconds
 
 
+DeviceLane = Literal["measured", "inferred"]
+"""Where the device's share of a call comes from: the runtime's own trace, or the order
+in which results became ready."""
+
+
+class LoopKernel(Record, frozen=True, kw_only=True):
+    """What a call ran on the device under one name."""
+
+    name: str
+    count: int
+    seconds: float
+    """Of all of them. The body of a loop counts for itself and in the loop."""
+
+
 class LoopCall(Record, frozen=True, kw_only=True):
     """One call of a loop; seconds since the first call was entered."""
 
@@ -53,6 +67,11 @@ class LoopCall(Record, frozen=True, kw_only=True):
     ``returned``: only then there is a result to watch."""
     waited: float | None = None
     """The host was through with waiting for it; ``None`` if it did not wait then."""
+    device_start: float | None = None
+    device_end: float | None = None
+    """The device's own times, where the lane is measured."""
+    kernels: tuple[LoopKernel, ...] = ()
+    """In the order of their first runs, where the lane is measured."""
 
 
 class LoopClock(Record, frozen=True, kw_only=True):
@@ -86,7 +105,8 @@ class LoopMeasured(Record, frozen=True, kw_only=True, tag=True):
 
     loop: Loop
     calls: tuple[LoopCall, ...]
-    """One repeat, with the watcher: the one whose total is the median."""
+    """One repeat, with the watcher: the traced one, or the one whose total is the
+    median."""
     watched: LoopClock
     """The clocks of the repeats with the watcher."""
     undisturbed: LoopClock
@@ -95,6 +115,10 @@ class LoopMeasured(Record, frozen=True, kw_only=True, tag=True):
     """Results were ready when their calls returned: nothing here is asynchronous."""
     queue_depth: int
     """Computations that this runtime lets be in flight, as the engine found it."""
+    device_lane: DeviceLane = "inferred"
+    """The note of the same name says why, or what it cost."""
+    traced: LoopClock | None = None
+    """The clocks of the traced repeat, where the lane is measured."""
     flops: float | None
     """Of one call, by the op's own formula."""
     peak: Peak | None = None

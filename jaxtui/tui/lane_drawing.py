@@ -20,7 +20,7 @@ MOST_ROWS = 8
 """Rows of a lane; more would pull a loop's calls apart."""
 
 GUTTER = 9
-"""Cells at the left for the names of the lanes, ``inferred`` and a blank."""
+"""Cells at the left for the names of the lanes, ``measured`` and a blank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,8 @@ def draw(shot: Shot, width: int, height: int, glyphs: Glyphs = BLOCKS) -> list[R
     host = _lane(shot.line.host, plan.host, shot, scale, glyphs)
     device = _lane(shot.line.device, plan.device, shot, scale, glyphs)
     _cursor((*host, *device), shot, scale, glyphs)
-    names = ("device", "inline" if shot.inline else "inferred")
+    source = "measured" if shot.line.measured else "inferred"
+    names = ("device", "inline" if shot.inline else source)
     rows = _named(host, "host")
     if plan.clocks:
         text = f"stopwatch {fmt.seconds(shot.line.through)}"

@@ -1,8 +1,9 @@
 """From the stamps of a loop's calls to two lanes on one time axis.
 
 Pure: the stamps may be anything, and what comes out can be drawn. The host lane is
-what was recorded; the device lane is inferred from the order in which results became
-ready, because a device that works through a queue begins one when it ends the last.
+what was recorded; so is the device lane where the calls have the device's own times.
+Else it is inferred from the order in which results became ready, because a device that
+works through a queue begins one when it ends the last.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from itertools import accumulate
 from typing import Literal
 
 from jaxtui import stats
-from jaxtui.model import LoopCall
+from jaxtui.model import LoopCall, LoopKernel
 from jaxtui.model.loops import HELD_SHARE
 from jaxtui.stats import median
 
@@ -56,6 +57,10 @@ class Timeline:
     """The loop's own code was through: where a stopwatch around it stops."""
     total: float = 0.0
     """Every result was ready, and the host through."""
+    measured: bool = False
+    """The device lane has the device's own times."""
+    kernels: tuple[tuple[LoopKernel, ...], ...] = ()
+    """Of each call, where they are known."""
 
     @property
     def calls(self) -> int:
@@ -76,11 +81,13 @@ class Timeline:
 def timeline(calls: Sequence[LoopCall]) -> Timeline:
     """Put calls on two lanes."""
     dispatches = tuple(_dispatch(index, call) for index, call in enumerate(calls))
-    device = tuple(_computations(calls, dispatches))
+    measured = bool(calls) and all(call.device_end is not None for call in calls)
+    device = tuple(_measured(calls) if measured else _computations(calls, dispatches))
     host = (*dispatches, *_waits(calls, dispatches))
     through = max((bar.end for bar in host), default=0.0)
     total = max((bar.end for bar in (*host, *device)), default=0.0)
-    return Timeline(host, device, through, total)
+    kernels = tuple(call.kernels for call in calls)
+    return Timeline(host, device, through, total, measured, kernels)
 
 
 def _sane(seconds: float) -> float:
@@ -102,6 +109,15 @@ def _computations(
         start = max(before, dispatch.start)
         before = max(start, _sane(call.ready))
         yield Bar(dispatch.call, "compute", start, before)
+
+
+def _measured(calls: Sequence[LoopCall]) -> Iterator[Bar]:
+    """In the order of the calls, each ends no earlier than the one before."""
+    before = 0.0
+    for index, call in enumerate(calls):
+        start = _sane(call.device_start or 0.0)
+        before = max(before, start, _sane(call.device_end or 0.0))
+        yield Bar(index, "compute", start, before)
 
 
 def _waits(calls: Sequence[LoopCall], dispatches: Sequence[Bar]) -> Iterator[Bar]:

@@ -139,24 +139,37 @@ def notes(measured: LoopMeasured, *, all_of_them: bool) -> tuple[Note, ...]:
     return tuple(sorted(found, key=lambda note: note.flag == "own"))
 
 
-_SAID = ("impossible", "queue-full", "inferred")
+_SAID = ("impossible", "queue-full", "measured")
 """Notes that stand above the lanes, beside them, or with the queue."""
 
 
 def watched(measured: LoopMeasured) -> str:
     """What the lanes show, and that it differs from the figures."""
-    clock, count = measured.watched, measured.undisturbed.repeats
+    clock, count = measured.traced or measured.watched, measured.undisturbed.repeats
     medians = f"medians of {count} repeats" if count > 1 else "one repeat"
+    with_what = "a watcher, which changes what it watches"
+    if measured.traced:
+        with_what = "a watcher and a trace, which change what they watch"
     return (
-        "The lanes are a repeat with a watcher, which changes what it watches "
+        f"The lanes are a repeat with {with_what} "
         f"({fmt.seconds(clock.stopwatch_seconds)} and "
         f"{fmt.seconds(clock.true_seconds)}); the figures above are {medians} "
-        "without it."
+        f"without {'them' if measured.traced else 'it'}."
     )
 
 
-def call(line: Timeline, queue: Queue, index: int, inline: bool) -> tuple[str, str]:
-    """What happened in one call: its name, and a sentence."""
+def call(
+    line: Timeline, queue: Queue, index: int, inline: bool, room: int
+) -> tuple[str, str]:
+    """What happened in one call: its name, a sentence, and kernels.
+
+    Args:
+        line: all calls.
+        queue: what they say.
+        index: of the call.
+        inline: whether it computed before it returned.
+        room: characters for all of it; kernels that do not fit are only counted.
+    """
     if not 0 <= index < line.calls:
         return "", ""
     dispatch, device = line.host[index], line.device[index]
@@ -166,10 +179,11 @@ def call(line: Timeline, queue: Queue, index: int, inline: bool) -> tuple[str, s
     )
     name = f"call {index + 1}"
     if inline:
-        return name, (
+        text = (
             f"entered at {entered}, back after {took} with its result: "
             "it was computed inside the call."
         )
+        return name, text + kernels(line, index, room - len(name) - len(text))
     text = (
         f"entered at {entered}, back after {took}, ready at {fmt.seconds(device.end)}"
     )
@@ -185,7 +199,24 @@ def call(line: Timeline, queue: Queue, index: int, inline: bool) -> tuple[str, s
         text += f": the host had moved on {ahead} before"
     else:
         text += ": the result was there when the call came back"
-    return name, text + "."
+    text += "."
+    return name, text + kernels(line, index, room - len(name) - len(text))
+
+
+def kernels(line: Timeline, index: int, room: int) -> str:
+    """What a call ran on the device, the longest first, as far as there is room."""
+    known = sorted(line.kernels[index], key=lambda kernel: -kernel.seconds)
+    text = ""
+    for shown, kernel in enumerate(known):
+        times = f"{kernel.count}× " if kernel.count > 1 else ""
+        one = f"{times}{kernel.name} {fmt.seconds(kernel.seconds)}"
+        longer = f"{text}, {one}" if text else f" Kernels: {one}"
+        if len(longer) > room - len(" and 99 more."):
+            rest = f" and {len(known) - shown} more."
+            count = f" {fmt.plural(len(known), 'kernel')}."
+            return text + rest if text else count if len(count) <= room else ""
+        text = longer
+    return f"{text}." if text else ""
 
 
 def depth(line: Timeline, queue: Queue, measured: LoopMeasured | None) -> str:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -14,9 +15,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from jaxtui.measure import ops, session
+from jaxtui.measure import ops, session, trace
 from jaxtui.measure.loops import findings, refusals, run_loop, running
 from jaxtui.measure.loops.watcher import Watcher
+from jaxtui.measure.trace import Kernel, Run
 from jaxtui.model import (
     LOOP_STYLES,
     Case,
@@ -190,7 +192,6 @@ def test_an_op_that_runs_inline_is_called_so() -> None:
     one = measured(loop("add", 500))
     assert one.inline
     assert "inline" in flags(one)
-    assert "inferred" not in flags(one)
     assert one.held_from is None
     assert not measured(loop(size=384)).inline
 
@@ -200,7 +201,105 @@ def test_the_watcher_is_always_owned_up_to() -> None:
     text = {note.flag: note.text for note in one.notes}["watched"]
     change = one.watched.true_seconds / one.undisturbed.true_seconds - 1
     assert f"({change:+.1%})" in text
-    assert "inferred" in flags(one)
+
+
+# The device lane.
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"style": "never"},
+        {"style": "print", "mode": "eager", "op": "selu", "size": 30_000},
+        {"style": "each", "op": "add", "size": 500},
+    ],
+)
+def test_the_device_lane_is_measured_and_names_the_kernels(
+    changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "PERTURBED", float("inf"))  # others may be busy here
+    one = measured(loop(**changes))
+    assert one.device_lane == "measured"
+    assert one.traced is not None
+    assert one.traced.repeats == 1
+    assert "measured" in flags(one)
+    assert "inferred" not in flags(one)
+    counts = {sum(kernel.count for kernel in call.kernels) for call in one.calls}
+    assert len(counts) == 1  # printing has kernels, too, which are not the calls'
+    for call in one.calls:
+        assert call.device_start is not None
+        assert call.device_end is not None
+        assert call.entered - 1e-3 < call.device_start < call.device_end
+        assert call.device_end < call.ready + 1e-3
+        assert all(kernel.name and kernel.seconds > 0 for kernel in call.kernels)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"PERTURBED": 0.0}, "Under a trace the loop took"),
+        ({"TRACED_CALL_SECONDS": 0.0}, "is too long for a trace"),
+    ],
+)
+def test_a_lane_without_a_trace_is_inferred_and_says_why(
+    changes: dict[str, float], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in changes.items():
+        monkeypatch.setattr(running, name, value)
+    inferred(loop(size=64), said)
+
+
+def inferred(asked: Loop, said: str) -> None:
+    one = measured(asked)
+    assert (one.device_lane, one.traced) == ("inferred", None)
+    assert said in {note.flag: note.text for note in one.notes}["inferred"]
+    assert "measured" not in flags(one)
+    assert all(call.device_start is None and not call.kernels for call in one.calls)
+
+
+def test_a_second_profiler_cannot_start(tmp_path: Path) -> None:
+    jax.profiler.start_trace(str(tmp_path))
+    try:
+        inferred(loop(size=64), "The profiler could not start: Profile has already")
+    finally:
+        jax.profiler.stop_trace()
+
+
+def test_what_fails_under_the_trace_costs_the_lane_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(work: Callable[[], object]) -> trace.Trace:
+        raise ValueError("not under a trace")
+
+    monkeypatch.setattr(trace, "record", fail)
+    inferred(loop(size=64), "The traced repeat failed: not under a trace")
+
+
+def run_of(program: str, start: float) -> Run:
+    return Run(program, start, start + 1, (Kernel(f"{program}.1", start, start + 1),))
+
+
+def test_runs_go_to_their_calls_program_by_program() -> None:
+    calls = [LoopCall(entered=0.0, returned=0.1, ready=9.0)] * 2
+    # What runs inline overtakes what is queued; the last of each call is a print's.
+    runs = [run_of(*one) for one in (("a", 1), ("a", 2), ("b", 3), ("b", 4), ("c", 5))]
+    alone = [run_of("a", 1), run_of("b", 2)]
+    found = findings.traced(calls, 1.0, runs, alone)
+    assert not isinstance(found, str)
+    assert [(one.device_start, one.device_end) for one in found] == [(0, 3), (1, 4)]
+    assert [kernel.name for kernel in found[0].kernels] == ["a.1", "b.1"]
+    lost = findings.traced(calls, 1.0, runs[1:], alone)
+    assert lost == "The trace holds 1 run of a for 2 calls."
+
+
+def test_documents_of_before_have_an_inferred_lane() -> None:
+    fields = msgspec.to_builtins(measured(loop(size=8, calls=1)))
+    del fields["device_lane"], fields["traced"]
+    for call in fields["calls"]:
+        del call["device_start"], call["device_end"], call["kernels"]
+    old = msgspec.convert(fields, LoopMeasured)
+    assert old.device_lane == "inferred"
+    assert old.calls[0].kernels == ()
 
 
 def test_events_come_in_their_order() -> None:

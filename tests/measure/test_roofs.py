@@ -12,12 +12,16 @@ from jaxtui.measure.checks import bandwidth as streams
 from jaxtui.measure.checks import products, work
 from jaxtui.measure.checks.base import TroubleError
 from jaxtui.measure.checks.setting import Setting, of_device
+from jaxtui.measure.clocks import Block
 from jaxtui.measure.roofs import chains, compute, run_roofs
 from jaxtui.measure.roofs.bandwidth import _copying
 from jaxtui.measure.roofs.contest import FAIR_ROUNDS, Contest, Ready
 from jaxtui.measure.stopping import never
+from jaxtui.measure.turns import Turns
+from jaxtui.measure.workload import Workload
 from jaxtui.model import (
     DTYPES,
+    Case,
     Check,
     Device,
     Progress,
@@ -32,24 +36,23 @@ from jaxtui.model.roofs import (
     RoofsMeasured,
     RoofsStarted,
 )
-from jaxtui.stats import Interval
 
 FLOAT32 = RoofDtype(dtype="float32")
 
 
-class Rounds:
+class Rounds(Turns):
     """A candidate whose calls always take as long."""
 
     def __init__(self, seconds: float, fails_after: int | None = None) -> None:
-        self.seconds, self.fails_after, self.rounds = seconds, fails_after, 0
+        case = Case(op="add", size=1, dtype="float32", device="host", mode="numpy")
+        super().__init__(Workload(case=case, call=len, on_return=True))
+        self.seconds, self.fails_after, self.warm = seconds, fails_after, True
 
-    def round(self) -> None:
-        if self.rounds == self.fails_after:
-            raise TroubleError("it", "It broke.")
-        self.rounds += 1
-
-    def interval(self) -> Interval | None:
-        return Interval(*[self.seconds] * 3) if self.rounds else None
+    def turn(self, kind: str, seconds: float) -> None:
+        if len(self.rounds) == self.fails_after:
+            raise ValueError("It broke")
+        self.rounds.append(Block([], [self.seconds]))
+        self.medians.append(self.seconds)
 
 
 def contest(**candidates: Rounds) -> Contest:
@@ -81,7 +84,7 @@ def test_the_hopeless_get_no_more_turns_and_the_others_as_many() -> None:
     found = contest(slow=slow, fast=fast, near=near)
     for _ in range(5):
         found.visit(0.0, never)
-    assert (slow.rounds, fast.rounds, near.rounds) == (FAIR_ROUNDS, 5, 5)
+    assert (len(slow.rounds), len(fast.rounds), len(near.rounds)) == (FAIR_ROUNDS, 5, 5)
 
 
 def test_who_fails_costs_the_others_nothing() -> None:
@@ -99,14 +102,15 @@ def test_where_all_fail_the_first_reason_stays() -> None:
     assert found.roof() is None
     missing = found.missing()
     assert missing is not None
-    assert (missing.of, missing.why) == (None, "It broke.")
+    assert missing.of is None
+    assert "It broke" in missing.why
 
 
 def test_it_stops_between_rounds() -> None:
     one = Rounds(1.0)
     found = contest(one=one)
     found.visit(60.0, after(4))
-    assert 1 <= one.rounds <= 4
+    assert 1 <= len(one.rounds) <= 4
     assert found.missing() is None
 
 
@@ -267,7 +271,7 @@ def test_a_device_that_does_not_exist_is_named() -> None:
 def test_a_chain_computes_what_it_counts(dtype: str) -> None:
     device = jax.devices("cpu")[0]
     case = chains.case_of(dtype, device)
-    made = chains.prepared(case, "a chain", device, 0)
+    made = chains.prepared(case, "a chain", device, 0).workload
     first = made.call(*made.args)
     assert (str(first.dtype), first.shape) == (dtype, (case.size,))
     per_link = 8 if dtype == "complex64" else 2

@@ -47,7 +47,7 @@ class Clockwork:
         call(*args)
         self.asked.append(("calls", seconds))
         count = max(least, round(seconds / self.call_seconds))
-        dispatch = [] if wait is clocks.no_wait else [self.call_seconds / 10] * count
+        dispatch = [self.call_seconds / 10] * count
         return Block(dispatch, [self.call_seconds] * count)
 
     def burst(self, call: Call, args: Sequence[Any], wait: Wait, count: int) -> float:
@@ -70,7 +70,8 @@ def workload(mode: Mode = "jit", call: Call = np.exp) -> Workload:
     device = "host" if host else "cpu:0"
     case = Case(op="add", size=8, dtype="float32", device=device, mode=mode)
     wait = clocks.no_wait if host else clocks.wait_for_array
-    return Workload(case=case, call=call, args=(np.ones(8),), wait=wait)
+    args = (np.ones(8),)
+    return Workload(case=case, call=call, args=args, wait=wait, on_return=host)
 
 
 def series(mode: Mode = "jit", depth: int = 32, **options: Any) -> Turns:

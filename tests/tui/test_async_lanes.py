@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from textual.color import Color
 
 from jaxtui.model import (
     Loop,
+    LoopKernel,
 )
 from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.playback import SECONDS, SLOW_SECONDS
 from jaxtui.tui.widgets.lane_view import LaneView
 from tests.tui.driving import app_on, until
-from tests.tui.fake_engine import FakeEngine
+from tests.tui.fake_engine import FakeEngine, looped
 from tests.tui.looping import (
     CASE,
     NARROW,
     WIDE,
     Clock,
+    answers,
+    frame,
     lanes,
     open_view,
     shown,
@@ -26,6 +30,37 @@ from tests.tui.looping import (
 )
 
 pytestmark = pytest.mark.usefixtures("long_enough_to_be_held_back")
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE])
+async def test_the_kernels_of_the_selected_call_are_named(
+    size: tuple[int, int],
+) -> None:
+    engine = FakeEngine()
+    loop = looped(Loop(case=CASE, calls=3))
+    kernels = [
+        LoopKernel(name=f"wrapped_convert_fusion.{index}", count=1, seconds=1e-3)
+        for index in range(9)
+    ]
+    calls = [
+        msgspec.structs.replace(
+            call, device_start=call.ready - 1e-3, device_end=call.ready, kernels=kernels
+        )
+        for call in loop.calls
+    ]
+    answers(engine, calls=tuple(calls), device_lane="measured", traced=loop.watched)
+    app = app_on(engine)
+    async with app.run_test(size=size) as pilot:
+        await open_view(pilot, app)
+        await until_measured(pilot, app)
+        await pilot.press("right")
+        assert "measured" in lanes(app).text
+        assert "inferred" not in "\n".join(frame(app))
+        words = "9 kernels." if size == NARROW else "more."
+        # All that is said fits into the lines that are there.
+        await until(pilot, lambda: words in "\n".join(frame(app)))
+        assert ("Kernels: " in shown(app, "call")) == (size == WIDE)
+        assert "a watcher and a trace" in shown(app, "sentences")
 
 
 async def test_it_plays_and_slow_motion_takes_longer() -> None:

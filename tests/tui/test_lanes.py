@@ -6,11 +6,13 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxtui.model import Case, Loop, LoopCall
+from jaxtui.model import Case, Loop, LoopCall, LoopKernel
+from jaxtui.tui import loop_words
 from jaxtui.tui.bigtext import fits, large
 from jaxtui.tui.lane_drawing import ASCII, BLOCKS, GUTTER, Row, Shot, draw, layout, tick
 from jaxtui.tui.lanes import (
@@ -73,6 +75,48 @@ def test_an_idle_device_begins_when_the_call_is_entered() -> None:
     late = LoopCall(entered=1.0, returned=1.1, ready=1.5)
     line = timeline([LoopCall(entered=0.0, returned=0.1, ready=0.5), late])
     assert (line.device[1].start, line.device[1].end) == (1.0, 1.5)
+
+
+def on_device(count: int, *kernels: LoopKernel) -> list[LoopCall]:
+    """Calls that were computed in the last fifth of the time until they were ready."""
+    return [
+        msgspec.structs.replace(
+            call, device_start=call.ready - 1e-3, device_end=call.ready, kernels=kernels
+        )
+        for call in calls(count)
+    ]
+
+
+def test_the_devices_own_times_are_drawn_where_there_are_any() -> None:
+    line = timeline(on_device(3))
+    assert line.measured
+    assert [bar.end - bar.start for bar in line.device] == pytest.approx([1e-3] * 3)
+    drawn = text(draw(Shot(line, whole(line.total)), 80, 12))
+    assert any(row.startswith("measured") for row in drawn)
+    assert not any(row.startswith("inferred") for row in drawn)
+    # One call without them, and all are inferred.
+    assert not timeline([*on_device(2), calls(1)[0]]).measured
+
+
+def test_the_kernels_of_a_call_are_named_as_far_as_there_is_room() -> None:
+    some = (
+        LoopKernel(name="short", count=1, seconds=1e-5),
+        LoopKernel(name="long", count=2, seconds=1e-3),
+    )
+    line = timeline(on_device(3, *some))
+    found = queue(line)
+    assert loop_words.call(line, found, 1, False, 400)[1].endswith(
+        " Kernels: 2× long 1.00 ms, short 10.0 µs."
+    )
+    alone = loop_words.call(timeline(calls(3)), found, 1, False, 400)[1]
+    assert "Kernels" not in alone
+    for room in range(len(alone), 400):
+        name, said = loop_words.call(line, found, 1, False, room)
+        assert len(name) + len(said) <= max(room, len(name) + len(alone))
+        assert "Kernels" not in said or "long" in said
+    assert loop_words.call(line, found, 1, False, len(alone) + 18)[1] == (
+        f"{alone} 2 kernels."
+    )
 
 
 def test_the_host_waits_after_each_call_or_once() -> None:

@@ -6,11 +6,16 @@ their reasons.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
+
+import msgspec
 
 from jaxtui import format as text
 from jaxtui import stats
-from jaxtui.model import LoopCall, LoopMeasured, Note
+from jaxtui.measure.trace import Run
+from jaxtui.model import LoopCall, LoopKernel, LoopMeasured, Note
 from jaxtui.model.loops import HELD_SHARE
 from jaxtui.stats import median
 
@@ -69,8 +74,57 @@ def held_from(calls: Sequence[LoopCall], depth: int) -> int | None:
     return held[0] if certain else None
 
 
-def notes(measured: LoopMeasured) -> Iterator[Note]:
-    """What must be said beside a loop's figures."""
+def traced(
+    calls: Sequence[LoopCall], start: float, runs: Sequence[Run], alone: Sequence[Run]
+) -> tuple[LoopCall, ...] | str:
+    """Calls with what the device did for each, or why that cannot be told.
+
+    A device runs each program in the order of its calls. What the loop runs beyond its
+    calls, as to print a number, is left out.
+
+    Args:
+        calls: Of one repeat.
+        start: When the first was entered, by ``perf_counter``.
+        runs: What was traced meanwhile.
+        alone: What a trace of a single call held.
+    """
+    found: list[list[Run]] = [[] for _ in calls]
+    for program, count in Counter(run.program for run in alone).items():
+        same = [run for run in runs if run.program == program]
+        each, rest = divmod(len(same), len(calls))
+        if rest or each < count:
+            here = f"{text.plural(len(same), 'run')} of {program}"
+            return f"The trace holds {here} for {text.plural(len(calls), 'call')}."
+        for index, own in enumerate(found):
+            own += same[index * each : index * each + count]
+    return tuple(
+        _on_device(call, start, own) for call, own in zip(calls, found, strict=True)
+    )
+
+
+def _on_device(call: LoopCall, start: float, runs: Sequence[Run]) -> LoopCall:
+    took: dict[str, list[float]] = {}
+    for run in sorted(runs, key=attrgetter("start")):
+        for kernel in run.kernels:
+            took.setdefault(kernel.name, []).append(kernel.end - kernel.start)
+    return msgspec.structs.replace(
+        call,
+        device_start=min(run.start for run in runs) - start,
+        device_end=max(run.end for run in runs) - start,
+        kernels=tuple(
+            LoopKernel(name=name, count=len(seconds), seconds=sum(seconds))
+            for name, seconds in took.items()
+        ),
+    )
+
+
+def notes(measured: LoopMeasured, missing: str = "") -> Iterator[Note]:
+    """What must be said beside a loop's figures.
+
+    Args:
+        measured: The loop.
+        missing: Why its device lane is not measured.
+    """
     if measured.impossible:
         yield _impossible()
     if measured.inline:
@@ -78,8 +132,7 @@ def notes(measured: LoopMeasured) -> Iterator[Note]:
     if measured.held_from is not None:
         yield _queue_full(measured.held_from)
     yield _watched(measured)
-    if not measured.inline:
-        yield _inferred()
+    yield _measured(measured) if measured.traced else _inferred(missing)
     # Of a short loop there are many more undisturbed ones.
     if measured.watched.repeats < ENOUGH_REPEATS:
         yield _few_repeats(measured.watched.repeats)
@@ -126,12 +179,24 @@ def _watched(measured: LoopMeasured) -> Note:
     )
 
 
-def _inferred() -> Note:
+def _measured(measured: LoopMeasured) -> Note:
+    assert measured.traced is not None
+    return Note(
+        flag="measured",
+        text=(
+            "When the device began and ended each call is its runtime's own record, of "
+            "a repeat of its own, which took "
+            f"{text.seconds(measured.traced.true_seconds)}: recording costs, too."
+        ),
+    )
+
+
+def _inferred(missing: str) -> Note:
     return Note(
         flag="inferred",
         text=(
-            "Where a computation begins is inferred: a device computes in order, so it "
-            "begins when it was asked for and the one before it is ready."
+            "Where a computation begins is inferred: when it was asked for and the one "
+            f"before it was ready. {missing}"
         ),
     )
 

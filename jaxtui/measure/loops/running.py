@@ -11,7 +11,8 @@ from time import perf_counter
 
 import msgspec
 
-from jaxtui.measure import devices, session
+from jaxtui import format as text
+from jaxtui.measure import devices, session, trace
 from jaxtui.measure.failures import FAULTS, explained
 from jaxtui.measure.loops import findings, preparing, refusals, subjects
 from jaxtui.measure.loops.bodies import Body, Stamps, Totals
@@ -23,6 +24,7 @@ from jaxtui.measure.stopping import never
 from jaxtui.measure.turns import quiet_collector
 from jaxtui.model import (
     Loop,
+    LoopCall,
     LoopClock,
     LoopMeasured,
     LoopSeen,
@@ -43,6 +45,16 @@ after something else a short one takes a third longer than later on."""
 
 LIVE_SECONDS = 0.5
 """A loop that takes longer is shown while it runs."""
+
+TRACED_CALL_SECONDS = 2.0
+"""A longer call is not traced: nobody knows how much it would write."""
+
+TRACED_REPEATS = 3
+"""The first ones behind the start of a trace take longer; the quickest is shown."""
+
+PERTURBED = 1.3
+"""A trace under which the loop takes so many times longer than its slowest repeat shows
+another loop. Programs of many short kernels can take four times as long."""
 
 SEEN_SECONDS = 0.2
 """Between two looks at a loop that runs: often enough for an eye, and a look takes some
@@ -77,6 +89,8 @@ class _Run:
         self._random = random.Random(0)
         self._watched: list[tuple[Totals, Stamps]] = []
         self._undisturbed: list[Totals] = []
+        self._traced: tuple[Totals, tuple[LoopCall, ...]] | None = None
+        self._missing = "There was no time left for a trace."
 
     def events(self) -> Iterator[RunEvent]:
         yield LoopStarted(loop=self._loop)
@@ -135,6 +149,11 @@ class _Run:
         self._phase = "sampling"
         yield from self._repeats(body, warmth)
         if self._watched and self._undisturbed:
+            try:
+                yield from self._trace(body, warmth)
+            except FAULTS as error:  # what there is without it stands
+                line = (str(error) or type(error).__name__).splitlines()[0]
+                self._missing = f"The traced repeat failed: {line}"
             yield self._measured(subject, known, warmth)
 
     def _repeats(self, body: Body, warmth: Warmth) -> Iterator[RunEvent]:
@@ -143,7 +162,8 @@ class _Run:
             body = replace(body, turns=self._until_stopped)
         for pair in range(REPEATS):
             longest = max([warmth.repeat_seconds, *(t.true for t in self._undisturbed)])
-            if self._stop() or (pair and 2 * longest > self._remaining):
+            # Two, and the traced one.
+            if self._stop() or (pair and 3 * longest > self._remaining):
                 return
             kinds = [self._watch, self._leave_alone]
             if self._random.random() < 0.5:
@@ -195,13 +215,73 @@ class _Run:
         if totals.calls == self._loop.calls:
             self._watched.append((totals, stamps))
 
+    def _trace(self, body: Body, warmth: Warmth) -> Iterator[RunEvent]:
+        """A repeat under the runtime's trace, for the device lane and nothing else."""
+        each = warmth.repeat_seconds / self._loop.calls
+        if each > TRACED_CALL_SECONDS:
+            self._missing = f"A call of {text.seconds(each)} is too long for a trace."
+            return
+        if self._stop() or warmth.repeat_seconds > self._remaining:
+            return
+        yield self._progress(f"traced repeat: {self._loop.case.label}")
+        made = body.workload
+
+        def call() -> None:
+            with made.scope():
+                body.results.ready(made.call(*made.args))
+
+        alone = trace.record(call)
+        self._missing = alone.missing
+        if alone.events * self._loop.calls > trace.MOST_EVENTS // TRACED_REPEATS:
+            self._missing = f"One call alone is {alone.events:,} events of a trace."
+        if self._missing:
+            return
+        if warmth.repeat_seconds > LIVE_SECONDS:
+            body = replace(body, turns=self._until_stopped)
+        count = int(self._remaining / max(warmth.repeat_seconds, 1e-9))
+        repeats: list[tuple[Totals, Stamps]] = []
+
+        def loops() -> None:
+            for _ in range(max(1, min(count, TRACED_REPEATS))):
+                stamps = body.stamps()
+                repeats.append((body.watched(stamps), stamps))
+
+        found = trace.record(loops)
+        if self._stop():
+            self._missing = "The run was stopped before its trace was complete."
+        else:
+            self._missing = found.missing
+        if self._missing:
+            return
+        totals, stamps = min(repeats, key=lambda repeat: repeat[0].true)
+        longest = max(totals.true for totals, _ in self._watched)
+        if totals.true > PERTURBED * longest:
+            self._missing = (
+                f"Under a trace the loop took {text.seconds(totals.true)}, without one "
+                f"{text.seconds(longest)} at most: too different to stand for it."
+            )
+            return
+        start, end = stamps.entered[0], stamps.entered[0] + totals.true
+        runs = [run for run in found.runs if start < (run.start + run.end) / 2 < end]
+        calls = stamps.calls(0, self._loop.calls)
+        traced = findings.traced(calls, start, runs, alone.runs)
+        if isinstance(traced, str):
+            self._missing = traced
+        else:
+            self._traced = totals, traced
+
     def _measured(
         self, subject: Subject, known: Session, warmth: Warmth
     ) -> LoopMeasured:
         depth = known.queue_depth // subject.workload.kernels
-        in_order = sorted(self._watched, key=lambda repeat: repeat[0].true)
-        stamps = in_order[(len(in_order) - 1) // 2][1]
-        calls = stamps.calls(0, self._loop.calls)
+        traced = None
+        if self._traced is not None:
+            totals, calls = self._traced
+            traced = _clock([totals])
+        else:
+            in_order = sorted(self._watched, key=lambda repeat: repeat[0].true)
+            stamps = in_order[(len(in_order) - 1) // 2][1]
+            calls = stamps.calls(0, self._loop.calls)
         measured = LoopMeasured(
             loop=self._loop,
             calls=calls,
@@ -209,11 +289,13 @@ class _Run:
             undisturbed=_clock(self._undisturbed),
             inline=warmth.inline,
             queue_depth=known.queue_depth,
+            device_lane="inferred" if traced is None else "measured",
+            traced=traced,
             flops=subject.flops,
             peak=subject.peak,
             held_from=None if warmth.inline else findings.held_from(calls, depth),
         )
-        notes = (*findings.notes(measured), *subject.notes)
+        notes = (*findings.notes(measured, self._missing), *subject.notes)
         return msgspec.structs.replace(measured, notes=notes)
 
 

@@ -238,10 +238,12 @@ class _Run:
             if part.is_due:
                 yield SnippetTimed(timing=part.timing())
             yield self._progress(part.name)
+            if len({len(each.rounds) for each in turns}) > 1:
+                continue  # everybody has as many turns
             now = perf_counter()
-            if now + sum(each.call_seconds for each in turns) > self._end or (
-                now >= spread and all(each.is_narrow for each in parts)
-            ):
+            over = now + sum(each.call_seconds for each in turns) > self._end
+            narrow = now >= spread and all(each.is_narrow for each in parts)
+            if over or narrow:
                 break
         for part in parts:
             if part.turns.rounds and part.told < len(part.turns.rounds):

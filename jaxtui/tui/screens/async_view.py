@@ -107,6 +107,7 @@ class AsyncView(LoopKeys, ModalScreen[None]):
     }
     AsyncView.-tall {
         #loop-legend, LaneView, #loop-call, #loop-queue { display: block; }
+        #loop-call { height: 3; }
         #loop-queue { height: 12; }
         #loop-notes { max-height: 8; }
     }
@@ -287,8 +288,11 @@ class AsyncView(LoopKeys, ModalScreen[None]):
     def show_call(self) -> None:
         """The call that is pointed out, and how the loop is being played."""
         lanes = self.lanes
+        rows = 3 if self.has_class("-tall") else 2
+        # A line may end early, before a word that does not fit.
+        room = rows * (self.size.width - 2) - 20 * (rows - 1)
         name, text = loop_words.call(
-            lanes.line, self._queue(), lanes.selected, lanes.inline
+            lanes.line, self._queue(), lanes.selected, lanes.inline, room
         )
         content = Content.assemble((name, "bold $plot-3"), ": " if name else "", text)
         _update(self.query_one("#loop-call", Static), content)
