@@ -2,10 +2,11 @@
 
     python tests/benchmarks/accuracy.py [--pairs 60]
 
-For each case, blocks of our timed calls alternate with blocks of a ``timeit``-style
-loop over the same compiled callable in one process, and the means of each pair are
-divided. A row fails when the sign-test 95 % interval of its ratios lies wholly outside
-0.95 to 1.05. A planted bias of 10 % must fail, or the judge is blind.
+For each case, blocks of our timed calls alternate with blocks of a loop by hand over
+the same callable in one process, and the means of each pair are divided, of ``ready``
+and of ``dispatch``. A row fails when the sign-test 95 % interval of its ratios lies
+wholly outside 0.98 to 1.02 (0.96 to 1.04 for calls below 50 µs). A planted bias of 5 %
+must fail, or the judge is blind.
 """
 
 from __future__ import annotations
@@ -24,19 +25,14 @@ os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"
 
 import jax
 
-from jaxtui.measure import clocks, ops
-from jaxtui.measure.executable import (
-    Executable,
-    InputPool,
-    JaxPath,
-    NumpyPath,
-    prepare,
-)
+from jaxtui.measure import clocks, coldpath, ops, own, workload
+from jaxtui.measure.workload import Workload
 from jaxtui.model import Case, Mode
 from jaxtui.stats import Interval, sign_test_interval
 
 BLOCK_SECONDS = 0.03
-ACCEPTED = (0.95, 1.05)
+ACCEPTED, ACCEPTED_SHORT, SHORT_SECONDS = 0.02, 0.04, 50e-6
+PLANTED = 0.05
 
 
 class Row(NamedTuple):
@@ -55,83 +51,108 @@ ROWS = (
     Row("selu", 1_000_000, "jit"),
     Row("selu", 1_000_000, "eager"),
     Row("sum", 1_000_000, "numpy"),
+    Row(f"{__file__}:scaled", 256, "jit"),
     Row("selu", 1_000, "jit", judged=False),
 )
 
 
-def executable(row: Row) -> Executable:
+def scaled(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """A function of a file, whose result is a pytree."""
+    y = x @ x
+    return y, y.sum()
+
+
+def scaled_args(size: int) -> tuple[jax.Array]:
+    """Its argument."""
+    return (jax.random.normal(jax.random.key(0), (size, size)),)
+
+
+def prepared(row: Row) -> Workload:
     """The case through jaxtui's own cold path."""
-    device = jax.devices()[0]
-    name = "host" if row.mode == "numpy" else f"{device.platform}:{device.id}"
+    device = None if row.mode == "numpy" else jax.devices()[0]
+    name = f"{device.platform}:{device.id}" if device else "host"
     case = Case(
         op=row.op,
         size=row.size,
         dtype="float32",
         device=name,
         mode=row.mode,
-        inputs="host" if row.mode == "numpy" else "device",
+        inputs="device" if device else "host",
     )
-    op = ops.get(row.op)
-    path = (
-        NumpyPath(case, op, 0)
-        if row.mode == "numpy"
-        else JaxPath(case, op, device, InputPool(0))
-    )
-    for _ in prepare(0, path):
-        pass
-    return path.executable
-
-
-def ours(
-    call: Callable[..., Any], args: Sequence[Any], *, jax_: bool
-) -> tuple[float, int]:
-    """Mean seconds per call of one of jaxtui's blocks, and how many calls it had."""
-    loop = clocks.blocked_calls if jax_ else clocks.plain_calls
-    ready = loop(call, args, BLOCK_SECONDS).ready
-    return statistics.fmean(ready), len(ready)
-
-
-def by_hand(
-    call: Callable[..., Any], args: Sequence[Any], calls: int, *, jax_: bool
-) -> float:
-    """Mean seconds per call, as ``timeit`` would measure them."""
-    start = perf_counter()
-    if jax_:
-        for _ in range(calls):
-            call(*args).block_until_ready()
+    pool, source = workload.Pool(0), own.source(row.op)
+    if source is None:
+        made = workload.of_op(case, ops.get(row.op), device, pool)
     else:
-        for _ in range(calls):
-            call(*args)
-    return (perf_counter() - start) / calls
+        made = workload.of_function(own.load(source, device), case, device, pool)
+    for _ in coldpath.prepare(0, made):
+        pass
+    return made
+
+
+class Means(NamedTuple):
+    """Mean seconds per call of one block."""
+
+    ready: float
+    dispatch: float
+    calls: int
+
+
+def ours(made: Workload, call: Callable[..., Any]) -> Means:
+    """One of jaxtui's blocks."""
+    block = clocks.calls(call, made.args, made.wait, BLOCK_SECONDS)
+    ready, dispatch = statistics.fmean(block.ready), statistics.fmean(block.dispatch)
+    return Means(ready, dispatch, len(block.ready))
+
+
+def by_hand(made: Workload, calls: int) -> Means:
+    """The same number of calls as ``timeit`` would measure them, and their dispatch."""
+    call, args = made.call, made.args
+    wait = (lambda _: None) if made.on_return else jax.block_until_ready
+    start = perf_counter()
+    for _ in range(calls):
+        wait(call(*args))
+    ready = (perf_counter() - start) / calls
+    dispatch = 0.0
+    for _ in range(calls):
+        start = perf_counter()
+        result = call(*args)
+        dispatch += perf_counter() - start
+        wait(result)
+    return Means(ready, dispatch / calls, calls)
 
 
 def paired_ratios(
-    made: Executable, pairs: int, plant: Callable[..., Any] | None = None
-) -> list[float]:
-    """Ours over by hand, block against block, in random order."""
-    jax_ = made.case.mode != "numpy"
+    made: Workload, pairs: int, plant: Callable[..., Any] | None = None
+) -> tuple[list[float], list[float], float]:
+    """Ours over by hand, block against block, in random order; of ready and dispatch.
+
+    The last is the mean of ready, seconds.
+    """
     order = random.Random(0)
-    ratios = []
+    found: list[tuple[Means, Means]] = []
     with made.scope():
-        _, calls = ours(made.call, made.args, jax_=jax_)
+        calls = ours(made, made.call).calls
         for _ in range(pairs):
             if order.random() < 0.5:
-                mean, calls = ours(plant or made.call, made.args, jax_=jax_)
-                other = by_hand(made.call, made.args, calls, jax_=jax_)
+                mine = ours(made, plant or made.call)
+                other = by_hand(made, mine.calls)
             else:
-                other = by_hand(made.call, made.args, calls, jax_=jax_)
-                mean, calls = ours(plant or made.call, made.args, jax_=jax_)
-            ratios.append(mean / other)
-    return ratios
+                other = by_hand(made, calls)
+                mine = ours(made, plant or made.call)
+            calls = mine.calls
+            found.append((mine, other))
+    ready = [mine.ready / other.ready for mine, other in found]
+    dispatch = [mine.dispatch / other.dispatch for mine, other in found]
+    return ready, dispatch, statistics.fmean(other.ready for _, other in found)
 
 
-def biased(made: Executable, share: float) -> Callable[..., Any]:
+def biased(made: Workload, share: float) -> Callable[..., Any]:
     """The same call, made ``share`` slower by spinning before it returns."""
-    block = clocks.blocked_calls(made.call, made.args, BLOCK_SECONDS)
+    block = clocks.calls(made.call, made.args, made.wait, BLOCK_SECONDS)
     extra = int(statistics.median(block.ready) * share * 1e9)
 
     def call(*args: Any) -> Any:
-        result = made.call(*args).block_until_ready()
+        result = jax.block_until_ready(made.call(*args))
         end = perf_counter_ns() + extra
         while perf_counter_ns() < end:
             pass
@@ -140,30 +161,39 @@ def biased(made: Executable, share: float) -> Callable[..., Any]:
     return call
 
 
-def fails(interval: Interval) -> bool:
-    """Wholly outside of what is accepted."""
-    return interval.high < ACCEPTED[0] or interval.low > ACCEPTED[1]
+def fails(interval: Interval, seconds: float) -> bool:
+    """Wholly outside of what is accepted for calls of so many seconds."""
+    accepted = ACCEPTED_SHORT if seconds < SHORT_SECONDS else ACCEPTED
+    return interval.high < 1 - accepted or interval.low > 1 + accepted
 
 
 def table(pairs: int) -> Iterator[tuple[str, bool]]:
-    """Each row as text, and whether it is in order."""
+    """Each row as text, and whether it fails."""
     for row in ROWS:
-        interval = sign_test_interval(paired_ratios(executable(row), pairs))
-        failed = fails(interval)
-        verdict = ("FAIL" if failed else "ok") if row.judged else "reported only"
-        name = f"{row.op} {row.size:g} {row.mode}"
-        yield line(name, interval, verdict), row.judged and failed
-    made = executable(Row("matmul", 256, "jit"))
-    interval = sign_test_interval(paired_ratios(made, pairs, biased(made, 0.10)))
-    caught = fails(interval)
+        made = prepared(row)
+        ready, dispatch, seconds = paired_ratios(made, pairs)
+        both: list[tuple[str, Sequence[float]]] = [("ready", ready)]
+        if not made.on_return:
+            both.append(("dispatch", dispatch))
+        for clock, ratios in both:
+            interval = sign_test_interval(ratios)
+            failed = fails(interval, seconds)
+            verdict = ("FAIL" if failed else "ok") if row.judged else "reported only"
+            op = row.op.rpartition(":")[2]
+            name = f"{op} {row.size:g} {row.mode} {clock}"
+            yield line(name, interval, verdict), row.judged and failed
+    made = prepared(Row("matmul", 256, "jit"))
+    ratios, _, seconds = paired_ratios(made, pairs, biased(made, PLANTED))
+    interval = sign_test_interval(ratios)
+    caught = fails(interval, seconds)
     verdict = "caught" if caught else "NOT CAUGHT"
-    yield line("planted bias of 10 %", interval, verdict), not caught
+    yield line(f"planted bias of {PLANTED:.0%}", interval, verdict), not caught
 
 
 def line(name: str, interval: Interval, verdict: str) -> str:
     """One row of the table."""
     return (
-        f"{name:<24} {interval.median:>7.3f}  [{interval.low:.3f}, {interval.high:.3f}]"
+        f"{name:<30} {interval.median:>7.3f}  [{interval.low:.3f}, {interval.high:.3f}]"
         f"  {verdict}"
     )
 

@@ -37,7 +37,6 @@ from jaxtui.crossover.answer import Answer
 from jaxtui.crossover.points import Side, other
 from jaxtui.crossover.words import names, sentence
 from jaxtui.measure import experiment
-from jaxtui.measure.quiet import settle_allocator
 from jaxtui.model import Case, Mode
 from jaxtui.model.base import HOST
 from jaxtui.selection import parse_sizes
@@ -183,7 +182,6 @@ def main() -> int:
     parser.add_argument("--budget", type=float, default=60.0)
     parser.add_argument("--pairs", type=int, default=40)
     typed = parser.parse_args()
-    settle_allocator()
     print(f"load {os.getloadavg()}, {os.cpu_count()} cores, jax {jax.__version__}")
     wrong = False
     for text, fine in rows(typed.ops, typed.budget, typed.pairs):

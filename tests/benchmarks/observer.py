@@ -242,8 +242,8 @@ def in_process(plan: Sequence[Window]) -> list[tuple[Window, list[float]]]:
 
     x = jax.device_put(np.random.default_rng(0).standard_normal((512, 512), np.float32))
     call = jax.jit(lambda x: x @ x).lower(x).compile()
-    clocks.blocked_calls(call, (x,), 0.5)
-    points = clocks.blocked_calls(call, (x,), 0.5, least=400)
+    clocks.calls(call, (x,), clocks.wait_for_array, 0.5)
+    points = clocks.calls(call, (x,), clocks.wait_for_array, 0.5, least=400)
 
     def frame() -> None:
         count = range(len(points.ready))
@@ -263,7 +263,9 @@ def _timed_beside(
     taken: list[float] = []
     thread = threading.Thread(
         target=lambda: taken.extend(
-            clocks.blocked_calls(call, (x,), WINDOW_SECONDS - SETTLE_SECONDS).ready
+            clocks.calls(
+                call, (x,), clocks.wait_for_array, WINDOW_SECONDS - SETTLE_SECONDS
+            ).ready
         )
     )
     thread.start()

@@ -28,11 +28,11 @@ os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"
 import jax
 
 from jaxtui.measure import session
-from jaxtui.measure.executable import Executable
 from jaxtui.measure.loops import findings, preparing, refusals, subjects
 from jaxtui.measure.loops.bodies import Body
 from jaxtui.measure.loops.watcher import Watcher
-from jaxtui.measure.quiet import quiet_collector
+from jaxtui.measure.turns import quiet_collector
+from jaxtui.measure.workload import Workload
 from jaxtui.model import Case, Loop
 from jaxtui.stats import Interval, sign_test_interval
 
@@ -68,12 +68,12 @@ def body(size: int, *, chained: bool, calls: int = CALLS) -> Body:
     subject = subjects.of(loop, refusals.plan(loop), device)
     for _ in subject.phases():
         pass
-    made = Body(loop, subject.executable, turns=lambda: range(calls))
+    made = Body(loop, subject.workload, turns=lambda: range(calls))
     preparing.warm_up(made)
     return made
 
 
-def blocked_once(made: Executable, *, chained: bool) -> float:
+def blocked_once(made: Workload, *, chained: bool) -> float:
     """Seconds until everything was ready, as anybody would time it."""
     call, (x, y) = made.call, made.args
     start = perf_counter()
@@ -85,7 +85,7 @@ def blocked_once(made: Executable, *, chained: bool) -> float:
     return perf_counter() - start
 
 
-def watched_by_hand(made: Executable, *, chained: bool) -> float:
+def watched_by_hand(made: Workload, *, chained: bool) -> float:
     """Seconds until the last call returned."""
     call, (x, y) = made.call, made.args
     results, returned = [], 0.0
@@ -115,9 +115,9 @@ def ratios(ours: Body, seconds: float, *, chained: bool) -> Ratios:
             if name == "ours":
                 ours.watched(stamps)
             elif name == "blocked":
-                taken[name] = blocked_once(ours.executable, chained=chained)
+                taken[name] = blocked_once(ours.workload, chained=chained)
             else:
-                taken[name] = watched_by_hand(ours.executable, chained=chained)
+                taken[name] = watched_by_hand(ours.workload, chained=chained)
         calls = stamps.calls(0, ours.loop.calls)
         found.device.append(calls[-1].ready / taken["blocked"])
         found.host.append(calls[-1].returned / taken["kept"])
