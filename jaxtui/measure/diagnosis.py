@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jaxtui.measure import notes
+from jaxtui.measure import notes, settings
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.contention import contention_note
 from jaxtui.measure.executable import Executable
@@ -138,7 +138,9 @@ def run_notes(sampler: Sampler) -> Iterator[Note]:
 
 
 def cold_notes(executable: Executable, on_cpu: bool) -> Iterator[Note]:
-    """What the cold path says."""
+    """What the cold path says, and how calls return."""
+    if not executable.case.on_host:
+        yield from settings.waiting_notes(on_cpu)
     if executable.interpreted:
         yield notes.interpreted()
     if executable.cached_compile:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import jax
 import msgspec
 
-from jaxtui.measure import accuracy, devices, diagnosis, notes
+from jaxtui.measure import accuracy, devices, diagnosis, notes, settings
 from jaxtui.measure.clocks import Block
 from jaxtui.measure.executable import (
     ColdPath,
@@ -181,7 +181,7 @@ class Timer(abc.ABC):
         if dispatch is not None and self._session is not None:
             sampler = self.sampler
             inline = diagnosis.is_inline(sampler)
-            if inline:
+            if inline and not any(note.flag == "waits" for note in facts.notes):
                 standing.append(notes.inline())
             if diagnosis.is_host_bound(sampler, self._session, dispatch.median):
                 per_call = sampler.pipelined_seconds or ready.median
@@ -240,7 +240,7 @@ class CaseTimer(Timer):
             self.case.size,
             self._pool.host(self._op, self.case),
             result,
-            precision=self.case.precision if self._may_round else "highest",
+            precision=settings.precision(self.case) if self._may_round else "highest",
         )
         executable.result = None
         expected = self._op.counted_flops(self.case.size)
@@ -273,6 +273,8 @@ class CaseTimer(Timer):
         if folded:
             expected = self._op.counted_flops(self.case.size)
             yield notes.folded(executable.compiled_flops, expected or 0.0)
+        if self._op.takes_precision and not self.case.on_host:
+            yield from settings.precision_notes(self.case)
         yield from diagnosis.result_notes(self.case, self._op, output, found)
         yield from diagnosis.cold_notes(executable, on_cpu)
 

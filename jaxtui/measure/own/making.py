@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import msgspec
 
+from jaxtui.measure import settings
 from jaxtui.measure.executable import InputPool
 from jaxtui.measure.own import arguments, functions
 from jaxtui.measure.own.arguments import Made
@@ -15,7 +16,7 @@ from jaxtui.measure.own.functions import Function, Source
 from jaxtui.measure.own.paths import OwnNumpyPath, OwnPath, own_scope, resident
 from jaxtui.measure.own.troubles import OwnError
 from jaxtui.measure.peaks import peak
-from jaxtui.model import Case, Peak
+from jaxtui.model import COMPILED_MODES, Case, Peak
 
 
 def load(source: Source, device: jax.Device | None) -> Function:
@@ -52,6 +53,8 @@ def cold_path(
         OwnError: There are no arguments, or they are no pytrees of arrays.
         BaseException: Whatever the factory raises.
     """
+    if case.mode in COMPILED_MODES and (refused := settings.refusal()):
+        raise OwnError(*refused)
 
     def make() -> Made:
         with _scope(case, device):
@@ -69,7 +72,7 @@ def peak_of(case: Case, device: jax.Device | None) -> Peak | None:
     """Of matrix products: XLA's count does not say what kind of flops they are."""
     if device is None:
         return None
-    return peak(device.device_kind, case.dtype, case.precision, matrix=True)
+    return peak(device.device_kind, case.dtype, settings.precision(case), matrix=True)
 
 
 def _settled(

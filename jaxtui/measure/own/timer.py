@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import msgspec
 import numpy as np
 
-from jaxtui.measure import devices, diagnosis, notes
+from jaxtui.measure import devices, diagnosis, notes, settings
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.executable import ColdPath, Executable, InputPool
 from jaxtui.measure.own import arguments, making
@@ -18,7 +18,7 @@ from jaxtui.measure.own.functions import Source
 from jaxtui.measure.own.work import Counted
 from jaxtui.measure.session import Session
 from jaxtui.measure.timing import Facts, Timer
-from jaxtui.model import Case, Note, PhaseStarted, PlannedCase, RunEvent
+from jaxtui.model import Case, Note, PhaseStarted, PlannedCase, RunEvent, Sampled
 
 UNCHECKED = Accuracy(error=None, tolerance=None, rows_sampled=None, ok=True)
 """There is nothing to compare a result with."""
@@ -43,17 +43,29 @@ class OwnTimer(Timer):
     ) -> None:
         super().__init__(index, planned, device, session, pool, seed)
         self._source = source
+        self._settings = settings.of_file(source.file or source.module)
 
     def prepare(self) -> Generator[RunEvent, None, None]:
         """Import and arguments, then the cold path."""
-        yield PhaseStarted(index=self.index, phase="import")
-        function = making.load(self._source, self._device)
-        yield PhaseStarted(index=self.index, phase="inputs")
-        self._path = making.cold_path(
-            function, self.case, self._device, self._pool, self._seed
-        )
-        self._settle(self._path.executable.case)
-        yield from super().prepare()
+        with self._settings:
+            yield PhaseStarted(index=self.index, phase="import")
+            function = making.load(self._source, self._device)
+            yield PhaseStarted(index=self.index, phase="inputs")
+            self._path = making.cold_path(
+                function, self.case, self._device, self._pool, self._seed
+            )
+            self._settle(self._path.executable.case)
+            yield from super().prepare()
+
+    def warm_up(self) -> None:
+        """Under the settings of the file."""
+        with self._settings:
+            super().warm_up()
+
+    def turn(self, seconds: float, *, bursts: bool) -> Sampled:
+        """Under the settings of the file."""
+        with self._settings:
+            return super().turn(seconds, bursts=bursts)
 
     def _cold_path(self) -> ColdPath:
         return self._path
@@ -87,6 +99,7 @@ class OwnTimer(Timer):
         on_cpu = self._device is not None and self._device.platform == "cpu"
         if on_cpu and devices.simulating():
             yield notes.simulated()
+        yield from self._settings.notes(self._source.file)
         if not all(map(_is_finite, arrays)):
             yield notes.not_finite()
         yield counted.note(self.case)
