@@ -13,6 +13,7 @@ from jaxtui.engine.protocol import Envelope
 from jaxtui.measure import devices as _devices
 from jaxtui.measure import experiment as _experiment
 from jaxtui.measure import host as _host
+from jaxtui.measure import settings as _settings
 from jaxtui.measure.ops import catalogue
 from jaxtui.model import CaseMeasured, Device, Event, Experiment, OpInfo, Ready
 from jaxtui.recording import Recording
@@ -103,6 +104,8 @@ def bench(
         keep_samples=samples,
         arguments=selection.parse_arguments([args] if isinstance(args, str) else args),
     )
+    for finding in map(_settings.finding, _settings.found()):
+        warnings.warn(f"{finding.what} {finding.advice}", stacklevel=2)
     host = _host.host()
     events: list[Event] = [Ready(host=host, devices=known, ops=known_ops)]
     try:

@@ -87,6 +87,7 @@ async def _run(
     async with run.started(factory, options, record=record) as engine:
         async with progress(sys.stderr, lambda: run.state):
             experiment = await _experiment(request, run)
+        run.refuse(experiment)
         extent = selection.extent(experiment)
         if not await asking.may_start(extent, sure=request.sure):
             run.declined = True

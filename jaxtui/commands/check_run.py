@@ -42,10 +42,12 @@ class Checked(Driver):
         """Wait for the devices, and choose those to test.
 
         Raises:
-            CannotRun: if the engine ends before, or there is nothing to test.
+            CannotRun: if the engine ends before, there is nothing to test, or no
+                verdict would mean anything.
             SelectionError: if a device does not exist.
         """
         ready = await self.ready()
+        self.refuse("verdicts")
         chosen = request.chosen(ready.devices, ready.host)
         self.examination = begin(chosen, request.level, request.limit)
 

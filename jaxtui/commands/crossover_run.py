@@ -36,6 +36,7 @@ class Searched(Driver):
             SelectionError: if the op, a device or a mode of it does not exist.
         """
         ready = await self.ready(lambda ops: request.sizes(request.info(ops)))
+        self.refuse("jax")
         first, second = request.cases(ready.ops, ready.devices)
         sizes = request.sizes(request.info(ready.ops))
         self.search = begin(first, second, sizes, request.budget, request.seed)

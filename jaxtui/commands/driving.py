@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from jaxtui.commands.interrupt import Interrupt, ctrl_c
 from jaxtui.commands.launch import CannotRun
@@ -14,7 +14,7 @@ from jaxtui.commands.session import EngineFactory, Session, session
 from jaxtui.engine.client import EngineOptions, EngineUnavailableError
 from jaxtui.engine.interface import Engine
 from jaxtui.engine.protocol import Envelope
-from jaxtui.model import Event, Hello, Logged, OpInfo, Ready, RunFinished
+from jaxtui.model import Event, Hello, Logged, OpInfo, Ready, RunFinished, Work
 from jaxtui.tui.state import EMPTY, State
 
 _Result = TypeVar("_Result")
@@ -90,6 +90,15 @@ class Driver:
                 case Ready() as ready:
                     return ready
         raise CannotRun("The engine ended before it had listed its devices.")
+
+    def refuse(self, what: Work | Literal["verdicts", "jax"]) -> None:
+        """Once the devices are listed: stop before what means nothing here.
+
+        Raises:
+            CannotRun: a setting of JAX makes it meaningless.
+        """
+        if refusal := self.state.refusal(what):
+            raise CannotRun(refusal)
 
     async def follow(self, number: int) -> AsyncIterator[Event]:
         """What comes of a run, and every line that is printed meanwhile.

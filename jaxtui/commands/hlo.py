@@ -79,6 +79,7 @@ async def _inspect(
         progress(sys.stderr, lambda: outcome.state),
     ):
         ready = await outcome.ready(request.check)
+        outcome.refuse("jax")
         outcome.case = request.case(ready.ops, ready.devices)
         number = await outcome.engine.run(Inspection(case=outcome.case))
         async for event in outcome.follow(number):

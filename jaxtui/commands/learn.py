@@ -107,6 +107,7 @@ async def _setting(request: Request, course: Course) -> Setting:
     """Where the lesson runs, as soon as the devices are known."""
     async with progress(sys.stderr, lambda: course.state):
         await course.ready()
+        course.refuse("verdicts")
     return request.setting(course.state)
 
 

@@ -75,6 +75,7 @@ async def _run(
     async with drawn.started(factory, options, record=record) as engine:
         async with progress(sys.stderr, lambda: drawn.state):
             ready = await drawn.ready(request.check)
+            drawn.refuse("verdicts")
             experiment = request.experiment(ready.ops, ready.devices)
         if not await asking.may_start(
             selection.extent(experiment), sure=request.cases.sure

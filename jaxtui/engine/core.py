@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from jaxtui.machine import findings, gpu_memory, taken, words
 from jaxtui.machine.holders import blocking, holder, holders
 from jaxtui.machine.locks import lock
+from jaxtui.machine.order import ordered
 from jaxtui.machine.plugins import packages
 from jaxtui.machine.survey import Survey, survey
 from jaxtui.model import (
@@ -109,7 +110,10 @@ class JaxCore:
         if seen.packages is None:
             seen = replace(seen, packages=packages())
         cards = self._memory.answer(ANSWER_SECONDS) if self._memory else ()
-        return findings.after(seen, devices, cards)
+        from jaxtui.measure import settings
+
+        known = findings.after(seen, devices, cards)
+        return ordered([*known, *map(settings.finding, settings.found())])
 
     def _survey(self) -> Survey:
         if self._seen is None:

@@ -62,6 +62,7 @@ def as_markdown(
     if host is not None:
         cpu = f", {host.cpu_model}" if host.cpu_model else ""
         lines += ["", f"{host.hostname}{cpu}, jax {host.jax}, numpy {host.numpy}"]
+        lines += [f"{name}={value}" for name, value in host.settings.items()]
     for failure in failures:
         lines += [
             "",

@@ -40,6 +40,10 @@ def software(before: Host, now: Host) -> tuple[str, ...]:
             (name, before.environment.get(name), now.environment.get(name))
             for name in OPTIONS
         ),
+        *(
+            (name, before.settings.get(name), now.settings.get(name))
+            for name in sorted({*before.settings, *now.settings} - {*OPTIONS})
+        ),
     )
     return tuple(
         f"{name.replace('_', ' ') if name.islower() else name}: {_apart(old, new)}"

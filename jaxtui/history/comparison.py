@@ -142,6 +142,9 @@ def _differences(first: Side, second: Side) -> Iterator[str]:
     for name in HOST_FACTS:
         ours, theirs = getattr(first.host, name), getattr(second.host, name)
         yield from _differs(name.replace("_", " "), ours, theirs)
+    before, after = first.host.settings, second.host.settings
+    for name in sorted({*before, *after}):
+        yield from _differs(name, before.get(name), after.get(name))
 
 
 def _differs(name: str, first: object, second: object) -> Iterator[str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 import jax
 import numpy as np
 
+from jaxtui.measure import settings
 from jaxtui.measure.probe import probe
 from jaxtui.model import Host
 
@@ -56,6 +57,7 @@ def host() -> Host:
             for name, value in sorted(os.environ.items())
             if name.startswith(PREFIXES) or name in VARIABLES
         },
+        settings={each.name: each.value for each in settings.found()},
     )
 
 

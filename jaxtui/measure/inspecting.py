@@ -10,7 +10,15 @@ from typing import Any
 
 import jax
 
-from jaxtui.measure import devices, own, planning, programs, session, subjects
+from jaxtui.measure import (
+    devices,
+    own,
+    planning,
+    programs,
+    session,
+    settings,
+    subjects,
+)
 from jaxtui.measure.eager import Alone, Steps
 from jaxtui.measure.failures import FAULTS, explained
 from jaxtui.measure.stopping import never
@@ -266,6 +274,8 @@ def _checked(case: Case) -> jax.Device:
             f"Mode {case.mode} does not go through XLA, so there is nothing to show.",
             "Choose mode jit or eager.",
         )
+    if refused := settings.refusal():
+        raise RefusedError(*refused)
     catalogued = own.source(case.op) is None
     wrong = planning.check_op(case) if catalogued else own.check(case)
     if wrong is not None:

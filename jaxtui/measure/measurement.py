@@ -151,7 +151,7 @@ class Record:
         if workload.interpreted or flags & {"host-bound", "folded"}:
             return None, None
         seconds = self.turns.pipelined_seconds
-        if seconds is None or "inline" in flags:
+        if seconds is None or notes.is_inline(turns):
             seconds = turns.interval.median
         return (
             workload.flops / seconds if workload.flops else None,

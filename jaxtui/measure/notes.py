@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from jaxtui import format as text
 from jaxtui.machine import malloc
-from jaxtui.measure import devices
+from jaxtui.measure import devices, settings
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.contention import Usage
 from jaxtui.measure.inputs import numpy_dtype
@@ -104,6 +104,7 @@ def of_workload(
     """
     found = [
         _simulated(workload),
+        *_of_settings(workload),
         _not_finite() if not finite else None,
         *_of_dtypes(workload),
         _symmetric(workload),
@@ -292,8 +293,13 @@ def is_inline(turns: Turns) -> bool:
 
 
 def _inline(turns: Turns) -> Note | None:
+    workload = turns.workload
     if not is_inline(turns):
         return None
+    with workload.scope():
+        # Then it is a setting that makes calls wait, not the op.
+        if any(settings.waiting_notes(workload.on_cpu)):
+            return None
     return Note(
         flag="inline",
         text=(
@@ -382,6 +388,19 @@ def _simulated(workload: Workload) -> Note | None:
         flag="simulated",
         text="SIMULATED device: it shares this machine's CPU with its siblings.",
     )
+
+
+def _of_settings(workload: Workload) -> list[Note]:
+    """What the settings of JAX, and those of a user's file, do to the number."""
+    found: list[Note] = []
+    with workload.scope():
+        if workload.settings is not None:
+            found += workload.settings.notes()
+        if workload.op and workload.op.takes_precision and workload.device:
+            found += settings.precision_notes(workload.case)
+        if workload.device is not None:
+            found += settings.waiting_notes(workload.on_cpu)
+    return found
 
 
 def _interpreted(workload: Workload) -> Note | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from jaxtui.measure import devices, ops, own, tensorflow_numpy
+from jaxtui.measure import devices, ops, own, settings, tensorflow_numpy
 from jaxtui.measure.accuracy import samples_rows
 from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.inputs import numpy_dtype
@@ -162,7 +162,8 @@ def _peak(op: Op, case: Case, device: Device | None) -> Peak | None:
     if device is None:
         return None
     matrix = op.takes_precision
-    return peak(device.device_kind, case.dtype, case.precision, matrix=matrix)
+    precision = settings.precision(case)
+    return peak(device.device_kind, case.dtype, precision, matrix=matrix)
 
 
 def memory_bytes(op: Op, case: Case) -> int:
@@ -245,6 +246,8 @@ def _check_place(case: Case, supply: Supply) -> tuple[Wrong | None, Device | Non
         return (f"There is no mode {case.mode!r}.", _one_of(MODES)), None
     if case.on_host:
         return _check_host(case), None
+    if refused := settings.refusal():
+        return refused, None
     if case.inputs not in INPUTS:
         return (f"There are no inputs {case.inputs!r}.", _one_of(INPUTS)), None
     if case.device == HOST:

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import msgspec
 import numpy as np
 
-from jaxtui.measure import accuracy, inputs, tensorflow_numpy
+from jaxtui.measure import accuracy, inputs, settings, tensorflow_numpy
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.clocks import Call, Wait, no_wait, wait_for_tree
 from jaxtui.measure.ops.base import JaxForm, Op
@@ -33,6 +33,7 @@ from jaxtui.measure.own.functions import Function, unseen
 from jaxtui.measure.own.troubles import OwnError
 from jaxtui.measure.own.work import NOTHING, Counted
 from jaxtui.measure.peaks import peak
+from jaxtui.measure.settings import FileSettings
 from jaxtui.measure.x64 import enable_x64
 from jaxtui.model import COMPILED_MODES, Case, Peak, Phases
 
@@ -92,6 +93,8 @@ class Workload:
     """Holds a result, fetched to the host, against float64; the op of the catalogue."""
     op: Op | None = None
     """``None`` for what is not of the catalogue."""
+    settings: FileSettings | None = None
+    """JAX's configuration as the file of a function sets it; ``scope`` has it."""
 
     phases: Phases = field(default_factory=Phases)
     zero_copy: tuple[str, ...] = ()
@@ -154,7 +157,7 @@ def of_op(case: Case, op: Op, device: jax.Device | None, pool: Pool) -> Workload
             hosts(),
             result,
             # Accelerators round the inputs of float32 products; CPUs do not.
-            precision=case.precision if rounds else "highest",
+            precision=settings.precision(case) if rounds else "highest",
         )
 
     made = Workload(
@@ -180,8 +183,9 @@ def of_op(case: Case, op: Op, device: jax.Device | None, pool: Pool) -> Workload
         made.fresh = lambda: compiled_form(op, case, device)
         made.copies = lambda: [inputs.misaligned_copy(host) for host in hosts()]
         made.resident = resident
+        precision = settings.precision(case)
         made.peak = peak(
-            device.device_kind, case.dtype, case.precision, matrix=op.takes_precision
+            device.device_kind, case.dtype, precision, matrix=op.takes_precision
         )
     return made
 
@@ -201,9 +205,16 @@ def of_function(
         OwnError: There are no arguments, or they are no pytrees of arrays.
         BaseException: Whatever the user's factory raises.
     """
-
     def scope() -> ExitStack:
-        return own_scope(case, device)
+        stack = ExitStack()
+        stack.enter_context(function.settings)
+        stack.enter_context(own_scope(case, device))
+        return stack
+
+    with scope():
+        # What the file itself sets included.
+        if case.mode in COMPILED_MODES and (refused := settings.refusal()):
+            raise OwnError(*refused)
 
     def arguments() -> Made:
         with scope():
@@ -218,7 +229,7 @@ def of_function(
         return pool.once(place, lambda: sent(made.hosts, device))
 
     if device is None:
-        return _of_numpy_function(function, case, made)
+        return _of_numpy_function(function, case, made, scope)
     with scope():
         leaves = jax.tree.leaves(resident())
     if not leaves and case.mode == "jit":
@@ -242,12 +253,17 @@ def of_function(
         hosts=lambda: made.hosts,
         copies=lambda: made.copies,
         resident=resident,
+        settings=function.settings,
         # XLA's count does not say what kind of flops they are.
-        peak=peak(device.device_kind, case.dtype, case.precision, matrix=True),
+        peak=peak(
+            device.device_kind, case.dtype, settings.precision(case), matrix=True
+        ),
     )
 
 
-def _of_numpy_function(function: Function, case: Case, made: Made) -> Workload:
+def _of_numpy_function(
+    function: Function, case: Case, made: Made, scope: Scope
+) -> Workload:
     if function.numpy is None:
         raise OwnError(
             f"{function.name} has no mode numpy.",
@@ -256,7 +272,14 @@ def _of_numpy_function(function: Function, case: Case, made: Made) -> Workload:
     args = jax.tree.map(_for_numpy, made.hosts)
     dtype = dtype_of(jax.tree.leaves(args))
     settled = msgspec.structs.replace(case, size=made.size, dtype=dtype)
-    return Workload(case=settled, call=function.numpy, args=args, on_return=True)
+    return Workload(
+        case=settled,
+        call=function.numpy,
+        args=args,
+        on_return=True,
+        scope=scope,
+        settings=function.settings,
+    )
 
 
 def _for_numpy(leaf: Any) -> Any:

@@ -29,6 +29,10 @@ class Host(Record, frozen=True, kw_only=True):
     """Physical memory of the host."""
     environment: dict[str, str] = msgspec.field(default_factory=dict)
     """The JAX_*, XLA_*, TPU_* and thread-count variables that are set."""
+    settings: dict[str, str] = msgspec.field(default_factory=dict)
+    """The settings of JAX that change a number, where they are not at their defaults:
+    ``JAX_DEBUG_NANS`` for one of the environment, ``jax_debug_nans`` for one that the
+    process has made; with the value that JAX holds."""
 
 
 class Device(Record, frozen=True, kw_only=True):
@@ -123,3 +127,5 @@ class Finding(Record, frozen=True, kw_only=True):
     """What to do about it."""
     detail: str = ""
     """The original text of what said so, kept whole."""
+    refuses: Literal["", "verdicts", "jax"] = ""
+    """What it makes meaningless: checks, roofs and lessons, or all that JAX does."""

@@ -39,6 +39,9 @@ class CheckActions:
         """Check all devices that this process can use."""
         from jaxtui.tui import check_play
 
+        if refusal := self._clinic.session.latest.refusal("verdicts"):
+            self._clinic.session.say(refusal)
+            return
         devices = check_play.addressable(self._clinic.session.latest.devices)
         if not devices:
             self._clinic.session.say("None of these devices belongs to this process.")

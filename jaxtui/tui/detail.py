@@ -49,7 +49,7 @@ def host_facts(host: Host) -> list[tuple[str, str]]:
         ("jaxlib", host.jaxlib),
         ("numpy", host.numpy),
         ("platform", host.platform_version),
-        *host.environment.items(),
+        *{**host.environment, **host.settings}.items(),
     ]
     return [(name, str(value)) for name, value in pairs if value is not None]
 

@@ -46,10 +46,13 @@ def here(state: State, lesson: LessonState) -> Setting:
     """Where a lesson would be run now: on the selected device, with its size.
 
     Raises:
-        SelectionError: JAX is not ready, or the size does not fit the lesson.
+        SelectionError: JAX is not ready, a setting of it makes every claim
+            meaningless, or the size does not fit the lesson.
     """
     if not state.devices:
         raise SelectionError(NOT_READY)
+    if refusal := state.refusal("verdicts"):
+        raise SelectionError(refusal)
     return setting(
         lesson.lesson,
         state.devices,

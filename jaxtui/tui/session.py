@@ -88,6 +88,9 @@ class Session:
         if self.latest.running:
             self.say("A run is going on: stop it first.")
             return
+        if refusal := self.latest.refusal(work):
+            self.say(refusal)
+            return
         if self.latest.engine == "released":
             self.update(engine="starting", message="Starting JAX again for this run.")
         number = await self._engine.run(work)

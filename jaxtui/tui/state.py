@@ -17,26 +17,31 @@ from jaxtui.machine import heard
 from jaxtui.machine.order import merged
 from jaxtui.model import (
     Busy,
+    Check,
     CheckStarted,
     Device,
     EngineDied,
     EngineFailed,
     Event,
+    Experiment,
     Finding,
     Hello,
     Host,
     InspectionStarted,
     Logged,
+    Loop,
     LoopStarted,
     Memory,
     Noticed,
     OpInfo,
     Progress,
     Ready,
+    Roofs,
     RunFinished,
     RunStarted,
     SnippetStarted,
     Waiting,
+    Work,
 )
 from jaxtui.model.roofs import RoofsStarted
 from jaxtui.tui.check_state import NO_CHECK, CheckState, check_event
@@ -137,6 +142,24 @@ class State:
     def busy(self) -> bool:
         """Whether a run is going on, or what goes on will soon need the next one."""
         return self.running or self.learn.playing is not None or self.check.going
+
+    def refusal(self, what: Work | Literal["verdicts", "jax"]) -> str:
+        """Why a setting of JAX makes something meaningless; empty if none does.
+
+        Args:
+            what: a work, verdicts of any kind, or whatever JAX does. An experiment in
+                which NumPy takes part is left to the engine, which refuses the rest.
+        """
+        judges = what == "verdicts" or isinstance(what, (Check, Roofs, Loop))
+        spared = isinstance(what, Experiment) and any(
+            case.on_host for case in what.cases
+        )
+        for finding in self.findings:
+            if (judges and finding.refuses) or (
+                finding.refuses == "jax" and not spared
+            ):
+                return f"{finding.what} {finding.advice}"
+        return ""
 
     @property
     def device(self) -> Device | None:

@@ -42,6 +42,14 @@ def simulated(state: State) -> bool:
     return any(device.simulated for device in state.devices)
 
 
+def settings(state: State, *, short: bool = False) -> str:
+    """The settings of JAX that change numbers: the first, and how many more."""
+    names = [*state.host.settings] if state.host is not None else []
+    if not names or short:
+        return "SETTINGS" if names else ""
+    return names[0] + (f" +{len(names) - 1}" if names[1:] else "")
+
+
 def progress(state: State, elapsed: float) -> str:
     """Elapsed and remaining of the run that is going on; empty without one.
 

@@ -183,6 +183,7 @@ def test_what_donates_its_arguments_runs_compiled_and_is_explained_eagerly(
     jit, eager = outcomes(
         typed(path, "update", "f32[100]"),
         typed(path, "update", "f32[100]", mode="eager"),
+        budget=4.0,
     )
     assert isinstance(jit, Measurement), jit
     assert isinstance(eager, Failure)

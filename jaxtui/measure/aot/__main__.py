@@ -106,9 +106,12 @@ def _on_topology(request: AheadRequest) -> Iterator[AheadAnswer]:
 
 
 def _wrong(request: CompileRequest | CodeRequest) -> AheadRefused | None:
+    from jaxtui.measure import settings
     from jaxtui.measure.planning import check_op, check_platform
 
     wrong = check_op(request.case) or check_platform(request.case, "tpu")
+    if isinstance(request, CompileRequest):
+        wrong = settings.refusal() or wrong
     return AheadRefused(error=" ".join(wrong)) if wrong else None
 
 

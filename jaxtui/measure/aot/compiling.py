@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from jax.sharding import Mesh, SingleDeviceSharding
 
-from jaxtui.measure import ops, peaks, programs
+from jaxtui.measure import ops, peaks, programs, settings
 from jaxtui.measure.errors import translate
 from jaxtui.measure.ops.base import Op
 from jaxtui.measure.x64 import enable_x64
@@ -131,7 +131,10 @@ def _report(
     flops = op.flops(case.size, case.dtype)
     traffic = op.bytes(case.size, case.dtype)
     peak = peaks.peak(
-        device.device_kind, case.dtype, case.precision, matrix=op.takes_precision
+        device.device_kind,
+        case.dtype,
+        settings.precision(case),
+        matrix=op.takes_precision,
     )
     seconds, by = bound(flops, traffic, peak)
     program = programs.read(compiled, device.device_kind)

@@ -22,10 +22,12 @@ from typing import Any
 
 import jax
 
+from jaxtui.measure import settings
 from jaxtui.measure.clocks import Call
 from jaxtui.measure.ops import OPS, plugins
 from jaxtui.measure.own import files
 from jaxtui.measure.own.troubles import OwnError
+from jaxtui.measure.settings import FileSettings
 from jaxtui.model.own import ARGS, MAKE_ARGS, NUMPY, is_own, parts
 
 
@@ -55,6 +57,8 @@ class Function:
     """Makes its arguments."""
     numpy: Call | None
     """Does the same in NumPy."""
+    settings: FileSettings
+    """JAX's configuration as its file sets it."""
 
 
 def source(op: str) -> Source | None:
@@ -105,6 +109,7 @@ def find(source: Source) -> Function:
         call=call,
         factory=_function(holder, last + ARGS) or _function(module, MAKE_ARGS),
         numpy=_function(holder, last + NUMPY),
+        settings=of_settings(source),
     )
 
 
@@ -115,8 +120,14 @@ def load(source: Source, device: jax.Device | None) -> Function:
         OwnError: There is no such function.
         BaseException: Whatever the import raises.
     """
-    with jax.default_device(device) if device is not None else nullcontext():
+    place = jax.default_device(device) if device is not None else nullcontext()
+    with of_settings(source), place:
         return find(source)
+
+
+def of_settings(source: Source) -> FileSettings:
+    """JAX's configuration as the code of that file or package sets it."""
+    return settings.of_file(source.file or source.module)
 
 
 def unseen(function: Function) -> Call:

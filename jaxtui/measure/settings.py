@@ -1,0 +1,255 @@
+"""Settings of JAX that change a number or make a verdict meaningless.
+
+Debug settings are in the table if they were seen to change a figure or a verdict on
+jax 0.10.2 (matmul, sigmoid and normal, jit and eager, and the quick check); those of
+the compiler, of precision and of random numbers because they change the program.
+Promotion rules, dumps and tracebacks changed nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Literal, NamedTuple, cast
+
+import jax
+
+from jaxtui.model import Case, Finding, Note, Precision
+
+Refused = Literal["", "verdicts", "jax"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting that is not at its default."""
+
+    name: str
+    """As whoever set it wrote it: ``JAX_DEBUG_NANS`` or ``jax_debug_nans``."""
+    value: str
+    effect: str
+    """What it does, as the end of a sentence."""
+    refused: Refused = ""
+    """What it makes meaningless."""
+
+    @property
+    def label(self) -> str:
+        """With its value, unless that is a list of compiler flags."""
+        return self.name if self.name in COMPILER else f"{self.name}={self.value}"
+
+    @property
+    def remedy(self) -> str:
+        """How to be without it."""
+        if self.name.isupper():
+            return f"`unset {self.name}`"
+        return f"leave `jax.config.update({self.name!r}, …)` out"
+
+
+class _Row(NamedTuple):
+    name: str
+    default: object
+    effect: str
+    refused: Refused = ""
+
+
+_NANS = "each call waits for its result and searches it for NaN"
+_INFS = "each call waits for its result and searches it for infinities"
+_GUARD = "JAX watches every transfer and logs or forbids those that are implicit"
+_PRODUCTS = "matrix products of precision default are computed at that one"
+_WIDE = "functions of your own have 64-bit types; an op has those of its dtype"
+_OTHERWISE = "XLA optimizes otherwise"
+
+_TABLE = (
+    _Row("jax_disable_jit", False, "JAX compiles nothing", "jax"),
+    _Row("jax_no_tracing", False, "JAX compiles nothing new", "jax"),
+    _Row("jax_no_execution", False, "JAX executes nothing", "jax"),
+    _Row("jax_debug_nans", False, _NANS, "verdicts"),
+    _Row("jax_debug_infs", False, _INFS, "verdicts"),
+    _Row("jax_disable_most_optimizations", False, _OTHERWISE, "verdicts"),
+    _Row("jax_transfer_guard", None, _GUARD),
+    _Row("jax_transfer_guard_host_to_device", None, _GUARD),
+    _Row("jax_transfer_guard_device_to_device", None, _GUARD),
+    _Row("jax_transfer_guard_device_to_host", None, _GUARD),
+    _Row("jax_default_matmul_precision", None, _PRODUCTS),
+    _Row("jax_enable_x64", False, _WIDE),
+    _Row("jax_cpu_enable_async_dispatch", True, "a CPU computes within the call"),
+    _Row("jax_check_tracer_leaks", False, "eager calls are traced every time"),
+    _Row("jax_enable_checks", False, "tracing and lowering check themselves"),
+    _Row("jax_debug_key_reuse", False, "eager calls check their keys"),
+    _Row("jax_error_checking_behavior_nan", "ignore", "functions look for NaN"),
+    _Row("jax_error_checking_behavior_divide", "ignore", "functions look for zeros"),
+    _Row("jax_error_checking_behavior_oob", "ignore", "functions check indices"),
+    _Row("jax_log_compiles", False, "trace and compile include writing logs"),
+    _Row("jax_explain_cache_misses", False, "trace includes writing logs"),
+    _Row("jax_enable_pgle", False, "JAX profiles functions and compiles them again"),
+    _Row("jax_default_prng_impl", "threefry2x32", "random numbers are made by that"),
+    _Row("jax_threefry_partitionable", True, "random numbers are made otherwise"),
+    _Row("jax_optimization_level", "UNKNOWN", _OTHERWISE),
+    _Row("jax_exec_time_optimization_effort", 0.0, _OTHERWISE),
+    _Row("jax_memory_fitting_level", "O2", _OTHERWISE),
+    _Row("jax_memory_fitting_effort", 0.0, _OTHERWISE),
+)
+
+COMPILER = ("XLA_FLAGS", "LIBTPU_INIT_ARGS")
+"""Variables that hold flags of the compiler."""
+
+_BY_JAX = re.compile(r" ?--xla_tpu_use_enhanced_launch_barrier=true")
+"""What JAX itself puts into ``LIBTPU_INIT_ARGS``."""
+
+_WAITING = ("jax_debug_nans", "jax_debug_infs")
+
+_FORBIDDING: dict[object, Refused] = {
+    "disallow": "verdicts",  # arguments of the check are made from Python's numbers
+    "disallow_explicit": "jax",
+}
+
+_PRECISIONS: dict[str, Precision] = {
+    "high": "high",
+    "bfloat16_3x": "high",
+    "tensorfloat32": "high",
+    "highest": "highest",
+    "float32": "highest",
+}
+"""JAX's names for those above default; presets of algorithms count as default."""
+
+
+def found() -> Iterator[Setting]:
+    """Every setting that changes a number, the environment's and this process's."""
+    values = jax.config.values
+    for name, default, effect, refused in _TABLE:
+        value = values.get(name, default)
+        if value in (default, "allow") or (
+            # It sets those of the three directions as well.
+            name.startswith("jax_transfer_guard_")
+            and value == values.get("jax_transfer_guard")
+        ):
+            continue
+        yield Setting(
+            name.upper() if name.upper() in os.environ else name,
+            str(value),
+            effect,
+            _FORBIDDING.get(value, "") if effect == _GUARD else refused,
+        )
+    for name in COMPILER:
+        if value := _BY_JAX.sub("", os.environ.get(name, "")):
+            yield Setting(name, value, "compilers take those flags")
+
+
+def finding(setting: Setting) -> Finding:
+    """What a setting means for whoever measures."""
+    so = {
+        "": "",
+        "verdicts": ", so no verdict can rest on what is measured",
+        "jax": ", so nothing of it can be timed or judged",
+    }[setting.refused]
+    return Finding(
+        name="setting",
+        severity="error" if setting.refused == "jax" else "warning",
+        what=f"{setting.label}: {setting.effect}{so}.",
+        how=f"{'The environment' if setting.name.isupper() else 'This process'} has"
+        f" {setting.name}={setting.value}.",
+        advice=f"To measure without it, {setting.remedy}.",
+        refuses=setting.refused,
+    )
+
+
+def refusal() -> tuple[str, str] | None:
+    """Why nothing of JAX can be measured, and what to do about it, if so."""
+    for setting in found():
+        if setting.refused == "jax":
+            said = finding(setting)
+            return said.what, said.advice
+    return None
+
+
+def precision(case: Case) -> Precision:
+    """The precision that the products of a case really have."""
+    if case.precision != "default":
+        return case.precision
+    configured = str(jax.config.values.get("jax_default_matmul_precision"))
+    return _PRECISIONS.get(configured, "default")
+
+
+def precision_notes(case: Case) -> Iterator[Note]:
+    """What ``default`` is for an op that takes a precision, if somebody set that."""
+    for setting in found() if case.precision == "default" else ():
+        if setting.name.lower() == "jax_default_matmul_precision":
+            said = f"The precision default is {setting.value} here, by {setting.name}."
+            yield Note(flag="precision", text=said)
+
+
+def waiting_notes(on_cpu: bool) -> Iterator[Note]:
+    """Why a call returns with its result, where that is not the op's own way.
+
+    Args:
+        on_cpu: whether it runs on a CPU.
+    """
+    for setting in found():
+        name = setting.name.lower()
+        if name in _WAITING or (on_cpu and name == "jax_cpu_enable_async_dispatch"):
+            said = f"{setting.label}: {setting.effect}, so dispatch is the whole work."
+            yield Note(flag="waits", text=said)
+
+
+class FileSettings:
+    """JAX's configuration as the code of one file sets it, for its own cases only.
+
+    Within the block its settings hold; at the end they are taken back, whenever they
+    were made (import, arguments, calls), and they hold again in the next block.
+    """
+
+    def __init__(self, file: str) -> None:
+        """Take the path of the file, or the name of a package's module."""
+        self._file = file
+        self._before: dict[str, object] = {}
+        self._own: dict[str, object] = {}
+
+    def __enter__(self) -> FileSettings:
+        self._before = dict(jax.config.values)
+        _update(self._own)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._own = self._changed()
+        _update({name: self._before[name] for name in self._own})
+
+    def notes(self) -> Iterator[Note]:
+        """Which of its settings change a number; within the block."""
+        changed = self._changed()
+        own = [one for one in found() if one.name.lower() in changed]
+        if own:
+            what = "; ".join(
+                f"{one.name.lower()}={one.value}: {one.effect}" for one in own
+            )
+            yield Note(
+                flag="settings",
+                text=f"{os.path.basename(self._file)} sets {what}. That holds for its"
+                " own functions alone: everything else was measured without it.",
+            )
+
+    def _changed(self) -> dict[str, object]:
+        return {
+            name: value
+            for name, value in jax.config.values.items()
+            if name in self._before and value != self._before[name]
+        }
+
+
+_files: dict[str, FileSettings] = {}
+
+
+def of_file(path: str) -> FileSettings:
+    """The settings of a file, the same for all of its cases."""
+    return _files.setdefault(path, FileSettings(path))
+
+
+def _update(values: dict[str, object]) -> None:
+    for name, value in values.items():
+        jax.config.update(name, cast("bool", value))

@@ -1,0 +1,215 @@
+"""Settings of JAX: named where they change a number, refused where nothing is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.test_terminal import Shell
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 120
+
+DEBUGS = """
+import jax
+
+jax.config.update("jax_debug_nans", True)
+jax.config.update("jax_default_matmul_precision", "highest")
+
+def f(x):
+    assert jax.config.jax_debug_nans
+    jax.config.update("jax_log_compiles", True)
+    return x @ x
+"""
+
+UNCOMPILED = """
+import jax
+
+jax.config.update("jax_disable_jit", True)
+
+def g(x):
+    assert jax.config.jax_disable_jit and not jax.config.jax_debug_nans
+    return x + 1
+"""
+
+PLAIN = """
+import jax
+
+def h(x):
+    assert not (jax.config.jax_debug_nans or jax.config.jax_disable_jit)
+    assert not jax.config.jax_log_compiles
+    return x - 1
+"""
+
+IN_PROCESS = """
+import jax, jaxtui, warnings
+
+jax.config.update("jax_debug_infs", True)
+before = dict(jax.config.values)
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    made = jaxtui.bench(
+        "debugs.py:f", "matmul:32", args=["f32[8,8]"], budget=5, target=0.9,
+        history=False,
+    )
+assert dict(jax.config.values) == before, "what the file set has stayed"
+assert any("jax_debug_infs=True" in str(one.message) for one in said)
+print(made.to_json())
+"""
+
+
+def run(folder: Path, *command: str, **variables: str) -> tuple[int, str, str]:
+    """Exit status, stdout and stderr of a Python process with these variables."""
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "JAXTUI_DATA": str(folder / "data"),
+            "JAX_NUM_CPU_DEVICES": "1",
+            **variables,
+        },
+    )
+    assert "Traceback" not in done.stdout + done.stderr
+    return done.returncode, done.stdout, done.stderr
+
+
+def bench(
+    folder: Path, *words: str, budget: str = "1", **variables: str
+) -> tuple[int, Any, str]:
+    """As ``run`` for ``jaxtui bench``, with the document."""
+    command = ("-m", "jaxtui", "bench", *words, "--budget", budget, "--json")
+    code, out, said = run(folder, *command, **variables)
+    return code, json.loads(out), said
+
+
+def notes(measurement: Any) -> dict[str, str]:
+    return {note["flag"]: note["text"] for note in measurement["notes"]}
+
+
+def of(document: Any, op: str, mode: str = "jit") -> Any:
+    """The measurement of an op, or its failure."""
+    for one in (*document["measurements"], *document["failures"]):
+        case = one["case"]
+        if case["op"].endswith(op) and case["mode"] == mode:
+            return one
+    raise AssertionError(f"{op} {mode} is not in {document}")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "debugs.py").write_text(DEBUGS)
+    (tmp_path / "uncompiled.py").write_text(UNCOMPILED)
+    (tmp_path / "plain.py").write_text(PLAIN)
+    return tmp_path
+
+
+def test_without_jit_numpy_is_measured_and_jax_refused(folder: Path) -> None:
+    words = ("matmul:32", "--mode", "numpy,jit,eager")
+    code, document, said = bench(folder, *words, JAX_DISABLE_JIT="1")
+    assert code == 1
+    assert document["host"]["settings"] == {"JAX_DISABLE_JIT": "True"}
+    assert of(document, "matmul", "numpy")["ready"]["median"] > 0
+    for mode in ("jit", "eager"):
+        assert "JAX_DISABLE_JIT" in of(document, "matmul", mode)["error"]
+    assert "JAX_DISABLE_JIT" in said
+
+
+REFUSED = {
+    "JAX_DISABLE_JIT=1": "bench matmul:32 --json",
+    "JAX_DEBUG_NANS=1": "check",
+    "JAX_TRANSFER_GUARD=disallow": "learn clock",
+}
+
+
+def test_what_would_mean_nothing_is_refused_with_a_sentence(folder: Path) -> None:
+    def refused(variable: str) -> tuple[int, str, str]:
+        name, _, value = variable.partition("=")
+        words = ("-m", "jaxtui", *REFUSED[variable].split())
+        return run(folder, *words, **{name: value})
+
+    with ThreadPoolExecutor(2) as pool:
+        for variable, (code, out, said) in zip(
+            REFUSED, pool.map(refused, REFUSED), strict=True
+        ):
+            name = variable.partition("=")[0]
+            assert (code, out) == (3, "")
+            assert f"jaxtui: {name}=" in said
+            assert f"unset {name}" in said
+
+
+def test_what_changes_a_number_is_named_and_explained(folder: Path) -> None:
+    settings = {"JAX_DEBUG_NANS": "True", "JAX_DEFAULT_MATMUL_PRECISION": "highest"}
+    code, document, said = bench(
+        folder, "matmul:256", JAX_DEBUG_NANS="1", JAX_DEFAULT_MATMUL_PRECISION="highest"
+    )
+    assert code == 0
+    assert document["host"]["settings"] == settings
+    measured = of(document, "matmul")
+    flags = notes(measured)
+    assert "JAX_DEBUG_NANS" in flags["waits"]
+    assert "inline" not in flags
+    assert measured["case"]["precision"] == "default"
+    assert "highest" in flags["precision"]
+    assert all(name in said for name in settings)
+
+    _, listed, _ = run(folder, "-m", "jaxtui", "devices", JAX_LOG_COMPILES="1")
+    assert "JAX_LOG_COMPILES=True" in listed
+    assert "cpu:0" in listed
+
+
+def test_what_a_file_sets_holds_for_its_own_functions_alone(folder: Path) -> None:
+    functions = ("debugs.py:f", "uncompiled.py:g", "plain.py:h")
+    words = (*functions, "matmul:32", "--arg", "f32[8,8]")
+    code, document, _ = bench(folder, *words, budget="6")
+    assert code == 1
+    assert document["host"]["settings"] == {}
+    (failed,) = document["failures"]
+    assert failed["case"]["op"].endswith("uncompiled.py:g")
+    assert "jax_disable_jit" in failed["error"]
+    assert "jax_debug_nans=True" in notes(of(document, ":f"))["settings"]
+    for op in (":h", "matmul"):
+        flags = notes(of(document, op))
+        assert not {"settings", "waits", "precision"} & {*flags}
+
+
+def test_the_python_api_names_them_and_takes_back_what_a_file_sets(
+    folder: Path,
+) -> None:
+    code, out, said = run(folder, "-c", IN_PROCESS)
+    assert code == 0, said
+    document = json.loads(out)
+    assert document["host"]["settings"] == {"jax_debug_infs": "True"}
+    assert "jax_debug_infs" in notes(of(document, "matmul"))["waits"]
+    assert "jax_debug_nans" in notes(of(document, ":f"))["settings"]
+
+
+def test_the_app_names_them_and_begins_no_check() -> None:
+    shell = Shell()
+    try:
+        shell.shows("ready>")
+        shell.run(f"JAX_DEBUG_NANS=1 {sys.executable} -m jaxtui; echo rc=$?")
+        shell.shows("cpu:0")
+        shell.shows("ENTER:")
+        assert "JAX_DEBUG_NANS" in shell.screen.display[0]
+        shell.type("c")
+        shell.shows("no verdict can")
+        shell.type("2")
+        shell.shows("precision")
+        assert "test 1 of" not in shell.text
+        shell.type("q")
+        shell.shows("rc=0")
+    finally:
+        shell.close()
