@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from jaxtui.engine.process import (
+    DEFAULT_COMMAND,
     START_LIMIT_SECONDS,
     EngineOptions,
     EngineProcess,
@@ -56,7 +57,7 @@ def engine_options(
     import shlex
 
     return EngineOptions(
-        command=(*shlex.split(python), "-m", "jaxtui.engine") if python else None,
+        command=(*shlex.split(python), *DEFAULT_COMMAND[1:]) if python else None,
         cpu_devices=cpu_devices,
         terminal_fd=terminal_fd,
         start_limit_seconds=START_LIMIT_SECONDS if start_limit is None else start_limit,
@@ -77,5 +78,5 @@ def spawn_process(options: EngineOptions) -> EngineProcess:
         command = shlex.join(options.command or ())
         raise CannotRun(
             f'The engine could not be started with "{command}": {error.strerror}. '
-            "Name a Python that has jax and jaxtui with --python."
+            "Name a Python that has jax and msgspec with --python."
         ) from error

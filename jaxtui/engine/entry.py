@@ -56,7 +56,6 @@ def _prepare_process() -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m jaxtui.engine",
         description="The process that measures; jaxtui starts it, people do not.",
     )
     parser.add_argument("--requests", type=int, required=True, metavar="FD")

@@ -13,12 +13,13 @@ import subprocess
 import sys
 from collections.abc import Mapping
 
+from jaxtui import child
 from jaxtui.engine.terminal import Terminal
 
 if sys.platform == "linux":
     import fcntl
 
-DEFAULT_COMMAND = (sys.executable, "-m", "jaxtui.engine")
+DEFAULT_COMMAND = child.command("jaxtui.engine.entry")
 
 START_LIMIT_SECONDS = 180.0
 """A start takes seconds, on a large TPU slice a minute or two."""
@@ -47,7 +48,7 @@ class EngineOptions:
         """Keep what is asked for.
 
         Args:
-            command: What starts it; by default the Python that runs this, with ``-m``.
+            command: What starts it; by default the Python that runs this.
             cpu_devices: Simulate this many CPU devices and use no accelerator.
             terminal_fd: The terminal that the UI draws on, to be restored if the UI
                 vanishes.
