@@ -37,6 +37,8 @@ def main(arguments: Sequence[str] | None = None, core: Core | None = None) -> in
         # A child of the engine must not keep its pipes open when it is gone.
         if fd is not None:
             os.set_inheritable(fd, False)
+    # Nor must one that a user's file forks.
+    os.register_at_fork(after_in_child=lambda: os.close(options.events))
     outbox = Outbox(options.events, options.generation)
     return Server(core or JaxCore(), options.requests, outbox, terminal).serve()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -87,6 +88,7 @@ class EngineProcess:
         self._events_fd = events_fd
         self._log_fd = log_fd
         self.terminal = terminal
+        self._over = False
 
     @classmethod
     def spawn(
@@ -146,13 +148,21 @@ class EngineProcess:
         self._requests_fd = self._events_fd = self._log_fd = -1
         return taken
 
+    def kill(self) -> None:
+        """Kill the engine and all that a user's code has started in its group."""
+        # Its number may be another's once it has been waited for and killed.
+        if not self._over:
+            self._over = self.popen.returncode is not None
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.popen.pid, signal.SIGKILL)
+
     def end(self) -> int:
         """Kill the engine and wait for it; returns its exit status.
 
         For a UI that breaks off before it has an event loop: an engine that has been
         given to an ``EngineClient`` is ended by the client.
         """
-        self.popen.kill()
+        self.kill()
         returncode = self.popen.wait()
         _close(*self.take_pipes())
         return returncode

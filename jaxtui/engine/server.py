@@ -10,6 +10,7 @@ import contextlib
 import gc
 import os
 import queue
+import signal
 import threading
 import time
 import traceback
@@ -242,7 +243,8 @@ class Server:
         end_within(_END_SECONDS)
         if self._terminal is not None:
             self._terminal.restore()
-        os._exit(0)
+        # With all that a user's code has started here.
+        os.killpg(0, signal.SIGKILL)
 
 
 @contextlib.contextmanager
