@@ -34,7 +34,7 @@ def spawn_at_once(arguments: Sequence[str]) -> EngineProcess | None:
     if arguments or not at_terminal or any(name in os.environ for name in FOR_CLICK):
         return None
     try:
-        return EngineProcess.spawn(EngineOptions(terminal_fd=sys.stderr.fileno()))
+        return EngineProcess.spawn(EngineOptions())
     except OSError:
         return None
 
@@ -42,7 +42,6 @@ def spawn_at_once(arguments: Sequence[str]) -> EngineProcess | None:
 def engine_options(
     python: str | None,
     cpu_devices: int | None,
-    terminal_fd: int | None = None,
     start_limit: float | None = None,
 ) -> EngineOptions:
     """How to start the engine.
@@ -50,7 +49,6 @@ def engine_options(
     Args:
         python: the interpreter, with arguments if it needs any; ``None`` is this one.
         cpu_devices: how many CPU devices to simulate.
-        terminal_fd: the terminal that the engine restores if the app is killed.
         start_limit: seconds that JAX may take to start, 0 for any; ``None`` for the
             usual.
     """
@@ -59,7 +57,6 @@ def engine_options(
     return EngineOptions(
         command=(*shlex.split(python), *DEFAULT_COMMAND[1:]) if python else None,
         cpu_devices=cpu_devices,
-        terminal_fd=terminal_fd,
         start_limit_seconds=START_LIMIT_SECONDS if start_limit is None else start_limit,
     )
 

@@ -15,7 +15,6 @@ import sys
 from collections.abc import Mapping
 
 from jaxtui import child
-from jaxtui.engine.terminal import Terminal
 
 if sys.platform == "linux":
     import fcntl
@@ -40,7 +39,6 @@ class EngineOptions:
         *,
         command: tuple[str, ...] | None = None,
         cpu_devices: int | None = None,
-        terminal_fd: int | None = None,
         grace_seconds: float = 2.0,
         start_limit_seconds: float = START_LIMIT_SECONDS,
         slow_seconds: tuple[float, ...] = SLOW_SECONDS,
@@ -51,8 +49,6 @@ class EngineOptions:
         Args:
             command: What starts it; by default the Python that runs this.
             cpu_devices: Simulate this many CPU devices and use no accelerator.
-            terminal_fd: The terminal that the UI draws on, to be restored if the UI
-                vanishes.
             grace_seconds: How long a stop or a goodbye may take before the engine is
                 killed.
             start_limit_seconds: How long it may take until JAX is up before it is
@@ -62,7 +58,6 @@ class EngineOptions:
         """
         self.command = command
         self.cpu_devices = cpu_devices
-        self.terminal_fd = terminal_fd
         self.grace_seconds = grace_seconds
         self.start_limit_seconds = start_limit_seconds
         self.slow_seconds = slow_seconds
@@ -79,7 +74,6 @@ class EngineProcess:
         requests_fd: int,
         events_fd: int,
         log_fd: int,
-        terminal: Terminal | None,
     ) -> None:
         """Use ``spawn``; this only keeps what that made."""
         self.popen = popen
@@ -87,15 +81,11 @@ class EngineProcess:
         self._requests_fd = requests_fd
         self._events_fd = events_fd
         self._log_fd = log_fd
-        self.terminal = terminal
         self._over = False
 
     @classmethod
     def spawn(
-        cls,
-        options: EngineOptions | None = None,
-        generation: int = 1,
-        terminal: Terminal | None = None,
+        cls, options: EngineOptions | None = None, generation: int = 1
     ) -> EngineProcess:
         """Start an engine; it begins to import jax at once.
 
@@ -105,29 +95,21 @@ class EngineProcess:
         Args:
             options: How.
             generation: The number that its events carry.
-            terminal: What was captured for an earlier generation; by default
-                ``options.terminal_fd`` is captured now, so the UI must not have
-                changed it yet.
 
         Raises:
             OSError: The command cannot be started.
         """
         options = options or EngineOptions()
-        if terminal is None:
-            terminal = Terminal.capture(options.terminal_fd)
         # Python makes pipes non-inheritable: no other child keeps this engine alive.
         requests, events, log = os.pipe(), os.pipe(), os.pipe()
-        handed = [requests[0], events[1]]
-        if terminal is not None:
-            handed.append(terminal.fd)
         try:
             _widen(events[1], log[1])
             popen = subprocess.Popen(
-                _command(options, generation, requests[0], events[1], terminal),
+                _command(options, generation, requests[0], events[1]),
                 stdin=subprocess.DEVNULL,
                 stdout=log[1],
                 stderr=log[1],
-                pass_fds=handed,
+                pass_fds=(requests[0], events[1]),
                 start_new_session=True,
                 env={**os.environ, **options.environment},
             )
@@ -136,7 +118,7 @@ class EngineProcess:
             raise
         finally:
             _close(requests[0], events[1], log[1])
-        return cls(popen, generation, requests[1], events[0], log[0], terminal)
+        return cls(popen, generation, requests[1], events[0], log[0])
 
     def take_pipes(self) -> tuple[int, int, int]:
         """This side's ends for requests, events and log lines; the taker closes them.
@@ -169,19 +151,13 @@ class EngineProcess:
 
 
 def _command(
-    options: EngineOptions,
-    generation: int,
-    requests_fd: int,
-    events_fd: int,
-    terminal: Terminal | None,
+    options: EngineOptions, generation: int, requests_fd: int, events_fd: int
 ) -> list[str]:
     command = [*(options.command or DEFAULT_COMMAND)]
     command += ["--requests", str(requests_fd), "--events", str(events_fd)]
     command += ["--generation", str(generation)]
     if options.cpu_devices is not None:
         command += ["--cpu-devices", str(options.cpu_devices)]
-    if terminal is not None:
-        command += ["--terminal", str(terminal.fd), "--termios", terminal.attributes]
     return command
 
 
