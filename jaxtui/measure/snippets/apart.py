@@ -23,6 +23,8 @@ from jaxtui.model import (
     WorkFailed,
 )
 
+COMMAND = child.command("jaxtui.measure.snippets.child")
+
 POLL_SECONDS = 0.05
 """How long a stop may go unnoticed."""
 
@@ -41,7 +43,7 @@ def run_apart(snippet: Snippet, stop: Callable[[], bool]) -> Iterator[RunEvent]:
     )
     try:
         process = subprocess.Popen(
-            child.command("jaxtui.measure.snippets.child"),
+            COMMAND,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,
