@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
+
+if __name__ == "__main__":
+    # ``-m`` has put the working directory first. What Python had to import until here
+    # came from there already; the command ``jaxtui`` is free of that.
+    home = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    try:
+        if sys.path[0] == os.getcwd() != home:
+            del sys.path[0]
+    except OSError:  # it is deleted
+        pass
 
 from jaxtui.commands.launch import spawn_at_once
 

@@ -355,7 +355,7 @@ def check(common: Common, /, *, as_json: bool, **typed: Any) -> int:
 @flag("--hlo", "Print the whole optimised HLO, too.")
 @flag("--code", "Print plain Python instead of compiling.")
 @json_flag
-@python_flag("Python to compile with; it needs jax, jaxtui and libtpu.")
+@python_flag("Python to compile with; it needs jax, msgspec and libtpu.")
 @click.pass_obj
 def compile_(common: Common, /, *, code: bool, as_json: bool, **typed: Any) -> int:
     """Compile an op for a TPU that is not here, and say what it would need.

@@ -114,7 +114,7 @@ engine_flags = _composed(
         expose_value=False,
         callback=_keep,
     ),
-    python_flag("Python to run the engine with; it needs jax and jaxtui."),
+    python_flag("Python to run the engine with; it needs jax and msgspec."),
 )
 """The options of whatever starts an engine."""
 

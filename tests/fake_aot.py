@@ -1,4 +1,4 @@
-"""A process that stands for ``python -m jaxtui.measure.aot`` and does what it is told.
+"""A process that stands for ``jaxtui.measure.aot.entry`` and does what it is told.
 
 ``fake_aot.py WHAT``: ``answer`` says what libtpu 0.0.50.1 said of a product of 256×256
 matrices in bfloat16 on v5e:2x4 (``fake_aot.jsonl``); the others go wrong in their ways.

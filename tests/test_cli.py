@@ -7,6 +7,7 @@ import json
 import pytest
 
 from jaxtui import cli
+from jaxtui.engine.process import DEFAULT_COMMAND
 from jaxtui.model import (
     EngineDied,
     EngineFailed,
@@ -115,10 +116,7 @@ def test_another_python_starts_the_engine(capsys) -> None:
     engine = FakeEngine()
     assert run(engine, "devices", "--python", "ssh 'a box' python3") == 0
     assert engine.options is not None
-    assert engine.options.command == (
-        *("ssh", "a box", "python3"),
-        *("-m", "jaxtui.engine"),
-    )
+    assert engine.options.command == ("ssh", "a box", "python3", *DEFAULT_COMMAND[1:])
 
 
 def test_the_app_without_a_terminal_says_what_to_use_instead(capsys) -> None:

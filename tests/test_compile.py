@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from jaxtui import cli
+from jaxtui import child, cli
 from jaxtui.commands.compile_process import last_words
 from jaxtui.machine import topologies
 from tests.fake_aot import NOISE
@@ -259,7 +259,7 @@ def test_ctrl_c_ends_the_process_too(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks the kernel to kill it")
 def test_the_process_ends_with_who_asked(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "jaxtui.measure.aot", "--answers", "2"]
+    command = [*child.command("jaxtui.measure.aot.entry"), "--answers", "2"]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

@@ -9,6 +9,7 @@ import sys
 from jaxtui.commands.launch import CannotRun, engine_options, spawn_process
 from jaxtui.commands.terminal import is_terminal
 from jaxtui.engine.process import EngineOptions, EngineProcess
+from jaxtui.tui.terminal import restored_if_killed
 
 
 def run(
@@ -42,14 +43,13 @@ def run(
                 "use `jaxtui devices` or `jaxtui bench matmul`, with --json for "
                 "a program to read."
             )
-    options = engine_options(python, cpu_devices, sys.stderr.fileno(), start_limit)
+    options = engine_options(python, cpu_devices, start_limit)
     return _open(options, spawn_process(options), hold=hold, fps=fps, record=record)
 
 
 def open_on(process: EngineProcess) -> int:
     """Opens the app that a bare ``jaxtui`` means, on an engine that was started."""
-    options = EngineOptions(terminal_fd=sys.stderr.fileno())
-    return _open(options, process, record=True)
+    return _open(EngineOptions(), process, record=True)
 
 
 def _open(
@@ -65,6 +65,7 @@ def _open(
         os.environ.pop(name, None)
     # What is imported now stays; the app collects garbage from its first frame on.
     gc.disable()
-    from jaxtui.tui.run import run_app
+    with restored_if_killed(sys.stderr.fileno()):
+        from jaxtui.tui.run import run_app
 
-    return run_app(options, process, hold=hold, fps=fps, record=record)
+        return run_app(options, process, hold=hold, fps=fps, record=record)

@@ -7,7 +7,6 @@ import contextlib
 import os
 import re
 import shlex
-import sys
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
@@ -16,6 +15,7 @@ from functools import cache
 
 import msgspec
 
+from jaxtui import child
 from jaxtui.commands.launch import CannotRun
 from jaxtui.engine.connection import log_lines
 from jaxtui.engine.endings import how_ended
@@ -31,7 +31,7 @@ from jaxtui.model.ahead import (
     Stage,
 )
 
-MODULE = ("-m", "jaxtui.measure.aot")
+COMMAND = child.command("jaxtui.measure.aot.entry")
 
 KEPT_LINES = 200
 """Of what libtpu printed; a crash prints some fifty."""
@@ -95,8 +95,7 @@ class AheadProcess:
                 answer = _decoder().decode(line)
             except msgspec.DecodeError as error:
                 raise CannotRun(
-                    "The process that compiles said something that cannot be read: "
-                    "the jaxtui of --python must be the same version as this one."
+                    "What the process that compiles said cannot be read."
                 ) from error
             match answer:
                 case AheadHello(libtpu=libtpu):
@@ -170,12 +169,12 @@ async def ahead_process(python: str | None) -> AsyncIterator[AheadProcess]:
     Raises:
         CannotRun: it cannot be started.
     """
-    interpreter = shlex.split(python) if python else [sys.executable]
+    interpreter = shlex.split(python) if python else COMMAND[:1]
     answers, answers_end = os.pipe()
     try:
         process = await asyncio.create_subprocess_exec(
             *interpreter,
-            *MODULE,
+            *COMMAND[1:],
             "--answers",
             str(answers_end),
             stdin=asyncio.subprocess.PIPE,
@@ -188,7 +187,7 @@ async def ahead_process(python: str | None) -> AsyncIterator[AheadProcess]:
         os.close(answers)
         raise CannotRun(
             f'"{shlex.join(interpreter)}" could not be started: {error.strerror}. '
-            "Name a Python that has jax and jaxtui with --python."
+            "Name a Python that has jax and msgspec with --python."
         ) from error
     finally:
         os.close(answers_end)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from jaxtui.engine.process import (
+    DEFAULT_COMMAND,
     START_LIMIT_SECONDS,
     EngineOptions,
     EngineProcess,
@@ -33,7 +34,7 @@ def spawn_at_once(arguments: Sequence[str]) -> EngineProcess | None:
     if arguments or not at_terminal or any(name in os.environ for name in FOR_CLICK):
         return None
     try:
-        return EngineProcess.spawn(EngineOptions(terminal_fd=sys.stderr.fileno()))
+        return EngineProcess.spawn(EngineOptions())
     except OSError:
         return None
 
@@ -41,7 +42,6 @@ def spawn_at_once(arguments: Sequence[str]) -> EngineProcess | None:
 def engine_options(
     python: str | None,
     cpu_devices: int | None,
-    terminal_fd: int | None = None,
     start_limit: float | None = None,
 ) -> EngineOptions:
     """How to start the engine.
@@ -49,16 +49,14 @@ def engine_options(
     Args:
         python: the interpreter, with arguments if it needs any; ``None`` is this one.
         cpu_devices: how many CPU devices to simulate.
-        terminal_fd: the terminal that the engine restores if the app is killed.
         start_limit: seconds that JAX may take to start, 0 for any; ``None`` for the
             usual.
     """
     import shlex
 
     return EngineOptions(
-        command=(*shlex.split(python), "-m", "jaxtui.engine") if python else None,
+        command=(*shlex.split(python), *DEFAULT_COMMAND[1:]) if python else None,
         cpu_devices=cpu_devices,
-        terminal_fd=terminal_fd,
         start_limit_seconds=START_LIMIT_SECONDS if start_limit is None else start_limit,
     )
 
@@ -77,5 +75,5 @@ def spawn_process(options: EngineOptions) -> EngineProcess:
         command = shlex.join(options.command or ())
         raise CannotRun(
             f'The engine could not be started with "{command}": {error.strerror}. '
-            "Name a Python that has jax and jaxtui with --python."
+            "Name a Python that has jax and msgspec with --python."
         ) from error

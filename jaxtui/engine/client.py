@@ -20,7 +20,6 @@ from jaxtui.engine.protocol import (
     StopRequest,
 )
 from jaxtui.engine.questions import Questions
-from jaxtui.engine.terminal import Terminal
 from jaxtui.model import (
     Busy,
     EngineDied,
@@ -54,9 +53,6 @@ class EngineClient:
         """Take how to start engines, and the first one if it is started already."""
         self._options = options
         self._process = process
-        self._terminal = (
-            process.terminal if process else Terminal.capture(options.terminal_fd)
-        )
         self._generation = process.generation if process else 0
         self._connection: Connection | None = None
         self._serving: asyncio.Task[None] | None = None
@@ -180,9 +176,7 @@ class EngineClient:
 
     def _spawn(self) -> EngineProcess:
         try:
-            return EngineProcess.spawn(
-                self._options, self._generation + 1, self._terminal
-            )
+            return EngineProcess.spawn(self._options, self._generation + 1)
         except OSError as error:
             failed = EngineFailed(
                 reason="internal",

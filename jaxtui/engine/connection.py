@@ -26,8 +26,12 @@ from jaxtui.model import EngineFailed, Event, Logged, Ready
 MAX_LOG_LINE_BYTES = 64 * 1024
 """A longer line of the log is cut into pieces of this size."""
 
-_LOG_DRAIN_SECONDS = 0.5
-"""A grandchild may keep the log pipe open; the last words are not awaited for ever."""
+_LOOK_SECONDS = 0.25
+"""How often it is asked whether the process is still there."""
+
+_DRAIN_SECONDS, _LOG_DRAIN_SECONDS = 2.0, 0.5
+"""What has left the engine's group may keep the pipes of events and of the log open;
+the last words are not awaited for ever."""
 
 _LAST_WORDS_SECONDS = 0.3
 """How long a process that is to be ended has to write where it is."""
@@ -104,13 +108,21 @@ class Connection:
     async def serve(self) -> None:
         """Receive until the process has ended."""
         logging = asyncio.ensure_future(self._receive_log())
+        receiving = asyncio.ensure_future(self._receive_events())
         try:
-            await self._receive_events()
+            # What the process has forked may hold its end of the pipe.
+            while not receiving.done() and self._process.popen.poll() is None:
+                await asyncio.wait({receiving}, timeout=_LOOK_SECONDS)
             self.returncode = await self._exit_status()
+            self._process.kill()
+            await asyncio.wait({receiving}, timeout=_DRAIN_SECONDS)
+            if receiving.done():
+                receiving.result()
             await asyncio.wait({logging}, timeout=_LOG_DRAIN_SECONDS)
         finally:
+            receiving.cancel()
             logging.cancel()
-            self._process.popen.kill()
+            self._process.kill()
             for pipe in (self._writer, self._events_pipe, self._log_pipe):
                 # asyncio stumbles over closing a pipe that the other end closed.
                 if not pipe.is_closing():
@@ -136,11 +148,11 @@ class Connection:
     def kill(self) -> None:
         """End the process now; ``ended`` tells when it is gone."""
         self.killed = True
-        self._process.popen.kill()
+        self._process.kill()
 
     def abort(self) -> None:
         """End the process as if it had crashed: whatever else it had to do goes on."""
-        self._process.popen.kill()
+        self._process.kill()
 
     async def give_up(self, limit_seconds: float) -> EngineFailed | None:
         """End a process that has not started in time; says why.
@@ -216,7 +228,7 @@ class Connection:
         """The status of a process that has closed its event pipe, so is ending."""
         if await self._exited(_EXIT_SECONDS):
             return self._process.popen.returncode
-        self._process.popen.kill()
+        self._process.kill()
         await self._exited(_KILL_SECONDS)
         return self._process.popen.returncode
 

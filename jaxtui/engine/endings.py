@@ -26,7 +26,10 @@ def describe_outlook(restarts: bool, running: bool) -> str:
         running: Whether a run is to go on in it.
     """
     if not restarts:
-        return "It is not started again by itself; the next run tries once more."
+        return (
+            "It is not started again by itself;"
+            " the next run tries once more, as R does in the app."
+        )
     if running:
         return "What had arrived is kept, the rest goes on in a new engine."
     return "A new one is started."

@@ -15,7 +15,6 @@ from jaxtui.engine.environment import engine_environment
 from jaxtui.engine.lifeline import die_with_parent
 from jaxtui.engine.outbox import Outbox
 from jaxtui.engine.server import Server
-from jaxtui.engine.terminal import Terminal
 
 
 def main(arguments: Sequence[str] | None = None, core: Core | None = None) -> int:
@@ -29,15 +28,13 @@ def main(arguments: Sequence[str] | None = None, core: Core | None = None) -> in
     # jax reads all of this when it is imported, so it comes first.
     os.environ.update(engine_environment(os.environ, options.cpu_devices))
     _prepare_process()
-    terminal = None
-    if options.terminal is not None:
-        terminal = Terminal(options.terminal, options.termios)
-    for fd in (options.requests, options.events, options.terminal):
+    for fd in (options.requests, options.events):
         # A child of the engine must not keep its pipes open when it is gone.
-        if fd is not None:
-            os.set_inheritable(fd, False)
+        os.set_inheritable(fd, False)
+    # Nor must one that a user's file forks.
+    os.register_at_fork(after_in_child=lambda: os.close(options.events))
     outbox = Outbox(options.events, options.generation)
-    return Server(core or JaxCore(), options.requests, outbox, terminal).serve()
+    return Server(core or JaxCore(), options.requests, outbox).serve()
 
 
 def _prepare_process() -> None:
@@ -54,13 +51,10 @@ def _prepare_process() -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m jaxtui.engine",
         description="The process that measures; jaxtui starts it, people do not.",
     )
     parser.add_argument("--requests", type=int, required=True, metavar="FD")
     parser.add_argument("--events", type=int, required=True, metavar="FD")
-    parser.add_argument("--terminal", type=int, metavar="FD")
-    parser.add_argument("--termios", default="[]", metavar="JSON")
     parser.add_argument("--cpu-devices", type=int, metavar="N")
     parser.add_argument("--generation", type=int, default=1, metavar="N")
     return parser

@@ -12,10 +12,10 @@ from jaxtui.measure.orphans import signal_with_parent
 def die_with_parent() -> None:
     """Have the kernel end this process one second after its parent's death.
 
-    The control thread ends it sooner, and restores the terminal, unless a C call
-    holds the GIL. For that case no Python code can help, so the kernel is told to send
-    SIGHUP when the parent dies, and the handler of SIGHUP, whose number is 1, is
-    libc's ``alarm``: it asks for SIGALRM, which kills, in 1 second. Linux only.
+    The control thread ends it sooner unless a C call holds the GIL. For that case no
+    Python code can help, so the kernel is told to send SIGHUP when the parent dies, and
+    the handler of SIGHUP, whose number is 1, is libc's ``alarm``: it asks for SIGALRM,
+    which kills, in 1 second. Linux only.
     """
     if sys.platform != "linux":
         return

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
 
-from jaxtui.engine.terminal import Terminal
+from jaxtui import child
 
 if sys.platform == "linux":
     import fcntl
 
-DEFAULT_COMMAND = (sys.executable, "-m", "jaxtui.engine")
+DEFAULT_COMMAND = child.command("jaxtui.engine.entry")
 
 START_LIMIT_SECONDS = 180.0
 """A start takes seconds, on a large TPU slice a minute or two."""
@@ -38,7 +39,6 @@ class EngineOptions:
         *,
         command: tuple[str, ...] | None = None,
         cpu_devices: int | None = None,
-        terminal_fd: int | None = None,
         grace_seconds: float = 2.0,
         start_limit_seconds: float = START_LIMIT_SECONDS,
         slow_seconds: tuple[float, ...] = SLOW_SECONDS,
@@ -47,10 +47,8 @@ class EngineOptions:
         """Keep what is asked for.
 
         Args:
-            command: What starts it; by default the Python that runs this, with ``-m``.
+            command: What starts it; by default the Python that runs this.
             cpu_devices: Simulate this many CPU devices and use no accelerator.
-            terminal_fd: The terminal that the UI draws on, to be restored if the UI
-                vanishes.
             grace_seconds: How long a stop or a goodbye may take before the engine is
                 killed.
             start_limit_seconds: How long it may take until JAX is up before it is
@@ -60,7 +58,6 @@ class EngineOptions:
         """
         self.command = command
         self.cpu_devices = cpu_devices
-        self.terminal_fd = terminal_fd
         self.grace_seconds = grace_seconds
         self.start_limit_seconds = start_limit_seconds
         self.slow_seconds = slow_seconds
@@ -77,7 +74,6 @@ class EngineProcess:
         requests_fd: int,
         events_fd: int,
         log_fd: int,
-        terminal: Terminal | None,
     ) -> None:
         """Use ``spawn``; this only keeps what that made."""
         self.popen = popen
@@ -85,14 +81,11 @@ class EngineProcess:
         self._requests_fd = requests_fd
         self._events_fd = events_fd
         self._log_fd = log_fd
-        self.terminal = terminal
+        self._over = False
 
     @classmethod
     def spawn(
-        cls,
-        options: EngineOptions | None = None,
-        generation: int = 1,
-        terminal: Terminal | None = None,
+        cls, options: EngineOptions | None = None, generation: int = 1
     ) -> EngineProcess:
         """Start an engine; it begins to import jax at once.
 
@@ -102,29 +95,21 @@ class EngineProcess:
         Args:
             options: How.
             generation: The number that its events carry.
-            terminal: What was captured for an earlier generation; by default
-                ``options.terminal_fd`` is captured now, so the UI must not have
-                changed it yet.
 
         Raises:
             OSError: The command cannot be started.
         """
         options = options or EngineOptions()
-        if terminal is None:
-            terminal = Terminal.capture(options.terminal_fd)
         # Python makes pipes non-inheritable: no other child keeps this engine alive.
         requests, events, log = os.pipe(), os.pipe(), os.pipe()
-        handed = [requests[0], events[1]]
-        if terminal is not None:
-            handed.append(terminal.fd)
         try:
             _widen(events[1], log[1])
             popen = subprocess.Popen(
-                _command(options, generation, requests[0], events[1], terminal),
+                _command(options, generation, requests[0], events[1]),
                 stdin=subprocess.DEVNULL,
                 stdout=log[1],
                 stderr=log[1],
-                pass_fds=handed,
+                pass_fds=(requests[0], events[1]),
                 start_new_session=True,
                 env={**os.environ, **options.environment},
             )
@@ -133,7 +118,7 @@ class EngineProcess:
             raise
         finally:
             _close(requests[0], events[1], log[1])
-        return cls(popen, generation, requests[1], events[0], log[0], terminal)
+        return cls(popen, generation, requests[1], events[0], log[0])
 
     def take_pipes(self) -> tuple[int, int, int]:
         """This side's ends for requests, events and log lines; the taker closes them.
@@ -145,32 +130,34 @@ class EngineProcess:
         self._requests_fd = self._events_fd = self._log_fd = -1
         return taken
 
+    def kill(self) -> None:
+        """Kill the engine and all that a user's code has started in its group."""
+        # Its number may be another's once it has been waited for and killed.
+        if not self._over:
+            self._over = self.popen.returncode is not None
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.popen.pid, signal.SIGKILL)
+
     def end(self) -> int:
         """Kill the engine and wait for it; returns its exit status.
 
         For a UI that breaks off before it has an event loop: an engine that has been
         given to an ``EngineClient`` is ended by the client.
         """
-        self.popen.kill()
+        self.kill()
         returncode = self.popen.wait()
         _close(*self.take_pipes())
         return returncode
 
 
 def _command(
-    options: EngineOptions,
-    generation: int,
-    requests_fd: int,
-    events_fd: int,
-    terminal: Terminal | None,
+    options: EngineOptions, generation: int, requests_fd: int, events_fd: int
 ) -> list[str]:
     command = [*(options.command or DEFAULT_COMMAND)]
     command += ["--requests", str(requests_fd), "--events", str(events_fd)]
     command += ["--generation", str(generation)]
     if options.cpu_devices is not None:
         command += ["--cpu-devices", str(options.cpu_devices)]
-    if terminal is not None:
-        command += ["--terminal", str(terminal.fd), "--termios", terminal.attributes]
     return command
 
 

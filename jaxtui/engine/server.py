@@ -10,6 +10,7 @@ import contextlib
 import gc
 import os
 import queue
+import signal
 import threading
 import time
 import traceback
@@ -30,7 +31,6 @@ from jaxtui.engine.protocol import (
     StopRequest,
     decode_request,
 )
-from jaxtui.engine.terminal import Terminal
 from jaxtui.model import (
     Busy,
     Device,
@@ -54,24 +54,17 @@ EXIT_CANNOT_SERVE = 3
 """The exit status after ``EngineFailed``."""
 
 _END_SECONDS = 1.0
-"""How long an ending may take, terminal and JAX's own clean-up included."""
+"""How long an ending may take, JAX's own clean-up included."""
 
 
 class Server:
     """Serves requests from one pipe with a core until it is told to end."""
 
-    def __init__(
-        self,
-        core: Core,
-        requests_fd: int,
-        outbox: Outbox,
-        terminal: Terminal | None = None,
-    ) -> None:
-        """Take the core, the two pipes, and the terminal to restore, if any."""
+    def __init__(self, core: Core, requests_fd: int, outbox: Outbox) -> None:
+        """Take the core and the two pipes."""
         self._core = core
         self._requests_fd = requests_fd
         self._outbox = outbox
-        self._terminal = terminal
         self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._run: int | None = None
@@ -204,7 +197,8 @@ class Server:
                 self._end()
                 return
             self._take(request)
-        self._abandon()
+        # The UI is gone without goodbye. With all that a user's code has started here:
+        os.killpg(0, signal.SIGKILL)
 
     def _take(self, request: Request) -> None:
         match request:
@@ -236,13 +230,6 @@ class Server:
             os._exit(0)
         end_within(_END_SECONDS)
         self._work.put(None)
-
-    def _abandon(self) -> None:
-        """The UI is gone without goodbye: nobody else will restore the terminal."""
-        end_within(_END_SECONDS)
-        if self._terminal is not None:
-            self._terminal.restore()
-        os._exit(0)
 
 
 @contextlib.contextmanager

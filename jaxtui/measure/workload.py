@@ -205,6 +205,7 @@ def of_function(
         OwnError: There are no arguments, or they are no pytrees of arrays.
         BaseException: Whatever the user's factory raises.
     """
+
     def scope() -> ExitStack:
         stack = ExitStack()
         stack.enter_context(function.settings)

@@ -257,18 +257,17 @@ def why_not(action: str, state: State, tab: str) -> str | None:
 
 
 def _not_now(action: str, state: State, tab: str) -> str | None:
-    idle = state.engine in ("ready", "released") and bool(state.devices)
     match action:
         case "first" | "run" | "sweep" | "check" | "roofs" if state.busy:
             return "A run is going on: stop it first."
-        case "first" | "run" | "sweep" | "check" | "roofs" if not idle:
-            return "JAX is not ready yet."
+        case "first" | "run" | "sweep" | "check" | "roofs" if not state.can_run:
+            return _no_engine(state)
         case "roofs" if state.run is None:
             return "Run something first: its device is the one whose roofs are asked."
         case "check_panel" if state.check.exam is None:
             return "There was no check yet."
-        case "edit" if not idle and not state.running:
-            return "JAX is not ready yet."
+        case "edit" if not state.can_run and not state.running:
+            return _no_engine(state)
         case "stop" if not state.busy:
             return "Nothing is running."
         case "release" if state.running or state.check.going:
@@ -287,6 +286,11 @@ def _not_now(action: str, state: State, tab: str) -> str | None:
             return "JAX is not ready yet."
         case _:
             return None
+
+
+def _no_engine(state: State) -> str:
+    failed = state.engine == "failed"
+    return "There is no engine: R tries again." if failed else "JAX is not ready yet."
 
 
 def is_elsewhere(action: str, tab: str, state: State) -> bool:

@@ -11,7 +11,7 @@ def exit_within(seconds: float, code: int) -> None:
 
     Textual's shutdown waits for the thread that writes to the terminal, and writing to
     one that is gone or that nobody reads lasts for ever. The engine then misses a
-    goodbye, restores the terminal if there still is one, and ends as well.
+    goodbye and ends as well, and the terminal is restored as after a kill.
     """
     timer = threading.Timer(seconds, os._exit, (code,))
     timer.daemon = True

@@ -38,7 +38,7 @@ class InspectActions:
         if state.busy:
             app.session.say("A run is going on: stop it first.")
             return
-        if case is None or device is None or state.engine not in ("ready", "released"):
+        if case is None or device is None or not state.can_run:
             app.session.say("JAX is not ready yet.")
             return
         from jaxtui.tui.screens.inspect import InspectScreen

@@ -84,15 +84,15 @@ class Session:
         self.update(message=message)
 
     async def run(self, work: Work, purpose: Purpose = "bench") -> None:
-        """Start a run, and the engine before it if it was released."""
+        """Start a run, and the engine before it if there is none."""
         if self.latest.running:
             self.say("A run is going on: stop it first.")
             return
         if refusal := self.latest.refusal(work):
             self.say(refusal)
             return
-        if self.latest.engine == "released":
-            self.update(engine="starting", message="Starting JAX again for this run.")
+        if self.latest.engine in ("released", "failed"):
+            self._starting("Starting JAX again for this run.")
         number = await self._engine.run(work)
         self.latest = begun(self.latest, number, purpose)
         self._changed(True)
@@ -116,8 +116,13 @@ class Session:
 
     async def retry(self) -> None:
         """Start the engine again after it failed."""
-        self.update(engine="starting", failed=None, message="", start=waiting.NOTHING)
+        self._starting("")
         await self._engine.start()
+
+    def _starting(self, message: str) -> None:
+        self.update(
+            engine="starting", failed=None, message=message, start=waiting.NOTHING
+        )
 
     def unavailable(self, error: EngineUnavailableError) -> None:
         """Say that a request could not be served."""

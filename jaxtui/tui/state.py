@@ -162,6 +162,12 @@ class State:
         return ""
 
     @property
+    def can_run(self) -> bool:
+        """Whether a run can be asked for; one brings an engine that is gone back."""
+        idle = self.engine in ("ready", "released", "failed")
+        return idle and bool(self.devices)
+
+    @property
     def device(self) -> Device | None:
         """The device that is selected."""
         for device in self.devices:

@@ -1,15 +1,12 @@
-"""A UI that can be killed: draws on a terminal, starts an engine, says its pid, waits.
+"""A UI that can be killed: starts an engine, says its pid, waits.
 
-Arguments: the terminal's descriptor, and the op that the engine shall be timing, or
-``-`` for none.
+The argument is the op that the engine shall be timing, or ``-`` for none.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
-import tty
 from pathlib import Path
 
 from jaxtui.engine.client import EngineClient, EngineOptions
@@ -18,13 +15,8 @@ from jaxtui.model import Case, Experiment, Hello, PhaseStarted, Ready
 CORE = Path(__file__).with_name("fake_core.py")
 
 
-async def show(terminal_fd: int, op: str) -> None:
-    options = EngineOptions(
-        command=(sys.executable, str(CORE)), terminal_fd=terminal_fd
-    )
-    engine = EngineClient(options)
-    tty.setraw(terminal_fd)
-    os.write(terminal_fd, b"\x1b[?1049h\x1b[?25l")
+async def show(op: str) -> None:
+    engine = EngineClient(EngineOptions(command=(sys.executable, str(CORE))))
     await engine.start()
     if op != "-":
         case = Case(op=op, size=1, dtype="float32", device="cpu:0", mode="jit")
@@ -46,4 +38,4 @@ async def show(terminal_fd: int, op: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(show(int(sys.argv[1]), sys.argv[2]))
+    asyncio.run(show(sys.argv[1]))

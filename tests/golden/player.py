@@ -1,6 +1,6 @@
 """An engine that plays a transcript: what both sides said over the real pipes.
 
-    python player.py TRANSCRIPT HEARD -m jaxtui.engine --requests FD --events FD …
+    python player.py TRANSCRIPT HEARD … --requests FD --events FD …
 
 The lines of a transcript are those of the protocol, in order. At a request it waits for
 one, whatever that says, and adds it to the file HEARD; an event is sent as it stands.

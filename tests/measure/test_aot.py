@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,6 +12,7 @@ import jax
 import msgspec
 import pytest
 
+from jaxtui import child
 from jaxtui.measure import hlo
 from jaxtui.measure.aot.code import code
 from jaxtui.measure.aot.compiling import bound, compile_ahead
@@ -270,7 +270,7 @@ def test_the_process_answers_on_a_descriptor_of_its_own(
         "case": msgspec.to_builtins(case(**changed)),
     }
     mine, theirs = os.pipe()
-    command = [sys.executable, "-m", "jaxtui.measure.aot", "--answers", str(theirs)]
+    command = [*child.command("jaxtui.measure.aot.entry"), "--answers", str(theirs)]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=[theirs]
     )

@@ -303,9 +303,11 @@ class FakeEngine:
         self.calls.append("close")
         self._events.put_nowait(None)
 
-    def die(self) -> None:
+    def die(self, restarts: bool = True) -> None:
         self.generation += 1
-        self.emit(EngineDied(returncode=-9, error="The engine was killed (signal 9)."))
+        self._gone = not restarts
+        error = "The engine was killed (signal 9)."
+        self.emit(EngineDied(returncode=-9, error=error, restarts=restarts))
 
     def held(self) -> None:
         holder = Holder(

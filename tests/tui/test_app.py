@@ -243,6 +243,23 @@ async def test_ten_idle_minutes_release_unless_told_to_hold(hold: bool) -> None:
             assert "ten minutes" in app.state.message
 
 
+@pytest.mark.parametrize("key", ["enter", "r", "c", "w", "R"])
+async def test_after_its_last_death_a_key_brings_the_engine_back(key: str) -> None:
+    engine = FakeEngine()
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        engine.die(restarts=False)
+        await until(pilot, lambda: app.state.engine == "failed")
+        await pilot.press(key)
+        await until(pilot, lambda: engine.calls.count("start") == 2)
+        await until(pilot, lambda: app.state.engine in ("ready", "running"))
+        assert app.state.failed is None
+        if key != "R":
+            await until(pilot, lambda: "run" in engine.calls)
+            await until(pilot, lambda: not app.state.busy)
+
+
 async def test_held_by_another_shows_who_and_can_be_retried() -> None:
     engine = FakeEngine(tpu_devices(), ready=False)
     app = app_on(engine)

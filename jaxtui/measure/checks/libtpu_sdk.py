@@ -11,11 +11,12 @@ import json
 import os
 import re
 import signal
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from jaxtui import child
+from jaxtui.machine.tpu_sdk import MARK
 from jaxtui.measure.checks import children
 from jaxtui.measure.checks.base import Context
 from jaxtui.measure.checks.children import Ended
@@ -29,31 +30,6 @@ SDK = "libtpu's SDK"
 
 LIMIT_SECONDS: Mapping[CheckLevel, float] = {"quick": 5.0, "full": 20.0}
 
-MARK = "jaxtui:"
-"""Begins the line with the answer, among whatever libtpu writes to stdout."""
-
-SCRIPT = f"""
-import json, signal, sys
-
-# Should whoever waits for this process be killed, it still ends.
-signal.alarm(int(sys.argv[1]))
-
-from libtpu.sdk import tpumonitoring
-
-
-def read(name):
-    try:
-        data = tpumonitoring.get_metric(name).data
-        return [str(value) for value in (data() if callable(data) else data)]
-    except Exception as error:
-        return f"{{type(error).__name__}}: {{error}}"
-
-
-supported = tpumonitoring.list_supported_metrics()
-found = {{name: read(name) for name in sys.argv[2:] if name in supported}}
-print({MARK!r} + json.dumps(found), flush=True)
-"""
-
 _SCORE = re.compile(r"(?:(?P<place>.*):)?\s*(?P<score>\d+(?:\.\d+)?)\s*")
 
 TRANSIENT, PERSISTENT, UNUSABLE = 1, 6, 10
@@ -61,7 +37,7 @@ TRANSIENT, PERSISTENT, UNUSABLE = 1, 6, 10
 weight, and of one that is unusable (description of the metric in libtpu)."""
 
 
-def readings(context: Context, script: str = SCRIPT) -> Iterator[Reading]:
+def readings(context: Context) -> Iterator[Reading]:
     """The throttle score and the link health of this host's chips.
 
     Nothing where no TPU takes part, or the test is stopped; one skipped reading where
@@ -69,12 +45,11 @@ def readings(context: Context, script: str = SCRIPT) -> Iterator[Reading]:
 
     Args:
         context: The test that shows the readings.
-        script: What the process runs; it gets a number of seconds and the metrics.
     """
     if not any(device.platform == "tpu" for device in context.devices):
         return
     limit = LIMIT_SECONDS[context.check.level]
-    command = [sys.executable, "-c", script, str(int(limit) + 1), *WHAT]
+    command = [*child.command("jaxtui.machine.tpu_sdk"), str(int(limit) + 1), *WHAT]
     ended = children.run(
         command, limit, environment=environment(os.environ), stop=context.stop
     )

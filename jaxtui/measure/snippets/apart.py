@@ -7,12 +7,12 @@ import os
 import select
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 
 import msgspec
 
+from jaxtui import child
 from jaxtui.measure.devices import SIMULATED
 from jaxtui.model import (
     Progress,
@@ -23,7 +23,7 @@ from jaxtui.model import (
     WorkFailed,
 )
 
-COMMAND = (sys.executable, "-m", "jaxtui.measure.snippets.child")
+COMMAND = child.command("jaxtui.measure.snippets.child")
 
 POLL_SECONDS = 0.05
 """How long a stop may go unnoticed."""
@@ -42,7 +42,7 @@ def run_apart(snippet: Snippet, stop: Callable[[], bool]) -> Iterator[RunEvent]:
         doing=f"starting a process with {count} CPU devices",
     )
     try:
-        child = subprocess.Popen(
+        process = subprocess.Popen(
             COMMAND,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -56,11 +56,11 @@ def run_apart(snippet: Snippet, stop: Callable[[], bool]) -> Iterator[RunEvent]:
             detail=str(error),
         )
         return
-    with child:
+    with process:
         try:
-            yield from _events(child, snippet, stop)
+            yield from _events(process, snippet, stop)
         finally:
-            child.kill()
+            process.kill()
 
 
 def environment(base: Mapping[str, str], cpu_devices: int) -> dict[str, str]:
@@ -75,15 +75,15 @@ def environment(base: Mapping[str, str], cpu_devices: int) -> dict[str, str]:
 
 
 def _events(
-    child: subprocess.Popen[bytes], snippet: Snippet, stop: Callable[[], bool]
+    process: subprocess.Popen[bytes], snippet: Snippet, stop: Callable[[], bool]
 ) -> Iterator[RunEvent]:
-    assert child.stdin is not None
-    assert child.stdout is not None
+    assert process.stdin is not None
+    assert process.stdout is not None
     alone = msgspec.structs.replace(snippet, cpu_devices=None)
     # A child that is gone already says so by its exit status.
     with contextlib.suppress(BrokenPipeError):
-        child.stdin.write(msgspec.json.encode(alone) + b"\n")
-    for line in _lines(child.stdout.fileno(), stop):
+        process.stdin.write(msgspec.json.encode(alone) + b"\n")
+    for line in _lines(process.stdout.fileno(), stop):
         event = _decoder().decode(line)
         if isinstance(event, RunFinished):
             return
@@ -91,7 +91,7 @@ def _events(
         if not isinstance(event, SnippetStarted):
             yield event
     if not stop():
-        yield _ended(child.wait(), snippet)
+        yield _ended(process.wait(), snippet)
 
 
 def _lines(fd: int, stop: Callable[[], bool]) -> Iterator[bytes]:

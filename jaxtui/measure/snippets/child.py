@@ -1,7 +1,7 @@
 """The process of a snippet that chooses its number of CPU devices for itself.
 
-``python -m jaxtui.measure.snippets.child`` reads the snippet, one line of JSON, and
-writes its events, a line each. It ends when the pipe that it reads from is closed.
+It reads the snippet, one line of JSON, and writes its events, a line each. It ends when
+the pipe that it reads from is closed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,3 @@ def main() -> None:
         events.write(msgspec.json.encode(event) + b"\n")
         events.flush()
     os._exit(0)
-
-
-if __name__ == "__main__":
-    main()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -141,7 +140,7 @@ def test_stopped_it_says_nothing(sdk: Path) -> None:
 
 def test_without_a_tpu_there_is_nothing_to_ask() -> None:
     cpu = Context(check("steady"), Survey(), lambda: False)
-    assert list(libtpu_sdk.readings(cpu, script="raise SystemExit(1)")) == []
+    assert list(libtpu_sdk.readings(cpu)) == []
 
 
 def answer(**metrics: object) -> list[Reading]:
@@ -198,8 +197,3 @@ def test_an_answer_that_is_broken() -> None:
     ended = Ended(f"{libtpu_sdk.MARK}{{", "", 0)
     (only,) = libtpu_sdk.understood(ended, 5.0)
     assert "without an answer" in only.skipped
-
-
-def test_the_script_is_python() -> None:
-    compile(libtpu_sdk.SCRIPT, "script", "exec")
-    assert sys.executable

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import os
 import termios
+import threading
 import tty
 
 import pytest
 
-from jaxtui.engine.terminal import RESETS, Terminal
+from jaxtui.tui.terminal import RESETS, restore, restored_if_killed
 
 
 @pytest.fixture
@@ -17,52 +18,54 @@ def pty():
     os.close(terminal)
 
 
-def test_attributes_survive_the_command_line(pty):
+def test_attributes_and_modes_are_restored(pty):
     controller, fd = pty
-    captured = Terminal.capture(fd)
     before = termios.tcgetattr(fd)
     tty.setraw(fd)
-    Terminal(os.dup(fd), captured.attributes).restore()
+    restore(fd, before)
     assert termios.tcgetattr(fd) == before
     assert os.read(controller, 1 << 16) == RESETS
 
 
-def test_what_is_no_terminal_is_not_captured():
+def test_what_is_no_terminal_is_left_alone():
     read, write = os.pipe()
-    assert Terminal.capture(read) is None
+    with restored_if_killed(read):
+        pass
     os.close(read)
     os.close(write)
 
 
 def test_a_terminal_that_the_shell_has_taken_back_keeps_its_attributes(pty):
     _, fd = pty
-    captured = Terminal.capture(fd)
+    before = termios.tcgetattr(fd)
     prompt = termios.tcgetattr(fd)
     prompt[3] &= ~(termios.ECHO | termios.ICANON)  # as line editors do
     termios.tcsetattr(fd, termios.TCSANOW, prompt)
     prompt = termios.tcgetattr(fd)
-    captured.restore()
+    restore(fd, before)
     assert termios.tcgetattr(fd) == prompt
 
 
 def test_a_terminal_that_is_gone_is_left_alone():
     controller, fd = os.openpty()
-    captured = Terminal.capture(fd)
+    before = termios.tcgetattr(fd)
     os.close(controller)
+    restore(fd, before)
     os.close(fd)
-    captured.restore()
 
 
-def test_a_terminal_that_nobody_reads_does_not_block(pty):
-    _, fd = pty
-    captured = Terminal.capture(fd)
-    tty.setraw(fd)
+def test_a_terminal_that_nobody_reads_is_given_up_when_it_hangs_up():
+    controller, fd = os.openpty()
+    before = termios.tcgetattr(fd)
     os.set_blocking(fd, False)
     with pytest.raises(BlockingIOError):
         fill(fd)
-    os.set_blocking(fd, True)
-    captured.restore()
-    assert termios.tcgetattr(fd)[3] & termios.ICANON
+    restoring = threading.Thread(target=restore, args=(fd, before))
+    restoring.start()
+    os.close(controller)
+    restoring.join(30)
+    assert not restoring.is_alive()
+    os.close(fd)
 
 
 def fill(fd):

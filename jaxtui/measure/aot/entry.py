@@ -1,4 +1,4 @@
-"""``python -m jaxtui.measure.aot``: one request, its answers.
+"""The process that compiles ahead of time: one request, its answers.
 
 The request is a line of JSON on fd 0. Answers, a line each, go to the file descriptor
 that ``--answers`` names; fds 1 and 2 are left to what libtpu prints.
@@ -38,7 +38,7 @@ from jaxtui.model.ahead import (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Answer the request; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m jaxtui.measure.aot")
+    parser = argparse.ArgumentParser()
     parser.add_argument("--answers", type=int, required=True, metavar="FD")
     answers = Answers(parser.parse_args(arguments).answers)
     os.environ.update(aot_environment(os.environ))
@@ -113,7 +113,3 @@ def _wrong(request: CompileRequest | CodeRequest) -> AheadRefused | None:
     if isinstance(request, CompileRequest):
         wrong = settings.refusal() or wrong
     return AheadRefused(error=" ".join(wrong)) if wrong else None
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,110 @@
+"""Nothing that lies in the working directory runs, in whatever process of jaxtui."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DEADLINE_SECONDS = 120
+
+START = "import sys; from jaxtui.__main__ import main; sys.exit(main())"
+"""What the console script does: its own folder is on the path, not the current one."""
+
+NAMES = {
+    *sys.stdlib_module_names,
+    *("jaxtui", "jax", "jaxlib", "numpy", "msgspec", "textual", "click"),
+    *("sitecustomize", "usercustomize"),
+}
+
+OWN = {
+    "train.py": "import neighbour\ndef step(x): return neighbour.twice(x)\n",
+    "neighbour.py": "def twice(x): return 2 * x\n",
+}
+
+COMPILE = ("compile", "matmul", "--size", "64", "--topology", "v5e:2x4", "--code")
+BENCH = ("bench", "../train.py:step", "--arg", "f32[8]", "--budget", "0.2", "--json")
+LEARN = ("learn", "devices", "--size", "100", "--step", "2")
+"""A part of this step has a process of its own, with two devices."""
+
+
+@pytest.fixture
+def start(tmp_path: Path):
+    """Starts a command in a folder."""
+    script = tmp_path / "bin" / "start"
+    script.parent.mkdir()
+    script.write_text(START)
+    started = []
+
+    def start(*arguments: str, cwd, before: str = "true") -> subprocess.Popen[str]:
+        command = [sys.executable, str(script), *arguments]
+        process = subprocess.Popen(
+            ["sh", "-c", f'{before} && exec "$@"', "sh", *command],
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={
+                **os.environ,
+                "PYTHONPATH": str(ROOT),
+                "JAXTUI_DATA": str(tmp_path / "data"),
+                "JAX_NUM_CPU_DEVICES": "1",
+            },
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.terminate()
+        process.communicate()
+
+
+def output(process: subprocess.Popen[str]) -> str:
+    out, err = process.communicate(timeout=DEADLINE_SECONDS)
+    assert process.returncode == 0, err
+    return out
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> tuple[bytes, Path]:
+    """A folder with a name that is no UTF-8, full of modules that tell when they run.
+
+    And the file in which they do.
+    """
+    marker = tmp_path / "ran"
+    folder = os.fsencode(tmp_path) + b"/caf\xe9"
+    text = f"with open({str(marker)!r}, 'a') as ran: print(__file__, file=ran)\n"
+    for name in sorted(NAMES):
+        # A package comes before a module of the same name.
+        for path in (b"%s.py", b"%s/__init__.py", b"%s/__main__.py"):
+            file = os.path.join(folder, path % name.encode())
+            os.makedirs(os.path.dirname(file), exist_ok=True)
+            with open(file, "w") as module:
+                module.write(text)
+    return folder, marker
+
+
+def test_nothing_of_the_working_directory_runs(start, planted, tmp_path) -> None:
+    folder, marker = planted
+    for name, text in OWN.items():
+        (tmp_path / name).write_text(text)
+    processes = [start(*words, cwd=folder) for words in (COMPILE, BENCH, LEARN)]
+    code, bench, lesson = map(output, processes)
+    assert "jax" in code
+    (measurement,) = json.loads(bench)["measurements"]
+    assert measurement["ready"]["n"] > 0
+    assert "SIMULATED: two CPU devices" in lesson
+    assert not marker.exists(), marker.read_text()
+
+
+def test_a_deleted_directory_is_no_obstacle(start, tmp_path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    assert "cpu:0" in output(start("devices", cwd=gone, before=f"rmdir {gone}"))
