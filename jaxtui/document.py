@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from jaxtui.format import visible_json
 from jaxtui.health.verdict import Verdict, VerdictWord, overall
 from jaxtui.model import (
     CHECK_TESTS,
@@ -215,4 +216,4 @@ def check_row(reading: Reading, verdict: Verdict) -> CheckRow:
 
 def encode(document: object) -> bytes:
     """One JSON document and a newline; a float that is not finite becomes ``null``."""
-    return msgspec.json.encode(document) + b"\n"
+    return visible_json(msgspec.json.encode(document)) + b"\n"

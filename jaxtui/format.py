@@ -1,12 +1,14 @@
-"""Numbers as people read them: SI prefixes, few digits, ``—`` for what is absent.
+"""Numbers and texts as people read them.
 
-Records keep base units; a prefix appears only here.
+SI prefixes, few digits, ``—`` for what is absent: records keep base units, a prefix
+appears only here. Of texts from outside, what a terminal would act on is shown.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
 from jaxtui.model import Record, Summary
 
@@ -30,6 +32,56 @@ class Unit(Record, frozen=True):
         if value is None or not math.isfinite(value):
             return ABSENT
         return significant(value / self.factor, digits)
+
+
+HIDDEN = (
+    "\x00-\x1f\x7f-\x9f"  # C0, DEL and C1: a terminal acts on them
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f"  # what turns text around
+    "\u2028\u2029"  # ends of lines that are none for a terminal
+    "\ud800-\udfff"  # bytes of a file's name that are no UTF-8
+    "\ufdd0-\ufdef\ufffe\uffff"  # what no XML may hold
+)
+"""Characters that are shown as escapes, as ranges of a regular expression."""
+
+_HIDDEN = re.compile(f"[{HIDDEN}]")
+_HIDDEN_IN_LINES = re.compile(f"(?![\t\n])[{HIDDEN}]")
+_RAW_IN_JSON = re.compile(f"(?!\n)[{HIDDEN}]")
+
+
+class Painted(str):
+    """Text with colours of jaxtui's own; what else is in it passed ``visible``."""
+
+    __slots__ = ()
+
+
+def visible(text: str, *, line: bool = False) -> str:
+    r"""The text with hidden characters as escapes: ``\x1b``, ``\u202e``, ``\udcff``.
+
+    Every text passes it on its way to people, because hostnames, names of files,
+    exceptions and documents come from others, and a terminal would act on them.
+
+    Args:
+        text: any; ``Painted`` stays as it is.
+        line: escape line feeds and tabs as well.
+    """
+    if isinstance(text, Painted):
+        return text
+    hidden = _HIDDEN if line else _HIDDEN_IN_LINES
+    return hidden.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+def painted(parts: Iterable[str], by: str = "\n") -> Painted:
+    """Parts with colours of jaxtui's own and parts without them, joined."""
+    return Painted(by.join(map(visible, parts)))
+
+
+def visible_json(document: bytes) -> bytes:
+    """The same JSON document with hidden characters as its own escapes."""
+    if document.isascii() and b"\x7f" not in document:
+        return document
+    return _RAW_IN_JSON.sub(
+        lambda found: f"\\u{ord(found[0]):04x}", document.decode()
+    ).encode()
 
 
 def significant(value: float, digits: int = 3) -> str:

@@ -125,7 +125,7 @@ def text(search: Search, size_means: str, plot: str = "") -> str:
     if plot:
         parts.append(plot)
     parts.append("\n".join(_answers(search)))
-    return "\n\n".join(parts)
+    return fmt.painted(parts, "\n\n")
 
 
 def size_line(search: Search, size: int) -> str:

@@ -15,6 +15,7 @@ from jaxtui.commands.session import EngineFactory
 from jaxtui.commands.terminal import is_terminal, look, put, put_bytes, say
 from jaxtui.document import LessonEntry, LessonResults, Lessons, encode
 from jaxtui.engine.client import EngineOptions
+from jaxtui.format import painted
 from jaxtui.lessons.base import Setting
 from jaxtui.lessons.code import CodePart, code_parts, joined, step_script
 
@@ -153,6 +154,6 @@ def _print(played: Played, guessed: int | None) -> None:
         how["width"] = PLAIN_COLUMNS
     drawing = lesson_text.drawing(played.step, played.setting, played.outcome, **how)
     if drawing:
-        put(drawing + "\n")
+        put(painted((drawing, "")))
     conclusion = played.conclusion
     put(lesson_text.closing(played.step, conclusion, played.outcome, guessed))

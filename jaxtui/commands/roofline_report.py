@@ -104,7 +104,7 @@ def text(
     """
     parts = [_head(roofs), plot, "\n".join(_cases(places, roofs.device))]
     parts += [failure_text(failure) for failure in failures]
-    return "\n\n".join(part for part in parts if part)
+    return fmt.painted(filter(None, parts), "\n\n")
 
 
 def plot(

@@ -132,4 +132,8 @@ def markdown(
 
 
 def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    return (
+        "| "
+        + " | ".join(fmt.visible(cell, line=True).replace("|", "\\|") for cell in cells)
+        + " |"
+    )

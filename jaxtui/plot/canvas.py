@@ -13,6 +13,7 @@ from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Optional
 
+from jaxtui.format import visible
 from jaxtui.plot.strokes import Color, Stroke
 
 Cell = tuple[str, Optional[Color]]  # noqa: UP045  (evaluated on Python 3.10)
@@ -36,7 +37,7 @@ def narrow(text: str) -> str:
         and not unicodedata.combining(char)
         and unicodedata.category(char) != "Cf"
         else "?"
-        for char in text
+        for char in visible(text, line=True)
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from jaxtui.format import Painted
 from jaxtui.plot import bars, frame, header, kernel
 from jaxtui.plot.axes import Axis, Scale, Tick, fit, ticks, usable
 from jaxtui.plot.canvas import BLANK, Cell, line
@@ -102,7 +103,7 @@ def draw(
         bottom = frame.footer(x_ticks, x.label, columns, layout.below, glyphs)
         rows += frame.sides(body, layout.y_ticks, layout.margin, glyphs)
         rows += [[BLANK] * layout.margin + row for row in bottom]
-    return "\n".join(line(row, color) for row in rows)
+    return Painted("\n".join(line(row, color) for row in rows))
 
 
 def columns_of(

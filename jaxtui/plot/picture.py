@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from jaxtui.format import Painted
 from jaxtui.plot.axes import Axis
 from jaxtui.plot.drawing import columns_of, draw
 from jaxtui.plot.header import Reading
@@ -77,7 +78,7 @@ class Picture:
             _left(width), height, color=color, ascii=ascii, cursor=cursor
         )
         rows = zip(other.split("\n"), own.split("\n"), strict=True)
-        return "\n".join(gap.join(row) for row in rows)
+        return Painted("\n".join(gap.join(row) for row in rows))
 
     def _draw(
         self, width: int, height: int, color: bool, only_ascii: bool, place: int | None

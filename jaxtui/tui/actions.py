@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from textual.widgets import TabbedContent
 
+from jaxtui.format import visible
 from jaxtui.model import Case, Experiment, PlannedCase
 from jaxtui.tui import bindings, themes
 from jaxtui.tui.own_actions import why_no_sweep
@@ -244,7 +245,7 @@ class Actions:
         """Copy a text as far as the terminal lets us, and write it to a file."""
         from jaxtui.tui import copying
 
-        self._app.copy_to_clipboard(text)
+        self._app.copy_to_clipboard(visible(text))
         self._app.session.say(copying.keep(text, name))
 
     # Engine.
