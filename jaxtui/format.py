@@ -6,6 +6,7 @@ appears only here. Of texts from outside, what a terminal would act on is shown.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -82,6 +83,18 @@ def visible_json(document: bytes) -> bytes:
     return _RAW_IN_JSON.sub(
         lambda found: f"\\u{ord(found[0]):04x}", document.decode()
     ).encode()
+
+
+def literal(text: str) -> str:
+    """A text as a literal of Python, all of it visible."""
+    # As JSON for its quotes, which are those that formatters prefer.
+    return visible(json.dumps(text, ensure_ascii=False))
+
+
+def docstring(text: str) -> str:
+    """A docstring of one line, whatever the text holds."""
+    said = visible(text, line=True).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"""{said}"""'
 
 
 def significant(value: float, digits: int = 3) -> str:

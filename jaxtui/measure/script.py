@@ -14,6 +14,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
+from jaxtui.format import docstring
 from jaxtui.measure import ops
 from jaxtui.measure.ops.base import Op
 from jaxtui.model import COMPILED_MODES, Case
@@ -102,7 +103,8 @@ def script(case: Case, seed: int = 0) -> str:
     """
     op = _op(case)
     code = _data(op, case, seed) + _preparation(op, case) + loop(case)
-    return f'"""{case.label}, timed without jaxtui."""\n\n' + _assembled(op, case, code)
+    title = docstring(f"{case.label}, timed without jaxtui.")
+    return f"{title}\n\n{_assembled(op, case, code)}"
 
 
 def setup(case: Case, seed: int = 0) -> str:
