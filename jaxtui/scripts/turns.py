@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from jaxtui.format import docstring, literal
+from jaxtui.format import docstring, literal, visible
 from jaxtui.model import Case, PlannedCase
 from jaxtui.model.own import short_name
 from jaxtui.scripts.allocator import SETTLED
@@ -210,8 +210,9 @@ class _Script:
 
     def _call(self) -> str:
         entries = [
-            f"    {literal(one.case.label)}: ({_clock(one)}, *{name}()),"
+            f"    {title}: ({_clock(one)}, *{name}()),"
             for one, name in zip(self._planned, self._names, strict=True)
+            for title in [literal(visible(one.case.label, line=True))]
         ]
         return "\n".join(["take_turns({", *entries, "})"])
 
