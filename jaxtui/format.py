@@ -35,18 +35,18 @@ class Unit(Record, frozen=True):
         return significant(value / self.factor, digits)
 
 
-HIDDEN = (
+HIDDEN = re.compile(
+    "["
     "\x00-\x1f\x7f-\x9f"  # C0, DEL and C1: a terminal acts on them
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f"  # what turns text around
     "\u2028\u2029"  # ends of lines that are none for a terminal
     "\ud800-\udfff"  # bytes of a file's name that are no UTF-8
     "\ufdd0-\ufdef\ufffe\uffff"  # what no XML may hold
+    "]"
 )
-"""Characters that are shown as escapes, as ranges of a regular expression."""
+"""A character that is shown as an escape."""
 
-_HIDDEN = re.compile(f"[{HIDDEN}]")
-_HIDDEN_IN_LINES = re.compile(f"(?![\t\n])[{HIDDEN}]")
-_RAW_IN_JSON = re.compile(f"(?!\n)[{HIDDEN}]")
+_HIDDEN_IN_LINES = re.compile(rf"(?![\t\n]){HIDDEN.pattern}")
 
 
 class Painted(str):
@@ -67,7 +67,7 @@ def visible(text: str, *, line: bool = False) -> str:
     """
     if isinstance(text, Painted):
         return text
-    hidden = _HIDDEN if line else _HIDDEN_IN_LINES
+    hidden = HIDDEN if line else _HIDDEN_IN_LINES
     return hidden.sub(lambda found: repr(found[0])[1:-1], text)
 
 
@@ -80,7 +80,7 @@ def visible_json(document: bytes) -> bytes:
     """The same JSON document with hidden characters as its own escapes."""
     if document.isascii() and b"\x7f" not in document:
         return document
-    return _RAW_IN_JSON.sub(
+    return _HIDDEN_IN_LINES.sub(
         lambda found: f"\\u{ord(found[0]):04x}", document.decode()
     ).encode()
 

@@ -59,7 +59,9 @@ def text(pairs: Sequence[Pair]) -> str:
     lines += ["", pair.comparison.sentence]
     if pair.comparison.differences:
         lines += ["", "Not the same:"]
-        lines += [f"  {one}" for one in pair.comparison.differences]
+        lines += [
+            f"  {fmt.visible(one, line=True)}" for one in pair.comparison.differences
+        ]
     return "\n".join(lines)
 
 
@@ -73,7 +75,10 @@ def _table(pairs: Sequence[Pair]) -> str:
     ]
     parts = [table(head, rows, head[1:4])]
     if shared:
-        parts.append("Not the same:\n" + "\n".join(f"  {one}" for one in shared))
+        parts.append(
+            "Not the same:\n"
+            + "\n".join(f"  {fmt.visible(one, line=True)}" for one in shared)
+        )
     return "\n\n".join(parts)
 
 
@@ -129,7 +134,7 @@ def _of_file(path: Path) -> Iterator[Side]:
         raise SelectionError(f"{path} has no measurements to compare.")
     for measurement in results.measurements:
         yield Side(
-            label=path.name,
+            label=fmt.visible(path.name, line=True),
             host=results.host,
             device=None,
             measurement=measurement,

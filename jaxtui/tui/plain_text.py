@@ -49,16 +49,13 @@ def prepare(stream: TextIO | None) -> None:
         reconfigure(errors=_HANDLER)
 
 
-_HIDDEN = re.compile(f"[{HIDDEN}]")
-
-
 def show_hidden() -> None:
     """Let every text of Textual and Rich show hidden characters as escapes.
 
     Both drop some control characters of whatever they are given, by a table; with all
     of them in it, text is measured and wrapped with its escapes.
     """
-    hidden = set(_HIDDEN.findall("".join(map(chr, range(0x10000))))) - {"\t", "\n"}
+    hidden = set(HIDDEN.findall("".join(map(chr, range(0x10000))))) - {"\t", "\n"}
     shown = {ord(char): visible(char) for char in hidden}
     for module in (control, content):
         # Neither name is public: where there is none, ``NothingHidden`` is left.
@@ -71,7 +68,7 @@ class NothingHidden(LineFilter):
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """The segments, as wide as they were."""
         return [
-            Segment(_HIDDEN.sub(_as_wide, text), style, control)
+            Segment(HIDDEN.sub(_as_wide, text), style, control)
             for text, style, control in segments
         ]
 
