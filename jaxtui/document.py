@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from jaxtui.format import visible_json
 from jaxtui.health.verdict import Verdict, VerdictWord, overall
 from jaxtui.model import (
     CHECK_TESTS,
@@ -25,6 +24,7 @@ from jaxtui.model import (
     Value,
     WorkFailed,
 )
+from jaxtui.text import visible_json
 
 if TYPE_CHECKING:
     from jaxtui.health.rows import Judged

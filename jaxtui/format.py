@@ -1,15 +1,12 @@
-"""Numbers and texts as people read them.
+"""Numbers as people read them: SI prefixes, few digits, ``—`` for what is absent.
 
-SI prefixes, few digits, ``—`` for what is absent: records keep base units, a prefix
-appears only here. Of texts from outside, what a terminal would act on is shown.
+Records keep base units; a prefix appears only here.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from jaxtui.model import Record, Summary
 
@@ -33,68 +30,6 @@ class Unit(Record, frozen=True):
         if value is None or not math.isfinite(value):
             return ABSENT
         return significant(value / self.factor, digits)
-
-
-HIDDEN = re.compile(
-    "["
-    "\x00-\x1f\x7f-\x9f"  # C0, DEL and C1: a terminal acts on them
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f"  # what turns text around
-    "\u2028\u2029"  # ends of lines that are none for a terminal
-    "\ud800-\udfff"  # bytes of a file's name that are no UTF-8
-    "\ufdd0-\ufdef\ufffe\uffff"  # what no XML may hold
-    "]"
-)
-"""A character that is shown as an escape."""
-
-_HIDDEN_IN_LINES = re.compile(rf"(?![\t\n]){HIDDEN.pattern}")
-
-
-class Painted(str):
-    """Text with colours of jaxtui's own; what else is in it passed ``visible``."""
-
-    __slots__ = ()
-
-
-def visible(text: str, *, line: bool = False) -> str:
-    r"""The text with hidden characters as escapes: ``\x1b``, ``\u202e``, ``\udcff``.
-
-    Every text passes it on its way to people, because hostnames, names of files,
-    exceptions and documents come from others, and a terminal would act on them.
-
-    Args:
-        text: any; ``Painted`` stays as it is.
-        line: escape line feeds and tabs as well.
-    """
-    if isinstance(text, Painted):
-        return text
-    hidden = HIDDEN if line else _HIDDEN_IN_LINES
-    return hidden.sub(lambda found: repr(found[0])[1:-1], text)
-
-
-def painted(parts: Iterable[str], by: str = "\n") -> Painted:
-    """Parts with colours of jaxtui's own and parts without them, joined."""
-    return Painted(by.join(map(visible, parts)))
-
-
-def visible_json(document: bytes) -> bytes:
-    """The same JSON document with hidden characters as its own escapes."""
-    if document.isascii() and b"\x7f" not in document:
-        return document
-    return _HIDDEN_IN_LINES.sub(
-        lambda found: f"\\u{ord(found[0]):04x}", document.decode()
-    ).encode()
-
-
-def literal(text: str) -> str:
-    """A text as a literal of Python, all of it visible."""
-    # As JSON for its quotes, which are those that formatters prefer.
-    return visible(json.dumps(text, ensure_ascii=False))
-
-
-def docstring(text: str) -> str:
-    """A docstring of one line, whatever the text holds."""
-    said = visible(text, line=True).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"""{said}"""'
 
 
 def significant(value: float, digits: int = 3) -> str:

@@ -8,8 +8,8 @@ from typing import overload
 
 from jaxtui.document import Results, encode
 from jaxtui.exports import as_csv, as_markdown
-from jaxtui.format import visible
 from jaxtui.model import Failure, Host, Measurement
+from jaxtui.text import visible
 from jaxtui.tui.report import HEAD, RIGHT, remarks, report, rows
 from jaxtui.tui.run_state import RunState
 

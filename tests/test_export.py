@@ -19,8 +19,8 @@ import pytest
 from jaxtui import cli
 from jaxtui.document import Results
 from jaxtui.exports.pictures import as_svg
-from jaxtui.format import Painted
 from jaxtui.model import Experiment, Failure, Plan, PlannedCase
+from jaxtui.text import Painted
 from tests.commands.fakes import FakeEngine, began, complete, one_fails
 
 BOTH = ("bench", "selu", "--mode", "jit,numpy")

@@ -6,8 +6,8 @@ import asyncio
 import sys
 
 from jaxtui.commands.terminal import is_terminal
-from jaxtui.format import visible
 from jaxtui.selection import Extent, SelectionError
+from jaxtui.text import visible
 
 DECLINED = "Nothing was measured."
 

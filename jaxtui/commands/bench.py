@@ -20,8 +20,8 @@ from jaxtui.commands.terminal import is_terminal, look, say
 from jaxtui.document import Results, encode
 from jaxtui.engine.client import EngineOptions
 from jaxtui.exports.files import Contents
-from jaxtui.format import painted
 from jaxtui.model import Case, Experiment, PlannedCase
+from jaxtui.text import painted
 from jaxtui.tui.collected import collect
 from jaxtui.tui.report import report
 from jaxtui.tui.run_state import RunState

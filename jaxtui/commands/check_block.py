@@ -7,10 +7,10 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from jaxtui.commands.check_lines import COLUMNS, coloured, wrapped
-from jaxtui.format import painted
 from jaxtui.health.rows import Judged, Row, anonymous, placed, rows, who
 from jaxtui.health.verdict import Verdict, overall
 from jaxtui.model import CheckTest, Device
+from jaxtui.text import painted
 
 LARGEST_ORIGINAL = 3
 """So many lines of an original text are shown; the JSON has them all."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import textwrap
 
-from jaxtui.format import Painted, visible
 from jaxtui.health.verdict import VerdictWord
+from jaxtui.text import Painted, visible
 
 COLUMNS = 80
 

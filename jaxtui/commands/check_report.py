@@ -14,11 +14,11 @@ from jaxtui.commands.findings import finding_text, narrate
 from jaxtui.commands.progress import wipe
 from jaxtui.commands.terminal import in_colour, is_ascii, put, put_bytes
 from jaxtui.document import CheckResults, check_results, encode
-from jaxtui.format import painted
 from jaxtui.health.baseline import differences
 from jaxtui.health.rows import Judged
 from jaxtui.health.verdict import VerdictWord, judge, overall
 from jaxtui.model import CHECK_TESTS, CheckTest
+from jaxtui.text import painted
 
 PLAIN = str.maketrans({"·": "-", "…": "...", "×": "x", "µ": "u", "—": "-", "≥": ">="})
 """What the sentences of a check have beyond ASCII, for terminals without it."""

@@ -7,10 +7,10 @@ import textwrap
 from collections.abc import Sequence
 
 from jaxtui.commands.check_lines import COLUMNS, coloured
-from jaxtui.format import painted
 from jaxtui.health.verdict import Verdict, overall
 from jaxtui.health.words import meaning, sources, unrated
 from jaxtui.model import Device
+from jaxtui.text import painted
 
 _COMMAND = re.compile(r"`[^`]+`")
 

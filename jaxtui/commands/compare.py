@@ -16,6 +16,7 @@ from jaxtui.history import History, HistoryError
 from jaxtui.history.comparison import Pair, Pairs, Side, compare
 from jaxtui.model import Case
 from jaxtui.selection import SelectionError
+from jaxtui.text import visible
 from jaxtui.tui.columns import table
 
 
@@ -59,9 +60,7 @@ def text(pairs: Sequence[Pair]) -> str:
     lines += ["", pair.comparison.sentence]
     if pair.comparison.differences:
         lines += ["", "Not the same:"]
-        lines += [
-            f"  {fmt.visible(one, line=True)}" for one in pair.comparison.differences
-        ]
+        lines += [f"  {visible(one, line=True)}" for one in pair.comparison.differences]
     return "\n".join(lines)
 
 
@@ -77,7 +76,7 @@ def _table(pairs: Sequence[Pair]) -> str:
     if shared:
         parts.append(
             "Not the same:\n"
-            + "\n".join(f"  {fmt.visible(one, line=True)}" for one in shared)
+            + "\n".join(f"  {visible(one, line=True)}" for one in shared)
         )
     return "\n\n".join(parts)
 
@@ -134,7 +133,7 @@ def _of_file(path: Path) -> Iterator[Side]:
         raise SelectionError(f"{path} has no measurements to compare.")
     for measurement in results.measurements:
         yield Side(
-            label=fmt.visible(path.name, line=True),
+            label=visible(path.name, line=True),
             host=results.host,
             device=None,
             measurement=measurement,

@@ -15,9 +15,9 @@ from jaxtui.commands.session import EngineFactory
 from jaxtui.commands.terminal import is_terminal, look, put, put_bytes, say
 from jaxtui.document import LessonEntry, LessonResults, Lessons, encode
 from jaxtui.engine.client import EngineOptions
-from jaxtui.format import painted
 from jaxtui.lessons.base import Setting
 from jaxtui.lessons.code import CodePart, code_parts, joined, step_script
+from jaxtui.text import painted
 
 __all__ = ["Request", "code", "contents", "run"]
 

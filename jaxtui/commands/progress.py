@@ -11,7 +11,7 @@ from typing import TextIO
 
 from jaxtui.commands.terminal import is_ascii, is_terminal
 from jaxtui.engine import waiting
-from jaxtui.format import visible
+from jaxtui.text import visible
 from jaxtui.tui.state import State
 
 REDRAW_SECONDS = 0.25

@@ -21,8 +21,8 @@ from jaxtui.document import encode
 from jaxtui.engine.client import EngineOptions
 from jaxtui.exports import as_csv, as_markdown
 from jaxtui.exports.files import Contents
-from jaxtui.format import painted
 from jaxtui.model.roofs import RoofsMeasured
+from jaxtui.text import painted
 
 __all__ = ["ENDINGS", "Request", "run"]
 

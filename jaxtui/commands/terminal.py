@@ -7,7 +7,7 @@ import shutil
 import sys
 from typing import TextIO, TypedDict
 
-from jaxtui.format import visible
+from jaxtui.text import visible
 
 
 def is_terminal(stream: TextIO | None) -> bool:

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from jaxtui.format import visible
+from jaxtui.text import visible
 
 FORMATS = {
     ".json": "every figure",

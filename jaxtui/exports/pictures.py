@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.terminal_theme import SVG_EXPORT_THEME, TerminalTheme
 from rich.text import Text
 
-from jaxtui.format import visible
+from jaxtui.text import visible
 
 _FORMAT = """\
 <svg class="rich-terminal" viewBox="0 0 {width} {height}" \

@@ -10,6 +10,7 @@ from typing import Any
 from jaxtui import format as fmt
 from jaxtui.model import PHASES, Case, Failure, Host, Measurement
 from jaxtui.model.own import short_name
+from jaxtui.text import visible
 
 CASE = ("op", "size", "dtype", "precision", "device", "mode", "inputs")
 
@@ -134,6 +135,6 @@ def markdown(
 def _line(cells: Sequence[str]) -> str:
     return (
         "| "
-        + " | ".join(fmt.visible(cell, line=True).replace("|", "\\|") for cell in cells)
+        + " | ".join(visible(cell, line=True).replace("|", "\\|") for cell in cells)
         + " |"
     )

@@ -14,11 +14,11 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-from jaxtui.format import docstring
 from jaxtui.measure import ops
 from jaxtui.measure.ops.base import Op
 from jaxtui.model import COMPILED_MODES, Case
 from jaxtui.scripts.allocator import SETTLED
+from jaxtui.text import docstring
 
 SECONDS = 2
 """How long a script times calls. In the first milliseconds of a process the system has

@@ -13,8 +13,8 @@ from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Optional
 
-from jaxtui.format import visible
 from jaxtui.plot.strokes import Color, Stroke
+from jaxtui.text import visible
 
 Cell = tuple[str, Optional[Color]]  # noqa: UP045  (evaluated on Python 3.10)
 """One character and its colour; ``None`` is the terminal's own."""

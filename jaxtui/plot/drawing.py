@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from jaxtui.format import Painted
 from jaxtui.plot import bars, frame, header, kernel
 from jaxtui.plot.axes import Axis, Scale, Tick, fit, ticks, usable
 from jaxtui.plot.canvas import BLANK, Cell, line
@@ -22,6 +21,7 @@ from jaxtui.plot.strokes import (
     middle,
     polylines,
 )
+from jaxtui.text import Painted
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from jaxtui.format import Painted
 from jaxtui.plot.axes import Axis
 from jaxtui.plot.drawing import columns_of, draw
 from jaxtui.plot.header import Reading
 from jaxtui.plot.series import Mark, Series
 from jaxtui.plot.spots import Spot
+from jaxtui.text import Painted
 
 _FEWEST = 30
 """Cells below which there is no room for two plots side by side."""

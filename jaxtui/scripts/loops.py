@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jaxtui.format import docstring
 from jaxtui.model import Loop, LoopStyle, PlannedCase
+from jaxtui.text import docstring
 
 REPEATS = 7
 """So many loops are timed at least, after one that is not."""

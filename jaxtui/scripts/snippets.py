@@ -7,9 +7,9 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from jaxtui.format import literal
 from jaxtui.model import SNIPPET_IMPORTS, Shown, Snippet, Timed
 from jaxtui.scripts.allocator import SETTLED
+from jaxtui.text import literal
 
 SECONDS_AT_MOST = 3.0
 """How long a script takes turns, unless its snippet has less."""

@@ -8,10 +8,10 @@ import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from jaxtui.format import docstring, literal, visible
 from jaxtui.model import Case, PlannedCase
 from jaxtui.model.own import short_name
 from jaxtui.scripts.allocator import SETTLED
+from jaxtui.text import docstring, literal, visible
 
 ROUNDS = 8
 """Turns of each case; of the medians of so many, one may be far out."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 
 from textual.widgets import TabbedContent
 
-from jaxtui.format import visible
 from jaxtui.model import Case, Experiment, PlannedCase
+from jaxtui.text import visible
 from jaxtui.tui import bindings, themes
 from jaxtui.tui.own_actions import why_no_sweep
 from jaxtui.tui.widgets.device_table import DeviceTable

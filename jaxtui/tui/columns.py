@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from jaxtui.format import visible
+from jaxtui.text import visible
 
 
 def table(

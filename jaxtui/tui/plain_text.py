@@ -13,7 +13,7 @@ from textual import content
 from textual.color import Color
 from textual.filter import LineFilter
 
-from jaxtui.format import HIDDEN, visible
+from jaxtui.text import HIDDEN, visible
 
 _STAND_INS = str.maketrans(
     "µ×±—…·▾▶■█▏▎▍▌▋▊▉│─²³°–✓✗●○“”", 'ux~-..v>##||||||||-23o-+x*o""'

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING
 
-from jaxtui.format import visible
+from jaxtui.text import visible
 from jaxtui.tui import plain_text
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.recorder import Recorder

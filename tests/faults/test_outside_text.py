@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxtui.format import docstring, literal, visible, visible_json
+from jaxtui.text import docstring, literal, visible, visible_json
 
 DEADLINE_SECONDS = 60
 

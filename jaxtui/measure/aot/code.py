@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from jaxtui.format import docstring, literal
 from jaxtui.measure import ops
 from jaxtui.measure.aot.environment import DEFAULTS
 from jaxtui.measure.ops.arguments import Argument
@@ -12,6 +11,7 @@ from jaxtui.measure.ops.base import Op
 from jaxtui.measure.script import source
 from jaxtui.model import Case
 from jaxtui.model.ahead import Topology
+from jaxtui.text import docstring, literal
 
 _HEAD = """\
 {title}

@@ -20,9 +20,9 @@ from typing import Any
 
 import msgspec
 
-from jaxtui.format import visible
 from jaxtui.measure.ops.base import Op
 from jaxtui.model import OpInfo
+from jaxtui.text import visible
 
 GROUP = "jaxtui.ops"
 

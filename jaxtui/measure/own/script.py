@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Iterator
 
-from jaxtui.format import docstring, literal
 from jaxtui.measure.own import files
 from jaxtui.measure.own.arguments import WIDE, draw_code, specs
 from jaxtui.measure.own.functions import Source
@@ -26,6 +25,7 @@ from jaxtui.measure.script import (
 from jaxtui.model import Case
 from jaxtui.model.own import ARGS, MAKE_ARGS, NUMPY
 from jaxtui.scripts.allocator import SETTLED
+from jaxtui.text import docstring, literal
 
 STANDARD = ("ctypes", "importlib", "runpy", "statistics", "sys", "time", "types")
 """Modules of the standard library that a script may need."""

@@ -21,6 +21,7 @@ from textual.widgets.option_list import Option
 from jaxtui import format as fmt
 from jaxtui.exports import ExportError, check, write
 from jaxtui.exports.files import ExistsError, here
+from jaxtui.text import visible
 from jaxtui.tui.aside import Latest, in_thread
 from jaxtui.tui.offers.offer import (
     Format,
@@ -265,7 +266,7 @@ class ExportScreen(ModalScreen[None]):
 
     async def _write(self, chosen: Format, path: Path, replace: bool) -> None:
         try:
-            text = fmt.visible(await chosen.content())
+            text = visible(await chosen.content())
             await in_thread(partial(write, path, text, replace=replace))
         except ExistsError as error:
             self._writing, self._asked = None, path

@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.widgets import Input, Label, OptionList
 from textual.widgets.option_list import Option
 
-from jaxtui.format import visible
+from jaxtui.text import visible
 from jaxtui.tui.aside import Latest, Work
 from jaxtui.tui.completion import Candidates, candidates, split_names
 from jaxtui.tui.widgets.said import Said
