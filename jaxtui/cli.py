@@ -15,6 +15,7 @@ import click
 
 from jaxtui import __version__
 from jaxtui.commands import CANNOT_RUN, FINE, INTERNAL, INTERRUPTED, USAGE
+from jaxtui.commands.terminal import say
 from jaxtui.options import (
     Common,
     engine_flags,
@@ -547,11 +548,10 @@ def _failed(error: Exception) -> int:
         return _refuse(USAGE, str(error))
     if isinstance(error, CannotRun):
         return _refuse(CANNOT_RUN, str(error))
-    traceback.print_exception(error)
+    say("".join(traceback.format_exception(error)).rstrip())
     return _refuse(INTERNAL, "This is a mistake in jaxtui, not in what you typed.")
 
 
 def _refuse(code: int, sentence: str) -> int:
-    if sys.stderr is not None:
-        print(f"jaxtui: {sentence}", file=sys.stderr)
+    say(f"jaxtui: {sentence}")
     return code

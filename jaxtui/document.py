@@ -24,6 +24,7 @@ from jaxtui.model import (
     Value,
     WorkFailed,
 )
+from jaxtui.text import visible_json
 
 if TYPE_CHECKING:
     from jaxtui.health.rows import Judged
@@ -215,4 +216,4 @@ def check_row(reading: Reading, verdict: Verdict) -> CheckRow:
 
 def encode(document: object) -> bytes:
     """One JSON document and a newline; a float that is not finite becomes ``null``."""
-    return msgspec.json.encode(document) + b"\n"
+    return visible_json(msgspec.json.encode(document)) + b"\n"

@@ -9,6 +9,7 @@ from typing import overload
 from jaxtui.document import Results, encode
 from jaxtui.exports import as_csv, as_markdown
 from jaxtui.model import Failure, Host, Measurement
+from jaxtui.text import visible
 from jaxtui.tui.report import HEAD, RIGHT, remarks, report, rows
 from jaxtui.tui.run_state import RunState
 
@@ -61,14 +62,14 @@ class Measurements(Sequence[Measurement]):
         return iter(self.measurements)
 
     def __repr__(self) -> str:
-        return report(self._run)
+        return visible(report(self._run))
 
     def _repr_html_(self) -> str:
         """The same for Jupyter; colours are the notebook's own, dark or light."""
         body = "".join(_row("td", cells) for cells in rows(self._run))
         table = f"<table><thead>{_row('th', HEAD)}</thead><tbody>{body}</tbody></table>"
         return table + "".join(
-            f'<p style="white-space: pre-line">{html.escape(remark)}</p>'
+            f'<p style="white-space: pre-line">{html.escape(visible(remark))}</p>'
             for remark in remarks(self._run)
         )
 
@@ -88,7 +89,7 @@ class Measurements(Sequence[Measurement]):
 def _row(tag: str, cells: Iterable[str]) -> str:
     written = (
         f'<{tag} style="text-align: {"right" if name in RIGHT else "left"}">'
-        f"{html.escape(cell)}</{tag}>"
+        f"{html.escape(visible(cell))}</{tag}>"
         for name, cell in zip(HEAD, cells, strict=True)
     )
     return f"<tr>{''.join(written)}</tr>"

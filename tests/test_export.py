@@ -20,6 +20,7 @@ from jaxtui import cli
 from jaxtui.document import Results
 from jaxtui.exports.pictures import as_svg
 from jaxtui.model import Experiment, Failure, Plan, PlannedCase
+from jaxtui.text import Painted
 from tests.commands.fakes import FakeEngine, began, complete, one_fails
 
 BOTH = ("bench", "selu", "--mode", "jit,numpy")
@@ -231,7 +232,8 @@ def test_before_anything_has_arrived_nothing_is_written(
 
 
 def test_a_picture_keeps_blanks_colours_and_every_character() -> None:
-    document = as_svg("a  <b> & \x1b[38;2;1;2;3m⣿\x1b[0m {x}\n\nend", "1 < {2}")
+    text = Painted("a  <b> & \x1b[38;2;1;2;3m⣿\x1b[0m {x}\n\nend")
+    document = as_svg(text, "1 < {2}")
     assert "a  <b> &" in texts(document)
     assert "1 < {2}" in texts(document)
     assert "#010203" in document

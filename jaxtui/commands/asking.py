@@ -7,6 +7,7 @@ import sys
 
 from jaxtui.commands.terminal import is_terminal
 from jaxtui.selection import Extent, SelectionError
+from jaxtui.text import visible
 
 DECLINED = "Nothing was measured."
 
@@ -25,7 +26,7 @@ async def may_start(extent: Extent, *, sure: bool) -> bool:
         return True
     if not is_terminal(sys.stdin) or not is_terminal(sys.stderr):
         raise SelectionError(f"{extent.text}: add --yes if it is meant.")
-    sys.stderr.write(f"{extent.text}. Go on? [y/N] ")
+    sys.stderr.write(visible(f"{extent.text}. Go on? [y/N] "))
     sys.stderr.flush()
     return (await _line()).strip().lower() in ("y", "yes")
 

@@ -21,6 +21,7 @@ from jaxtui.document import Results, encode
 from jaxtui.engine.client import EngineOptions
 from jaxtui.exports.files import Contents
 from jaxtui.model import Case, Experiment, PlannedCase
+from jaxtui.text import painted
 from jaxtui.tui.collected import collect
 from jaxtui.tui.report import report
 from jaxtui.tui.run_state import RunState
@@ -120,7 +121,7 @@ def _report(run: Progressed) -> Report:
 def _text(run: RunState) -> str:
     """The report, and in a terminal the plot under it."""
     drawing = plot(run, **look(sys.stdout)) if is_terminal(sys.stdout) else ""
-    return "\n\n".join(filter(None, [report(run), drawing]))
+    return painted(filter(None, [report(run), drawing]), "\n\n")
 
 
 def _contents(

@@ -6,10 +6,11 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from jaxtui.commands.check_lines import COLUMNS, painted, wrapped
+from jaxtui.commands.check_lines import COLUMNS, coloured, wrapped
 from jaxtui.health.rows import Judged, Row, anonymous, placed, rows, who
 from jaxtui.health.verdict import Verdict, overall
 from jaxtui.model import CheckTest, Device
+from jaxtui.text import painted
 
 LARGEST_ORIGINAL = 3
 """So many lines of an original text are shown; the JSON has them all."""
@@ -48,7 +49,7 @@ def block(
         colour: whether to paint the verdict.
     """
     word = overall([one.verdict for one in judged])
-    lines = [f"{test}: {painted(word, colour)}"]
+    lines = [coloured(f"{test}: {word}", word, colour)]
     found, told = rows(judged), set[str]()
     shown = [row for row in found if not _is_without(row)]
     for row, line in zip(shown, _table(shown, devices), strict=True):
@@ -56,7 +57,7 @@ def block(
         lines += _remarks(row, devices, colour, told)
     for several in _alike_in_words([row for row in found if _is_without(row)]):
         lines += _without(several, devices, colour)
-    return "\n".join(lines)
+    return painted(lines)
 
 
 def _table(found: Sequence[Row], devices: Sequence[Device]) -> Iterator[list[str]]:
@@ -97,7 +98,7 @@ def _remarks(
         return
     reason = _untold(first.verdict.reason, told)
     head, *more = wrapped(f"{row.verdict}: {reason}", "    ")
-    yield head.replace(row.verdict, painted(row.verdict, colour), 1)
+    yield coloured(head, row.verdict, colour)
     yield from more
     if len(row.members) > 1:
         # A device and its place stay on one line.
@@ -168,7 +169,7 @@ def _without(
     if row.verdict == "skipped":
         subjects.insert(0, "skipped")
     head, *more_lines = wrapped(": ".join((*subjects, reason)), "  ")
-    yield head.replace("skipped", painted("skipped", colour), 1)
+    yield coloured(head, "skipped", colour)
     yield from more_lines
 
 

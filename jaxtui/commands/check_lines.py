@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from jaxtui.health.verdict import VerdictWord
+from jaxtui.text import Painted, visible
 
 COLUMNS = 80
 
@@ -17,9 +18,13 @@ _COLOURS: dict[VerdictWord, str] = {
 }
 
 
-def painted(word: VerdictWord, colour: bool) -> str:
-    """A verdict, in its colour where there are colours."""
-    return f"\x1b[{_COLOURS[word]}m{word}\x1b[0m" if colour else word
+def coloured(text: str, word: VerdictWord, colour: bool) -> str:
+    """A text with its first such verdict in its colour, where there are colours."""
+    if not colour:
+        return text
+    return Painted(
+        visible(text).replace(word, f"\x1b[{_COLOURS[word]}m{word}\x1b[0m", 1)
+    )
 
 
 def wrapped(text: str, indent: str = "") -> list[str]:

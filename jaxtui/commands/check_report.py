@@ -18,6 +18,7 @@ from jaxtui.health.baseline import differences
 from jaxtui.health.rows import Judged
 from jaxtui.health.verdict import VerdictWord, judge, overall
 from jaxtui.model import CHECK_TESTS, CheckTest
+from jaxtui.text import painted
 
 PLAIN = str.maketrans({"·": "-", "…": "...", "×": "x", "µ": "u", "—": "-", "≥": ">="})
 """What the sentences of a check have beyond ASCII, for terminals without it."""
@@ -102,7 +103,7 @@ class Report:
         self.printed.append(test)
         colour = in_colour(sys.stdout)
         text = block(test, mine, examination.devices, colour=colour)
-        self._put("\n" + text)
+        self._put(painted(("", text)))
 
     def end(self) -> None:
         """Print what was not printed yet, and the verdict."""
@@ -121,7 +122,7 @@ class Report:
             complete=self.complete,
             colour=in_colour(sys.stdout),
         )
-        self._put("\n" + words)
+        self._put(painted(("", words)))
 
     def _compared(self) -> str:
         """What the figures are compared with, and what has changed since."""
@@ -134,4 +135,4 @@ class Report:
 
     def _put(self, text: str) -> None:
         wipe(sys.stderr)
-        put(text.translate(PLAIN) if is_ascii(sys.stdout) else text)
+        put(type(text)(text.translate(PLAIN)) if is_ascii(sys.stdout) else text)

@@ -6,10 +6,11 @@ import re
 import textwrap
 from collections.abc import Sequence
 
-from jaxtui.commands.check_lines import COLUMNS, painted
+from jaxtui.commands.check_lines import COLUMNS, coloured
 from jaxtui.health.verdict import Verdict, overall
 from jaxtui.health.words import meaning, sources, unrated
 from jaxtui.model import Device
+from jaxtui.text import painted
 
 _COMMAND = re.compile(r"`[^`]+`")
 
@@ -38,8 +39,8 @@ def closing(
         parts.append("\n".join(("What was expected, and who says so:", *lines)))
     parts += map(_wrapped, unrated(verdicts, devices))
     last = _wrapped(f"{title}: {word}. {meaning(word, verdicts, devices)}")
-    parts.append(last.replace(word, painted(word, colour), 1))
-    return "\n\n".join(parts)
+    parts.append(coloured(last, word, colour))
+    return painted(parts, "\n\n")
 
 
 def _wrapped(text: str, indent: str = "") -> str:

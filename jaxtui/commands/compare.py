@@ -16,6 +16,7 @@ from jaxtui.history import History, HistoryError
 from jaxtui.history.comparison import Pair, Pairs, Side, compare
 from jaxtui.model import Case
 from jaxtui.selection import SelectionError
+from jaxtui.text import visible
 from jaxtui.tui.columns import table
 
 
@@ -59,7 +60,7 @@ def text(pairs: Sequence[Pair]) -> str:
     lines += ["", pair.comparison.sentence]
     if pair.comparison.differences:
         lines += ["", "Not the same:"]
-        lines += [f"  {one}" for one in pair.comparison.differences]
+        lines += [f"  {visible(one, line=True)}" for one in pair.comparison.differences]
     return "\n".join(lines)
 
 
@@ -73,7 +74,10 @@ def _table(pairs: Sequence[Pair]) -> str:
     ]
     parts = [table(head, rows, head[1:4])]
     if shared:
-        parts.append("Not the same:\n" + "\n".join(f"  {one}" for one in shared))
+        parts.append(
+            "Not the same:\n"
+            + "\n".join(f"  {visible(one, line=True)}" for one in shared)
+        )
     return "\n\n".join(parts)
 
 
@@ -129,7 +133,7 @@ def _of_file(path: Path) -> Iterator[Side]:
         raise SelectionError(f"{path} has no measurements to compare.")
     for measurement in results.measurements:
         yield Side(
-            label=path.name,
+            label=visible(path.name, line=True),
             host=results.host,
             device=None,
             measurement=measurement,

@@ -33,6 +33,7 @@ from jaxtui.crossover.words import (
 from jaxtui.document import SCHEMA
 from jaxtui.model import Case, Failure, Host, Measurement, Record
 from jaxtui.plot import Mark, Picture, Series
+from jaxtui.text import painted
 from jaxtui.tui.plots import sweep
 from jaxtui.tui.report import failure_text
 from jaxtui.tui.run_state import CaseState, RunState
@@ -125,7 +126,7 @@ def text(search: Search, size_means: str, plot: str = "") -> str:
     if plot:
         parts.append(plot)
     parts.append("\n".join(_answers(search)))
-    return "\n\n".join(parts)
+    return painted(parts, "\n\n")
 
 
 def size_line(search: Search, size: int) -> str:

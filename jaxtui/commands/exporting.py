@@ -59,7 +59,7 @@ class Exports:
 
     def _write(self, path: Path, content: Callable[[], str]) -> bool:
         try:
-            write(path, content().encode(), replace=self.replace)
+            write(path, content(), replace=self.replace)
         except ExportError as error:
             say(f"jaxtui: {error} {path} was not written.")
             return False

@@ -17,6 +17,7 @@ from jaxtui.document import LessonEntry, LessonResults, Lessons, encode
 from jaxtui.engine.client import EngineOptions
 from jaxtui.lessons.base import Setting
 from jaxtui.lessons.code import CodePart, code_parts, joined, step_script
+from jaxtui.text import painted
 
 __all__ = ["Request", "code", "contents", "run"]
 
@@ -153,6 +154,6 @@ def _print(played: Played, guessed: int | None) -> None:
         how["width"] = PLAIN_COLUMNS
     drawing = lesson_text.drawing(played.step, played.setting, played.outcome, **how)
     if drawing:
-        put(drawing + "\n")
+        put(painted((drawing, "")))
     conclusion = played.conclusion
     put(lesson_text.closing(played.step, conclusion, played.outcome, guessed))

@@ -11,6 +11,7 @@ from typing import TextIO
 
 from jaxtui.commands.terminal import is_ascii, is_terminal
 from jaxtui.engine import waiting
+from jaxtui.text import visible
 from jaxtui.tui.state import State
 
 REDRAW_SECONDS = 0.25
@@ -109,7 +110,8 @@ async def _tick(stream: TextIO, draw: Draw) -> None:
     ascii_only = is_ascii(stream)
     while True:
         # One column stays free: a full last column would wrap the line.
-        line = draw(shutil.get_terminal_size().columns - 1, ascii_only)
-        stream.write(f"\r{line}\x1b[K")
+        columns = shutil.get_terminal_size().columns - 1
+        line = draw(columns, ascii_only)
+        stream.write(f"\r{visible(line, line=True)[:columns]}\x1b[K")
         stream.flush()
         await asyncio.sleep(REDRAW_SECONDS)

@@ -22,6 +22,7 @@ from jaxtui.engine.client import EngineOptions
 from jaxtui.exports import as_csv, as_markdown
 from jaxtui.exports.files import Contents
 from jaxtui.model.roofs import RoofsMeasured
+from jaxtui.text import painted
 
 __all__ = ["ENDINGS", "Request", "run"]
 
@@ -125,7 +126,8 @@ def _contents(drawn: Drawn, roofs: RoofsMeasured) -> Contents:
         )
 
     def text(colour: bool = False) -> str:
-        return reports.text(roofs, places, results.failures, plot(colour)) + "\n"
+        report = reports.text(roofs, places, results.failures, plot(colour))
+        return painted((report, ""))
 
     def svg() -> str:
         from jaxtui.exports.pictures import as_svg

@@ -23,6 +23,7 @@ from jaxtui.roofline.words import (
     roof_name,
     verdict,
 )
+from jaxtui.text import painted
 from jaxtui.tui.columns import table
 from jaxtui.tui.report import failure_text
 
@@ -104,7 +105,7 @@ def text(
     """
     parts = [_head(roofs), plot, "\n".join(_cases(places, roofs.device))]
     parts += [failure_text(failure) for failure in failures]
-    return "\n\n".join(part for part in parts if part)
+    return painted(filter(None, parts), "\n\n")
 
 
 def plot(

@@ -7,6 +7,8 @@ import shutil
 import sys
 from typing import TextIO, TypedDict
 
+from jaxtui.text import visible
+
 
 def is_terminal(stream: TextIO | None) -> bool:
     """Whether a person looks at this stream; a closed one has nobody."""
@@ -49,11 +51,12 @@ def look(stream: TextIO) -> Look:
 def say(text: str) -> None:
     """Writes a line to stderr, where narration goes."""
     if sys.stderr is not None:
-        print(text, file=sys.stderr, flush=True)
+        print(visible(text), file=sys.stderr, flush=True)  # noqa: T201
 
 
 def put(text: str) -> None:
     """Writes a result to stdout; characters that it lacks become ``?``."""
+    text = visible(text)
     put_bytes(text.encode(sys.stdout.encoding or "ascii", errors="replace") + b"\n")
 
 

@@ -43,7 +43,7 @@ _EXIT_SECONDS = 2.0
 _KILL_SECONDS = 30.0
 """A driver may keep even a killed process for a while, until the chips are free."""
 
-_CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Connection:
@@ -259,7 +259,7 @@ async def log_lines(reader: asyncio.StreamReader) -> AsyncIterator[str]:
 
 
 def _clean(line: bytes) -> str:
-    return _CONTROL.sub("", line.decode(errors="replace"))
+    return _COLOUR.sub("", line.decode(errors="replace"))
 
 
 def _loop() -> asyncio.AbstractEventLoop:

@@ -8,6 +8,8 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from jaxtui.text import visible
+
 FORMATS = {
     ".json": "every figure",
     ".csv": "a row per case, in base units",
@@ -76,12 +78,12 @@ def _check(path: Path, *, replace: bool) -> None:
         raise ExistsError(f"{path} exists already.")
 
 
-def write(path: Path, data: bytes, *, replace: bool = False) -> None:
+def write(path: Path, text: str, *, replace: bool = False) -> None:
     """Write a file, at once or not at all.
 
     Args:
         path: Where to.
-        data: What.
+        text: What; it is written as UTF-8, and so that a terminal can show it.
         replace: Whether a file that exists may be replaced.
 
     Raises:
@@ -90,7 +92,7 @@ def write(path: Path, data: bytes, *, replace: bool = False) -> None:
     """
     with _in_words(path):
         _check(path, replace=replace)
-        _write(path, data, replace=replace)
+        _write(path, visible(text).encode(), replace=replace)
 
 
 @contextlib.contextmanager

@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.terminal_theme import SVG_EXPORT_THEME, TerminalTheme
 from rich.text import Text
 
+from jaxtui.text import visible
+
 _FORMAT = """\
 <svg class="rich-terminal" viewBox="0 0 {width} {height}" \
 xmlns="http://www.w3.org/2000/svg">
@@ -62,7 +64,7 @@ def as_svg(text: str, title: str, look: Look = DARK) -> str:
         title: Stands above it.
         look: What the colours of the text were chosen for.
     """
-    lines = [Text.from_ansi(line) for line in text.split("\n")]
+    lines = [Text.from_ansi(line) for line in visible(text).split("\n")]
     width = max(line.cell_len for line in lines)
     console = Console(
         record=True,
@@ -81,7 +83,7 @@ def as_svg(text: str, title: str, look: Look = DARK) -> str:
 
 def _format(title: str, theme: TerminalTheme) -> str:
     # It goes through str.format once more.
-    said = html.escape(title).replace("{", "{{").replace("}", "}}")
+    said = html.escape(visible(title, line=True)).replace("{", "{{").replace("}", "}}")
     return (
         _FORMAT.replace("BACKGROUND", theme.background_color.hex)
         .replace("FOREGROUND", theme.foreground_color.hex)

@@ -10,6 +10,7 @@ from typing import Any
 from jaxtui import format as fmt
 from jaxtui.model import PHASES, Case, Failure, Host, Measurement
 from jaxtui.model.own import short_name
+from jaxtui.text import visible
 
 CASE = ("op", "size", "dtype", "precision", "device", "mode", "inputs")
 
@@ -132,4 +133,8 @@ def markdown(
 
 
 def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    return (
+        "| "
+        + " | ".join(visible(cell, line=True).replace("|", "\\|") for cell in cells)
+        + " |"
+    )

@@ -18,6 +18,7 @@ from jaxtui.measure import ops
 from jaxtui.measure.ops.base import Op
 from jaxtui.model import COMPILED_MODES, Case
 from jaxtui.scripts.allocator import SETTLED
+from jaxtui.text import docstring
 
 SECONDS = 2
 """How long a script times calls. In the first milliseconds of a process the system has
@@ -102,7 +103,8 @@ def script(case: Case, seed: int = 0) -> str:
     """
     op = _op(case)
     code = _data(op, case, seed) + _preparation(op, case) + loop(case)
-    return f'"""{case.label}, timed without jaxtui."""\n\n' + _assembled(op, case, code)
+    title = docstring(f"{case.label}, timed without jaxtui.")
+    return f"{title}\n\n{_assembled(op, case, code)}"
 
 
 def setup(case: Case, seed: int = 0) -> str:

@@ -96,7 +96,7 @@ def short_name(op: str) -> str:
 
     With the folder, because comparing two versions of a file is what this is for.
     """
-    return "/".join(op.split("/")[-2:]) if is_own(op) else op
+    return "/".join(_in_a_line(op).split("/")[-2:]) if is_own(op) else op
 
 
 def brief_name(op: str, columns: int = 24) -> str:
@@ -108,12 +108,17 @@ def brief_name(op: str, columns: int = 24) -> str:
     """
     if not is_own(op):
         return op
-    path, names = parts(op)
+    path, names = parts(_in_a_line(op))
     file = path.rpartition("/")[2]
     first, *others = names.split(",")
     if others and len(file) + len(names) >= columns:
         return f"{file}:{first} +{len(others)}"
     return f"{file}:{names}"
+
+
+def _in_a_line(op: str) -> str:
+    """An op that is no sentence of its own, whatever its file is called."""
+    return op.replace("\n", "\\n")
 
 
 def itemsize(dtype: str) -> int:

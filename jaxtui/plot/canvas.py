@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import Optional
 
 from jaxtui.plot.strokes import Color, Stroke
+from jaxtui.text import visible
 
 Cell = tuple[str, Optional[Color]]  # noqa: UP045  (evaluated on Python 3.10)
 """One character and its colour; ``None`` is the terminal's own."""
@@ -36,7 +37,7 @@ def narrow(text: str) -> str:
         and not unicodedata.combining(char)
         and unicodedata.category(char) != "Cf"
         else "?"
-        for char in text
+        for char in visible(text, line=True)
     )
 
 

@@ -21,6 +21,7 @@ from jaxtui.plot.strokes import (
     middle,
     polylines,
 )
+from jaxtui.text import Painted
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def draw(
         bottom = frame.footer(x_ticks, x.label, columns, layout.below, glyphs)
         rows += frame.sides(body, layout.y_ticks, layout.margin, glyphs)
         rows += [[BLANK] * layout.margin + row for row in bottom]
-    return "\n".join(line(row, color) for row in rows)
+    return Painted("\n".join(line(row, color) for row in rows))
 
 
 def columns_of(

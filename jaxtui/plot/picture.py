@@ -10,6 +10,7 @@ from jaxtui.plot.drawing import columns_of, draw
 from jaxtui.plot.header import Reading
 from jaxtui.plot.series import Mark, Series
 from jaxtui.plot.spots import Spot
+from jaxtui.text import Painted
 
 _FEWEST = 30
 """Cells below which there is no room for two plots side by side."""
@@ -77,7 +78,7 @@ class Picture:
             _left(width), height, color=color, ascii=ascii, cursor=cursor
         )
         rows = zip(other.split("\n"), own.split("\n"), strict=True)
-        return "\n".join(gap.join(row) for row in rows)
+        return Painted("\n".join(gap.join(row) for row in rows))
 
     def _draw(
         self, width: int, height: int, color: bool, only_ascii: bool, place: int | None

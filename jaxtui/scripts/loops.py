@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jaxtui.model import Loop, LoopStyle, PlannedCase
+from jaxtui.text import docstring
 
 REPEATS = 7
 """So many loops are timed at least, after one that is not."""
@@ -69,7 +70,7 @@ def loop_script(loop: Loop, planned: PlannedCase) -> str:
     function = f"def loop():\n{body}\n"
     whole = WHOLE if planned.own and loop.chained else ""
     printing = PRINTING.format(repeats=REPEATS, seconds=SECONDS)
-    title = f'"""{loop_title(loop)}."""'
+    title = docstring(f"{loop_title(loop)}.")
     return f"{title}\n\n{imports}{planned.setup}{whole}\n\n{function}{printing}"
 
 

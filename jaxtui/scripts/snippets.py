@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import itertools
-import json
 import re
 from collections.abc import Iterator
 
 from jaxtui.model import SNIPPET_IMPORTS, Shown, Snippet, Timed
 from jaxtui.scripts.allocator import SETTLED
+from jaxtui.text import literal
 
 SECONDS_AT_MOST = 3.0
 """How long a script takes turns, unless its snippet has less."""
@@ -169,7 +169,7 @@ def _joined(parts: list[str]) -> str:
 def _chosen(device: str) -> str:
     platform, _, number = device.partition(":")
     return (
-        f"device = next(d for d in jax.devices({_literal(platform)})"
+        f"device = next(d for d in jax.devices({literal(platform)})"
         f" if d.id == {int(number)})\n"
         'jax.config.update("jax_default_device", device)'
     )
@@ -231,13 +231,8 @@ def _indented(code: str) -> str:
 
 
 def _entry(part: Timed) -> str:
-    return f"{_literal(part.name)}: lambda: {_argument(part.code)}"
+    return f"{literal(part.name)}: lambda: {_argument(part.code)}"
 
 
 def _label(part: Shown | Timed) -> str:
-    return _literal(f"{part.name}:")
-
-
-def _literal(text: str) -> str:
-    # As JSON for its quotes, which are those that formatters prefer.
-    return json.dumps(text, ensure_ascii=False)
+    return literal(f"{part.name}:")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 import sys
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from typing import NamedTuple
 from jaxtui.model import Case, PlannedCase
 from jaxtui.model.own import short_name
 from jaxtui.scripts.allocator import SETTLED
+from jaxtui.text import docstring, literal, visible
 
 ROUNDS = 8
 """Turns of each case; of the medians of so many, one may be far out."""
@@ -147,7 +147,7 @@ class _Script:
         self._planned = {one.case.label: one for one in planned}.values()
         self._cases = [one.case for one in self._planned]
         self._pieces = [_pieces(one.setup) for one in self._planned]
-        self._names = [_name(case, self._cases) for case in self._cases]
+        self._names = _names(self._cases)
         widths = {case.dtype == "float64" for case in self._cases if not case.on_host}
         self._wide, self._mixed = widths == {True}, len(widths) > 1
         hosts = sum(case.on_host for case in self._cases)
@@ -159,7 +159,7 @@ class _Script:
     def text(self) -> str:
         more = ["import random"] if self._hosts else []
         head = [
-            f'"""{turns_title(self._cases)}, timed without jaxtui."""',
+            docstring(f"{turns_title(self._cases)}, timed without jaxtui."),
             *_imports([line for each in self._pieces for line in each.imports] + more),
         ]
         if self._wide:
@@ -200,7 +200,7 @@ class _Script:
 
     def _function(self, name: str, case: Case, pieces: _Pieces) -> str:
         """The function that makes a case ready."""
-        lines = [f'"""{case.label}."""', *pieces.remarks]
+        lines = [docstring(f"{case.label}."), *pieces.remarks]
         if self._mixed and not case.on_host:
             lines.append(WIDE.format(case.dtype == "float64"))
         # One empty line is enough inside of a function.
@@ -210,8 +210,9 @@ class _Script:
 
     def _call(self) -> str:
         entries = [
-            f"    {_literal(one.case.label)}: ({_clock(one)}, *{name}()),"
+            f"    {title}: ({_clock(one)}, *{name}()),"
             for one, name in zip(self._planned, self._names, strict=True)
+            for title in [literal(visible(one.case.label, line=True))]
         ]
         return "\n".join(["take_turns({", *entries, "})"])
 
@@ -253,17 +254,18 @@ def _clock(planned: PlannedCase) -> str:
     return "timed_tree" if planned.own else "timed"
 
 
-def _name(case: Case, cases: Sequence[Case]) -> str:
-    """What the function of a case is called, among those of all cases."""
-    alike = [one for one in cases if (one.op, one.mode) == (case.op, case.mode)]
-    told = [
-        str(getattr(case, field))
-        for field in TELLING
-        if len({getattr(one, field) for one in alike}) > 1
-    ]
-    return re.sub(r"\W", "_", "_".join([short_name(case.op), case.mode, *told]))
-
-
-def _literal(text: str) -> str:
-    # As JSON for its quotes, which are those that formatters prefer.
-    return json.dumps(text, ensure_ascii=False)
+def _names(cases: Sequence[Case]) -> list[str]:
+    """What the functions of the cases are called, each in its own way."""
+    found: list[str] = []
+    for case in cases:
+        alike = [one for one in cases if (one.op, one.mode) == (case.op, case.mode)]
+        told = [
+            str(getattr(case, field))
+            for field in TELLING
+            if len({getattr(one, field) for one in alike}) > 1
+        ]
+        words = "_".join([short_name(case.op), case.mode, *told])
+        name = re.sub(r"\W|^(?=\d)", "_", words, flags=re.ASCII)
+        # Two files may differ in nothing that a name can hold.
+        found.append(f"{name}_{len(found)}" if name in found else name)
+    return found

@@ -14,7 +14,9 @@ from jaxtui.model.own import dtype_of, is_own, parse_spec, parse_specs, written
 from jaxtui.selection.listing import listing, near_file
 from jaxtui.selection.sizes import SelectionError, parse_sizes
 
-_TYPED = re.compile(r"(?P<path>.+\.py)(?::(?P<names>[^:]*)(?::(?P<sizes>.*))?)?")
+_TYPED = re.compile(
+    r"(?P<path>.+\.py)(?::(?P<names>[^:]*)(?::(?P<sizes>.*))?)?", re.DOTALL
+)
 _ARGUMENT = re.compile(r"(?:[^\s,\[]|\[[^\]]*\]?)+")
 
 ARGUMENTS_ARE_OWN = (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from textual.widgets import TabbedContent
 
 from jaxtui.model import Case, Experiment, PlannedCase
+from jaxtui.text import visible
 from jaxtui.tui import bindings, themes
 from jaxtui.tui.own_actions import why_no_sweep
 from jaxtui.tui.widgets.device_table import DeviceTable
@@ -244,7 +245,7 @@ class Actions:
         """Copy a text as far as the terminal lets us, and write it to a file."""
         from jaxtui.tui import copying
 
-        self._app.copy_to_clipboard(text)
+        self._app.copy_to_clipboard(visible(text))
         self._app.session.say(copying.keep(text, name))
 
     # Engine.

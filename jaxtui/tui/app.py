@@ -9,7 +9,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,11 +18,12 @@ from textual import events, on
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import BindingType
 from textual.driver import Driver
+from textual.filter import LineFilter
 from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widgets import TabbedContent, TabPane
 
-from jaxtui.tui import bindings, colors, pace, themes
+from jaxtui.tui import bindings, colors, pace, plain_text, themes
 from jaxtui.tui.actions import Actions
 from jaxtui.tui.check_actions import CheckActions
 from jaxtui.tui.command import key_names
@@ -120,6 +121,8 @@ class JaxtuiApp(
         # The constructor of App asks for the driver class, which needs the pacer.
         self.pacer = pace.Pacer(clock=clock)
         super().__init__()
+        plain_text.show_hidden()
+        self._nothing_hidden = plain_text.NothingHidden()
         self.session = Session(engine, self._changed)
         self.crash: Exception | None = None
         """What ended the app, if it was a mistake of its own."""
@@ -134,6 +137,10 @@ class JaxtuiApp(
     def get_driver_class(self) -> type[Driver]:
         """The platform's driver, counting the bytes that it writes."""
         return pace.counted(super().get_driver_class(), self.pacer.spend)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """What everything that is drawn passes last."""
+        return [*super().get_line_filters(), self._nothing_hidden]
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Colours of the plot for themes that are not ours."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from jaxtui.text import visible
+
 
 def table(
     head: Sequence[str], rows: Sequence[Sequence[str]], right: Collection[str] = ()
@@ -15,10 +17,11 @@ def table(
         rows: as many texts each as there are columns.
         right: the heads of columns that are aligned at the right.
     """
-    columns = list(zip(head, *rows, strict=True))
+    shown = [[visible(cell, line=True) for cell in row] for row in (head, *rows)]
+    columns = list(zip(*shown, strict=True))
     widths = [max(map(len, column)) for column in columns]
     lines = []
-    for row in (head, *rows):
+    for row in shown:
         cells = [
             cell.rjust(width) if name in right else cell.ljust(width)
             for cell, width, name in zip(row, widths, head, strict=True)

@@ -31,7 +31,7 @@ def keep(text: str, name: str) -> str:
     for folder in (here(), Path(tempfile.gettempdir())):
         path = unused(folder / f"jaxtui-{stamp()}-{name}")
         try:
-            write(path, text.encode())
+            write(path, text)
         except ExportError as error:
             trouble = error
         else:

@@ -1,9 +1,19 @@
-"""Stand-ins for characters that the terminal's encoding lacks."""
+"""Stand-ins for characters that the terminal lacks, or would act on."""
 
 from __future__ import annotations
 
 import codecs
+import re
 from typing import TextIO
+
+from rich import control
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual import content
+from textual.color import Color
+from textual.filter import LineFilter
+
+from jaxtui.text import HIDDEN, visible
 
 _STAND_INS = str.maketrans(
     "µ×±—…·▾▶■█▏▎▍▌▋▊▉│─²³°–✓✗●○“”", 'ux~-..v>##||||||||-23o-+x*o""'
@@ -37,3 +47,31 @@ def prepare(stream: TextIO | None) -> None:
     if reconfigure is not None and not encoding.lower().startswith("utf"):
         codecs.register_error(_HANDLER, stand_in)
         reconfigure(errors=_HANDLER)
+
+
+def show_hidden() -> None:
+    """Let every text of Textual and Rich show hidden characters as escapes.
+
+    Both drop some control characters of whatever they are given, by a table; with all
+    of them in it, text is measured and wrapped with its escapes.
+    """
+    hidden = set(HIDDEN.findall("".join(map(chr, range(0x10000))))) - {"\t", "\n"}
+    shown = {ord(char): visible(char) for char in hidden}
+    for module in (control, content):
+        # Neither name is public: where there is none, ``NothingHidden`` is left.
+        getattr(module, "_CONTROL_STRIP_TRANSLATE", {}).update(shown)
+
+
+class NothingHidden(LineFilter):
+    """Takes hidden characters out of whatever was drawn past ``show_hidden``."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """The segments, as wide as they were."""
+        return [
+            Segment(HIDDEN.sub(_as_wide, text), style, control)
+            for text, style, control in segments
+        ]
+
+
+def _as_wide(found: re.Match[str]) -> str:
+    return "?" * cell_len(found[0])

@@ -6,6 +6,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING
 
+from jaxtui.text import visible
 from jaxtui.tui import plain_text
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.recorder import Recorder
@@ -50,9 +51,10 @@ async def _run(engine: Engine, hold: bool, fps: float | None, record: bool) -> i
     finally:
         await engine.close()
     for sentence in recorder.close() if recorder else ():
-        print(sentence, file=sys.__stderr__)
+        print(visible(sentence), file=sys.__stderr__)
     if app.crash is not None:
         from jaxtui.tui import crashes
 
-        print(crashes.report(app.crash), file=sys.__stderr__)
+        sentence = visible(crashes.report(app.crash))
+        print(sentence, file=sys.__stderr__)
     return app.return_code or 0

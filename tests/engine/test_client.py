@@ -352,7 +352,7 @@ async def test_the_log_takes_any_bytes_and_any_length(open_engine, experiment):
     await engine.until(RunFinished)
     await engine.finish()
     log = engine.log()
-    assert "\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER} red  tail" in log
+    assert "\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER} red \x00 tail" in log
     assert sum(line.count("x") for line in log if set(line) == {"x"}) == 300_000
     assert "after the long line" in log
     assert "unfinished" in log

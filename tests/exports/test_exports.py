@@ -49,11 +49,11 @@ def test_nothing_measured_is_still_a_table() -> None:
 
 def test_a_file_is_never_replaced_unasked(tmp_path: Path) -> None:
     path = tmp_path / "results.csv"
-    write(path, b"first")
+    write(path, "first")
     with pytest.raises(ExportError, match="exists already"):
-        write(path, b"second")
+        write(path, "second")
     assert path.read_bytes() == b"first"
-    write(path, b"second", replace=True)
+    write(path, "second", replace=True)
     assert path.read_bytes() == b"second"
     assert os.listdir(tmp_path) == ["results.csv"]
 
@@ -70,7 +70,7 @@ def test_a_file_that_came_meanwhile_stays(
 
     monkeypatch.setattr(os, "fsync", meanwhile)
     with pytest.raises(ExportError, match="exists already"):
-        write(path, b"ours")
+        write(path, "ours")
     assert path.read_bytes() == b"theirs"
     assert os.listdir(tmp_path) == ["results.csv"]
 
@@ -83,7 +83,7 @@ def test_a_full_disk_leaves_nothing(
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(ExportError, match="No space left"):
-        write(tmp_path / "results.csv", b"ours")
+        write(tmp_path / "results.csv", "ours")
     assert os.listdir(tmp_path) == []
 
 
@@ -94,20 +94,20 @@ def test_a_disk_without_links_is_written_to_all_the_same(
         raise OSError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "link", lacking)
-    write(tmp_path / "results.csv", b"ours")
+    write(tmp_path / "results.csv", "ours")
     assert (tmp_path / "results.csv").read_bytes() == b"ours"
     with pytest.raises(ExistsError):
-        write(tmp_path / "results.csv", b"more")
+        write(tmp_path / "results.csv", "more")
     monkeypatch.setattr(Path, "replace", lacking)
     with pytest.raises(ExportError, match="not permitted"):
-        write(tmp_path / "other.csv", b"ours")
+        write(tmp_path / "other.csv", "ours")
     assert os.listdir(tmp_path) == ["results.csv"]
 
 
 def test_others_may_read_it_as_far_as_the_umask_says(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
-        write(tmp_path / "results.csv", b"")
+        write(tmp_path / "results.csv", "")
     finally:
         os.umask(before)
     assert (tmp_path / "results.csv").stat().st_mode & 0o777 == 0o640
@@ -124,13 +124,13 @@ def test_a_folder_that_may_not_be_written_to(
 
 def test_a_name_that_no_system_takes(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match=r"x00.*cannot be written"):
-        write(tmp_path / "nul\0.csv", b"")
+        write(tmp_path / "nul\0.csv", "")
 
 
 def test_what_is_no_file_is_never_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(ExportError, match="no ordinary file"):
-        write(tmp_path / "pipe.csv", b"", replace=True)
+        write(tmp_path / "pipe.csv", "", replace=True)
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,10 @@ from jaxtui.measure.ops.base import Op
 from jaxtui.measure.script import source
 from jaxtui.model import Case
 from jaxtui.model.ahead import Topology
+from jaxtui.text import docstring, literal
 
-_HEAD = '''\
-"""{title}, compiled for one device of {topology} without jaxtui."""
+_HEAD = """\
+{title}
 
 {imports}
 
@@ -22,7 +23,7 @@ _HEAD = '''\
 os.environ["JAX_PLATFORMS"] = "cpu"  # the machine's own TPU is left alone
 
 {jax_imports}
-'''
+"""
 
 _BODY = """\
 {function}
@@ -77,8 +78,10 @@ def code(case: Case, topology: Topology) -> str:
     if case.dtype == "float64":
         body = 'jax.config.update("jax_enable_x64", True)\n\n\n' + body
     head = _HEAD.format(
-        title=f"{case.op} {case.size} {case.dtype} {case.mode}",
-        topology=topology.name,
+        title=docstring(
+            f"{case.op} {case.size} {case.dtype} {case.mode},"
+            f" compiled for one device of {topology.name} without jaxtui."
+        ),
         imports="\n".join(
             ["import functools"] * ("functools." in body) + ["import os"]
         ),
@@ -101,9 +104,9 @@ def _form(op: Op, case: Case) -> object:
 
 def _topology(topology: Topology) -> str:
     """The arguments of ``get_topology_desc``, one per line."""
-    words = ['platform="tpu"', f'topology_name="{topology.name}"']
+    words = ['platform="tpu"', f"topology_name={literal(topology.name)}"]
     for key, value in topology.options.items():
-        text = f'"{value}"' if isinstance(value, str) else repr(value)
+        text = literal(value) if isinstance(value, str) else repr(value)
         words.append(f"{key}={text}")
     return "".join(f"\n    {word}," for word in words) + "\n"
 

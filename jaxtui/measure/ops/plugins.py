@@ -22,6 +22,7 @@ import msgspec
 
 from jaxtui.measure.ops.base import Op
 from jaxtui.model import OpInfo
+from jaxtui.text import visible
 
 GROUP = "jaxtui.ops"
 
@@ -61,7 +62,7 @@ def load(points: Iterable[importlib.metadata.EntryPoint]) -> Offered:
         package = _package(point)
         if not NAMES.fullmatch(point.name) or point.name in names:
             said = f"{package} offers an op with a name that will not do: {point.name}"
-            print(said, file=sys.stderr)
+            print(visible(said), file=sys.stderr)  # noqa: T201
             continue
         names.add(point.name)
         try:
@@ -71,7 +72,7 @@ def load(points: Iterable[importlib.metadata.EntryPoint]) -> Offered:
             what = f"{type(error).__name__}: {error}".rstrip(": ")
             said = f"{point.name} of the package {package} cannot be loaded: {what}."
             found.infos.append(_info(point, "It cannot be loaded.", said))
-            print(said, file=sys.stderr)
+            print(visible(said), file=sys.stderr)  # noqa: T201
     return found
 
 

@@ -25,8 +25,9 @@ from jaxtui.measure.script import (
 from jaxtui.model import Case
 from jaxtui.model.own import ARGS, MAKE_ARGS, NUMPY
 from jaxtui.scripts.allocator import SETTLED
+from jaxtui.text import docstring, literal
 
-STANDARD = ("ctypes", "importlib", "statistics", "sys", "time")
+STANDARD = ("ctypes", "importlib", "runpy", "statistics", "sys", "time", "types")
 """Modules of the standard library that a script may need."""
 
 READY = "jax.block_until_ready({})"
@@ -41,7 +42,7 @@ args = jax.tree.map(
 
 def script(case: Case, source: Source, seed: int = 0) -> str:
     """Plain Python that imports the function, makes its arguments and times it."""
-    title = f'"""{case.label}, timed without jaxtui."""'
+    title = docstring(f"{case.label}, timed without jaxtui.")
     return f"{title}\n\n{_text(case, source, seed)}{loop(case, READY)}"
 
 
@@ -85,11 +86,11 @@ def _lines(case: Case, source: Source, seed: int) -> Iterator[str]:
 
 def _module(source: Source) -> Iterator[str]:
     if source.module:
-        yield f'own = importlib.import_module("{source.module}")'
+        yield f"own = importlib.import_module({literal(source.module)})"
         return
-    folder, file = os.path.split(source.file)
-    yield f"sys.path[:0] = [{folder!r}]"
-    yield f"own = importlib.import_module({file.removesuffix('.py')!r})"
+    # Not by its name, which may be that of another module, or none.
+    yield f"sys.path[:0] = [{literal(os.path.dirname(source.file))}]"
+    yield f"own = types.SimpleNamespace(**runpy.run_path({literal(source.file)}))"
 
 
 def _arguments(case: Case, source: Source, seed: int) -> Iterator[str]:

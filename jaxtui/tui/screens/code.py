@@ -43,7 +43,9 @@ class CodeScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """Title, code, keys."""
         with VerticalScroll(id="code"):
-            yield Label(f"{self._title}   (Esc closes, y copies)", id="title")
+            yield Label(
+                f"{self._title}   (Esc closes, y copies)", id="title", markup=False
+            )
             yield Static(highlight(self._script, language="python"))
             yield Label("", id="kept", markup=False)
 

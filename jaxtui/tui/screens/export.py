@@ -21,6 +21,7 @@ from textual.widgets.option_list import Option
 from jaxtui import format as fmt
 from jaxtui.exports import ExportError, check, write
 from jaxtui.exports.files import ExistsError, here
+from jaxtui.text import visible
 from jaxtui.tui.aside import Latest, in_thread
 from jaxtui.tui.offers.offer import (
     Format,
@@ -265,9 +266,8 @@ class ExportScreen(ModalScreen[None]):
 
     async def _write(self, chosen: Format, path: Path, replace: bool) -> None:
         try:
-            text = await chosen.content()
-            data = text.encode()
-            await in_thread(partial(write, path, data, replace=replace))
+            text = visible(await chosen.content())
+            await in_thread(partial(write, path, text, replace=replace))
         except ExistsError as error:
             self._writing, self._asked = None, path
             self._show(_Finding(f"{error} {ANEW}", bad=True))
@@ -275,7 +275,7 @@ class ExportScreen(ModalScreen[None]):
             self._writing = None
             self._show(_Finding(str(error), bad=True))
         else:
-            self._written(path, text, len(data))
+            self._written(path, text, len(text.encode()))
 
     def _written(self, path: Path, text: str, size: int) -> None:
         copied = ""

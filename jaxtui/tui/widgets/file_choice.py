@@ -16,6 +16,7 @@ from textual.message import Message
 from textual.widgets import Input, Label, OptionList
 from textual.widgets.option_list import Option
 
+from jaxtui.text import visible
 from jaxtui.tui.aside import Latest, Work
 from jaxtui.tui.completion import Candidates, candidates, split_names
 from jaxtui.tui.widgets.said import Said
@@ -141,9 +142,10 @@ class FileChoice(Vertical):
         files.clear_options()
         files.add_options(
             Option(
-                Content.assemble(path, ("   opened before", "dim"))
-                if path in before
-                else Content(path)
+                Content.assemble(
+                    visible(path, line=True),
+                    ("   opened before" if path in before else "", "dim"),
+                )
             )
             for path in self._offered
         )

@@ -1,0 +1,69 @@
+"""Texts on their way to people, and into Python: whatever they hold, they are texts.
+
+Hostnames, names of files, exceptions and documents come from others. What a terminal
+would act on is shown as an escape.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+
+HIDDEN = re.compile(
+    "["
+    "\x00-\x1f\x7f-\x9f"  # C0, DEL and C1: a terminal acts on them
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f"  # what turns text around
+    "\u2028\u2029"  # ends of lines that are none for a terminal
+    "\ud800-\udfff"  # bytes of a file's name that are no UTF-8
+    "\ufdd0-\ufdef\ufffe\uffff"  # what no XML may hold
+    "]"
+)
+"""A character that is shown as an escape."""
+
+_HIDDEN_IN_LINES = re.compile(rf"(?![\t\n]){HIDDEN.pattern}")
+
+
+class Painted(str):
+    """Text with colours of jaxtui's own; what else is in it passed ``visible``."""
+
+    __slots__ = ()
+
+
+def visible(text: str, *, line: bool = False) -> str:
+    r"""The text with hidden characters as escapes: ``\x1b``, ``\u202e``, ``\udcff``.
+
+    Args:
+        text: any; ``Painted`` stays as it is.
+        line: escape line feeds and tabs as well.
+    """
+    if isinstance(text, Painted):
+        return text
+    hidden = HIDDEN if line else _HIDDEN_IN_LINES
+    return hidden.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+def painted(parts: Iterable[str], by: str = "\n") -> Painted:
+    """Parts with colours of jaxtui's own and parts without them, joined."""
+    return Painted(by.join(map(visible, parts)))
+
+
+def visible_json(document: bytes) -> bytes:
+    """The same JSON document with hidden characters as its own escapes."""
+    if document.isascii() and b"\x7f" not in document:
+        return document
+    return _HIDDEN_IN_LINES.sub(
+        lambda found: f"\\u{ord(found[0]):04x}", document.decode()
+    ).encode()
+
+
+def literal(text: str) -> str:
+    """A text as a literal of Python, all of it visible."""
+    # As JSON for its quotes, which are those that formatters prefer.
+    return visible(json.dumps(text, ensure_ascii=False))
+
+
+def docstring(text: str) -> str:
+    """A docstring of one line, whatever the text holds."""
+    said = visible(text, line=True).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"""{said}"""'

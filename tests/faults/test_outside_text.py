@@ -1,0 +1,301 @@
+"""Text from outside never reaches a terminal as anything but text."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pexpect
+import pyte
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jaxtui.text import docstring, literal, visible, visible_json
+
+DEADLINE_SECONDS = 60
+
+CLIPBOARD = "\x1b]52;c;cHduZWQ=\x07"
+"""What writes to the clipboard of a terminal."""
+
+HOSTILE = f"ho{CLIPBOARD}\x9b31m\u202e\u2066\u2028[red]st[/nope]"
+"""With markup that has no beginning, and so is an error where it is read as such."""
+
+SHOWN = r"ho\x1b]52;c;cHduZWQ=\x07\x9b31m\u202e\u2066\u2028[red]st[/nope]"
+
+ACTED_ON = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+)
+
+RUNS = "open('pwned', 'w')"
+NAME = f'{CLIPBOARD}\u202e"""\n{RUNS}\n""".v2.py'
+"""Of a file: it would end a docstring, and is no name of a module."""
+
+FUNCTION = """
+import jax.numpy as jnp
+
+def step(x):
+    return x * 2 + 1
+
+def step_args():
+    return (jnp.ones(1000),)
+"""
+
+BROKEN_JAX = f"""
+import sys
+sys.stderr.write({"printed " + HOSTILE!r} + "\\n")
+raise ImportError({HOSTILE!r})
+"""
+
+
+def jaxtui(
+    folder: Path, *arguments: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """A command whose output is compared as it would reach a terminal."""
+    done = subprocess.run(
+        [sys.executable, "-m", "jaxtui", *arguments],
+        capture_output=True,
+        timeout=DEADLINE_SECONDS,
+        stdin=subprocess.DEVNULL,
+        cwd=folder,
+        env=_environment(folder, environment),
+    )
+    stdout, stderr = (each.decode() for each in (done.stdout, done.stderr))
+    assert not ACTED_ON.search(stdout + stderr), ascii(stdout + stderr)
+    assert "Traceback" not in stderr, stderr
+    return subprocess.CompletedProcess(done.args, done.returncode, stdout, stderr)
+
+
+def _environment(folder: Path, more: dict[str, str]) -> dict[str, str]:
+    data = {"JAXTUI_DATA": str(folder / "data"), "PYTHONUTF8": "1"}
+    return {**os.environ, **data, "TERM": "xterm-256color", **more}
+
+
+# The filter.
+
+texts = st.text(st.characters(codec=None))  # surrogates, too
+
+
+@given(texts)
+def test_whatever_a_terminal_acts_on_is_shown(text: str) -> None:
+    shown = visible(text)
+    shown.encode()
+    assert not ACTED_ON.search(shown)
+    assert "\r" not in shown
+    assert visible(shown) == shown
+    in_a_line = visible(text, line=True)
+    assert not re.search(r"[\t\n]", in_a_line)
+    assert not ACTED_ON.search(in_a_line)
+
+
+@given(st.text(st.characters(exclude_categories=["Cc", "Cf", "Cs", "Cn", "Zl", "Zp"])))
+def test_plain_text_stays_as_it_is(text: str) -> None:
+    assert visible(f"{text}\n\t{text}") == f"{text}\n\t{text}"
+
+
+@given(st.text())
+def test_a_json_document_stays_the_same_document(text: str) -> None:
+    document = json.dumps({text: text}, ensure_ascii=False).encode()
+    shown = visible_json(document)
+    assert json.loads(shown) == {text: text}
+    assert not ACTED_ON.search(shown.decode())
+
+
+@given(texts)
+def test_a_literal_and_a_docstring_hold_any_text(text: str) -> None:
+    assert ast.literal_eval(literal(text)) == text
+    assert ast.literal_eval(docstring(text)) == visible(text, line=True)
+    assert ascii(docstring(text)).count("\\n") == ascii(docstring(text)).count("\\\\n")
+
+
+# Commands.
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (HOSTILE,),
+        ("bench", HOSTILE),
+        ("bench", "matmul", "--dtype", HOSTILE),
+        ("bench", f"--{HOSTILE}"),
+        ("bench", "matmul", "--export", f"{HOSTILE}.zip"),
+        ("bench", f"{HOSTILE}.py:step"),
+        ("compare", f"{HOSTILE}.json", b"\xff.json"),
+    ],
+)
+def test_what_was_typed_is_repeated_as_text(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    done = jaxtui(tmp_path, *arguments)
+    assert done.returncode == 64
+    assert r"\x1b]52;c;cHduZWQ" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which a file with a hostile name was measured and exported.
+
+    The history then says that the machine was called something hostile.
+    """
+    folder = tmp_path_factory.mktemp("measured")
+    (folder / NAME).write_text(FUNCTION)
+    exports = (f"--export=out{ending}" for ending in ENDINGS)
+    done = jaxtui(
+        *(folder, "bench", f"{NAME}:step", "--mode=jit,eager", "--budget=1", *exports)
+    )
+    assert done.returncode == 0, done.stderr
+    assert r"\x1b]52;c;cHduZWQ=\x07\u202e" in done.stdout
+    database = sqlite3.connect(folder / "data" / "history.db")
+    for number, document in database.execute("SELECT id, document FROM hosts"):
+        host = json.loads(document) | {"hostname": HOSTILE, "cpu_model": HOSTILE}
+        database.execute(
+            "UPDATE hosts SET hostname = ?, document = ? WHERE id = ?",
+            (HOSTILE, json.dumps(host), number),
+        )
+    database.commit()
+    database.close()
+    return folder
+
+
+ENDINGS = (".md", ".txt", ".csv", ".svg", ".py", ".json")
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_exports_hold_nothing_that_a_terminal_acts_on(
+    measured: Path, ending: str
+) -> None:
+    text = (measured / f"out{ending}").read_text(encoding="utf-8")
+    assert not ACTED_ON.search(text)
+    if ending == ".svg":
+        ElementTree.fromstring(text)
+    if ending == ".json":
+        assert json.loads(text)["measurements"][0]["case"]["op"].endswith(
+            f"{NAME}:step"
+        )
+
+
+def test_an_exported_script_runs_only_what_it_says(measured: Path) -> None:
+    text = (measured / "out.py").read_text(encoding="utf-8")
+    script = measured / "alone.py"
+    script.write_text(re.sub(r"range\(8\)|\+ 0\.25", _short, text))
+    done = subprocess.run(
+        [sys.executable, script],
+        capture_output=True,
+        timeout=DEADLINE_SECONDS,
+        cwd=measured,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(b"ready") == 2
+    assert b"\x1b" not in done.stdout
+    assert not (measured / "pwned").exists()
+
+
+def _short(found: re.Match[str]) -> str:
+    return "range(1)" if found[0].startswith("range") else "+ 0.01"
+
+
+def test_documents_of_another_machine_are_shown_as_text(measured: Path) -> None:
+    document = json.loads((measured / "out.json").read_text())
+    document["host"] |= {"hostname": HOSTILE, "cpu_model": HOSTILE}
+    other = measured / "other.json"
+    other.write_text(json.dumps(document, ensure_ascii=False))
+    assert SHOWN in jaxtui(measured, "compare", "out.json", "other.json").stdout
+    written = jaxtui(measured, "compare", "out.json", "other.json", "--json").stdout
+    assert json.loads(written)["pairs"][0]["second"]["host"]["hostname"] == HOSTILE
+
+
+def test_the_history_is_shown_as_text(measured: Path) -> None:
+    exports = (f"--export=list{ending}" for ending in (".md", ".csv"))
+    done = jaxtui(measured, "history", *exports)
+    assert SHOWN in done.stdout
+    for name in ("list.md", "list.csv"):
+        assert not ACTED_ON.search((measured / name).read_text(encoding="utf-8"))
+    rows = json.loads(jaxtui(measured, "history", "--json").stdout)["measurements"]
+    assert {row["hostname"] for row in rows} == {HOSTILE}
+
+
+def test_a_broken_jax_is_described_as_text(tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "jax.py").write_text(BROKEN_JAX)
+    done = jaxtui(tmp_path, "devices", PYTHONPATH=str(tmp_path / "site"))
+    assert done.returncode == 3
+    assert SHOWN in done.stderr
+
+
+# The app.
+
+
+class Terminal:
+    """A terminal of 120 by 40, and everything that it was sent."""
+
+    def __init__(self, folder: Path, **environment: str) -> None:
+        self._child = pexpect.spawn(
+            sys.executable,
+            ["-m", "jaxtui"],
+            dimensions=(40, 120),
+            cwd=str(folder),
+            env=_environment(folder, environment),
+        )
+        self._screen = pyte.Screen(120, 40)
+        self._stream = pyte.ByteStream(self._screen)
+        self.sent = b""
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self._screen.display)
+
+    def until(self, condition: Callable[[str], object]) -> None:
+        """Read until the screen is as it should be."""
+        end = time.monotonic() + DEADLINE_SECONDS
+        while not condition(self.text):
+            assert time.monotonic() < end, self.text
+            try:
+                read = self._child.read_nonblocking(65536, timeout=1)
+            except pexpect.TIMEOUT:
+                continue
+            self.sent += read
+            self._stream.feed(read)
+
+    def press(self, key: str, condition: Callable[[str], object]) -> None:
+        """Press a key and read until the screen is as it should be."""
+        self._child.send(key)
+        self.until(condition)
+
+    def quit(self) -> int:
+        """Leave by ``q``, and give the exit code."""
+        self._child.send("q")
+        self._child.expect(pexpect.EOF, timeout=DEADLINE_SECONDS)
+        self.sent += self._child.before
+        self._child.close()
+        return int(self._child.exitstatus)
+
+
+def test_the_app_shows_exceptions_names_of_files_and_history_as_text(
+    measured: Path,
+) -> None:
+    (measured / "site").mkdir()
+    (measured / "site" / "jax.py").write_text(BROKEN_JAX)
+    Path(os.fsdecode(os.fsencode(measured) + b"/m\xff.py")).write_text(FUNCTION)
+    terminal = Terminal(measured, PYTHONPATH=str(measured / "site"))
+    terminal.until(lambda screen: f"ImportError: {SHOWN}" in screen)
+    terminal.press("4", lambda screen: SHOWN[:12] in screen and "2 measure" in screen)
+    terminal.press("2", lambda screen: "budget" in screen)
+    terminal.press("l", lambda screen: f"printed {SHOWN}" in screen)
+    terminal.press("f", lambda screen: r"m\udcff.py" in screen)
+    assert r'\x1b]52;c;cHduZWQ=\x07\u202e"""\n' in terminal.text
+    # Tab takes the first of the list.
+    terminal.press("\t", lambda screen: r"file \x1b]52;c;cHduZWQ=\x07" in screen)
+    terminal.press("\x1b", lambda screen: "Time functions" not in screen)
+    assert terminal.quit() == 0
+    # An app sends sequences of its own, but not these.
+    assert b"\x1b]52" not in terminal.sent
+    assert not re.search("[\x80-\x9f\u202e\u2066\u2028]", terminal.sent.decode())
