@@ -21,6 +21,8 @@ class PlanRequest(Record, frozen=True, kw_only=True, tag="Plan"):
 
     request: int
     experiment: Experiment
+    recipes: bool = False
+    """Say as well how to do it without jaxtui."""
 
 
 class RunRequest(Record, frozen=True, kw_only=True, tag="Run"):
