@@ -65,7 +65,8 @@ CHOOSING = """
 WAIT_FOR = '''\
 def wait_for(value):
     """Wait for a value, and for what nobody kept: each device computes in order."""
-    last = [jax.device_put(0.0, device) + 1 for device in {devices}]
+    devices = {devices}
+    last = [jax.device_put(0.0, device) + 1 for device in devices]
     jax.block_until_ready((value, last))
 '''
 
@@ -189,7 +190,7 @@ def _case_script(case: Case, recipe: Recipe) -> Script:
         (TIMED_ON_HOST if case.on_host else TIMED),
     ]
     return Script(
-        title=f"{case.label}, timed without jaxtui",
+        title=case.label,
         body=_sections("\n".join(head), recipe.function, timer(), "\n".join(lines)),
         settings=tuple(name for name, _ in recipe.settings),
     )
@@ -232,7 +233,7 @@ def _turns_script(found: dict[Case, Recipe]) -> Script:
     seconds = max(4, (2 if hosts else 1) * len(found))
     every = (line for one in found.values() for line in one.imports)
     return Script(
-        title=f"{len(found)} cases of {ops}, taking turns, timed without jaxtui",
+        title=f"{len(found)} cases of {ops}, taking turns",
         body=_sections(
             "\n".join([*_imports(every), *common]),
             timer(),
@@ -334,7 +335,7 @@ def snippet_script(snippet: Snippet) -> Script:
         platform, _, number = snippet.device.partition(":")
         device = f'jax.devices("{platform}")[{int(number)}]'
         settings.append(("jax_default_device", device))
-        devices = f"{{*jax.local_devices(), {device}}}"
+        devices = f"{{{device}, *{devices}}}"
     head = [
         *([DEVICES.format(count=snippet.cpu_devices)] if snippet.cpu_devices else []),
         *_imports(imports, "perf_counter_ns" if timed else ""),

@@ -104,7 +104,7 @@ def test_a_run_without_a_plot_is_a_picture_of_its_table(
 def test_one_case_is_the_script_that_is_shown_for_it() -> None:
     assert run(PlanningEngine(), "bench", "selu", "--export", "out.py") == 0
     script = Path("out.py").read_text()
-    assert script.startswith("# selu 512 float32 jit on cpu:0, timed without jaxtui\n")
+    assert script.startswith("# selu 512 float32 jit on cpu:0\n")
     assert "\nf, wait = np.zeros, str\n" in script
 
 

@@ -119,7 +119,7 @@ def test_one_case_fits_on_a_slide(op: ops.Op) -> None:
         compile(text, f"{op.name} {mode}", "exec")
         assert len(text.splitlines()) <= LONGER.get((op.name, mode), LINES), text
         head = text.splitlines()[0]
-        assert head == f"# {planned.case.label}, timed without jaxtui"
+        assert head == f"# {planned.case.label}"
 
 
 def test_scripts_run_by_themselves(

@@ -16,7 +16,7 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 """An event with every sample of a long run is large; the reader's limit must be too."""
 
 
-class PlanRequest(Record, frozen=True, kw_only=True, tag="Plan"):
+class PlanRequest(Record, frozen=True, kw_only=True, tag="Plan", omit_defaults=True):
     """Ask what an experiment would need; answered by ``Planned``."""
 
     request: int

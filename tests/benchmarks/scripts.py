@@ -160,7 +160,7 @@ def read(text: str, title: str = "") -> Figures:
     for line in text.splitlines():
         found = list(FIGURE.finditer(line))
         if not found:
-            title = line.removesuffix(", timed without jaxtui")
+            title = line
         for one in found:
             name = line[: found[0].start()].rstrip(": ") or title
             clock = one[1] or ""

@@ -217,7 +217,7 @@ async def test_the_script_is_of_the_selected_case() -> None:
         screen = await asked(pilot, app)
         assert "matmul 512 float32 jit" in listed(screen)[5]
         path = await written(pilot, app, *["down"] * 5)
-        assert path.read_text().startswith("# matmul 512 float32 jit on tpu:0, ")
+        assert path.read_text().startswith("# matmul 512 float32 jit on tpu:0\n")
         assert path.name.startswith("matmul-512-float32-jit-")
 
 
