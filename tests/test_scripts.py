@@ -228,22 +228,32 @@ def step_args(size=4, seed=0):
 """
 
 
-@pytest.mark.parametrize("name", ["it's", 'a "b"""\\', "two\nlines", "numpy", "a.b c"])
-def test_files_may_be_called_anything(name: str, tmp_path: Path) -> None:
+def test_files_may_be_called_anything(tmp_path: Path) -> None:
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "beside.py").write_text("ONE = 1\n")
-    path = tmp_path / "own" / f"{name}.py"
-    path.write_text(OWN)
-    op = {"op": f"{path}:step", "dtype": ""}
-    cases = (case(**op), case(**op, mode="eager", inputs="host"), numpy(**op))
+    cases: list[Case] = []
+    names = ("it's", 'a "b"""\\', "two\nlines", "numpy", "a.b c")
+    for factor, name in enumerate(names):
+        path = tmp_path / "own" / f"{name}.py"
+        path.write_text(OWN.replace("* 2", f"* {factor}"))
+        of = {"op": f"{path}:step", "dtype": ""}
+        cases += [case(**of), case(**of, mode="eager", inputs="host"), numpy(**of)]
     planned = plan(*cases)
     for one in planned:
         compile(scripts.of_cases([one]), "", "exec")
-        loop = Loop(case=one.case, chained=True)
-        compile(scripts.loop_script(loop, one).text, "", "exec")
+        loop = scripts.loop_script(Loop(case=one.case, chained=True), one)
+        compile(loop.text, "", "exec")
     text = scripts.of_cases(planned)
-    assert text.count("runpy.run_path") == 1
-    assert "\x00" not in run(text, tmp_path)
+    assert text.count("runpy.run_path") == len(names)
+    looks = """
+for f, (state,), _ in cases.values():
+    state["x"] += 3
+    found = f(state)
+    print(int((found["x"] if isinstance(found, dict) else found)[0]))
+"""
+    # (0 + 3) * factor + 1, each by its own file.
+    found = run(text + looks, tmp_path).splitlines()[-len(cases) :]
+    assert found == [str(3 * factor + 1) for factor in range(len(names)) for _ in "abc"]
 
 
 # Loops.

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import jax
+import msgspec
 import numpy as np
 import pytest
 
 from jaxtui.measure import inputs, ops
+from jaxtui.measure.own import arguments
 from jaxtui.measure.script import recipe, source
 from jaxtui.measure.x64 import enable_x64
 from jaxtui.model import Case, Mode
+from jaxtui.model.own import parse_specs
 
 
 def case(op: str, dtype: str, mode: Mode, **changes: Any) -> Case:
@@ -124,3 +127,18 @@ def test_what_an_op_does_not_have_is_refused() -> None:
         recipe(case("matmul", "float32", "pallas"))
     with pytest.raises(ValueError, match="no dtype 'int8'"):
         recipe(case("selu", "int8", "jit"))
+
+
+@pytest.mark.parametrize("typed", ["bf16[4,2] s32[3]", "f32[4] f32[4]", "c64[3]"])
+def test_typed_arguments_are_drawn_alike(typed: str) -> None:
+    one = msgspec.structs.replace(
+        case("matmul", "float32", "jit"), op="/nowhere.py:f", params={"args": typed}
+    )
+    found = recipe(one, seed=5)
+    space: dict[str, Any] = {}
+    lines = [line for line in found.imports if "runpy" not in line]
+    exec("\n".join([*lines, *found.arguments]), space)
+    drawn = arguments.drawn(parse_specs(typed), seed=5)
+    for made, right in zip(space["args"], drawn, strict=True):
+        np.testing.assert_array_equal(made, right)
+        assert made.dtype == right.dtype
