@@ -117,6 +117,8 @@ def test_one_case_fits_on_a_slide(op: ops.Op) -> None:
         )
         text = scripts.of_cases([planned])
         compile(text, f"{op.name} {mode}", "exec")
+        imported = set(re.findall(r"^(?:import|from) (\w+)", text, re.M))
+        assert imported <= {"jax", "numpy", "time", "tensorflow"}
         assert len(text.splitlines()) <= LONGER.get((op.name, mode), LINES), text
         head = text.splitlines()[0]
         assert head == f"# {planned.case.label}"
