@@ -22,6 +22,7 @@ from jaxtui.exports.pictures import as_svg
 from jaxtui.model import Experiment, Failure, Plan, PlannedCase
 from jaxtui.text import Painted
 from tests.commands.fakes import FakeEngine, began, complete, one_fails
+from tests.tui.fake_engine import RECIPE
 
 BOTH = ("bench", "selu", "--mode", "jit,numpy")
 
@@ -31,7 +32,7 @@ class PlanningEngine(FakeEngine):
 
     scripts = True
 
-    async def plan(self, experiment: Experiment) -> Plan:
+    async def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:
         made = (
             PlannedCase(
                 case=case,
@@ -39,10 +40,7 @@ class PlanningEngine(FakeEngine):
                 host_memory_bytes=0,
                 flops=None,
                 bytes=None,
-                script=f"print({case.label!r})\n" if self.scripts else "",
-                setup="import numpy as np\n\nargs = []\nf = np.zeros\n"
-                if self.scripts
-                else "",
+                recipe=RECIPE if recipes and self.scripts else None,
                 problem=None
                 if self.scripts
                 else Failure(case=case, error="No.", hint=""),
@@ -106,14 +104,16 @@ def test_a_run_without_a_plot_is_a_picture_of_its_table(
 
 def test_one_case_is_the_script_that_is_shown_for_it() -> None:
     assert run(PlanningEngine(), "bench", "selu", "--export", "out.py") == 0
-    assert Path("out.py").read_text() == "print('selu 512 float32 jit on cpu:0')\n"
+    script = Path("out.py").read_text()
+    assert script.startswith("# selu 512 float32 jit on cpu:0\n")
+    assert "\nf, wait = np.zeros, str\n" in script
 
 
 def test_several_cases_take_turns() -> None:
     assert run(PlanningEngine(), *BOTH, "--export", "out.py") == 0
     script = Path("out.py").read_text()
     compile(script, "out.py", "exec")
-    assert "def take_turns(cases):" in script
+    assert "def take_turns(cases, seconds):" in script
     assert '"selu 512 float32 numpy on host"' in script
 
 
@@ -269,7 +269,7 @@ def test_a_real_run_and_its_script(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "seconds per call" in texts(Path("out.svg").read_text())
-    script = re.sub(r"perf_counter\(\) \+ \S+", "perf_counter()", _read("out.py"))
+    script = _read("out.py").replace("wait, 2)", "wait, 0.01)")
     assert "jaxtui" not in script.replace("without jaxtui", "")
     again = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=180

@@ -97,7 +97,7 @@ async def _run(
         engine.warn()
         async with progress(sys.stderr, lambda: run.state):
             if exports.wants(".py"):
-                run.planned = (await run.engine.plan(experiment)).cases
+                run.planned = (await run.engine.plan(experiment, recipes=True)).cases
             async for _ in run.follow(await run.engine.run(experiment)):
                 pass  # the snapshot has taken it in
 

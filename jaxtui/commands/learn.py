@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from functools import partial
 
 from jaxtui import lessons
 from jaxtui.commands import CASE_FAILED, FINE, INTERRUPTED, lesson_text
@@ -16,7 +17,8 @@ from jaxtui.commands.terminal import is_terminal, look, put, put_bytes, say
 from jaxtui.document import LessonEntry, LessonResults, Lessons, encode
 from jaxtui.engine.client import EngineOptions
 from jaxtui.lessons.base import Setting
-from jaxtui.lessons.code import CodePart, code_parts, joined, step_script
+from jaxtui.lessons.code import code_parts, step_script
+from jaxtui.scripts import Script, joined
 from jaxtui.text import painted
 
 __all__ = ["Request", "code", "contents", "run"]
@@ -136,10 +138,10 @@ async def _code(
     """Everything that the steps run, as one file."""
     async with course.started(factory, options):
         setting = await _setting(request, course)
-        plan = course.engine.plan
+        plan = partial(course.engine.plan, recipes=True)
         if len(request.steps) == 1:
             return await step_script(request.steps[0], setting, plan)
-        parts: list[CodePart] = []
+        parts: list[Script] = []
         for index, step in zip(request.indices, request.steps, strict=True):
             for part in await code_parts(step.works(setting), plan):
                 title = f"step {index + 1}: {part.title}"

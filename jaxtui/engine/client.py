@@ -111,10 +111,10 @@ class EngineClient:
         self._send_run(connection, RunRequest(run=self._runs, work=work))
         return self._runs
 
-    async def plan(self, experiment: Experiment) -> Plan:
+    async def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:
         """What an experiment would need; during a run the answer comes after it."""
         connection = await self._until_ready()
-        return await self._questions.ask(experiment, connection.send)
+        return await self._questions.ask(experiment, connection.send, recipes=recipes)
 
     async def stop(self) -> None:
         """End the run, by force after the grace period; returns when it has ended."""

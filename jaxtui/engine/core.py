@@ -73,8 +73,8 @@ class Core(Protocol):
         """
         ...
 
-    def plan(self, experiment: Experiment) -> Plan:
-        """Say what an experiment would need."""
+    def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:
+        """Say what an experiment would need, and how to do it without jaxtui."""
         ...
 
     def run(self, work: Work, stop: Callable[[], bool]) -> Iterator[RunEvent]:
@@ -159,11 +159,11 @@ class JaxCore:
             )
         return failed
 
-    def plan(self, experiment: Experiment) -> Plan:
-        """Say what an experiment would need."""
+    def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:
+        """Say what an experiment would need, and how to do it without jaxtui."""
         from jaxtui.measure.planning import plan
 
-        return plan(experiment)
+        return plan(experiment, recipes=recipes)
 
     def run(self, work: Work, stop: Callable[[], bool]) -> Iterator[RunEvent]:
         """Do a work of any kind."""

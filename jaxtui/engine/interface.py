@@ -49,8 +49,12 @@ class Engine(Protocol):
         """
         ...
 
-    async def plan(self, experiment: Experiment) -> Plan:
+    async def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:
         """What an experiment would need; during a run the answer comes after it.
+
+        Args:
+            experiment: What is asked for.
+            recipes: Ask as well how to do it without jaxtui.
 
         Raises:
             EngineUnavailableError: The engine cannot serve.

@@ -16,11 +16,13 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 """An event with every sample of a long run is large; the reader's limit must be too."""
 
 
-class PlanRequest(Record, frozen=True, kw_only=True, tag="Plan"):
+class PlanRequest(Record, frozen=True, kw_only=True, tag="Plan", omit_defaults=True):
     """Ask what an experiment would need; answered by ``Planned``."""
 
     request: int
     experiment: Experiment
+    recipes: bool = False
+    """Say as well how to do it without jaxtui."""
 
 
 class RunRequest(Record, frozen=True, kw_only=True, tag="Run"):

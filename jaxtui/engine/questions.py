@@ -27,7 +27,11 @@ class Questions:
         self._count = 0
 
     async def ask(
-        self, experiment: Experiment, send: Callable[[PlanRequest], None]
+        self,
+        experiment: Experiment,
+        send: Callable[[PlanRequest], None],
+        *,
+        recipes: bool,
     ) -> Plan:
         """Send a question and wait for its answer.
 
@@ -36,7 +40,7 @@ class Questions:
         """
         self._count += 1
         number = self._count
-        request = PlanRequest(request=number, experiment=experiment)
+        request = PlanRequest(request=number, experiment=experiment, recipes=recipes)
         question = _Question(request, asyncio.get_running_loop().create_future())
         self._open[number] = question
         send(request)

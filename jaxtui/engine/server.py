@@ -165,7 +165,7 @@ class Server:
 
     def _plan(self, request: PlanRequest) -> None:
         try:
-            plan = self._core.plan(request.experiment)
+            plan = self._core.plan(request.experiment, recipes=request.recipes)
         # The UI waits for an answer, also to a question that the core stumbles over.
         except Exception as error:
             self._log(traceback.format_exc())

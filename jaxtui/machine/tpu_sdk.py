@@ -28,4 +28,5 @@ def main() -> None:
 
     supported = tpumonitoring.list_supported_metrics()
     found = {name: read(name) for name in sys.argv[2:] if name in supported}
-    print(MARK + json.dumps(found), flush=True)
+    sys.stdout.write(f"{MARK}{json.dumps(found)}\n")
+    sys.stdout.flush()

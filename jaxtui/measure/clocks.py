@@ -35,18 +35,15 @@ class Block(NamedTuple):
 
 def time_calls(f, args, wait, seconds):
     """Seconds until each call returned, and until its result was ready."""
-    dispatch, ready = [], []
-    result, now = None, perf_counter_ns()
-    end = now + seconds * 1e9
-    while now < end or not ready:
+    dispatch, ready, end = [], [], perf_counter_ns() + seconds * 1e9
+    while not ready or perf_counter_ns() < end:
         result = None  # freed before the clock starts
         start = perf_counter_ns()
         result = f(*args)
         returned = perf_counter_ns()
         wait(result)
-        now = perf_counter_ns()
+        ready.append((perf_counter_ns() - start) / 1e9)
         dispatch.append((returned - start) / 1e9)
-        ready.append((now - start) / 1e9)
     return dispatch, ready
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+import msgspec
+
 from jaxtui.measure import devices, ops, own, settings, tensorflow_numpy
 from jaxtui.measure.accuracy import samples_rows
 from jaxtui.measure.host import available_host_bytes
@@ -12,7 +14,7 @@ from jaxtui.measure.inputs import numpy_dtype
 from jaxtui.measure.ops.arguments import CHUNK, Indices
 from jaxtui.measure.ops.base import Op
 from jaxtui.measure.peaks import peak
-from jaxtui.measure.script import script, setup
+from jaxtui.measure.script import recipe
 from jaxtui.model import (
     HOST,
     INPUTS,
@@ -64,10 +66,17 @@ class Supply:
         return max(0, limit - (used or 0))
 
 
-def plan(experiment: Experiment) -> Plan:
-    """Every case of an experiment: its needs, its peak, its script, its problem."""
+def plan(experiment: Experiment, *, recipes: bool = False) -> Plan:
+    """Every case of an experiment: its needs, its peak, its problem.
+
+    Args:
+        experiment: What is asked for.
+        recipes: Say as well how to do it without jaxtui.
+    """
     supply = Supply(host_bytes=available_host_bytes())
-    cases = tuple(_planned(case, supply, experiment.seed) for case in experiment.cases)
+    cases = tuple(
+        _planned(case, supply, experiment.seed, recipes) for case in experiment.cases
+    )
     return Plan(
         cases=cases,
         budget_seconds=experiment.budget,
@@ -75,10 +84,13 @@ def plan(experiment: Experiment) -> Plan:
     )
 
 
-def _planned(case: Case, supply: Supply, seed: int) -> PlannedCase:
+def _planned(case: Case, supply: Supply, seed: int, recipes: bool) -> PlannedCase:
     """As ``plan_case``; an op that a package offers may be wrong in any way."""
     try:
-        return plan_case(case, supply, seed)
+        planned = plan_case(case, supply)
+        if not recipes or planned.problem is not None:
+            return planned
+        return msgspec.structs.replace(planned, recipe=recipe(case, seed))
     except Exception as error:
         if case.op in ops.OPS:
             raise
@@ -86,7 +98,7 @@ def _planned(case: Case, supply: Supply, seed: int) -> PlannedCase:
         return _refused(case, f"{case.op} cannot be planned: {what}.", "")
 
 
-def plan_case(case: Case, supply: Supply, seed: int = 0) -> PlannedCase:
+def plan_case(case: Case, supply: Supply) -> PlannedCase:
     """One case; a problem stands on it as a ``Failure``."""
     source = own.source(case.op)
     wrong = check_op(case) if source is None else own.check(case)
@@ -96,7 +108,7 @@ def plan_case(case: Case, supply: Supply, seed: int = 0) -> PlannedCase:
     if wrong is not None:
         return _refused(case, *wrong)
     if source is not None:
-        return _plan_own(case, source, device, supply, seed)
+        return _plan_own(case, device, supply)
     op = ops.get(case.op)
     needed, host_needed = memory_bytes(op, case), host_memory_bytes(op, case)
     problem = _check_memory(case, needed, host_needed, device, supply)
@@ -108,8 +120,6 @@ def plan_case(case: Case, supply: Supply, seed: int = 0) -> PlannedCase:
         bytes=op.bytes(case.size, case.dtype),
         peak=_peak(op, case, device),
         problem=problem,
-        script=script(case, seed),
-        setup=setup(case, seed),
     )
 
 
@@ -139,9 +149,7 @@ def _refused(case: Case, error: str, hint: str) -> PlannedCase:
     )
 
 
-def _plan_own(
-    case: Case, source: own.Source, device: Device | None, supply: Supply, seed: int
-) -> PlannedCase:
+def _plan_own(case: Case, device: Device | None, supply: Supply) -> PlannedCase:
     """A function of the user's own: its work is not known before it is compiled."""
     inputs = own.input_bytes(case)
     needed = inputs + ALLOWANCE_BYTES
@@ -152,9 +160,6 @@ def _plan_own(
         flops=None,
         bytes=None,
         problem=_check_memory(case, needed, inputs, device, supply),
-        own=True,
-        script=own.script(case, source, seed),
-        setup=own.setup(case, source, seed),
     )
 
 

@@ -1,178 +1,294 @@
-"""The short script that reproduces a case with nothing but JAX and NumPy.
+"""What plain Python needs for a case, with nothing but JAX and NumPy.
 
-The op's function in it is the function that was timed: its own source, without the
-docstring and the annotations.
+The op's function in it is the function that is timed: its own source, without the
+docstring, the annotations and the branches that this case does not take. A function of
+the user's own is imported from its file, of which only the source is read here.
 """
 
 from __future__ import annotations
 
 import ast
-import functools
 import inspect
+import os
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
-from jaxtui.measure import ops
+import jax
+
+from jaxtui.measure import ops, own
+from jaxtui.measure.inputs import numpy_dtype
+from jaxtui.measure.ops.arguments import FOREIGN, as_dtype
 from jaxtui.measure.ops.base import Op
-from jaxtui.model import COMPILED_MODES, Case
-from jaxtui.scripts.allocator import SETTLED
-from jaxtui.text import docstring
+from jaxtui.measure.own import files
+from jaxtui.measure.own.arguments import WIDE, draw_code, specs
+from jaxtui.model import COMPILED_MODES, Case, Recipe
+from jaxtui.model.own import ARGS, MAKE_ARGS, NUMPY
 
-SECONDS = 2
-"""How long a script times calls. In the first milliseconds of a process the system has
-not spread its threads over the cores: 50 calls there took twice as long as later ones.
-"""
+IMPORTS = {
+    "importlib": "import importlib",
+    "runpy": "import runpy",
+    "sys": "import sys",
+    "types": "import types",
+    "jax": "import jax",
+    "jnp": "import jax.numpy as jnp",
+    "ml_dtypes": "import ml_dtypes  # comes with JAX",
+    "np": "import numpy as np",
+    "tf": "import tensorflow as tf",
+    "tnp": "import tensorflow.experimental.numpy as tnp",
+    "lax": "from jax import lax",
+}
+"""Import lines by the name that needs them."""
 
-CALLS = 5
-"""Timed calls of a script at least."""
+COLUMNS = 88
 
-IMPORTS: tuple[dict[str, str], ...] = (
-    {
-        name: f"import {name}"
-        for name in ("ctypes", "functools", "statistics", "sys", "time")
-    },
-    {
-        "jax": "import jax",
-        "jnp": "import jax.numpy as jnp",
-        "ml_dtypes": "import ml_dtypes  # comes with JAX",
-        "np": "import numpy as np",
-        "lax": "from jax import lax",
-        "tf": "import tensorflow as tf",
-        "tnp": "import tensorflow.experimental.numpy as tnp",
-    },
+NEEDS_DEVICES = "# {} exists with JAX_NUM_CPU_DEVICES={} in the environment."
+INTERPRETED = "# On a CPU Pallas interprets the kernel: the times mean nothing."
+
+TO_NUMPY = (
+    "args = jax.tree.map(lambda x: np.array(x) if isinstance(x, jax.Array) else x,"
+    " args)"
 )
-"""Import lines by the name that needs them, the standard library first."""
-
-NUMPY_LOOP = """
-for _ in range(3):
-    result = f(*args)
-
-ready = []
-end = time.perf_counter() + {seconds}
-while len(ready) < {calls} or time.perf_counter() < end:
-    result = None  # freed before the clock starts
-    start = time.perf_counter()
-    result = f(*args)
-    ready.append(time.perf_counter() - start)
-print(f"ready    {{statistics.median(ready):.3e}} s")
-"""
-
-SENDING = """\
-form = f
 
 
-def f(*args):
-    # NumPy's own operators would do the work on arguments that were not sent.
-    return form(*jax.device_put(args, device))
-"""
-"""``f`` of a case that sends its arguments in every call."""
-
-JAX_LOOP = """
-for _ in range(3):
-    result = {ready_call}
-
-dispatch, ready = [], []
-end = time.perf_counter() + {seconds}
-while len(ready) < {calls} or time.perf_counter() < end:
-    result = None  # freed before the clock starts
-    start = time.perf_counter()
-    result = {call}
-    returned = time.perf_counter()
-    {ready_result}
-    ready.append(time.perf_counter() - start)
-    dispatch.append(returned - start)
-print(f"dispatch {{statistics.median(dispatch):.3e}} s")
-print(f"ready    {{statistics.median(ready):.3e}} s")
-"""
-
-
-TENSORFLOW = """\
-tf.config.set_visible_devices([], "GPU")
-args = [tf.constant(array) for array in args]
-f = functools.partial({name}, tnp)
-"""
-
-
-def script(case: Case, seed: int = 0) -> str:
-    """Plain JAX (or NumPy) that makes the same data and times the same function.
+def recipe(case: Case, seed: int = 0) -> Recipe:
+    """The pieces of the case's script.
 
     Raises:
         ValueError: The case's op is unknown, or it lacks the case's dtype or mode.
     """
-    op = _op(case)
-    code = _data(op, case, seed) + _preparation(op, case) + loop(case)
-    title = docstring(f"{case.label}, timed without jaxtui.")
-    return f"{title}\n\n{_assembled(op, case, code)}"
+    source = own.source(case.op)
+    if source is None:
+        return _of_op(ops.get(case.op), case, seed)
+    return _of_file(source, case, seed)
 
 
-def setup(case: Case, seed: int = 0) -> str:
-    """The part of the script before its loop, for loops of other kinds.
-
-    ``f`` and ``args`` are defined in it, such that ``f(*args)`` is one call; ``time``,
-    ``statistics``, ``np`` and, but for NumPy, ``jax`` are imported.
-
-    Raises:
-        ValueError: As for ``script``.
-    """
-    op = _op(case)
-    code = _data(op, case, seed) + _preparation(op, case)
-    if sends(case):
-        code += SENDING
-    also = ("np",) if case.on_host else ("np", "jax")
-    return _assembled(op, case, code, also)
-
-
-def _op(case: Case) -> Op:
-    op = ops.get(case.op)
+def _of_op(op: Op, case: Case, seed: int) -> Recipe:
     if case.dtype not in op.dtypes:
         raise ValueError(f"{op.name} has no dtype {case.dtype!r}.")
-    return op
-
-
-def _assembled(op: Op, case: Case, code: str, also: tuple[str, ...] = ()) -> str:
-    """Imports, settings and the op's function above the code that uses it."""
-    function = source(_form(op, case), _name(op, case))
-    parts = [
-        _imports(SETTLED + function + code, also),
-        *_settings(case),
-        SETTLED.strip(),
-    ]
-    return "\n\n".join(parts) + f"\n\n\n{function}\n\n\n{code}"
-
-
-def _form(op: Op, case: Case) -> Callable[..., Any]:
-    """The function that a case times.
-
-    Raises:
-        ValueError: The op has no such mode.
-    """
     forms = {"numpy": op.numpy, "pallas": op.pallas, "tensorflow": op.tensorflow}
     form = forms.get(case.mode, op.jax)
     if form is None:
         raise ValueError(f"{op.name} has no mode {case.mode!r}.")
-    return form
+    name = f"{case.mode}_{op.name}" if case.mode in forms else op.name
+    options: dict[str, Any] = {}
+    if form is op.jax and op.takes_precision:
+        options = {"precision": None if case.precision == "default" else case.precision}
+    elif case.mode == "pallas":
+        options = {"platform": case.device.partition(":")[0]}
+    elif case.mode == "tensorflow":
+        options = {"tnp": ast.Name("tnp", ast.Load())}
+    made = op.arguments(case.size)
+    dtypes = [one.dtype(case.dtype) for one in made]
+    if case.on_host:
+        dtypes = [numpy_dtype(dtype) for dtype in dtypes]
+        codes = [one.numpy_code(case.dtype, seed) for one in made]
+    else:
+        codes = [one.code(case.dtype, seed) for one in made]
+    known = [
+        SimpleNamespace(shape=one.shape, size=one.elements(), dtype=as_dtype(dtype))
+        for one, dtype in zip(made, dtypes, strict=True)
+    ]
+    names = [one for one in inspect.signature(form).parameters if one not in options]
+    lines = _drawn(names[: len(codes)], codes, seed, _place(case))
+    if case.mode == "tensorflow":
+        lines.insert(0, 'tf.config.set_visible_devices([], "GPU")')
+    return _recipe(
+        case,
+        name,
+        function=source(form, name, options, known),
+        arguments=lines,
+        wide=case.dtype == "float64",
+    )
 
 
-def _name(op: Op, case: Case) -> str:
-    """What a script calls the form, such that no two forms of an op share a name."""
-    own = case.mode in ("numpy", "pallas", "tensorflow")
-    return f"{case.mode}_{op.name}" if own else op.name
+def _of_file(source: own.Source, case: Case, seed: int) -> Recipe:
+    typed = specs(case)
+    lines: list[str] = []
+    if typed:
+        codes = [_typed_code(case, draw_code(one), one.dtype) for one in typed]
+        names = [f"x{number}" for number in range(len(codes))]
+        lines += _drawn(names, codes, seed, _place(case))
+    else:
+        lines.append(_factory(source, case, seed))
+        if case.on_host or case.inputs == "host":
+            lines.append(TO_NUMPY)
+        else:
+            lines.append(f"args = {_place(case).format('args')}")
+    return _recipe(
+        case,
+        f"own.{source.name}{NUMPY if case.on_host else ''}",
+        function="\n".join(_module(source)),
+        arguments=lines,
+        wide=any(one.dtype in WIDE for one in typed),
+        tree=True,
+    )
 
 
-@functools.cache
-def source(function: Callable[..., Any], name: str) -> str:
+def _recipe(
+    case: Case,
+    name: str,
+    *,
+    function: str,
+    arguments: Sequence[str],
+    wide: bool,
+    tree: bool = False,
+) -> Recipe:
+    call, wait = name, "lambda result: result.block_until_ready()"
+    remarks, settings = [], []
+    if case.on_host:
+        wait = "lambda result: None"
+    else:
+        device, index = _device(case)
+        if device != jax.devices()[0] and (tree or case.inputs == "host"):
+            # Neither says by itself where it wants to be computed.
+            settings.append(("jax_default_device", _device_code(case)))
+        if wide:
+            settings.append(("jax_enable_x64", "True"))
+        if case.device.startswith("cpu:") and index:
+            remarks.append(NEEDS_DEVICES.format(case.device, index + 1))
+        if case.mode == "pallas" and case.device.startswith("cpu:"):
+            remarks.append(INTERPRETED)
+        if case.mode in COMPILED_MODES:
+            call = f"jax.jit({name})"
+        elif case.inputs == "host":
+            # NumPy's own operators would do the work on arguments that were not sent.
+            put = f"jax.device_put(args, {_device_code(case)})"
+            call = f"lambda *args, f={name}: f(*{put})"
+        if tree:
+            wait = "jax.block_until_ready"
+    text = "\n".join([function, *arguments, call, wait, *(v for _, v in settings)])
+    needed = {"np", *re.findall(r"\b(\w+)\.", text), *(["jax"] if settings else [])}
+    return Recipe(
+        imports=tuple(line for name, line in IMPORTS.items() if name in needed),
+        remarks=tuple(remarks),
+        settings=tuple(settings),
+        function=function,
+        arguments=tuple(arguments),
+        call=call,
+        wait=wait,
+        tree=tree,
+    )
+
+
+def _device(case: Case) -> tuple[jax.Device | None, int]:
+    """The device of a case, and its place among those of its platform."""
+    platform, _, number = case.device.partition(":")
+    for index, device in enumerate(jax.devices(platform)):
+        if device.id == int(number):
+            return device, index
+    return None, int(number)
+
+
+def _device_code(case: Case) -> str:
+    return f'jax.devices("{case.device.partition(":")[0]}")[{_device(case)[1]}]'
+
+
+def _place(case: Case) -> str:
+    """How a list of NumPy arrays becomes the arguments."""
+    if case.mode == "tensorflow":
+        return "[tf.constant(each) for each in {}]"
+    resident = not case.on_host and case.inputs == "device"
+    return f"jax.device_put({{}}, {_device_code(case)})" if resident else "{}"
+
+
+def _drawn(
+    names: Sequence[str], codes: Sequence[str], seed: int, place: str
+) -> list[str]:
+    """The lines that draw arguments under their names, and put them in their place."""
+    rng = f"np.random.default_rng({seed})"
+    lines: list[str] = []
+    if len(codes) > 1 and len(set(codes)) == 1:
+        lines = [f"{', '.join(names)} = ({codes[0]} for _ in range({len(codes)}))"]
+    if not lines or len(lines[0]) > COLUMNS:
+        lines = [f"{name} = {code}" for name, code in zip(names, codes, strict=True)]
+    if len(lines) == len(codes) == 1 and lines[0].count("rng.") == 1:
+        brief = lines[0].replace("rng.", f"{rng}.")
+        if len(brief) <= COLUMNS:
+            lines = [brief]
+    if any("rng." in line for line in lines):
+        lines.insert(0, f"rng = {rng}")
+    return [*lines, f"args = {place.format('[' + ', '.join(names) + ']')}"]
+
+
+def _typed_code(case: Case, code: str, dtype: str) -> str:
+    """As for the ops: NumPy has none of the foreign dtypes."""
+    foreign = dtype in FOREIGN or dtype.startswith("float8")
+    return f"{code}.astype(np.float32)" if case.on_host and foreign else code
+
+
+def _module(source: own.Source) -> list[str]:
+    if source.module:
+        return [f"own = importlib.import_module({source.module!r})"]
+    return [
+        f"sys.path.insert(0, {os.path.dirname(source.file)!r})",
+        # Not by its name, which may be that of another module, or none.
+        f"own = types.SimpleNamespace(**runpy.run_path({source.file!r}))",
+    ]
+
+
+def _factory(source: own.Source, case: Case, seed: int) -> str:
+    """The line that calls the factory, as far as the file's text tells which it is."""
+    defined = _defined(source)
+    last = source.name.rpartition(".")[2]
+    makes_all = last + ARGS not in defined and MAKE_ARGS in defined
+    factory = MAKE_ARGS if makes_all else source.name + ARGS
+    given = [str(case.size)] if case.size else []
+    if "seed" in defined.get(factory.rpartition(".")[2], ()):
+        given.append(f"seed={seed}")
+    return f"args = own.{factory}({', '.join(given)})"
+
+
+def _defined(source: own.Source) -> dict[str, tuple[str, ...]]:
+    """The functions of a file with the names of their parameters, as it is written."""
+    if not source.file:
+        return {}
+    try:
+        tree = ast.parse(files.read(source.file))
+    except (own.OwnError, SyntaxError, ValueError):
+        return {}
+    found: dict[str, tuple[str, ...]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            taken = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+            found[node.name] = tuple(one.arg for one in taken)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            found |= {one.asname or one.name: () for one in node.names}
+        elif isinstance(node, ast.Assign):
+            names = (one.id for one in node.targets if isinstance(one, ast.Name))
+            found |= dict.fromkeys(names, ())
+    return found
+
+
+def source(
+    function: Callable[..., Any],
+    name: str,
+    options: Mapping[str, Any] | None = None,
+    args: Sequence[Any] = (),
+) -> str:
     """The source of a function under another name, bare of docstring and annotations.
 
     Works on what ``inspect`` finds, so that the printed function cannot differ from the
     one that runs.
+
+    Args:
+        function: a plain function.
+        name: what it shall be called.
+        options: parameters that are left out, and what stands in their places: a
+            constant or an expression.
+        args: its first arguments, or what has their shape and dtype. What is known of
+            them decides tests, and branches that are not taken are left out.
     """
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     outer = _Bare().visit(tree).body[0]
     if not isinstance(outer, ast.FunctionDef):
         raise TypeError(f"{function!r} is not a plain function")
     outer.name = name
+    if args:
+        known = dict(zip(inspect.signature(function).parameters, args, strict=False))
+        _Decided(function.__globals__, known, options or {}).settle(outer)
     return ast.unparse(ast.fix_missing_locations(tree)).replace(":\n\n", ":\n")
 
 
@@ -195,113 +311,101 @@ class _Bare(ast.NodeTransformer):
         return ast.Assign(targets=[node.target], value=node.value)
 
 
-def _data(op: Op, case: Case, seed: int) -> str:
-    made = [
-        argument.numpy_code(case.dtype, seed)
-        if case.on_host
-        else argument.code(case.dtype, seed)
-        for argument in op.arguments(case.size)
-    ]
-    lines = ["args = [", *(f"    {each}," for each in made), "]"]
-    if any("rng." in each for each in made):
-        lines.insert(0, f"rng = np.random.default_rng({seed})")
-    return "\n".join(lines) + "\n"
+class _Decided(ast.NodeTransformer):
+    """Decides tests of what is known, and puts constants in the places of names."""
 
+    def __init__(
+        self,
+        scope: Mapping[str, Any],
+        known: Mapping[str, Any],
+        options: Mapping[str, Any],
+    ) -> None:
+        self._scope, self._known = dict(scope), dict(known)
+        self._values: dict[str, ast.expr] = {
+            name: value if isinstance(value, ast.expr) else ast.Constant(value)
+            for name, value in options.items()
+        }
 
-def _preparation(op: Op, case: Case) -> str:
-    """The lines that define ``f`` and put ``args`` where they belong."""
-    name = _name(op, case)
-    if case.mode == "numpy":
-        return f"f = {name}\n"
-    if case.mode == "tensorflow":
-        return TENSORFLOW.format(name=name)
-    lines = [device_line(case)]
-    if case.inputs == "device":
-        lines.append("args = jax.device_put(args, device)")
-    function = name
-    if op.takes_precision and case.precision != "default":
-        function = f'functools.partial({name}, precision="{case.precision}")'
-    if case.mode == "pallas":
-        platform = case.device.partition(":")[0]
-        function = f'functools.partial({name}, platform="{platform}")'
-    lines += call_lines(case, function)
-    return "\n".join(lines) + "\n"
+    def settle(self, function: ast.FunctionDef) -> None:
+        """Rewrite a function; those inside of it keep their tests."""
+        taken = function.args
+        least = len(taken.args) - len(taken.defaults)
+        kept = [n for n, one in enumerate(taken.args) if one.arg not in self._values]
+        taken.defaults = [taken.defaults[n - least] for n in kept if n >= least]
+        taken.args = [taken.args[n] for n in kept]
+        function.body = self._all(function.body)
+        match function.body:
+            case [
+                *before,
+                ast.Assign(targets=[ast.Name(id=name)], value=value),
+                ast.Return(value=ast.Name(id=returned)),
+            ] if name == returned:
+                function.body = [*before, ast.Return(value)]
 
+    def _all(self, nodes: Sequence[ast.stmt]) -> list[Any]:
+        made: list[Any] = []
+        for node in nodes:
+            found = self.visit(node)
+            made += found if isinstance(found, list) else [found] if found else []
+        return made
 
-def device_line(case: Case) -> str:
-    """The line that finds the case's device."""
-    platform, _, number = case.device.partition(":")
-    return f'device = next(d for d in jax.devices("{platform}") if d.id == {number})'
+    def _truth(self, node: ast.expr) -> bool | None:
+        """What a test comes to; ``None`` if that is not known."""
+        code = compile(ast.fix_missing_locations(ast.Expression(node)), "", "eval")
+        try:
+            value = eval(code, self._scope, self._known)
+        except Exception:
+            return None
+        return bool(value) if type(value).__name__ in ("bool", "bool_") else None
 
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return self._values.get(node.id, node)
 
-def call_lines(case: Case, function: str) -> list[str]:
-    """The lines that define ``f`` of a case of JAX.
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        truth = self._truth(node)
+        return node if truth is None else ast.Constant(truth)
 
-    Args:
-        case: what is timed.
-        function: the expression that a case calls.
-    """
-    if case.mode not in COMPILED_MODES:
-        return [f"f = {function}"]
-    sent = "args" if case.inputs == "device" else "jax.device_put(args, device)"
-    return [
-        f"jitted = jax.jit({function})",
-        f"f = jitted.lower(*{sent}).compile()  # no call compiles",
-    ]
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        known = ast.unparse(node.func).endswith("np.issubdtype")
+        truth = self._truth(node) if known else None
+        return node if truth is None else ast.Constant(truth)
 
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        truth = self._truth(node.test)
+        return node if truth is None else node.body if truth else node.orelse
 
-def loop(case: Case, ready: str = "{}.block_until_ready()") -> str:
-    """The loop that times ``f`` of a case.
+    def visit_If(self, node: ast.If) -> Any:
+        truth = self._truth(self.visit(node.test))
+        if truth is None:
+            return self.generic_visit(node)
+        return self._all(node.body if truth else node.orelse)
 
-    Args:
-        case: what is timed.
-        ready: how a result is waited for; a tree of arrays has no method for it.
-    """
-    if case.on_host:
-        return NUMPY_LOOP.format(calls=CALLS, seconds=SECONDS)
-    call = "f(*jax.device_put(args, device))" if sends(case) else "f(*args)"
-    return JAX_LOOP.format(
-        call=call,
-        ready_call=ready.format(call),
-        ready_result=ready.format("result"),
-        calls=CALLS,
-        seconds=SECONDS,
-    )
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
+        node.value = self.visit(node.value)
+        (target,) = node.targets
+        if not isinstance(target, ast.Name):
+            return node
+        self._known.pop(target.id, None)
+        if isinstance(node.value, (ast.Constant, ast.Attribute)):
+            self._values[target.id] = node.value
+            return None
+        return node
 
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        known, self._known = self._known, {}
+        self.generic_visit(node)
+        self._known = known
+        return node
 
-def sends(case: Case) -> bool:
-    """Whether each call sends its arguments explicitly.
+    def visit_keyword(self, node: ast.keyword) -> ast.AST | None:
+        self.generic_visit(node)
+        default = isinstance(node.value, ast.Constant) and node.value.value is None
+        return None if default else node
 
-    NumPy's own operators would do the work on arguments that were not sent.
-    """
-    return case.mode == "eager" and case.inputs == "host"
-
-
-def _imports(text: str, also: tuple[str, ...] = ()) -> str:
-    """The import lines that ``text`` needs, and those of the names in ``also``."""
-    used = {*re.findall(r"\b(\w+)\.", text), "statistics", "time", *also}
-    blocks = [
-        [line for name, line in block.items() if name in used] for block in IMPORTS
-    ]
-    return "\n\n".join("\n".join(lines) for lines in blocks)
-
-
-def simulated_device(case: Case) -> list[str]:
-    """What must be said of a device that JAX has only if it is told so."""
-    platform, _, number = case.device.partition(":")
-    if platform != "cpu" or int(number) == 0:
-        return []
-    needed = f"JAX_NUM_CPU_DEVICES={int(number) + 1}"
-    return [f"# {case.device} exists with {needed} in the environment."]
-
-
-def _settings(case: Case) -> list[str]:
-    """What must be said or set before anything runs."""
-    if case.on_host:
-        return []
-    lines = simulated_device(case)
-    if case.mode == "pallas" and case.device.startswith("cpu:"):
-        lines.append("# On a CPU Pallas interprets the kernel: the times mean nothing.")
-    if case.dtype == "float64":
-        lines.append('jax.config.update("jax_enable_x64", True)')
-    return lines
+    def visit_With(self, node: ast.With) -> Any:
+        self.generic_visit(node)
+        needless = ast.unparse(node.items[0]) == "jax.default_matmul_precision(None)"
+        return node.body if needless else node

@@ -15,6 +15,7 @@ from jaxtui.model.asked import (
     Peak,
     Plan,
     PlannedCase,
+    Recipe,
 )
 from jaxtui.model.base import (
     COMPILED_MODES,
@@ -204,6 +205,7 @@ __all__ = [
     "Progress",
     "Reading",
     "Ready",
+    "Recipe",
     "Record",
     "Roof",
     "RoofDtype",

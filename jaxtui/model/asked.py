@@ -120,6 +120,27 @@ class Failure(Record, frozen=True, kw_only=True):
     """What one call would take, where that is why it was not run."""
 
 
+class Recipe(Record, frozen=True, kw_only=True):
+    """What plain Python needs to do what a case does; ``jaxtui.scripts`` writes it."""
+
+    imports: tuple[str, ...]
+    """Lines, beside those of the standard library that a loop needs."""
+    remarks: tuple[str, ...] = ()
+    """Comments: what must be known before it runs."""
+    settings: tuple[tuple[str, str], ...] = ()
+    """Names of ``jax.config``, and the values as Python writes them."""
+    function: str
+    """The source of the op's form, or the lines that import a file as ``own``."""
+    arguments: tuple[str, ...]
+    """Lines that define ``args``."""
+    call: str
+    """An expression: what is called with ``args``."""
+    wait: str
+    """An expression: the function that waits for a result."""
+    tree: bool = False
+    """It is a function of a file, whose result may be a tree of arrays."""
+
+
 class PlannedCase(Record, frozen=True, kw_only=True):
     """What a case would need, before anything is allocated."""
 
@@ -133,12 +154,8 @@ class PlannedCase(Record, frozen=True, kw_only=True):
     peak: Peak | None = None
     problem: Failure | None = None
     """Set when the case cannot run here."""
-    own: bool = False
-    """Of a function of the user's own, whose result may be a tree of arrays."""
-    script: str = ""
-    """Plain JAX (or NumPy) that reproduces the number without jaxtui."""
-    setup: str = ""
-    """The part of the script before its loop: ``f`` and ``args`` are defined in it."""
+    recipe: Recipe | None = None
+    """How to do it without jaxtui, where that was asked for."""
 
 
 class Plan(Record, frozen=True, kw_only=True):

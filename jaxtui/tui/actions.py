@@ -215,14 +215,15 @@ class Actions:
             self._app.background(partial(self._show_code, case))
 
     async def _show_code(self, case: Case) -> None:
-        plan = await self._app.session.plan(Experiment(cases=(case,)))
+        plan = await self._app.session.plan(Experiment(cases=(case,)), recipes=True)
+        from jaxtui.scripts import of_cases
         from jaxtui.tui.screens.code import CodeScreen
 
         planned = plan.cases[0]
-        if not planned.script:
+        if not planned.recipe:
             self._app.session.say(_no_code(planned))
             return
-        self._app.push_screen(CodeScreen(case.label, planned.script))
+        self._app.push_screen(CodeScreen(case.label, of_cases(plan.cases)))
 
     def action_copy(self) -> None:
         """Copy the results, and write them to a file."""

@@ -127,6 +127,6 @@ class ExportActions:
         if session.latest.engine not in ("ready", "running"):
             raise ExportError(NOT_READY)
         try:
-            return await session.plan(experiment)
+            return await session.plan(experiment, recipes=True)
         except EngineUnavailableError as error:
             raise ExportError(str(error)) from error

@@ -195,10 +195,12 @@ class LearnActions:
         return lesson.step.works or self._works(lesson.shown, setting)
 
     async def _show_code_of(self, title: str, works: tuple[Work, ...]) -> None:
-        from jaxtui.lessons.code import code_parts, joined
+        from jaxtui.lessons.code import code_parts
+        from jaxtui.scripts import joined
         from jaxtui.tui.screens.code import CodeScreen
 
-        parts = await code_parts(works, self._school.session.plan)
+        plan = partial(self._school.session.plan, recipes=True)
+        parts = await code_parts(works, plan)
         self._school.push_screen(CodeScreen(title, joined(parts, title)))
 
     def copy_step(self) -> None:

@@ -87,11 +87,12 @@ class LoopKeys:
             self._jaxtui.background(partial(self._show_code, loop))
 
     async def _show_code(self, loop: Loop) -> None:
-        plan = await self._jaxtui.session.plan(Experiment(cases=(loop.case,)))
-        from jaxtui.scripts.loops import loop_script
+        experiment = Experiment(cases=(loop.case,))
+        plan = await self._jaxtui.session.plan(experiment, recipes=True)
+        from jaxtui.scripts import loop_script
         from jaxtui.tui.screens.code import CodeScreen
 
-        script = loop_script(loop, plan.cases[0])
+        script = loop_script(loop, plan.cases[0]).text
         self._jaxtui.push_screen(CodeScreen(loop_words.title(loop), script))
 
     # Playing.

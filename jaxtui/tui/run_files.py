@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from jaxtui import scripts
 from jaxtui.document import Results, encode
 from jaxtui.exports import as_csv, as_markdown
 from jaxtui.exports.files import Contents
 from jaxtui.exports.pictures import DARK, Look, as_svg
-from jaxtui.exports.scripts import as_script
 from jaxtui.model import Host, PlannedCase
 from jaxtui.model.own import short_name
 from jaxtui.tui.report import overview, report
@@ -45,7 +45,7 @@ def contents(
         ".md": lambda: as_markdown(*everything),
         ".svg": lambda: _picture(results, run, plot, look),
         ".txt": lambda: _text(results.host, run, plot(False)),
-        ".py": lambda: as_script(planned),
+        ".py": lambda: scripts.of_cases(planned),
     }
 
 

@@ -137,9 +137,9 @@ class Session:
         """Ask for fresh memory figures."""
         await self._engine.refresh_memory()
 
-    async def plan(self, experiment: Experiment) -> Plan:
-        """What an experiment would need."""
-        return await self._engine.plan(experiment)
+    async def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:
+        """What an experiment would need, and how to do it without jaxtui."""
+        return await self._engine.plan(experiment, recipes=recipes)
 
     async def close(self) -> None:
         """End the engine."""

@@ -1,21 +1,23 @@
 """Does "Show code" give the figure that jaxtui gives?
 
-    python tests/benchmarks/scripts.py [--pairs 7] [--short-pairs 21]
+    python tests/benchmarks/scripts.py [--pairs 7] [--budget SECONDS] [--seed N]
         [--lesson NAME[:STEP]]... [--loops] [--op NAME[:SIZE]|all]... [--python PYTHON]
         [--control]
 
-For each step of each lesson, for each style of loop, and for each op of the catalogue
-in mode jit at two sizes, fresh processes alternate: the exported script in plain
-Python, and jaxtui with an engine of its own. Each figure that the script prints is
-divided by jaxtui's of the same name. A figure fails when the median of its ratios is
-off by more than 15 %, or when jaxtui has none of that name; beside the median stands
-its 95 % interval, which says what so many pairs can tell. The scripts run by
-``--python``, so that an environment with nothing but jax and numpy can be the judge.
+For each lesson, each style of loop, and each op of the catalogue in the modes jit and
+numpy, fresh processes alternate: the exported scripts in plain Python, and jaxtui with
+an engine of its own. Each figure that a script prints is divided by jaxtui's of the
+same name. A ``ready`` is accepted when the median of its ratios is off by no more than
+15 %, or when the script's median lies inside the memory span that jaxtui gives with its
+own; any other figure when it is off by no more than 15 %, or 25 % where it is below
+100 µs. A figure fails also when jaxtui has none of that name. Beside the median stands
+its 95 % interval, which says what so many pairs can tell.
 
-Figures below 0.2 ms need more pairs: processes that do the very same differ by a factor
-there, depending on where the system puts their threads and their memory. A subject with
-such a figure in its first pair gets so many as ``--short-pairs`` says. ``--control``
-compares each script with itself: what fails then, this machine cannot tell apart.
+With ``--budget`` the subjects come in random order, and share the seconds: each has as
+many pairs as fit into its share, one at least, and what had no turn is listed at the
+end. Ten minutes see nearly all of it once. The scripts run by ``--python``, so that an
+environment with nothing but jax and numpy can be the judge. ``--control`` compares each
+script with itself: what fails then, this machine cannot tell apart.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -41,7 +44,6 @@ import msgspec
 from jaxtui import lessons
 from jaxtui.commands.session import Session, session, spawn_engine
 from jaxtui.engine.client import EngineOptions
-from jaxtui.lessons.code import code_parts, joined
 from jaxtui.model import (
     LOOP_STYLES,
     Case,
@@ -52,62 +54,54 @@ from jaxtui.model import (
     Ready,
     RunFinished,
 )
-from jaxtui.scripts.loops import loop_title
+from jaxtui.scripts import loop_script, loop_title, of_cases
 from jaxtui.stats import sign_test_interval
 
 ACCEPTED = 0.15
 """How far a median ratio may be from 1."""
 
-SHORT_SECONDS = 200e-6
-"""A figure below this is short."""
+SHORT_SECONDS, SHORT_ACCEPTED = 100e-6, 0.25
+"""The same for a figure below this that is no ``ready``."""
 
 CALLS = 40
 LOOP_SIZE = 700
 """A product of some milliseconds on a small machine."""
 
-LARGER = {"number of elements": 4}
-LARGER_OTHERWISE = 2
-"""How many times an op's default its second size is. Not a smaller one: a call of less
-than 0.1 ms takes half as long again in the next process."""
+SIZES = {"transpose": 1920}
+"""Where an op's default will not do. The columns of an array whose rows are a power of
+two of bytes share their sets in every cache: how long its transpose takes then depends
+on where the two arrays lie, which a process chooses once. At 2048 one process is half
+as fast again as the next; jaxtui, whose bursts move the result about, is in the
+middle."""
 
-SIZES = {"transpose": (1920, 3840)}
-"""Where an op's own will not do. The columns of an array whose rows are a power of two
-of bytes share their sets in every cache: how long its transpose takes then depends on
-where the two arrays lie, which a process chooses once. At 2048 one process is half as
-fast again as the next; jaxtui, whose bursts move the result about, is in the middle."""
+MODES = ("jit", "numpy")
 
 BENCH_SECONDS = 4
 """For one case; its script samples for two seconds after compiling."""
 
-FIGURE = re.compile(r"(?P<name>\S.*?):? +(?P<value>\d\.\d+e[+-]\d+) s")
-TITLE = re.compile(r'^print\("(.*)", flush=True\)$|^ {4}"(.*)": \(timed', re.M)
-"""Of a part, or of a case among those that take turns."""
+FIGURE = re.compile(r"(?:(dispatch|ready|stopwatch|true) )?(\d\.\d+e[+-]\d+) s(?:, |$)")
 
 ROOT = Path(__file__).parents[2]
 
-Figures = dict[str, float]
-"""Seconds by name; before a name that several parts have stands the part's title."""
+
+class Figure(NamedTuple):
+    """Seconds, and both ends of the memory span where jaxtui gives one."""
+
+    seconds: float
+    span: tuple[float, float] | None = None
+
+
+Figures = dict[str, Figure]
+"""By name: the title of a part or the label of a case, and the clock."""
 
 
 class Subject(NamedTuple):
     """What is done in two ways."""
 
     name: str
-    script: str
+    scripts: Sequence[tuple[str, str]]
+    """Titles that stand before the names of what they print, and texts."""
     measure: Callable[[], Figures]
-
-
-class Pairs(NamedTuple):
-    """How many pairs a subject gets."""
-
-    usual: int
-    short: int
-
-    def wanted(self, figures: Figures) -> int:
-        """Fixed by the figures of the first pair; one will do where there are none."""
-        if not figures:
-            return 1
-        return self.short if min(figures.values()) < SHORT_SECONDS else self.usual
 
 
 class Ratio(NamedTuple):
@@ -117,47 +111,60 @@ class Ratio(NamedTuple):
     script: float
     jaxtui: float
     ratios: tuple[float, ...]
+    span: tuple[float, float] | None
 
     @property
     def median(self) -> float:
         return statistics.median(self.ratios)
 
     @property
-    def fails(self) -> bool:
-        # Not "more than": NaN, where jaxtui has no such figure, fails as well.
-        return not abs(self.median - 1) <= ACCEPTED
+    def verdict(self) -> str:
+        ready = self.name.endswith("ready")
+        short = not ready and self.script < SHORT_SECONDS
+        # Not "less than": NaN, where jaxtui has no such figure, fails as well.
+        if abs(self.median - 1) <= (SHORT_ACCEPTED if short else ACCEPTED):
+            return "ok"
+        if self.span and min(self.span) <= self.script <= max(self.span):
+            return "span"
+        return "FAIL"
 
 
 # The script's side.
 
 
-def printed(script: str, python: str) -> Figures:
-    """What the script prints, run by itself."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "exported.py"
-        path.write_text(script, encoding="utf-8")
-        environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-        done = subprocess.run(
-            [python, str(path)],
-            capture_output=True,
-            text=True,
-            cwd=folder,
-            env=environment,
-        )
-    if done.returncode:
-        raise RuntimeError(f"the script ended with {done.returncode}:\n{done.stderr}")
-    return read(done.stdout, [a or b for a, b in TITLE.findall(script)])
-
-
-def read(text: str, titles: Sequence[str]) -> Figures:
-    """The figures of an output, those under a title by the name of both."""
+def printed(scripts: Sequence[tuple[str, str]], python: str) -> Figures:
+    """What scripts print, each run by itself."""
     figures: Figures = {}
-    title = ""
+    for title, script in scripts:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "exported.py"
+            path.write_text(script, encoding="utf-8")
+            environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+            done = subprocess.run(
+                [python, str(path)],
+                capture_output=True,
+                text=True,
+                cwd=folder,
+                env=environment,
+            )
+        if done.returncode:
+            error = f"a script ended with {done.returncode}:\n{done.stderr}"
+            raise RuntimeError(error)
+        figures |= read(done.stdout, title)
+    return figures
+
+
+def read(text: str, title: str = "") -> Figures:
+    """The figures of an output, by the name on their line or else the last title."""
+    figures: Figures = {}
     for line in text.splitlines():
-        if line in titles:
+        found = list(FIGURE.finditer(line))
+        if not found:
             title = line
-        elif match := FIGURE.fullmatch(line):
-            figures[f"{title} {match['name']}".strip()] = float(match["value"])
+        for one in found:
+            name = line[: found[0].start()].rstrip(": ") or title
+            clock = one[1] or ""
+            figures[f"{name} {clock}".strip()] = Figure(float(one[2]))
     return figures
 
 
@@ -177,40 +184,50 @@ def run_cli(*arguments: str) -> str:
     return done.stdout
 
 
-def measured_step(name: str, number: int) -> Figures:
-    """The figures of one step, by a fresh jaxtui."""
-    document = json.loads(run_cli("learn", name, "--step", str(number), "--json"))
-    (step,) = document["steps"]
-    figures = {name: one["seconds"]["median"] for name, one in step["timings"].items()}
-    for one in step["measurements"]:
+def measured_lesson(name: str, *step: str) -> Figures:
+    """The figures of a lesson, or of one of its steps, by a fresh jaxtui."""
+    figures: Figures = {}
+    for found in json.loads(run_cli("learn", name, *step, "--json"))["steps"]:
+        for part, one in found["timings"].items():
+            figures[part] = Figure(one["seconds"]["median"])
+        figures |= of_measurements(found["measurements"])
+        for one in found["loops"]:
+            figures |= of_loop(msgspec.convert(one, LoopMeasured))
+    return figures
+
+
+def of_measurements(measurements: Sequence[dict[str, Any]]) -> Figures:
+    figures: Figures = {}
+    for one in measurements:
         label = msgspec.convert(one["case"], Case).label
-        for clock in ("dispatch", "ready"):
-            if one[clock]:
-                figures[f"{label} {clock}"] = one[clock]["median"]
-    for one in step["loops"]:
-        figures |= of_loop(msgspec.convert(one, LoopMeasured))
+        memory = one.get("memory")
+        span = (memory["reused"], memory["fresh"]) if memory else None
+        figures[f"{label} ready"] = Figure(one["ready"]["median"], span)
+        if one["dispatch"]:
+            figures[f"{label} dispatch"] = Figure(one["dispatch"]["median"])
     return figures
 
 
 def of_loop(measured: LoopMeasured) -> Figures:
     title, clock = loop_title(measured.loop), measured.undisturbed
     return {
-        f"{title} stopwatch": clock.stopwatch_seconds,
-        f"{title} true": clock.true_seconds,
+        f"{title} stopwatch": Figure(clock.stopwatch_seconds),
+        f"{title} true": Figure(clock.true_seconds),
     }
 
 
-def measured_case(case: Case) -> Figures:
-    """The figures of one case, by a fresh jaxtui."""
-    asked = ["--dtype", case.dtype, "--mode", case.mode, "--device", case.device]
-    budget = ["--budget", str(BENCH_SECONDS), "--target", "1"]
+def measured_cases(cases: Sequence[Case]) -> Figures:
+    """The figures of cases that differ in their modes, by a fresh jaxtui."""
+    one = cases[0]
+    modes = ",".join(each.mode for each in cases)
+    budget = str(BENCH_SECONDS * len(cases))
     document = json.loads(
         run_cli(
-            "bench", f"{case.op}:{case.size}", *asked, *budget, "--no-history", "--json"
+            *("bench", f"{one.op}:{one.size}", "--dtype", one.dtype, "--mode", modes),
+            *("--budget", budget, "--target", "1", "--no-history", "--json"),
         )
     )
-    (one,) = document["measurements"]
-    return {clock: one[clock]["median"] for clock in ("dispatch", "ready")}
+    return of_measurements(document["measurements"])
 
 
 async def engine_loop(loop: Loop) -> Figures:
@@ -229,34 +246,6 @@ async def engine_loop(loop: Loop) -> Figures:
         return figures
 
 
-async def loop_code(loop: Loop) -> str:
-    async with session(spawn_engine, EngineOptions()) as engine:
-        await until_ready(engine)
-        return joined(await code_parts((loop,), engine.engine.plan), "loop")
-
-
-async def case_codes(asked: Sequence[str]) -> list[tuple[Case, str]]:
-    """Cases with their scripts: at the size asked for, or at two of the op's own."""
-    wanted = [(name, size) for name, _, size in (one.partition(":") for one in asked)]
-    async with session(spawn_engine, EngineOptions()) as engine:
-        ready = await until_ready(engine)
-        cases = tuple(
-            Case(op=op.name, size=size, dtype="float32", device="cpu:0", mode="jit")
-            for op in ready.ops
-            for name, typed in wanted
-            if name in (op.name, "all")
-            for size in ([int(typed)] if typed else own_sizes(op))
-        )
-        plan = await engine.engine.plan(Experiment(cases=cases))
-        return [(one.case, one.script) for one in plan.cases]
-
-
-def own_sizes(op: OpInfo) -> tuple[int, int]:
-    """The default size and a larger one."""
-    times = LARGER.get(op.size_means, LARGER_OTHERWISE)
-    return SIZES.get(op.name, (op.default, op.default * times))
-
-
 async def until_ready(engine: Session) -> Ready:
     async for envelope in engine.events():
         if isinstance(envelope.event, Ready):
@@ -267,76 +256,111 @@ async def until_ready(engine: Session) -> Ready:
 # Both.
 
 
-def of_lesson(name: str, only: int | None = None) -> Iterator[Subject]:
-    for number, _ in enumerate(lessons.load(name).steps, 1):
-        if only not in (None, number):
-            continue
-        script = run_cli("learn", name, "--step", str(number), "--code")
-        measure = partial(measured_step, name, number)
-        yield Subject(f"{name} {number}", script, measure)
+def of_lesson(name: str, *step: str) -> Subject:
+    script = run_cli("learn", name, *step, "--code")
+    measure = partial(measured_lesson, name, *step)
+    return Subject(" ".join((name, *step[1:])), [("", script)], measure)
 
 
-def of_loops() -> Iterator[Subject]:
+async def of_loops() -> list[Subject]:
     case = Case(
         op="matmul", size=LOOP_SIZE, dtype="float32", device="cpu:0", mode="jit"
     )
+    async with session(spawn_engine, EngineOptions()) as engine:
+        await until_ready(engine)
+        plan = await engine.engine.plan(Experiment(cases=(case,)), recipes=True)
+    subjects: list[Subject] = []
     for style, chained in itertools.product(LOOP_STYLES, (False, True)):
         loop = Loop(case=case, calls=CALLS, style=style, chained=chained)
-        name = f"loop {style} {'chained' if chained else 'independent'}"
-        script = asyncio.run(loop_code(loop))
-        yield Subject(name, script, lambda loop=loop: asyncio.run(engine_loop(loop)))
+        script = loop_script(loop, plan.cases[0]).text
+        title = loop_title(loop)
+        measure = partial(lambda loop: asyncio.run(engine_loop(loop)), loop)
+        subjects.append(Subject(title, [(title, script)], measure))
+    return subjects
 
 
-def of_ops(names: Sequence[str]) -> Iterator[Subject]:
-    for case, script in asyncio.run(case_codes(names)):
-        yield Subject(case.label, script, partial(measured_case, case))
+async def of_ops(asked: Sequence[str]) -> list[Subject]:
+    """Each op at the size asked for, or at its own."""
+    wanted = [(name, size) for name, _, size in (one.partition(":") for one in asked)]
+    subjects: list[Subject] = []
+    async with session(spawn_engine, EngineOptions()) as engine:
+        ready = await until_ready(engine)
+        for op in ready.ops:
+            for name, typed in wanted:
+                if name in (op.name, "all"):
+                    cases = of_op(op, int(typed or SIZES.get(op.name, op.default)))
+                    experiment = Experiment(cases=cases)
+                    plan = await engine.engine.plan(experiment, recipes=True)
+                    scripts = [(x.case.label, of_cases([x])) for x in plan.cases]
+                    measure = partial(measured_cases, cases)
+                    subjects.append(
+                        Subject(f"{op.name} {cases[0].size}", scripts, measure)
+                    )
+    return subjects
 
 
-def compared(subject: Subject, pairs: Pairs, python: str) -> list[Ratio]:
-    """Every figure of the script beside jaxtui's, in random order within a pair."""
+def of_op(op: OpInfo, size: int) -> tuple[Case, ...]:
+    """One size of an op in all ``MODES``."""
+    return tuple(
+        Case(
+            op=op.name,
+            size=size,
+            dtype="float32",
+            device="host" if mode == "numpy" else "cpu:0",
+            mode=mode,
+            inputs="host" if mode == "numpy" else "device",
+        )
+        for mode in MODES
+    )
+
+
+def compared(subject: Subject, pairs: int, end: float, python: str) -> list[Ratio]:
+    """Every figure of the scripts beside jaxtui's, in random order within a pair."""
     order = random.Random(0)
     found: list[tuple[Figures, Figures]] = []
-    wanted = 1
-    while len(found) < wanted:
+    start = perf_counter()
+    while len(found) < pairs:
+        spent = (perf_counter() - start) / max(1, len(found))
+        if found and perf_counter() + spent > end:
+            break
         if order.random() < 0.5:
-            script = printed(subject.script, python)
+            script = printed(subject.scripts, python)
             ours = subject.measure()
         else:
             ours = subject.measure()
-            script = printed(subject.script, python)
+            script = printed(subject.scripts, python)
         found.append((script, ours))
-        if len(found) == 1:
-            wanted = pairs.wanted(script)
-    return [ratio(name, found) for name in found[0][0]]
+    return [
+        ratio(name, found) for name in found[0][0] if not on_host(name, found[0][1])
+    ]
+
+
+def on_host(name: str, ours: Figures) -> bool:
+    """Whether it is a ``dispatch`` of NumPy, which a script of several cases prints."""
+    return "numpy on host" in name and name.endswith("dispatch") and name not in ours
 
 
 def ratio(name: str, found: Sequence[tuple[Figures, Figures]]) -> Ratio:
-    script = [one[name] for one, _ in found]
-    ours = [same(name, one) for _, one in found]
-    ratios = tuple(a / b for a, b in zip(script, ours, strict=True))
-    return Ratio(name, statistics.median(script), statistics.median(ours), ratios)
+    script = [one[name].seconds for one, _ in found]
+    ours = [one.get(name, Figure(float("nan"))) for _, one in found]
+    ratios = tuple(a / b.seconds for a, b in zip(script, ours, strict=True))
+    spans = [one.span for one in ours if one.span]
+    ends = [statistics.median(end) for end in zip(*spans, strict=True)]
+    return Ratio(
+        name,
+        statistics.median(script),
+        statistics.median(one.seconds for one in ours),
+        ratios,
+        (ends[0], ends[1]) if ends else None,
+    )
 
 
-def same(name: str, figures: Figures) -> float:
-    """The figure of this name; NaN, which fails, where there is none.
-
-    A script of a single part prints no titles, and one of a snippet has titles that
-    its figures do without.
-    """
-    if name in figures:
-        return figures[name]
-    titled = [key for key in figures if key.endswith(f" {name}")]
-    if len(titled) == 1:
-        return figures[titled[0]]
-    bare = [key for key in figures if name.endswith(f" {key}")]
-    return figures[max(bare, key=len)] if bare else float("nan")
-
-
-def report(subject: Subject, pairs: Pairs, python: str) -> bool:
+def report(subject: Subject, pairs: int, end: float, python: str) -> bool:
     """Prints the rows of a subject; whether all is in order."""
-    print(f"\n{subject.name}", flush=True)
+    lengths = ", ".join(str(len(text.splitlines())) for _, text in subject.scripts)
+    print(f"\n{subject.name}: {lengths} lines", flush=True)
     try:
-        rows = compared(subject, pairs, python)
+        rows = compared(subject, pairs, end, python)
     except RuntimeError as error:
         print(f"  FAIL  {error}")
         return False
@@ -344,48 +368,63 @@ def report(subject: Subject, pairs: Pairs, python: str) -> bool:
         print("  prints no figures")
     for row in rows:
         print(f"  {line(row)}", flush=True)
-    return not any(row.fails for row in rows)
+    return all(row.verdict != "FAIL" for row in rows)
 
 
 def line(row: Ratio) -> str:
     """One row of the table."""
-    verdict = "FAIL" if row.fails else "ok"
     sure = sign_test_interval(row.ratios)
     interval = f"[{sure.low:.3f}, {sure.high:.3f}] {len(row.ratios):2}"
     figures = f"{row.script:.3e} / {row.jaxtui:.3e} s"
-    return f"{verdict:<4}  {row.median:6.3f}  {interval}  {figures}  {row.name}"
+    span = f"  span {row.span[0]:.3e} to {row.span[1]:.3e} s" if row.span else ""
+    return (
+        f"{row.verdict:<4}  {row.median:6.3f}  {interval}  {figures}  {row.name}{span}"
+    )
+
+
+def subjects_of(options: Any) -> Iterator[Callable[[], Subject]]:
+    """Makers of subjects: the script of a lesson takes an engine, too."""
+    chosen = bool(options.lesson or options.loops or options.op)
+    for asked in options.lesson or ([] if chosen else list(lessons.MODULES)):
+        name, _, step = asked.partition(":")
+        yield partial(of_lesson, name, *(("--step", step) if step else ()))
+    if options.loops or not chosen:
+        yield from (partial(lambda x: x, one) for one in asyncio.run(of_loops()))
+    if options.op or not chosen:
+        found = asyncio.run(of_ops(options.op or ["all"]))
+        yield from (partial(lambda x: x, one) for one in found)
 
 
 def main() -> int:
     """Print the table; 1 if a figure differs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pairs", type=int, default=7)
-    parser.add_argument("--short-pairs", type=int, default=21)
+    parser.add_argument("--budget", type=float, metavar="SECONDS", default=float("inf"))
+    parser.add_argument("--seed", type=int, default=0, help="of the order")
     parser.add_argument("--lesson", action="append", metavar="NAME[:STEP]")
     parser.add_argument("--loops", action="store_true", help="the loops")
     parser.add_argument("--op", action="append", metavar="NAME[:SIZE]|all")
     parser.add_argument("--python", default=sys.executable, help="runs the scripts")
     parser.add_argument("--control", action="store_true", help="script / script")
     options: Any = parser.parse_args()
-    chosen = bool(options.lesson or options.loops or options.op)
-    names = options.lesson or ([] if chosen else list(lessons.MODULES))
-    subjects = []
-    for asked in names:
-        name, _, step = asked.partition(":")
-        subjects.append(of_lesson(name, int(step) if step else None))
-    if options.loops or not chosen:
-        subjects.append(of_loops())
-    if options.op or not chosen:
-        subjects.append(of_ops(options.op or ["all"]))
-    pairs = Pairs(options.pairs, options.short_pairs)
+    end = perf_counter() + options.budget
+    makers = list(subjects_of(options))
+    if options.budget < float("inf"):
+        random.Random(options.seed).shuffle(makers)
     judged = "script" if options.control else "jaxtui"
-    print(f"script / {judged}, {pairs.usual} alternating pairs of fresh processes")
+    print(f"script / {judged}, {options.pairs} alternating pairs at most")
     right = True
-    for subject in itertools.chain.from_iterable(subjects):
+    for done, maker in enumerate(makers):
+        now = perf_counter()
+        if now >= end:
+            print(f"\n{len(makers) - done} of {len(makers)} had no turn")
+            break
+        share = now + (end - now) / (len(makers) - done)
+        subject = maker()
         if options.control:
-            again = partial(printed, subject.script, options.python)
+            again = partial(printed, subject.scripts, options.python)
             subject = subject._replace(measure=again)
-        right = report(subject, pairs, options.python) and right
+        right = report(subject, options.pairs, share, options.python) and right
     return int(not right)
 
 

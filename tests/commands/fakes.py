@@ -109,7 +109,7 @@ class FakeEngine:
         self.closed = True
         self.queue.put_nowait(None)
 
-    async def plan(self, experiment: Experiment) -> Plan:
+    async def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:
         raise NotImplementedError
 
     async def release(self) -> None:

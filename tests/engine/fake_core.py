@@ -112,7 +112,7 @@ class FakeCore:
             ACTS[wrong]()
         return HOST, (DEVICE,)
 
-    def plan(self, experiment: Experiment) -> Plan:
+    def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:
         for case in experiment.cases:
             if case.op in ACTS:
                 ACTS[case.op]()

@@ -1,10 +1,8 @@
-"""Functions of the user's own: files, arguments, results, mistakes and scripts."""
+"""Functions of the user's own: files, arguments, results and mistakes."""
 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxtui.measure import experiment, own, planning
+from jaxtui.measure import experiment, planning
 from jaxtui.measure.own import arguments, files, functions
 from jaxtui.measure.own.troubles import OwnError
 from jaxtui.model import (
@@ -496,51 +494,6 @@ def test_short_names_tell_two_versions_of_a_file_apart() -> None:
 
 
 # Clocks.
-
-
-# Scripts.
-
-
-@pytest.mark.parametrize(
-    ("mode", "changes"),
-    [
-        ("jit", {}),
-        ("eager", {"inputs": "host"}),
-        ("numpy", {"size": 32}),
-    ],
-)
-def test_scripts_run_by_themselves(
-    write: Callable[..., str], mode: Mode, changes: dict[str, Any], tmp_path: Path
-) -> None:
-    one = case(write(TRAIN), "step", mode, **changes)
-    source = own.source(one.op)
-    assert source is not None
-    text = own.script(one, source, seed=3)
-    assert "jaxtui" not in text.partition("\n")[2]
-    assert own.setup(one, source, seed=3).partition("\nf = ")[0] in text
-    script = tmp_path / "elsewhere.py"
-    script.write_text(text.replace("time.perf_counter() + 2", "0"))
-    done = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    assert "ready" in done.stdout
-
-
-def test_the_script_draws_what_was_timed(write: Callable[..., str]) -> None:
-    path = write("def f(x, y):\n    return x\n")
-    one = typed(path, "f", "bf16[4,2] s32[3]")
-    source = own.source(one.op)
-    assert source is not None
-    space: dict[str, Any] = {}
-    exec(own.setup(one, source, seed=5).partition("args = jax.device_put")[0], space)
-    for made, right in zip(
-        space["args"],
-        arguments.drawn(parse_specs("bf16[4,2] s32[3]"), seed=5),
-        strict=True,
-    ):
-        np.testing.assert_array_equal(made, right)
-        assert made.dtype == right.dtype
 
 
 def test_dotted_names_are_looked_up(write: Callable[..., str]) -> None:

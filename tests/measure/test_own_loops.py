@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
-import sys
 import textwrap
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtui.measure import planning, session
+from jaxtui.measure import session
 from jaxtui.measure.loops import refusals, results, run_loop
 from jaxtui.measure.loops.refusals import RefusedError
 from jaxtui.measure.workload import Workload
 from jaxtui.model import (
     LOOP_STYLES,
     Case,
-    Experiment,
     Loop,
     LoopMeasured,
     LoopStyle,
@@ -31,7 +25,6 @@ from jaxtui.model import (
     RunFinished,
     WorkFailed,
 )
-from jaxtui.scripts.loops import loop_script
 
 TRAIN = """
     import jax
@@ -241,44 +234,3 @@ def test_results_in_flight_count_as_memory(
     failed = refused(asked)
     known, _ = session.start(jax.devices()[0])
     assert f"{known.queue_depth + 2} results" in failed.error
-
-
-# The script.
-
-
-@pytest.mark.parametrize(
-    ("name", "args", "more"),
-    [
-        ("step", "", {"style": "print", "chained": True}),
-        ("step", "", {"style": "asarray", "mode": "eager"}),
-        ("square", "f32[300,300]", {"style": "end", "chained": True}),
-    ],
-)
-def test_its_script_runs_without_jaxtui(
-    train: str,
-    tmp_path: Path,
-    name: str,
-    args: str,
-    more: dict[str, Any],
-    plan: Callable[[Loop], Any],
-) -> None:
-    asked = own_loop(train, name, args, **more)
-    script = tmp_path / "loop.py"
-    script.write_text(loop_script(asked, plan(asked)))
-    done = subprocess.run(
-        [sys.executable, "loop.py"],
-        cwd=tmp_path,
-        env={**os.environ, "JAX_PLATFORMS": "cpu"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    found = re.fullmatch(r"stopwatch (\S+) s\ntrue (\S+) s\n", done.stdout)
-    assert found is not None, done.stdout
-    assert 0 < float(found[1]) <= float(found[2])
-
-
-@pytest.fixture
-def plan() -> Callable[[Loop], Any]:
-    return lambda asked: planning.plan(Experiment(cases=(asked.case,))).cases[0]

@@ -62,18 +62,14 @@ def problem(one: Case, there: planning.Supply | None = None) -> tuple[str, str]:
     return planned.problem.error, planned.problem.hint
 
 
-def test_good_cases_have_needs_a_script_and_no_problem() -> None:
-    plan = planning.plan(Experiment(cases=(case(), numpy_case()), seed=5))
+def test_good_cases_have_needs_and_no_problem() -> None:
+    plan = planning.plan(Experiment(cases=(case(), numpy_case())))
     assert [planned.problem for planned in plan.cases] == [None, None]
-    jit, numpy = plan.cases
+    jit, _ = plan.cases
     assert jit.flops == 2 * 128**3
     assert jit.bytes == 3 * 128 * 128 * 4
     assert jit.memory_bytes > 4 * 128 * 128 * 4
     assert jit.peak is None
-    assert "default_rng(5)" in jit.script
-    assert "import jax" not in numpy.script
-    assert jit.setup in jit.script
-    assert "def numpy_matmul" in numpy.setup
     assert plan.budget_seconds == 10.0
     assert not plan.grouped
 

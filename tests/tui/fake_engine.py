@@ -39,6 +39,7 @@ from jaxtui.model import (
     PlannedCase,
     Progress,
     Ready,
+    Recipe,
     RunEvent,
     RunFinished,
     RunStarted,
@@ -195,6 +196,16 @@ def measurement(case: Case, stopped: str | None = "target") -> Measurement:
     )
 
 
+RECIPE = Recipe(
+    imports=("import numpy as np",),
+    function="def shape(shape):\n    return shape",
+    arguments=("args = [3]",),
+    call="np.zeros",
+    wait="str",
+)
+"""Of every case that is asked for it."""
+
+
 class FakeEngine:
     """Answers like the real one; ``scripted`` runs end by themselves."""
 
@@ -266,7 +277,7 @@ class FakeEngine:
             self._script = asyncio.create_task(self._play(work))
         return self.run_number
 
-    async def plan(self, experiment: Experiment) -> Plan:
+    async def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:
         self.calls.append("plan")
         return Plan(
             cases=tuple(
@@ -276,7 +287,7 @@ class FakeEngine:
                     host_memory_bytes=0,
                     flops=None,
                     bytes=None,
-                    script=f"import jax\n\n# {case.label}\n",
+                    recipe=RECIPE if recipes else None,
                 )
                 for case in experiment.cases
             ),

@@ -111,7 +111,6 @@ async def test_the_number_of_calls_ends_at_1_and_200(
 
 
 async def test_code_is_that_of_this_loop() -> None:
-    pytest.importorskip("jaxtui.scripts.loops")
     app = app_on(FakeEngine())
     async with app.run_test(size=NARROW) as pilot:
         await open_view(pilot, app)

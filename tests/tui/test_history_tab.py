@@ -265,12 +265,12 @@ async def test_a_measurement_of_another_machine_has_no_code_here(
     three: History,
 ) -> None:
     class Elsewhere(FakeEngine):
-        async def plan(self, experiment: Experiment) -> Plan:
+        async def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:
             plan = await super().plan(experiment)
             error = "There is no device 'tpu:0'."
             cases = (
                 msgspec.structs.replace(
-                    one, script="", problem=Failure(case=one.case, error=error, hint="")
+                    one, problem=Failure(case=one.case, error=error, hint="")
                 )
                 for one in plan.cases
             )

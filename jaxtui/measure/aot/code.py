@@ -7,7 +7,7 @@ import re
 from jaxtui.measure import ops
 from jaxtui.measure.aot.environment import DEFAULTS
 from jaxtui.measure.ops.arguments import Argument
-from jaxtui.measure.ops.base import Op
+from jaxtui.measure.ops.base import JaxForm, Op
 from jaxtui.measure.script import source
 from jaxtui.model import Case
 from jaxtui.model.ahead import Topology
@@ -94,7 +94,7 @@ def code(case: Case, topology: Topology) -> str:
     return head + ("\n" if case.dtype == "float64" else "\n\n") + body
 
 
-def _form(op: Op, case: Case) -> object:
+def _form(op: Op, case: Case) -> JaxForm:
     if case.mode != "pallas":
         return op.jax
     if op.pallas is None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from jaxtui.measure.own.functions import Source, load, source
 from jaxtui.measure.own.planning import check, input_bytes
 from jaxtui.measure.own.replaced import replaced
-from jaxtui.measure.own.script import script, setup
 from jaxtui.measure.own.troubles import OwnError, explain
 
 __all__ = [
@@ -21,7 +20,5 @@ __all__ = [
     "input_bytes",
     "load",
     "replaced",
-    "script",
-    "setup",
     "source",
 ]

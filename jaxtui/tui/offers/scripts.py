@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from jaxtui import scripts
 from jaxtui.exports.names import named, of_cases, stamp
-from jaxtui.exports.scripts import as_script
 from jaxtui.model import Case, Experiment, Plan
 from jaxtui.tui.offers.offer import Content, Format
 
 Planner = Callable[[Experiment], Awaitable[Plan]]
-"""Asks the engine for the scripts of cases; raises ``ExportError`` if it cannot."""
+"""Asks the engine for the recipes of cases; raises ``ExportError`` if it cannot."""
 
 
 def script_of(case: Case, plan: Planner) -> Format:
@@ -27,6 +27,6 @@ def script(cases: tuple[Case, ...], plan: Planner) -> Content:
     """What makes the script of cases, which take turns if there are several."""
 
     async def content() -> str:
-        return as_script((await plan(Experiment(cases=cases))).cases)
+        return scripts.of_cases((await plan(Experiment(cases=cases))).cases)
 
     return content

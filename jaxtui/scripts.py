@@ -1,0 +1,451 @@
+"""Plain Python that does without jaxtui what the screens did: the one writer of it.
+
+Of cases of the engine it writes what a ``Recipe`` says, and of snippets their own
+lines. The loop that times is in every script the very one that jaxtui times with.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from jaxtui.exports.files import ExportError
+from jaxtui.model import (
+    SNIPPET_IMPORTS,
+    Case,
+    Loop,
+    LoopStyle,
+    PlannedCase,
+    Recipe,
+    Shown,
+    Snippet,
+    Timed,
+)
+from jaxtui.model.own import short_name
+from jaxtui.text import literal, visible
+
+JNP_AND_LAX = {"import jax.numpy as jnp", "from jax import lax"}
+
+DEFAULTS = {"jax_enable_x64": "False", "jax_default_device": "None"}
+"""What a script may set for the whole process, and JAX's own values."""
+
+TIMED_ON_HOST = """\
+seconds, _ = time_calls(f, args, wait, 2)
+print(f"ready {np.median(seconds):.3e} s")
+"""
+
+TIMED = """\
+dispatch, ready = map(np.median, time_calls(f, args, wait, 2))
+print(f"dispatch {dispatch:.3e} s, ready {ready:.3e} s")
+"""
+
+TAKE_TURNS = '''\
+def take_turns(cases, seconds):
+    """Print medians of cases in turns: what slows the machine down hits them alike."""
+    turns = {{name: [] for name in cases}}
+    end = perf_counter_ns() + seconds * 1e9
+    while perf_counter_ns() < end or len(turns[name]) < 2:
+        for name, {case} in cases.items():{choosing}
+            turns[name].append([np.median(x) for x in time_calls(*case, {turn})])
+    for name, medians in turns.items():
+        dispatch, ready = np.median(medians[1:], axis=0)  # the first turn warmed up
+        print(f"{{name}}: {figures}")
+'''
+
+CHOOSING = """
+            for option in options.items():
+                jax.config.update(*option)"""
+
+WAIT_FOR = '''\
+def wait_for(value):
+    """Wait for a value, and for what nobody kept: each device computes in order."""
+    devices = {devices}
+    last = [jax.device_put(0.0, device) + 1 for device in devices]
+    jax.block_until_ready((value, last))
+'''
+
+DEVICES = """\
+import os
+
+# JAX has to know this before it starts.
+os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ["JAX_NUM_CPU_DEVICES"] = "{count}"
+"""
+
+ALONE = """\
+import subprocess
+import sys
+
+# This part has to choose JAX's devices before JAX starts: it gets its own process.
+subprocess.run([sys.executable, "-c", {code}], check=True)
+"""
+
+LOOPED = """\
+repeats = [loop()]  # the first time takes longer
+end = perf_counter() + 1
+while len(repeats) < 8 or perf_counter() < end:
+    repeats.append(loop())
+stopwatch, true = np.median(repeats[1:], axis=0)
+print(f"stopwatch {stopwatch:.3e} s, true {true:.3e} s")
+"""
+
+STYLES: dict[LoopStyle, str] = {
+    "never": "waiting for none",
+    "end": "waiting once, at the end",
+    "each": "waiting for each",
+    "asarray": "np.asarray of each",
+    "print": "printing each",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Script:
+    """What one experiment, loop or snippet is in plain Python."""
+
+    title: str
+    """One line."""
+    body: str
+    """Runs by itself; only a comment where the case cannot run here."""
+    settings: tuple[str, ...] = ()
+    """The names of ``DEFAULTS`` that it sets."""
+    alone: bool = False
+    """It needs a process of its own."""
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return f"{_comment(self.title)}\n{self.body}"
+
+
+def joined(scripts: Sequence[Script], title: str) -> str:
+    """Scripts as one file; a single one stays as it is."""
+    if not scripts:
+        return f"{_comment(title)}: nothing runs here.\n"
+    if len(scripts) == 1:
+        return scripts[0].text
+    parts = [_comment(title)]
+    for one in scripts:
+        body = one.body
+        if one.alone:
+            readable = "'''" not in body and "\\" not in body
+            body = ALONE.format(code=f"'''\\\n{body}'''" if readable else repr(body))
+        resets = [_setting(name, DEFAULTS[name]) for name in one.settings]
+        said = f"print({literal(one.title)}, flush=True)"
+        parts.append("\n".join([_comment(one.title), said, body.strip("\n"), *resets]))
+    return "\n\n\n".join(parts) + "\n"
+
+
+# Cases.
+
+
+def of_cases(planned: Sequence[PlannedCase]) -> str:
+    """One case alone, or several that take turns; those that cannot run are left out.
+
+    Raises:
+        ExportError: None of them can.
+    """
+    able = [one for one in planned if one.recipe]
+    if able:
+        return experiment_script(able).text
+    problem = next((one.problem for one in planned if one.problem), None)
+    why = f" {problem.error} {problem.hint}".rstrip() if problem else ""
+    raise ExportError(f"No case of this run can be written as plain Python.{why}")
+
+
+def experiment_script(planned: Sequence[PlannedCase]) -> Script:
+    """The script of cases with recipes, which take turns if there are several."""
+    found = {one.case: one.recipe for one in planned if one.recipe}
+    if len(found) == 1:
+        return _case_script(*found.popitem())
+    return _turns_script(found)
+
+
+def missing(planned: PlannedCase) -> Script:
+    """In place of one that cannot run here: a comment that says why."""
+    problem = planned.problem
+    why = f"{problem.error} {problem.hint}" if problem else "It has no script."
+    label = planned.case.label
+    return Script(title=label, body=f"{_comment(f'It does not run here. {why}')}\n")
+
+
+def _case_script(case: Case, recipe: Recipe) -> Script:
+    settings = [_setting(*each) for each in recipe.settings]
+    imports = set(recipe.imports)
+    if imports.issuperset(JNP_AND_LAX):
+        # A line less: all of it has to fit on a slide.
+        imports = {*imports, "from jax import lax, numpy as jnp"} - JNP_AND_LAX
+    head = [*recipe.remarks, *_imports(imports), *settings]
+    lines = [
+        *recipe.arguments,
+        _call(recipe),
+        "time_calls(f, args, wait, 0.1)  # warm up"
+        if case.on_host
+        else "time_calls(f, args, wait, 0.1)  # compile and warm up",
+        (TIMED_ON_HOST if case.on_host else TIMED),
+    ]
+    return Script(
+        title=case.label,
+        body=_sections("\n".join(head), recipe.function, timer(), "\n".join(lines)),
+        settings=tuple(name for name, _ in recipe.settings),
+    )
+
+
+def _turns_script(found: dict[Case, Recipe]) -> Script:
+    ops = " and ".join(dict.fromkeys(short_name(case.op) for case in found))
+    # NumPy takes whatever the others need.
+    needs = {one.settings for case, one in found.items() if not case.on_host}
+    names = tuple(dict.fromkeys(name for each in needs for name, _ in each))
+    mixed = len(needs) > 1
+    common = [] if mixed else [_setting(*each) for each in (*needs, ())[0]]
+    blocks: list[str] = []
+    defined: dict[str, str] = {}
+    arguments: tuple[str, ...] = ()
+    for case, recipe in found.items():
+        own = {name: dict(recipe.settings).get(name, DEFAULTS[name]) for name in names}
+        lines = [*recipe.remarks]
+        if mixed:
+            lines += [_setting(*each) for each in own.items()]
+        # Functions of the user's own may use their arguments up.
+        if recipe.arguments != arguments or recipe.tree:
+            lines += recipe.arguments
+        arguments = recipe.arguments
+        items = ", ".join(f'"{name}": {value}' for name, value in own.items())
+        value = f"{{{items}}}, f, args, wait" if mixed else "f, args, wait"
+        lines += [_call(recipe), f"cases[{literal(case.label)}] = {value}"]
+        name = "own" if recipe.tree else recipe.function.partition("(")[0]
+        new = defined.get(name) != recipe.function
+        defined[name] = recipe.function
+        blocks.append(_sections(recipe.function if new else "", "\n".join(lines)))
+    hosts = 0 < sum(case.on_host for case in found) < len(found)
+    turns = TAKE_TURNS.format(
+        case="(options, *case)" if mixed else "case",
+        choosing=CHOOSING if mixed else "",
+        # NumPy's threads spin for 0.1 s after a product: for less than half of a turn.
+        turn=0.25 if hosts else 0.1,
+        figures="dispatch {dispatch:.3e} s, ready {ready:.3e} s",
+    )
+    seconds = max(4, (2 if hosts else 1) * len(found))
+    every = (line for one in found.values() for line in one.imports)
+    return Script(
+        title=f"{len(found)} cases of {ops}, taking turns",
+        body=_sections(
+            "\n".join([*_imports(every), *common]),
+            timer(),
+            turns,
+            "cases = {}",
+            *blocks,
+            f"take_turns(cases, {seconds})",
+        ),
+        settings=names,
+    )
+
+
+# Loops.
+
+
+def loop_script(loop: Loop, planned: PlannedCase) -> Script:
+    """A script that runs exactly this loop and prints the medians of both clocks."""
+    recipe = planned.recipe
+    if recipe is None:
+        return missing(planned)
+    imports = [*recipe.imports, *(["import io"] if loop.style == "print" else [])]
+    settings = [_setting(*each) for each in recipe.settings]
+    body = "\n".join(_loop(loop, recipe.tree))
+    lines = [*recipe.arguments, f"f = {recipe.call}"]
+    if recipe.tree and loop.chained:
+        lines += [
+            "# Does the next call take the whole result, or the first of several?",
+            "whole = jax.tree.structure(f(*args)) == jax.tree.structure(args[0])",
+        ]
+    head = [*recipe.remarks, *_imports(imports, "perf_counter"), *settings]
+    return Script(
+        title=loop_title(loop),
+        body=_sections(
+            "\n".join(head),
+            recipe.function,
+            f"def loop():\n{textwrap.indent(body, '    ')}",
+            "\n".join([*lines, LOOPED]),
+        ),
+        settings=tuple(name for name, _ in recipe.settings),
+    )
+
+
+def loop_title(loop: Loop) -> str:
+    """A loop in one line: what its script says of itself."""
+    linked = "chained" if loop.chained else "independent"
+    calls = "1 call" if loop.calls == 1 else f"{loop.calls} {linked} calls"
+    return f"{loop.case.label}: {calls}, {STYLES[loop.style]}"
+
+
+def _loop(loop: Loop, tree: bool) -> Iterator[str]:
+    """The lines of the function that is the loop."""
+    ready = "jax.block_until_ready(result)" if tree else "result.block_until_ready()"
+    waits: dict[LoopStyle, tuple[str, ...]] = {
+        "each": (ready,),
+        "asarray": ("jax.device_get(result)" if tree else "np.asarray(result)",),
+        "print": ("print(result.ravel()[0], file=sink)",),
+    }
+    if tree:
+        waits["print"] = (
+            "arrays = [x for x in jax.tree.leaves(result) if isinstance(x, jax.Array)]",
+            "print(min(arrays, key=np.size).ravel()[0], file=sink)",
+        )
+    carried = "result if whole else result[0]" if tree else "result"
+    if loop.chained:
+        yield "x, *rest = args"
+    if loop.style == "print":
+        yield "sink = io.StringIO()  # a terminal would be timed, too"
+    yield "start = perf_counter()"
+    yield f"for _ in range({loop.calls}):"
+    yield f"    result = f({'x, *rest' if loop.chained else '*args'})"
+    if loop.chained:
+        yield f"    x = {carried}"
+    yield from (f"    {line}" for line in waits.get(loop.style, ()))
+    if loop.style == "end":
+        yield ready
+    yield "stopwatch = perf_counter() - start"
+    yield ready
+    yield "return stopwatch, perf_counter() - start"
+
+
+# Snippets.
+
+
+def snippet_script(snippet: Snippet) -> Script:
+    """The setup as it stands, then the parts in order, then the turns.
+
+    Raises:
+        SyntaxError: A part that is timed is no expression.
+    """
+    timed = [part for part in snippet.parts if isinstance(part, Timed)]
+    turns = [part for part in timed if not part.once]
+    names = {"jax", *(["np"] if turns else [])}
+    for text in (snippet.setup, *(part.code for part in snippet.parts)):
+        names.update(re.findall(r"\w+", text))
+    imports = [x for x in SNIPPET_IMPORTS.splitlines() if x.split()[-1] in names]
+    settings = [("jax_enable_x64", "True")] if snippet.x64 else []
+    devices = "jax.local_devices()"
+    if snippet.device is not None:
+        platform, _, number = snippet.device.partition(":")
+        device = f'jax.devices("{platform}")[{int(number)}]'
+        settings.append(("jax_default_device", device))
+        devices = f"{{{device}, *{devices}}}"
+    head = [
+        *([DEVICES.format(count=snippet.cpu_devices)] if snippet.cpu_devices else []),
+        *_imports(imports, "perf_counter_ns" if timed else ""),
+        *(_setting(*each) for each in settings),
+    ]
+    helpers = [timer(), WAIT_FOR.format(devices=devices)] if timed else []
+    last = ""
+    if turns:
+        helpers.append(
+            TAKE_TURNS.format(
+                case="case",
+                choosing="",
+                turn=0.04,
+                figures="{dispatch:.3e} s",
+            ).replace("dispatch, ready = ", "dispatch, _ = ")
+        )
+        entries = [
+            f"    {literal(one.name)}: (lambda: {_argument(one.code)}, (), wait_for),"
+            for one in turns
+        ]
+        seconds = f"{min(3.0, snippet.budget):g}"
+        last = "\n".join(["cases = {", *entries, "}", f"take_turns(cases, {seconds})"])
+    parts = (_part(one) for one in snippet.parts if one not in turns)
+    return Script(
+        title=snippet.title,
+        body=_sections(
+            "\n".join(head), *helpers, snippet.setup, "\n".join(parts), last
+        ),
+        settings=tuple(name for name, _ in settings),
+        alone=snippet.cpu_devices is not None,
+    )
+
+
+def _part(part: Shown | Timed) -> str:
+    label = literal(f"{part.name}:")
+    if isinstance(part, Timed):
+        call = f"time_calls(lambda: {_argument(part.code)}, (), wait_for, 0)"
+        return f'print({label}, format({call}[0][0], ".3e"), "s")'
+    expression = _expression(part.code)
+    if expression is None or ast.unparse(expression).startswith("print("):
+        shown = "\n".join([f"print({label})", part.code.strip("\n")])
+    else:
+        shown = f"print({label}, {_argument(part.code)})"
+    if not part.raises:
+        return shown
+    return (
+        f"try:\n{textwrap.indent(shown, '    ')}\nexcept Exception as error:\n"
+        f"    print({label}, type(error).__name__, error)"
+    )
+
+
+def _expression(code: str) -> ast.expr | None:
+    try:
+        return ast.parse(code.strip(), mode="eval").body
+    except SyntaxError:
+        return None
+
+
+def _argument(code: str) -> str:
+    """An expression as one argument of a call, in parentheses where it needs them."""
+    code = code.strip()
+    tree = ast.parse(code, mode="eval").body
+    if "\n" in code or "#" in code:
+        return f"(\n{code}\n)"
+    return f"({code})" if isinstance(tree, ast.Tuple) else code
+
+
+# Pieces.
+
+
+@cache
+def timer() -> str:
+    """The source of the loop that times, ``jaxtui.measure.clocks.time_calls``.
+
+    As ``inspect.getsource`` gives it, but without importing JAX.
+    """
+    path = files("jaxtui") / "measure" / "clocks.py"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    start = lines.index("def time_calls(f, args, wait, seconds):\n")
+    return "".join(inspect.getblock(lines[start:]))
+
+
+def _comment(text: str) -> str:
+    """A comment of one line, whatever the text holds."""
+    return f"# {visible(' '.join(text.split()), line=True)}"
+
+
+def _setting(name: str, value: str) -> str:
+    return f'jax.config.update("{name}", {value})'
+
+
+def _call(recipe: Recipe) -> str:
+    """The lines that define ``f`` and ``wait``."""
+    line = f"f, wait = {recipe.call}, {recipe.wait}"
+    return line if len(line) <= 88 else f"f = {recipe.call}\nwait = {recipe.wait}"
+
+
+def _imports(lines: Iterable[str], clock: str = "perf_counter_ns") -> list[str]:
+    """Each line once, the standard library first."""
+    every = {*lines, *([f"from time import {clock}"] if clock else [])}
+
+    def place(line: str) -> tuple[bool, bool, str]:
+        module = re.split(r"[ .]", line)[1]
+        third = module not in sys.stdlib_module_names
+        return third, line.startswith("from "), line
+
+    return sorted(every, key=place)
+
+
+def _sections(*texts: str) -> str:
+    """One after the other with an empty line between; those that are empty left out."""
+    return "\n\n".join(x for text in texts if (x := text.strip("\n"))) + "\n"

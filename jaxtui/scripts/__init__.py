@@ -1,1 +1,0 @@
-"""Plain Python that does what the screens did, without jaxtui."""
