@@ -137,7 +137,7 @@ def joined(scripts: Sequence[Script], title: str) -> str:
             readable = "'''" not in body and "\\" not in body
             body = ALONE.format(code=f"'''\\\n{body}'''" if readable else repr(body))
         resets = [_setting(name, DEFAULTS[name]) for name in one.settings]
-        said = f"print({literal(one.title)}, flush=True)"
+        said = f"print({_title(one.title)}, flush=True)"
         parts.append("\n".join([_comment(one.title), said, body.strip("\n"), *resets]))
     return "\n\n\n".join(parts) + "\n"
 
@@ -218,7 +218,7 @@ def _turns_script(found: dict[Case, Recipe]) -> Script:
         arguments = recipe.arguments
         items = ", ".join(f'"{name}": {value}' for name, value in own.items())
         value = f"{{{items}}}, f, args, wait" if mixed else "f, args, wait"
-        lines += [_call(recipe), f"cases[{literal(case.label)}] = {value}"]
+        lines += [_call(recipe), f"cases[{_title(case.label)}] = {value}"]
         name = "own" if recipe.tree else recipe.function.partition("(")[0]
         new = defined.get(name) != recipe.function
         defined[name] = recipe.function
@@ -354,7 +354,7 @@ def snippet_script(snippet: Snippet) -> Script:
             ).replace("dispatch, ready = ", "dispatch, _ = ")
         )
         entries = [
-            f"    {literal(one.name)}: (lambda: {_argument(one.code)}, (), wait_for),"
+            f"    {_title(one.name)}: (lambda: {_argument(one.code)}, (), wait_for),"
             for one in turns
         ]
         seconds = f"{min(3.0, snippet.budget):g}"
@@ -371,7 +371,7 @@ def snippet_script(snippet: Snippet) -> Script:
 
 
 def _part(part: Shown | Timed) -> str:
-    label = literal(f"{part.name}:")
+    label = _title(f"{part.name}:")
     if isinstance(part, Timed):
         call = f"time_calls(lambda: {_argument(part.code)}, (), wait_for, 0)"
         return f'print({label}, format({call}[0][0], ".3e"), "s")'
@@ -417,6 +417,11 @@ def timer() -> str:
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     start = lines.index("def time_calls(f, args, wait, seconds):\n")
     return "".join(inspect.getblock(lines[start:]))
+
+
+def _title(text: str) -> str:
+    """A literal of what a script prints to a terminal."""
+    return literal(visible(text, line=True))
 
 
 def _comment(text: str) -> str:
