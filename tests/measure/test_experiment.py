@@ -14,10 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtui.measure import ops, workload
+from jaxtui.measure import ops, session, workload
 from jaxtui.measure.clocks import Block
 from jaxtui.measure.experiment import groups, run
-from jaxtui.measure.measurement import thinned
+from jaxtui.measure.measurement import Record, thinned
 from jaxtui.measure.turns import Turns
 from jaxtui.model import (
     Case,
@@ -462,3 +462,37 @@ def test_short_memory_runs_sizes_one_after_another() -> None:
     by_size = [[index for index, _ in group] for group in groups(cases, grouped=True)]
     assert by_size == [[1], [0, 2]]
     assert groups([], grouped=False) == []
+
+
+def test_every_device_has_a_dispatch_floor_and_a_queue_of_its_own() -> None:
+    first, second = jax.devices()[:2]
+    known, _ = session.start(first)
+    other, warmed = session.start(second)
+    assert session.start(first) == (known, False)
+    assert session.start(second) == (other, False)
+    assert other is not known
+    assert session.known(second)
+
+
+def test_summing_up_is_left_out_after_most_rounds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[int] = []
+    summed = Record.measurement
+
+    def counting(self: Record, *args: Any, **more: Any) -> Measurement:
+        made.append(len(self.turns.rounds))
+        return summed(self, *args, **more)
+
+    monkeypatch.setattr(Record, "measurement", counting)
+    one = Case(op="add", size=8, dtype="float32", device="host", mode="numpy")
+    host = workload.Workload(case=one, call=len, on_return=True)
+    turns = Turns(host)
+    record = Record(0, host, turns, None)
+    for _ in range(64):
+        turns.rounds.append(Block([], [1.0, 2.0]))
+        turns.medians.append(1.5)
+        turns.page_faults.append(0.0)
+        assert record.sampled().round == len(turns.rounds)
+    assert made[:10] == [*range(1, 9), 9, 10]
+    assert len(made) < 40

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import logging
 import re
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import msgspec
 import pytest
 
-from jaxtui.measure import hlo
+from jaxtui.measure import hlo, programs
 from jaxtui.measure.inspecting import run_inspection
 from jaxtui.measure.ops import selu
+from jaxtui.measure.own import work
 from jaxtui.model import (
     Case,
     Inspected,
@@ -235,3 +237,17 @@ def test_it_can_be_stopped_between_stages() -> None:
     last = seen[-1]
     assert isinstance(last, RunFinished)
     assert last.outcome == "cancelled"
+
+
+@pytest.mark.parametrize("wrap", [lambda costs: costs, lambda costs: [costs]])
+def test_costs_are_read_as_a_dict_and_as_a_list_of_one(wrap: Any) -> None:
+    class Stage:
+        def cost_analysis(self) -> Any:
+            return wrap({"flops": 6.0, "transcendentals": 2.0, "bytes accessed": 24.0})
+
+        def as_text(self) -> str:
+            return ""
+
+    assert programs.counted_flops(Stage()) == 8.0
+    found = work.counted(Stage(), loop="while")
+    assert (found.flops, found.bytes) == (8.0, 24.0)
