@@ -109,7 +109,13 @@ def where(wanted: Filter) -> tuple[str, list[Any]]:
     conditions, arguments = [], []
     for condition, values in _conditions(wanted):
         conditions.append(condition)
-        arguments += values
+        # SQLite takes no text that is not UTF-8, and none of the file's is like it.
+        arguments += [
+            value.encode("utf-8", "backslashreplace").decode()
+            if isinstance(value, str)
+            else value
+            for value in values
+        ]
     return " AND ".join(conditions) or "1", arguments
 
 

@@ -23,9 +23,6 @@ FILE = "history.db"
 WAIT_SECONDS = 5.0
 """How long another process that writes is waited for."""
 
-LARGEST_ID = 2**63 - 1
-"""Of SQLite's integers."""
-
 _FAILURES = (OSError, OverflowError, UnicodeError)
 """Beside its own errors; the last two are of values that SQLite does not take."""
 
@@ -176,9 +173,7 @@ class History:
             "SELECT m.at, m.kind, h.document, d.document, o.document"
             f" FROM {TABLES} LEFT JOIN documents o ON o.id = m.id WHERE m.id = ?"
         )
-        found = None
-        if number <= LARGEST_ID:
-            found = self._read(lambda one: one.execute(query, [number]).fetchone())
+        found = self._read(lambda one: one.execute(query, [number]).fetchone())
         if found is None:
             raise HistoryError(f"There is no measurement {number} in the history.")
         at, kind, host, device, measurement = found
