@@ -106,7 +106,7 @@ def test_the_script_runs_with_nothing_but_jax_and_numpy(
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=180,
     )
     found = re.fullmatch(r"stopwatch (\S+) s\ntrue (\S+) s\n", done.stdout)
     assert found is not None, done.stdout

@@ -42,7 +42,7 @@ def printed(directory: Path, text: str, **environment: str) -> dict[str, str]:
         cwd=directory,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=180,
         env={**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": "", **environment},
     )
     assert done.returncode == 0, done.stderr
@@ -181,7 +181,7 @@ def test_names_may_be_anything(name, tmp_path):
         [sys.executable, str(file)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=180,
         check=True,
         encoding="utf-8",
         env={**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONIOENCODING": "utf-8"},

@@ -56,7 +56,7 @@ def run(code: str, folder: Path) -> str:
         env={**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": ""},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=180,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

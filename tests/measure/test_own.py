@@ -540,7 +540,7 @@ def test_scripts_run_by_themselves(
     script = tmp_path / "elsewhere.py"
     script.write_text(text.replace("time.perf_counter() + 2", "0"))
     done = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, timeout=120
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=180
     )
     assert done.returncode == 0, done.stderr
     assert "ready" in done.stdout

@@ -271,7 +271,7 @@ def test_its_script_runs_without_jaxtui(
         env={**os.environ, "JAX_PLATFORMS": "cpu"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=180,
     )
     assert done.returncode == 0, done.stderr
     found = re.fullmatch(r"stopwatch (\S+) s\ntrue (\S+) s\n", done.stdout)

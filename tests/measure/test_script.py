@@ -129,7 +129,7 @@ def test_script_runs_by_itself_without_jaxtui(tmp_path: Any) -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=180,
     )
     assert re.fullmatch(r"dispatch \S+ s\nready    \S+ s\n", done.stdout)
     assert "import jaxtui" not in file.read_text()
