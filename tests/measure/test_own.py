@@ -93,9 +93,12 @@ def typed(path: str, name: str, args: str, **changes: Any) -> Case:
     return case(path, name, params={"args": args}, **changes)
 
 
-def outcomes(*cases: Case, budget: float = 0.6) -> list[Measurement | Failure]:
+def outcomes(
+    *cases: Case, budget: float = 0.6, **more: Any
+) -> list[Measurement | Failure]:
     ends: dict[int, Measurement | Failure] = {}
-    for event in experiment.run(Experiment(cases=cases, budget_seconds=budget)):
+    asked = Experiment(cases=cases, budget_seconds=budget, **more)
+    for event in experiment.run(asked):
         if isinstance(event, CaseMeasured):
             ends[event.index] = event.measurement
         elif isinstance(event, CaseFailed):
@@ -400,7 +403,10 @@ def test_a_mistake_in_a_run_leaves_the_others_alone(write: Callable[..., str]) -
         """
     )
     failed, measured = outcomes(
-        typed(path, "f", "f32[8]", mode="eager"), typed(path, "g", "f32[8]")
+        typed(path, "f", "f32[8]", mode="eager"),
+        typed(path, "g", "f32[8]"),
+        budget=60.0,
+        target_half_width=10.0,
     )
     assert isinstance(failed, Failure)
     assert "(mine.py:7): RuntimeError: enough" in failed.error
@@ -509,9 +515,15 @@ def test_the_loops_for_trees_wait_for_all_of_their_arrays() -> None:
     for call in (both, alone):
         jax.block_until_ready(call(x))
     tree = min(clocks.blocked_tree_calls(both, (x,), 0, least=10).ready)
-    array = min(clocks.blocked_calls(alone, (x,), 0, least=10).ready)
+    array = burst = float("inf")
+    # The least of many is what the work takes; a busy machine needs more of them.
+    for _ in range(100):
+        array = min(array, *clocks.blocked_calls(alone, (x,), 0, least=10).ready)
+        burst = min(burst, clocks.tree_burst(both, (x,), 3))
+        if tree > 0.5 * array and burst > array:
+            break
     assert tree > 0.5 * array
-    assert clocks.tree_burst(both, (x,), 3) > array
+    assert burst > array
     assert clocks.tree_ready_at_return(both, (x,), 10) < 0.5
     assert clocks.loops_for(alone(x)) is clocks.ARRAY_LOOPS
     assert clocks.loops_for(both(x)) is clocks.TREE_LOOPS
