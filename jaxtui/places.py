@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
 from pathlib import Path
 
 import platformdirs
@@ -21,6 +23,31 @@ def data_folder() -> Path:
         # Not Path.expanduser, which raises where a ~user is nobody's.
         return Path(os.path.expanduser(folder))
     return Path(platformdirs.user_data_dir("jaxtui", appauthor=False))
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder that nobody but its owner may enter.
+
+    The rights of one that exists are narrowed where it is jaxtui's own; one that
+    ``$JAXTUI_DATA`` or a caller names may serve others.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not os.environ.get(VARIABLE) and data_folder() in (folder, folder.parent):
+        keep_private(folder)
+
+
+def keep_private(path: Path) -> None:
+    """Take the rights of others to a file or folder of this user's away.
+
+    Nothing happens where it does not exist, or its rights cannot be changed.
+    """
+    with contextlib.suppress(OSError):
+        found = path.stat()
+        if found.st_uid == os.geteuid() and found.st_mode & 0o077:
+            path.chmod(stat.S_IMODE(found.st_mode) & 0o700)
 
 
 def put_aside(path: Path) -> Path:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import tempfile
 
+from hypothesis import HealthCheck, settings
+
 # Before anything imports jax: platform and device count are fixed for a process's life.
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["JAX_NUM_CPU_DEVICES"] = "4"
@@ -13,3 +15,9 @@ os.environ.pop("JAXTUI_SIMULATED", None)
 os.environ.pop("JAX_ENABLE_X64", None)
 # What tests measure belongs into nobody's history.
 os.environ["JAXTUI_DATA"] = tempfile.mkdtemp(prefix="jaxtui-tests-")
+
+# How long an example takes is a matter of what else the machine does.
+settings.register_profile(
+    "busy", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("busy")

@@ -24,7 +24,7 @@ from jaxtui.machine import topologies
 from tests.fake_aot import NOISE
 
 FAKE = Path(__file__).with_name("fake_aot.py")
-DEADLINE_SECONDS = 60.0
+DEADLINE_SECONDS = 180.0
 
 needs_libtpu = pytest.mark.skipif(
     importlib.util.find_spec("libtpu") is None,

@@ -15,7 +15,8 @@ from jaxtui.selection import MAXIMUM_CASES, OpChoice, SelectionError
 from tests.commands.fakes import FakeEngine, complete, run
 from tests.test_selection import CATALOGUE, DEVICES, build, device
 
-SECONDS = 60
+SECONDS = 180
+"""For anything to appear, on a machine that may be busy."""
 
 
 def text(*ops: OpChoice, **options: object) -> str:
@@ -211,22 +212,23 @@ def test_more_than_a_run_may_have_is_refused_even_with_yes(
 
 @pytest.fixture
 def asked() -> Iterator[pexpect.spawn]:
-    """The command in a terminal, at its question."""
+    """The command in a terminal, at its question; NumPy has nothing to compile."""
+    sizes = ",".join(map(str, range(1, 102)))
+    few = ("selu", "--size", sizes, "--mode", "numpy", "--budget", "1", "--no-history")
     child = pexpect.spawn(
         sys.executable,
-        ["-m", "jaxtui", *MANY, "--budget", "4", "--no-history"],
+        ["-m", "jaxtui", "bench", *few],
         encoding="utf-8",
         dimensions=(40, 200),
         timeout=SECONDS,
     )
-    child.expect(r"2\d\d sizes = 2\d\d cases, about 4 s, 1\d ms for each. Go on\?")
+    child.expect(r"101 sizes = 101 cases, about 1 s, 9.9 ms for each. Go on\?")
     yield child
     child.close(force=True)
 
 
-@pytest.mark.parametrize("answer", ["\r", "\x04"])
-def test_whatever_is_no_yes_measures_nothing(asked: pexpect.spawn, answer: str) -> None:
-    asked.send(answer)
+def test_whatever_is_no_yes_measures_nothing(asked: pexpect.spawn) -> None:
+    asked.send("\x04")
     asked.expect("Nothing was measured.")
     asked.expect(pexpect.EOF)
     asked.close()
@@ -235,7 +237,6 @@ def test_whatever_is_no_yes_measures_nothing(asked: pexpect.spawn, answer: str) 
 
 def test_yes_goes_on(asked: pexpect.spawn) -> None:
     asked.send("y\r")
-    asked.expect("at most")
     asked.expect(r"selu +1 +float32")
     asked.expect(pexpect.EOF)
 

@@ -35,7 +35,7 @@ def brought(statement: str, forbidden: tuple[str, ...]) -> set[str]:
         [sys.executable, "-c", script],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=True,
     )
     return set(done.stdout.splitlines()[-1].split())

@@ -53,7 +53,7 @@ from jaxtui.tui.state import EMPTY, State, reduce
 from tests.tui import fake_engine
 from tests.tui.fake_engine import FakeEngine, measurement, tpu_devices
 
-DEADLINE_SECONDS = 90
+DEADLINE_SECONDS = 180
 
 
 def snippet(title: str, *codes: str) -> Snippet:

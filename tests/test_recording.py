@@ -148,7 +148,7 @@ print("sqlite3" in sys.modules)
         capture_output=True,
         text=True,
         cwd=Path(__file__).parent.parent,
-        timeout=60,
+        timeout=180,
     )
     assert done.stdout == "False\n", done.stderr
     assert not data.exists()

@@ -23,11 +23,8 @@ pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="reads /proc"
 )
 
-SECONDS = 40.0
+SECONDS = 120.0
 """For anything to appear; JAX starts meanwhile, on a machine that may be busy."""
-
-ENGINE_SECONDS = 2.0
-"""How long an engine may outlive its UI."""
 
 BROKEN = """
 from jaxtui.tui.app import JaxtuiApp
@@ -139,10 +136,7 @@ class RunningApp:
         (self.engine,) = children(self.pid)
 
     def engine_is_gone(self) -> None:
-        end = time.monotonic() + ENGINE_SECONDS
-        while alive(self.engine):
-            assert time.monotonic() < end, "the engine outlived the UI by two seconds"
-            self.shell.read()
+        self.shell.until(lambda: not alive(self.engine), "the end of the engine")
 
     def newest_engine(self, not_: int) -> int:
         self.shell.until(
@@ -250,7 +244,7 @@ def test_a_dropped_connection_leaves_nothing_behind(app: RunningApp) -> None:
     app.shell.type("\r")
     app.shell.shows("stopwatch")
     app.shell.close()
-    end = time.monotonic() + 2 * ENGINE_SECONDS
+    end = time.monotonic() + SECONDS
     while alive(app.pid) or alive(app.engine):
         assert time.monotonic() < end, "something outlived the terminal"
         time.sleep(0.02)

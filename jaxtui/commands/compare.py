@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -96,7 +97,8 @@ def _cells(pair: Pair) -> tuple[str, ...]:
 
 
 def _sides(named: str) -> list[Side]:
-    if named.isdigit():
+    # Of at most 18 digits, as SQLite's integers have.
+    if re.fullmatch(r"[0-9]{1,18}", named):
         return [_of_history(int(named))]
     return list(_of_file(Path(named)))
 
@@ -125,7 +127,7 @@ def _of_file(path: Path) -> Iterator[Side]:
             f"{path} is neither an id of the history nor a file that can be read: "
             f"{error.strerror}."
         ) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SelectionError(
             f"{path} is no document of `jaxtui bench --json`: {error}."
         ) from error

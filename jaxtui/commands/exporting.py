@@ -9,7 +9,7 @@ from pathlib import Path
 
 from jaxtui.commands.terminal import say
 from jaxtui.exports import ExportError, check, write
-from jaxtui.exports.files import FORMATS, Contents, ExistsError
+from jaxtui.exports.files import FORMATS, Contents, ExistsError, here
 from jaxtui.selection import SelectionError
 
 
@@ -90,4 +90,4 @@ def _ending(path: Path) -> str:
 
 
 def _absolute(path: Path) -> str:
-    return os.path.abspath(path)
+    return os.path.normpath(here() / path)

@@ -11,9 +11,9 @@ from jaxtui.commands.launch import CannotRun
 from jaxtui.commands.terminal import is_terminal, put, put_bytes, say
 from jaxtui.document import encode
 from jaxtui.format import plural
-from jaxtui.history import History, HistoryError, Row
+from jaxtui.history import History, HistoryError, Page
 from jaxtui.history.files import contents, listed
-from jaxtui.history.listing import HEAD, RIGHT, cells
+from jaxtui.history.listing import HEAD, RIGHT, cells, unreadable
 from jaxtui.selection import SelectionError
 from jaxtui.tui.columns import table
 
@@ -36,16 +36,20 @@ def run(request: Request, *, as_json: bool, exports: Exports = NO_EXPORTS) -> in
     """
     history = History()
     try:
-        rows = history.rows(request.wanted, limit=request.limit)
-        count = history.count(request.wanted)
+        page = history.page(request.wanted, limit=request.limit)
     except HistoryError as error:
         raise CannotRun(str(error)) from error
-    _tell(history)
+    if history.moved:
+        say(history.moved)
+    if page.unreadable:
+        say(unreadable(page.unreadable))
     if as_json:
-        put_bytes(encode(listed(rows, count)))
-    else:
-        put(text(rows, count) if rows else _nothing(history, request))
-    return FINE if exports.write(contents(rows, count)) else CANNOT_RUN
+        put_bytes(encode(listed(page)))
+    elif page.rows:
+        put(text(page))
+    elif not page.unreadable:
+        put(_nothing(history, request))
+    return FINE if exports.write(contents(page)) else CANNOT_RUN
 
 
 def delete(request: Request, *, sure: bool) -> int:
@@ -75,11 +79,12 @@ def delete(request: Request, *, sure: bool) -> int:
     return FINE
 
 
-def text(rows: list[Row], count: int) -> str:
+def text(page: Page) -> str:
     """The table, and how much more there is."""
-    lines = [table(HEAD, [cells(row) for row in rows], RIGHT)]
-    if count > len(rows):
-        lines.append(f"{len(rows)} of {count}, the newest: --limit N shows more.")
+    lines = [table(HEAD, [cells(row) for row in page.rows], RIGHT)]
+    read = len(page.rows)
+    if page.count > read + page.unreadable:
+        lines.append(f"{read} of {page.count}, the newest: --limit N shows more.")
     return "\n".join(lines)
 
 
@@ -90,11 +95,6 @@ def _nothing(history: History, request: Request) -> str:
             f" in {history.path}."
         )
     return "There is no such measurement: `jaxtui history` lists all."
-
-
-def _tell(history: History) -> None:
-    if history.moved:
-        say(history.moved)
 
 
 def _agrees(count: int) -> bool:

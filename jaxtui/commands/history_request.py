@@ -76,14 +76,14 @@ def moment(text: str, now: datetime | None = None) -> float:
         SelectionError: It is none of these.
     """
     now = now or datetime.now()
-    if ago := _AGO.fullmatch(text.strip()):
-        return (now - int(ago[1]) * _UNITS[ago[2]]).timestamp()
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     if text == "today":
         return midnight.timestamp()
     if text == "yesterday":
         return (midnight - timedelta(days=1)).timestamp()
     try:
+        if ago := _AGO.fullmatch(text.strip()):
+            return (now - int(ago[1]) * _UNITS[ago[2]]).timestamp()
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError, OSError):
         raise SelectionError(

@@ -5,6 +5,7 @@ Requests go down one private pipe, envelopes with events come up another.
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from typing import Union
 
@@ -66,7 +67,12 @@ _encoder = msgspec.json.Encoder()
 
 def encode(message: Request | Envelope) -> bytes:
     """One line, newline included."""
-    return _encoder.encode(message) + b"\n"
+    try:
+        return _encoder.encode(message) + b"\n"
+    except UnicodeEncodeError:
+        # A path, or the text of a user's exception, may hold what is no UTF-8.
+        text = json.dumps(msgspec.to_builtins(message), ensure_ascii=False)
+        return text.encode("utf-8", "replace") + b"\n"
 
 
 def decode_request(line: bytes) -> Request:

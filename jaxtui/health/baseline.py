@@ -14,7 +14,7 @@ import msgspec
 
 from jaxtui.health import hardware, thresholds
 from jaxtui.model import Device, Host, Reading, Record
-from jaxtui.places import data_folder, put_aside
+from jaxtui.places import data_folder, make_private, put_aside
 
 SCHEMA = 1
 """Version of the file; a change that older files do not survive raises it."""
@@ -106,7 +106,8 @@ def save(baseline: Baseline) -> Path:
     path = folder() / f"{baseline.name}{SUFFIX}"
     document = msgspec.json.encode(msgspec.structs.replace(baseline, readings=kept))
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private(data_folder())
+        make_private(path.parent)
         _replace(path, msgspec.json.format(document, indent=1) + b"\n")
     except OSError as error:
         raise BaselineError(

@@ -1,7 +1,7 @@
 """Every finished measurement of this user, in one SQLite file."""
 
 from jaxtui.history.keeper import Keeper
-from jaxtui.history.query import Filter, Row
+from jaxtui.history.query import Filter, Page, Row
 from jaxtui.history.store import Entry, History, HistoryBusyError, HistoryError
 
 __all__ = [
@@ -11,5 +11,6 @@ __all__ = [
     "HistoryBusyError",
     "HistoryError",
     "Keeper",
+    "Page",
     "Row",
 ]

@@ -77,7 +77,7 @@ def compare(first: Side, second: Side) -> Comparison:
     """
     differences = tuple(_differences(first, second))
     a, b = first.measurement.ready, second.measurement.ready
-    if not a or not b or min(a.median, a.ci_low, b.median, b.ci_low) <= 0:
+    if not a or not b or any(min(x.median, x.ci_low, x.ci_high) <= 0 for x in (a, b)):
         return Comparison(
             ratio=None,
             low=None,

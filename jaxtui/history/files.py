@@ -14,26 +14,26 @@ from jaxtui.document import SCHEMA, encode
 from jaxtui.exports.files import Contents
 from jaxtui.exports.tables import markdown
 from jaxtui.history.listing import HEAD, RIGHT, cells
-from jaxtui.history.query import Row
+from jaxtui.history.query import Page, Row
 
 
-def contents(rows: Sequence[Row], count: int) -> Contents:
-    """Every kind of file.
-
-    Args:
-        rows: what is listed.
-        count: how many there are, with those that are not listed.
-    """
+def contents(page: Page) -> Contents:
+    """Every kind of file of what is listed."""
     return {
-        ".json": lambda: encode(listed(rows, count)).decode(),
-        ".csv": lambda: as_csv(rows),
-        ".md": lambda: as_markdown(rows) + "\n",
+        ".json": lambda: encode(listed(page)).decode(),
+        ".csv": lambda: as_csv(page.rows),
+        ".md": lambda: as_markdown(page.rows) + "\n",
     }
 
 
-def listed(rows: Sequence[Row], count: int) -> dict[str, Any]:
+def listed(page: Page) -> dict[str, Any]:
     """What ``jaxtui history --json`` prints, as plain objects."""
-    return {"schema": SCHEMA, "count": count, "measurements": rows}
+    return {
+        "schema": SCHEMA,
+        "count": page.count,
+        "unreadable": page.unreadable,
+        "measurements": page.rows,
+    }
 
 
 def as_csv(rows: Sequence[Row]) -> str:

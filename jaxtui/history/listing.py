@@ -31,6 +31,11 @@ def cells(row: Row) -> tuple[str, ...]:
     )
 
 
+def unreadable(count: int) -> str:
+    """What is said of damaged rows."""
+    return f"{fmt.plural(count, 'row')} of the history could not be read."
+
+
 def when(seconds: float) -> str:
     """A moment in the reader's own time."""
     return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")

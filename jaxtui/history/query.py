@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from jaxtui.model import Record
+from jaxtui.model import Inputs, Mode, Precision, Record
 
 COLUMNS = (
     "m.id",
@@ -28,8 +28,12 @@ COLUMNS = (
 )
 """In the order of ``Row``'s fields."""
 
+LAST_MOMENT = 253_370_764_800.0
+"""9999-01-01, UTC: what no calendar of Python goes far beyond."""
+
 TABLES = (
-    "measurements m JOIN hosts h ON h.id = m.host LEFT JOIN devices d ON d.id = m.kind"
+    "measurements m LEFT JOIN hosts h ON h.id = m.host"
+    " LEFT JOIN devices d ON d.id = m.kind"
 )
 
 
@@ -45,16 +49,39 @@ class Row(Record, frozen=True, kw_only=True):
     op: str
     size: int
     dtype: str
-    precision: str
+    precision: Precision
     device: str
-    mode: str
-    inputs: str
+    mode: Mode
+    inputs: Inputs
     ready: float | None
     """Median until the result was ready."""
     ci_low: float | None
     ci_high: float | None
     flops_per_second: float | None
     bytes_per_second: float | None
+
+    def __post_init__(self) -> None:
+        check_moment(self.at)
+
+
+class Page(Record, frozen=True, kw_only=True):
+    """Some of the measurements that a filter means, the newest first."""
+
+    rows: tuple[Row, ...]
+    unreadable: int
+    """How many damaged rows were passed over on the way."""
+    count: int
+    """How many the filter means, damaged ones among them."""
+
+
+def check_moment(at: float) -> None:
+    """Nothing, if it is a time that a calendar has.
+
+    Raises:
+        ValueError: It is none.
+    """
+    if not 0 <= at < LAST_MOMENT:
+        raise ValueError(f"{at} is no time")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,7 +109,13 @@ def where(wanted: Filter) -> tuple[str, list[Any]]:
     conditions, arguments = [], []
     for condition, values in _conditions(wanted):
         conditions.append(condition)
-        arguments += values
+        # SQLite takes no text that is not UTF-8, and none of the file's is like it.
+        arguments += [
+            value.encode("utf-8", "backslashreplace").decode()
+            if isinstance(value, str)
+            else value
+            for value in values
+        ]
     return " AND ".join(conditions) or "1", arguments
 
 

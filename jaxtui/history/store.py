@@ -13,15 +13,18 @@ from typing import TypeVar
 
 import msgspec
 
-from jaxtui.history.query import COLUMNS, TABLES, Filter, Row, where
+from jaxtui.history.query import COLUMNS, TABLES, Filter, Page, Row, check_moment, where
 from jaxtui.history.schema import TooNewError, bring_up_to_date
 from jaxtui.model import Device, Host, Measurement, Record
-from jaxtui.places import data_folder, put_aside
+from jaxtui.places import data_folder, keep_private, make_private, put_aside
 
 FILE = "history.db"
 
 WAIT_SECONDS = 5.0
 """How long another process that writes is waited for."""
+
+_FAILURES = (OSError, OverflowError, UnicodeError)
+"""Beside its own errors; the last two are of values that SQLite does not take."""
 
 _T = TypeVar("_T")
 
@@ -45,6 +48,9 @@ class Entry(Record, frozen=True, kw_only=True):
     """``None`` for what ran in NumPy."""
     measurement: Measurement
 
+    def __post_init__(self) -> None:
+        check_moment(self.at)
+
 
 class History:
     """One file of measurements.
@@ -54,7 +60,8 @@ class History:
     happens to the process: SQLite's rollback journal sees to that, and unlike its
     write-ahead log it works on file systems that are shared over a network.
 
-    A file that is damaged is put aside, and a new one begun; ``moved`` says so.
+    A file that is damaged is put aside, and a new one begun; ``moved`` says so. A row
+    that is damaged costs itself. The file is for its owner only.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -98,65 +105,92 @@ class History:
             with self._connection(writes=True) as connection:
                 return [_insert(connection, *entry) for entry in kept]
 
-        return self._safely(add)
+        return self._safely(add, makes=True) or []
 
     def rows(
         self, wanted: Filter | None = None, *, limit: int = 100, offset: int = 0
     ) -> list[Row]:
-        """The newest first.
+        """The newest first, as far as they can be read.
+
+        Raises:
+            HistoryError: The file cannot be read.
+        """
+        return list(self.page(wanted, limit=limit, offset=offset).rows)
+
+    def page(
+        self, wanted: Filter | None = None, *, limit: int = 100, offset: int = 0
+    ) -> Page:
+        """So many that can be read, the newest first.
+
+        Args:
+            wanted: Which.
+            limit: How many; -1 for all.
+            offset: How many to pass over, damaged ones among them.
 
         Raises:
             HistoryError: The file cannot be read.
         """
         condition, arguments = where(wanted or Filter())
-        query = (
+        counted = f"SELECT count(*) FROM {TABLES} WHERE {condition}"
+        listed = (
             f"SELECT {', '.join(COLUMNS)} FROM {TABLES} WHERE {condition}"
-            " ORDER BY m.at DESC, m.id DESC LIMIT ? OFFSET ?"
+            " ORDER BY m.at DESC, m.id DESC LIMIT -1 OFFSET ?"
         )
-        found = self._read(query, [*arguments, limit, offset])
-        names = Row.__struct_fields__
-        return [
-            msgspec.convert(dict(zip(names, one, strict=True)), Row) for one in found
-        ]
+
+        def read(connection: sqlite3.Connection) -> Page:
+            (count,) = connection.execute(counted, arguments).fetchone()
+            rows: list[Row] = []
+            unreadable = 0
+            # Damaged ones must not take the places of others.
+            for values in connection.execute(listed, [*arguments, offset]):
+                named = dict(zip(Row.__struct_fields__, values, strict=True))
+                try:
+                    rows.append(msgspec.convert(named, Row))
+                except msgspec.ValidationError:
+                    unreadable += 1
+                if len(rows) == limit:
+                    break
+            return Page(rows=tuple(rows), unreadable=unreadable, count=count)
+
+        return self._read(read) or Page(rows=(), unreadable=0, count=0)
 
     def count(self, wanted: Filter | None = None) -> int:
-        """How many there are.
+        """How many there are, damaged ones among them.
 
         Raises:
             HistoryError: The file cannot be read.
         """
-        condition, arguments = where(wanted or Filter())
-        query = f"SELECT count(*) FROM {TABLES} WHERE {condition}"
-        found = self._read(query, arguments)
-        return int(str(found[0][0])) if found else 0
+        return self.page(wanted, limit=1).count
 
     def entry(self, number: int) -> Entry:
         """One measurement, whole.
 
         Raises:
-            HistoryError: There is none with this id, or the file cannot be read.
+            HistoryError: There is none with this id, it is damaged, or the file cannot
+                be read.
         """
         query = (
-            "SELECT m.at, h.document, d.document, o.document"
-            f" FROM {TABLES} JOIN documents o ON o.id = m.id WHERE m.id = ?"
+            "SELECT m.at, m.kind, h.document, d.document, o.document"
+            f" FROM {TABLES} LEFT JOIN documents o ON o.id = m.id WHERE m.id = ?"
         )
-        found = self._read(query, [number])
-        if not found:
+        found = self._read(lambda one: one.execute(query, [number]).fetchone())
+        if found is None:
             raise HistoryError(f"There is no measurement {number} in the history.")
-        at, host, device, measurement = found[0]
+        at, kind, host, device, measurement = found
         try:
             return Entry(
                 id=number,
-                at=float(str(at)),
-                host=msgspec.json.decode(str(host), type=Host),
+                at=msgspec.convert(at, float),
+                host=msgspec.json.decode(host, type=Host),
                 device=None
-                if device is None
-                else msgspec.json.decode(str(device), type=Device),
-                measurement=msgspec.json.decode(str(measurement), type=Measurement),
+                if kind is None
+                else msgspec.json.decode(device, type=Device),
+                measurement=msgspec.json.decode(measurement, type=Measurement),
             )
-        except msgspec.DecodeError as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise HistoryError(
-                f"Measurement {number} was written by another version: {error}."
+                f"Measurement {number} of the history is damaged, or was written by"
+                f" another version: {error}."
             ) from error
 
     def delete(self, wanted: Filter) -> int:
@@ -175,7 +209,7 @@ class History:
             with self._connection(writes=True) as connection:
                 return connection.execute(query, arguments).rowcount
 
-        return self._safely(delete) if self.path.exists() else 0
+        return self._safely(delete) or 0
 
     def delete_entry(self, number: int) -> bool:
         """Forget one measurement; returns whether there was one.
@@ -189,16 +223,12 @@ class History:
                 query = "DELETE FROM measurements WHERE id = ?"
                 return bool(connection.execute(query, [number]).rowcount)
 
-        return self._safely(delete) if self.path.exists() else False
+        return bool(self._safely(delete))
 
-    def _read(self, query: str, arguments: list[object]) -> list[tuple[object, ...]]:
-        # Looking must not make a file where there is none.
-        if not self.path.exists():
-            return []
-
-        def read() -> list[tuple[object, ...]]:
+    def _read(self, act: Callable[[sqlite3.Connection], _T]) -> _T | None:
+        def read() -> _T:
             with self._connection() as connection:
-                return connection.execute(query, arguments).fetchall()
+                return act(connection)
 
         return self._safely(read)
 
@@ -207,10 +237,18 @@ class History:
         """One transaction: all of it is on disk when the block is left, or nothing."""
         # A reader that became a writer half-way would not be waited for by others.
         begin = "BEGIN IMMEDIATE" if writes else "BEGIN"
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_private(self.path.parent)
+        if writes:
+            # SQLite would make it as the umask says. Closing a file that exists would
+            # take the locks of this process's other connections away.
+            with suppress(FileExistsError):
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL, 0o600))
+        for ending in ("", "-journal", "-wal", "-shm"):
+            keep_private(self.path.with_name(self.path.name + ending))
         connection = sqlite3.connect(
             self.path, timeout=WAIT_SECONDS, isolation_level=None
         )
+        connection.text_factory = _text_or_bytes
         try:
             connection.execute("PRAGMA foreign_keys = ON")
             bring_up_to_date(connection)
@@ -226,15 +264,21 @@ class History:
         finally:
             connection.close()
 
-    def _safely(self, act: Callable[[], _T]) -> _T:
+    def _safely(self, act: Callable[[], _T], *, makes: bool = False) -> _T | None:
         """Do it; once more with a new file where the old one is damaged.
+
+        Args:
+            act: What to do.
+            makes: Whether it makes the file. Looking must not: it yields ``None``
+                where there is none.
 
         Raises:
             HistoryError: It cannot be done.
         """
-        seen = _identity(self.path)
+        seen = None
         try:
-            return act()
+            seen = _identity(self.path)
+            return act() if makes or seen is not None else None
         except TooNewError as error:
             raise HistoryError(
                 f"{self.path} was written by a newer jaxtui ({error}):"
@@ -244,11 +288,11 @@ class History:
             if not _damaged(error):
                 raise _cannot(self.path, error) from error
             self._begin_anew(seen, error)
-        except OSError as error:
+        except _FAILURES as error:
             raise _cannot(self.path, error) from error
         try:
             return act()
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, *_FAILURES) as error:
             raise _cannot(self.path, error) from error
 
     def _begin_anew(self, seen: int | None, error: sqlite3.DatabaseError) -> None:
@@ -332,16 +376,26 @@ def _text(record: Record) -> str:
     return msgspec.json.encode(record, order="deterministic").decode()
 
 
-def _damaged(error: sqlite3.DatabaseError) -> bool:
-    # OperationalError is what a lock, a full disk or a missing permission raises.
-    return not isinstance(error, sqlite3.OperationalError)
-
-
 def _identity(path: Path) -> int | None:
+    """Which file it is now; ``None`` where there is none."""
     try:
         return path.stat().st_ino
-    except OSError:
+    except FileNotFoundError:
         return None
+
+
+def _text_or_bytes(value: bytes) -> str | bytes:
+    """What SQLite takes for a text; bytes where it is none, so that no row has it."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value
+
+
+def _damaged(error: sqlite3.DatabaseError) -> bool:
+    # Its subclasses are what a lock, a full disk, a missing permission or a value that
+    # does not fit raises.
+    return type(error) is sqlite3.DatabaseError
 
 
 @contextmanager
@@ -359,7 +413,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 def _cannot(path: Path, error: Exception) -> HistoryError:
     """What an error means, in words."""
-    said = str(error)
+    said = (isinstance(error, OSError) and error.strerror) or str(error)
     if "locked" in said:
         return HistoryBusyError(
             f"The history {path} is in use by another process that does not let go."

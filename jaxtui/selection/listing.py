@@ -30,7 +30,7 @@ def listing(path: str) -> Listing:
     Raises:
         SelectionError: it is no file of Python that can be read; says why.
     """
-    whole = os.path.abspath(os.path.expanduser(path))
+    whole = whole_path(path)
     module = _tree(_content(whole, path), path)
     found = sorted(functions(module), key=lambda one: one.line)
     return Listing(
@@ -38,6 +38,28 @@ def listing(path: str) -> Listing:
         functions=tuple(one for one in found if not _is_helper(one.name)),
         helpers=tuple(one for one in found if _is_helper(one.name)),
     )
+
+
+def whole_path(path: str) -> str:
+    """The absolute path of what was typed; ``~`` is the home directory.
+
+    Raises:
+        SelectionError: there is no working directory any more, or the path is no text:
+            cases, documents and the history are JSON, which has no other bytes.
+    """
+    try:
+        whole = os.path.abspath(os.path.expanduser(path))
+    except FileNotFoundError as error:
+        raise SelectionError(
+            f"{path} cannot be found: the working directory was deleted."
+        ) from error
+    shown = whole.encode("utf-8", "backslashreplace").decode()
+    if shown != whole:
+        raise SelectionError(
+            f"The path {shown} is no text in UTF-8: rename its folder or file, or copy"
+            " it elsewhere."
+        )
+    return whole
 
 
 def near_file(path: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from jaxtui.model import OpInfo
 from jaxtui.model.own import dtype_of, is_own, parse_spec, parse_specs, written
-from jaxtui.selection.listing import listing, near_file
+from jaxtui.selection.listing import listing, near_file, whole_path
 from jaxtui.selection.sizes import SelectionError, parse_sizes
 
 _TYPED = re.compile(
@@ -49,7 +49,7 @@ def parse_own(text: str) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
             f'"{text}" is neither an op nor a function of a file: '
             "write that as path/to/file.py:name."
         )
-    path = os.path.abspath(os.path.expanduser(match["path"]))
+    path = whole_path(match["path"])
     if not os.path.isfile(path):
         raise SelectionError(f"There is no file {match['path']}.{near_file(path)}")
     names = [name.strip() for name in (match["names"] or "").split(",")]

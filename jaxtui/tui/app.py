@@ -307,6 +307,11 @@ class JaxtuiApp(
         self.leaving = True
         super().exit(result, return_code, message)
 
+    async def _shutdown(self) -> None:
+        # Not every ending goes through ``exit``: a crash does not.
+        self.leaving = True
+        await super()._shutdown()
+
     def _end_by_signal(self, number: int) -> None:
         exit_within(PATIENCE_SECONDS, 128 + number)
         self.exit(return_code=128 + number)

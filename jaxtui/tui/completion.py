@@ -50,10 +50,10 @@ def candidates(text: str) -> Candidates:
     """
     folder, _, start = text.rpartition("/")
     shown = f"{folder}/" if "/" in text else ""
-    whole = os.path.abspath(os.path.expanduser(shown or "."))
     if text == "~":
         return Candidates(("~/",))
     try:
+        whole = os.path.abspath(os.path.expanduser(shown or "."))
         with os.scandir(whole) as entries:
             names = [name for entry in entries if (name := _offered(entry))]
     except FileNotFoundError:

@@ -12,7 +12,7 @@ from jaxtui.tui.aside import Latest, in_thread
 from jaxtui.tui.history_state import KEPT, LABELS, PAGE, HistoryState
 
 if TYPE_CHECKING:
-    from jaxtui.history import Entry, History, HistoryError, Row
+    from jaxtui.history import Entry, History, HistoryError, Page
     from jaxtui.tui.app import JaxtuiApp
     from jaxtui.tui.widgets.history_pane import HistoryPane
 
@@ -46,7 +46,7 @@ class HistoryActions:
 
     def look(self) -> None:
         """Read the list again, as far as it was read; the cursor stays."""
-        read = -(-len(self._past.rows) // PAGE) * PAGE
+        read = -(-self._past.read // PAGE) * PAGE
         self._list(self._past.text, min(max(PAGE, read), KEPT))
 
     def look_again(self) -> None:
@@ -66,7 +66,7 @@ class HistoryActions:
         """Read the next rows."""
         past = self._past
         if past.has_more:
-            question = partial(self._page, past.text, PAGE, len(past.rows))
+            question = partial(self._page, past.text, PAGE, past.read)
             self._ask(self._rows, question, partial(self._append, past))
 
     def on_history_pane_moved(self, event: HistoryPane.Moved) -> None:
@@ -77,35 +77,33 @@ class HistoryActions:
         question = partial(self._page, text, limit, 0)
         self._ask(self._rows, question, partial(self._listed, text))
 
-    def _page(self, text: str, limit: int, offset: int) -> tuple[list[Row], int]:
+    def _page(self, text: str, limit: int, offset: int) -> Page:
         from jaxtui.history import Filter
         from jaxtui.tui.history_text import words
 
         wanted = Filter(text=words(text) or None)
-        history = self._opened()
-        rows = history.rows(wanted, limit=limit, offset=offset)
-        return rows, history.count(wanted)
+        return self._opened().page(wanted, limit=limit, offset=offset)
 
-    def _listed(self, text: str, page: tuple[list[Row], int]) -> None:
-        past, (rows, count) = self._past, page
+    def _listed(self, text: str, page: Page) -> None:
+        past, rows = self._past, page.rows
         if text != past.text:
             return
         kept = any(row.id == past.cursor for row in rows)
         cursor = past.cursor if kept else rows[0].id if rows else None
-        self._set_past(
-            replace(past, rows=tuple(rows), count=count, cursor=cursor, trouble="")
-        )
+        listed = replace(past, rows=rows, count=page.count, unreadable=page.unreadable)
+        self._set_past(replace(listed, cursor=cursor, trouble=""))
         self._move(cursor)
 
-    def _append(self, before: HistoryState, page: tuple[list[Row], int]) -> None:
-        past, (rows, count) = self._past, page
+    def _append(self, before: HistoryState, page: Page) -> None:
+        past = self._past
         if past.text != before.text or past.rows is not before.rows:
             return
         # What another process has added since moves everything on by a row.
         known = {row.id for row in past.rows}
-        more = tuple(row for row in rows if row.id not in known)
+        more = tuple(row for row in page.rows if row.id not in known)
+        past = replace(past, unreadable=past.unreadable + page.unreadable)
         # An empty page is the end, whatever was counted.
-        count = count if more else len(past.rows)
+        count = page.count if more else past.read
         self._set_past(replace(past, rows=(*past.rows, *more), count=count))
 
     def _move(self, number: int | None) -> None:
@@ -263,8 +261,8 @@ class HistoryActions:
 
         self._reader.take_away(listing(self._past), "history.md")
 
-    async def read_listed(self) -> tuple[list[Row], int]:
-        """All that the words mean, also what is not on the list yet, and how many.
+    async def read_listed(self) -> Page:
+        """All that the words mean, also what is not on the list yet.
 
         Raises:
             ExportError: The history cannot be read.
@@ -273,9 +271,9 @@ class HistoryActions:
 
         question = partial(self._page, self._past.text, EVERY, 0)
         found = await in_thread(partial(_tried, question))
-        if isinstance(found, tuple):
-            return found
-        raise ExportError(str(found))
+        if isinstance(found, _trouble()):
+            raise ExportError(str(found))
+        return cast("Page", found)
 
     # Asking.
 

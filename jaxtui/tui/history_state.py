@@ -34,6 +34,8 @@ class HistoryState:
     """The newest first, as far as they were read."""
     count: int | None = None
     """How many the words mean; ``None`` before the first answer."""
+    unreadable: int = 0
+    """How many damaged ones were passed over so far."""
     cursor: int | None = None
     """Id of the row under the cursor."""
     entry: Entry | None = None
@@ -61,7 +63,12 @@ class HistoryState:
     @property
     def has_more(self) -> bool:
         """Whether there are rows that were not read yet."""
-        return self.count is not None and len(self.rows) < self.count
+        return self.count is not None and self.read < self.count
+
+    @property
+    def read(self) -> int:
+        """How many were read, damaged ones among them."""
+        return len(self.rows) + self.unreadable
 
 
 NO_HISTORY = HistoryState()

@@ -54,8 +54,10 @@ def counted(past: HistoryState) -> str:
     """How many there are, and how many of them were read."""
     if past.count is None:
         return ""
-    noun = "measurement" if past.count == 1 else "measurements"
-    return f"{fmt.count(past.count)} {noun}"
+    said = fmt.plural(past.count, "measurement")
+    if past.unreadable:
+        said += f", {fmt.count(past.unreadable)} could not be read"
+    return said
 
 
 def instead(past: HistoryState) -> str:
@@ -64,6 +66,8 @@ def instead(past: HistoryState) -> str:
         return past.trouble
     if past.count is None:
         return "Reading the history…"
+    if past.unreadable:
+        return lists.unreadable(past.unreadable)
     if past.text.strip():
         return f"Nothing was measured that has all of the words “{past.text.strip()}”."
     return EMPTY
@@ -79,7 +83,7 @@ def listing(past: HistoryState) -> str:
     """The rows that were read, as a table of Markdown."""
     table = as_markdown(past.rows)
     read, count = len(past.rows), past.count or 0
-    more = f"\nThe newest {read} of {count}.\n" if count > read else ""
+    more = f"\nThe newest {read} of {count}.\n" if past.has_more else ""
     return f"{table}\n{more}"
 
 

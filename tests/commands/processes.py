@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-DEADLINE_SECONDS = 60
+DEADLINE_SECONDS = 180
 
 
 def jaxtui(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:

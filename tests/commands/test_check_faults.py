@@ -16,7 +16,7 @@ from jaxtui.model import CHECK_TESTS
 from tests.commands.processes import alive, children_of
 from tests.commands.processes import jaxtui as command
 
-DEADLINE_SECONDS = 120
+DEADLINE_SECONDS = 180
 FAULTY = Path(__file__).parent.parent / "engine" / "faulty_engine.py"
 
 

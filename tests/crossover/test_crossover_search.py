@@ -53,7 +53,7 @@ def times(factor: float) -> Seconds:
 
 
 @given(st.floats(20.0, 900_000.0))
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 def test_a_planted_crossing_is_closed_in_on(planted: float) -> None:
     state = found(linear, crossing_at(planted), sides=(EAGER, JIT))
     crossing = answer(state.points, "call").crossing
@@ -70,7 +70,7 @@ def test_a_planted_crossing_is_closed_in_on(planted: float) -> None:
 
 
 @given(st.floats(20.0, 900_000.0))
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_the_other_way_round_is_found_just_as_well(planted: float) -> None:
     state = found(crossing_at(planted), linear, sides=(EAGER, JIT))
     crossing = answer(state.points, "call").crossing
@@ -80,7 +80,7 @@ def test_the_other_way_round_is_found_just_as_well(planted: float) -> None:
 
 
 @given(st.floats(1.05, 50.0), st.booleans())
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_where_there_is_no_crossing_only_the_grid_is_measured(
     factor: float, ahead: bool
 ) -> None:
@@ -101,7 +101,7 @@ def test_where_there_is_no_crossing_only_the_grid_is_measured(
     st.floats(0.5, 1e4),
     st.floats(0.0, 0.5),
 )
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_any_machine_lets_the_search_end_and_no_size_is_tried_twice(
     sizes: list[int], seed: int, budget: float, width: float
 ) -> None:

@@ -15,7 +15,7 @@ from jaxtui.model import Case, Event, Experiment, Hello, Logged
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-DEADLINE_SECONDS = 30.0
+DEADLINE_SECONDS = 120.0
 
 
 class Watched:

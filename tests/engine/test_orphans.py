@@ -54,5 +54,5 @@ def test_an_engine_that_is_stuck_in_c_code_ends_too(start_ui, ends_within):
 
 def test_an_orderly_end_ends_it_first(start_ui, ends_within):
     ui, engine = start_ui("-", "--close")
-    assert ui.wait(30) == 0
+    assert ui.wait(180) == 0
     assert ends_within(engine, 0)

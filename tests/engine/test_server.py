@@ -32,7 +32,7 @@ from jaxtui.model import (
     Sampled,
 )
 
-DEADLINE_SECONDS = 30.0
+DEADLINE_SECONDS = 120.0
 BYTES_PER_TURN = 3000
 """At least: two times 200 points of four bytes, and the rest."""
 

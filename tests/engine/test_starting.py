@@ -26,7 +26,7 @@ from jaxtui.model import (
 from jaxtui.tui.state import EMPTY, reduce
 
 ROOT = Path(__file__).parents[2]
-DEADLINE_SECONDS = 60.0
+DEADLINE_SECONDS = 180.0
 
 SLICE = Finding(
     name="pod-slice", severity="info", what="Worker 2 of 4.", how="x", advice="All."

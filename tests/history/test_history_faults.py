@@ -107,7 +107,7 @@ def forbid(path: Path) -> None:
 
 def test_a_disk_that_is_full(folder: Path) -> None:
     path = folder / "history.db"
-    out, _ = python(FULL, path).communicate(timeout=60)
+    out, _ = python(FULL, path).communicate(timeout=180)
     said, acknowledged = json.loads(out)
     first, of_the_keeper = said
     assert str(path) in first
@@ -198,7 +198,7 @@ def test_what_was_measured_meanwhile_is_kept_when_the_lock_is_let_go(
     keeper = Keeper(history, warn)
     keeper.observe(READY)
     keeper.observe(CaseMeasured(index=0, measurement=measurement(size=2)))
-    assert told.wait(60)
+    assert told.wait(180)
     other.rollback()
     other.close()
     keeper.observe(CaseMeasured(index=0, measurement=measurement(size=3)))
@@ -244,7 +244,7 @@ def test_many_processes_put_a_damaged_file_aside_once(folder: Path) -> None:
         process.stdin.flush()
     acknowledged: list[int] = []
     for process in processes:
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=180)
         assert process.returncode == 0
         acknowledged += map(int, out.split())
     assert len(acknowledged) == 20

@@ -281,7 +281,7 @@ def test_the_process_answers_on_a_descriptor_of_its_own(
         process.stdin.write(json.dumps(request).encode() + b"\n")
         process.stdin.flush()
         hello, ready, refused = map(json.loads, answers)
-        assert process.wait(120) == 0
+        assert process.wait(180) == 0
         assert process.stdout
         assert process.stdout.read() == b""
     assert hello["type"] == "AheadHello"

@@ -25,7 +25,7 @@ def aligned(array: np.ndarray) -> bool:
     seed=st.integers(0, 2**40),
     data=st.data(),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_inputs_are_seeded_and_never_aligned(
     name: str, size: int, seed: int, data: st.DataObject
 ) -> None:
@@ -126,7 +126,6 @@ def test_make_gives_the_same_data_in_any_dtype() -> None:
 
 
 @given(st.integers(1, 3000))
-@settings(deadline=None)
 def test_unique_indices_differ_and_stay_inside(size: int) -> None:
     _, index, values = inputs.host_inputs(ops.get("at_set"), size, "int8", seed=0)
     assert len(index) == len(values) == max(1, size // 4)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import jax
+import ml_dtypes
 import numpy as np
 import pytest
 
-from jaxtui.measure import inputs, notes, ops, programs, workload
+from jaxtui.measure import accuracy, inputs, notes, ops, programs, workload
 from jaxtui.measure.ops.base import Op
-from jaxtui.model import DTYPES, Case
+from jaxtui.measure.x64 import enable_x64
+from jaxtui.model import DTYPES, MODES, USUAL_MODES, Case
 
 PAIRS = [(op, dtype) for op in ops.OPS.values() for dtype in op.dtypes]
 NAMED = pytest.mark.parametrize(
@@ -28,6 +32,288 @@ def test_jax_forms_are_right_and_keep_their_dtype(
     op: Op, dtype: str, mode: str
 ) -> None:
     size = small(op)
+    args = inputs.host_inputs(op, size, dtype, seed=1)
+    if mode == "jit" and dtype in op.lacks.get("cpu", ()):
+        pytest.skip("XLA refuses it on a CPU")
+    with enable_x64(dtype):
+        function = op.bind("highest")
+        call = jax.jit(function) if mode == "jit" else function
+        result = np.asarray(call(*jax.device_put(args)))
+    assert str(result.dtype) == op.result_dtype(dtype)
+    assert result.shape == op.result_shape(size)
+    found = accuracy.check(op, dtype, size, args, result, precision="highest")
+    assert found.ok, found
+
+
+@NAMED
+def test_numpy_forms_are_right(op: Op, dtype: str) -> None:
+    size = small(op)
+    args = inputs.numpy_inputs(op, size, dtype, seed=1)
+    result = np.asarray(op.numpy(*args))
+    assert str(result.dtype) == op.result_dtype(inputs.numpy_dtype(dtype))
+    assert accuracy.check(op, dtype, size, args, result).ok
+
+
+KERNELS = [(op, dtype) for op, dtype in PAIRS if op.pallas is not None]
+
+
+@pytest.mark.parametrize(
+    ("op", "dtype"), KERNELS, ids=[f"{op.name}-{dtype}" for op, dtype in KERNELS]
+)
+@pytest.mark.parametrize("size", [1, 7, 1024, 3000, 200_000])
+@pytest.mark.parametrize("platform", ["cpu", "gpu"])
+def test_kernels_are_right_at_any_size(
+    op: Op, dtype: str, size: int, platform: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from jax.experimental import pallas as pl
+
+    compiled = pl.pallas_call
+    # The blocks of a GPU, but interpreted: a CPU compiles no kernel.
+    monkeypatch.setattr(
+        pl, "pallas_call", lambda *a, **k: compiled(*a, **k | {"interpret": True})
+    )
+    args = inputs.host_inputs(op, size, dtype, seed=1)
+    with enable_x64(dtype):
+        result = np.asarray(jax.jit(op.bind_kernel(platform))(*jax.device_put(args)))
+    assert str(result.dtype) == op.result_dtype(dtype)
+    found = accuracy.check(op, dtype, size, args, result, precision="highest")
+    assert found.ok, found
+
+
+def test_an_op_without_a_kernel_says_so() -> None:
+    with pytest.raises(ValueError, match="matmul has no Pallas kernel"):
+        ops.get("matmul").bind_kernel("cpu")
+
+
+@EACH
+def test_tensorflow_forms_are_right_with_numpy_in_its_place(op: Op) -> None:
+    if op.tensorflow is None:
+        pytest.skip("it has none")
+    args = inputs.numpy_inputs(op, small(op), "float32", seed=1)
+    result = np.asarray(op.tensorflow(np, *args))
+    assert accuracy.check(op, "float32", small(op), args, result).ok
+
+
+def test_modes_say_which_forms_an_op_has() -> None:
+    assert ops.get("selu").info().modes == MODES
+    assert ops.get("gram").info().modes == USUAL_MODES
+    assert all(set(USUAL_MODES) <= set(op.modes) for op in ops.OPS.values())
+
+
+WITNESSES = {
+    "matmul": lambda a, b: np.einsum("ij,jk->ik", a, b),
+    "gram": lambda x: np.einsum("ij,kj->ik", x, x),
+    "copy": lambda x: np.array(x),
+    "triad": lambda a, b: a + b + b + b,
+    "sum": lambda x: math.fsum(x),
+    "sigmoid": jax.nn.sigmoid,
+    "selu": jax.nn.selu,
+    "softmax": jax.nn.softmax,
+    "sum_logistic_grad": jax.vmap(jax.grad(jax.nn.sigmoid)),
+    "gather": lambda x, index: np.take(x, index),
+    "sort": lambda x: jax.lax.sort(x),
+    "cumsum": jax.jit(lambda x: jax.lax.associative_scan(jax.numpy.add, x)),
+    "transpose": lambda x: np.einsum("ij->ji", x),
+    "fft": lambda x: x @ np.exp(-2j * np.pi * np.outer(range(33), range(33)) / 33),
+    "scan": lambda x, w: x @ np.linalg.matrix_power(w, 10),
+    "conv2d": lambda x, kernel: sum(
+        np.einsum("bhwi,io->bhwo", shifted(x, i - 1, j - 1), kernel[i, j])
+        for i in range(3)
+        for j in range(3)
+    ),
+    "attention": lambda q, k, v: np.einsum(
+        "bnts,bsnh->btnh",
+        jax.nn.softmax(np.einsum("btnh,bsnh->bnts", q, k) / 8),
+        v,
+    ),
+}
+"""What others say these functions are."""
+
+
+def shifted(x: np.ndarray, down: int, right: int) -> np.ndarray:
+    """Images whose pixel (y, x) is that at (y + down, x + right), zero outside."""
+    result = np.zeros_like(x)
+    n = x.shape[1]
+    for row in range(max(0, -down), min(n, n - down)):
+        for column in range(max(0, -right), min(n, n - right)):
+            result[:, row, column] = x[:, row + down, column + right]
+    return result
+
+
+@pytest.mark.parametrize("name", WITNESSES)
+def test_references_agree_with_an_independent_definition(name: str) -> None:
+    op = ops.get(name)
+    assert op.reference is not None
+    args = inputs.host_inputs(op, small(op), "float64", seed=2)
+    with enable_x64("float64"):
+        expected = np.asarray(WITNESSES[name](*args))
+    reference = op.reference(slice(None), *args)
+    np.testing.assert_allclose(reference, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ops.get("cholesky").dtypes)
+def test_only_the_cholesky_factor_passes_for_it(dtype: str) -> None:
+    op = ops.get("cholesky")
+    (x,) = inputs.host_inputs(op, 200, dtype, seed=1)
+    np.testing.assert_array_equal(x, x.conj().T)
+    assert np.linalg.cond(x) < 10
+    factor = np.linalg.cholesky(x)
+    values, vectors = np.linalg.eigh(x)
+    wrong = {
+        "upper": factor.conj().T,
+        "another root": (vectors * np.sqrt(values)) @ vectors.conj().T,
+        "one element off": factor + 0.1 * np.eye(200, k=-3) * (np.arange(200) == 77),
+        "not conjugated": factor.conj() if dtype == "complex64" else -2 * factor,
+    }
+    assert accuracy.check(op, dtype, 200, (x,), factor).ok
+    # The rows below are sampled, as they are where a check of all is slow.
+    found = accuracy.check(op, dtype, 200, (x,), factor, max_reference_flops=1.0)
+    assert found.ok
+    assert found.rows_sampled == accuracy.MATRIX_ROWS
+    for what, result in wrong.items():
+        assert not accuracy.check(op, dtype, 200, (x,), result).ok, what
+
+
+@pytest.mark.parametrize("name", ["conv2d", "attention", "fft", "scan", "cholesky"])
+def test_sampled_rows_find_what_is_wrong_and_pass_what_is_right(name: str) -> None:
+    op = ops.get(name)
+    size = 40
+    args = inputs.host_inputs(op, size, "float32", seed=1)
+    right = np.asarray(op.numpy(*inputs.numpy_inputs(op, size, "float32", seed=1)))
+    found = accuracy.check(op, "float32", size, args, right, max_reference_flops=1.0)
+    assert (found.ok, found.rows_sampled) == (True, 16)
+    wrong = accuracy.check(
+        op, "float32", size, args, np.roll(right, 1, -1), max_reference_flops=1.0
+    )
+    assert not wrong.ok
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 17])
+@EACH
+def test_the_smallest_sizes_are_right_too(op: Op, size: int) -> None:
+    args = inputs.host_inputs(op, size, "float32", seed=1)
+    result = np.asarray(jax.jit(op.bind("highest"))(*jax.device_put(args)))
+    assert result.shape == op.result_shape(size)
+    assert accuracy.check(op, "float32", size, args, result, precision="highest").ok
+
+
+def test_integers_of_a_scan_wrap_around() -> None:
+    op = ops.get("scan")
+    x, w = inputs.host_inputs(op, 20, "int8", seed=0)
+    exact = x.astype(object)
+    for _ in range(10):
+        exact = exact @ w.astype(object)
+    assert abs(exact).max() > 2**31
+    wrapped = (exact + 128) % 256 - 128
+    np.testing.assert_array_equal(op.numpy(x, w), wrapped.astype(np.int8))
+    assert op.reference is not None
+    np.testing.assert_array_equal(op.reference(slice(None), x, w), wrapped.astype(int))
+
+
+def test_an_eager_scan_compiles_its_body_once() -> None:
+    compiled = []
+    jax.monitoring.register_event_duration_secs_listener(
+        lambda event, _duration, **_: (
+            compiled.append(event) if "backend_compile" in event else None
+        )
+    )
+    op = ops.get("scan")
+    args = jax.device_put(inputs.host_inputs(op, 21, "float32", seed=0))
+    op.bind()(*args).block_until_ready()
+    assert compiled
+    compiled.clear()
+    op.bind()(*args).block_until_ready()
+    assert not compiled
+
+
+def test_a_jitted_transpose_moves_the_elements() -> None:
+    x = jax.numpy.arange(64 * 64.0).reshape(64, 64)
+    compiled = jax.jit(ops.get("transpose").bind()).lower(x).compile()
+    result = compiled(x)
+    assert result.unsafe_buffer_pointer() != x.unsafe_buffer_pointer()
+    assert " transpose(" in compiled.as_text()
+    moved = ops.get("transpose").numpy(np.asarray(x))
+    assert moved.flags.c_contiguous
+    assert not np.shares_memory(moved, np.asarray(x))
+
+
+def test_what_xla_refuses_on_a_platform_is_what_it_says() -> None:
+    op = ops.get("attention")
+    args = inputs.host_inputs(op, 9, "float16", seed=0)
+    assert op.lacks["cpu"] == ("float16",)
+    with pytest.raises(ValueError, match="not supported by dot_general on CPU"):
+        jax.jit(op.bind()).lower(*args).compile()
+
+
+def test_float8_sums_and_products_do_not_overflow() -> None:
+    for name, most in {"sum": 3000 * 8, "cumsum": 3000 * 8, "matmul": 64 * 64}.items():
+        op = ops.get(name)
+        shape = (64, 64) if name == "matmul" else (3000,)
+        full = np.full(shape, 8, ml_dtypes.float8_e4m3fn)
+        args = (full, full) if name == "matmul" else (full,)
+        result = np.asarray(op.bind()(*args))
+        assert result.dtype == np.float32
+        assert result.max() == most
+
+
+def test_at_set_replaces_a_quarter_and_leaves_the_input_alone() -> None:
+    op = ops.get("at_set")
+    x, index, values = inputs.host_inputs(op, 1000, "float32", seed=0)
+    before = x.copy()
+    result = op.numpy(x, index, values)
+    assert len(np.unique(index)) == len(index) == 250
+    np.testing.assert_array_equal(x, before)
+    np.testing.assert_array_equal(result[index], values)
+    assert np.count_nonzero(result != x) == 250
+
+
+@EACH
+def test_rows_of_a_reference_are_the_rows_of_the_whole(op: Op) -> None:
+    if op.reference is None or not op.result_shape(small(op)):
+        pytest.skip("it has no rows")
+    args = inputs.host_inputs(op, small(op), "float32", seed=3)
+    rows = np.array([0, 5, 5, op.result_shape(small(op))[op.rows_axis] - 1])
+    whole = np.take(op.reference(slice(None), *args), rows, op.rows_axis)
+    np.testing.assert_allclose(op.reference(rows, *args), whole, rtol=1e-12, atol=1e-14)
+
+
+@NAMED
+def test_declared_results_are_what_jax_makes(op: Op, dtype: str) -> None:
+    size = small(op)
+    args = inputs.host_inputs(op, size, dtype, seed=0)
+    with enable_x64(dtype):
+        traced = jax.eval_shape(op.bind(), *args)
+    assert traced.shape == op.result_shape(size)
+    assert str(traced.dtype) == op.result_dtype(dtype)
+    made = sum(array.nbytes for array in args)
+    assert made == op.input_bytes(size, dtype)
+    assert traced.size * traced.dtype.itemsize == op.result_bytes(size, dtype)
+
+
+@EACH
+def test_formulas_cover_inputs_and_results(op: Op) -> None:
+    size = 4096
+    ideal = op.bytes(size, "float32")
+    moved = op.input_bytes(size, "float32") + op.result_bytes(size, "float32")
+    # One read of each input and one write of the result; a key and a scalar are few.
+    assert ideal == pytest.approx(moved, rel=0.01)
+
+
+@EACH
+def test_xla_counts_about_the_flops_of_the_formula(op: Op) -> None:
+    flops = op.counted_flops(small(op))
+    if flops is None:
+        pytest.skip("it has no flops, or XLA does not see them")
+    args = inputs.host_inputs(op, small(op), "float32", seed=0)
+    compiled = jax.jit(op.bind()).lower(*args).compile()
+    counted = compiled.cost_analysis()
+    # XLA keeps exponentials in an account of their own.
+    assert 0.5 < counted["flops"] / flops < 1.5
+
+
+@pytest.mark.parametrize("size", [2, 3, 5, 40])
+@EACH
+def test_no_whole_op_is_called_folded(op: Op, size: int) -> None:
     device = jax.devices()[0]
     one = Case(op=op.name, size=size, dtype="float32", device="cpu:0", mode="jit")
     made = workload.of_op(one, op, device, workload.Pool(seed=0))

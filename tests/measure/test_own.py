@@ -89,9 +89,12 @@ def typed(path: str, name: str, args: str, **changes: Any) -> Case:
     return case(path, name, params={"args": args}, **changes)
 
 
-def outcomes(*cases: Case, budget: float = 0.6) -> list[Measurement | Failure]:
+def outcomes(
+    *cases: Case, budget: float = 0.6, **more: Any
+) -> list[Measurement | Failure]:
     ends: dict[int, Measurement | Failure] = {}
-    for event in experiment.run(Experiment(cases=cases, budget_seconds=budget)):
+    asked = Experiment(cases=cases, budget_seconds=budget, **more)
+    for event in experiment.run(asked):
         if isinstance(event, CaseMeasured):
             ends[event.index] = event.measurement
         elif isinstance(event, CaseFailed):
@@ -397,7 +400,10 @@ def test_a_mistake_in_a_run_leaves_the_others_alone(write: Callable[..., str]) -
         """
     )
     failed, measured = outcomes(
-        typed(path, "f", "f32[8]", mode="eager"), typed(path, "g", "f32[8]")
+        typed(path, "f", "f32[8]", mode="eager"),
+        typed(path, "g", "f32[8]"),
+        budget=60.0,
+        target_half_width=10.0,
     )
     assert isinstance(failed, Failure)
     assert "(mine.py:7): RuntimeError: enough" in failed.error

@@ -201,7 +201,7 @@ def test_short_memory_makes_sizes_take_turns(free: int, grouped: bool) -> None:
     data=st.data(),
     mode=st.sampled_from(["jit", "eager", "numpy"]),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_size_is_planned_without_allocating(
     name: str, size: int, data: st.DataObject, mode: str
 ) -> None:

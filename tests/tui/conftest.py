@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from jaxtui.tui import loop_actions
+
+TICK_SECONDS = 0.02
+"""Between two redraws of the apps that are tested."""
 
 
 @pytest.fixture(autouse=True)
@@ -13,6 +18,24 @@ def _same_terminal_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NO_COLOR", "SSH_CONNECTION", "TEXTUAL_THEME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+
+
+@pytest.fixture(autouse=True)
+def _idle_is_when_nothing_is_left_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Textual's own pilot takes a process for idle that gets no processor."""
+
+    async def settled(*_: object) -> None:
+        await asyncio.sleep(TICK_SECONDS)
+        ready = asyncio.get_running_loop()._ready  # type: ignore[attr-defined]
+        quiet = turns = 0
+        # An engine that never rests is waited for by conditions.
+        while quiet < 3 and turns < 1000:
+            await asyncio.sleep(0)
+            turns += 1
+            quiet = 0 if ready else quiet + 1
+
+    for module in ("pilot", "app"):
+        monkeypatch.setattr(f"textual.{module}.wait_for_idle", settled)
 
 
 @pytest.fixture

@@ -419,11 +419,10 @@ async def test_the_real_engine_checks_simulated_devices(
     app = JaxtuiApp(engine, fps=50)
     try:
         async with app.run_test(size=WIDE) as pilot:
-            while not app.state.devices:
-                await pilot.pause(0.05)
+            await until(pilot, lambda: app.state.devices)
             await pilot.press("c")
-            while app.state.check.exam is None or app.state.check.going:
-                await pilot.pause(0.05)
+            await until(pilot, lambda: app.state.check.exam)
+            await until(pilot, lambda: not app.state.check.going)
             await pilot.pause()
             assert len(text(app, "list").split("\n")) > len(CHECK_TESTS)
             assert cell(app, "cpu:0", "test numerics") == "pass"

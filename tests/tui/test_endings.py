@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -15,15 +17,19 @@ def test_a_crash_is_one_sentence_and_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(crashes.tempfile, "gettempdir", lambda: str(tmp_path))
+    # Anybody can put a link where a file of a known name is going to be.
+    planted = tmp_path / f"jaxtui-crash-{os.getpid()}.log"
+    planted.symlink_to(tmp_path / "elsewhere")
     try:
-        raise ValueError("planted")
+        raise ValueError("planted \udce9")
     except ValueError as error:
         sentence = crashes.report(error)
-    (log,) = tmp_path.iterdir()
-    assert sentence.startswith("jaxtui: internal error: ValueError: planted.")
+    (log,) = set(tmp_path.iterdir()) - {planted}
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    assert sentence.startswith("jaxtui: internal error: ValueError: planted \udce9.")
     assert str(log) in sentence
     assert "\n" not in sentence
-    assert 'raise ValueError("planted")' in log.read_text()
+    assert 'raise ValueError("planted' in log.read_text()
 
 
 def test_a_crash_without_a_place_to_write_keeps_its_traceback(

@@ -596,7 +596,7 @@ async def test_a_history_that_cannot_be_read_is_a_sentence(
     async with app.run_test(size=NARROW) as pilot:
         await past(pilot, app)
         screen = await asked(pilot, app)
-        monkeypatch.setattr(History, "rows", fail)
+        monkeypatch.setattr(History, "page", fail)
         await pilot.press("enter")
         await until(pilot, lambda: said(screen) == "The history is on the moon.")
         assert os.listdir() == []

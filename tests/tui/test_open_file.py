@@ -331,7 +331,7 @@ async def test_a_disk_that_does_not_answer_holds_nothing_up(
     gone = threading.Event()
 
     def never(path: str) -> object:
-        gone.wait(60)
+        gone.wait(180)
         raise AssertionError(path)
 
     app = app_on(FakeEngine())

@@ -13,11 +13,11 @@ from jaxtui.tui.offers.offer import Content, Format, Offer, at_once, formats
 from jaxtui.tui.offers.scripts import Planner, script_of
 
 if TYPE_CHECKING:
-    from jaxtui.history import Row
+    from jaxtui.history import Page
     from jaxtui.tui.history_state import HistoryState
 
-Reader = Callable[[], Awaitable[tuple["list[Row]", int]]]
-"""Reads all that the words mean, and how many that is."""
+Reader = Callable[[], Awaitable["Page"]]
+"""Reads all that the words mean."""
 
 COLUMNS = 1_000
 """Of a measurement as text: nothing of it is cut."""
@@ -40,13 +40,13 @@ def _list(past: HistoryState, read: Reader) -> tuple[Format, ...]:
         async def written() -> str:
             from jaxtui.history.files import contents
 
-            make = contents(*await read())[ending]
+            make = contents(await read())[ending]
             # It may be a hundred thousand rows.
             return await in_thread(make)
 
         return written
 
-    count = past.count or len(past.rows)
+    count = (past.count or past.read) - past.unreadable
     listed = f"all {count} that are listed" if count > 1 else "the one that is listed"
     holds = {
         ".csv": f"{listed}, a row each in base units",

@@ -326,7 +326,7 @@ def test_a_bin_is_read_off() -> None:
     st.integers(1, 120),
     st.integers(1, 30),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_calls_make_a_histogram(
     points: list[float], width: int, height: int
 ) -> None:
