@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from jaxtui.measure import contention
-from jaxtui.measure.contention import Meter, contention_note
+from jaxtui.measure import contention, notes
+from jaxtui.measure.contention import Meter
 
 HZ = contention.TICKS_PER_SECOND
 
@@ -54,39 +54,39 @@ def metered(proc: RecordedProc, turns: int, **load: float) -> contention.Usage:
 def test_a_competitor_is_seen_within_a_second_of_turns() -> None:
     usage = metered(RecordedProc(), 20, own=1.0, others=0.9)
     assert usage.others == pytest.approx(0.9, abs=0.05)
-    note = contention_note(usage)
+    note = notes.contended(usage)
     assert note is not None
     assert note.flag == "contended"
     assert "0.9 of 2 cores" in note.text
 
 
 def test_our_own_threads_are_not_others() -> None:
-    assert contention_note(metered(RecordedProc(), 20, own=2.0)) is None
+    assert notes.contended(metered(RecordedProc(), 20, own=2.0)) is None
 
 
 def test_idle_cores_that_others_use_cost_us_nothing() -> None:
-    assert contention_note(metered(RecordedProc(), 20, own=0.8, others=0.6)) is None
+    assert notes.contended(metered(RecordedProc(), 20, own=0.8, others=0.6)) is None
 
 
 def test_the_screens_own_share_passes_unremarked() -> None:
-    assert contention_note(metered(RecordedProc(), 20, own=1.9, others=0.1)) is None
+    assert notes.contended(metered(RecordedProc(), 20, own=1.9, others=0.1)) is None
 
 
 def test_time_stolen_by_the_hypervisor_is_said() -> None:
-    note = contention_note(metered(RecordedProc(), 20, own=1.5, steal=0.4))
+    note = notes.contended(metered(RecordedProc(), 20, own=1.5, steal=0.4))
     assert note is not None
     assert "20%" in note.text
 
 
 def test_less_than_a_fifth_of_a_second_says_nothing() -> None:
-    assert contention_note(metered(RecordedProc(), 3, own=1.0, others=1.0)) is None
+    assert notes.contended(metered(RecordedProc(), 3, own=1.0, others=1.0)) is None
 
 
 def test_without_proc_nothing_is_said() -> None:
     meter = Meter(lambda name: None)
     meter.start()
     meter.stop()
-    assert contention_note(meter.usage) is None
+    assert notes.contended(meter.usage) is None
 
 
 def test_without_pressure_files_the_share_of_others_decides() -> None:
@@ -96,4 +96,4 @@ def test_without_pressure_files_the_share_of_others_decides() -> None:
         meter.start()
         proc.pass_time(0.05, own=0.5, others=0.5)
         meter.stop()
-    assert contention_note(meter.usage) is not None
+    assert notes.contended(meter.usage) is not None

@@ -463,7 +463,7 @@ def test_short_memory_runs_sizes_one_after_another() -> None:
 def test_every_device_has_a_dispatch_floor_and_a_queue_of_its_own() -> None:
     first, second = jax.devices()[:2]
     known, _ = session.start(first)
-    other, warmed = session.start(second)
+    other, _ = session.start(second)
     assert session.start(first) == (known, False)
     assert session.start(second) == (other, False)
     assert other is not known
