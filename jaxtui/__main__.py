@@ -20,6 +20,10 @@ from jaxtui.commands.launch import spawn_at_once
 
 def main() -> int:
     """Runs the command line of this process and gives its exit code."""
+    # Where stdin, stdout or stderr is closed, no pipe of an engine may take its number.
+    while (spare := os.open(os.devnull, os.O_RDWR)) < 3:
+        pass
+    os.close(spare)
     process = spawn_at_once(sys.argv[1:])
     if process is None:
         from jaxtui import cli

@@ -7,17 +7,18 @@ which takes longest to come up, is started at once.
 
 from __future__ import annotations
 
-import sys
+import signal
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from jaxtui import __version__
 from jaxtui.commands import CANNOT_RUN, FINE, INTERNAL, INTERRUPTED, USAGE
-from jaxtui.commands.terminal import say
+from jaxtui.commands.terminal import guard_streams, lost, say
 from jaxtui.options import (
     Common,
+    Number,
     engine_flags,
     export_flags,
     flag,
@@ -37,6 +38,7 @@ from jaxtui.options import (
     sure_flag,
     valued,
 )
+from jaxtui.signals import interrupt
 
 if TYPE_CHECKING:
     from jaxtui.commands.session import EngineFactory
@@ -67,9 +69,7 @@ class Commands(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88},
 )
 @flag("--hold", "Keep the accelerator while idle.")
-@valued(
-    "--fps", "N", "Redraw at most N times a second.", type=click.FloatRange(0.1, 60)
-)
+@valued("--fps", "N", "Redraw at most N times a second.", type=Number(0.1, 60))
 @no_history
 @engine_flags
 @click.version_option(__version__, message="%(prog)s %(version)s")
@@ -508,19 +508,24 @@ def main(
         arguments: without the program's name; ``None`` means those of this process.
         engine: makes the engine; a test's way to put another in its place.
     """
-    if hasattr(sys.stderr, "reconfigure"):
-        # A sentence with a character that the terminal lacks is still a sentence.
-        cast("Any", sys.stderr).reconfigure(errors="replace")
-    try:
-        code = cli.main(
-            args=None if arguments is None else list(arguments),
-            prog_name="jaxtui",
-            standalone_mode=False,
-            obj=Common(factory=engine),
-        )
-    except (Exception, KeyboardInterrupt) as error:
-        return broken_off(error)
-    return code if isinstance(code, int) else FINE
+    guard_streams()
+    with interrupt.heeded():
+        try:
+            code = cli.main(
+                args=None if arguments is None else list(arguments),
+                prog_name="jaxtui",
+                standalone_mode=False,
+                obj=Common(factory=engine),
+            )
+        except (Exception, KeyboardInterrupt) as error:
+            code = broken_off(error)
+        else:
+            if interrupt.happened:
+                code = interrupt.code
+        why = lost()
+        if why and interrupt.number != signal.SIGHUP:  # the terminal has gone as well
+            code = _refuse(CANNOT_RUN, f"Not all could be printed: {why}.")
+        return code if isinstance(code, int) else FINE
 
 
 def broken_off(error: Exception | KeyboardInterrupt) -> int:

@@ -5,6 +5,7 @@ Like the command line itself, this imports click and the standard library only.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,6 +17,19 @@ if TYPE_CHECKING:
     from jaxtui.engine.process import EngineOptions
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class Number(click.FloatRange):
+    """A number, which neither infinity nor NaN is: those pass every comparison."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The number, if it is one."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is no finite number.", param, ctx)
+        return number
 
 
 @dataclass
@@ -78,14 +92,6 @@ def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
         setattr(common, str(param.name), value)
 
 
-def _keep_seconds(
-    ctx: click.Context, param: click.Parameter, value: float | None
-) -> None:
-    if value is not None and not value < float("inf"):
-        raise click.BadParameter("it is a number of seconds.", ctx, param)
-    _keep(ctx, param, value)
-
-
 def _keep_nothing(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value:
         ctx.ensure_object(Common).record = False
@@ -101,10 +107,10 @@ engine_flags = _composed(
         "--start-limit",
         "SECONDS",
         "Give up if JAX takes longer to start; 0 never does.  [default: 180]",
-        type=click.FloatRange(min=0),
+        type=Number(min=0),
         envvar="JAXTUI_START_LIMIT",
         expose_value=False,
-        callback=_keep_seconds,
+        callback=_keep,
     ),
     valued(
         "--cpu-devices",

@@ -23,4 +23,4 @@ INTERNAL = 70
 """A mistake of jaxtui's own."""
 
 INTERRUPTED = 130
-"""Ctrl-C."""
+"""Ctrl-C; 128 and its number for every signal."""

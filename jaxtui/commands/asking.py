@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 
-from jaxtui.commands.terminal import is_terminal
+from jaxtui.commands.terminal import is_terminal, typed_line
 from jaxtui.selection import Extent, SelectionError
 from jaxtui.text import visible
 
@@ -28,15 +27,4 @@ async def may_start(extent: Extent, *, sure: bool) -> bool:
         raise SelectionError(f"{extent.text}: add --yes if it is meant.")
     sys.stderr.write(visible(f"{extent.text}. Go on? [y/N] "))
     sys.stderr.flush()
-    return (await _line()).strip().lower() in ("y", "yes")
-
-
-async def _line() -> str:
-    """What is typed; Ctrl-C cancels it, for which a blocking read would not return."""
-    loop, typed = asyncio.get_running_loop(), asyncio.Event()
-    loop.add_reader(sys.stdin.fileno(), typed.set)
-    try:
-        await typed.wait()
-    finally:
-        loop.remove_reader(sys.stdin.fileno())
-    return sys.stdin.readline()
+    return (await typed_line()).strip().lower() in ("y", "yes")

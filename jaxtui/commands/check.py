@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from datetime import datetime, timezone
 
-from jaxtui.commands import CANNOT_RUN, INTERRUPTED, check_text
+from jaxtui.commands import CANNOT_RUN, check_text
 from jaxtui.commands.check_report import Report
 from jaxtui.commands.check_request import Request
 from jaxtui.commands.check_run import Checked
@@ -35,10 +35,10 @@ def run(
     report = Report(checked, request, as_json)
     checked.drive(_run(factory, options, request, report))
     report.end()
+    code = EXIT_CODES[report.verdict]
     if checked.interrupt.happened:
         say(_interrupted(checked))
-        return INTERRUPTED
-    code = EXIT_CODES[report.verdict]
+        return code
     return code if request.save_as is None else _save(report, request.save_as, code)
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE, INTERRUPTED
+from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
 from jaxtui.commands.driving import Driver
 from jaxtui.commands.exporting import Exports
 from jaxtui.commands.terminal import put, put_bytes, say
 from jaxtui.exports.files import Contents
+
+INTERRUPTED = "Interrupted: this is what had arrived."
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,18 +29,20 @@ class Report:
 
 
 def close(driver: Driver, report: Report, exports: Exports, *, as_json: bool) -> int:
-    """Prints a report, writes the files, and gives the exit code.
+    """Writes the files, prints a report, and gives the exit code.
 
-    What had arrived is printed and written even if the command was interrupted.
+    The files come first: whoever reads stdout may stop doing so. What had arrived is
+    written and printed even if the command was interrupted.
     """
-    if as_json:
-        put_bytes(report.document())
-    elif report.text is not None:
-        put(report.text())
-    written = _export(exports, report.contents)
+    try:
+        written = _export(exports, report.contents)
+    finally:
+        if as_json:
+            put_bytes(report.document())
+        elif report.text is not None:
+            put(report.text())
     if driver.interrupt.happened:
-        say("Interrupted: this is what had arrived.")
-        return INTERRUPTED
+        say(INTERRUPTED)
     if not written:
         return CANNOT_RUN
     return FINE if report.fine else CASE_FAILED

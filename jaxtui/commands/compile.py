@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from jaxtui.commands import CASE_FAILED, FINE, INTERRUPTED
+from jaxtui.commands import CASE_FAILED, FINE, closing
 from jaxtui.commands.compile_outcome import Outcome, document
 from jaxtui.commands.compile_process import (
     AheadProcess,
@@ -15,7 +15,6 @@ from jaxtui.commands.compile_process import (
 )
 from jaxtui.commands.compile_request import Request
 from jaxtui.commands.compile_text import report
-from jaxtui.commands.interrupt import Interrupt, ctrl_c
 from jaxtui.commands.launch import CannotRun
 from jaxtui.commands.progress import live_line
 from jaxtui.commands.terminal import put, put_bytes, say
@@ -29,6 +28,7 @@ from jaxtui.model.ahead import (
     Stage,
 )
 from jaxtui.selection import SelectionError
+from jaxtui.signals import interrupt
 
 __all__ = ["Request", "code", "run"]
 
@@ -59,13 +59,11 @@ def run(python: str | None, request: Request, *, as_json: bool) -> int:
         CannotRun: if libtpu or JAX cannot be used; nothing is on stdout then.
         SelectionError: if there is no such op or topology.
     """
-    outcome, interrupt = Outcome(request), Interrupt()
-    try:
-        asyncio.run(_compile(python, outcome, interrupt))
-    except (asyncio.CancelledError, KeyboardInterrupt):
-        interrupt.happened = True
-        if outcome.case is not None and outcome.failure is None:
-            outcome.fail("The compile was interrupted.", "Run it again.")
+    outcome = Outcome(request)
+    interrupt.run(_compile(python, outcome))
+    unanswered = outcome.compiled is None and outcome.failure is None
+    if interrupt.happened and outcome.case is not None and unanswered:
+        outcome.fail("The compile was interrupted.", "Run it again.")
     if as_json:
         put_bytes(encode(document(outcome)))
     elif outcome.libtpu:
@@ -73,8 +71,7 @@ def run(python: str | None, request: Request, *, as_json: bool) -> int:
         if outcome.failure and outcome.failure.detail:
             say(legible(outcome.failure.detail))
     if interrupt.happened:
-        say("Interrupted: this is what had arrived.")
-        return INTERRUPTED
+        say(closing.INTERRUPTED)
     return CASE_FAILED if outcome.failure else FINE
 
 
@@ -85,15 +82,18 @@ def code(python: str | None, request: Request) -> int:
         CannotRun: if JAX cannot be used.
         SelectionError: if there is no such op.
     """
-    put(asyncio.run(_code(python, request)).rstrip())
+    script = interrupt.run(_code(python, request))
+    if script is not None:
+        put(script.rstrip())
     return FINE
 
 
-async def _compile(python: str | None, outcome: Outcome, interrupt: Interrupt) -> None:
-    async with ahead_process(python) as process:
-        with ctrl_c(interrupt, lambda: None):
-            async with live_line(sys.stderr, process.line):
-                await _within_limit(process, outcome)
+async def _compile(python: str | None, outcome: Outcome) -> None:
+    async with (
+        ahead_process(python) as process,
+        live_line(sys.stderr, process.line),
+    ):
+        await _within_limit(process, outcome)
 
 
 async def _within_limit(process: AheadProcess, outcome: Outcome) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Sequence
 
@@ -16,10 +15,11 @@ from jaxtui.commands.terminal import put, put_bytes, say
 from jaxtui.document import devices_document, encode
 from jaxtui.engine.client import EngineOptions
 from jaxtui.model import Device, Finding, Host, Ready
+from jaxtui.signals import interrupt
 from jaxtui.tui import chiplayout, chipmap
 from jaxtui.tui.columns import table
 from jaxtui.tui.spans import text_of
-from jaxtui.tui.state import State
+from jaxtui.tui.state import EMPTY, State
 
 ABSENT = "—"
 
@@ -33,12 +33,12 @@ def run(factory: EngineFactory, options: EngineOptions, *, as_json: bool) -> int
     Raises:
         CannotRun: if the engine cannot start.
     """
-    state = asyncio.run(_ready(factory, options))
+    state = interrupt.run(_ready(factory, options)) or EMPTY
     if as_json:
         put_bytes(encode(devices_document(state.host, state.devices)))
         for finding in state.findings:
             say(finding_text(finding))
-    else:
+    elif state.devices:
         put(text(state.host, state.devices, state.findings))
     return FINE
 

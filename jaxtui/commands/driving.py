@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypeVar
 
-from jaxtui.commands.interrupt import Interrupt, ctrl_c
 from jaxtui.commands.launch import CannotRun
 from jaxtui.commands.session import EngineFactory, Session, session
 from jaxtui.engine.client import EngineOptions, EngineUnavailableError
 from jaxtui.engine.interface import Engine
 from jaxtui.engine.protocol import Envelope
 from jaxtui.model import Event, Hello, Logged, OpInfo, Ready, RunFinished, Work
+from jaxtui.signals import Interrupt, interrupt
 from jaxtui.tui.state import EMPTY, State
 
 _Result = TypeVar("_Result")
@@ -24,8 +23,9 @@ _Result = TypeVar("_Result")
 class Driver:
     """How far a command has come with its engine; read when it is interrupted."""
 
-    interrupt: Interrupt = field(default_factory=Interrupt)
+    interrupt: ClassVar[Interrupt] = interrupt
     session: Session | None = None
+    _options: EngineOptions | None = None
     _events: AsyncIterator[Envelope] | None = None
     _working: bool = False
 
@@ -41,34 +41,37 @@ class Driver:
         return self.session.engine
 
     def drive(self, work: Coroutine[Any, Any, _Result]) -> _Result | None:
-        """What the command's work gives; ``None`` if Ctrl-C broke it off.
+        """What the command's work gives; ``None`` if a signal broke it off.
+
+        A signal stops the run that goes on, and without one breaks everything off, as
+        a second signal does.
 
         Raises:
             CannotRun: if there is no engine, or none any more.
         """
         try:
-            return asyncio.run(work)
-        except EngineUnavailableError as error:
+            return self.interrupt.run(work, self._stop)
+        except (CannotRun, EngineUnavailableError) as error:
+            # Whoever ends all processes of a job has ended the engine as well.
+            if self.interrupt.happened:
+                return None
             raise CannotRun(str(error)) from error
-        except (asyncio.CancelledError, KeyboardInterrupt):
-            self.interrupt.happened = True
-            return None
 
     @asynccontextmanager
     async def started(
         self, factory: EngineFactory, options: EngineOptions, *, record: bool = False
     ) -> AsyncIterator[Session]:
-        """An engine for the length of a ``with`` block, where Ctrl-C stops its run.
+        """An engine for the length of a ``with`` block.
 
         Args:
             factory: makes the engine.
             options: how to start it.
             record: keep what is measured in the history.
         """
+        self._options = options
         async with session(factory, options, record=record) as self.session:
             self._events = self.session.events()
-            with ctrl_c(self.interrupt, self._stop):
-                yield self.session
+            yield self.session
 
     async def ready(
         self, hello: Callable[[Sequence[OpInfo]], object] | None = None
@@ -118,5 +121,7 @@ class Driver:
                     return
         self._working = False
 
-    def _stop(self) -> Coroutine[Any, Any, None] | None:
-        return self.engine.stop() if self._working else None
+    def _stop(self, at_once: bool) -> Coroutine[Any, Any, None] | None:
+        if at_once and self._options is not None:
+            self._options.grace_seconds = 0.0
+        return self.engine.stop() if self._working and not at_once else None

@@ -43,6 +43,5 @@ def _indented(text: str) -> list[str]:
 
 def narrate(text: str) -> None:
     """Lines on stderr, where a progress line may be."""
-    if sys.stderr is not None:
-        wipe(sys.stderr)
+    wipe(sys.stderr)
     say(text)

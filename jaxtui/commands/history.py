@@ -8,13 +8,14 @@ from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
 from jaxtui.commands.exporting import NO_EXPORTS, Exports
 from jaxtui.commands.history_request import Request
 from jaxtui.commands.launch import CannotRun
-from jaxtui.commands.terminal import is_terminal, put, put_bytes, say
+from jaxtui.commands.terminal import is_terminal, put, put_bytes, say, typed_line
 from jaxtui.document import encode
 from jaxtui.format import plural
 from jaxtui.history import History, HistoryError, Page
 from jaxtui.history.files import contents, listed
 from jaxtui.history.listing import HEAD, RIGHT, cells, unreadable
 from jaxtui.selection import SelectionError
+from jaxtui.signals import interrupt
 from jaxtui.tui.columns import table
 
 __all__ = ["Request", "delete", "run"]
@@ -103,4 +104,4 @@ def _agrees(count: int) -> bool:
             f"This would delete {count} measurements: add --yes if it is meant."
         )
     say(f"Delete {plural(count, 'measurement')} for good? Type yes:")
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return (interrupt.run(typed_line()) or "").strip().lower() in ("y", "yes")

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from jaxtui.commands import CASE_FAILED, FINE, INTERRUPTED
+from jaxtui.commands import CASE_FAILED, FINE
 from jaxtui.commands.driving import Driver
 from jaxtui.commands.hlo_request import STAGES, Request, Stage
 from jaxtui.commands.progress import progress
@@ -67,7 +67,6 @@ def run(
             say(outcome.failed.detail)
     if outcome.interrupt.happened:
         say("Interrupted.")
-        return INTERRUPTED
     return FINE if outcome.inspected is not None else CASE_FAILED
 
 

@@ -7,13 +7,15 @@ from dataclasses import replace
 from functools import partial
 
 from jaxtui import lessons
-from jaxtui.commands import CASE_FAILED, FINE, INTERRUPTED, lesson_text
+from jaxtui.commands import FINE, closing, lesson_text
+from jaxtui.commands.closing import Report
+from jaxtui.commands.exporting import NO_EXPORTS
 from jaxtui.commands.guess import can_ask, guess
 from jaxtui.commands.lesson_request import Request
 from jaxtui.commands.lesson_run import Course, Played
 from jaxtui.commands.progress import progress
 from jaxtui.commands.session import EngineFactory
-from jaxtui.commands.terminal import is_terminal, look, put, put_bytes, say
+from jaxtui.commands.terminal import is_terminal, look, lost, put, put_bytes
 from jaxtui.document import LessonEntry, LessonResults, Lessons, encode
 from jaxtui.engine.client import EngineOptions
 from jaxtui.lessons.base import Setting
@@ -64,14 +66,15 @@ def run(
     """
     course = Course()
     course.drive(_run(factory, options, request, course, as_json, record))
-    if as_json:
+
+    def document() -> bytes:
         steps = tuple(played.results for played in course.played)
         name, host = request.lesson.name, course.state.host
-        put_bytes(encode(LessonResults(host=host, lesson=name, steps=steps)))
-    if course.interrupt.happened:
-        say("Interrupted: this is what had arrived.")
-        return INTERRUPTED
-    return CASE_FAILED if course.flawed else FINE
+        return encode(LessonResults(host=host, lesson=name, steps=steps))
+
+    # As text each step was printed when it ended.
+    report = Report(document, text=None, contents=None, fine=not course.flawed)
+    return closing.close(course, report, NO_EXPORTS, as_json=as_json)
 
 
 def code(factory: EngineFactory, options: EngineOptions, request: Request) -> int:
@@ -83,9 +86,8 @@ def code(factory: EngineFactory, options: EngineOptions, request: Request) -> in
     """
     course = Course()
     script = course.drive(_code(factory, options, request, course))
-    if script is None:
-        return INTERRUPTED
-    put(script.rstrip("\n"))
+    if script is not None:
+        put(script.rstrip("\n"))
     return FINE
 
 
@@ -102,7 +104,7 @@ async def _run(
         if not as_json:
             put(lesson_text.heading(request.lesson, setting))
         for index in request.indices:
-            if not course.interrupt.happened:
+            if not (course.interrupt.happened or lost()):
                 await _step(course, request, index, setting, as_json)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Sequence
 
@@ -16,6 +15,7 @@ from jaxtui.document import SCHEMA, encode
 from jaxtui.engine.client import EngineOptions
 from jaxtui.model import USUAL_MODES, OpInfo
 from jaxtui.selection import DTYPE_ALIASES
+from jaxtui.signals import interrupt
 from jaxtui.tui.columns import table
 
 
@@ -25,10 +25,10 @@ def run(factory: EngineFactory, options: EngineOptions, *, as_json: bool) -> int
     Raises:
         CannotRun: if the engine cannot start.
     """
-    catalogue = asyncio.run(_catalogue(factory, options))
+    catalogue = interrupt.run(_catalogue(factory, options)) or ()
     if as_json:
         put_bytes(encode({"schema": SCHEMA, "ops": catalogue}))
-    else:
+    elif catalogue:
         put(text(catalogue))
     return FINE
 

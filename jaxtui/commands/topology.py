@@ -6,12 +6,11 @@ import asyncio
 import sys
 from collections.abc import Sequence
 
-from jaxtui.commands import FINE, INTERRUPTED
+from jaxtui.commands import FINE
 from jaxtui.commands.compile import ending, refused
 from jaxtui.commands.compile_process import AheadProcess, LibtpuMissing, ahead_process
 from jaxtui.commands.compile_request import parsed
 from jaxtui.commands.devices import text
-from jaxtui.commands.interrupt import Interrupt, ctrl_c
 from jaxtui.commands.launch import CannotRun
 from jaxtui.commands.progress import live_line
 from jaxtui.commands.terminal import put, put_bytes, say
@@ -26,6 +25,7 @@ from jaxtui.model.ahead import (
     Topology,
 )
 from jaxtui.selection import SelectionError
+from jaxtui.signals import interrupt
 
 LIMIT_SECONDS = 120.0
 """libtpu describes the largest topology in seconds."""
@@ -55,7 +55,7 @@ def run(python: str | None, name: str, *, as_json: bool) -> int:
         )
     topology = parsed(name)
     try:
-        libtpu, devices = asyncio.run(_described(python, topology))
+        described = interrupt.run(_described(python, topology))
     except LibtpuMissing as missing:
         recorded = topologies.recorded_as(topology)
         if recorded is None:
@@ -65,8 +65,9 @@ def run(python: str | None, name: str, *, as_json: bool) -> int:
             topologies.devices(recorded),
             as_json=as_json,
         )
-    except (asyncio.CancelledError, KeyboardInterrupt):
-        return INTERRUPTED
+    if described is None:
+        return _print("Interrupted.", (), as_json=as_json)
+    libtpu, devices = described
     said = _DESCRIBED.format(name=topology.label, libtpu=libtpu)
     return _print(said, devices, as_json=as_json)
 
@@ -89,17 +90,17 @@ async def _described(
     python: str | None, topology: Topology
 ) -> tuple[str, tuple[Device, ...]]:
     """The version of libtpu, and the devices that it makes of the topology."""
-    async with ahead_process(python) as process:
-        with ctrl_c(Interrupt(), lambda: None):
-            async with live_line(sys.stderr, process.line):
-                try:
-                    asking = _ask(process, topology)
-                    return await asyncio.wait_for(asking, LIMIT_SECONDS)
-                except asyncio.TimeoutError:
-                    raise CannotRun(
-                        f'libtpu has not described "{topology.label}" within '
-                        f"{LIMIT_SECONDS:g} s."
-                    ) from None
+    async with (
+        ahead_process(python) as process,
+        live_line(sys.stderr, process.line),
+    ):
+        try:
+            return await asyncio.wait_for(_ask(process, topology), LIMIT_SECONDS)
+        except asyncio.TimeoutError:
+            raise CannotRun(
+                f'libtpu has not described "{topology.label}" within '
+                f"{LIMIT_SECONDS:g} s."
+            ) from None
 
 
 async def _ask(

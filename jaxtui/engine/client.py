@@ -167,7 +167,11 @@ class EngineClient:
             self._process = None
             self._generation = process.generation
             connection = Connection(process, self._receive)
-            await connection.open()
+            try:
+                await connection.open()
+            except BaseException:  # broken off: nobody else knows of the process
+                process.end()
+                raise
             self._connection = connection
             self._serving = asyncio.ensure_future(self._serve(connection))
             self._watching = asyncio.ensure_future(self._watch_start(connection))

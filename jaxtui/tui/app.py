@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import importlib
 import os
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -23,11 +21,11 @@ from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widgets import TabbedContent, TabPane
 
+from jaxtui.signals import exit_within, interrupt
 from jaxtui.tui import bindings, colors, pace, plain_text, themes
 from jaxtui.tui.actions import Actions
 from jaxtui.tui.check_actions import CheckActions
 from jaxtui.tui.command import key_names
-from jaxtui.tui.endings import exit_within
 from jaxtui.tui.export_actions import ExportActions
 from jaxtui.tui.history_actions import HistoryActions
 from jaxtui.tui.idle import IdleWatch
@@ -52,9 +50,6 @@ if TYPE_CHECKING:
     from jaxtui.engine.interface import Engine
     from jaxtui.tui.widgets.bench_pane import BenchPane
     from jaxtui.tui.widgets.case_form import CaseForm
-
-SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-"""What ends the app in good order, with 128 plus their number as exit code."""
 
 INTERNAL = 70
 """Exit code after a mistake of the app's own."""
@@ -165,7 +160,7 @@ class JaxtuiApp(
         self.set_interval(1 / self._fps, self._publish)
         self.set_interval(5.0, self.release_if_idle)
         self.run_worker(self.session.follow(), name="engine", group="engine")
-        self._listen_to_signals()
+        interrupt.tell(self._end_by_signal)
         # The shell wrote on the screen meanwhile, so all of it must be drawn again.
         self.app_resume_signal.subscribe(
             self, lambda _: self.screen.refresh(repaint=True, layout=True)
@@ -293,13 +288,6 @@ class JaxtuiApp(
 
     # Endings.
 
-    def _listen_to_signals(self) -> None:
-        if threading.current_thread() is not threading.main_thread():
-            return
-        loop = asyncio.get_running_loop()
-        for number in SIGNALS:
-            loop.add_signal_handler(number, self._end_by_signal, number)
-
     def exit(
         self, result: None = None, return_code: int = 0, message: Any = None
     ) -> None:
@@ -312,9 +300,9 @@ class JaxtuiApp(
         self.leaving = True
         await super()._shutdown()
 
-    def _end_by_signal(self, number: int) -> None:
-        exit_within(PATIENCE_SECONDS, 128 + number)
-        self.exit(return_code=128 + number)
+    def _end_by_signal(self, again: bool) -> None:
+        exit_within(PATIENCE_SECONDS, interrupt.code)
+        self.exit(return_code=interrupt.code)
 
     def _handle_exception(self, error: Exception) -> None:
         super()._handle_exception(error)

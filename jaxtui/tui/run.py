@@ -6,6 +6,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING
 
+from jaxtui.signals import interrupt
 from jaxtui.text import visible
 from jaxtui.tui import plain_text
 from jaxtui.tui.app import JaxtuiApp
@@ -40,7 +41,8 @@ def run_app(
     # The client's modules are needed only now; the engine has been started long ago.
     from jaxtui.engine.client import EngineClient
 
-    return asyncio.run(_run(EngineClient(options, process), hold, fps, record))
+    with interrupt.heeded():
+        return asyncio.run(_run(EngineClient(options, process), hold, fps, record))
 
 
 async def _run(engine: Engine, hold: bool, fps: float | None, record: bool) -> int:

@@ -1,0 +1,172 @@
+"""Ctrl-C, SIGTERM and SIGHUP: the ways in which a process is asked to end.
+
+The first signal ends what goes on in good order, so that what had arrived is printed,
+written and kept; a second one ends it at once. One handler does it from the first line
+to the last, because a signal in an import, between two runs or while something is
+printed must lose nothing either.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from types import FrameType
+
+_Result = TypeVar("_Result")
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+PATIENCE_SECONDS = 3.0
+"""How long an ending at once may take before it is forced."""
+
+LAST_TURNS = 10
+"""Of the event loop, in which what is in a pipe comes to where it is kept."""
+
+Stop = Callable[[bool], "Coroutine[Any, Any, None] | None"]
+"""Begins to stop what goes on, at once if ``True``; ``None`` if all is to be ended."""
+
+
+def exit_within(seconds: float, code: int) -> threading.Timer:
+    """End this process after ``seconds`` unless it has ended by then.
+
+    Writing to a terminal that is gone or that nobody reads lasts for ever. The engine
+    then misses a goodbye and ends too, and the terminal is restored as after a kill.
+    """
+    timer = threading.Timer(seconds, os._exit, (code,))
+    timer.daemon = True
+    timer.start()
+    return timer
+
+
+def _ignore() -> None:
+    """Python takes a while to end, when there is nothing left to lose."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+class Interrupt:
+    """The first signal that asked this process to end, and what is to follow."""
+
+    def __init__(self) -> None:
+        """Nothing has arrived."""
+        self._heeded = False
+        self._reset()
+
+    def _reset(self) -> None:
+        self.number = 0
+        """Of the first; 0 before."""
+        self._tell: Callable[[bool], object] | None = None
+        self._worked = False
+        """The work is done: what is left is to print."""
+        self._limit: threading.Timer | None = None
+
+    @property
+    def happened(self) -> bool:
+        """Whether one has arrived."""
+        return self.number != 0
+
+    @property
+    def code(self) -> int:
+        """The exit code that tells which."""
+        return 128 + self.number
+
+    @contextlib.contextmanager
+    def heeded(self) -> Iterator[None]:
+        """Take note of signals in this block instead of dying of them.
+
+        Whoever started the process may have it survive a hang-up (``nohup``).
+        """
+        in_main = threading.current_thread() is threading.main_thread()
+        if self._heeded or not in_main:
+            yield
+            return
+        self._reset()
+        self._heeded = True
+        before = {number: signal.getsignal(number) for number in SIGNALS}
+        if before[signal.SIGHUP] is signal.SIG_IGN:
+            del before[signal.SIGHUP]
+        for number in before:
+            signal.signal(number, self._arrived)
+        atexit.register(_ignore)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler or signal.SIG_DFL)
+            self._heeded = False
+
+    def tell(self, told: Callable[[bool], None]) -> None:
+        """Have the running event loop call this for every signal, a past one too.
+
+        Args:
+            told: takes whether the signal is not the first.
+        """
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        self._tell = lambda again: loop.call_soon_threadsafe(told, again)
+        if self.happened:
+            told(False)
+
+    def run(
+        self, work: Coroutine[Any, Any, _Result], stop: Stop = lambda _: None
+    ) -> _Result | None:
+        """What a coroutine gives, in an event loop; ``None`` if it was broken off.
+
+        Args:
+            work: is cancelled by a signal, unless ``stop`` has something to do.
+            stop: see there.
+        """
+        import asyncio
+
+        async def working() -> _Result:
+            loop, task = asyncio.get_running_loop(), asyncio.current_task()
+            endings: list[asyncio.Task[None]] = []
+
+            async def break_off() -> None:
+                for _ in range(LAST_TURNS):
+                    await asyncio.sleep(0)
+                if task is not None:
+                    task.cancel()
+
+            def told(again: bool) -> None:
+                endings.append(loop.create_task(stop(again) or break_off()))
+
+            try:
+                self.tell(told)
+                if self.happened:
+                    raise asyncio.CancelledError
+                return await work
+            finally:
+                self._tell, self._worked = None, True
+
+        try:
+            return asyncio.run(working())
+        except asyncio.CancelledError:
+            return None
+        finally:
+            work.close()
+            if self._limit is not None:
+                self._limit.cancel()
+                self._limit = None
+
+    def _arrived(self, number: int, frame: FrameType | None) -> None:
+        again = self.happened
+        self.number = self.number or number
+        if self._tell is not None:
+            with contextlib.suppress(RuntimeError):  # the event loop is closed
+                self._tell(again)
+        if self._limit is None and (again or not (self._tell or self._worked)):
+            self._limit = exit_within(PATIENCE_SECONDS, self.code)
+
+
+interrupt = Interrupt()
+"""Of this process."""

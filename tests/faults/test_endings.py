@@ -1,0 +1,194 @@
+"""INT, TERM and HUP: what had arrived is printed, exported and kept."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import signal
+import sqlite3
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from tests.faults.running import LIMIT_SECONDS, Running, documents, never_ready
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="pipes of a size")
+
+INT, TERM, HUP = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "data"
+    monkeypatch.setenv("JAXTUI_DATA", str(folder))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def kept(data: Path) -> int:
+    """How many measurements the history has."""
+    with sqlite3.connect(data / "history.db") as connection:
+        (count,) = connection.execute("SELECT count(*) FROM measurements").fetchone()
+    return int(count)
+
+
+def unread(pipe: int) -> int:
+    """How many bytes wait in a pipe."""
+    waiting = fcntl.ioctl(pipe, termios.FIONREAD, bytes(4))
+    return int.from_bytes(waiting, sys.byteorder)
+
+
+def is_gone(pid: int) -> bool:
+    deadline = time.monotonic() + LIMIT_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            status = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2]
+        except OSError:
+            return True
+        if status.split()[0] == "Z":
+            return True
+        os.sched_yield()
+    return False
+
+
+def test_a_closed_connection_leaves_a_crossover_its_file_and_a_history_that_stays(
+    data: Path,
+) -> None:
+    crossover = Running(
+        *("crossover", "matmul", "--sizes", "16..4k", "--budget", "600"),
+        *("--export", "out.json"),
+    )
+    crossover.until(lambda: re.search(r"16: numpy .* faster", crossover.said))
+    crossover.hang_up()
+    assert crossover.process.wait(LIMIT_SECONDS) == 129
+    found = json.loads(Path("out.json").read_text())
+    assert found["outcome"] == "cancelled"
+    assert {one["case"]["size"] for one in found["measurements"]} >= {16}
+    assert kept(data) >= 2
+
+    asked = pexpect.spawn(
+        sys.executable,
+        ["-m", "jaxtui", "history", "--op", "matmul", "--delete"],
+        timeout=LIMIT_SECONDS,
+    )
+    asked.expect("Type yes")
+    asked.sendintr()
+    asked.expect("Nothing was deleted")
+    asked.expect(pexpect.EOF)
+    asked.close()
+    assert asked.exitstatus == 130
+    assert kept(data) >= 2
+
+
+def test_a_terminated_bench_prints_and_writes_what_had_arrived() -> None:
+    bench = Running(
+        *("bench", "matmul", "--size", "64..512", "--target", "1", "--budget", "600"),
+        *("--yes", "--json", "--export", "out.csv", "--no-history"),
+    )
+    bench.until("sampling: matmul")
+    bench.signal(TERM)
+    code, out = bench.ended()
+    assert code == 143
+    (document,) = documents(out)
+    ended = document["measurements"] + document["failures"]
+    assert len(ended) == 4
+    assert "this is what had arrived" in bench.said
+    assert Path("out.csv").read_text().count("matmul") >= 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "number"),
+    [
+        (("learn", "clock"), TERM),
+        (("roofline", "matmul:1k", "--yes", "--budget", "600"), HUP),
+    ],
+)
+def test_a_signal_in_any_run_leaves_one_document(
+    arguments: tuple[str, ...], number: int
+) -> None:
+    command = Running(*arguments, "--json")
+    command.until("at most")
+    command.signal(number)
+    code, out = command.ended()
+    assert code == 128 + number
+    (document,) = documents(out)
+    assert document["host"]["hostname"]
+
+
+def test_a_terminated_check_says_what_it_found() -> None:
+    check = Running("check")
+    check.until(lambda: re.search(r"test [2-9] of", check.said))
+    check.signal(TERM)
+    code, out = check.ended()
+    assert code == 143
+    assert "present: pass" in out
+    assert re.search(r"Interrupted in test \d of \d", check.said)
+
+
+@pytest.mark.parametrize(
+    ("command", "numbers"),
+    [
+        ("bench matmul", (INT,)),
+        ("bench matmul", (INT, TERM)),
+        ("crossover matmul", (TERM,)),
+        ("devices", (INT,)),
+        ("hlo matmul", (HUP,)),
+    ],
+)
+def test_a_signal_before_jax_is_up_leaves_one_document_and_no_engine(
+    tmp_path: Path, command: str, numbers: tuple[int, ...]
+) -> None:
+    python, started = never_ready(tmp_path)
+    running = Running(*command.split(), "--json", "--python", python)
+    running.until(lambda: started.exists() and started.read_text())
+    running.signal(*numbers)
+    code, out = running.ended()
+    assert code == 128 + numbers[0]
+    (document,) = documents(out)
+    assert document["host"] is None
+    assert "Traceback" not in running.said
+    assert is_gone(int(started.read_text()))
+
+
+def test_a_hangup_that_is_ignored_from_the_start_stays_ignored(tmp_path: Path) -> None:
+    python, started = never_ready(tmp_path)
+    running = Running(
+        *("ops", "--json", "--python", python),
+        preexec_fn=lambda: signal.signal(HUP, signal.SIG_IGN),
+    )
+    running.until(lambda: started.exists() and started.read_text())
+    running.signal(HUP, TERM)
+    code, out = running.ended()
+    assert code == 143
+    assert len(documents(out)) == 1
+
+
+def test_ctrl_c_while_a_document_is_printed_leaves_it_whole() -> None:
+    read, write = os.pipe()
+    room = fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
+    running = Running("ops", "--json", stdout=write)
+    os.close(write)
+    running.until(lambda: unread(read) == room)
+    running.signal(INT)
+    with open(read, encoding="utf-8") as pipe:
+        (document,) = documents(pipe.read())
+    assert running.ended()[0] == 130
+    assert document["ops"]
+
+
+def test_a_second_signal_ends_what_nobody_reads() -> None:
+    read, write = os.pipe()
+    fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
+    running = Running("ops", "--json", stdout=write)
+    os.close(write)
+    running.until(lambda: unread(read))
+    running.signal(HUP, TERM)
+    assert running.process.wait(LIMIT_SECONDS) == 129
+    os.close(read)

@@ -1,0 +1,78 @@
+"""stdout and stderr that are full, closed or read by nobody."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.faults.running import LIMIT_SECONDS, PROGRAM
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAXTUI_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    monkeypatch.chdir(tmp_path)
+
+
+def shell(command: str) -> subprocess.CompletedProcess[str]:
+    """``jaxtui`` with these arguments and redirections."""
+    return subprocess.run(
+        f"{shlex.join(PROGRAM)} {command}",
+        shell=True,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=LIMIT_SECONDS,
+    )
+
+
+def assert_says_so(done: subprocess.CompletedProcess[str], why: str) -> None:
+    assert done.returncode == 3, done.stderr
+    assert done.stderr.splitlines()[-1].startswith("jaxtui: Not all could be printed")
+    assert why in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["--help", "--version", "bench --help", "learn", "learn --json", "history"],
+)
+def test_what_cannot_be_printed_is_said_in_a_sentence(command: str) -> None:
+    full = shell(f"{command} > /dev/full")
+    assert_says_so(full, "No space left")
+    assert full.stderr.count("\n") == 1
+    assert_says_so(shell(f"{command} >&-"), "stdout is closed")
+
+
+def test_a_reader_that_has_gone_is_told_in_a_sentence() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [*PROGRAM, "learn"], stdout=write, stderr=subprocess.PIPE, text=True
+    )
+    os.close(write)
+    assert_says_so(done, "nobody reads stdout")
+
+
+@pytest.mark.parametrize("redirection", ["> /dev/full", ">&- 2>&- <&-"])
+def test_a_bench_that_cannot_print_still_exports_and_keeps(redirection: str) -> None:
+    done = shell(f"bench selu:100 --budget 1 --export out.json {redirection}")
+    assert done.returncode == 3
+    measured = json.loads(Path("out.json").read_text())["measurements"]
+    assert len(measured) == 1
+    listed = json.loads(shell("history --json").stdout)
+    assert len(listed["measurements"]) == 1
+
+
+@pytest.mark.parametrize("redirection", ["2> /dev/full", "2>&-"])
+def test_without_a_stderr_the_result_is_still_printed(redirection: str) -> None:
+    done = shell(f"devices --json {redirection}")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["devices"]
+    assert shell(f"--no-such-option {redirection}").returncode == 64
