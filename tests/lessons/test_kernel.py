@@ -5,7 +5,6 @@ from msgspec.structs import replace
 from jaxtui.lessons.base import Setting
 from jaxtui.lessons.kernel import LESSON
 from jaxtui.lessons.outcome import NOTHING, Outcome, collect
-from jaxtui.measure import notes
 from jaxtui.measure.snippets import run_snippet
 from jaxtui.model import Case, CaseMeasured, Note, Snippet
 from tests.lessons.figures import (
@@ -31,7 +30,7 @@ def selu(case: Case, seconds: float, error: float, *found: Note) -> CaseMeasured
 
 def three(setting: Setting, error: float, seconds: float = 1e-3) -> Outcome:
     eager, jit, kernel = asked(LESSON, 0, setting)
-    interpreted = () if setting.accelerated else (notes.interpreted(),)
+    interpreted = () if setting.accelerated else (Note(flag="interpreted", text=""),)
     return after(
         selu(eager, 5e-3, 8e-8),
         selu(jit, 1e-3, 8e-8),

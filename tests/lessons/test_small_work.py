@@ -11,8 +11,7 @@ from jaxtui.lessons.outcome import NOTHING, Outcome, collect
 from jaxtui.lessons.small_work import LESSON
 from jaxtui.lessons.small_work.crossing import CLOSE
 from jaxtui.lessons.small_work.sweep import sizes
-from jaxtui.measure import notes
-from jaxtui.model import Case, CaseFailed, Experiment, Failure
+from jaxtui.model import Case, CaseFailed, Experiment, Failure, Note
 from tests.lessons.figures import (
     after,
     conclude,
@@ -145,7 +144,7 @@ def test_a_search_that_was_cut_short_gives_what_it_knows() -> None:
 def test_a_disturbed_machine_is_named() -> None:
     outcome, _ = run(1, crossing=1e9)
     one, *rest = outcome.measurements
-    noted = msgspec.structs.replace(one, notes=(notes.contended(1.5, 2),))
+    noted = msgspec.structs.replace(one, notes=(Note(flag="contended", text=""),))
     found = conclude(LESSON, 1, replace(outcome, measurements=(noted, *rest)), HERE)
     assert found.holds is False
     assert "Other processes used the CPU" in found.takeaway
