@@ -31,9 +31,6 @@ from jaxtui.model.own import is_own
 PATIENCE_SECONDS = 60.0
 """How far beyond its budget foreign code may go without a sign of life."""
 
-_SECONDS_PER_CASE = 0.5
-"""What a case gets in a new engine even if the old one used up the budget."""
-
 _CASE_EVENTS = (
     CaseStarted,
     PhaseStarted,
@@ -79,8 +76,6 @@ class ActiveRun:
         self._indices: tuple[int, ...] | None = None
         self._began = time.monotonic()
         self._before = 0.0
-        self._lost = 0.0
-        """Seconds that count for nothing, as what they yielded is begun again."""
         self._started = False
         self._again = False
         """What is going on is the second attempt; another death ends it."""
@@ -170,19 +165,20 @@ class ActiveRun:
         return events if self.ledger.remaining else [*events, self._finished("crashed")]
 
     def rest(self) -> Work:
-        """What is left for another engine, with what is left of the budget."""
-        elapsed = time.monotonic() - self._began
-        if self._again:
-            self._lost += elapsed - self._before
-        self._before = elapsed
+        """What is left for another engine, with its share of the budget.
+
+        What the dead one took, and the start of the next, is nobody's fault: a case
+        that is left has as much time as it would have had.
+        """
+        self._before = time.monotonic() - self._began
         if not isinstance(self.work, Experiment):
             return self.work
         remaining = self._indices = self.ledger.remaining
-        left = self.work.budget + self._lost - self._before
+        share = len(remaining) / max(1, len(self.ledger.cases))
         return msgspec.structs.replace(
             self.work,
             cases=tuple(self.ledger.cases[index] for index in remaining),
-            budget_seconds=max(left, _SECONDS_PER_CASE * len(remaining)),
+            budget_seconds=share * self.work.budget,
         )
 
     def broken_off(self, text: str) -> list[RunEvent]:
