@@ -111,16 +111,6 @@ def test_a_check_judges_no_test_by_the_death_of_its_engine(tmp_path: Path) -> No
     assert len(begun_again) == len(set(begun_again)) > 0
 
 
-def test_a_roofline_goes_on_where_its_engine_died(tmp_path: Path) -> None:
-    arguments = ("copy:1M", "--budget", "2", "--no-history")
-    with started(tmp_path, "roofline", *arguments) as command:
-        command.kill_engine("preparing the bandwidth roof|prepared")
-        found = command.end(0)
-    assert found["outcome"] == "complete"
-    assert [one["kind"] for one in found["roofs"]["roofs"]] == ["bandwidth"]
-    assert [one["bound"] for one in found["places"]] == ["memory"]
-
-
 def test_a_roofline_without_its_roofs_says_what_limits_nothing(tmp_path: Path) -> None:
     arguments = ("copy:1M", "--budget", "2", "--no-history")
     with started(tmp_path, "roofline", *arguments) as command:
