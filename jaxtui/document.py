@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -33,6 +33,16 @@ SCHEMA = 1
 """Version of every JSON document; a change that breaks a reader raises it."""
 
 
+Outcome = Literal["complete", "cancelled", "incomplete"]
+"""Whether a document has all that was asked for: the user may have stopped it, or an
+engine died, and another one in the second attempt."""
+
+INCOMPLETE = (
+    "Incomplete: the engine was lost on the way. This is what had arrived; nothing "
+    "follows from what is missing."
+)
+
+
 class Results(Record, frozen=True, kw_only=True):
     """One run: every case of it is a measurement or a failure."""
 
@@ -41,6 +51,7 @@ class Results(Record, frozen=True, kw_only=True):
     """``None`` when the run was interrupted before the engine had looked."""
     measurements: tuple[Measurement, ...]
     failures: tuple[Failure, ...]
+    outcome: Outcome = "complete"
 
 
 class LessonEntry(Record, frozen=True, kw_only=True):
@@ -94,6 +105,7 @@ class LessonResults(Record, frozen=True, kw_only=True):
     """``None`` when the run was interrupted before the engine had looked."""
     lesson: str
     steps: tuple[StepResults, ...]
+    outcome: Outcome
 
 
 class CheckRow(Record, frozen=True, kw_only=True):
@@ -136,6 +148,7 @@ class CheckResults(Record, frozen=True, kw_only=True):
     """Of what there is."""
     complete: bool
     """Whether every test was run to its end or its failure."""
+    outcome: Outcome
 
 
 DEVICE_FIELDS = (
@@ -170,7 +183,7 @@ def check_results(
     *,
     level: CheckLevel,
     baseline: str | None,
-    complete: bool,
+    outcome: Outcome,
 ) -> CheckResults:
     """A health check as far as it was run; the readings come test by test.
 
@@ -180,7 +193,7 @@ def check_results(
         judged: what was read.
         level: how thorough it was.
         baseline: the name of what the figures were compared with.
-        complete: whether every test was run.
+        outcome: whether every test was run.
     """
     ordered = sorted(judged, key=lambda one: CHECK_TESTS.index(one.reading.test))
     return CheckResults(
@@ -190,7 +203,8 @@ def check_results(
         baseline=baseline,
         tests=tuple(check_row(one.reading, one.verdict) for one in ordered),
         verdict=overall([one.verdict for one in ordered]),
-        complete=complete,
+        complete=outcome == "complete",
+        outcome=outcome,
     )
 
 

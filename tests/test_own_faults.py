@@ -368,8 +368,8 @@ async def test_the_app_lives_on_with_another_engine(
                         "done",
                         "done",
                     ]
-            # One after the file had broken it, and one without the other file.
-            assert generations == [2, 3]
+            # Two after the file had broken them, and one without the other file.
+            assert generations == [3, 4]
             await pilot.press("1")
             assert app.is_running
     finally:

@@ -250,6 +250,7 @@ def test_json_is_one_document(capsys) -> None:
         "places",
         "measurements",
         "failures",
+        "outcome",
     ]
     assert document["schema"] == 1
     assert document["roofs"]["device"] == "cpu:0"

@@ -7,8 +7,8 @@ FINE = 0
 """Everything that was asked for was done."""
 
 CASE_FAILED = 1
-"""Some case of a bench run, or some step of a lesson, has no result; or the check found
-something that is low."""
+"""Some case of a bench run, or some step of a lesson, has no result; the check found
+something that is low; or the engine was lost, and the answer is incomplete."""
 
 CHECK_FAILED = 2
 """A device failed the check, or seemed to do more than it can."""

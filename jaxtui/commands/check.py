@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from datetime import datetime, timezone
 
-from jaxtui.commands import CANNOT_RUN, check_text
+from jaxtui.commands import CANNOT_RUN, CASE_FAILED, check_text
 from jaxtui.commands.check_report import Report
 from jaxtui.commands.check_request import Request
 from jaxtui.commands.check_run import Checked
@@ -39,6 +39,9 @@ def run(
     if checked.interrupt.happened:
         say(_interrupted(checked))
         return code
+    if report.outcome == "incomplete":
+        # What was found to be wrong stays so; all else says nothing.
+        code = max(code, CASE_FAILED) if report.verdict != "skipped" else CASE_FAILED
     return code if request.save_as is None else _save(report, request.save_as, code)
 
 
@@ -49,7 +52,7 @@ async def _run(
 
     def draw(width: int, ascii_only: bool) -> str:
         elapsed = checked.elapsed_seconds
-        if checked.examination is None:
+        if checked.examination is None or checked.state.engine == "starting":
             return progress_line(checked.state, elapsed, width, ascii_only=ascii_only)
         return check_text.progress_line(
             checked.examination, elapsed, width, ascii_only=ascii_only
@@ -74,7 +77,12 @@ def _interrupted(checked: Checked) -> str:
 def _save(report: Report, name: str, code: int) -> int:
     """Keep the figures unless something is wrong with them; the exit code."""
     state, examination = report.checked.state, report.checked.examination
-    if code >= EXIT_CODES["fail"] or state.host is None or examination is None:
+    if (
+        code >= EXIT_CODES["fail"]
+        or report.outcome != "complete"
+        or state.host is None
+        or examination is None
+    ):
         say(f'Not saved as baseline "{name}", because the check did not pass.')
         return code
     saved = Baseline(

@@ -171,6 +171,8 @@ def _without(
     head, *more_lines = wrapped(": ".join((*subjects, reason)), "  ")
     yield coloured(head, "skipped", colour)
     yield from more_lines
+    if row.verdict == "skipped":
+        yield from _original(first)
 
 
 def _original(verdict: Verdict) -> Iterator[str]:

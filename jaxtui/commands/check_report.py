@@ -12,8 +12,8 @@ from jaxtui.commands.check_run import Checked
 from jaxtui.commands.check_verdict import closing
 from jaxtui.commands.findings import finding_text, narrate
 from jaxtui.commands.progress import wipe
-from jaxtui.commands.terminal import in_colour, is_ascii, put, put_bytes
-from jaxtui.document import CheckResults, check_results, encode
+from jaxtui.commands.terminal import in_colour, is_ascii, put, put_bytes, say
+from jaxtui.document import INCOMPLETE, CheckResults, Outcome, check_results, encode
 from jaxtui.health.baseline import differences
 from jaxtui.health.rows import Judged
 from jaxtui.health.verdict import VerdictWord, judge, overall
@@ -50,10 +50,10 @@ class Report:
         )
 
     @property
-    def complete(self) -> bool:
-        """Whether every test was run."""
+    def outcome(self) -> Outcome:
+        """Whether every test was run, and came to an end."""
         examination = self.checked.examination
-        return examination is not None and examination.outcome == "complete"
+        return (examination and examination.outcome) or "cancelled"
 
     @property
     def verdict(self) -> VerdictWord:
@@ -70,7 +70,7 @@ class Report:
             self.judged,
             level=self.request.level,
             baseline=compared.name if compared else None,
-            complete=self.complete,
+            outcome=self.outcome,
         )
 
     def begin(self) -> None:
@@ -109,6 +109,8 @@ class Report:
         """Print what was not printed yet, and the verdict."""
         if self.as_json:
             put_bytes(encode(self.results))
+            if self.outcome == "incomplete":
+                say(INCOMPLETE)
             return
         judged, examination = self.judged, self.checked.examination
         if examination is None:
@@ -119,7 +121,7 @@ class Report:
         words = closing(
             [one.verdict for one in judged],
             examination.devices,
-            complete=self.complete,
+            outcome=self.outcome,
             colour=in_colour(sys.stdout),
         )
         self._put(painted(("", words)))

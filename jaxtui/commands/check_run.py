@@ -20,7 +20,7 @@ from jaxtui.health.examination import (
     observe,
     overdue,
 )
-from jaxtui.model import Check, CheckTest, Event, Logged, RunFinished, WorkFailed
+from jaxtui.model import Check, CheckTest, Event, Logged, WorkFailed
 
 
 @dataclass
@@ -94,14 +94,16 @@ class Checked(Driver):
                 printed.append(event.line)
             told = _with_last_words(event, printed)
             self.examination = observe(self.examination, told)
-            if isinstance(event, RunFinished):
-                return self.examination
-        return given_up(self.examination, "The engine has gone.")
+        return self.examination
 
     async def _end_late(self, limit_seconds: float) -> None:
         """End the test that goes on when its time is over."""
-        await asyncio.sleep(limit_seconds)
+        deaths = -1
         assert self.examination is not None
+        # One that begins again, as its engine has died, has all its time again.
+        while deaths != self.examination.deaths or self.state.engine == "starting":
+            deaths = self.examination.deaths
+            await asyncio.sleep(limit_seconds)
         self.examination = overdue(self.examination)
         await self.engine.stop()
 

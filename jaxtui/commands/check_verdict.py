@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Sequence
 
 from jaxtui.commands.check_lines import COLUMNS, coloured
+from jaxtui.document import INCOMPLETE, Outcome
 from jaxtui.health.verdict import Verdict, overall
 from jaxtui.health.words import meaning, sources, unrated
 from jaxtui.model import Device
@@ -19,7 +20,7 @@ def closing(
     verdicts: Sequence[Verdict],
     devices: Sequence[Device],
     *,
-    complete: bool = True,
+    outcome: Outcome = "complete",
     colour: bool = False,
 ) -> str:
     """The sources, then the verdict in words with what to do next as the last lines.
@@ -27,18 +28,23 @@ def closing(
     Args:
         verdicts: of everything that was read.
         devices: those that were tested.
-        complete: whether every test was run.
+        outcome: whether every test was run.
         colour: whether to paint the verdict.
     """
     word = overall(verdicts)
-    title = "Verdict" if complete else "Verdict of what there is"
+    title = "Verdict" if outcome == "complete" else "Verdict of what there is"
     found = list(sources(verdicts))
     parts = []
     if found:
         lines = (_wrapped(one, "  ") for one in found)
         parts.append("\n".join(("What was expected, and who says so:", *lines)))
     parts += map(_wrapped, unrated(verdicts, devices))
-    last = _wrapped(f"{title}: {word}. {meaning(word, verdicts, devices)}")
+    if outcome == "incomplete":
+        parts.append(_wrapped(INCOMPLETE))
+    # Where something is missing, that nothing is wrong would be too much.
+    fine = outcome == "incomplete" and word in ("pass", "skipped")
+    said = "Check again." if fine else meaning(word, verdicts, devices)
+    last = _wrapped(f"{title}: {word}. {said}")
     parts.append(coloured(last, word, colour))
     return painted(parts, "\n\n")
 

@@ -9,6 +9,7 @@ from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
 from jaxtui.commands.driving import Driver
 from jaxtui.commands.exporting import Exports
 from jaxtui.commands.terminal import put, put_bytes, say
+from jaxtui.document import INCOMPLETE
 from jaxtui.exports.files import Contents
 
 INTERRUPTED = "Interrupted: this is what had arrived."
@@ -43,9 +44,11 @@ def close(driver: Driver, report: Report, exports: Exports, *, as_json: bool) ->
             put(report.text())
     if driver.interrupt.happened:
         say(INTERRUPTED)
+    elif driver.lost and (as_json or report.text is None):
+        say(INCOMPLETE)
     if not written:
         return CANNOT_RUN
-    return FINE if report.fine else CASE_FAILED
+    return FINE if report.fine and not driver.lost else CASE_FAILED
 
 
 def _export(exports: Exports, contents: Callable[[], Contents] | None) -> bool:

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from jaxtui.commands.crossover_request import Request
 from jaxtui.commands.driving import Driver
 from jaxtui.crossover import Search, begin, cancelled, observe
-from jaxtui.crossover.search import given_up
+from jaxtui.crossover.search import incomplete
 from jaxtui.engine.client import EngineUnavailableError
-from jaxtui.model import Experiment, RunFinished
 
 
 @dataclass
@@ -50,22 +49,14 @@ class Searched(Driver):
         assert self.search is not None
         try:
             while experiment := self.search.next_experiment:
-                self.search = await self._do(experiment, self.search)
+                async for event in self.follow(await self.engine.run(experiment)):
+                    self.search = observe(self.search, event)
                 if self.interrupt.happened:
                     self.search = cancelled(self.search)
                 ended(self.search)
         except asyncio.CancelledError:
             self.search = cancelled(self.search)
             raise
-
-    async def _do(self, experiment: Experiment, search: Search) -> Search:
-        """One size, until it is finished."""
-        try:
-            number = await self.engine.run(experiment)
-        except EngineUnavailableError as error:
-            return given_up(search, f"JAX could not be started again: {error}")
-        async for event in self.follow(number):
-            search = observe(search, event)
-            if isinstance(event, RunFinished):
-                return search
-        return given_up(search, "The engine has gone.")
+        except EngineUnavailableError:
+            self.search = incomplete(self.search)
+            raise

@@ -7,8 +7,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar
 
+from jaxtui.commands.findings import narrate
 from jaxtui.commands.launch import CannotRun
 from jaxtui.commands.session import EngineFactory, Session, session
+from jaxtui.document import Outcome
 from jaxtui.engine.client import EngineOptions, EngineUnavailableError
 from jaxtui.engine.interface import Engine
 from jaxtui.engine.protocol import Envelope
@@ -25,6 +27,10 @@ class Driver:
 
     interrupt: ClassVar[Interrupt] = interrupt
     session: Session | None = None
+    lost: bool = False
+    """An engine died over some work, and another one in the second attempt, or there is
+    none any more."""
+    _worked: bool = False
     _options: EngineOptions | None = None
     _events: AsyncIterator[Envelope] | None = None
     _working: bool = False
@@ -35,19 +41,26 @@ class Driver:
         return self.session.state if self.session else EMPTY
 
     @property
+    def outcome(self) -> Outcome:
+        """Whether what has arrived is all that there is to be had."""
+        if self.interrupt.happened:
+            return "cancelled"
+        return "incomplete" if self.lost else "complete"
+
+    @property
     def engine(self) -> Engine:
         """The engine, once it is started."""
         assert self.session is not None
         return self.session.engine
 
     def drive(self, work: Coroutine[Any, Any, _Result]) -> _Result | None:
-        """What the command's work gives; ``None`` if a signal broke it off.
+        """What the command's work gives; ``None`` if something broke it off.
 
         A signal stops the run that goes on, and without one breaks everything off, as
         a second signal does.
 
         Raises:
-            CannotRun: if there is no engine, or none any more.
+            CannotRun: if there is no engine.
         """
         try:
             return self.interrupt.run(work, self._stop)
@@ -55,7 +68,11 @@ class Driver:
             # Whoever ends all processes of a job has ended the engine as well.
             if self.interrupt.happened:
                 return None
-            raise CannotRun(str(error)) from error
+            if isinstance(error, CannotRun) or not self._worked:
+                raise CannotRun(str(error)) from error
+            self.lost = True
+            narrate(str(error))
+            return None
 
     @asynccontextmanager
     async def started(
@@ -106,20 +123,23 @@ class Driver:
     async def follow(self, number: int) -> AsyncIterator[Event]:
         """What comes of a run, and every line that is printed meanwhile.
 
-        The last event is its ``RunFinished``, unless the engine was closed before.
+        The last event is its ``RunFinished``.
         """
         assert self._events is not None
-        self._working = True
+        self._worked = self._working = True
         async for envelope in self._events:
-            if envelope.run == number or isinstance(envelope.event, Logged):
+            event = envelope.event
+            if isinstance(event, RunFinished) and envelope.run == number:
                 # Not in a ``finally``: whoever leaves the loop at the last event would
                 # have it run at some later time, in the middle of the next run.
-                last = isinstance(envelope.event, RunFinished)
-                self._working = not last
-                yield envelope.event
-                if last:
-                    return
-        self._working = False
+                self._working = False
+                self.lost |= event.outcome == "crashed"
+                yield event
+                return
+            if envelope.run == number or isinstance(event, Logged):
+                yield event
+        self._working, self.lost = False, True
+        yield RunFinished(outcome="crashed", elapsed_seconds=0.0)
 
     def _stop(self, at_once: bool) -> Coroutine[Any, Any, None] | None:
         if at_once and self._options is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from jaxtui.commands.driving import Driver
 from jaxtui.document import StepResults, StepRow
+from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.lessons.base import Conclusion, Setting, Step, next_work
 from jaxtui.lessons.concluding import conclude
 from jaxtui.lessons.outcome import NOTHING, Outcome, collect
@@ -92,7 +93,10 @@ class Course(Driver):
                 async for event in self.follow(await self.engine.run(work)):
                     played.outcome = collect(played.outcome, event)
                 done += 1
-        except asyncio.CancelledError:
-            broken_off = RunFinished(outcome="cancelled", elapsed_seconds=0.0)
+        except (asyncio.CancelledError, EngineUnavailableError) as error:
+            stopped = isinstance(error, asyncio.CancelledError)
+            broken_off = RunFinished(
+                outcome="cancelled" if stopped else "crashed", elapsed_seconds=0.0
+            )
             played.outcome = collect(played.outcome, broken_off)
             raise

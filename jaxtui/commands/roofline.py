@@ -88,7 +88,7 @@ async def _run(
         async with progress(sys.stderr, lambda: drawn.state):
             work = request.roofs(experiment, drawn.device, ready.ops)
             spent = await drawn.measure_roofs(work)
-            if drawn.interrupt.happened:
+            if drawn.interrupt.happened or drawn.lost:
                 return
             suited = await drawn.suited(experiment, request, ready)
             budget = request.remaining(suited, spent)
@@ -100,7 +100,7 @@ async def _run(
 def _report(drawn: Drawn) -> Report:
     results, roofs = drawn.results, drawn.roofs
     return Report(
-        document=lambda: encode(reports.document(results, roofs, drawn.places)),
+        document=lambda: encode(_document(drawn)),
         text=partial(_text, drawn, roofs) if roofs else None,
         contents=partial(_contents, drawn, roofs) if roofs else None,
         fine=not results.failures,
@@ -112,7 +112,13 @@ def _text(drawn: Drawn, roofs: RoofsMeasured) -> str:
     plot = ""
     if is_terminal(sys.stdout):
         plot = reports.plot(roofs, drawn.places, **look(sys.stdout))
-    return reports.text(roofs, drawn.places, drawn.results.failures, plot)
+    return reports.text(
+        roofs, drawn.places, drawn.results.failures, plot, lost=drawn.lost
+    )
+
+
+def _document(drawn: Drawn) -> reports.Document:
+    return reports.document(drawn.results, drawn.roofs, drawn.places, drawn.outcome)
 
 
 def _contents(drawn: Drawn, roofs: RoofsMeasured) -> Contents:
@@ -126,8 +132,9 @@ def _contents(drawn: Drawn, roofs: RoofsMeasured) -> Contents:
         )
 
     def text(colour: bool = False) -> str:
-        report = reports.text(roofs, places, results.failures, plot(colour))
-        return painted((report, ""))
+        drawing = plot(colour)
+        said = reports.text(roofs, places, results.failures, drawing, lost=drawn.lost)
+        return painted((said, ""))
 
     def svg() -> str:
         from jaxtui.exports.pictures import as_svg
@@ -138,7 +145,7 @@ def _contents(drawn: Drawn, roofs: RoofsMeasured) -> Contents:
         return as_svg(text(colour=True), f"roofline of {roofs.device}{where}")
 
     return {
-        ".json": lambda: encode(reports.document(results, roofs, places)).decode(),
+        ".json": lambda: encode(_document(drawn)).decode(),
         ".csv": lambda: as_csv(*everything),
         ".md": lambda: as_markdown(*everything),
         ".svg": svg,

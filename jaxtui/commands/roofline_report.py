@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from jaxtui import format as fmt
 from jaxtui.commands.check_lines import wrapped
 from jaxtui.commands.plots import COLORS, HEIGHT, WIDEST
-from jaxtui.document import SCHEMA, Results
+from jaxtui.document import INCOMPLETE, SCHEMA, Outcome, Results
 from jaxtui.model import Case, Failure, Host, Measurement, Record
 from jaxtui.model.roofs import Roof, RoofsMeasured
 from jaxtui.roofline import Place
@@ -61,10 +61,14 @@ class Document(Record, frozen=True, kw_only=True):
     """One for each measurement, in the same order."""
     measurements: tuple[Measurement, ...] = ()
     failures: tuple[Failure, ...] = ()
+    outcome: Outcome
 
 
 def document(
-    results: Results, roofs: RoofsMeasured | None, places: Sequence[Place]
+    results: Results,
+    roofs: RoofsMeasured | None,
+    places: Sequence[Place],
+    outcome: Outcome,
 ) -> Document:
     """All of it as a record."""
     return Document(
@@ -73,6 +77,7 @@ def document(
         places=tuple(map(_row, places)),
         measurements=results.measurements,
         failures=results.failures,
+        outcome=outcome,
     )
 
 
@@ -94,6 +99,8 @@ def text(
     places: Sequence[Place],
     failures: Sequence[Failure],
     plot: str = "",
+    *,
+    lost: bool = False,
 ) -> str:
     """The roofs, the plot, a verdict for each case, and what did not work.
 
@@ -102,9 +109,11 @@ def text(
         places: the cases that were measured.
         failures: those that were not.
         plot: the picture; empty for none.
+        lost: the engine was lost on the way.
     """
     parts = [_head(roofs), plot, "\n".join(_cases(places, roofs.device))]
     parts += [failure_text(failure) for failure in failures]
+    parts += ["\n".join(wrapped(INCOMPLETE))] if lost else []
     return painted(filter(None, parts), "\n\n")
 
 

@@ -55,7 +55,7 @@ class Drawn(Driver):
         Raises:
             CannotRun: if not one could be measured.
         """
-        began = time.monotonic()
+        began, failed = time.monotonic(), ""
         async for event in self.follow(await self.engine.run(work)):
             match event:
                 case RoofMeasured(roof=roof):
@@ -64,10 +64,11 @@ class Drawn(Driver):
                 case RoofsMeasured():
                     self.roofs = event
                 case WorkFailed(error=error, hint=hint):
-                    said = f"{error} {hint}".rstrip()
-                    if not self._found:
-                        raise CannotRun(said)
-                    narrate(said)
+                    failed = f"{error} {hint}".rstrip()
+        if failed and not (self._found or self.lost):
+            raise CannotRun(failed)
+        if failed:
+            narrate(failed)
         return time.monotonic() - began
 
     async def suited(

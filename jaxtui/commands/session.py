@@ -48,6 +48,8 @@ class Session:
                     raise CannotRun(explain(failed, self.state.findings))
                 case EngineDied() as died if not self.state.devices:
                     raise CannotRun(_last_words(died, self.state.log))
+                case EngineDied(error=error):
+                    narrate(error)
                 case Waiting(finding=finding):
                     narrate(finding_text(finding))
             yield envelope

@@ -46,9 +46,10 @@ REACH = 1.5
 when the next one of the grid was too much."""
 
 
-Outcome = Literal["complete", "budget", "cancelled", "broken"]
+Outcome = Literal["complete", "budget", "cancelled", "incomplete"]
 """How a search ends: as close as it gets, with more to do and no time for it, by the
-user, or for want of an engine."""
+user, or because an engine died: that says nothing about a size, least of all that it
+is too large."""
 
 
 Rounds = tuple[tuple[float, ...], tuple[float, ...]]
@@ -156,22 +157,9 @@ def cancelled(state: Search) -> Search:
     return replace(state, size=None, results=(), outcome="cancelled")
 
 
-def given_up(state: Search, why: str) -> Search:
-    """No engine is left to go on with; what was measured stays.
-
-    Args:
-        state: a search with more to do.
-        why: one sentence.
-    """
-    size = state.size or state.next_size or 0
-    failure = _failure(state, size, why)
-    return replace(
-        state,
-        size=None,
-        results=(),
-        failures=(*state.failures, failure),
-        outcome="broken",
-    )
+def incomplete(state: Search) -> Search:
+    """No engine is left to go on with; what was measured stays."""
+    return replace(state, size=None, results=(), outcome="incomplete")
 
 
 def shown_sizes(state: Search) -> tuple[int, ...]:
@@ -188,6 +176,8 @@ def _finished(state: Search, event: RunFinished) -> Search:
     if size is None:
         return state
     state = _taken_in(state, size)
+    if event.outcome == "crashed":
+        return incomplete(state)
     waiting = tuple(one for one in state.waiting if one != size)
     state = replace(state, waiting=waiting, size=None, results=())
     return _go_on(_without_larger(state))
@@ -200,7 +190,7 @@ def _taken_in(state: Search, size: int) -> Search:
     by_case = {
         msgspec.structs.replace(one.case, size=0): one
         for one in measured
-        if one.ready is not None
+        if one.ready is not None and one.stopped != "crashed"
     }
     sides = [
         by_case.get(msgspec.structs.replace(case, size=0))
@@ -213,7 +203,9 @@ def _taken_in(state: Search, size: int) -> Search:
         ordered = tuple(sorted(points, key=lambda point: point.size))
         return replace(state, points=ordered)
     if not failures:
-        failures = (_failure(state, size, "The engine ended before it had a figure."),)
+        lost = [one.notes[-1].text for one in measured if one.stopped == "crashed"]
+        why = "The engine ended before it had a figure."
+        failures = (_failure(state, size, lost[0] if lost else why),)
     return replace(state, failures=(*state.failures, *failures))
 
 

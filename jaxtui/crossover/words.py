@@ -58,11 +58,17 @@ def sentences(search: Search) -> Iterator[str]:
     """A sentence or two for each question that was asked."""
     called = names(search.first, search.second)
     for found in search.answers:
-        yield sentence(found, called)
+        yield sentence(found, called, whole=search.outcome != "incomplete")
 
 
-def sentence(found: Answer, called: Names) -> str:
-    """Who is faster where, by one clock."""
+def sentence(found: Answer, called: Names, *, whole: bool = True) -> str:
+    """Who is faster where, by one clock.
+
+    Args:
+        found: the answer.
+        called: what the two are called.
+        whole: the search has come to its end, so that it can have found no crossing.
+    """
     counted = _COUNTED[found.clock]
     if found.low is None or found.high is None:
         return f"{counted}: nothing was measured at both."
@@ -78,6 +84,8 @@ def sentence(found: Answer, called: Names) -> str:
         )
     ahead = called.of(found.faster)
     none = f"no crossover up to {number(found.high)}."
+    if not whole:
+        none = "whether they cross is not known."
     if not found.even:
         return f"{counted}, {ahead} is faster {span}: {none}"
     sizes = [number(size) for size in found.even]
@@ -199,6 +207,11 @@ def how_it_ended(search: Search) -> str:
         )
     if search.outcome == "cancelled":
         return "The search was interrupted: these answers are from what had arrived."
+    if search.outcome == "incomplete":
+        return (
+            "Incomplete: the engine was lost on the way. Larger sizes and those in "
+            "between are missing: these answers are from what had arrived."
+        )
     return ""
 
 

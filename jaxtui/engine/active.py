@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from typing import Literal
 
 import msgspec
 
@@ -13,6 +12,7 @@ from jaxtui.model import (
     CaseFailed,
     CaseMeasured,
     CaseStarted,
+    Ending,
     Experiment,
     Inspection,
     Loop,
@@ -31,9 +31,6 @@ from jaxtui.model.own import is_own
 PATIENCE_SECONDS = 60.0
 """How far beyond its budget foreign code may go without a sign of life."""
 
-_SECONDS_PER_CASE = 0.5
-"""What a case gets in a new engine even if the old one used up the budget."""
-
 _CASE_EVENTS = (
     CaseStarted,
     PhaseStarted,
@@ -47,12 +44,15 @@ _CASE_EVENTS = (
 class ActiveRun:
     """The run that is going on.
 
-    A loop or a snippet has no cases: if its engine dies, it is over.
+    A death is never evidence: the kernel may have needed the memory, or somebody sent a
+    signal. So whatever has no result when its engine dies is begun once more in the
+    next one. If that dies too before anything is finished, the case whose turn or phase
+    it was keeps what had arrived of it and is over, and so is a work without cases;
+    the rest goes on as before.
 
-    After a crash the case whose turn or phase it was keeps what had arrived of it and
-    is not tried again. Every other case without a result starts from scratch in the
-    next engine: turns from two processes do not belong in one interval. What the first
-    engine had measured of such a case stands only if no later engine gets as far.
+    A case starts from scratch in the next engine: turns from two processes do not
+    belong in one interval. What an engine had measured of it stands only if no later
+    one gets as far.
     """
 
     def __init__(self, number: int, work: Work, offered: Collection[str] = ()) -> None:
@@ -77,6 +77,8 @@ class ActiveRun:
         self._began = time.monotonic()
         self._before = 0.0
         self._started = False
+        self._again = False
+        """What is going on is the second attempt; another death ends it."""
         self._crashed = False
 
     @property
@@ -125,6 +127,8 @@ class ActiveRun:
             case _ if isinstance(event, _CASE_EVENTS) and self._indices is not None:
                 index = self._indices[event.index]
                 event = msgspec.structs.replace(event, index=index)
+        if isinstance(event, (CaseMeasured, CaseFailed)):
+            self._again = False
         if isinstance(event, PhaseStarted):
             self.phase = event.phase
         if self._crashed and isinstance(event, RunFinished):
@@ -132,42 +136,49 @@ class ActiveRun:
         self.ledger.observe(event)
         return event
 
-    def goes_on(self, ready: bool) -> bool:
-        """Whether another engine will have work left to do.
+    def died(self, text: str) -> list[RunEvent]:
+        """What the death of its engine ends: nothing, if it is begun once more.
+
+        The last of them is ``RunFinished`` if nothing is left to do.
 
         Args:
-            ready: Whether the last one was, so that its end costs a case.
+            text: How the engine died, in one sentence.
         """
-        return not self.stopping and len(self.ledger.remaining) > int(ready)
-
-    def crashed(self, text: str) -> list[RunEvent]:
-        """Mark the case that was running, or else the one that would have been."""
-        self._crashed = True
-        remaining = self.ledger.remaining
-        if not remaining:
+        self._again = not self._again and not self.overdue
+        if isinstance(self.work, Experiment) and not self.ledger.remaining:
+            return [self._finished("crashed" if self._crashed else "complete")]
+        index, self.ledger.current = self.ledger.current, None
+        if self._again:
             return []
-        index = self.ledger.current
-        if index is None:
-            index = remaining[0]
-        self.ledger.current = None
         hint = "Look at the log for the last words; try a smaller size or another mode."
         if self.overdue:
             hint = "A longer --budget waits longer."
             self.overdue = ""
-        return [*self._opening(), self.ledger.close(index, "crashed", text, hint)]
+        else:
+            text = f"{text} It was the second attempt."
+        if not isinstance(self.work, Experiment):
+            return self.broken_off(text)
+        self._crashed = True
+        if index is None:
+            index = self.ledger.remaining[0]
+        events = [*self._opening(), self.ledger.close(index, "crashed", text, hint)]
+        return events if self.ledger.remaining else [*events, self._finished("crashed")]
 
-    def rest(self) -> Experiment | None:
-        """What is left for another engine, with what is left of the budget."""
-        remaining = self.ledger.remaining
-        if not isinstance(self.work, Experiment) or not remaining:
-            return None
-        self._indices = remaining
+    def rest(self) -> Work:
+        """What is left for another engine, with its share of the budget.
+
+        What the dead one took, and the start of the next, is nobody's fault: a case
+        that is left has as much time as it would have had.
+        """
         self._before = time.monotonic() - self._began
-        left = self.work.budget - self._before
+        if not isinstance(self.work, Experiment):
+            return self.work
+        remaining = self._indices = self.ledger.remaining
+        share = len(remaining) / max(1, len(self.ledger.cases))
         return msgspec.structs.replace(
             self.work,
             cases=tuple(self.ledger.cases[index] for index in remaining),
-            budget_seconds=max(left, _SECONDS_PER_CASE * len(remaining)),
+            budget_seconds=share * self.work.budget,
         )
 
     def broken_off(self, text: str) -> list[RunEvent]:
@@ -196,7 +207,7 @@ class ActiveRun:
         cases = self.ledger.cases
         return [RunStarted(cases=cases, budget_seconds=self.work.budget)]
 
-    def _finished(self, outcome: Literal["cancelled", "crashed"]) -> RunFinished:
+    def _finished(self, outcome: Ending) -> RunFinished:
         elapsed = time.monotonic() - self._began
         return RunFinished(outcome=outcome, elapsed_seconds=elapsed)
 

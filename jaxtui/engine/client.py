@@ -302,7 +302,7 @@ class EngineClient:
     def _emit_run(self, run: ActiveRun, events: list[RunEvent]) -> None:
         for event in events:
             self._emit(run.number, event)
-            if isinstance(event, RunFinished):
+            if _is_last(event):
                 self._run = None
                 self._run_ended.set()
 
@@ -322,23 +322,21 @@ class EngineClient:
         text = describe_end(connection.returncode, case)
         if run is not None and run.overdue:
             text = run.overdue
-        going_on = run is not None and run.goes_on(connection.ready)
-        error = f"{text} {describe_outlook(restarts, going_on)}"
-        self._emit(
-            None,
-            EngineDied(
-                returncode=connection.returncode, error=error, restarts=restarts
-            ),
+        events: list[RunEvent] = []
+        if run is not None and run.stopping:
+            events = run.cancelled(text)
+        elif run is not None and connection.ready:
+            events = run.died(text)
+        going_on = run is not None and not (events and _is_last(events[-1]))
+        outlook = describe_outlook(restarts, going_on, again=not events)
+        died = EngineDied(
+            returncode=connection.returncode,
+            error=f"{text} {outlook}",
+            restarts=restarts,
         )
-        if run is None:
-            return
-        if run.stopping:
-            self._emit_run(run, run.cancelled(text))
-            return
-        if connection.ready:
-            self._emit_run(run, run.crashed(text))
-        if not run.ledger.remaining:
-            self._emit_run(run, run.broken_off(text))
+        self._emit(None, died)
+        if run is not None:
+            self._emit_run(run, events)
 
     def _stopped_by_force(self) -> None:
         text = (
@@ -359,8 +357,9 @@ class EngineClient:
         connection = self._connection
         if connection is None:
             return
-        if self._run is not None and (rest := self._run.rest()) is not None:
-            self._send_run(connection, RunRequest(run=self._run.number, work=rest))
+        if self._run is not None:
+            work = self._run.rest()
+            self._send_run(connection, RunRequest(run=self._run.number, work=work))
             if self._run.stopping:
                 connection.send(StopRequest(run=self._run.number))
         self._questions.ask_again(connection.send)
@@ -377,3 +376,7 @@ class EngineClient:
                 events = self._run.broken_off(f"The run could not go on. {text}")
             self._emit_run(self._run, events)
         self._questions.refuse_all("The engine ended.", failed)
+
+
+def _is_last(event: RunEvent) -> bool:
+    return isinstance(event, RunFinished)

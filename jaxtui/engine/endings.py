@@ -18,18 +18,21 @@ def describe_end(returncode: int | None, case: Case | None) -> str:
     return f"The engine {how_ended(returncode)}{doing}."
 
 
-def describe_outlook(restarts: bool, running: bool) -> str:
+def describe_outlook(restarts: bool, running: bool, again: bool = False) -> str:
     """What happens next, in one sentence.
 
     Args:
         restarts: Whether another engine is started.
         running: Whether a run is to go on in it.
+        again: Whether that begins what was lost once more.
     """
     if not restarts:
         return (
             "It is not started again by itself;"
             " the next run tries once more, as R does in the app."
         )
+    if running and again:
+        return "It is tried once more in a new engine."
     if running:
         return "What had arrived is kept, the rest goes on in a new engine."
     return "A new one is started."

@@ -47,6 +47,10 @@ class Examination:
     """The devices that have all their readings of it."""
     what: str = ""
     """What is being done, one phrase."""
+    before: int = 0
+    """How many readings there were when it began."""
+    deaths: int = 0
+    """How often a test was begun again, because its engine had died."""
     hung: tuple[str, ...] = ()
     """Devices that did not answer in time: no further test tries them."""
     limit: float | None = None
@@ -55,8 +59,11 @@ class Examination:
     """The test that goes on has passed its time limit and is being ended."""
     failed: WorkFailed | None = None
     """Why the test that goes on, or the last one, ended without all its readings."""
-    outcome: Literal["complete", "cancelled"] | None = None
-    """``None`` while there is more to do."""
+    lost: bool = False
+    """Some test ended because its engine died, which says nothing about a device."""
+    outcome: Literal["complete", "cancelled", "incomplete"] | None = None
+    """``None`` while there is more to do; ``incomplete`` at the end if some test was
+    lost."""
 
     @property
     def next_check(self) -> Check | None:
@@ -134,17 +141,13 @@ def cancelled(state: Examination) -> Examination:
 
 
 def given_up(state: Examination, why: str) -> Examination:
-    """No engine is left to run the next test: that is a failure, the rest is skipped.
+    """No engine is left to run the next test: what is left is skipped.
 
     Args:
         state: an examination with a test that goes on or comes next.
         why: one sentence.
     """
-    check = state.check or state.next_check
-    if check is None:
-        return state
-    failed = Reading(test=check.test, device=None, what=check.test, fault=why)
-    rest = state.waiting if state.check else state.waiting[1:]
+    rest = (state.check, *state.waiting) if state.check else state.waiting
     left = tuple(
         Reading(test=one.test, device=name, what=one.test, skipped=why)
         for one in rest
@@ -152,21 +155,28 @@ def given_up(state: Examination, why: str) -> Examination:
     )
     return replace(
         state,
-        readings=(*state.readings, failed, *left),
+        readings=(*state.readings, *left),
         check=None,
         at_work=(),
         what="",
         waiting=(),
         late=False,
-        outcome="complete",
+        lost=True,
+        outcome="incomplete",
     )
 
 
 def _started(state: Examination, check: Check) -> Examination:
+    # Where the engine died it begins again, and what it had read is read again.
+    again = state.check is not None
+    kept = state.readings[: state.before] if again else state.readings
     return replace(
         state,
         check=check,
-        waiting=state.waiting[1:],
+        waiting=state.waiting if again else state.waiting[1:],
+        readings=kept,
+        before=len(kept),
+        deaths=state.deaths + again,
         at_work=(),
         through=(),
         what="",
@@ -191,7 +201,8 @@ def _finished(state: Examination, event: RunFinished) -> Examination:
     if state.check is None:
         return state
     if _is_broken_off(state, event):
-        state = _broken_off(state, state.check)
+        died = event.outcome == "crashed" and not state.late
+        state = _broken_off(replace(state, lost=state.lost or died), state.check, died)
     return _go_on(replace(state, check=None, at_work=(), what="", late=False))
 
 
@@ -200,12 +211,12 @@ def _is_broken_off(state: Examination, event: RunFinished) -> bool:
     return event.outcome != "complete" or state.failed is not None
 
 
-def _broken_off(state: Examination, check: Check) -> Examination:
+def _broken_off(state: Examination, check: Check, died: bool) -> Examination:
     """Blame the devices that were at work; the others get the test once more."""
     left = tuple(name for name in check.devices if name not in state.through)
     suspects = state.at_work or left
     # Where all devices are through, what they have in common went wrong.
-    readings = tuple(_blamed(state, check, name) for name in suspects or (None,))
+    readings = tuple(_blamed(state, check, name, died) for name in suspects or (None,))
     rest = tuple(name for name in left if name not in suspects)
     again = (msgspec.structs.replace(check, devices=rest),) if rest else ()
     return replace(
@@ -216,7 +227,9 @@ def _broken_off(state: Examination, check: Check) -> Examination:
     )
 
 
-def _blamed(state: Examination, check: Check, device: str | None) -> Reading:
+def _blamed(
+    state: Examination, check: Check, device: str | None, died: bool
+) -> Reading:
     failed = state.failed
     if state.late:
         who = device or f"The test {check.test}"
@@ -231,7 +244,8 @@ def _blamed(state: Examination, check: Check, device: str | None) -> Reading:
         test=check.test,
         device=device,
         what=check.test,
-        fault=fault,
+        fault="" if died else fault,
+        skipped=fault if died else "",
         detail=failed.detail if failed else "",
     )
 
@@ -250,7 +264,7 @@ def _go_on(state: Examination) -> Examination:
             first = msgspec.structs.replace(check, devices=kept)
             return replace(state, waiting=(first, *state.waiting[1:]))
         state = replace(state, waiting=state.waiting[1:])
-    return replace(state, outcome="complete")
+    return replace(state, outcome="incomplete" if state.lost else "complete")
 
 
 def _left_out(check: Check, device: str) -> Reading:

@@ -18,10 +18,17 @@ two figures that differ by half may be the same."""
 def conclude(step: Step, setting: Setting, outcome: Outcome) -> Conclusion:
     """What the step makes of its figures; where they wander, a refutation is doubted.
 
+    Where some are missing because a work has no result, the claim stays open.
+
     Raises:
         Exception: Whatever the step's own conclusion raises.
     """
     conclusion = step.conclude(setting, outcome)
+    if outcome.lost:
+        takeaway = "Incomplete: the engine was lost, so this step says nothing."
+        conclusion = dataclasses.replace(conclusion, takeaway=takeaway)
+    if outcome.problem is not None:
+        conclusion = dataclasses.replace(conclusion, holds=None, answer=None)
     wandering = [
         (name, clock) for name, clock in _clocks(outcome) if clock.half_width > UNSTEADY
     ]

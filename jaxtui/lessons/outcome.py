@@ -37,6 +37,8 @@ class Outcome:
     """The newest calls of a loop that goes on."""
     problem: WorkFailed | None = None
     """Why a whole work has no result: it failed, was stopped, or the engine died."""
+    lost: bool = False
+    """The engine died, and another one in the second attempt."""
     stopped: bool = False
     """Somebody stopped it."""
 
@@ -109,6 +111,6 @@ def collect(outcome: Outcome, event: Event) -> Outcome:
                 error="The engine was lost during this step.",
                 hint="Run the step again; a smaller size needs less memory.",
             )
-            return replace(outcome, problem=problem)
+            return replace(outcome, problem=problem, lost=True)
         case _:
             return outcome

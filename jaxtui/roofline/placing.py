@@ -121,6 +121,8 @@ def _elsewhere(case: Case, device: str) -> str:
 
 def _unrated(measurement: Measurement) -> str:
     """Why nothing can be said of its speed; empty if something can."""
+    if measurement.stopped == "crashed":
+        return "The engine was lost before it was measured to the end."
     if _positive(measurement.flops_per_second):
         if _positive(measurement.bytes):
             return ""

@@ -135,13 +135,17 @@ class CheckActions:
         session = self._clinic.session
         going, exam = session.latest.going, self._checked.exam
         if going is not None and exam is not None:
-            late = partial(self._end_check_late, going.number)
+            late = partial(self._end_check_late, going.number, exam.deaths)
             self._clinic.set_timer(exam.limit_seconds, late)
 
-    def _end_check_late(self, number: int) -> None:
+    def _end_check_late(self, number: int, deaths: int) -> None:
         session = self._clinic.session
         going, exam = session.latest.going, self._checked.exam
         if exam is None or going is None or going.number != number:
+            return
+        if exam.deaths != deaths or session.latest.engine == "starting":
+            # It begins again, as its engine has died: it has all its time again.
+            self._limit_check()
             return
         from jaxtui.tui import check_play
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from textual.content import Content
 
 from jaxtui import format as fmt
+from jaxtui.document import INCOMPLETE
 from jaxtui.format import plural
 from jaxtui.health.rows import Judged, Row, anonymous, placed, who
 from jaxtui.model import CHECK_TESTS, CheckTest, Device
@@ -140,13 +141,17 @@ def _going(report: Report) -> Content:
 
 def _ended(report: Report) -> Content:
     check, word = report.check, report.word
-    if check.exam is None or check.exam.outcome != "cancelled":
+    if check.exam is None or check.exam.outcome in (None, "complete"):
         shown = (f" {WORDS[word].upper()} ", f"bold {style(word)} reverse")
         return Content.assemble(shown, f" {meaning(report)}")
-    read = sum(bool(report.of_test(test)) for test in CHECK_TESTS)
+    if check.exam.outcome == "incomplete":
+        head, said = " INCOMPLETE ", f" {INCOMPLETE.partition(': ')[2]}"
+    else:
+        read = sum(bool(report.of_test(test)) for test in CHECK_TESTS)
+        head, said = " STOPPED ", f" {read} of {len(CHECK_TESTS)} tests have readings."
     return Content.assemble(
-        (" STOPPED ", "bold reverse"),
-        f" {read} of {len(CHECK_TESTS)} tests have readings. So far: ",
+        (head, "bold reverse"),
+        f"{said} So far: ",
         (WORDS[word], style(word)),
         "." if word in FINE else f". {meaning(report)}",
     )

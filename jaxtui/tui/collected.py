@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from jaxtui.document import Results
+from jaxtui.document import Outcome, Results
 from jaxtui.model import Case, Failure, Host, Measurement, Stopped
 from jaxtui.tui.run_state import CaseState, RunState
 
@@ -32,8 +32,12 @@ def collect(host: Host | None, cases: Sequence[Case], run: RunState | None) -> R
             measurements.append(ended)
         else:
             failures.append(ended)
+    missing: Outcome = "incomplete" if outcome == "crashed" else "cancelled"
     return Results(
-        host=host, measurements=tuple(measurements), failures=tuple(failures)
+        host=host,
+        measurements=tuple(measurements),
+        failures=tuple(failures),
+        outcome="complete" if run and run.outcome == "complete" else missing,
     )
 
 

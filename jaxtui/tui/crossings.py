@@ -27,7 +27,8 @@ def crossing_marks(
 
     Interpolated between neighbouring sizes on logarithmic axes, without those at which
     the intervals leave open who is faster. Nothing is marked beyond the sizes that were
-    measured, nor before the sweep is over: until then the figures move.
+    measured, nor before the sweep is over: until then the figures move. Nor is there a
+    mark where an engine died: what is missing may be what decides.
 
     Args:
         run: the sweep.
@@ -35,6 +36,8 @@ def crossing_marks(
         clock: of the JAX cases.
     """
     if any(case.status not in ("done", "failed") for case in run.cases):
+        return ()
+    if run.outcome == "crashed":
         return ()
     return tuple(_marks(run, label, clock))[:MOST]
 

@@ -158,4 +158,5 @@ def _trouble(outcome: Outcome) -> str:
     problem = outcome.problem
     if outcome.stopped or problem is None:
         return STOPPED
-    return f"{problem.error} {problem.hint}".rstrip()
+    lost = "Incomplete: " if outcome.lost else ""
+    return f"{lost}{problem.error} {problem.hint}".rstrip()

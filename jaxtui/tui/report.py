@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from jaxtui.document import INCOMPLETE
 from jaxtui.model import Failure
 from jaxtui.tui.columns import table
 from jaxtui.tui.results import WIDE, row
@@ -40,8 +41,9 @@ def rows(run: RunState) -> list[list[str]]:
 
 
 def remarks(run: RunState) -> list[str]:
-    """What there is to say about the table: notes, then failures."""
-    return [*_notes(run.cases), *_failures(run.cases)]
+    """What there is to say about the table: notes, failures, and what is missing."""
+    lost = [INCOMPLETE] if run.outcome == "crashed" else []
+    return [*_notes(run.cases), *_failures(run.cases), *lost]
 
 
 def failure_text(failure: Failure) -> str:

@@ -102,11 +102,12 @@ def _with_one(state: RoofsState, roof: Roof) -> RoofsMeasured | None:
 def _ended(state: RoofsState) -> RoofsState:
     """With what was found among what is known.
 
-    What was broken off had less time, so it replaces nothing.
+    What was broken off had less time, so it replaces nothing, and nothing is known of
+    what an engine was measuring when it died.
     """
     found = state.found
-    if found is None:
-        return state
+    if found is None or state.outcome == "crashed":
+        return replace(state, found=None)
     old = of_device(replace(state, found=None), found.device)
     whole = state.outcome == "complete" and state.failed is None
     known = _together(found, old) if whole or old is None else _together(old, found)

@@ -16,9 +16,8 @@ def message(state: RoofsState) -> str:
         return failed(state)
     roofs = of_device(state, asked.device)
     if state.outcome != "complete":
-        why = "The engine was lost" if state.outcome == "crashed" else "Stopped"
         stays = "the roofs that were found stay" if roofs else "no roof was found"
-        return f"{why}; {stays}. z measures the roofs of {asked.device} again."
+        return f"Stopped; {stays}. z measures the roofs of {asked.device} again."
     return "" if roofs is None else f"Roofs of {heights(roofs)}."
 
 
@@ -27,6 +26,8 @@ def failed(state: RoofsState) -> str:
     if state.failed is None or state.asked is None:
         return ""
     said = f"{state.failed.error} {state.failed.hint}".strip()
+    if state.outcome == "crashed":
+        return f"Incomplete: no new roofs of {state.asked.device}. {said}"
     return f"The roofs of {state.asked.device} could not be measured. {said}"
 
 

@@ -104,7 +104,8 @@ def _with_case(run: RunState, index: int, event: Event) -> RunState:
 def _case_event(state: CaseState, event: Event) -> CaseState:
     match event:
         case CaseStarted():
-            return replace(state, status="running")
+            # What an engine had sent before it died does not belong to the next one's.
+            return CaseState(state.case, status="running")
         case PhaseStarted():
             return replace(state, doing=event.phase)
         case PhaseMeasured():
@@ -116,11 +117,9 @@ def _case_event(state: CaseState, event: Event) -> CaseState:
             )
             return replace(state, phases=phases, zero_copy=copied)
         case Sampled():
-            # An engine that was started again begins with round 1.
-            before = () if event.round == 1 else state.rounds
             return replace(
                 state,
-                rounds=(*before, event.ready_median),
+                rounds=(*state.rounds, event.ready_median),
                 # A function of the user's own has size and dtype only from now on.
                 case=event.measurement.case,
                 doing="sampling",

@@ -324,8 +324,13 @@ def sentence(finding: Finding, more: int = 0) -> str:
 
 
 def _engine_died(state: State, event: EngineDied) -> State:
+    going = state.going and replace(state.going, doing="starting JAX again")
     state = replace(
-        state, engine="starting", message=event.error, start=waiting.NOTHING
+        state,
+        engine="starting",
+        message=event.error,
+        start=waiting.NOTHING,
+        going=going,
     )
     if event.restarts:
         return state

@@ -89,7 +89,7 @@ def message(state: State) -> str:
         case "cancelled":
             return f"Stopped after {run.elapsed_seconds:.1f} s; its numbers stay."
         case "crashed":
-            return "The engine was lost during the run; what had arrived stays."
+            return "Incomplete: the engine was lost; what had arrived stays."
         case _:
             return f"Done in {run.elapsed_seconds:.1f} s{trouble}."
 

@@ -95,7 +95,9 @@ def test_json_is_one_document_of_the_contract(capsys) -> None:
     assert code == 1
     assert err == ""
     assert out.endswith("}\n")
-    assert list(document) == ["schema", "host", "measurements", "failures"]
+    expected = ["schema", "host", "measurements", "failures", "outcome"]
+    assert list(document) == expected
+    assert document["outcome"] == "complete"
     assert document["schema"] == 1
     assert {"hostname", "python", "jax", "jaxlib", "numpy", "platform_version"} <= set(
         document["host"]
@@ -194,6 +196,7 @@ def test_ctrl_c_before_jax_is_up_ends_at_once(capsys) -> None:
         "host": None,
         "measurements": [],
         "failures": [],
+        "outcome": "cancelled",
     }
     assert engine.closed
 

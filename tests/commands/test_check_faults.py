@@ -95,16 +95,6 @@ def test_a_device_that_never_returns_fails_within_the_limit(capsys) -> None:
     assert "cpu:1 did not finish within 15.0 s" in str(row["reason"])
 
 
-def test_an_op_that_aborts_the_engine_fails_its_test_and_the_rest_goes_on(
-    capsys,
-) -> None:
-    died = found(capsys, 2, faulty("abort", "cpu:1", "bandwidth"), "--devices", "cpu:1")
-    assert places(died, "fail") == {("bandwidth", "cpu:1")}
-    (row,) = [one for one in died if one["verdict"] == "fail"]
-    assert "crashed (SIGABRT)" in str(row["reason"])
-    assert "Check failed: buffer != nullptr" in str(row["detail"])
-
-
 def test_ctrl_c_in_a_terminal_prints_what_there_is_and_leaves_no_engine() -> None:
     child = pexpect.spawn(
         sys.executable,

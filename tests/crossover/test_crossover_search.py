@@ -18,7 +18,7 @@ from jaxtui.crossover import (
     observe,
     shown_sizes,
 )
-from jaxtui.crossover.search import given_up
+from jaxtui.crossover.search import incomplete
 from jaxtui.crossover.sizes import EDGE
 from jaxtui.model import CaseMeasured, Experiment, RunFinished, RunStarted
 from tests.crossover.planted import (
@@ -220,13 +220,13 @@ def test_where_everything_fails_there_is_no_answer() -> None:
     assert len(state.failures) == 2 * len(GRID)
 
 
-def test_a_small_size_that_fails_costs_only_itself() -> None:
+def test_an_engine_that_was_lost_says_nothing_about_a_size() -> None:
     state = begin(EAGER, JIT, (16, 64), 60.0)
     state = observe(state, crashed())
     assert [one.error for one in state.failures] == [
         "The engine ended before it had a figure."
     ]
-    assert state.next_size == 64
+    assert (state.outcome, state.next_experiment) == ("incomplete", None)
 
 
 def crashed() -> RunFinished:
@@ -263,13 +263,8 @@ def test_ctrl_c_keeps_what_was_measured_and_ends_it() -> None:
 
 
 def test_without_an_engine_what_was_measured_stays() -> None:
-    state = given_up(begin(NUMPY, JIT, GRID, 60.0), "JAX has gone.")
-    assert state.outcome == "broken"
-    assert (state.failures[0].case.size, state.failures[0].error) == (
-        16,
-        "JAX has gone.",
-    )
-    assert state.next_experiment is None
+    state = incomplete(begin(NUMPY, JIT, GRID, 60.0))
+    assert (state.outcome, state.next_experiment) == ("incomplete", None)
 
 
 @pytest.mark.parametrize("budget", [1.0, 5.0, 60.0])

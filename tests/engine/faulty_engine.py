@@ -1,8 +1,8 @@
 """A real engine with a planted fault: one device computes wrongly, slowly or never.
 
 Every call that a test of the check makes comes from ``work.compiled``, which is
-replaced here. The environment says what happens: FAULT is ``wrong``, ``slow``, ``hang``
-or ``abort``; FAULT_DEVICE the device, such as ``cpu:1``; FAULT_TEST, if set, the only
+replaced here. The environment says what happens: FAULT is ``wrong``, ``slow`` or
+``hang``; FAULT_DEVICE the device, such as ``cpu:1``; FAULT_TEST, if set, the only
 test in which it happens. FAULT_SHARE shortens every test to a share of its budget.
 """
 
@@ -117,17 +117,7 @@ def hang(call: Callable[..., Any]) -> Callable[..., Any]:
     return never
 
 
-def abort(call: Callable[..., Any]) -> Callable[..., Any]:
-    def last(*arguments: Any) -> Any:
-        if here():
-            os.write(2, b"F0000 shape.h:847] Check failed: buffer != nullptr\n")
-            os.abort()
-        return call(*arguments)
-
-    return last
-
-
-FAULTS = {"wrong": wrong, "slow": slow, "hang": hang, "abort": abort}
+FAULTS = {"wrong": wrong, "slow": slow, "hang": hang}
 
 
 if __name__ == "__main__":

@@ -24,37 +24,72 @@ def run(experiment):
     return run
 
 
-def test_a_crash_before_any_case_counts_against_the_first(run):
-    (event,) = run.crashed("It crashed.")
+def die_twice(run):
+    assert run.died("It crashed.") == []
+    run.rest()
+    return run.died("It crashed.")
+
+
+def test_two_deaths_before_any_case_count_against_the_first(run):
+    (event,) = die_twice(run)
     assert isinstance(event, CaseFailed)
-    assert (event.index, event.failure.error) == (0, "It crashed.")
+    assert event.index == 0
+    assert event.failure.error == "It crashed. It was the second attempt."
 
 
-def test_the_rest_keeps_its_indices_and_the_budget_that_is_left(run):
+def test_the_rest_keeps_its_indices(run):
     run.translate(CaseStarted(index=1, case=run.work.cases[1]))
-    run.crashed("It crashed.")
+    assert run.died("It crashed.") == []
+    assert run.rest().cases == run.work.cases
+    run.translate(CaseStarted(index=1, case=run.work.cases[1]))
+    (event,) = run.died("It crashed.")
+    assert event.index == 1
     rest = run.rest()
     assert [case.op for case in rest.cases] == ["a", "c"]
-    assert 9.0 < rest.budget_seconds < 10.0
     assert run.translate(RunStarted(cases=rest.cases, budget_seconds=9.0)) is None
     assert run.translate(CaseStarted(index=1, case=rest.cases[1])).index == 2
-    assert run.crashed("Again.")[0].index == 2
-    assert run.rest().cases == run.work.cases[:1]
-    assert run.translate(CaseStarted(index=0, case=rest.cases[0])).index == 0
-    run.crashed("And again.")
-    assert run.rest() is None
+    # What is finished is followed by a first attempt again.
+    run.translate(CaseFailed(index=1, failure=failure_of(rest.cases[1])))
+    *_, closed, finished = die_twice(run)
+    assert (closed.index, finished.outcome) == (0, "crashed")
 
 
-def test_a_budget_that_is_used_up_leaves_every_case_a_little(experiment):
-    run = ActiveRun(1, experiment("a", "b", "c", budget=0.0))
-    run.crashed("It crashed.")
-    assert run.rest().budget_seconds == 1.0
+def test_what_is_left_has_its_share_of_the_budget(run):
+    run.died("It crashed.")
+    assert run.rest().budget_seconds == 10.0
+    run.died("It crashed.")
+    assert run.rest().budget_seconds == pytest.approx(10 * 2 / 3)
 
 
-def test_a_run_that_crashed_once_is_not_complete(run):
-    run.crashed("It crashed.")
+@pytest.mark.parametrize(("deaths", "outcome"), [(1, "complete"), (2, "crashed")])
+def test_a_run_is_complete_unless_something_died_twice(run, deaths, outcome):
+    for _ in range(deaths):
+        run.died("It crashed.")
     finished = run.translate(RunFinished(outcome="complete", elapsed_seconds=1.0))
+    assert finished.outcome == outcome
+
+
+def test_a_death_when_all_is_done_costs_nothing(experiment):
+    run = ActiveRun(1, experiment("a"))
+    run.translate(CaseFailed(index=0, failure=failure_of(run.work.cases[0])))
+    (finished,) = run.died("It crashed.")
+    assert finished.outcome == "complete"
+
+
+def test_a_work_without_cases_is_begun_again_once(experiment):
+    case = Case(op="selu", size=8, dtype="float32", device="cpu:0", mode="jit")
+    run = ActiveRun(2, Loop(case=case))
+    assert run.died("It crashed.") == []
+    assert run.rest() == run.work
+    failed, finished = run.died("It crashed.")
+    assert failed.error == "It crashed. It was the second attempt."
     assert finished.outcome == "crashed"
+
+
+def test_what_hung_is_not_tried_again(run):
+    run.give_up()
+    (event,) = run.died(run.overdue)
+    assert "did not come back" in event.failure.error
 
 
 def test_a_run_that_breaks_off_gives_every_case_an_outcome(run):
@@ -65,8 +100,11 @@ def test_a_run_that_breaks_off_gives_every_case_an_outcome(run):
 
 def test_the_first_event_is_always_the_start(experiment):
     run = ActiveRun(1, experiment("a"))
-    kinds = [type(event) for event in (*run.crashed("x"), *run.broken_off("x"))]
-    assert kinds == [RunStarted, CaseFailed, RunFinished]
+    assert [type(event) for event in die_twice(run)] == [
+        RunStarted,
+        CaseFailed,
+        RunFinished,
+    ]
 
 
 def test_cases_that_were_never_reached_stay_out_of_a_cancelled_run(run):
@@ -74,19 +112,6 @@ def test_cases_that_were_never_reached_stay_out_of_a_cancelled_run(run):
     events = run.cancelled("Stopped.")
     assert [type(event) for event in events] == [CaseFailed, RunFinished]
     assert not any(isinstance(event, CaseMeasured) for event in events)
-
-
-def test_what_is_left_for_another_engine_is_told_before_it_starts(experiment):
-    two = ActiveRun(1, experiment("a", "b"))
-    assert two.goes_on(ready=True)
-    two.translate(CaseFailed(index=0, failure=failure_of(two.work.cases[0])))
-    # The one that was running dies with its engine; it had none if that never came up.
-    assert not two.goes_on(ready=True)
-    assert two.goes_on(ready=False)
-    two.stopping = True
-    assert not two.goes_on(ready=False)
-    case = Case(op="selu", size=8, dtype="float32", device="cpu:0", mode="jit")
-    assert not ActiveRun(2, Loop(case=case)).goes_on(ready=True)
 
 
 def failure_of(case):

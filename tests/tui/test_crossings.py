@@ -63,6 +63,11 @@ def test_nothing_is_marked_outside_of_the_sizes(at: float) -> None:
     assert marks(sweep(at)) == []
 
 
+def test_nothing_is_marked_where_an_engine_died() -> None:
+    assert marks(replace(sweep(384.0), outcome="complete"))
+    assert marks(replace(sweep(384.0), outcome="crashed")) == []
+
+
 def test_each_mode_has_its_mark_and_only_the_last_one() -> None:
     eager = [
         case("eager", n, 1e-6 * n * (0.5 if n in (64, 4096) else 2.0)) for n in SIZES

@@ -116,7 +116,7 @@ def test_a_step_without_works_is_complete_at_once(learn: LearnState) -> None:
     ("events", "said"),
     [
         pytest.param((CANCELLED,), "Stopped.", id="stopped"),
-        pytest.param((CRASHED,), "The engine was lost", id="crashed"),
+        pytest.param((CRASHED,), "Incomplete: The engine was lost", id="crashed"),
         pytest.param(
             (WorkFailed(error="It needs 40 GiB.", hint="Try less."), FINISHED),
             "It needs 40 GiB. Try less.",

@@ -155,7 +155,15 @@ def test_a_failure_before_the_start_is_known_too() -> None:
     work = Roofs(device="cpu:0", dtypes=(F32,))
     crashed = RunFinished(outcome="crashed", elapsed_seconds=1.0)
     state = after(FAILED, crashed, state=asking(NO_ROOFS, work))
-    assert "could not be measured. It broke." in roofs_words.message(state)
+    assert roofs_words.message(state) == (
+        "Incomplete: no new roofs of cpu:0. It broke. Mend it."
+    )
+
+
+def test_nothing_is_known_of_what_an_engine_measured_when_it_died() -> None:
+    crashed = RunFinished(outcome="crashed", elapsed_seconds=1.0)
+    state = after(started(), RoofMeasured(roof=roof(F32, 95e9)), FAILED, crashed)
+    assert of_device(state, "cpu:0") is None
 
 
 def test_the_device_is_that_of_the_selected_case() -> None:

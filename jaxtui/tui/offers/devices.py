@@ -25,7 +25,7 @@ def of_check(state: State, report: Report) -> Offer:
             report.judged,
             level=report.check.level,
             baseline=None,
-            complete=exam is not None and exam.outcome == "complete",
+            outcome=(exam.outcome if exam else None) or "cancelled",
         )
         return encode(results).decode()
 
