@@ -70,7 +70,7 @@ def run(
     def document() -> bytes:
         steps = tuple(played.results for played in course.played)
         name, host = request.lesson.name, course.state.host
-        return encode(LessonResults(host=host, lesson=name, steps=steps))
+        return encode(LessonResults.of(host, name, steps))
 
     # As text each step was printed when it ended.
     report = Report(document, text=None, contents=None, fine=not course.flawed)

@@ -118,7 +118,6 @@ def _text(drawn: Drawn, roofs: RoofsMeasured) -> str:
 def _contents(drawn: Drawn, roofs: RoofsMeasured) -> Contents:
     """Every kind of file."""
     results, places = drawn.results, drawn.places
-    everything = (results.host, results.measurements, results.failures)
 
     def plot(colour: bool) -> str:
         return reports.plot(
@@ -139,8 +138,8 @@ def _contents(drawn: Drawn, roofs: RoofsMeasured) -> Contents:
 
     return {
         ".json": lambda: encode(reports.document(results, roofs, places)).decode(),
-        ".csv": lambda: as_csv(*everything),
-        ".md": lambda: as_markdown(*everything),
+        ".csv": lambda: as_csv(results),
+        ".md": lambda: as_markdown(results),
         ".svg": svg,
         ".txt": text,
     }

@@ -6,6 +6,7 @@ from jaxtui import format as fmt
 from jaxtui.engine import waiting
 from jaxtui.model import CHECK_TESTS
 from jaxtui.tui.check_state import CheckState
+from jaxtui.tui.results import notes
 from jaxtui.tui.state import State
 
 
@@ -40,6 +41,12 @@ def engine(state: State, waited: float) -> str:
 def simulated(state: State) -> bool:
     """Whether any device is made up."""
     return any(device.simulated for device in state.devices)
+
+
+def busy(state: State) -> bool:
+    """Whether others used the cores during the whole run that is on screen."""
+    run = state.run
+    return run is not None and any(one.flag == "contended" for one in notes(run))
 
 
 def settings(state: State, *, short: bool = False) -> str:
