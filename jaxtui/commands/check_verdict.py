@@ -19,6 +19,7 @@ def closing(
     verdicts: Sequence[Verdict],
     devices: Sequence[Device],
     *,
+    disturbed: str = "",
     complete: bool = True,
     colour: bool = False,
 ) -> str:
@@ -27,6 +28,7 @@ def closing(
     Args:
         verdicts: of everything that was read.
         devices: those that were tested.
+        disturbed: who else used the cores, and during which tests.
         complete: whether every test was run.
         colour: whether to paint the verdict.
     """
@@ -38,6 +40,7 @@ def closing(
         lines = (_wrapped(one, "  ") for one in found)
         parts.append("\n".join(("What was expected, and who says so:", *lines)))
     parts += map(_wrapped, unrated(verdicts, devices))
+    parts += [_wrapped(disturbed)] if disturbed else []
     last = _wrapped(f"{title}: {word}. {meaning(word, verdicts, devices)}")
     parts.append(coloured(last, word, colour))
     return painted(parts, "\n\n")

@@ -95,7 +95,7 @@ def test_json_is_one_document_of_the_contract(capsys) -> None:
     assert code == 1
     assert err == ""
     assert out.endswith("}\n")
-    assert list(document) == ["schema", "host", "measurements", "failures"]
+    assert list(document) == ["schema", "host", "notes", "measurements", "failures"]
     assert document["schema"] == 1
     assert {"hostname", "python", "jax", "jaxlib", "numpy", "platform_version"} <= set(
         document["host"]
@@ -192,6 +192,7 @@ def test_ctrl_c_before_jax_is_up_ends_at_once(capsys) -> None:
     assert document == {
         "schema": 1,
         "host": None,
+        "notes": [],
         "measurements": [],
         "failures": [],
     }
