@@ -61,7 +61,7 @@ class Summary(Record, frozen=True, kw_only=True):
         return (self.ci_high - self.ci_low) / 2 / self.median if self.median else 0.0
 
 
-class Note(Record, frozen=True, kw_only=True):
+class Note(Record, frozen=True, kw_only=True, repr_omit_defaults=True):
     """A flag on a measurement with its plain sentence."""
 
     flag: str

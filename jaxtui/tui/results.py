@@ -127,7 +127,7 @@ def own_notes(case: CaseState, run: RunState) -> tuple[Note, ...]:
 
 def run_sentences(run: RunState) -> tuple[Sentence, ...]:
     """What is true of the whole run."""
-    return tuple(Sentence(f"all, {note.flag}", note.text) for note in notes(run))
+    return tuple(Sentence(f"whole run, {note.flag}", note.text) for note in notes(run))
 
 
 def sentences(case: CaseState, run: RunState) -> tuple[Sentence, ...]:

@@ -98,7 +98,9 @@ def message(state: State) -> str:
         case "crashed":
             return "The engine was lost during the run; what had arrived stays."
         case _:
-            return f"Done in {run.elapsed_seconds:.1f} s{trouble}."
+            flags = ", ".join(note.flag for note in notes(run))
+            whole = f" On the whole run: {flags}." if flags else ""
+            return f"Done in {run.elapsed_seconds:.1f} s{trouble}.{whole}"
 
 
 def _testing(check: CheckState) -> str:
