@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -17,12 +18,14 @@ from jaxtui.model import (
     Host,
     LoopMeasured,
     Measurement,
+    Note,
     Reading,
     Record,
     Timing,
     Unit,
     Value,
     WorkFailed,
+    run_notes,
 )
 from jaxtui.text import visible_json
 
@@ -49,9 +52,29 @@ class Results(Record, frozen=True, kw_only=True):
     schema: int = SCHEMA
     host: Host | None
     """``None`` when the run was interrupted before the engine had looked."""
+    notes: tuple[Note, ...] = ()
+    """What is true of the whole run; a measurement has what differs from that."""
     measurements: tuple[Measurement, ...]
     failures: tuple[Failure, ...]
     outcome: Outcome = "complete"
+
+    @classmethod
+    def of(
+        cls,
+        host: Host | None,
+        measurements: Iterable[Measurement],
+        failures: Iterable[Failure],
+        outcome: Outcome = "complete",
+    ) -> Results:
+        """Those of measurements that have all their notes."""
+        notes, rest = split_notes(measurements)
+        return cls(
+            host=host,
+            notes=notes,
+            measurements=rest,
+            failures=tuple(failures),
+            outcome=outcome,
+        )
 
 
 class LessonEntry(Record, frozen=True, kw_only=True):
@@ -104,8 +127,34 @@ class LessonResults(Record, frozen=True, kw_only=True):
     host: Host | None
     """``None`` when the run was interrupted before the engine had looked."""
     lesson: str
+    notes: tuple[Note, ...] = ()
+    """What is true of all that was measured."""
     steps: tuple[StepResults, ...]
     outcome: Outcome
+
+    @classmethod
+    def of(
+        cls,
+        host: Host | None,
+        lesson: str,
+        steps: Sequence[StepResults],
+        outcome: Outcome,
+    ) -> LessonResults:
+        """Those of steps whose measurements have all their notes."""
+        notes, rest = split_notes(one for step in steps for one in step.measurements)
+        left = iter(rest)
+        cut = (tuple(islice(left, len(step.measurements))) for step in steps)
+        replaced = (
+            msgspec.structs.replace(step, measurements=found)
+            for step, found in zip(steps, cut, strict=True)
+        )
+        return cls(
+            host=host,
+            lesson=lesson,
+            notes=notes,
+            steps=tuple(replaced),
+            outcome=outcome,
+        )
 
 
 class CheckRow(Record, frozen=True, kw_only=True):
@@ -149,6 +198,15 @@ class CheckResults(Record, frozen=True, kw_only=True):
     complete: bool
     """Whether every test was run to its end or its failure."""
     outcome: Outcome
+
+
+def split_notes(
+    measurements: Iterable[Measurement],
+) -> tuple[tuple[Note, ...], tuple[Measurement, ...]]:
+    """The notes of a run, and its measurements with what differs from them."""
+    measured = tuple(measurements)
+    notes = run_notes(measured)
+    return notes, tuple(one.without(notes) for one in measured)
 
 
 DEVICE_FIELDS = (

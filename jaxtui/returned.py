@@ -8,7 +8,7 @@ from typing import overload
 
 from jaxtui.document import Results, encode
 from jaxtui.exports import as_csv, as_markdown
-from jaxtui.model import Failure, Host, Measurement
+from jaxtui.model import Failure, Host, Measurement, Note
 from jaxtui.text import visible
 from jaxtui.tui.report import HEAD, RIGHT, remarks, report, rows
 from jaxtui.tui.run_state import RunState
@@ -35,6 +35,11 @@ class Measurements(Sequence[Measurement]):
     def host(self) -> Host | None:
         """The machine."""
         return self._results.host
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What is true of the whole run; a measurement has what differs from that."""
+        return self._results.notes
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
@@ -79,11 +84,11 @@ class Measurements(Sequence[Measurement]):
 
     def to_csv(self) -> str:
         """A line per case in base units, after a line of names."""
-        return as_csv(self.host, self.measurements, self.failures)
+        return as_csv(self._results)
 
     def to_markdown(self) -> str:
         """A table, then the machine and what failed."""
-        return as_markdown(self.host, self.measurements, self.failures)
+        return as_markdown(self._results)
 
 
 def _row(tag: str, cells: Iterable[str]) -> str:

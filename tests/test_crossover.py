@@ -88,6 +88,7 @@ def test_json_is_one_document(capsys) -> None:
         "answers",
         "sizes",
         "paybacks",
+        "notes",
         "measurements",
         "failures",
     ]

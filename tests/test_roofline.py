@@ -248,6 +248,7 @@ def test_json_is_one_document(capsys) -> None:
         "host",
         "roofs",
         "places",
+        "notes",
         "measurements",
         "failures",
         "outcome",

@@ -122,8 +122,6 @@ def _said(row: Row, told: set[str]) -> str:
     sentences = _SENTENCE.split(first.said) if first.said else []
     if first.test not in WITH_WORDS:
         sentences = sentences[1:]
-    if first.disturbed:
-        sentences = [*sentences, first.disturbed]
     kept = [one for one in sentences if _alike(one) not in told]
     told.update(map(_alike, sentences))
     said = {anonymous(one.reading.said, one.reading.device) for one in row.members}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from jaxtui.commands import check_text
@@ -122,6 +123,7 @@ class Report:
             [one.verdict for one in judged],
             examination.devices,
             outcome=self.outcome,
+            disturbed=_disturbed(judged),
             colour=in_colour(sys.stdout),
         )
         self._put(painted(("", words)))
@@ -138,3 +140,17 @@ class Report:
     def _put(self, text: str) -> None:
         wipe(sys.stderr)
         put(type(text)(text.translate(PLAIN)) if is_ascii(sys.stdout) else text)
+
+
+def _disturbed(judged: Sequence[Judged]) -> str:
+    """Who else used the cores, for all tests whose verdicts do not say it."""
+    found = [
+        one.reading
+        for one in judged
+        if one.reading.disturbed and one.verdict.verdict == "pass"
+    ]
+    if not found:
+        return ""
+    # One of the sentences: they differ in a digit.
+    tests = dict.fromkeys(one.test for one in found)
+    return f"{', '.join(tests)}: {found[0].disturbed}"

@@ -21,6 +21,7 @@ def closing(
     devices: Sequence[Device],
     *,
     outcome: Outcome = "complete",
+    disturbed: str = "",
     colour: bool = False,
 ) -> str:
     """The sources, then the verdict in words with what to do next as the last lines.
@@ -29,6 +30,7 @@ def closing(
         verdicts: of everything that was read.
         devices: those that were tested.
         outcome: whether every test was run.
+        disturbed: who else used the cores, and during which tests.
         colour: whether to paint the verdict.
     """
     word = overall(verdicts)
@@ -41,6 +43,7 @@ def closing(
     parts += map(_wrapped, unrated(verdicts, devices))
     if outcome == "incomplete":
         parts.append(_wrapped(INCOMPLETE))
+    parts += [_wrapped(disturbed)] if disturbed else []
     # Where something is missing, that nothing is wrong would be too much.
     fine = outcome == "incomplete" and word in ("pass", "skipped")
     said = "Check again." if fine else meaning(word, verdicts, devices)

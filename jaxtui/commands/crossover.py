@@ -16,7 +16,7 @@ from jaxtui.commands.progress import bar, live_line, progress_line
 from jaxtui.commands.session import EngineFactory
 from jaxtui.commands.terminal import is_terminal, look
 from jaxtui.crossover import Search, shown_sizes
-from jaxtui.document import encode
+from jaxtui.document import Results, encode
 from jaxtui.engine.client import EngineOptions
 from jaxtui.exports import as_csv, as_markdown
 from jaxtui.exports.files import Contents
@@ -129,7 +129,7 @@ def _size_means(search: Search, searched: Searched) -> str:
 def _contents(search: Search, searched: Searched) -> Contents:
     """Every kind of file."""
     host = searched.state.host
-    everything = (host, reports.measurements(search), search.failures)
+    results = Results.of(host, reports.measurements(search), search.failures)
 
     def drawn(colour: bool) -> str:
         return reports.plot(
@@ -147,8 +147,8 @@ def _contents(search: Search, searched: Searched) -> Contents:
 
     return {
         ".json": lambda: encode(reports.document(host, search)).decode(),
-        ".csv": lambda: as_csv(*everything),
-        ".md": lambda: as_markdown(*everything),
+        ".csv": lambda: as_csv(results),
+        ".md": lambda: as_markdown(results),
         ".svg": svg,
         ".txt": text,
     }

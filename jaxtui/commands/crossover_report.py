@@ -30,8 +30,8 @@ from jaxtui.crossover.words import (
     sentences,
     wins,
 )
-from jaxtui.document import SCHEMA
-from jaxtui.model import Case, Failure, Host, Measurement, Record
+from jaxtui.document import SCHEMA, split_notes
+from jaxtui.model import Case, Failure, Host, Measurement, Note, Record
 from jaxtui.plot import Mark, Picture, Series
 from jaxtui.text import painted
 from jaxtui.tui.plots import sweep
@@ -72,6 +72,8 @@ class Document(Record, frozen=True, kw_only=True):
     answers: tuple[Said, ...] = ()
     sizes: tuple[Size, ...] = ()
     paybacks: tuple[Payback, ...] = ()
+    notes: tuple[Note, ...] = ()
+    """What is true of all measurements."""
     measurements: tuple[Measurement, ...] = ()
     """By size, the first side before the second."""
     failures: tuple[Failure, ...] = ()
@@ -82,6 +84,7 @@ def document(host: Host | None, search: Search | None) -> Document:
     if search is None:
         return Document(host=host, first=None, second=None, outcome=None)
     said = zip(search.answers, sentences(search), strict=True)
+    notes, measured = split_notes(measurements(search))
     return Document(
         host=host,
         first=search.first,
@@ -90,7 +93,8 @@ def document(host: Host | None, search: Search | None) -> Document:
         answers=tuple(Said(answer=a, sentence=words) for a, words in said),
         sizes=tuple(map(_size, search.points)),
         paybacks=paybacks(search.points),
-        measurements=measurements(search),
+        notes=notes,
+        measurements=measured,
         failures=search.failures,
     )
 

@@ -70,9 +70,7 @@ def run(
     def document() -> bytes:
         steps = tuple(played.results for played in course.played)
         name, host = request.lesson.name, course.state.host
-        return encode(
-            LessonResults(host=host, lesson=name, steps=steps, outcome=course.outcome)
-        )
+        return encode(LessonResults.of(host, name, steps, course.outcome))
 
     # As text each step was printed when it ended.
     report = Report(document, text=None, contents=None, fine=not course.flawed)

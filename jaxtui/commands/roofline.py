@@ -124,7 +124,6 @@ def _document(drawn: Drawn) -> reports.Document:
 def _contents(drawn: Drawn, roofs: RoofsMeasured) -> Contents:
     """Every kind of file."""
     results, places = drawn.results, drawn.places
-    everything = (results.host, results.measurements, results.failures)
 
     def plot(colour: bool) -> str:
         return reports.plot(
@@ -146,8 +145,8 @@ def _contents(drawn: Drawn, roofs: RoofsMeasured) -> Contents:
 
     return {
         ".json": lambda: encode(_document(drawn)).decode(),
-        ".csv": lambda: as_csv(*everything),
-        ".md": lambda: as_markdown(*everything),
+        ".csv": lambda: as_csv(results),
+        ".md": lambda: as_markdown(results),
         ".svg": svg,
         ".txt": text,
     }

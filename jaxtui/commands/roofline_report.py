@@ -8,7 +8,7 @@ from jaxtui import format as fmt
 from jaxtui.commands.check_lines import wrapped
 from jaxtui.commands.plots import COLORS, HEIGHT, WIDEST
 from jaxtui.document import INCOMPLETE, SCHEMA, Outcome, Results
-from jaxtui.model import Case, Failure, Host, Measurement, Record
+from jaxtui.model import Case, Failure, Host, Measurement, Note, Record
 from jaxtui.model.roofs import Roof, RoofsMeasured
 from jaxtui.roofline import Place
 from jaxtui.roofline.figure import letters, picture
@@ -59,6 +59,8 @@ class Document(Record, frozen=True, kw_only=True):
     """``None`` when it was interrupted before any was known."""
     places: tuple[PlaceRow, ...] = ()
     """One for each measurement, in the same order."""
+    notes: tuple[Note, ...] = ()
+    """What is true of all measurements."""
     measurements: tuple[Measurement, ...] = ()
     failures: tuple[Failure, ...] = ()
     outcome: Outcome
@@ -75,6 +77,7 @@ def document(
         host=results.host,
         roofs=roofs,
         places=tuple(map(_row, places)),
+        notes=results.notes,
         measurements=results.measurements,
         failures=results.failures,
         outcome=outcome,

@@ -17,7 +17,7 @@ from jaxtui.model import Case, Experiment, OpInfo, PlannedCase, Ready, WorkFaile
 from jaxtui.model.roofs import Roof, RoofDtype, RoofMeasured, Roofs, RoofsMeasured
 from jaxtui.roofline import Place, place
 from jaxtui.roofline.sizes import larger
-from jaxtui.tui.collected import collect
+from jaxtui.tui.collected import collect, endings
 
 
 @dataclass
@@ -38,16 +38,17 @@ class Drawn(Driver):
     def results(self) -> Results:
         """Every case as a measurement or a failure, whatever has arrived."""
         if not self.began:
-            return Results(host=self.state.host, measurements=(), failures=())
+            return Results.of(self.state.host, (), ())
         return collect(self.state.host, self.cases, self.state.run)
 
     @property
     def places(self) -> tuple[Place, ...]:
         """The cases that were measured, under their roofs."""
         roofs = self.roofs
-        if roofs is None:
+        if roofs is None or not self.began:
             return ()
-        return tuple(place(one, roofs) for one in self.results.measurements)
+        measured, _ = endings(self.cases, self.state.run)
+        return tuple(place(one, roofs) for one in measured)
 
     async def measure_roofs(self, work: Roofs) -> float:
         """Measure the roofs; gives the seconds that it took.

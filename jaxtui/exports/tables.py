@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from jaxtui import format as fmt
-from jaxtui.model import PHASES, Case, Failure, Host, Measurement
+from jaxtui.document import Results
+from jaxtui.model import PHASES, Case, Measurement, Note
 from jaxtui.model.own import short_name
 from jaxtui.text import visible
 
@@ -34,37 +35,40 @@ COLUMNS = (
     *(f"{phase}_seconds" for phase in PHASES),
     "stopped",
     "notes",
+    "run_notes",
     "failure",
     "hostname",
     "jax",
 )
 """Of the CSV, in order."""
 
-MARKDOWN = ("op", "size", "dtype", "device", "mode", "ready", "±", "dispatch", "rate")
+MARKDOWN = (
+    *("op", "size", "dtype", "device", "mode", "ready", "±", "dispatch", "rate"),
+    "notes",
+)
 _RIGHT = ("size", "ready", "±", "dispatch", "rate")
 
 
-def as_csv(
-    host: Host | None, measurements: Sequence[Measurement], failures: Sequence[Failure]
-) -> str:
+def as_csv(results: Results) -> str:
     """A row per case in base units, after a row of names; absent facts are empty."""
     out = io.StringIO()
     writer = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(_rows(host, measurements, failures))
+    writer.writerows(_rows(results))
     return out.getvalue()
 
 
-def as_markdown(
-    host: Host | None, measurements: Sequence[Measurement], failures: Sequence[Failure]
-) -> str:
-    """A table for people, and below it what failed."""
-    lines = [markdown(MARKDOWN, [_cells(one) for one in measurements], _RIGHT)]
+def as_markdown(results: Results) -> str:
+    """A table for people; below it the machine, the run's notes and what failed."""
+    host, cells = results.host, map(_cells, results.measurements)
+    lines = [markdown(MARKDOWN, [*cells], _RIGHT)]
     if host is not None:
         cpu = f", {host.cpu_model}" if host.cpu_model else ""
         lines += ["", f"{host.hostname}{cpu}, jax {host.jax}, numpy {host.numpy}"]
         lines += [f"{name}={value}" for name, value in host.settings.items()]
-    for failure in failures:
+    for note in results.notes:
+        lines += ["", f"{note.flag}: {note.text}"]
+    for failure in results.failures:
         lines += [
             "",
             f"**{failure.case.label}**: {failure.error} {failure.hint}".strip(),
@@ -72,15 +76,15 @@ def as_markdown(
     return "\n".join(lines) + "\n"
 
 
-def _rows(
-    host: Host | None, measurements: Sequence[Measurement], failures: Sequence[Failure]
-) -> Iterator[dict[str, Any]]:
-    machine = {"hostname": host.hostname, "jax": host.jax} if host else {}
-    for one in measurements:
-        yield _case(one.case) | _figures(one) | machine
-    for failure in failures:
+def _rows(results: Results) -> Iterator[dict[str, Any]]:
+    host = results.host
+    shared = {"hostname": host.hostname, "jax": host.jax} if host else {}
+    shared["run_notes"] = _flags(results.notes)
+    for one in results.measurements:
+        yield _case(one.case) | _figures(one) | shared
+    for failure in results.failures:
         said = f"{failure.error} {failure.hint}".strip()
-        yield _case(failure.case) | {"failure": said} | machine
+        yield _case(failure.case) | {"failure": said} | shared
 
 
 def _case(case: Case) -> dict[str, Any]:
@@ -94,8 +98,12 @@ def _figures(one: Measurement) -> dict[str, Any]:
         found["dispatch_median"] = one.dispatch.median
     found |= {name: getattr(one, name) for name in RATES}
     found |= {f"{phase}_seconds": getattr(one.phases, phase) for phase in PHASES}
-    found |= {"stopped": one.stopped, "notes": " ".join(n.flag for n in one.notes)}
+    found |= {"stopped": one.stopped, "notes": _flags(one.notes)}
     return found
+
+
+def _flags(notes: Sequence[Note]) -> str:
+    return " ".join(note.flag for note in notes)
 
 
 def _cells(one: Measurement) -> Sequence[str]:
@@ -115,6 +123,7 @@ def _cells(one: Measurement) -> Sequence[str]:
         fmt.percent(ready.half_width if ready else None),
         fmt.seconds(one.dispatch.median if one.dispatch else None),
         rate,
+        _flags(one.notes),
     )
 
 

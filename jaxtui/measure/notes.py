@@ -1,6 +1,8 @@
 """When a number cannot be trusted, and why: rule, threshold and sentence of each note.
 
-A flag is part of the JSON contract; the sentence is for people.
+A flag is part of the JSON contract; the sentence is for people. Which notes are said
+once for a whole run, and how, is in ``jaxtui.model.measured``: they are written so that
+they can be read of a case as well as of a run.
 """
 
 from __future__ import annotations
@@ -228,17 +230,19 @@ def contended(usage: Usage) -> Note | None:
         return Note(
             flag="contended",
             text=(
-                f"Other processes used {usage.others:.1f} of {usage.cores} cores during"
-                " these rounds: this number is theirs too."
+                f"Other processes used {usage.others:.1f} of {usage.cores} cores"
+                " meanwhile: what was timed is theirs too."
             ),
+            amount=round(usage.others, 1),
         )
     if usage.steal > STEAL_AT_MOST:
         return Note(
             flag="contended",
             text=(
                 f"The hypervisor gave {usage.steal:.0%} of the CPU time to other"
-                " machines during these rounds."
+                " machines meanwhile."
             ),
+            amount=round(usage.steal * usage.cores, 1),
         )
     return None
 
@@ -547,12 +551,12 @@ def _own(workload: Workload) -> Note | None:
             f" is shown; {unchecked}"
         )
     elif counted.flops is None and counted.bytes is None:
-        said = f"Flops and bytes are not known; {unchecked}"
+        where = " in NumPy" if workload.case.on_host else ""
+        said = f"Flops and bytes are not known{where}; {unchecked}"
     else:
-        jit = workload.case.mode == "jit"
-        program = "the compiled program" if jit else "its ops one by one"
         said = (
-            f"Flops and bytes are as XLA counts them in {program}, without what it"
-            f" leaves to libraries; {unchecked}"
+            "Flops and bytes are as XLA counts them, in jit in the compiled program"
+            " and else op by op, without what it leaves to libraries;"
+            f" {unchecked}"
         )
     return Note(flag="own", text=said)

@@ -105,6 +105,8 @@ from jaxtui.model.measured import (
     Phases,
     Samples,
     Summary,
+    differing,
+    run_notes,
 )
 from jaxtui.model.roofs import (
     MissingRoof,
@@ -233,4 +235,6 @@ __all__ = [
     "Waiting",
     "Work",
     "WorkFailed",
+    "differing",
+    "run_notes",
 ]

@@ -64,6 +64,11 @@ class Case(Record, frozen=True, kw_only=True):
         return self.mode in HOST_MODES
 
     @property
+    def platform(self) -> str:
+        """``cpu``, ``gpu``, ``tpu``; ``host`` where no device of JAX runs it."""
+        return self.device.partition(":")[0]
+
+    @property
     def label(self) -> str:
         """The case in one line, as it is written in tables and messages."""
         precision = "" if self.precision == "default" else f" {self.precision}"

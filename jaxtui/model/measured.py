@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+
 import msgspec
 
 from jaxtui.model.asked import Case, Peak
@@ -58,11 +61,13 @@ class Summary(Record, frozen=True, kw_only=True):
         return (self.ci_high - self.ci_low) / 2 / self.median if self.median else 0.0
 
 
-class Note(Record, frozen=True, kw_only=True):
+class Note(Record, frozen=True, kw_only=True, repr_omit_defaults=True):
     """A flag on a measurement with its plain sentence."""
 
     flag: str
     text: str
+    amount: float | msgspec.UnsetType = msgspec.UNSET
+    """The figure in the sentence, where it is another one on every measurement."""
 
 
 class Samples(Record, frozen=True, kw_only=True):
@@ -123,3 +128,66 @@ class Measurement(Record, frozen=True, kw_only=True):
     def has(self, flag: str) -> bool:
         """Whether a note with this flag stands on the measurement."""
         return any(note.flag == flag for note in self.notes)
+
+    def without(self, notes: Iterable[Note]) -> Measurement:
+        """The same with those notes only that differ from what the run says."""
+        return msgspec.structs.replace(self, notes=differing(self.notes, notes))
+
+
+RUN_FLAGS = frozenset(
+    {"aliased", "contended", "memcpy", "own", "precision", "simulated", "waits"}
+)
+"""Flags of what is usually true of a whole run, of its machine, or of its settings."""
+
+CLEARLY = 2.0
+"""Times the figure of the run: from there on a figure of a measurement differs."""
+
+
+def run_notes(measurements: Iterable[Measurement]) -> tuple[Note, ...]:
+    """What is true of a run as a whole.
+
+    A note of ``RUN_FLAGS`` is the run's if it stands on every measurement of the
+    platforms that it stands on at all (``host`` is one). Where the figure in it varies,
+    half of the measurements are enough, and the one in the middle is taken.
+    """
+    measured = tuple(measurements)
+    sizes = Counter(one.case.platform for one in measured)
+    platforms: dict[Note, list[str]] = {}
+    varying: dict[str, list[Note]] = {}
+    for one in measured:
+        for note in one.notes:
+            if note.flag not in RUN_FLAGS:
+                continue
+            if note.amount is msgspec.UNSET:
+                platforms.setdefault(note, []).append(one.case.platform)
+            else:
+                varying.setdefault(note.flag, []).append(note)
+    found = [
+        sorted(notes, key=_amount)[len(notes) // 2]
+        for notes in varying.values()
+        if 2 * len(notes) >= len(measured)
+    ]
+    for note, on in platforms.items():
+        if len(on) == sum(sizes[platform] for platform in set(on)):
+            found.append(note)
+    return tuple(found)
+
+
+def differing(notes: Iterable[Note], of_run: Iterable[Note]) -> tuple[Note, ...]:
+    """The notes of a measurement that are not those of its run."""
+    amounts = {note.flag: _amount(note) for note in of_run}
+    said = {*of_run}
+    return tuple(
+        note
+        for note in notes
+        if note not in said
+        and (
+            note.amount is msgspec.UNSET
+            or note.flag not in amounts
+            or note.amount > CLEARLY * amounts[note.flag]
+        )
+    )
+
+
+def _amount(note: Note) -> float:
+    return 0.0 if note.amount is msgspec.UNSET else note.amount

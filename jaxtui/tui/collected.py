@@ -12,15 +12,25 @@ from jaxtui.tui.run_state import CaseState, RunState
 
 
 def collect(host: Host | None, cases: Sequence[Case], run: RunState | None) -> Results:
-    """Sorts the cases of a run, finished or not, into measurements and failures.
-
-    A case that was interrupted while it was sampled keeps the samples that it has and
-    says ``cancelled`` or ``crashed``; one that had none yet is a failure.
+    """A run, finished or not, as a document; what holds for all of it is said once.
 
     Args:
         host: the machine that ran it.
         cases: what was asked for.
         run: what had arrived; ``None`` if the run never began.
+    """
+    missing: Outcome = "incomplete" if run and run.outcome == "crashed" else "cancelled"
+    outcome = "complete" if run and run.outcome == "complete" else missing
+    return Results.of(host, *endings(cases, run), outcome)
+
+
+def endings(
+    cases: Sequence[Case], run: RunState | None
+) -> tuple[list[Measurement], list[Failure]]:
+    """Every case of a run as a measurement or a failure, in their order.
+
+    One that was interrupted while it was sampled keeps the samples that it has and
+    says ``cancelled`` or ``crashed``; one that had none yet is a failure.
     """
     states = run.cases if run else tuple(CaseState(case) for case in cases)
     outcome: Stopped = "crashed" if run and run.outcome == "crashed" else "cancelled"
@@ -32,13 +42,7 @@ def collect(host: Host | None, cases: Sequence[Case], run: RunState | None) -> R
             measurements.append(ended)
         else:
             failures.append(ended)
-    missing: Outcome = "incomplete" if outcome == "crashed" else "cancelled"
-    return Results(
-        host=host,
-        measurements=tuple(measurements),
-        failures=tuple(failures),
-        outcome="complete" if run and run.outcome == "complete" else missing,
-    )
+    return measurements, failures
 
 
 def _ended(state: CaseState, outcome: Stopped) -> Measurement | Failure:

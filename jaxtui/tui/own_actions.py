@@ -61,14 +61,15 @@ class OwnActions:
     def action_notes(self) -> None:
         """Show all that there is to say of the selected case."""
         app = cast("JaxtuiApp", self)
-        case = app.session.latest.case
-        if case is None:
+        case, run = app.session.latest.case, app.session.latest.run
+        if case is None or run is None:
             app.session.say("There is no result yet.")
             return
         from jaxtui.tui import results
         from jaxtui.tui.screens.notes import NotesScreen
 
-        said = [one for one in results.sentences(case) if one.flag != results.TRACEBACK]
+        every = (*results.sentences(case, run), *results.run_sentences(run))
+        said = [one for one in every if one.flag != results.TRACEBACK]
         detail = case.failure.detail if case.failure else ""
         app.push_screen(NotesScreen(case.case.label, said, detail))
 

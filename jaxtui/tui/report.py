@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from jaxtui.document import INCOMPLETE
 from jaxtui.model import Failure
 from jaxtui.tui.columns import table
-from jaxtui.tui.results import WIDE, row
+from jaxtui.tui.results import WIDE, notes, own_notes, row
 from jaxtui.tui.run_state import CaseState, RunState
 
 _AFTER = WIDE.index("ready") + 1
@@ -41,9 +41,14 @@ def rows(run: RunState) -> list[list[str]]:
 
 
 def remarks(run: RunState) -> list[str]:
-    """What there is to say about the table: notes, failures, and what is missing."""
+    """What there is to say about the table: notes, failures, and what is missing.
+
+    The notes of the whole run come first.
+    """
+    whole = [f"{note.flag}: {note.text}" for note in notes(run)]
+    said = ["\n".join([*whole, "  – the whole run"])] if whole else []
     lost = [INCOMPLETE] if run.outcome == "crashed" else []
-    return [*_notes(run.cases), *_failures(run.cases), *lost]
+    return [*said, *_notes(run), *_failures(run.cases), *lost]
 
 
 def failure_text(failure: Failure) -> str:
@@ -58,11 +63,11 @@ def _half_width(case: CaseState) -> str:
     return f"{100 * measured.ready.half_width:.1f} %"
 
 
-def _notes(cases: Iterable[CaseState]) -> list[str]:
+def _notes(run: RunState) -> list[str]:
     """Every note once, with the cases that it stands on."""
     labels: dict[str, list[str]] = {}
-    for case in cases:
-        for note in case.measurement.notes if case.measurement else ():
+    for case in run.cases:
+        for note in own_notes(case, run):
             labels.setdefault(f"{note.flag}: {note.text}", []).append(case.case.label)
     return [f"{note}\n  – {_some(on)}" for note, on in labels.items()]
 

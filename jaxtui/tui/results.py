@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from jaxtui import format as fmt
-from jaxtui.model import Measurement
+from jaxtui.model import Measurement, Note, differing, run_notes
 from jaxtui.model.own import brief_name, is_own, parts, short_name
 from jaxtui.tui.against_numpy import times_numpy
 from jaxtui.tui.per_run import once_per_run
@@ -93,7 +93,7 @@ def _figures(case: CaseState, run: RunState) -> dict[str, str]:
         "peak": fmt.percent(share),
         "error": fmt.error(measured.error_vs_float64),
         "× numpy": fmt.ratio(ratio),
-        "notes": ", ".join(note.flag for note in measured.notes),
+        "notes": ", ".join(note.flag for note in own_notes(case, run)),
     }
 
 
@@ -114,8 +114,24 @@ class Sentence:
     bad: bool = False
 
 
-def sentences(case: CaseState) -> tuple[Sentence, ...]:
-    """Everything there is to say about one case, most important first."""
+@once_per_run
+def notes(run: RunState) -> tuple[Note, ...]:
+    """What is true of the whole run, as far as it is measured."""
+    return run_notes(one.measurement for one in run.cases if one.measurement)
+
+
+def own_notes(case: CaseState, run: RunState) -> tuple[Note, ...]:
+    """What is different about a case of a run."""
+    return differing(case.measurement.notes if case.measurement else (), notes(run))
+
+
+def run_sentences(run: RunState) -> tuple[Sentence, ...]:
+    """What is true of the whole run."""
+    return tuple(Sentence(f"whole run, {note.flag}", note.text) for note in notes(run))
+
+
+def sentences(case: CaseState, run: RunState) -> tuple[Sentence, ...]:
+    """All that is to be said of one case alone, most important first."""
     if case.failure is not None:
         failure = case.failure
         found = [Sentence("failed", failure.error, bad=True)]
@@ -127,7 +143,7 @@ def sentences(case: CaseState) -> tuple[Sentence, ...]:
     measured = case.measurement
     if measured is None:
         return ()
-    found = [Sentence(note.flag, note.text) for note in measured.notes]
+    found = [Sentence(note.flag, note.text) for note in own_notes(case, run)]
     return (*found, *_interval(measured))
 
 

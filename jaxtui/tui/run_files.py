@@ -38,11 +38,10 @@ def contents(
         plot: draws it.
         look: of the picture.
     """
-    everything = (results.host, results.measurements, results.failures)
     return {
         ".json": lambda: encode(results).decode(),
-        ".csv": lambda: as_csv(*everything),
-        ".md": lambda: as_markdown(*everything),
+        ".csv": lambda: as_csv(results),
+        ".md": lambda: as_markdown(results),
         ".svg": lambda: _picture(results, run, plot, look),
         ".txt": lambda: _text(results.host, run, plot(False)),
         ".py": lambda: scripts.of_cases(planned),

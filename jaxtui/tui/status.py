@@ -6,6 +6,7 @@ from jaxtui import format as fmt
 from jaxtui.engine import waiting
 from jaxtui.model import CHECK_TESTS
 from jaxtui.tui.check_state import CheckState
+from jaxtui.tui.results import notes
 from jaxtui.tui.state import State
 
 
@@ -40,6 +41,12 @@ def engine(state: State, waited: float) -> str:
 def simulated(state: State) -> bool:
     """Whether any device is made up."""
     return any(device.simulated for device in state.devices)
+
+
+def busy(state: State) -> bool:
+    """Whether others used the cores during the whole run that is on screen."""
+    run = state.run
+    return run is not None and any(one.flag == "contended" for one in notes(run))
 
 
 def settings(state: State, *, short: bool = False) -> str:
@@ -91,7 +98,9 @@ def message(state: State) -> str:
         case "crashed":
             return "Incomplete: the engine was lost; what had arrived stays."
         case _:
-            return f"Done in {run.elapsed_seconds:.1f} s{trouble}."
+            flags = ", ".join(note.flag for note in notes(run))
+            whole = f" On the whole run: {flags}." if flags else ""
+            return f"Done in {run.elapsed_seconds:.1f} s{trouble}.{whole}"
 
 
 def _testing(check: CheckState) -> str:

@@ -95,7 +95,7 @@ def test_json_is_one_document_of_the_contract(capsys) -> None:
     assert code == 1
     assert err == ""
     assert out.endswith("}\n")
-    expected = ["schema", "host", "measurements", "failures", "outcome"]
+    expected = ["schema", "host", "notes", "measurements", "failures", "outcome"]
     assert list(document) == expected
     assert document["outcome"] == "complete"
     assert document["schema"] == 1
@@ -194,6 +194,7 @@ def test_ctrl_c_before_jax_is_up_ends_at_once(capsys) -> None:
     assert document == {
         "schema": 1,
         "host": None,
+        "notes": [],
         "measurements": [],
         "failures": [],
         "outcome": "cancelled",

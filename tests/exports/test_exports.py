@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from jaxtui.document import Results
 from jaxtui.exports import ExportError, as_csv, as_markdown, check, write
 from jaxtui.exports.files import ExistsError
 from jaxtui.exports.tables import COLUMNS, MARKDOWN
@@ -19,10 +20,12 @@ FAILED = Failure(
     case=measurement(size=9).case, error='It "failed", badly.', hint="Try | less."
 )
 ONES = (measurement(), measurement("selu", mode="numpy", device="host"))
+RESULTS = Results.of(HOST, ONES, (FAILED,))
+NOTHING = Results.of(None, (), ())
 
 
 def test_csv_is_read_back_as_it_was() -> None:
-    rows = list(csv.DictReader(io.StringIO(as_csv(HOST, ONES, (FAILED,)))))
+    rows = list(csv.DictReader(io.StringIO(as_csv(RESULTS))))
     assert tuple(rows[0]) == COLUMNS
     assert float(rows[0]["ready_median"]) == 0.002
     assert int(rows[0]["ready_n"]) == 100
@@ -34,17 +37,17 @@ def test_csv_is_read_back_as_it_was() -> None:
 
 
 def test_markdown_is_a_table() -> None:
-    head, rule, *rows = as_markdown(HOST, ONES, (FAILED,)).splitlines()
+    head, rule, *rows = as_markdown(RESULTS).splitlines()
     assert head == "| " + " | ".join(MARKDOWN) + " |"
     assert rule.count("|") == head.count("|") == rows[0].count("|")
     assert "2.00 ms" in rows[0]
-    assert "box, jax 0.12" in as_markdown(HOST, ONES, (FAILED,))
-    assert "**matmul 9 float32 jit on cpu:0**: It" in as_markdown(HOST, ONES, (FAILED,))
+    assert "box, jax 0.12" in as_markdown(RESULTS)
+    assert "**matmul 9 float32 jit on cpu:0**: It" in as_markdown(RESULTS)
 
 
 def test_nothing_measured_is_still_a_table() -> None:
-    assert len(as_csv(None, (), ()).splitlines()) == 1
-    assert len(as_markdown(None, (), ()).splitlines()) == 2
+    assert len(as_csv(NOTHING).splitlines()) == 1
+    assert len(as_markdown(NOTHING).splitlines()) == 2
 
 
 def test_a_file_is_never_replaced_unasked(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def _measurement(past: HistoryState, plan: Planner) -> tuple[Format, ...]:
     )
 
     def document() -> str:
-        results = Results(host=entry.host, measurements=(one,), failures=())
+        results = Results.of(entry.host, (one,), ())
         return encode(results).decode()
 
     whole = formats(

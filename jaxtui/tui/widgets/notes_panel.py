@@ -49,8 +49,11 @@ class NotesPanel(VerticalScroll, can_focus=False):
 
 
 def _sentences(state: State) -> tuple[results.Sentence, ...]:
-    """About the selected case, what the plot shows first."""
-    found = results.sentences(state.case) if state.case is not None else ()
+    """About the selected case, what the plot shows first, and about the run."""
+    case, run = state.case, state.run
+    if case is None or run is None:
+        return ()
+    found = (*results.sentences(case, run), *results.run_sentences(run))
     if state.view != "roofline":
         return found
     from jaxtui.tui import roofline_text

@@ -149,7 +149,7 @@ class ResultsTable(DataTable[Text]):
         cells = results.row(case, run)
         if self._wide:
             return cells
-        notes = len(case.measurement.notes) if case.measurement else 0
+        notes = len(results.own_notes(case, run))
         return cells | {"notes": str(notes) if notes else ""}
 
     def _rebuild(self, run: RunState) -> None:

@@ -63,14 +63,16 @@ class StatusLine(Widget):
         running = status.progress(state, elapsed)
         if running:
             right.insert(0, running)
-        settings = status.settings(state)
+        settings, busy = status.settings(state), status.busy(state)
+        if busy:
+            right.insert(0, "BUSY MACHINE")
         left, end = status.machine(state), "  ".join(filter(None, [settings, *right]))
         if len(left) + len(end) + 2 > self.size.width:
             left = status.machine(state, short=True)
         if len(left) + len(end) + 2 > self.size.width and settings:
             end = "  ".join([status.settings(state, short=True), *right])
         room = max(2, self.size.width - len(left) - len(end))
-        bad = settings or state.engine == "failed" or status.simulated(state)
+        bad = settings or busy or state.engine == "failed" or status.simulated(state)
         style = "bold $text-warning" if bad else "bold $text-accent"
         return Content.assemble((left[:6], "bold"), left[6:], " " * room, (end, style))
 
