@@ -36,6 +36,7 @@ os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"
 import jax
 import jax.numpy as jnp
 import numpy as np
+from sign_test import sign_test_interval
 
 from jaxtui.measure import experiment
 from jaxtui.model import (
@@ -47,7 +48,7 @@ from jaxtui.model import (
     Sampled,
     Summary,
 )
-from jaxtui.stats import Interval, sign_test_interval
+from jaxtui.stats import Interval
 
 SIZES = (10_000, 30_000, 100_000, 300_000)
 """Half a millisecond to thirty: what is over within a time slice feels no load."""
