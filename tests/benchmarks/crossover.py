@@ -166,7 +166,7 @@ def rows(ops: list[str], budget: float, pairs: int) -> Iterator[tuple[str, bool]
 
 def verdict_text(one: Verdict, mode: str, answer: Answer) -> str:
     """One line of the table."""
-    low, middle, high = one.interval
+    low, middle, high, _ = one.interval
     said = "confirmed" if one.confirmed else "NOT CONFIRMED"
     if not one.sure:
         said += ", interval contains 1"
