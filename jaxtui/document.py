@@ -172,6 +172,8 @@ class CheckRow(Record, frozen=True, kw_only=True):
     """Measured over expected, where that is a share of a peak or of a baseline."""
     ci_low: float | None
     ci_high: float | None
+    confidence: float | None
+    """That the figure lies between these two."""
     source: str
     """Where ``expected`` comes from, or why there is nothing to expect."""
     reason: str
@@ -279,6 +281,7 @@ def check_row(reading: Reading, verdict: Verdict) -> CheckRow:
         share=verdict.share,
         ci_low=reading.ci_low,
         ci_high=reading.ci_high,
+        confidence=reading.confidence,
         source=verdict.source,
         reason=verdict.reason,
         said=reading.said,

@@ -11,6 +11,9 @@ from collections.abc import Sequence
 from jaxtui.model import Record, Summary
 
 ABSENT = "—"
+
+LEAST_CONFIDENCE = 0.95
+"""What is less sure is called minimum and maximum: below six rounds."""
 """Stands wherever there is no number."""
 
 _SECONDS = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
@@ -102,6 +105,23 @@ def measured(summary: Summary | None) -> str:
         place = min(factors.index(unit.factor) + 1, len(_SECONDS) - 1)
         unit = Unit(_SECONDS[place][1], _SECONDS[place][0])
     return f"{unit.text(value, digits)} {unit.name}"
+
+
+def interval(summary: Summary) -> str:
+    """Between what a median lies: ``99 % interval 4.9 ms to 5.2 ms``, or ``min–max of
+    4 rounds 4.9 ms to 5.2 ms``.
+    """
+    name = interval_name(summary.confidence)
+    if summary.confidence < LEAST_CONFIDENCE:
+        name = f"{name} of {plural(summary.rounds, 'round')}"
+    return f"{name} {seconds(summary.ci_low)} to {seconds(summary.ci_high)}"
+
+
+def interval_name(confidence: float) -> str:
+    """``99 % interval``; one that is less sure than 95 % is not called so."""
+    if confidence < LEAST_CONFIDENCE:
+        return "min–max"
+    return f"{percent(confidence)} interval"
 
 
 def rate(value: float | None, unit: str = "FLOP/s") -> str:

@@ -9,15 +9,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from jaxtui.model import Summary
+from jaxtui.model.measured import BATCHES, confidence
 
 MINIMUM_ROUNDS = 6
 """Below six rounds no sign-test interval reaches 95 % (2 · 2⁻⁵ > 0.05)."""
-
-BATCHES = 8
-"""Contiguous batches that an interval is made of, however many rounds there were.
-Neighbouring rounds share the mood of the machine: more of them in the same seconds do
-not know more about the next minute."""
-
 
 BINS_PER_DECADE = 1_000
 """Of a distribution of times: each bin ends 0.23 % above its beginning."""
@@ -29,6 +24,8 @@ class Interval(NamedTuple):
     low: float
     median: float
     high: float
+    confidence: float = 0.0
+    """0 where nothing is known of it."""
 
     @property
     def half_width(self) -> float:
@@ -61,40 +58,12 @@ def median_absolute_deviation(values: Sequence[float]) -> float:
     return median([abs(value - middle) for value in values])
 
 
-def sign_test_interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
-    """Distribution-free interval for the median: order statistics of a sign test.
-
-    The k-th smallest and k-th largest value, with the largest k for which
-    ``2 · P(Binomial(n, ½) < k) ≤ 1 − confidence``. With fewer values than the
-    confidence needs (six for 95 %) this is the minimum and the maximum.
-    """
-    ordered = sorted(values)
-    n = len(ordered)
-    tail, k = 0.0, 0
-    for successes in range(n // 2):
-        tail += math.comb(n, successes) / 2**n
-        if 2 * tail > 1 - confidence:
-            break
-        k = successes + 1
-    index = max(k - 1, 0)
-    return Interval(ordered[index], quantile(ordered, 0.5), ordered[n - 1 - index])
-
-
 def batches(medians: Sequence[float]) -> list[float]:
     """The medians of eight contiguous batches of rounds; of fewer, the rounds."""
     n, count = len(medians), min(len(medians), BATCHES)
     return [
         median(medians[i * n // count : (i + 1) * n // count]) for i in range(count)
     ]
-
-
-def confidence(rounds: int) -> float:
-    """How sure the interval of so many rounds is: 0.992 from eight on.
-
-    That of the lowest and the highest of k independent values about their median,
-    1 − 2 · 2⁻ᵏ; 0.97 is the least that is called an interval.
-    """
-    return max(0.0, 1 - 2.0 ** (1 - min(rounds, BATCHES)))
 
 
 def rounds_interval(medians: Sequence[float]) -> Interval:
@@ -105,7 +74,46 @@ def rounds_interval(medians: Sequence[float]) -> Interval:
     the middle where it lies outside.
     """
     ends, middle = batches(medians), median(medians)
-    return Interval(min(*ends, middle), middle, max(*ends, middle))
+    low, high = min(*ends, middle), max(*ends, middle)
+    return Interval(low, middle, high, confidence(len(medians)))
+
+
+def interval_of(clock: Summary) -> Interval:
+    """The interval of a clock that was summed up."""
+    return Interval(clock.ci_low, clock.median, clock.ci_high, clock.confidence)
+
+
+def ratio(
+    first: Interval,
+    second: Interval,
+    rounds: tuple[Sequence[float], Sequence[float]] = ((), ()),
+) -> Interval | None:
+    """The first clock over the second one.
+
+    Where both took turns it is the median of the ratios of rounds of one number, with
+    their interval: what slows the machine down slows both of them alike and cancels.
+    Else, or of fewer than six such pairs, it is the ratio of the medians, and the
+    interval is as wide as both of theirs allow.
+
+    Args:
+        first: one clock.
+        second: the other.
+        rounds: of either, in the order in which they were taken in turns.
+
+    Returns:
+        ``None`` where a clock may have read nothing.
+    """
+    taken = zip(*rounds, strict=False)
+    if len(pairs := [a / b for a, b in taken if min(a, b) > 0]) >= MINIMUM_ROUNDS:
+        return rounds_interval(pairs)
+    if min(*first[:3], *second[:3]) <= 0:
+        return None
+    return Interval(
+        first.low / second.high,
+        first.median / second.median,
+        first.high / second.low,
+        max(0.0, first.confidence + second.confidence - 1),
+    )
 
 
 def outlier_count(ordered: Sequence[float]) -> int:

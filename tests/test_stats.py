@@ -4,11 +4,16 @@ import math
 import random
 import statistics
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxtui import stats
+from jaxtui.model import Summary
+from jaxtui.model.measured import confidence
+from jaxtui.stats import Interval
+from tests.benchmarks.sign_test import sign_test_interval
 
 seconds = st.floats(1e-9, 1e3)
 
@@ -44,23 +49,13 @@ def test_quantile_of_nothing_is_an_error() -> None:
 def test_sign_test_interval_takes_the_tabled_order_statistics(
     n: int, low: int, high: int
 ) -> None:
-    interval = stats.sign_test_interval(list(range(1, n + 1)))
+    interval = sign_test_interval(list(range(1, n + 1)))
     assert (interval.low, interval.high) == (low, high)
-
-
-def test_sign_test_interval_covers_the_median_of_independent_rounds() -> None:
-    generator = random.Random(1)
-    hits = 0
-    for _ in range(1000):
-        rounds = [generator.lognormvariate(0, 0.5) for _ in range(12)]
-        interval = stats.sign_test_interval(rounds)
-        hits += interval.low <= 1.0 <= interval.high
-    assert 0.95 <= hits / 1000 <= 0.98 + 0.01
 
 
 @pytest.mark.parametrize("n", range(1, 6))
 def test_below_six_rounds_the_interval_is_minimum_and_maximum(n: int) -> None:
-    interval = stats.sign_test_interval(list(range(n)))
+    interval = stats.rounds_interval(list(range(n)))
     assert (interval.low, interval.high) == (0, n - 1)
 
 
@@ -78,7 +73,20 @@ def test_an_interval_is_made_of_eight_contiguous_batches() -> None:
 def test_the_confidence_of_an_interval_is_that_of_its_batches(
     rounds: int, sure: float
 ) -> None:
-    assert stats.confidence(rounds) == sure
+    assert confidence(rounds) == sure
+    found = stats.rounds_interval([float(n) for n in range(rounds)])
+    assert found.confidence == sure
+    summary = stats.summarize([[1.0]] * rounds)
+    assert summary.confidence == sure
+    assert stats.interval_of(summary) == Interval(1.0, 1.0, 1.0, sure)
+
+
+def test_a_summary_of_before_knows_how_sure_its_interval_is() -> None:
+    made = stats.summarize([[1.0]] * 7)
+    document = {**msgspec.to_builtins(made)}
+    assert document.pop("confidence") == 0.984375
+    assert msgspec.convert(document, Summary) == made
+    assert msgspec.structs.replace(made, rounds=6).confidence == 0.96875
 
 
 def test_lowest_and_highest_batch_contain_the_median_as_often_as_stated() -> None:
@@ -87,7 +95,7 @@ def test_lowest_and_highest_batch_contain_the_median_as_often_as_stated() -> Non
     for _ in range(4000):
         found = stats.rounds_interval([chance.gauss(0, 1) for _ in range(8)])
         inside += found.low <= 0 <= found.high
-    assert inside / 4000 == pytest.approx(stats.confidence(8), abs=0.006)
+    assert inside / 4000 == pytest.approx(confidence(8), abs=0.006)
 
 
 @given(st.lists(seconds, min_size=1, max_size=60))
@@ -100,6 +108,36 @@ def test_the_median_of_all_rounds_lies_in_their_interval(medians: list[float]) -
 def test_an_interval_of_drifting_rounds_spans_the_drift() -> None:
     interval = stats.rounds_interval([1.0] * 50 + [2.0] * 50)
     assert (interval.low, interval.high) == (1.0, 2.0)
+
+
+def test_a_ratio_is_that_of_rounds_which_both_took() -> None:
+    # A load comes half-way, and the first one ends before its end.
+    first, second = (1.0,) * 5 + (2.0,) * 3, (3.0,) * 5 + (6.0,) * 9
+    one, other = stats.rounds_interval(first), stats.rounds_interval(second)
+    found = stats.ratio(other, one, (second, first))
+    assert found == Interval(3.0, 3.0, 3.0, confidence(8))
+
+
+def test_the_ratio_of_two_that_took_no_turns_is_as_wide_as_both_allow() -> None:
+    one, other = Interval(1.0, 2.0, 4.0, 0.99), Interval(3.0, 6.0, 8.0, 0.98)
+    alone = Interval(0.75, 3.0, 8.0, pytest.approx(0.97))
+    assert stats.ratio(other, one) == alone
+    assert stats.ratio(other, one, ((1.0,) * 5, (2.0,) * 5)) == alone
+    assert stats.ratio(other, Interval(0.0, 1.0, 1.0)) is None
+
+
+@given(
+    st.lists(seconds, min_size=1, max_size=40),
+    st.lists(seconds, min_size=1, max_size=40),
+)
+def test_a_ratio_lies_inside_its_interval(
+    first: list[float], second: list[float]
+) -> None:
+    sides = stats.rounds_interval(first), stats.rounds_interval(second)
+    for rounds in ((), ()), (first, second):
+        found = stats.ratio(*sides, rounds)
+        assert found is not None
+        assert found.low <= found.median <= found.high
 
 
 def test_outliers_are_counted_and_kept() -> None:

@@ -54,7 +54,9 @@ class Size(Record, frozen=True, kw_only=True):
     """Seconds per call of the first side over those of the second."""
     low: float | None
     high: float | None
-    """The 95 % interval of the ratio."""
+    """The interval of the ratio."""
+    confidence: float | None
+    """That the ratio lies in it."""
     faster: str | None
     """``first``, ``second``, or ``even`` where the interval contains 1."""
 
@@ -103,9 +105,10 @@ def _size(point: Point) -> Size:
     found = ratio(point, "call")
     return Size(
         size=point.size,
-        ratio=found and found.value,
+        ratio=found and found.median,
         low=found and found.low,
         high=found and found.high,
+        confidence=found and found.confidence,
         faster=faster(point, "call"),
     )
 
@@ -252,7 +255,7 @@ def _with_transfers(search: Search) -> Iterator[Series]:
         if getattr(search, side).on_host:
             continue
         costs = [
-            (point.size, found.seconds)
+            (point.size, found.median)
             for point in search.points
             if (found := cost(point.of(side), "call_and_transfers"))
         ]

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from jaxtui import format as fmt
 from jaxtui.commands.check_lines import COLUMNS
-from jaxtui.crossover import Payback, Point, Ratio, Search, faster, paybacks, ratio
+from jaxtui.crossover import Payback, Point, Search, faster, paybacks, ratio
 from jaxtui.crossover.points import SIDES, Side
 from jaxtui.crossover.words import Names, calls_text, names
+from jaxtui.stats import Interval
 from jaxtui.tui.columns import table
 
 FIRST_AND_SECOND = Names("first", "second")
@@ -50,17 +51,22 @@ def _drawn(rows: list[dict[str, str]]) -> str:
 
 
 def _calls(search: Search, called: Names, ratios: str) -> str:
-    return _drawn([dict(_call(point, called, ratios)) for point in search.points])
+    found = [ratio(point, "call") for point in search.points]
+    most = max((one.confidence for one in found if one), default=0.0)
+    rows = (_call(point, called, ratios, most) for point in search.points)
+    return _drawn([dict(row) for row in rows])
 
 
-def _call(point: Point, called: Names, ratios: str) -> Iterator[tuple[str, str]]:
-    """The cells of one size, by column."""
+def _call(
+    point: Point, called: Names, ratios: str, confidence: float
+) -> Iterator[tuple[str, str]]:
+    """The cells of one size, by column; ``confidence`` is that of most intervals."""
     found = ratio(point, "call")
     yield "size", fmt.size(point.size)
     for side in SIDES:
         yield called.of(side), fmt.measured(point.of(side).ready)
-    yield ratios, fmt.ratio(found and found.value)
-    yield "95 %", _interval(found)
+    yield ratios, fmt.ratio(found and found.median)
+    yield fmt.percent(confidence), _interval(found, confidence)
     yield "faster", _who(point, called)
 
 
@@ -90,10 +96,14 @@ def _start(
     return cells
 
 
-def _interval(found: Ratio | None) -> str:
+def _interval(found: Interval | None, confidence: float) -> str:
+    """Its ends, and how sure they are where the head of the column does not tell."""
     if found is None:
         return fmt.ABSENT
-    return "…".join(fmt.significant(end, 2) for end in (found.low, found.high))
+    ends = "…".join(fmt.significant(end, 2) for end in (found.low, found.high))
+    if found.confidence == confidence:
+        return ends
+    return f"{ends} ({fmt.percent(found.confidence)})"
 
 
 def _who(point: Point, called: Names) -> str:

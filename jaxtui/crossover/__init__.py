@@ -5,8 +5,8 @@ draws or waits.
 """
 
 from jaxtui.crossover.answer import Answer, Crossing, Payback, answer, answers, paybacks
-from jaxtui.crossover.costs import CLOCKS, Clock, Cost, clocks, cost
-from jaxtui.crossover.points import Point, Ratio, faster, ratio
+from jaxtui.crossover.costs import CLOCKS, Clock, clocks, cost
+from jaxtui.crossover.points import Point, faster, ratio
 from jaxtui.crossover.search import Search, begin, cancelled, observe, shown_sizes
 from jaxtui.crossover.sizes import CLOSE, middle
 
@@ -15,11 +15,9 @@ __all__ = [
     "CLOSE",
     "Answer",
     "Clock",
-    "Cost",
     "Crossing",
     "Payback",
     "Point",
-    "Ratio",
     "Search",
     "answer",
     "answers",

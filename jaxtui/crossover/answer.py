@@ -126,7 +126,7 @@ def _crossings(
         stretch = [point for point, _ in judged[start : end + 1]]
         sizes = [point.size for point in stretch]
         found = [ratio(point, clock) for point in stretch]
-        ratios = [math.log(one.value) if one else 0.0 for one in found]
+        ratios = [math.log(one.median) if one else 0.0 for one in found]
         yield Crossing(
             below=sizes[0],
             above=sizes[-1],

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from jaxtui.model import Case, Measurement
-from jaxtui.stats import MINIMUM_ROUNDS
+from jaxtui.stats import MINIMUM_ROUNDS, Interval, interval_of
 
 Clock = Literal["call", "call_and_transfers", "first_call", "first_call_and_transfers"]
 """What is counted: a warm call alone, or with its arguments sent and its result
@@ -19,24 +19,8 @@ CLOCKS: tuple[Clock, ...] = (
 )
 
 DOUBT = 0.2
-"""What is given to figures that have no 95 % interval, either way: single observations
+"""What is given to figures that have no interval, either way: single observations
 (compile), a few copies in a row (transfers), fewer than six rounds."""
-
-
-class Cost(NamedTuple):
-    """Seconds, and between which figures they lie."""
-
-    low: float
-    seconds: float
-    high: float
-
-    def plus(self, more: float) -> Cost:
-        """With seconds that have no interval of their own."""
-        return Cost(
-            self.low + (1 - DOUBT) * more,
-            self.seconds + more,
-            self.high + (1 + DOUBT) * more,
-        )
 
 
 def clocks(first: Case, second: Case) -> tuple[Clock, ...]:
@@ -54,7 +38,7 @@ def clocks(first: Case, second: Case) -> tuple[Clock, ...]:
     )
 
 
-def cost(measurement: Measurement, clock: Clock) -> Cost | None:
+def cost(measurement: Measurement, clock: Clock) -> Interval | None:
     """The seconds of a call by this clock; ``None`` if they were not measured.
 
     The transfers are the measured phases ``transfer`` and ``fetch`` of fresh arrays,
@@ -68,13 +52,13 @@ def cost(measurement: Measurement, clock: Clock) -> Cost | None:
     if "first" in clock:
         if phases.first_call is None:
             return None
-        warm = Cost(0.0, 0.0, 0.0).plus(phases.cold_seconds)
+        warm = _plus(Interval(0.0, 0.0, 0.0), phases.cold_seconds)
     if "transfers" not in clock:
         return warm
     sent = 0.0 if case.inputs == "host" else phases.transfer
     if sent is None or phases.fetch is None:
         return None
-    return warm.plus(sent + phases.fetch)
+    return _plus(warm, sent + phases.fetch)
 
 
 def start_seconds(measurement: Measurement) -> float | None:
@@ -90,17 +74,26 @@ def start_seconds(measurement: Measurement) -> float | None:
     return phases.cold_seconds + sent
 
 
-def _warm(measurement: Measurement) -> Cost | None:
+def _warm(measurement: Measurement) -> Interval | None:
     ready = measurement.ready
     if ready is None or ready.median <= 0:
         return None
-    low, high = ready.ci_low, ready.ci_high
-    if ready.rounds < MINIMUM_ROUNDS:
-        low, high = (
-            min(low, (1 - DOUBT) * ready.median),
-            max(high, (1 + DOUBT) * ready.median),
-        )
-    return Cost(low, ready.median, high)
+    found = interval_of(ready)
+    if ready.rounds >= MINIMUM_ROUNDS:
+        return found
+    return found._replace(
+        low=min(found.low, (1 - DOUBT) * found.median),
+        high=max(found.high, (1 + DOUBT) * found.median),
+    )
+
+
+def _plus(warm: Interval, more: float) -> Interval:
+    """With seconds that have no interval of their own."""
+    return Interval(
+        warm.low + (1 - DOUBT) * more,
+        warm.median + more,
+        warm.high + (1 + DOUBT) * more,
+    )
 
 
 def _transfers(case: Case) -> tuple[str, ...]:

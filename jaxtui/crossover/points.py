@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
+from jaxtui import stats
 from jaxtui.crossover.costs import Clock, cost
 from jaxtui.model import Measurement
-from jaxtui.stats import MINIMUM_ROUNDS, sign_test_interval
+from jaxtui.stats import Interval
 
 Side = Literal["first", "second"]
 """The two that are compared, in the order in which they were named."""
@@ -17,12 +18,10 @@ Side = Literal["first", "second"]
 SIDES: tuple[Side, Side] = ("first", "second")
 
 
-class Ratio(NamedTuple):
-    """The first one's seconds over the second one's, and between what that lies."""
+Rounds = tuple[tuple[float, ...], tuple[float, ...]]
+"""Of each side: the median call of every round, seconds."""
 
-    low: float
-    value: float
-    high: float
+NO_ROUNDS: Rounds = ((), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +31,7 @@ class Point:
     size: int
     first: Measurement
     second: Measurement
-    rounds: tuple[float, ...] = ()
-    """Logarithms of the first one's seconds per call over the second one's, round by
-    round: what slows the machine down slows neighbouring turns alike and cancels."""
+    rounds: Rounds = NO_ROUNDS
 
     def of(self, side: Side) -> Measurement:
         """One of the two."""
@@ -46,22 +43,15 @@ def other(side: Side) -> Side:
     return "second" if side == "first" else "first"
 
 
-def ratio(point: Point, clock: Clock) -> Ratio | None:
-    """The ratio by a clock; ``None`` where one of the two was not measured.
-
-    The interval of warm calls is the 95 % sign-test interval of the ratios of single
-    rounds, where there are enough; else, and by the other clocks, the interval is as
-    wide as those of both sides allow.
+def ratio(point: Point, clock: Clock) -> Interval | None:
+    """The first one's seconds over the second one's, by a clock; ``None`` where one of
+    the two was not measured. Only warm calls were taken in turns.
     """
     first, second = cost(point.first, clock), cost(point.second, clock)
-    if first is None or second is None or min(first.low, second.low) <= 0:
+    if first is None or second is None:
         return None
-    value = first.seconds / second.seconds
-    if clock == "call" and len(point.rounds) >= MINIMUM_ROUNDS:
-        found = sign_test_interval(point.rounds)
-        low, high = (math.exp(end - found.median) for end in (found.low, found.high))
-        return Ratio(value * low, value, value * high)
-    return Ratio(first.low / second.high, value, first.high / second.low)
+    rounds = point.rounds if clock == "call" else NO_ROUNDS
+    return stats.ratio(first, second, rounds)
 
 
 def faster(point: Point, clock: Clock) -> Side | Literal["even"] | None:

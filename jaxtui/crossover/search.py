@@ -7,7 +7,6 @@ from small to large; then the last crossing of each clock is closed in on by bis
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -17,7 +16,7 @@ import msgspec
 
 from jaxtui.crossover.answer import Answer, Crossing, answer
 from jaxtui.crossover.costs import clocks
-from jaxtui.crossover.points import Point, faster
+from jaxtui.crossover.points import NO_ROUNDS, Point, Rounds, faster
 from jaxtui.crossover.sizes import CLOSE, EDGE, FINE, halvings, middle
 from jaxtui.model import (
     Case,
@@ -50,12 +49,6 @@ Outcome = Literal["complete", "budget", "cancelled", "incomplete"]
 """How a search ends: as close as it gets, with more to do and no time for it, by the
 user, or because an engine died: that says nothing about a size, least of all that it
 is too large."""
-
-
-Rounds = tuple[tuple[float, ...], tuple[float, ...]]
-"""Of each side: the median call of every round, seconds."""
-
-NO_ROUNDS: Rounds = ((), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +191,7 @@ def _taken_in(state: Search, size: int) -> Search:
     ]
     first, second = sides
     if first is not None and second is not None:
-        point = Point(size, first, second, _log_ratios(state.rounds))
+        point = Point(size, first, second, state.rounds)
         points = (*state.points, point)
         ordered = tuple(sorted(points, key=lambda point: point.size))
         return replace(state, points=ordered)
@@ -217,12 +210,6 @@ def _with_round(rounds: Rounds, event: Sampled) -> Rounds:
     mine = second if event.index else first
     mine = (*(() if event.round == 1 else mine), event.ready_median)
     return (first, mine) if event.index else (mine, second)
-
-
-def _log_ratios(rounds: Rounds) -> tuple[float, ...]:
-    # One side may have ended earlier.
-    pairs = zip(*rounds, strict=False)
-    return tuple(math.log(a / b) for a, b in pairs if min(a, b) > 0)
 
 
 def _without_larger(state: Search) -> Search:

@@ -15,7 +15,18 @@ from jaxtui.text import visible
 
 CASE = ("op", "size", "dtype", "precision", "device", "mode", "inputs")
 
-CLOCK = ("median", "ci_low", "ci_high", "mean", "p10", "p90", "p99", "max", "n")
+CLOCK = (
+    "median",
+    "ci_low",
+    "ci_high",
+    "confidence",
+    "mean",
+    "p10",
+    "p90",
+    "p99",
+    "max",
+    "n",
+)
 """What is written of a clock; seconds but for ``n``, the number of calls."""
 
 RATES = (

@@ -11,6 +11,7 @@ from jaxtui.health.baseline import Baseline
 from jaxtui.health.comparison import Comparison
 from jaxtui.health.reasons import figure
 from jaxtui.model import Device, Expected, Reading, Unit
+from jaxtui.stats import Interval, ratio
 
 COMPARED_UNITS: tuple[Unit, ...] = ("flop/s", "bytes/s", "bytes", "seconds")
 """What a baseline is asked about.
@@ -44,7 +45,7 @@ def baseline(
     """A reading against the same one of a baseline; ``None`` if that has none.
 
     It is low only if it is both beyond the bound and surely different: where the two
-    sign-test intervals overlap, nothing is proven, and one that others disturbed is
+    intervals overlap, nothing is proven, and one that others disturbed is
     not compared at all. (The intervals tell nothing about the drift
     from one process to the next, for which the bound is as wide as it is.)
     """
@@ -59,7 +60,7 @@ def baseline(
     more = _more_is_better(reading)
     line = bound.factor if more else 1 / bound.factor
     beyond = share < line if more else share > line
-    unsure = beyond and _overlap(reading, before)
+    unsure = beyond and _may_be_even(reading, before)
     low = beyond and not unsure
     clause = (
         f"{reasons.percent_against(share, line)} of the"
@@ -183,10 +184,14 @@ def _more_is_better(reading: Reading) -> bool:
     return reading.unit != "seconds"
 
 
-def _overlap(one: Reading, other: Reading) -> bool:
-    """Whether both have an interval, and the intervals have a point in common."""
-    if one.ci_low is None or one.ci_high is None:
-        return False
-    if other.ci_low is None or other.ci_high is None:
-        return False
-    return one.ci_low <= other.ci_high and other.ci_low <= one.ci_high
+def _may_be_even(one: Reading, other: Reading) -> bool:
+    """Whether both have an interval, and the ratio of the two may be 1."""
+    first, second = _interval(one), _interval(other)
+    found = ratio(first, second) if first and second else None
+    return found is not None and found.low <= 1 <= found.high
+
+
+def _interval(one: Reading) -> Interval | None:
+    if one.measured is None or one.ci_low is None or one.ci_high is None:
+        return None
+    return Interval(one.ci_low, one.measured, one.ci_high, one.confidence or 0.0)

@@ -8,6 +8,7 @@ from typing import Literal
 from jaxtui import format as fmt
 from jaxtui.document import SCHEMA
 from jaxtui.model import Device, Host, Measurement, Record
+from jaxtui.stats import Interval, interval_of, ratio
 
 Answer = Literal["faster", "slower", "no difference", "cannot tell"]
 """What the second is, seen from the first."""
@@ -47,7 +48,9 @@ class Comparison(Record, frozen=True, kw_only=True):
     """Seconds over seconds: below 1 the second is faster."""
     low: float | None
     high: float | None
-    """What the ratio may be, if both medians lie within their 95 % intervals."""
+    """What the ratio may be, if both medians lie within their intervals."""
+    confidence: float | None
+    """That both do."""
     answer: Answer
     sentence: str
     differences: tuple[str, ...]
@@ -72,57 +75,59 @@ class Pairs(Record, frozen=True, kw_only=True):
 def compare(first: Side, second: Side) -> Comparison:
     """Compare the time until the result was ready.
 
-    The two were not measured in turns, so the interval of the ratio is as wide as the
-    intervals of both allow, and a difference of less than ``UNPAIRED`` is no proof.
+    The two were not measured in turns, so that a difference of less than ``UNPAIRED``
+    is no proof, whatever the intervals say.
     """
     differences = tuple(_differences(first, second))
     a, b = first.measurement.ready, second.measurement.ready
-    if not a or not b or any(min(x.median, x.ci_low, x.ci_high) <= 0 for x in (a, b)):
+    found = ratio(interval_of(b), interval_of(a)) if a and b else None
+    if found is None:
         return Comparison(
             ratio=None,
             low=None,
             high=None,
+            confidence=None,
             answer="cannot tell",
             sentence="One of them has no samples to compare.",
             differences=differences,
         )
-    ratio = b.median / a.median
-    low, high = b.ci_low / a.ci_high, b.ci_high / a.ci_low
-    answer = _answer(low, high)
+    answer = _answer(found)
     return Comparison(
-        ratio=ratio,
-        low=low,
-        high=high,
+        ratio=found.median,
+        low=found.low,
+        high=found.high,
+        confidence=found.confidence,
         answer=answer,
-        sentence=_sentence(first, second, ratio, low, high, answer),
+        sentence=_sentence(first, second, found, answer),
         differences=differences,
     )
 
 
-def _answer(low: float, high: float) -> Answer:
-    if high < 1 / (1 + UNPAIRED):
+def _answer(found: Interval) -> Answer:
+    if found.high < 1 / (1 + UNPAIRED):
         return "faster"
-    if low > 1 + UNPAIRED:
+    if found.low > 1 + UNPAIRED:
         return "slower"
-    if low <= 1 <= high:
+    if found.low <= 1 <= found.high:
         return "no difference"
     return "cannot tell"
 
 
-def _sentence(
-    first: Side, second: Side, ratio: float, low: float, high: float, answer: Answer
-) -> str:
+def _sentence(first: Side, second: Side, found: Interval, answer: Answer) -> str:
     a, b = first.measurement.ready, second.measurement.ready
     assert a is not None
     assert b is not None
     figures = (
         f"{second.label} takes {fmt.seconds(b.median)}, {first.label}"
-        f" {fmt.seconds(a.median)}: a ratio of {ratio:.3g} [{low:.3g}, {high:.3g}]."
+        f" {fmt.seconds(a.median)}: a ratio of {found.median:.3g},"
+        f" {fmt.interval_name(found.confidence)} {found.low:.3g} to {found.high:.3g}."
     )
     if answer == "faster":
-        return f"{figures} {second.label} is really faster, {1 / ratio:.3g} times."
+        return (
+            f"{figures} {second.label} is really faster, {1 / found.median:.3g} times."
+        )
     if answer == "slower":
-        return f"{figures} {second.label} is really slower, {ratio:.3g} times."
+        return f"{figures} {second.label} is really slower, {found.median:.3g} times."
     if answer == "no difference":
         return f"{figures} The intervals overlap: no difference was found."
     return (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
+from jaxtui import format as fmt
 from jaxtui.lessons import words
 from jaxtui.lessons.base import Conclusion, Setting, Step
 from jaxtui.lessons.outcome import Outcome
@@ -37,8 +38,9 @@ def conclude(step: Step, setting: Setting, outcome: Outcome) -> Conclusion:
     name, worst = max(wandering, key=lambda named: named[1].half_width)
     low, high = words.duration(worst.ci_low), words.duration(worst.ci_high)
     doubt = (
-        f"But {name} is only known to lie between {low} and {high}: something else may"
-        " have used the machine. Run this step again before you believe it."
+        f"But {name} is only known to lie between {low} and {high}"
+        f" ({fmt.interval_name(worst.confidence)}): something else may have used the"
+        " machine. Run this step again before you believe it."
     )
     return dataclasses.replace(conclusion, takeaway=f"{conclusion.takeaway} {doubt}")
 

@@ -19,6 +19,7 @@ from jaxtui.measure.session import Session
 from jaxtui.measure.turns import Turns
 from jaxtui.measure.workload import Workload
 from jaxtui.model import MemorySpan, Note, Summary
+from jaxtui.model.measured import confidence
 from jaxtui.stats import MINIMUM_ROUNDS, Interval, median, quantile
 
 UNSTABLE = frozenset({"drift", "bimodal", "contended", "few-rounds", "no-warm-up"})
@@ -126,12 +127,13 @@ def of_workload(
 def _few_rounds(rounds: int) -> Note | None:
     if rounds >= MINIMUM_ROUNDS:
         return None
+    interval = "there is no interval"
+    if rounds > 1:
+        sure = text.percent(confidence(rounds))
+        interval = f"the interval is the smallest and the largest, {sure} sure"
     return Note(
         flag="few-rounds",
-        text=(
-            f"Only {text.plural(rounds, 'round')} fitted into the budget: the interval "
-            "is the smallest and the largest round, not 95 %."
-        ),
+        text=f"Only {text.plural(rounds, 'round')} fitted into the budget: {interval}.",
     )
 
 

@@ -89,7 +89,7 @@ class Experiment(Record, frozen=True, kw_only=True, tag=True):
     budget_seconds: float | None = None
     """For the whole experiment, compile included; ``None`` means the default."""
     target_half_width: float = 0.03
-    """Stop a case when its 95 % interval is this narrow, relative to the median;
+    """Stop a case when its interval is this narrow, relative to the median;
     0 samples until the budget ends."""
     keep_samples: bool = False
     """Return every single sample with the measurement."""

@@ -90,7 +90,9 @@ class Reading(Record, frozen=True, kw_only=True):
     """``None`` where there is no figure: ``fault``, ``skipped`` or ``said`` tell."""
     ci_low: float | None = None
     ci_high: float | None = None
-    """Sign-test interval over rounds, where there were rounds."""
+    """Interval over rounds, where there were rounds."""
+    confidence: float | None = None
+    """That the figure lies in it; a baseline of before does not say it."""
     expected: Expected | None = None
     fault: str = ""
     """What is wrong beyond doubt, one sentence: the verdict is ``fail``."""

@@ -10,6 +10,20 @@ import msgspec
 from jaxtui.model.asked import Case, Peak
 from jaxtui.model.base import Record, Stopped
 
+BATCHES = 8
+"""Contiguous batches that an interval is made of, however many rounds there were.
+Neighbouring rounds share the mood of the machine: more of them in the same seconds do
+not know more about the next minute."""
+
+
+def confidence(rounds: int) -> float:
+    """How sure the interval of so many rounds is: 0.992 from eight on.
+
+    That of the lowest and the highest of k independent values about their median,
+    1 − 2 · 2⁻ᵏ; below six rounds it is less than 0.95.
+    """
+    return max(0.0, 1 - 2.0 ** (1 - min(rounds, BATCHES)))
+
 
 class Phases(Record, frozen=True, kw_only=True):
     """The clocks outside the rounds, seconds; ``None`` where a mode has no such phase.
@@ -50,10 +64,18 @@ class Summary(Record, frozen=True, kw_only=True):
     max: float
     ci_low: float
     ci_high: float
-    """Sign-test 95 % interval of the median over at most eight rounds, spread out
-    (minimum and maximum below six rounds)."""
+    """The lowest and the highest of the medians of eight batches of rounds; of fewer
+    rounds, the lowest and the highest."""
     outliers: int = 0
     """Calls beyond Tukey's outer fences (3 × IQR): counted, never dropped."""
+    confidence: float = 0.0
+    """That the median lies in the interval, were the batches independent; it follows
+    from ``rounds``, whatever is given."""
+
+    def __post_init__(self) -> None:
+        """Know how sure the interval is, also in documents that do not say it."""
+        sure = confidence(self.rounds)
+        msgspec.structs.force_setattr(self, "confidence", sure)
 
     @property
     def half_width(self) -> float:

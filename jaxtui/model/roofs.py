@@ -43,7 +43,9 @@ class Roof(Record, frozen=True, kw_only=True):
     """FLOP/s or bytes/s."""
     ci_low: float
     ci_high: float
-    """Sign-test interval over rounds."""
+    """Interval over rounds."""
+    confidence: float | None = None
+    """That the roof lies in it."""
     what: str
     """What reached it, e.g. ``matmul 4096 float32 jit`` or ``NumPy's copy, 512 MB``."""
     published: Expected | None = None

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from jaxtui.model import Summary
-from jaxtui.stats import MINIMUM_ROUNDS, Interval, rounds_interval
+from jaxtui.stats import Interval, interval_of, ratio
 from jaxtui.tui.per_run import once_per_run
 from jaxtui.tui.plot_state import Clock
 from jaxtui.tui.run_state import CaseState, RunState
 
 
 def seconds_of(case: CaseState, clock: Clock) -> float | None:
-    """Seconds per call by a clock, or ``None`` if the case was not timed by it.
-
-    What the host computes itself is done when the call returns: it has no dispatch, and
-    in a queue each call takes as long as alone.
-    """
-    measured = case.measurement
-    if measured is None or measured.ready is None:
-        return None
-    if clock == "dispatch":
-        return measured.dispatch.median if measured.dispatch else None
-    if clock == "pipelined" and not case.case.on_host:
-        return measured.pipelined_seconds
-    return measured.ready.median
+    """Seconds per call by a clock, or ``None`` if the case was not timed by it."""
+    found = _interval(case, clock)
+    return found and found.median
 
 
 def times_numpy(case: CaseState, run: RunState, clock: Clock = "ready") -> float | None:
@@ -36,34 +25,42 @@ def against_numpy(
 ) -> Interval | None:
     """NumPy's seconds for the same op and size over those of a JAX case.
 
-    The twin has the same dtype if NumPy ran it, or else any. By the clock ready it is
-    the median of the ratios of rounds of one number, which were taken next to each
-    other, with its sign-test interval: a load that comes half-way moves both medians,
-    but not their rounds' ratios. By other clocks, and of too few rounds, it is the
-    ratio of the figures, and the interval is as wide as both of theirs allow.
+    The twin has the same dtype if NumPy ran it, or else any. Both took turns: see
+    ``stats.ratio``.
 
     Args:
         case: of the run.
         run: holds the twins.
         clock: of the JAX case; NumPy's is ready.
     """
-    seconds, twin = seconds_of(case, clock), _twin(case, run)
-    if not seconds or twin is None:
+    mine, twin = _interval(case, clock), _twin(case, run)
+    theirs = _interval(twin) if twin else None
+    if mine is None or twin is None or theirs is None:
         return None
-    rounds = zip(twin.rounds, case.rounds, strict=False)
-    ratios = [a / b for a, b in rounds if min(a, b) > 0]
-    if clock == "ready" and len(ratios) >= MINIMUM_ROUNDS:
-        return rounds_interval(ratios)
-    mine, theirs = _summary(case), _summary(twin)
-    value = theirs.median / seconds
-    around = (1 + mine.half_width) * (1 + theirs.half_width)
-    return Interval(value / around, value, value * around)
+    if clock == "ready":
+        return ratio(theirs, mine, (twin.rounds, case.rounds))
+    return ratio(theirs, mine)
 
 
-def _summary(case: CaseState) -> Summary:
-    assert case.measurement is not None
-    assert case.measurement.ready is not None
-    return case.measurement.ready
+def _interval(case: CaseState, clock: Clock = "ready") -> Interval | None:
+    """Seconds per call by a clock.
+
+    What the host computes itself is done when the call returns: it has no dispatch, and
+    in a queue each call takes as long as alone. Queued calls are given the interval of
+    blocked ones.
+    """
+    measured = case.measurement
+    if measured is None or measured.ready is None:
+        return None
+    if clock == "dispatch":
+        return interval_of(measured.dispatch) if measured.dispatch else None
+    ready = interval_of(measured.ready)
+    if clock == "ready" or case.case.on_host:
+        return ready
+    if (seconds := measured.pipelined_seconds) is None:
+        return None
+    scale = seconds / ready.median if ready.median else 1.0
+    return Interval(scale * ready.low, seconds, scale * ready.high, ready.confidence)
 
 
 def _twin(case: CaseState, run: RunState) -> CaseState | None:
@@ -72,7 +69,9 @@ def _twin(case: CaseState, run: RunState) -> CaseState | None:
         return None
     twins = _by_numpy(run).get((case.case.op, case.case.size), ())
     same = [one for one in twins if one.case.dtype == case.case.dtype]
-    return min(same or twins, key=lambda one: _summary(one).median, default=None)
+    return min(
+        same or twins, key=lambda one: seconds_of(one, "ready") or 0, default=None
+    )
 
 
 @once_per_run

@@ -174,8 +174,8 @@ def _clocks(one: Measurement) -> Iterator[str]:
     if ready is None:
         yield "no samples"
         return
-    low, high = fmt.seconds(ready.ci_low), fmt.seconds(ready.ci_high)
-    yield f"ready {fmt.seconds(ready.median)} [{low}, {high}]"
+    yield f"ready {fmt.seconds(ready.median)}"
+    yield fmt.interval(ready)
     if one.dispatch is not None:
         yield f"dispatch {fmt.measured(one.dispatch)}"
     if one.pipelined_seconds is not None:

@@ -160,8 +160,8 @@ def _interval(measured: Measurement) -> tuple[Sentence, ...]:
     }
     text: Callable[[float], str] = fmt.seconds
     words = (
-        f"{text(ready.median)}, 95 % interval {text(ready.ci_low)} to "
-        f"{text(ready.ci_high)}, p90 {text(ready.p90)}, p99 {text(ready.p99)}, "
+        f"{text(ready.median)}, {fmt.interval(ready)}, "
+        f"p90 {text(ready.p90)}, p99 {text(ready.p99)}, "
         f"max {text(ready.max)}, {ready.n} calls in {ready.rounds} rounds"
     )
     end = f"; {ends[measured.stopped]}" if measured.stopped else ""

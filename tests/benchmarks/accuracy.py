@@ -24,11 +24,12 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"
 
 import jax
+from sign_test import sign_test_interval
 
 from jaxtui.measure import clocks, coldpath, ops, own, workload
 from jaxtui.measure.workload import Workload
 from jaxtui.model import Case, Mode
-from jaxtui.stats import Interval, sign_test_interval
+from jaxtui.stats import Interval
 
 BLOCK_SECONDS = 0.03
 ACCEPTED, ACCEPTED_SHORT, SHORT_SECONDS = 0.02, 0.04, 50e-6

@@ -31,6 +31,7 @@ import jax
 import msgspec
 import numpy as np
 from jax import lax
+from sign_test import sign_test_interval
 
 from jaxtui.crossover import Search, begin, observe
 from jaxtui.crossover.answer import Answer
@@ -40,7 +41,7 @@ from jaxtui.measure import experiment
 from jaxtui.model import Case, Mode
 from jaxtui.model.base import HOST
 from jaxtui.selection import parse_sizes
-from jaxtui.stats import Interval, sign_test_interval
+from jaxtui.stats import Interval
 
 BLOCK_SECONDS = 0.02
 RANGES = {"matmul": "7..2048x4", "sigmoid": "100..1e7x4", "selu": "100..1e7x4"}
@@ -165,7 +166,7 @@ def rows(ops: list[str], budget: float, pairs: int) -> Iterator[tuple[str, bool]
 
 def verdict_text(one: Verdict, mode: str, answer: Answer) -> str:
     """One line of the table."""
-    low, middle, high = one.interval
+    low, middle, high, _ = one.interval
     said = "confirmed" if one.confirmed else "NOT CONFIRMED"
     if not one.sure:
         said += ", interval contains 1"

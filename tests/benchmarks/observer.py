@@ -32,7 +32,9 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jaxtui.stats import Interval, quantile, sign_test_interval
+from sign_test import sign_test_interval
+
+from jaxtui.stats import Interval, quantile
 
 COLUMNS, LINES = 120, 40
 WINDOW_SECONDS = 1.3

@@ -26,6 +26,8 @@ from typing import NamedTuple
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"
 
+from sign_test import sign_test_interval
+
 from jaxtui.measure import experiment
 from jaxtui.measure.loops import run_loop
 from jaxtui.model import (
@@ -36,7 +38,7 @@ from jaxtui.model import (
     LoopMeasured,
     RunEvent,
 )
-from jaxtui.stats import Interval, median, sign_test_interval
+from jaxtui.stats import Interval, median
 
 ROWS = (
     ("matmul", 512),

@@ -20,7 +20,9 @@ import subprocess
 import sys
 from typing import Any
 
-from jaxtui.stats import Interval, sign_test_interval
+from sign_test import sign_test_interval
+
+from jaxtui.stats import Interval
 
 WITHIN = 0.15
 

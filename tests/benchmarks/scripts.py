@@ -40,6 +40,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import msgspec
+from sign_test import sign_test_interval
 
 from jaxtui import lessons
 from jaxtui.commands.session import Session, session, spawn_engine
@@ -55,7 +56,6 @@ from jaxtui.model import (
     RunFinished,
 )
 from jaxtui.scripts import loop_script, loop_title, of_cases
-from jaxtui.stats import sign_test_interval
 
 ACCEPTED = 0.15
 """How far a median ratio may be from 1."""

@@ -33,7 +33,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from jaxtui.stats import sign_test_interval
+from sign_test import sign_test_interval
 
 COLUMNS, LINES = 120, 40
 DEADLINE_SECONDS = 60.0

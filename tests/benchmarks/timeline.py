@@ -26,6 +26,7 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"
 
 import jax
+from sign_test import sign_test_interval
 
 from jaxtui.measure import session
 from jaxtui.measure.loops import findings, preparing, refusals, subjects
@@ -34,7 +35,7 @@ from jaxtui.measure.loops.watcher import Watcher
 from jaxtui.measure.turns import quiet_collector
 from jaxtui.measure.workload import Workload
 from jaxtui.model import Case, Loop
-from jaxtui.stats import Interval, sign_test_interval
+from jaxtui.stats import Interval
 
 SIZES = (512, 768, 1000)
 CALLS = 40

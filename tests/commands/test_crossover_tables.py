@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from jaxtui.commands import crossover_tables as tables
-from jaxtui.crossover import begin
+from jaxtui.crossover import Point, begin
 from jaxtui.model import Case
-from tests.crossover.planted import JIT, NUMPY, case, found
+from tests.crossover.planted import JIT, NUMPY, case, found, measurement
 
 SIZES = (16, 1000, 1_000_000)
 
@@ -34,7 +36,7 @@ def cells(drawn: str) -> list[list[str]]:
 def test_numpy_against_jit() -> None:
     search = tall(NUMPY, JIT)
     calls, starts = cells(tables.calls(search)), cells(tables.starts(search))
-    assert calls[0] == ["size", "numpy", "jit", "numpy/jit", "95", "%", "faster"]
+    assert calls[0] == ["size", "numpy", "jit", "numpy/jit", "98", "%", "faster"]
     assert calls[1] == [
         *("16", "16.0", "ns", "2.00", "µs", "0.0080×", "0.0079…0.0081", "numpy")
     ]
@@ -81,3 +83,13 @@ def test_every_table_fits_into_80_columns(
     assert ratio in drawn[0].splitlines()[0].split()
     for one in drawn:
         assert max(map(len, one.splitlines())) <= 80, one
+
+
+def test_a_ratio_of_few_rounds_says_how_sure_its_interval_is() -> None:
+    few = Point(64, measurement(NUMPY, 1e-3, rounds=4), measurement(JIT, 1e-3))
+    search = replace(tall(NUMPY, JIT), points=(few, *tall(NUMPY, JIT).points[1:]))
+    head, first, *others = tables.calls(search).splitlines()
+    assert "98 %" in head
+    # 1 − (1 − 0.875) − (1 − 0.992)
+    assert "(87 %)" in first
+    assert "(" not in "".join(others)

@@ -38,16 +38,16 @@ CALLED = Names("numpy", "jit")
 def test_what_a_call_costs_by_each_clock() -> None:
     measured = measurement(JIT, 1e-3, width=0.1)
     seconds = {clock: cost(measured, clock) for clock in CLOCKS}
-    assert seconds["call"] == pytest.approx((0.9e-3, 1e-3, 1.1e-3))
+    assert seconds["call"][:3] == pytest.approx((0.9e-3, 1e-3, 1.1e-3))
     sent = START.transfer + START.fetch
-    assert seconds["call_and_transfers"] == pytest.approx(
+    assert seconds["call_and_transfers"][:3] == pytest.approx(
         (0.9e-3 + (1 - DOUBT) * sent, 1e-3 + sent, 1.1e-3 + (1 + DOUBT) * sent)
     )
     cold = START.cold_seconds
-    assert seconds["first_call"] == pytest.approx(
+    assert seconds["first_call"][:3] == pytest.approx(
         ((1 - DOUBT) * cold, cold, (1 + DOUBT) * cold)
     )
-    assert seconds["first_call_and_transfers"].seconds == pytest.approx(cold + sent)
+    assert seconds["first_call_and_transfers"].median == pytest.approx(cold + sent)
 
 
 def test_what_runs_on_the_host_sends_and_compiles_nothing() -> None:
@@ -59,7 +59,7 @@ def test_inputs_on_the_host_are_sent_by_the_call_itself() -> None:
     measured = measurement(case(inputs="host"), 1e-3)
     found = cost(measured, "call_and_transfers")
     assert found is not None
-    assert found.seconds == pytest.approx(1e-3 + START.fetch)
+    assert found.median == pytest.approx(1e-3 + START.fetch)
 
 
 def test_what_was_not_measured_costs_nothing_known() -> None:
@@ -70,7 +70,8 @@ def test_what_was_not_measured_costs_nothing_known() -> None:
 
 def test_few_rounds_are_doubted() -> None:
     found = cost(measurement(JIT, 1e-3, width=0.0, rounds=1), "call")
-    assert found == pytest.approx((1e-3 * (1 - DOUBT), 1e-3, 1e-3 * (1 + DOUBT)))
+    assert found is not None
+    assert found[:3] == pytest.approx((1e-3 * (1 - DOUBT), 1e-3, 1e-3 * (1 + DOUBT)))
 
 
 @pytest.mark.parametrize(

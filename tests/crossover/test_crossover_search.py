@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import median
 
 import pytest
 from hypothesis import given, settings
@@ -14,8 +15,10 @@ from jaxtui.crossover import (
     answer,
     begin,
     cancelled,
+    faster,
     middle,
     observe,
+    ratio,
     shown_sizes,
 )
 from jaxtui.crossover.search import incomplete
@@ -285,20 +288,26 @@ def test_sizes_after_the_grid_get_more_time_when_there_is_more() -> None:
     assert first_share(600.0) == first_share(6000.0)
 
 
-def with_rounds(drift: list[float], ratio: float) -> Search:
-    """One size whose rounds all drift alike; the intervals of the two overlap."""
+def with_rounds(drift: list[float], ratio: float, first_ends: int = 99) -> Search:
+    """One size whose rounds all drift alike; the intervals of the two overlap.
+
+    Args:
+        drift: How slow the machine is, round by round.
+        ratio: Of the first one's seconds to the second one's.
+        first_ends: How many rounds the first one has at most.
+    """
     state = begin(NUMPY, JIT, (64,), 60.0)
     experiment = state.next_experiment
     assert experiment is not None
     state = observe(state, RunStarted(cases=experiment.cases, budget_seconds=1.0))
+    taken = [ratio * slower for slower in drift[:first_ends]], drift
     sides = [
-        measurement(one, seconds, width=0.5)
-        for one, seconds in zip(experiment.cases, (ratio, 1.0), strict=True)
+        measurement(one, median(rounds), width=0.5)
+        for one, rounds in zip(experiment.cases, taken, strict=True)
     ]
-    for number, slower in enumerate(drift, start=1):
-        for index, (one, seconds) in enumerate(zip(sides, (ratio, 1.0), strict=True)):
-            event = sampled(index, number, one, slower * seconds)
-            state = observe(state, event)
+    for index, (one, rounds) in enumerate(zip(sides, taken, strict=True)):
+        for number, seconds in enumerate(rounds, start=1):
+            state = observe(state, sampled(index, number, one, seconds))
     for index, one in enumerate(sides):
         state = observe(state, CaseMeasured(index=index, measurement=one))
     return observe(state, RunFinished(outcome="complete", elapsed_seconds=1.0))
@@ -311,6 +320,24 @@ def test_what_slows_both_alike_hides_no_difference() -> None:
     assert answer(with_rounds(drift, 1.0).points, "call").found == "even"
     # Too few rounds for an interval of their ratios: those of the two decide.
     assert answer(with_rounds(drift[:5], 1.1).points, "call").found == "even"
+
+
+def test_the_ratio_is_that_of_rounds_which_both_took() -> None:
+    # The first one had ended before the machine slowed down: over all of its rounds
+    # the second one takes twice as long.
+    (point,) = with_rounds([1.0] * 8 + [3.0] * 9, 1.1, first_ends=8).points
+    found = ratio(point, "call")
+    assert found is not None
+    assert found.low <= 1.1 <= found.high
+    assert faster(point, "call") == "second"
+
+
+@given(st.lists(st.floats(0.5, 2.0), min_size=1, max_size=40), st.floats(0.1, 10.0))
+def test_the_ratio_lies_inside_its_interval(drift: list[float], times: float) -> None:
+    (point,) = with_rounds(drift, times, first_ends=30).points
+    found = ratio(point, "call")
+    assert found is not None
+    assert found.low <= found.median <= found.high
 
 
 def test_an_engine_that_was_started_again_begins_its_rounds_anew() -> None:

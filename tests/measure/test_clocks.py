@@ -12,7 +12,8 @@ import pytest
 
 from jaxtui.measure import clocks
 from jaxtui.measure.clocks import Call, Wait
-from jaxtui.stats import Interval, sign_test_interval
+from jaxtui.stats import Interval
+from tests.benchmarks.sign_test import sign_test_interval
 
 
 class FakeResult:

@@ -179,6 +179,7 @@ def _measured(
         measured=moved / rate.seconds.median,
         ci_low=moved / rate.seconds.high,
         ci_high=moved / rate.seconds.low,
+        confidence=rate.seconds.confidence,
         expected=expectations.bandwidth_peak(chosen.device),
         disturbed=rate.disturbed,
         said=f"Arrays of {fmt.bytes_text(array)}, {rate.counted}.",

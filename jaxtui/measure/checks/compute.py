@@ -60,6 +60,7 @@ def _measured(
         measured=flops / per_call.median,
         ci_low=flops / per_call.high,
         ci_high=flops / per_call.low,
+        confidence=per_call.confidence,
         expected=expectations.product_peak(chosen.device, case.dtype, case.precision),
         disturbed=rate.disturbed,
         said=f"{fmt.seconds(per_call.median)} per call, {rate.counted}.",

@@ -112,6 +112,7 @@ def _floor(context: Context, device: jax.Device, seconds: float) -> Reading | No
         measured=floor.median,
         ci_low=floor.low,
         ci_high=floor.high,
+        confidence=floor.confidence,
     )
 
 

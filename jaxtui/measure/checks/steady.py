@@ -96,6 +96,7 @@ def _compared(
         measured=ratio.median,
         ci_low=ratio.low,
         ci_high=ratio.high,
+        confidence=ratio.confidence,
         expected=Expected(value=most, kind="most", source=BOUND.format(share=most - 1)),
         said=(
             f"{fmt.seconds(first)} per call in the first quarter of"

@@ -181,6 +181,7 @@ def _of_runner(runner: Runner, expected: Expected) -> Reading:
         measured=ratio.median,
         ci_low=ratio.low,
         ci_high=ratio.high,
+        confidence=ratio.confidence,
         expected=expected,
         said=(
             f"{runner.calls} × {products.label(case, runner.device.platform)}:"
@@ -216,6 +217,7 @@ def _of_machine(
         measured=ratio and ratio.median,
         ci_low=ratio and ratio.low,
         ci_high=ratio and ratio.high,
+        confidence=ratio and ratio.confidence,
         expected=expected,
         said=said,
         skipped=skipped,

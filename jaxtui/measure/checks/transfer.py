@@ -290,6 +290,7 @@ def _reading(
         measured=series.nbytes / interval.median,
         ci_low=series.nbytes / interval.high,
         ci_high=series.nbytes / interval.low,
+        confidence=interval.confidence,
         said=f"{size} in {fmt.seconds(interval.median)}; {len(rounds)} rounds.",
     )
 

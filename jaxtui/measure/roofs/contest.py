@@ -106,6 +106,7 @@ class Contest:
             per_second=best.work / seconds.median,
             ci_low=best.work / seconds.high,
             ci_high=best.work / seconds.low,
+            confidence=seconds.confidence,
             what=best.what,
             published=self._published,
             disturbed=disturbance(best.turns.meter, self._device),
