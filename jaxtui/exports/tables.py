@@ -26,6 +26,9 @@ RATES = (
     "error_vs_float64",
 )
 
+MEMORY = ("memory_fresh", "memory_reused", "page_faults")
+"""Of the memory span, where there is one: seconds, and faults of a call at fresh."""
+
 COLUMNS = (
     *CASE,
     *(f"ready_{name}" for name in CLOCK),
@@ -37,11 +40,12 @@ COLUMNS = (
     "failure",
     "hostname",
     "jax",
+    *MEMORY,
 )
 """Of the CSV, in order."""
 
 MARKDOWN = ("op", "size", "dtype", "device", "mode", "ready", "±", "dispatch", "rate")
-_RIGHT = ("size", "ready", "±", "dispatch", "rate")
+_RIGHT = ("size", "ready", "±", "dispatch", "rate", "memory")
 
 
 def as_csv(
@@ -59,7 +63,15 @@ def as_markdown(
     host: Host | None, measurements: Sequence[Measurement], failures: Sequence[Failure]
 ) -> str:
     """A table for people, and below it what failed."""
-    lines = [markdown(MARKDOWN, [_cells(one) for one in measurements], _RIGHT)]
+    head: tuple[str, ...] = MARKDOWN
+    cells = [_cells(one) for one in measurements]
+    if any(one.memory for one in measurements):
+        head = (*head, "memory")
+        cells = [
+            (*row, fmt.span(one.memory))
+            for row, one in zip(cells, measurements, strict=True)
+        ]
+    lines = [markdown(head, cells, _RIGHT)]
     if host is not None:
         cpu = f", {host.cpu_model}" if host.cpu_model else ""
         lines += ["", f"{host.hostname}{cpu}, jax {host.jax}, numpy {host.numpy}"]
@@ -92,6 +104,9 @@ def _figures(one: Measurement) -> dict[str, Any]:
     found = {f"ready_{name}": getattr(ready, name) for name in CLOCK} if ready else {}
     if one.dispatch:
         found["dispatch_median"] = one.dispatch.median
+    if span := one.memory:
+        ends = (span.fresh, span.reused, span.page_faults)
+        found |= dict(zip(MEMORY, ends, strict=True))
     found |= {name: getattr(one, name) for name in RATES}
     found |= {f"{phase}_seconds": getattr(one.phases, phase) for phase in PHASES}
     found |= {"stopped": one.stopped, "notes": " ".join(n.flag for n in one.notes)}

@@ -11,7 +11,11 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from collections.abc import Iterator
+from functools import cache
 from typing import Literal
+
+from jaxtui.model import Finding
 
 End = Literal["fresh", "reused"]
 """New pages in every call, or those of the call before."""
@@ -40,6 +44,18 @@ def setting(end: End) -> str:
     return " ".join(f"{name}={value}" for name, value in ENVIRONMENT[end].items())
 
 
+def environment(end: End) -> dict[str, str | None]:
+    """What to change in this environment so that a process has one end.
+
+    ``None`` takes a variable away: what was set before must not contradict it.
+    """
+    tunables = os.environ.get(_TUNABLES, "").split(":")
+    others = ":".join(one for one in tunables if not one.startswith(_OF_MALLOC))
+    found: dict[str, str | None] = dict.fromkeys(settings())
+    return found | {_TUNABLES: others or None} | ENVIRONMENT[end]
+
+
+@cache
 def why_unknown() -> str:
     """Why nothing is known of this process's malloc, one sentence; empty for glibc's.
 
@@ -59,19 +75,40 @@ def why_unknown() -> str:
 
 
 def chosen() -> End | None:
-    """The end that the environment of this process asks for, if it does."""
+    """The end that this process has by its environment, if that chooses one."""
+    return None if why_unknown() else _asked()
+
+
+def _asked() -> End | None:
     for end, wanted in ENVIRONMENT.items():
         if wanted.items() <= os.environ.items():
             return end
     return None
 
 
-def is_set() -> bool:
-    """Whether the environment sets malloc in any way."""
-    tunables = os.environ.get("GLIBC_TUNABLES", "")
-    return "glibc.malloc." in tunables or any(
-        name.startswith("MALLOC_") and name != "MALLOC_PERTURB_" for name in os.environ
-    )
+_TUNABLES, _OF_MALLOC = "GLIBC_TUNABLES", "glibc.malloc."
+
+
+def settings() -> dict[str, str]:
+    """What the environment sets of malloc, by name."""
+    return {
+        name: value
+        for name, value in sorted(os.environ.items())
+        if (name.startswith("MALLOC_") and name != "MALLOC_PERTURB_")
+        or (name == _TUNABLES and _OF_MALLOC in value)
+    }
+
+
+def findings() -> Iterator[Finding]:
+    """That what the environment asks for cannot be had, where that is so."""
+    if (end := _asked()) and (why := why_unknown()):
+        yield Finding(
+            name="malloc",
+            severity="warning",
+            what=f"There is no choosing {end} memory here, so measuring goes on with"
+            " what there is.",
+            how=why,
+        )
 
 
 _MMAP_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD, _ARENA_MAX = -4, -3, -1, -8
