@@ -77,7 +77,8 @@ def bars(
         texts["transfer"] += f"  {fmt.bytes_rate(transferred_bytes / transfer)}"
     if memory:
         texts[ENDS[1]] += f"  {memory.page_faults:,.0f} faults"
-    room = max(0, width - _LABEL_ROOM - _VALUE_ROOM - 1)
+    values_room = max(_VALUE_ROOM, *map(len, texts.values()))
+    room = max(0, width - _LABEL_ROOM - values_room - 1)
     drawn = _lengths(values, room, log)
     return [
         _line(label, _bar(drawn[label], ascii), texts[label], room, width)
