@@ -111,7 +111,10 @@ def findings() -> Iterator[Finding]:
         )
 
 
-_MMAP_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD, _ARENA_MAX = -4, -3, -1, -8
+_MMAP_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD, _TOP_PAD, _ARENA_MAX = -4, -3, -1, -2, -8
+
+_plugs: list[int] = []
+"""Addresses of blocks that fill what was freed before."""
 
 
 def use_one_arena() -> None:
@@ -122,13 +125,30 @@ def use_one_arena() -> None:
 def switch_to(end: End) -> None:
     """Set malloc of this process to an end; calls after the first one are at it.
 
-    For a process of its own: its thresholds are never adjusted again.
+    For a process of its own with one arena: its thresholds are never adjusted again.
     """
-    mallopt = ctypes.CDLL(None).mallopt
+    libc = ctypes.CDLL(None)
     if end == "fresh":
-        mallopt(_MMAP_MAX, 65536)
-        mallopt(_MMAP_THRESHOLD, ALLOCATES_BYTES)
-        mallopt(_TRIM_THRESHOLD, ALLOCATES_BYTES)
+        libc.mallopt(_MMAP_MAX, 65536)
+        libc.mallopt(_MMAP_THRESHOLD, ALLOCATES_BYTES)
+        libc.mallopt(_TRIM_THRESHOLD, ALLOCATES_BYTES)
+        libc.mallopt(_TOP_PAD, 0)
+        _fill(libc)
     else:
-        mallopt(_MMAP_MAX, 0)
-        mallopt(_TRIM_THRESHOLD, -1)
+        libc.mallopt(_MMAP_MAX, 0)
+        libc.mallopt(_TRIM_THRESHOLD, -1)
+        while _plugs:
+            libc.free(ctypes.c_void_p(_plugs.pop()))
+
+
+def _fill(libc: ctypes.CDLL) -> None:
+    """Take all that was freed, which malloc gives out before it asks for new pages.
+
+    It cannot give that back to the system while anything in use lies above it.
+    """
+    libc.malloc.restype = libc.sbrk.restype = ctypes.c_void_p
+    end, size = libc.sbrk(ctypes.c_ssize_t(0)) or 0, ALLOCATES_BYTES - 64
+    while (block := libc.malloc(ctypes.c_size_t(size))) is not None:
+        _plugs.append(block)
+        if block + size >= end:
+            return

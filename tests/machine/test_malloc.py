@@ -65,6 +65,11 @@ def test_one_process_can_go_to_and_fro() -> None:
     code = f"""{COUNT}
 from jaxtui.machine import malloc
 malloc.use_one_arena()
+malloc.switch_to("reused")
+blocks = [np.ones(250_000, np.float32) for _ in range(20)]
+# Lies above what is freed, so that malloc cannot give that back.
+above = [bytearray(100_000) for _ in range(20)]
+del blocks
 for end in ("reused", "fresh", "reused", "fresh"):
     malloc.switch_to(end)
     print(faults())
