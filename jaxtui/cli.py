@@ -42,6 +42,7 @@ from jaxtui.signals import interrupt
 
 if TYPE_CHECKING:
     from jaxtui.commands.session import EngineFactory
+    from jaxtui.machine.malloc import End
 
 
 class Commands(click.Group):
@@ -165,6 +166,13 @@ def ops(common: Common, as_json: bool) -> int:
     "3",
     type=click.Choice(["10", "3", "1"]),
 )
+@valued(
+    "--memory",
+    "END",
+    "On a CPU, give results fresh memory in every call, or reused.  [default: what a "
+    "plain program gets, and both ends beside it]",
+    type=click.Choice(["fresh", "reused"]),
+)
 @seed
 @json_flag
 @flag("--samples", "Put every sample into the JSON.")
@@ -184,6 +192,7 @@ def bench(
     as_json: bool,
     export: tuple[str, ...],
     force: bool,
+    memory: End | None,
     **typed: Any,
 ) -> int:
     """Time ops: every combination of the lists, taking turns.
@@ -197,7 +206,7 @@ def bench(
     request = command.Request.typed(ops=op, **typed)
     exports = Exports.typed(export, force=force)
     return command.run(
-        *common.engine(),
+        *common.engine(memory),
         request,
         as_json=as_json,
         exports=exports,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from jaxtui.model import Record, Summary
+from jaxtui.model import MemorySpan, Record, Summary
 
 ABSENT = "—"
 
@@ -127,6 +127,14 @@ def interval_name(confidence: float) -> str:
 def rate(value: float | None, unit: str = "FLOP/s") -> str:
     """A rate with decimal prefixes: ``169 TFLOP/s``."""
     return _with_unit(value, _si(unit), 3)
+
+
+def span(memory: MemorySpan | None) -> str:
+    """With reused memory and with fresh, in one unit: ``0.24–7.69 ms``."""
+    if memory is None:
+        return ABSENT
+    unit = _fitting(memory.fresh, _SECONDS, 3)
+    return f"{unit.text(memory.reused, 2)}–{unit.text(memory.fresh)} {unit.name}"
 
 
 def flops_rate(value: float | None) -> str:

@@ -15,6 +15,7 @@ import click
 if TYPE_CHECKING:
     from jaxtui.commands.session import EngineFactory
     from jaxtui.engine.process import EngineOptions
+    from jaxtui.machine.malloc import End
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -48,12 +49,21 @@ class Common:
     factory: EngineFactory | None = None
     """How to make an engine; ``None`` starts a real one."""
 
-    def engine(self) -> tuple[EngineFactory, EngineOptions]:
-        """How to make the engine and how to start it, as the commands take them."""
+    def engine(self, memory: End | None = None) -> tuple[EngineFactory, EngineOptions]:
+        """How to make the engine and how to start it, as the commands take them.
+
+        Args:
+            memory: The end of the memory span that it has on purpose.
+        """
         from jaxtui.commands import launch, session
 
+        environment = None
+        if memory is not None:
+            from jaxtui.machine import malloc
+
+            environment = malloc.environment(memory)
         options = launch.engine_options(
-            self.python, self.cpu_devices, start_limit=self.start_limit
+            self.python, self.cpu_devices, self.start_limit, environment
         )
         return self.factory or session.spawn_engine, options
 

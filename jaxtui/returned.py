@@ -10,7 +10,7 @@ from jaxtui.document import Results, encode
 from jaxtui.exports import as_csv, as_markdown
 from jaxtui.model import Failure, Host, Measurement, Note
 from jaxtui.text import visible
-from jaxtui.tui.report import HEAD, RIGHT, remarks, report, rows
+from jaxtui.tui.report import RIGHT, head, remarks, report, rows
 from jaxtui.tui.run_state import RunState
 
 
@@ -71,8 +71,10 @@ class Measurements(Sequence[Measurement]):
 
     def _repr_html_(self) -> str:
         """The same for Jupyter; colours are the notebook's own, dark or light."""
-        body = "".join(_row("td", cells) for cells in rows(self._run))
-        table = f"<table><thead>{_row('th', HEAD)}</thead><tbody>{body}</tbody></table>"
+        names = head(self._run)
+        body = "".join(_row("td", names, cells) for cells in rows(self._run))
+        top = _row("th", names, names)
+        table = f"<table><thead>{top}</thead><tbody>{body}</tbody></table>"
         return table + "".join(
             f'<p style="white-space: pre-line">{html.escape(visible(remark))}</p>'
             for remark in remarks(self._run)
@@ -91,10 +93,10 @@ class Measurements(Sequence[Measurement]):
         return as_markdown(self._results)
 
 
-def _row(tag: str, cells: Iterable[str]) -> str:
+def _row(tag: str, names: Iterable[str], cells: Iterable[str]) -> str:
     written = (
         f'<{tag} style="text-align: {"right" if name in RIGHT else "left"}">'
         f"{html.escape(visible(cell))}</{tag}>"
-        for name, cell in zip(HEAD, cells, strict=True)
+        for name, cell in zip(names, cells, strict=True)
     )
     return f"<tr>{''.join(written)}</tr>"

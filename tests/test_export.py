@@ -19,9 +19,19 @@ import pytest
 from jaxtui import cli
 from jaxtui.document import Results
 from jaxtui.exports.pictures import as_svg
-from jaxtui.model import Experiment, Failure, Plan, PlannedCase
+from jaxtui.exports.tables import MEMORY
+from jaxtui.history import Filter, History
+from jaxtui.model import (
+    CaseMeasured,
+    Event,
+    Experiment,
+    Failure,
+    MemorySpan,
+    Plan,
+    PlannedCase,
+)
 from jaxtui.text import Painted
-from tests.commands.fakes import FakeEngine, began, complete, one_fails
+from tests.commands.fakes import FakeEngine, began, complete, measured, one_fails
 from tests.tui.fake_engine import RECIPE
 
 BOTH = ("bench", "selu", "--mode", "jit,numpy")
@@ -84,6 +94,39 @@ def test_every_kind_of_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     drawn = Path("out.svg").read_text()
     assert "ready · seconds per call over size" in texts(drawn)
     assert "selu · box, jax 0.12.0" in texts(drawn)
+
+
+def test_the_memory_span_stands_beside_its_row_everywhere(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    span = MemorySpan(fresh=1.7e-3, reused=0.42e-3, page_faults=980.25)
+
+    def spanned(experiment: Experiment) -> list[Event]:
+        events = complete(experiment)
+        with_span = measured(experiment.cases[1], experiment, memory=span)
+        events[4] = CaseMeasured(index=1, measurement=with_span)
+        return events
+
+    names = [f"out{ending}" for ending in (".json", ".csv", ".md")]
+    options = [part for name in names for part in ("--export", name)]
+    assert run(FakeEngine(answer=spanned), *BOTH, *options) == 0
+    head, jit, numpy, *_ = capsys.readouterr().out.splitlines()
+    at = head.index("memory") + len("memory")
+    assert numpy[:at].endswith(" 0.42–1.70 ms")
+    assert jit[:at].endswith(" —")
+    whole = msgspec.json.decode(Path("out.json").read_bytes(), type=Results)
+    assert [one.memory for one in whole.measurements] == [None, span]
+    first, second = csv.DictReader(_lines("out.csv"))
+    assert [first[name] for name in MEMORY] == ["", "", ""]
+    assert [second[name] for name in MEMORY] == ["0.0017", "0.00042", "980.25"]
+    head, _, jit, numpy, *_ = Path("out.md").read_text().splitlines()
+    assert head.endswith("| memory |")
+    assert jit.endswith("| — |")
+    assert numpy.endswith("| 0.42–1.70 ms |")
+    kept = History().entry(History().rows(Filter(mode="numpy"))[0].id)
+    assert kept.measurement.memory == span
+    assert run(FakeEngine(), *BOTH) == 0
+    assert "memory" not in capsys.readouterr().out
 
 
 def test_stdout_is_what_it_is_without(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from jaxtui.engine.process import (
     DEFAULT_COMMAND,
@@ -43,6 +43,7 @@ def engine_options(
     python: str | None,
     cpu_devices: int | None,
     start_limit: float | None = None,
+    environment: Mapping[str, str | None] | None = None,
 ) -> EngineOptions:
     """How to start the engine.
 
@@ -51,6 +52,7 @@ def engine_options(
         cpu_devices: how many CPU devices to simulate.
         start_limit: seconds that JAX may take to start, 0 for any; ``None`` for the
             usual.
+        environment: variables to set for it; ``None`` takes one away.
     """
     import shlex
 
@@ -58,6 +60,7 @@ def engine_options(
         command=(*shlex.split(python), *DEFAULT_COMMAND[1:]) if python else None,
         cpu_devices=cpu_devices,
         start_limit_seconds=START_LIMIT_SECONDS if start_limit is None else start_limit,
+        environment=environment,
     )
 
 

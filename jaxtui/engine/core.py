@@ -10,7 +10,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from jaxtui.machine import findings, gpu_memory, taken, words
+from jaxtui.machine import findings, gpu_memory, malloc, taken, words
 from jaxtui.machine.holders import blocking, holder, holders
 from jaxtui.machine.locks import lock
 from jaxtui.machine.order import ordered
@@ -113,7 +113,8 @@ class JaxCore:
         from jaxtui.measure import settings
 
         known = findings.after(seen, devices, cards)
-        return ordered([*known, *map(settings.finding, settings.found())])
+        set_here = [*malloc.findings(), *map(settings.finding, settings.found())]
+        return ordered([*known, *set_here])
 
     def _survey(self) -> Survey:
         if self._seen is None:

@@ -42,7 +42,7 @@ class EngineOptions:
         grace_seconds: float = 2.0,
         start_limit_seconds: float = START_LIMIT_SECONDS,
         slow_seconds: tuple[float, ...] = SLOW_SECONDS,
-        environment: Mapping[str, str] | None = None,
+        environment: Mapping[str, str | None] | None = None,
     ) -> None:
         """Keep what is asked for.
 
@@ -54,7 +54,8 @@ class EngineOptions:
             start_limit_seconds: How long it may take until JAX is up before it is
                 killed; 0 for as long as it takes.
             slow_seconds: After how long a start that goes on is commented upon.
-            environment: Variables to set for it, beyond those of this process.
+            environment: Variables to set for it, beyond those of this process;
+                ``None`` takes one away.
         """
         self.command = command
         self.cpu_devices = cpu_devices
@@ -100,6 +101,7 @@ class EngineProcess:
             OSError: The command cannot be started.
         """
         options = options or EngineOptions()
+        changed = {**os.environ, **options.environment}
         # Python makes pipes non-inheritable: no other child keeps this engine alive.
         requests, events, log = os.pipe(), os.pipe(), os.pipe()
         try:
@@ -111,7 +113,9 @@ class EngineProcess:
                 stderr=log[1],
                 pass_fds=(requests[0], events[1]),
                 start_new_session=True,
-                env={**os.environ, **options.environment},
+                env={
+                    name: value for name, value in changed.items() if value is not None
+                },
             )
         except BaseException:
             _close(requests[1], events[0], log[0])

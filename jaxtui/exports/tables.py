@@ -38,6 +38,9 @@ RATES = (
     "error_vs_float64",
 )
 
+MEMORY = ("memory_fresh", "memory_reused", "page_faults")
+"""Of the memory span, where there is one: seconds, and faults of a call at fresh."""
+
 COLUMNS = (
     *CASE,
     *(f"ready_{name}" for name in CLOCK),
@@ -50,6 +53,7 @@ COLUMNS = (
     "failure",
     "hostname",
     "jax",
+    *MEMORY,
 )
 """Of the CSV, in order."""
 
@@ -57,7 +61,7 @@ MARKDOWN = (
     *("op", "size", "dtype", "device", "mode", "ready", "±", "dispatch", "rate"),
     "notes",
 )
-_RIGHT = ("size", "ready", "±", "dispatch", "rate")
+_RIGHT = ("size", "ready", "±", "dispatch", "rate", "memory")
 
 
 def as_csv(results: Results) -> str:
@@ -71,8 +75,15 @@ def as_csv(results: Results) -> str:
 
 def as_markdown(results: Results) -> str:
     """A table for people; below it the machine, the run's notes and what failed."""
-    host, cells = results.host, map(_cells, results.measurements)
-    lines = [markdown(MARKDOWN, [*cells], _RIGHT)]
+    host, head = results.host, MARKDOWN
+    cells = [_cells(one) for one in results.measurements]
+    if any(one.memory for one in results.measurements):
+        head = (*head, "memory")
+        cells = [
+            (*row, fmt.span(one.memory))
+            for row, one in zip(cells, results.measurements, strict=True)
+        ]
+    lines = [markdown(head, cells, _RIGHT)]
     if host is not None:
         cpu = f", {host.cpu_model}" if host.cpu_model else ""
         lines += ["", f"{host.hostname}{cpu}, jax {host.jax}, numpy {host.numpy}"]
@@ -107,6 +118,9 @@ def _figures(one: Measurement) -> dict[str, Any]:
     found = {f"ready_{name}": getattr(ready, name) for name in CLOCK} if ready else {}
     if one.dispatch:
         found["dispatch_median"] = one.dispatch.median
+    if span := one.memory:
+        ends = (span.fresh, span.reused, span.page_faults)
+        found |= dict(zip(MEMORY, ends, strict=True))
     found |= {name: getattr(one, name) for name in RATES}
     found |= {f"{phase}_seconds": getattr(one.phases, phase) for phase in PHASES}
     found |= {"stopped": one.stopped, "notes": _flags(one.notes)}

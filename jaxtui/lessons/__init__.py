@@ -13,6 +13,7 @@ MODULES: dict[str, str] = {
     "numpy-or-jax": "numpy_or_jax",
     "small-work": "small_work",
     "fusion": "fusion",
+    "memory": "memory",
     "digits": "digits",
     "devices": "which_device",
     "updates": "updates",

@@ -11,7 +11,11 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from collections.abc import Iterator
+from functools import cache
 from typing import Literal
+
+from jaxtui.model import Finding
 
 End = Literal["fresh", "reused"]
 """New pages in every call, or those of the call before."""
@@ -40,6 +44,18 @@ def setting(end: End) -> str:
     return " ".join(f"{name}={value}" for name, value in ENVIRONMENT[end].items())
 
 
+def environment(end: End) -> dict[str, str | None]:
+    """What to change in this environment so that a process has one end.
+
+    ``None`` takes a variable away: what was set before must not contradict it.
+    """
+    tunables = os.environ.get(_TUNABLES, "").split(":")
+    others = ":".join(one for one in tunables if not one.startswith(_OF_MALLOC))
+    found: dict[str, str | None] = dict.fromkeys(settings())
+    return found | {_TUNABLES: others or None} | ENVIRONMENT[end]
+
+
+@cache
 def why_unknown() -> str:
     """Why nothing is known of this process's malloc, one sentence; empty for glibc's.
 
@@ -59,22 +75,46 @@ def why_unknown() -> str:
 
 
 def chosen() -> End | None:
-    """The end that the environment of this process asks for, if it does."""
+    """The end that this process has by its environment, if that chooses one."""
+    return None if why_unknown() else _asked()
+
+
+def _asked() -> End | None:
     for end, wanted in ENVIRONMENT.items():
         if wanted.items() <= os.environ.items():
             return end
     return None
 
 
-def is_set() -> bool:
-    """Whether the environment sets malloc in any way."""
-    tunables = os.environ.get("GLIBC_TUNABLES", "")
-    return "glibc.malloc." in tunables or any(
-        name.startswith("MALLOC_") and name != "MALLOC_PERTURB_" for name in os.environ
-    )
+_TUNABLES, _OF_MALLOC = "GLIBC_TUNABLES", "glibc.malloc."
 
 
-_MMAP_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD, _ARENA_MAX = -4, -3, -1, -8
+def settings() -> dict[str, str]:
+    """What the environment sets of malloc, by name."""
+    return {
+        name: value
+        for name, value in sorted(os.environ.items())
+        if (name.startswith("MALLOC_") and name != "MALLOC_PERTURB_")
+        or (name == _TUNABLES and _OF_MALLOC in value)
+    }
+
+
+def findings() -> Iterator[Finding]:
+    """That what the environment asks for cannot be had, where that is so."""
+    if (end := _asked()) and (why := why_unknown()):
+        yield Finding(
+            name="malloc",
+            severity="warning",
+            what=f"There is no choosing {end} memory here, so measuring goes on with"
+            " what there is.",
+            how=why,
+        )
+
+
+_MMAP_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD, _TOP_PAD, _ARENA_MAX = -4, -3, -1, -2, -8
+
+_plugs: list[int] = []
+"""Addresses of blocks that fill what was freed before."""
 
 
 def use_one_arena() -> None:
@@ -85,13 +125,30 @@ def use_one_arena() -> None:
 def switch_to(end: End) -> None:
     """Set malloc of this process to an end; calls after the first one are at it.
 
-    For a process of its own: its thresholds are never adjusted again.
+    For a process of its own with one arena: its thresholds are never adjusted again.
     """
-    mallopt = ctypes.CDLL(None).mallopt
+    libc = ctypes.CDLL(None)
     if end == "fresh":
-        mallopt(_MMAP_MAX, 65536)
-        mallopt(_MMAP_THRESHOLD, ALLOCATES_BYTES)
-        mallopt(_TRIM_THRESHOLD, ALLOCATES_BYTES)
+        libc.mallopt(_MMAP_MAX, 65536)
+        libc.mallopt(_MMAP_THRESHOLD, ALLOCATES_BYTES)
+        libc.mallopt(_TRIM_THRESHOLD, ALLOCATES_BYTES)
+        libc.mallopt(_TOP_PAD, 0)
+        _fill(libc)
     else:
-        mallopt(_MMAP_MAX, 0)
-        mallopt(_TRIM_THRESHOLD, -1)
+        libc.mallopt(_MMAP_MAX, 0)
+        libc.mallopt(_TRIM_THRESHOLD, -1)
+        while _plugs:
+            libc.free(ctypes.c_void_p(_plugs.pop()))
+
+
+def _fill(libc: ctypes.CDLL) -> None:
+    """Take all that was freed, which malloc gives out before it asks for new pages.
+
+    It cannot give that back to the system while anything in use lies above it.
+    """
+    libc.malloc.restype = libc.sbrk.restype = ctypes.c_void_p
+    end, size = libc.sbrk(ctypes.c_ssize_t(0)) or 0, ALLOCATES_BYTES - 64
+    while (block := libc.malloc(ctypes.c_size_t(size))) is not None:
+        _plugs.append(block)
+        if block + size >= end:
+            return

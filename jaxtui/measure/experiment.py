@@ -62,6 +62,11 @@ SPANS_START_SECONDS = 1.5
 SPAN_SHARE = 0.3
 """Of the budget that memory spans may take."""
 
+NO_TIME = (
+    "There was no time for the memory span of this case, nor for any after it that has"
+    " none: a larger --budget gives them some."
+)
+
 Indexed = tuple[int, PlannedCase]
 
 
@@ -97,8 +102,11 @@ class _Run:
         self._start = perf_counter()
         self._unfinished = len(experiment.cases)
         self._spans = memory.Spans(experiment.seed, stop)
+        self._takes_spans = False
         self._reserved = 0.0
         """Of the budget, for the memory spans."""
+        self._no_time: str | None = NO_TIME
+        """Said once."""
         self._imported_seconds = 0.0
         """Added to the budget: importing TensorFlow is no case's business."""
 
@@ -116,10 +124,11 @@ class _Run:
         yield from self._import_tensorflow(viable)
         if memory.is_known():
             count = sum(map(_may_allocate, viable))
-            self._reserved = min(
-                SPAN_SHARE * experiment.budget,
-                count and SPANS_START_SECONDS + count * SPAN_SECONDS,
-            )
+            most = SPAN_SHARE * experiment.budget
+            # A budget that starting the process would use up is for the headline.
+            if count and most >= SPANS_START_SECONDS:
+                wanted = SPANS_START_SECONDS + count * SPAN_SECONDS
+                self._takes_spans, self._reserved = True, min(most, wanted)
         try:
             for group in groups(viable, plan.grouped):
                 yield from self._group(group)
@@ -324,10 +333,16 @@ class _Run:
         """Both ends of the case's memory, where that is known and matters."""
         made, before = record.workload, perf_counter()
         large = memory.allocates(made.case, made.block_bytes, on_cpu=made.on_cpu)
-        if not large or not self._reserved or self._stop():
+        if not large or not self._takes_spans or self._stop():
+            return
+        left = self._remaining + self._reserved
+        share = min(SPAN_SECONDS, left / self._unfinished)
+        least = memory.CALLS_AT_LEAST * record.turns.call_seconds
+        if share <= 0 or least > max(SPAN_SECONDS, share):
+            record.memory, self._no_time = self._no_time, None
             return
         yield self._progress(f"memory span: {made.case.label}")
-        record.memory = self._spans.span(made.case, SPAN_SECONDS)
+        record.memory = self._spans.span(made.case, max(share, least))
         self._reserved -= min(self._reserved, perf_counter() - before)
 
     def _finish(self, record: Record, stopped: Stopped) -> Iterator[RunEvent]:

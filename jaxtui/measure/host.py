@@ -13,6 +13,7 @@ from pathlib import Path
 import jax
 import numpy as np
 
+from jaxtui.machine import malloc
 from jaxtui.measure import settings
 from jaxtui.measure.probe import probe
 from jaxtui.model import Host
@@ -57,7 +58,8 @@ def host() -> Host:
             for name, value in sorted(os.environ.items())
             if name.startswith(PREFIXES) or name in VARIABLES
         },
-        settings={each.name: each.value for each in settings.found()},
+        settings={each.name: each.value for each in settings.found()}
+        | malloc.settings(),
     )
 
 

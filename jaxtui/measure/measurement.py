@@ -37,8 +37,8 @@ class Record:
         self.accuracy: Accuracy | None = None
         """Known after the turns: a check leaves memory behind, and that speeds up or
         slows down what allocates afterwards."""
-        self.memory: MemorySpan | None = None
-        """Known after the turns, too."""
+        self.memory: MemorySpan | str | None = None
+        """Known after the turns, too; a sentence says why it is not."""
         self._session = session
         self._finite = True
         self._ready, self._dispatch = Pool(), Pool()
@@ -99,7 +99,7 @@ class Record:
         doubts = notes.of_turns(turns, self._session, dispatch)
         rates = self._rates(doubts)
         doubts += notes.of_rate(workload, rates[0])
-        doubts += notes.of_memory(ready.median, self.memory)
+        doubts += notes.of_memory(turns, ready.median, self.memory)
         flags = {note.flag for note in doubts}
         made = Measurement(
             case=workload.case,
@@ -119,7 +119,7 @@ class Record:
             notes=(*doubts, *self._fixed_notes()),
             peak=workload.peak,
             xla_flops=workload.compiled_flops,
-            memory=self.memory,
+            memory=None if isinstance(self.memory, str) else self.memory,
         )
         if keep_samples:
             made = msgspec.structs.replace(made, samples=self._samples())

@@ -10,6 +10,7 @@ import os
 import random
 import resource
 import select
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +24,7 @@ from jaxtui import child
 from jaxtui.machine import malloc
 from jaxtui.machine.malloc import ENDS, End
 from jaxtui.measure.orphans import signal_with_parent
-from jaxtui.model import Case, MemorySpan
+from jaxtui.model import HOST, Case, Experiment, MemorySpan
 from jaxtui.model.base import Record
 from jaxtui.stats import median
 
@@ -35,13 +36,25 @@ ROUNDS = 5
 """Turns at each end, where the time allows."""
 
 SETTLING_CALLS = 2
-"""After a change of malloc: what is kept is only given back when more is freed."""
+"""After a change of malloc, which is made anew before each of them: what was allocated
+at the other end may be freed by then."""
+
+CALLS_AT_LEAST = 1 + len(ENDS) * (SETTLING_CALLS + 1)
+"""The cold one, and a turn at each end."""
 
 START_SECONDS = 20.0
 """For the process and its JAX; import and compile take one to three."""
 
 POLL_SECONDS = 0.05
 """How long a stop may go unnoticed."""
+
+
+ERROR_CHARACTERS = 200
+"""Of what a case raised at one end only."""
+
+
+ENDING_SECONDS = 2.0
+"""For a process that has closed its pipe."""
 
 
 class Asked(Record, frozen=True, kw_only=True):
@@ -66,7 +79,7 @@ def allocates(case: Case, block_bytes: int, *, on_cpu: bool) -> bool:
 
 def is_known() -> bool:
     """Whether the span of this process's malloc can be had, and means something."""
-    return not malloc.why_unknown() and not malloc.is_set()
+    return not malloc.why_unknown() and not malloc.settings()
 
 
 class Spans:
@@ -76,24 +89,36 @@ class Spans:
         self._seed, self._stop = seed, stop
         self._process: subprocess.Popen[bytes] | None = None
         self._answers = -1
-        self.trouble = ""
-        """Why there are no more spans, one sentence."""
+        self._over = False
 
-    def span(self, case: Case, seconds: float) -> MemorySpan | None:
-        """Both ends of a case; ``None`` where they hardly differ or nobody knows.
+    def span(self, case: Case, seconds: float) -> MemorySpan | str | None:
+        """Both ends of a case, or why there are none, one sentence.
 
         Args:
             case: As it was timed.
             seconds: For all of it; a process that takes much longer is given up.
+
+        Returns:
+            ``None`` where the ends hardly differ, once the run is to stop, and after it
+            was said that this process is no more.
         """
-        if self.trouble:
+        if self._over:
             return None
         try:
             answer = self._ask(Asked(case=case, seed=self._seed, seconds=seconds))
         except (OSError, msgspec.DecodeError) as error:
+            why = str(error)
+            if isinstance(error, BrokenPipeError) and self._process is not None:
+                with suppress(subprocess.TimeoutExpired):
+                    why = f"exit status {self._process.wait(ENDING_SECONDS)}"
             self.close()
-            self.trouble = f"The process that measures the memory span ended: {error}."
-            return None
+            self._over = True
+            return (
+                f"The process that measures memory spans was lost ({why}): this run"
+                " has no more of them."
+            )
+        if isinstance(answer, str):
+            return f"The memory span of this case could not be measured: {answer}"
         if answer is None or answer.fresh <= (1 + WORTH_SAYING) * answer.reused:
             return None
         return answer
@@ -103,10 +128,12 @@ class Spans:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+            if self._process.stdin is not None:
+                self._process.stdin.close()
             os.close(self._answers)
             self._process = None
 
-    def _ask(self, asked: Asked) -> MemorySpan | None:
+    def _ask(self, asked: Asked) -> MemorySpan | str | None:
         if self._process is None:
             self._start()
         assert self._process is not None
@@ -117,16 +144,16 @@ class Spans:
         while not line.endswith(b"\n"):
             if self._stop():
                 self.close()
-                self.trouble = "stopped"
+                self._over = True
                 return None
             if perf_counter() > limit:
                 raise OSError("it did not answer")
             if select.select((self._answers,), (), (), POLL_SECONDS)[0]:
                 more = os.read(self._answers, 1 << 16)
                 if not more:
-                    raise OSError(f"exit status {self._process.wait()}")
+                    raise BrokenPipeError
                 line += more
-        return msgspec.json.decode(line, type=MemorySpan | None)
+        return msgspec.json.decode(line, type=MemorySpan | str)
 
     def _start(self) -> None:
         self._answers, end = os.pipe()
@@ -145,25 +172,33 @@ class Spans:
 def main() -> int:
     """The other process: answers one line for each that it reads."""
     signal_with_parent()
+    # Ctrl-C is for the process that asks, which ends this one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     malloc.use_one_arena()
     answers = int(sys.argv[1])
     os.set_inheritable(answers, False)
     for line in sys.stdin.buffer:
         asked = msgspec.json.decode(line, type=Asked)
-        found = None
+        found: MemorySpan | str
         # What a case does here must not cost the one that was timed its headline.
-        with suppress(Exception, SystemExit):
+        try:
             found = _measured(asked)
+        except (Exception, SystemExit) as error:
+            said = " ".join(str(error).split())
+            found = f"{type(error).__name__}: {said}"[:ERROR_CHARACTERS]
         os.write(answers, msgspec.json.encode(found) + b"\n")
     return 0
 
 
 def _measured(asked: Asked) -> MemorySpan:
     """Take turns at both ends."""
-    from jaxtui.measure import clocks, coldpath, devices, ops, own, workload
-    from jaxtui.model import HOST
+    from jaxtui.measure import clocks, coldpath, devices, ops, own, planning, workload
 
     case = asked.case
+    # What was timed is still there: both must have room.
+    (planned,) = planning.plan(Experiment(cases=(case,))).cases
+    if planned.problem is not None:
+        raise ValueError(planned.problem.error)
     device = None if case.device == HOST else devices.find(case.device)
     pool, source = workload.Pool(asked.seed), own.source(case.op)
     if source is None:
@@ -195,8 +230,9 @@ def _turns(made: Any, clocks: Any, end: float) -> Iterator[tuple[End, float, flo
             return
         order: Sequence[End] = chance.sample(ENDS, 2)
         for side in order:
-            malloc.switch_to(side)
-            clocks.calls(made.call, made.args, made.wait, 0.0, least=SETTLING_CALLS)
+            for _ in range(SETTLING_CALLS):
+                malloc.switch_to(side)
+                clocks.calls(made.call, made.args, made.wait, 0.0)
             before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
             block = clocks.calls(made.call, made.args, made.wait, TURN_SECONDS)
             after = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

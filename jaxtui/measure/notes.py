@@ -7,7 +7,7 @@ they can be read of a case as well as of a run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from jaxtui import format as text
 from jaxtui.machine import malloc
@@ -42,7 +42,6 @@ def of_turns(
         _drift(turns.medians, turns.interval),
         _bimodal([value for block in turns.rounds for value in block.ready]),
         contended(turns.meter.usage),
-        _page_faults(turns.page_faults),
         _implicit_transfer(turns),
         _queue_full(turns),
         _inline(turns),
@@ -72,27 +71,44 @@ def of_rate(workload: Workload, flops_per_second: float | None) -> list[Note]:
     ]
 
 
-def of_memory(ready: float, span: MemorySpan | None) -> list[Note]:
+PAGE_FAULTS_AT_MOST = 100.0
+"""Per call; a fault costs about 0.1 to 0.5 µs, so this is tens of microseconds."""
+
+
+def of_memory(
+    turns: Turns, ready: float, span: MemorySpan | str | None
+) -> Iterator[Note]:
     """What the pages of a result cost, and how to choose them.
 
     Args:
+        turns: Some of them are over.
         ready: The headline, seconds.
-        span: Both ends; ``None`` where they hardly differ.
+        span: Both ends; ``None`` where they hardly differ; or why there are none.
     """
-    if span is None:
-        return []
-    return [
-        Note(
-            flag="memory",
-            text=(
-                f"{text.seconds(ready)}; {text.seconds(span.reused)} with reused"
-                f" memory, {text.seconds(span.fresh)} with fresh: about"
-                f" {span.page_faults:,.0f} page faults a call. Which one a program"
-                " gets depends on what it freed before; with"
-                f" {malloc.setting('reused')} in its environment it reuses."
-            ),
+    faults = median(turns.page_faults)
+    if isinstance(span, str):
+        yield Note(flag="no-span", text=span)
+    elif span is not None:
+        said = (
+            f"{text.seconds(ready)}; {text.seconds(span.reused)} with reused memory,"
+            f" {text.seconds(span.fresh)} with fresh: about {span.page_faults:,.0f}"
+            " page faults a call. Which one a program gets depends on what it freed"
+            f" before; with {malloc.setting('reused')} in its environment it reuses."
         )
-    ]
+        yield Note(flag="memory", text=said)
+        return
+    if end := malloc.chosen():
+        said = (
+            f"Memory is {end} on purpose, as by --memory {end}"
+            f" ({malloc.setting(end)}): about {faults:,.0f} page faults a call."
+        )
+        yield Note(flag="memory", text=said)
+    elif faults > PAGE_FAULTS_AT_MOST:
+        said = (
+            f"About {faults:,.0f} page faults per call: memory is new to the process "
+            "each time, and getting it is part of this number."
+        )
+        yield Note(flag="page-faults", text=said)
 
 
 def of_workload(
@@ -247,22 +263,6 @@ def contended(usage: Usage) -> Note | None:
             amount=round(usage.steal * usage.cores, 1),
         )
     return None
-
-
-PAGE_FAULTS_AT_MOST = 100.0
-"""Per call; a fault costs about 0.1 to 0.5 µs, so this is tens of microseconds."""
-
-
-def _page_faults(per_call: Sequence[float]) -> Note | None:
-    if (faults := median(per_call)) <= PAGE_FAULTS_AT_MOST:
-        return None
-    return Note(
-        flag="page-faults",
-        text=(
-            f"About {faults:,.0f} page faults per call: memory is new to the process "
-            "each time, and getting it is part of this number."
-        ),
-    )
 
 
 def _implicit_transfer(turns: Turns) -> Note | None:

@@ -30,7 +30,7 @@ class Host(Record, frozen=True, kw_only=True):
     environment: dict[str, str] = msgspec.field(default_factory=dict)
     """The JAX_*, XLA_*, TPU_* and thread-count variables that are set."""
     settings: dict[str, str] = msgspec.field(default_factory=dict)
-    """The settings of JAX that change a number, where they are not at their defaults:
+    """The settings of malloc and those of JAX that change a number, if not at defaults:
     ``JAX_DEBUG_NANS`` for one of the environment, ``jax_debug_nans`` for one that the
     process has made; with the value that JAX holds."""
 

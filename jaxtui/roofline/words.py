@@ -148,7 +148,9 @@ def _held_back(place: Place) -> str:
     mode = place.measurement.case.mode
     if "contended" in flags:
         return "other programs used the cores while it was measured"
-    if "page-faults" in flags:
+    span, ready = place.measurement.memory, place.measurement.ready
+    fresh = span and ready and 2 * ready.median > span.reused + span.fresh
+    if fresh or "page-faults" in flags:
         return "memory for its result is mapped anew in every call, which takes longer"
     if place.bound == "memory" and mode in OP_BY_OP:
         return f"mode {mode} writes every intermediate result to memory"

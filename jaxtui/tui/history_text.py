@@ -178,6 +178,8 @@ def _clocks(one: Measurement) -> Iterator[str]:
     yield fmt.interval(ready)
     if one.dispatch is not None:
         yield f"dispatch {fmt.measured(one.dispatch)}"
+    if one.memory is not None:
+        yield f"memory {fmt.span(one.memory)}"
     if one.pipelined_seconds is not None:
         yield f"pipelined {fmt.seconds(one.pipelined_seconds)}"
     yield f"{ready.n} calls in {ready.rounds} rounds"

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 
 from jaxtui import format as fmt
-from jaxtui.model import Phases, Summary
+from jaxtui.model import MemorySpan, Phases, Summary
 from jaxtui.tui.spans import Line, Span
 
 LABELS = (
@@ -26,6 +26,9 @@ LABELS = (
 )
 """The clocks in the order in which a first call meets them."""
 
+ENDS = ("· reused", "· fresh")
+"""Of the memory span, below ``ready``."""
+
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _LABEL_ROOM = max(map(len, LABELS)) + 1
 _VALUE_ROOM = 18
@@ -39,6 +42,7 @@ def bars(
     pipelined: float | None,
     width: int,
     *,
+    memory: MemorySpan | None = None,
     zero_copy: bool = False,
     transferred_bytes: float | None = None,
     log: bool = True,
@@ -52,6 +56,7 @@ def bars(
         ready: Until its result was there.
         pipelined: Seconds per call of a queued burst.
         width: Cells of a line; no line is longer.
+        memory: Both ends; a line for each then.
         zero_copy: The transfer copied nothing; then it says so instead of a time.
         transferred_bytes: What the transfer moved; gives its bandwidth.
         log: Bars are as long as the logarithm of the time; else as the time itself.
@@ -60,7 +65,7 @@ def bars(
     Returns:
         Lines whose roles are ``label``, ``bar-<clock>``, ``value`` and ``muted``.
     """
-    values = _values(phases, dispatch, ready, pipelined)
+    values = _values(phases, dispatch, ready, pipelined, memory)
     if zero_copy:
         values["transfer"] = None
     texts = {label: fmt.seconds(value) for label, value in values.items()}
@@ -70,11 +75,14 @@ def bars(
         texts["transfer"] = "zero-copy"
     elif transfer and transferred_bytes:
         texts["transfer"] += f"  {fmt.bytes_rate(transferred_bytes / transfer)}"
-    room = max(0, width - _LABEL_ROOM - _VALUE_ROOM - 1)
+    if memory:
+        texts[ENDS[1]] += f"  {memory.page_faults:,.0f} faults"
+    values_room = max(_VALUE_ROOM, *map(len, texts.values()))
+    room = max(0, width - _LABEL_ROOM - values_room - 1)
     drawn = _lengths(values, room, log)
     return [
         _line(label, _bar(drawn[label], ascii), texts[label], room, width)
-        for label in LABELS
+        for label in values
     ]
 
 
@@ -83,7 +91,9 @@ def _values(
     dispatch: Summary | None,
     ready: Summary | None,
     pipelined: float | None,
+    memory: MemorySpan | None,
 ) -> dict[str, float | None]:
+    ends = (memory.reused, memory.fresh) if memory else ()
     return {
         "transfer": phases.transfer,
         "trace": phases.trace,
@@ -92,6 +102,7 @@ def _values(
         "first call": phases.first_call,
         "dispatch": dispatch.median if dispatch else None,
         "ready": ready.median if ready else None,
+        **dict(zip(ENDS, ends, strict=False)),
         "pipelined": pipelined,
         "fetch": phases.fetch,
     }
@@ -129,7 +140,7 @@ def _line(label: str, bar: str, text: str, room: int, width: int) -> Line:
 def _spans(label: str, bar: str, text: str, room: int) -> Iterator[Span]:
     yield Span(label.ljust(_LABEL_ROOM), "label")
     if room:
-        yield Span(bar, f"bar-{label.replace(' ', '-')}")
+        yield Span(bar, f"bar-{label.strip('· ').replace(' ', '-')}")
         yield Span(" " * (room - len(bar) + 1))
     yield Span(text, "muted" if text == fmt.ABSENT else "value")
 

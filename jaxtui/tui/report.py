@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from jaxtui import format as fmt
 from jaxtui.document import INCOMPLETE
 from jaxtui.model import Failure
 from jaxtui.tui.columns import table
@@ -12,10 +13,7 @@ from jaxtui.tui.run_state import CaseState, RunState
 
 _AFTER = WIDE.index("ready") + 1
 
-HEAD = (*WIDE[:_AFTER], "±", *WIDE[_AFTER:])
-"""The columns of the table."""
-
-RIGHT = ("size", "ready", "±", "dispatch", "rate", "peak", "error", "× numpy")
+RIGHT = ("size", "ready", "±", "memory", "dispatch", "rate", "peak", "error", "× numpy")
 """Those that are aligned at the right."""
 
 
@@ -26,17 +24,26 @@ def report(run: RunState) -> str:
 
 def overview(run: RunState) -> str:
     """The table alone."""
-    return table(HEAD, rows(run), RIGHT)
+    return table(head(run), rows(run), RIGHT)
+
+
+def head(run: RunState) -> tuple[str, ...]:
+    """The columns of the table; that of memory spans only where there are any."""
+    measured = [case.measurement for case in run.cases if not case.failure]
+    spans = ["memory"] if any(one and one.memory for one in measured) else []
+    return (*WIDE[:_AFTER], "±", *spans, *WIDE[_AFTER:])
 
 
 def rows(run: RunState) -> list[list[str]]:
     """The cells of the table, a row for each case."""
+    names = head(run)
     found = []
     for case in run.cases:
-        cells = row(case, run) | {"±": _half_width(case)}
+        span = case.measurement.memory if case.measurement else None
+        cells = row(case, run) | {"±": _half_width(case), "memory": fmt.span(span)}
         if case.failure:
-            cells["notes"] = ""
-        found.append([cells[name] for name in HEAD])
+            cells["notes"] = cells["memory"] = ""
+        found.append([cells[name] for name in names])
     return found
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from jaxtui.model import Phases, Summary
-from jaxtui.tui.phasebars import LABELS, bars
+from jaxtui.model import MemorySpan, Phases, Summary
+from jaxtui.tui.phasebars import ENDS, LABELS, bars
 from jaxtui.tui.spans import text_of
 
 PHASES = Phases(
@@ -73,6 +73,21 @@ def test_absent_clocks_are_dashes_without_a_bar():
 def test_an_aliased_transfer_has_neither_seconds_nor_bandwidth():
     row = draw(zero_copy=True, transferred_bytes=1e6)["transfer"]
     assert row.split() == ["transfer", "zero-copy"]
+
+
+def test_both_ends_of_the_memory_span_stand_below_ready():
+    span = MemorySpan(fresh=1.7e-3, reused=0.42e-3, page_faults=980.2)
+    lines = bars(Phases(), None, summary(1.2e-3), None, 48, memory=span)
+    texts = list(map(text_of, lines))
+    place = LABELS.index("ready")
+    assert [text[:11].strip() for text in texts[place + 1 : place + 3]] == list(ENDS)
+    assert texts[place + 1].endswith("420 µs")
+    assert texts[place + 2].endswith("1.70 ms  980 faults")
+    found = [length(text) for text in texts[place : place + 3]]
+    assert found[1] < found[0] < found[2]
+    assert len(texts) == len(LABELS) + 2
+    narrow = bars(Phases(), None, None, None, 20, memory=span)
+    assert max(len(text_of(line)) for line in narrow) <= 20
 
 
 @pytest.mark.parametrize("width", range(1, 100, 7))

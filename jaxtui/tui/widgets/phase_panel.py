@@ -20,6 +20,8 @@ _STYLES = {
     "bar-ready": "$plot-1",
     "bar-dispatch": "$plot-2",
     "bar-pipelined": "$plot-1 60%",
+    "bar-reused": "$plot-1 60%",
+    "bar-fresh": "$plot-1 60%",
 }
 _COLD = "$plot-3"
 
@@ -76,6 +78,7 @@ class PhasePanel(Widget):
             measured.ready if measured else None,
             measured.pipelined_seconds if measured else None,
             self.size.width,
+            memory=measured.memory if measured else None,
             zero_copy="transfer" in case.zero_copy,
             ascii=ascii_only(),
         )
