@@ -75,7 +75,8 @@ def as_csv(results: Results) -> str:
 
 def as_markdown(results: Results) -> str:
     """A table for people; below it the machine, the run's notes and what failed."""
-    host, head = results.host, MARKDOWN
+    host = results.host
+    head: tuple[str, ...] = MARKDOWN
     cells = [_cells(one) for one in results.measurements]
     if any(one.memory for one in results.measurements):
         head = (*head, "memory")

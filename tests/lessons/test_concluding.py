@@ -43,8 +43,8 @@ def test_figures_that_wander_refute_nothing() -> None:
     alone, both = takeaways(outcome(*REFUTING, half_width=0.33))
     assert both == (
         f"{alone} But gram 800 float32 numpy on host is only known to lie between"
-        " 6.03 ms and 12.0 ms (99 % interval): something else may have used the machine."
-        " Run this step again before you believe it."
+        " 6.03 ms and 12.0 ms (99 % interval): something else may have used the"
+        " machine. Run this step again before you believe it."
     )
 
 
