@@ -335,14 +335,14 @@ class _Run:
         large = memory.allocates(made.case, made.block_bytes, on_cpu=made.on_cpu)
         if not large or not self._takes_spans or self._stop():
             return
-        left = self._remaining + self._reserved
-        share = min(SPAN_SECONDS, left / self._unfinished)
+        share = (self._remaining + self._reserved) / self._unfinished
         least = memory.CALLS_AT_LEAST * record.turns.call_seconds
         if share <= 0 or least > max(SPAN_SECONDS, share):
             record.memory, self._no_time = self._no_time, None
             return
         yield self._progress(f"memory span: {made.case.label}")
-        record.memory = self._spans.span(made.case, max(share, least))
+        seconds = max(min(share, SPAN_SECONDS), least)
+        record.memory = self._spans.span(made.case, seconds)
         self._reserved -= min(self._reserved, perf_counter() - before)
 
     def _finish(self, record: Record, stopped: Stopped) -> Iterator[RunEvent]:

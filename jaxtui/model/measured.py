@@ -137,7 +137,8 @@ class Measurement(Record, frozen=True, kw_only=True):
     xla_flops: float | None = None
     """XLA's own count from ``cost_analysis``, for comparison only."""
     memory: MemorySpan | None = None
-    """Both ends, where they differ by more than a tenth; taken in another process."""
+    """Both ends, where they differ by more than a tenth; taken in another process.
+    ``None`` also where nobody knows: a note says why if that is the row's affair."""
     samples: Samples | msgspec.UnsetType = msgspec.UNSET
 
     @property
