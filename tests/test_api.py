@@ -100,7 +100,7 @@ def test_what_can_be_taken_away(results: Measurements) -> None:
     document = msgspec.json.decode(results.to_json(), type=Results)
     assert document.measurements == results.measurements
     assert list(json.loads(results.to_json())) == [
-        *("schema", "host", "notes", "measurements", "failures")
+        *("schema", "host", "notes", "measurements", "failures", "outcome")
     ]
 
 

@@ -234,7 +234,9 @@ def test_json_is_one_document_of_the_contract(capsys) -> None:
     document = json.loads(out)
     assert err == ""
     assert out.endswith("}\n")
-    assert list(document) == ["schema", "host", "lesson", "steps", "outcome"]
+    assert list(document) == [
+        *("schema", "host", "lesson", "notes", "steps", "outcome")
+    ]
     assert document["outcome"] == "complete"
     assert (document["schema"], document["lesson"]) == (1, "tiny")
     assert document["host"]["hostname"] == "vm"
@@ -347,6 +349,7 @@ def test_ctrl_c_before_jax_is_up_ends_at_once(capsys) -> None:
         "schema": 1,
         "host": None,
         "lesson": "tiny",
+        "notes": [],
         "steps": [],
         "outcome": "cancelled",
     }

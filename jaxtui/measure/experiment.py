@@ -300,16 +300,18 @@ class _Run:
         spread = perf_counter() + min(SPREAD_SECONDS, SPREAD_SHARE * available)
         stopped: dict[Record, Stopped] = {}
         turns = [record.turns for record in records]
-        for record in records:
-            yield PhaseStarted(index=record.index, phase="warm-up")
         for one in take_turns(
             turns,
             available,
             stop=self._stop,
             seed=self._experiment.seed,
             faults=FAULTS,
+            announced=True,
         ):
             record = by_turns[one]
+            if not one.warm:
+                yield PhaseStarted(index=record.index, phase="warm-up")
+                continue
             if one.fault is not None:
                 case = record.workload.case
                 failure = explained(one.fault, case, "sampling")

@@ -305,6 +305,7 @@ def take_turns(
     stop: Callable[[], bool],
     seed: int = 0,
     faults: tuple[type[BaseException], ...] = (),
+    announced: bool = False,
 ) -> Iterator[Turns]:
     """Give everybody turns; yields whoever has just had a round.
 
@@ -317,6 +318,8 @@ def take_turns(
         stop: Asked before each turn.
         seed: Of the order.
         faults: What a turn may raise.
+        announced: Yield also whoever is about to be warmed up, not ``warm`` yet: its
+            first calls may take long, or never come back.
     """
     chance, end = random.Random(seed), perf_counter() + seconds
     length = turn_seconds(seconds, len(series))
@@ -342,6 +345,8 @@ def take_turns(
                     rest()
                 restless = one.workload.on_return
                 if not one.warm:
+                    if announced:
+                        yield one
                     one.warm_up()
                 one.turn(kind, length if one in alone else part * length)
             except faults as error:
