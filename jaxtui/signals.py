@@ -113,7 +113,8 @@ class Interrupt:
 
         loop = asyncio.get_running_loop()
         self._tell = lambda again: loop.call_soon_threadsafe(told, again)
-        if self.happened:
+        # One of an earlier block, as in a test before, is nobody's any more.
+        if self._heeded and self.happened:
             told(False)
 
     def run(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
+import signal
 
 import pytest
 
 from jaxtui import __main__ as program
 from jaxtui import cli
 from jaxtui.commands import app, launch
+from jaxtui.signals import Interrupt
 
 
 class Terminal(io.StringIO):
@@ -110,3 +113,16 @@ def test_the_app_that_breaks_off_has_its_exit_code(
 
     monkeypatch.setattr(app, "open_on", broken)
     assert run(monkeypatch) == code
+
+
+async def test_a_signal_of_an_earlier_block_ends_nothing_later() -> None:
+    told: list[bool] = []
+    interrupt = Interrupt()
+    with interrupt.heeded():
+        interrupt.tell(told.append)
+        signal.raise_signal(signal.SIGINT)
+        await asyncio.sleep(0)
+    assert told == [False]
+    assert interrupt.happened
+    interrupt.tell(told.append)
+    assert told == [False]
