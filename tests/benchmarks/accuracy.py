@@ -108,17 +108,28 @@ def ours(made: Workload, call: Callable[..., Any]) -> Means:
 def by_hand(made: Workload, calls: int) -> Means:
     """The same number of calls as ``timeit`` would measure them, and their dispatch."""
     call, args = made.call, made.args
-    wait = (lambda _: None) if made.on_return else jax.block_until_ready
-    start = perf_counter()
-    for _ in range(calls):
-        wait(call(*args))
-    ready = (perf_counter() - start) / calls
     dispatch = 0.0
-    for _ in range(calls):
+    if made.on_return:
+        start = perf_counter()
+        for _ in range(calls):
+            call(*args)
+        ready = (perf_counter() - start) / calls
+    elif made.wait is clocks.wait_for_array:
+        start = perf_counter()
+        for _ in range(calls):
+            call(*args).block_until_ready()
+        ready = (perf_counter() - start) / calls
+    else:
+        start = perf_counter()
+        for _ in range(calls):
+            jax.block_until_ready(call(*args))
+        ready = (perf_counter() - start) / calls
+    for _ in range(0 if made.on_return else calls):
+        result = None  # freeing it is no part of the next hand-over
         start = perf_counter()
         result = call(*args)
         dispatch += perf_counter() - start
-        wait(result)
+        made.wait(result)
     return Means(ready, dispatch / calls, calls)
 
 
@@ -143,7 +154,7 @@ def paired_ratios(
             calls = mine.calls
             found.append((mine, other))
     ready = [mine.ready / other.ready for mine, other in found]
-    dispatch = [mine.dispatch / other.dispatch for mine, other in found]
+    dispatch = [mine.dispatch / (other.dispatch or 1.0) for mine, other in found]
     return ready, dispatch, statistics.fmean(other.ready for _, other in found)
 
 
