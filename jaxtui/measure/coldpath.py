@@ -151,6 +151,8 @@ def _first_call(workload: Workload) -> Transfer:
 
 def _look_at(workload: Workload, result: Any) -> None:
     """What is fixed by the first result: how to wait for it, its dtype, its size."""
+    if workload.case.mode == "tensorflow":
+        result = np.asarray(result)
     arrays = list(arrays_of(result))
     if workload.op is None:
         known = workload.counted.certain

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import jax
 import msgspec
+import numpy as np
 
 from jaxtui import stats
 from jaxtui.measure import notes
@@ -78,7 +79,7 @@ class Record:
             result = workload.call(*workload.args)
             workload.wait(result)
         if workload.compared is not None:
-            self.accuracy = workload.compared(jax.device_get(result))
+            self.accuracy = workload.compared(np.asarray(result))
         else:
             self._finite = all_finite(jax.device_get(list(arrays_of(result))))
 
