@@ -132,7 +132,7 @@ class Turns:
         self._latency = latency or workload.on_return
         self._throughput = throughput and not workload.on_return
         self.rests = rests
-        self._warm_up_seconds = warm_up_seconds
+        self.warm_up_seconds = warm_up_seconds
         self._burst_seconds = burst_seconds
         self._random = random.Random(0)
 
@@ -213,7 +213,7 @@ class Turns:
                 return
             affordable = WARM_UP_SECONDS_AT_MOST / max(self.call_seconds, 1e-9)
             least = max(1, min(WARM_UP_CALLS, int(affordable)))
-            block = self._calls(self._warm_up_seconds, least)
+            block = self._calls(self.warm_up_seconds, least)
             self.call_seconds = median(block.ready[len(block.ready) // 2 :])
             self.warmed_up = len(block.ready) > 1
             if self._latency and not workload.on_return:
@@ -222,14 +222,14 @@ class Turns:
         self.burst = self._plan_burst()
 
     def turn(self, kind: Kind, seconds: float) -> None:
-        """One turn: about ``seconds``, jittered by up to a fifth.
+        """One turn: about ``seconds``, a tenth more or less by chance.
 
         The jitter keeps turns from falling into step with periodic disturbances.
 
         Raises:
             BaseException: Whatever a call raises.
         """
-        seconds *= 1 + 0.2 * self._random.random()
+        seconds *= 0.9 + 0.2 * self._random.random()
         self.meter.start()
         with self._scope():
             if kind == "latency":
@@ -322,7 +322,8 @@ def take_turns(
             first calls may take long, or never come back.
     """
     chance, end = random.Random(seed), perf_counter() + seconds
-    length = turn_seconds(seconds, len(series))
+    warm_up = sum(one.warm_up_seconds for one in series if not one.warm)
+    length = turn_seconds(seconds - warm_up, len(series))
     # Whoever prepared the workloads may have left threads that spin.
     restless = True
     while active := [one for one in series if not one.done]:

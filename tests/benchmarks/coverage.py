@@ -1,8 +1,9 @@
 """Does the interval mean anything?
 
-    python tests/benchmarks/coverage.py [--sweeps 20] [--budget 6]
+    python tests/benchmarks/coverage.py [--sweeps 20] [--budget 10]
 
-The same sweep of six cases is repeated; the grand median of a case is the median over
+The same sweep of six cases is repeated, with the time that jaxtui gives six cases
+unless told otherwise; the grand median of a case is the median over
 all its sweeps. Pooled over cases and sweeps, at least 93 % of jaxtui's intervals must
 contain it (were batches of rounds independent, it would be the share that is printed as
 stated), while a naive 95 % interval over the single calls of the very same samples is
@@ -91,7 +92,7 @@ def main() -> int:
     """Print the table; 1 if our intervals miss the bar or the naive ones meet it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sweeps", type=int, default=20)
-    parser.add_argument("--budget", type=float, default=6.0)
+    parser.add_argument("--budget", type=float, default=10.0)
     asked = parser.parse_args()
     sweeps: dict[str, list[Sweep]] = defaultdict(list)
     for _ in range(asked.sweeps):

@@ -76,7 +76,7 @@ def own(file: str, name: str) -> Case:
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spans come however near their ends are and however short the budget is."""
     monkeypatch.setattr(memory, "WORTH_SAYING", -1.0)
-    monkeypatch.setattr(experiment, "SPANS_START_SECONDS", 0.0)
+    monkeypatch.setattr(experiment, "SPANS_BUDGET_SECONDS", 0.0)
     monkeypatch.setattr(experiment, "SPAN_SECONDS", 0.05)
     # A busy machine must not leave any without time for its span.
     monkeypatch.setattr(experiment._Run, "_remaining", property(lambda self: 1.0))
@@ -206,7 +206,7 @@ def test_no_process_is_started_for_nothing(monkeypatch: pytest.MonkeyPatch) -> N
         context.setattr(memory, "CALLS_AT_LEAST", 1e9)
         found = run(large, large, budget=0.5)
         assert [said(one) for one in found] == [[experiment.NO_TIME], []]
-    monkeypatch.setattr(experiment, "SPANS_START_SECONDS", 1.5)
+    monkeypatch.setattr(experiment, "SPANS_BUDGET_SECONDS", 1.5)
     assert run(large, budget=0.3)[0].memory is None
 
 
