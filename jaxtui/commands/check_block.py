@@ -6,11 +6,12 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from jaxtui.commands.check_lines import COLUMNS, coloured, wrapped
+from jaxtui.commands.check_lines import coloured
 from jaxtui.health.rows import Judged, Row, anonymous, placed, rows, who
 from jaxtui.health.verdict import Verdict, overall
 from jaxtui.model import CheckTest, Device
 from jaxtui.text import painted
+from jaxtui.view.text import COLUMNS, wrap
 
 LARGEST_ORIGINAL = 3
 """So many lines of an original text are shown; the JSON has them all."""
@@ -94,16 +95,16 @@ def _remarks(
     """
     first = row.members[0]
     if row.verdict == "pass":
-        yield from wrapped(_said(row, told), "    ")
+        yield from wrap(_said(row, told), "    ")
         return
     reason = _untold(first.verdict.reason, told)
-    head, *more = wrapped(f"{row.verdict}: {reason}", "    ")
+    head, *more = wrap(f"{row.verdict}: {reason}", "    ")
     yield coloured(head, row.verdict, colour)
     yield from more
     if len(row.members) > 1:
         # A device and its place stay on one line.
         places = (placed(name, devices).replace(" ", "\xa0") for name in row.names)
-        for line in wrapped(f"The same on each of {', '.join(places)}.", "    "):
+        for line in wrap(f"The same on each of {', '.join(places)}.", "    "):
             yield line.replace("\xa0", " ")
     yield from _original(first.verdict)
 
@@ -166,7 +167,7 @@ def _without(
         subjects.pop()
     if row.verdict == "skipped":
         subjects.insert(0, "skipped")
-    head, *more_lines = wrapped(": ".join((*subjects, reason)), "  ")
+    head, *more_lines = wrap(": ".join((*subjects, reason)), "  ")
     yield coloured(head, "skipped", colour)
     yield from more_lines
     if row.verdict == "skipped":
@@ -179,4 +180,4 @@ def _original(verdict: Verdict) -> Iterator[str]:
     traceback = bool(lines) and lines[0].startswith("Traceback")
     for line in lines[-1:] if traceback else lines[:LARGEST_ORIGINAL]:
         if line not in verdict.reason:
-            yield from wrapped(line, "    | ")
+            yield from wrap(line, "    | ")

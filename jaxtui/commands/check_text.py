@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jaxtui.commands.check_lines import wrapped
 from jaxtui.commands.findings import finding_text
 from jaxtui.commands.progress import bar
 from jaxtui.format import plural
@@ -12,6 +11,7 @@ from jaxtui.health.examination import Examination
 from jaxtui.health.rows import who
 from jaxtui.model import CHECK_TESTS, CheckLevel, Device, Finding, Host
 from jaxtui.tui.chipwords import explain
+from jaxtui.view.text import wrap
 
 
 def progress_line(
@@ -67,7 +67,7 @@ def heading(
     for finding in findings:
         lines += finding_text(finding).splitlines()
     lines.append(compared)
-    text = [part for line in lines for part in wrapped(line)]
+    text = [part for line in lines for part in wrap(line)]
     names = who([device.name for device in tested], tested)
     text += [*_elsewhere(devices), f"Check of {names}, level {level}:"]
     return "\n".join(text)
@@ -80,7 +80,7 @@ def _elsewhere(devices: Sequence[Device]) -> list[str]:
         return []
     processes = sorted({device.process_index for device in theirs})
     where = plural(len(processes), "other process")
-    return wrapped(
+    return wrap(
         f"Not tested from here: {plural(len(theirs), 'device')} of {where}; "
         "run `jaxtui check` there, too."
     )

@@ -6,12 +6,13 @@ import re
 import textwrap
 from collections.abc import Sequence
 
-from jaxtui.commands.check_lines import COLUMNS, coloured
+from jaxtui.commands.check_lines import coloured
 from jaxtui.document import INCOMPLETE, Outcome
 from jaxtui.health.verdict import Verdict, overall
 from jaxtui.health.words import meaning, sources, unrated
 from jaxtui.model import Device
 from jaxtui.text import painted
+from jaxtui.view.text import COLUMNS
 
 _COMMAND = re.compile(r"`[^`]+`")
 

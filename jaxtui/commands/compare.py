@@ -18,7 +18,7 @@ from jaxtui.history.comparison import Pair, Pairs, Side, compare
 from jaxtui.model import Case
 from jaxtui.selection import SelectionError
 from jaxtui.text import visible
-from jaxtui.tui.columns import table
+from jaxtui.view.text import table
 
 
 def run(first: str, second: str, *, as_json: bool) -> int:

@@ -9,7 +9,7 @@ from jaxtui import format as fmt
 from jaxtui.commands.compile_outcome import Outcome
 from jaxtui.model.ahead import Bound, Compiled, Stage
 from jaxtui.tui import chipwords, program_text
-from jaxtui.tui.columns import table
+from jaxtui.view.text import table
 
 COLUMNS = 80
 

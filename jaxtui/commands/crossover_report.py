@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from jaxtui import format as fmt
 from jaxtui.commands import crossover_tables as tables
-from jaxtui.commands.check_lines import wrapped
 from jaxtui.commands.plots import COLORS, HEIGHT, WIDEST
 from jaxtui.crossover import (
     Answer,
@@ -37,6 +36,7 @@ from jaxtui.text import painted
 from jaxtui.tui.plots import sweep
 from jaxtui.tui.report import failure_text
 from jaxtui.tui.run_state import CaseState, RunState
+from jaxtui.view.text import wrap
 
 
 class Said(Record, frozen=True, kw_only=True):
@@ -208,7 +208,7 @@ def plot(
 def _head(search: Search, size_means: str) -> str:
     first, second = map(_side, (search.first, search.second))
     head = f"{search.first.op}, {first} against {second}; the size is the {size_means}"
-    return "\n".join(wrapped(head))
+    return "\n".join(wrap(head))
 
 
 def _side(case: Case) -> str:
@@ -224,7 +224,7 @@ def _answers(search: Search) -> Iterator[str]:
         said.append(payback_sentence(paybacks(search.points), called))
     said.append(how_it_ended(search))
     for sentence in filter(None, said):
-        yield from wrapped(sentence)
+        yield from wrap(sentence)
 
 
 def _judged(point: Point, called: Names) -> str:

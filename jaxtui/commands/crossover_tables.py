@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jaxtui import format as fmt
-from jaxtui.commands.check_lines import COLUMNS
 from jaxtui.crossover import Payback, Point, Search, faster, paybacks, ratio
 from jaxtui.crossover.points import SIDES, Side
 from jaxtui.crossover.words import Names, calls_text, names
 from jaxtui.stats import Interval
-from jaxtui.tui.columns import table
+from jaxtui.view.text import COLUMNS, table
 
 FIRST_AND_SECOND = Names("first", "second")
 """What the two are called where their names are too long for a table."""

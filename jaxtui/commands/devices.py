@@ -17,9 +17,8 @@ from jaxtui.engine.client import EngineOptions
 from jaxtui.model import Device, Finding, Host, Ready
 from jaxtui.signals import interrupt
 from jaxtui.tui import chiplayout, chipmap
-from jaxtui.tui.columns import table
-from jaxtui.tui.spans import text_of
 from jaxtui.tui.state import EMPTY, State
+from jaxtui.view.text import plain, table
 
 ABSENT = "—"
 
@@ -54,7 +53,7 @@ def text(
     parts.append(table(head, [_row(device) for device in devices]))
     if any(device.coords for device in devices):
         lines = chipmap.render(chiplayout.layout(devices), MAP_COLUMNS, MAP_LINES)
-        parts.append("\n".join(text_of(line).rstrip() for line in lines))
+        parts.append("\n".join(plain(line).rstrip() for line in lines))
     parts.append(chipmap.explain(devices))
     parts += map(finding_text, findings)
     return "\n\n".join(part for part in parts if part)

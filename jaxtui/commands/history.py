@@ -16,7 +16,7 @@ from jaxtui.history.files import contents, listed
 from jaxtui.history.listing import HEAD, RIGHT, cells, unreadable
 from jaxtui.selection import SelectionError
 from jaxtui.signals import interrupt
-from jaxtui.tui.columns import table
+from jaxtui.view.text import table
 
 __all__ = ["Request", "delete", "run"]
 

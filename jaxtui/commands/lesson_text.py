@@ -18,8 +18,8 @@ from jaxtui.lessons.base import (
 from jaxtui.lessons.outcome import Outcome
 from jaxtui.lessons.prose import plain
 from jaxtui.model import WorkFailed
-from jaxtui.tui.columns import table
 from jaxtui.tui.report import failure_text
+from jaxtui.view.text import table
 
 HOLDS = {
     True: "holds here",

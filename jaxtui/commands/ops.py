@@ -16,7 +16,7 @@ from jaxtui.engine.client import EngineOptions
 from jaxtui.model import USUAL_MODES, OpInfo
 from jaxtui.selection import DTYPE_ALIASES
 from jaxtui.signals import interrupt
-from jaxtui.tui.columns import table
+from jaxtui.view.text import table
 
 
 def run(factory: EngineFactory, options: EngineOptions, *, as_json: bool) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jaxtui import format as fmt
-from jaxtui.commands.check_lines import wrapped
 from jaxtui.commands.plots import COLORS, HEIGHT, WIDEST
 from jaxtui.document import INCOMPLETE, SCHEMA, Outcome, Results
 from jaxtui.model import Case, Failure, Host, Measurement, Note, Record
@@ -24,8 +23,8 @@ from jaxtui.roofline.words import (
     verdict,
 )
 from jaxtui.text import painted
-from jaxtui.tui.columns import table
 from jaxtui.tui.report import failure_text
+from jaxtui.view.text import table, wrap
 
 HEAD = ("roof", "measured", "±", "reached by")
 
@@ -116,7 +115,7 @@ def text(
     """
     parts = [_head(roofs), plot, "\n".join(_cases(places, roofs.device))]
     parts += [failure_text(failure) for failure in failures]
-    parts += ["\n".join(wrapped(INCOMPLETE))] if lost else []
+    parts += ["\n".join(wrap(INCOMPLETE))] if lost else []
     return painted(filter(None, parts), "\n\n")
 
 
@@ -151,7 +150,7 @@ def _head(roofs: RoofsMeasured) -> str:
     if roofs.roofs:
         rows = [_cells(roof) for roof in roofs.roofs]
         lines.append(table(HEAD, rows, ("measured", "±")))
-    lines += [line for said in _about(roofs) for line in wrapped(said)]
+    lines += [line for said in _about(roofs) for line in wrap(said)]
     return "\n".join(lines)
 
 
@@ -191,7 +190,7 @@ def _cases(places: Sequence[Place], device: str) -> Iterator[str]:
     widest = max(map(len, names))
     for place, letter, name in zip(places, letters(places), names, strict=True):
         yield f"{letter or '-'}  {name.ljust(widest)}  {_figures(place)}".rstrip()
-        yield from wrapped(f"   {verdict(place)}")
+        yield from wrap(f"   {verdict(place)}")
 
 
 def _figures(place: Place) -> str:

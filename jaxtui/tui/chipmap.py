@@ -22,7 +22,7 @@ from jaxtui.tui.chiplayout import (
     process_role,
 )
 from jaxtui.tui.chipwords import explain, summary, where
-from jaxtui.tui.spans import Line, Span, device_at, text_of, words, wrapped
+from jaxtui.view.text import Line, Span, device_at, plain, words, wrap_spans
 
 __all__ = [
     "ChipMap",
@@ -33,9 +33,9 @@ __all__ = [
     "device_at",
     "explain",
     "layout",
+    "plain",
     "process_role",
     "render",
-    "text_of",
 ]
 
 
@@ -220,8 +220,8 @@ def _boxes(
         )
         for device in chipmap.devices
     ]
-    lines = wrapped(boxes, width, "")
-    lines += wrapped(words(f"{reason}: drawn in id order"), width, " ")
+    lines = wrap_spans(boxes, width, "")
+    lines += wrap_spans(words(f"{reason}: drawn in id order"), width, " ")
     return lines + _captions(whole, width, _STYLES[-1], selected)
 
 
@@ -229,20 +229,20 @@ def _captions(
     chipmap: ChipMap, width: int, style: _Style, selected: str | None
 ) -> list[Line]:
     """What the drawing cannot say: offsets, processes, counts, the selected device."""
-    lines = wrapped(_legend(chipmap), width, "  ")
+    lines = wrap_spans(_legend(chipmap), width, "  ")
     offsets = [f"{index}: {offset}+" for index, offset in chipmap.offsets.items()]
     if offsets:
-        lines += wrapped(words("ids in slice " + ", ".join(offsets)), width, " ")
+        lines += wrap_spans(words("ids in slice " + ", ".join(offsets)), width, " ")
     if len(chipmap.processes) > 1:
-        lines += wrapped(
+        lines += wrap_spans(
             _processes(chipmap, style), width, "  " if style.spelled else " "
         )
     chosen = [d for d in chipmap.devices if d.name == selected and style.describe]
-    lines += [line for d in chosen for line in wrapped(words(where(d)), width, " ")]
+    lines += [line for d in chosen for line in wrap_spans(words(where(d)), width, " ")]
     simulated = any(device.simulated for device in chipmap.devices)
     if style.spelled or simulated or not chipmap.panels:
         mark = [Span("SIMULATED", "simulated")] * simulated
-        lines += wrapped([*mark, *words(summary(chipmap.devices))], width, " ")
+        lines += wrap_spans([*mark, *words(summary(chipmap.devices))], width, " ")
     return lines
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from jaxtui import format as fmt
 from jaxtui.model import Inspected
 from jaxtui.tui import program_text
-from jaxtui.tui.columns import table
+from jaxtui.view.text import table
 
 COLUMNS = 80
 

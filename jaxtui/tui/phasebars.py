@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from jaxtui import format as fmt
 from jaxtui.model import MemorySpan, Phases, Summary
-from jaxtui.tui.spans import Line, Span
+from jaxtui.view.text import Line, Span
 
 LABELS = (
     "transfer",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from jaxtui import format as fmt
 from jaxtui.model.programs import Program, ProgramMemory
-from jaxtui.tui.columns import table
+from jaxtui.view.text import table
 
 
 def counts(

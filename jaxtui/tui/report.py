@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from jaxtui import format as fmt
 from jaxtui.document import INCOMPLETE
 from jaxtui.model import Failure
-from jaxtui.tui.columns import table
 from jaxtui.tui.results import WIDE, notes, own_notes, row
 from jaxtui.tui.run_state import CaseState, RunState
+from jaxtui.view.text import table
 
 _AFTER = WIDE.index("ready") + 1
 

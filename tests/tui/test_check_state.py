@@ -24,7 +24,7 @@ from jaxtui.model import (
 from jaxtui.tui import check_play, check_text, check_words
 from jaxtui.tui.check_report import NO_REPORT, Report, report, worst_first
 from jaxtui.tui.check_state import NO_CHECK, CheckState
-from jaxtui.tui.chipmap import layout, render, text_of
+from jaxtui.tui.chipmap import layout, plain, render
 from jaxtui.tui.state import EMPTY, State, begun, reduce
 from tests.tui.check_figures import BROKEN, SLOW, events
 from tests.tui.fake_engine import HOST, OPS, tpu_devices
@@ -295,8 +295,8 @@ def test_the_text_to_take_away_has_everything_that_is_wrong(ready: State) -> Non
 def test_the_map_has_marks_and_a_legend(ready: State, width: int, height: int) -> None:
     marks = check_words.marks(judged(play(ready)), DEVICES)
     lines = render(replace(layout(DEVICES), marks=marks), width, height, "tpu:0")
-    drawn = "\n".join(map(text_of, lines))
-    assert all(len(text_of(line)) <= width for line in lines)
+    drawn = "\n".join(map(plain, lines))
+    assert all(len(plain(line)) <= width for line in lines)
     for mark in ("0✓", "3✗", "5▾", "✓ pass", "▾ low", "✗ FAIL"):
         assert mark in drawn
     roles = {span.device: span.role for line in lines for span in line if span.device}
@@ -307,9 +307,9 @@ def test_the_map_has_marks_and_a_legend(ready: State, width: int, height: int) -
 
 def test_the_map_marks_devices_without_coords_too(ready: State) -> None:
     marks = check_words.marks(judged(begin(ready)), DEVICES)
-    plain = [msgspec.structs.replace(one, coords=None) for one in DEVICES]
+    flat = [msgspec.structs.replace(one, coords=None) for one in DEVICES]
     drawn = "\n".join(
-        map(text_of, render(replace(layout(plain), marks=marks), 40, 8, None))
+        map(plain, render(replace(layout(flat), marks=marks), 40, 8, None))
     )
     assert "[0·][1·]" in drawn
     assert "· untested" in drawn

@@ -14,8 +14,8 @@ from jaxtui.tui.chipmap import (
     device_at,
     explain,
     layout,
+    plain,
     render,
-    text_of,
 )
 
 TOPOLOGIES = json.loads(topologies.PATH.read_text())
@@ -60,7 +60,7 @@ def spots(lines: list[Line]) -> dict[str, tuple[int, int]]:
 
 
 def text(lines: list[Line]) -> str:
-    return "\n".join(text_of(line) for line in lines)
+    return "\n".join(plain(line) for line in lines)
 
 
 def test_there_are_all_topologies():
@@ -73,7 +73,7 @@ def test_every_device_is_drawn_within_the_size(name, width, height):
     found = devices(name)
     for selected in (None, found[-1].name):
         lines = render(layout(found), width, height, selected)
-        assert max(len(text_of(line)) for line in lines) <= width
+        assert max(len(plain(line)) for line in lines) <= width
         assert len(lines) <= height
         assert set(spots(lines)) == {device.name for device in found}
 
@@ -196,7 +196,7 @@ def test_a_crowded_map_grows_downwards_only():
     ]
     for width in (60, 36, 20, 9, 3, 1):
         lines = render(layout(found), width, 10, "tpu:100")
-        assert max(len(text_of(line)) for line in lines) <= width
+        assert max(len(plain(line)) for line in lines) <= width
         drawn = [s.device for line in lines for s in line if s.device]
         assert len(drawn) == 512
     assert "[100]" in text(render(layout(found), 60, 10))

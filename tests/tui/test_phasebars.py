@@ -6,7 +6,7 @@ import pytest
 
 from jaxtui.model import MemorySpan, Phases, Summary
 from jaxtui.tui.phasebars import ENDS, LABELS, bars
-from jaxtui.tui.spans import text_of
+from jaxtui.view.text import plain
 
 PHASES = Phases(
     transfer=1.3e-3,
@@ -36,7 +36,7 @@ def summary(median: float) -> Summary:
 
 def draw(width: int = 48, phases: Phases = PHASES, **options) -> dict[str, str]:
     lines = bars(phases, summary(56e-6), summary(812e-6), 0.79e-3, width, **options)
-    return dict(zip(LABELS, map(text_of, lines), strict=True))
+    return dict(zip(LABELS, map(plain, lines), strict=True))
 
 
 def length(line: str) -> int:
@@ -65,9 +65,9 @@ def test_absent_clocks_are_dashes_without_a_bar():
     lines = bars(Phases(transfer=1e-3), None, summary(1e-3), None, 48)
     rows = dict(zip(LABELS, lines, strict=True))
     for label in ("compile", "dispatch", "pipelined", "fetch"):
-        assert text_of(rows[label]).endswith(" —")
+        assert plain(rows[label]).endswith(" —")
         assert rows[label][-1].role == "muted"
-        assert length(text_of(rows[label])) == 0
+        assert length(plain(rows[label])) == 0
 
 
 def test_an_aliased_transfer_has_neither_seconds_nor_bandwidth():
@@ -78,7 +78,7 @@ def test_an_aliased_transfer_has_neither_seconds_nor_bandwidth():
 def test_both_ends_of_the_memory_span_stand_below_ready():
     span = MemorySpan(fresh=1.7e-3, reused=0.42e-3, page_faults=980.2)
     lines = bars(Phases(), None, summary(1.2e-3), None, 48, memory=span)
-    texts = list(map(text_of, lines))
+    texts = list(map(plain, lines))
     place = LABELS.index("ready")
     assert [text[:11].strip() for text in texts[place + 1 : place + 3]] == list(ENDS)
     assert texts[place + 1].endswith("420 µs")
@@ -87,7 +87,7 @@ def test_both_ends_of_the_memory_span_stand_below_ready():
     assert found[1] < found[0] < found[2]
     assert len(texts) == len(LABELS) + 2
     narrow = bars(Phases(), None, None, None, 20, memory=span)
-    assert max(len(text_of(line)) for line in narrow) <= 20
+    assert max(len(plain(line)) for line in narrow) <= 20
 
 
 @pytest.mark.parametrize("width", range(1, 100, 7))
@@ -104,7 +104,7 @@ def test_ascii_bars():
 
 def test_nothing_measured_yet():
     lines = bars(Phases(), None, None, None, 40)
-    assert all(text_of(line).endswith("—") for line in lines)
+    assert all(plain(line).endswith("—") for line in lines)
 
 
 def test_linear_bars_are_in_proportion():

@@ -24,7 +24,7 @@ from jaxtui.tui.themes import SERIES_COLORS
 if TYPE_CHECKING:
     from jaxtui.tui.chiplayout import ChipMap as Layout
     from jaxtui.tui.chiplayout import Mark
-    from jaxtui.tui.spans import Line
+    from jaxtui.view.text import Line
 
 # ``chipmap`` and what it needs are imported when there are devices to draw: the first
 # frame, which has none, comes sooner without them.
@@ -147,7 +147,7 @@ class _Drawing(Widget):
 
     def on_click(self, event: events.Click) -> None:
         """Select the device that is drawn there."""
-        from jaxtui.tui.spans import device_at
+        from jaxtui.view.text import device_at
 
         name = device_at(self._lines, event.x, event.y)
         if name is not None:

@@ -10,8 +10,8 @@ from textual.widget import Widget
 from jaxtui.tui import phasebars
 from jaxtui.tui.colors import ascii_only
 from jaxtui.tui.run_state import CaseState
-from jaxtui.tui.spans import Line
 from jaxtui.tui.state import EMPTY, State
+from jaxtui.view.text import Line
 
 _STYLES = {
     "label": "$foreground 70%",

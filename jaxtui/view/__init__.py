@@ -1,0 +1,1 @@
+"""What each capability says and draws, once, for every face."""

@@ -1,0 +1,132 @@
+"""Text as every face shows it: lines of spans, wrapping, tables.
+
+A view says what there is to say once, as lines of spans. A span has a role, and whoever
+shows it knows what a role looks like there: a style of Textual, a colour of ANSI, or
+nothing at all.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from jaxtui.text import Painted, visible
+
+COLUMNS = 80
+"""Of text that a command prints, however wide the terminal is."""
+
+COLOURS = {
+    "pass": "32",
+    "low": "33",
+    "impossible": "35",
+    "fail": "31",
+    "skipped": "2",
+    "muted": "2",
+    "title": "1",
+}
+"""ANSI codes of the roles that have a colour on a command line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a line."""
+
+    text: str
+    role: str = "label"
+    """What it is, e.g. ``chip``, ``selected``, ``process-0``, ``muted``, ``label``."""
+    device: str | None = None
+    """The device that a click here means."""
+
+
+Line = tuple[Span, ...]
+"""One row of the drawing."""
+
+
+def device_at(lines: Sequence[Line], x: int, y: int) -> str | None:
+    """The name of the device drawn at this cell, if any."""
+    if not 0 <= y < len(lines):
+        return None
+    for span in lines[y]:
+        if x < len(span.text):
+            return span.device if x >= 0 else None
+        x -= len(span.text)
+    return None
+
+
+def words(text: str) -> list[Span]:
+    """A muted span per word, to be wrapped with blanks between them."""
+    return [Span(word, "muted") for word in text.split(" ")]
+
+
+def wrap_spans(spans: Sequence[Span], width: int, between: str) -> list[Line]:
+    """Spans in lines that are at most ``width`` long; what is longer is broken up."""
+    lines: list[list[Span]] = []
+    used = width
+    for span in spans:
+        size = len(span.text)
+        if size > width and " " in span.text:
+            pieces = [Span(word, span.role) for word in span.text.split(" ")]
+            lines += [list(line) for line in wrap_spans(pieces, width, " ")]
+            used = width
+        elif lines and used + len(between) + size <= width:
+            lines[-1] += [Span(between), span]
+            used += len(between) + size
+        else:
+            lines.append([Span(span.text[:width], span.role, span.device)])
+            used = size
+    return [tuple(line) for line in lines]
+
+
+def plain(line: Line) -> str:
+    """A line without its roles."""
+    return "".join(span.text for span in line)
+
+
+def painted(line: Line, *, colour: bool) -> str:
+    """A line in the colours of its roles, or without any."""
+    if not colour:
+        return plain(line)
+    codes = [(visible(span.text), COLOURS.get(span.role)) for span in line]
+    return Painted(
+        "".join(f"\x1b[{code}m{text}\x1b[0m" if code else text for text, code in codes)
+    )
+
+
+def wrap(text: str, indent: str = "", width: int = COLUMNS) -> list[str]:
+    """A paragraph in lines, each as far in as the text itself, and the indent.
+
+    Words that are longer than a line, such as paths, stay whole.
+    """
+    own = indent + text[: len(text) - len(text.lstrip())]
+    return textwrap.wrap(
+        text.strip(),
+        width,
+        initial_indent=own,
+        subsequent_indent=own,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[str] = ()
+) -> str:
+    """The rows under their heads, two blanks apart, without trailing blanks.
+
+    Args:
+        head: one per column.
+        rows: as many texts each as there are columns.
+        right: the heads of columns that are aligned at the right.
+    """
+    shown = [[visible(cell, line=True) for cell in row] for row in (head, *rows)]
+    columns = list(zip(*shown, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    lines = []
+    for row in shown:
+        cells = [
+            cell.rjust(width) if name in right else cell.ljust(width)
+            for cell, width, name in zip(row, widths, head, strict=True)
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
