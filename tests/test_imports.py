@@ -17,7 +17,7 @@ import jaxtui
 UI = ("textual", "rich", "plotext")
 CORE = ("jax", "jaxlib", "numpy", "ml_dtypes")
 
-CORE_ONLY = ("jaxtui.measure", "jaxtui.engine.server", "jaxtui.engine.entry")
+CORE_ONLY = ("jaxtui.measure", "jaxtui.engine.server")
 """Modules that belong to the measuring side, with everything below them."""
 
 

@@ -18,9 +18,9 @@ import msgspec
 from jaxtui import child
 from jaxtui.commands.launch import CannotRun
 from jaxtui.engine.connection import log_lines
-from jaxtui.engine.endings import how_ended
+from jaxtui.engine.process import how_ended
 from jaxtui.engine.protocol import MAX_LINE_BYTES
-from jaxtui.machine.topology_names import INSTALL
+from jaxtui.machine.topologies import INSTALL
 from jaxtui.model.ahead import (
     AheadAnswer,
     AheadDoing,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from jaxtui import selection
-from jaxtui.machine.topology_names import TopologyError, parse
+from jaxtui.machine.topologies import TopologyError, parse
 from jaxtui.model import COMPILED_MODES, Case, Mode, OpInfo, Precision
 from jaxtui.model.ahead import Topology
 from jaxtui.selection import SelectionError

@@ -11,8 +11,7 @@ from jaxtui.commands.findings import narrate
 from jaxtui.commands.launch import CannotRun
 from jaxtui.commands.session import EngineFactory, Session, session
 from jaxtui.document import Outcome
-from jaxtui.engine.client import EngineOptions, EngineUnavailableError
-from jaxtui.engine.interface import Engine
+from jaxtui.engine.client import EngineClient, EngineOptions, EngineUnavailableError
 from jaxtui.engine.protocol import Envelope
 from jaxtui.model import Event, Hello, Logged, OpInfo, Ready, RunFinished, Work
 from jaxtui.signals import Interrupt, interrupt
@@ -48,7 +47,7 @@ class Driver:
         return "incomplete" if self.lost else "complete"
 
     @property
-    def engine(self) -> Engine:
+    def engine(self) -> EngineClient:
         """The engine, once it is started."""
         assert self.session is not None
         return self.session.engine

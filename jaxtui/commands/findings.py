@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from jaxtui.commands.progress import wipe
 from jaxtui.commands.terminal import say
-from jaxtui.machine.words import process
+from jaxtui.machine.processes import describe
 from jaxtui.model import EngineFailed, Finding
 
 
@@ -17,7 +17,7 @@ def explain(failed: EngineFailed, findings: Sequence[Finding] = ()) -> str:
     """
     lines = [f"{failed.error} {failed.hint}".strip()]
     lines += [
-        f"Held by {process(holder)}."
+        f"Held by {describe(holder)}."
         for holder in failed.holders
         if f"rocess {holder.pid} " not in failed.error
     ]

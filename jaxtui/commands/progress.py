@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from typing import TextIO
 
 from jaxtui.commands.terminal import is_ascii, is_terminal
-from jaxtui.engine import waiting
+from jaxtui.engine import startup
 from jaxtui.text import visible
 from jaxtui.tui.state import State
 
@@ -51,7 +51,7 @@ def progress_line(
     if going is None:
         if state.devices:
             return ""
-        return f"{waiting.doing(state.start)}, {since_seconds:.0f} s"[:width]
+        return f"{startup.doing(state.start)}, {since_seconds:.0f} s"[:width]
     elapsed = going.elapsed_seconds + since_seconds
     remaining = max(0.0, going.remaining_seconds - since_seconds)
     whole = elapsed + remaining

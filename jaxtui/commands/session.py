@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 
 from jaxtui.commands.findings import explain, finding_text, narrate
 from jaxtui.commands.launch import CannotRun, spawn_process
-from jaxtui.engine.client import Engine, EngineClient, EngineOptions
+from jaxtui.engine.client import EngineClient, EngineOptions
 from jaxtui.engine.protocol import Envelope
 from jaxtui.model import EngineDied, EngineFailed, Waiting
 from jaxtui.recording import Recording
 from jaxtui.tui.state import EMPTY, State, reduce
 
-EngineFactory = Callable[[EngineOptions], Engine]
+EngineFactory = Callable[[EngineOptions], EngineClient]
 
 
-def spawn_engine(options: EngineOptions) -> Engine:
+def spawn_engine(options: EngineOptions) -> EngineClient:
     """An engine process and its client."""
     return EngineClient(options, spawn_process(options))
 
@@ -26,7 +26,7 @@ def spawn_engine(options: EngineOptions) -> Engine:
 class Session:
     """An engine that is up, and the snapshot of what it has said so far."""
 
-    engine: Engine
+    engine: EngineClient
     state: State = field(default=EMPTY)
     recording: Recording | None = None
     """Keeps what is measured; ``None`` keeps nothing."""

@@ -1,21 +1,24 @@
-"""A run as the client sees it: one run, though it may take several engines."""
+"""A run as it is followed from outside: what has arrived, and what is left."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import msgspec
 
-from jaxtui.engine.ledger import Ledger
 from jaxtui.model import (
+    Case,
     CaseFailed,
     CaseMeasured,
     CaseStarted,
     Ending,
     Experiment,
+    Failure,
     Inspection,
     Loop,
+    Measurement,
+    Note,
     PhaseMeasured,
     PhaseStarted,
     Progress,
@@ -23,6 +26,7 @@ from jaxtui.model import (
     RunFinished,
     RunStarted,
     Sampled,
+    Stopped,
     Work,
     WorkFailed,
 )
@@ -41,11 +45,76 @@ _CASE_EVENTS = (
 )
 
 
-class ActiveRun:
-    """The run that is going on.
+class Ledger:
+    """What has arrived of a run, so that nothing is lost when it breaks off.
 
-    A death is never evidence: the kernel may have needed the memory, or somebody sent a
-    signal. So whatever has no result when its engine dies is begun once more in the
+    Indices count in the cases that were asked for.
+    """
+
+    def __init__(self, cases: Sequence[Case]) -> None:
+        self.cases = tuple(cases)
+        self.current: int | None = None
+        """The case whose turn or phase it is."""
+        self.done: set[int] = set()
+        """The cases that have their last event."""
+        self._partial: dict[int, Measurement] = {}
+
+    @property
+    def remaining(self) -> tuple[int, ...]:
+        """The cases that have no result and no failure yet, in order."""
+        return tuple(i for i in range(len(self.cases)) if i not in self.done)
+
+    def observe(self, event: RunEvent) -> None:
+        """Take in one event."""
+        match event:
+            case RunStarted():
+                self.cases = event.cases
+            case Sampled():
+                self.current = event.index
+                self._partial[event.index] = event.measurement
+            case CaseStarted() | PhaseStarted() | PhaseMeasured():
+                self.current = event.index
+            case CaseMeasured() | CaseFailed():
+                self.done.add(event.index)
+                if self.current == event.index:
+                    self.current = None
+
+    def sampled(self, index: int) -> bool:
+        """Whether some turn of the case has arrived."""
+        return index in self._partial
+
+    def close(
+        self, index: int, stopped: Stopped, text: str, hint: str = "", detail: str = ""
+    ) -> CaseMeasured | CaseFailed:
+        """The last event of a case that broke off: what had arrived, or a failure.
+
+        Args:
+            index: The case.
+            stopped: Why it ended, which is also the flag of the note.
+            text: The same in one sentence for people.
+            hint: What to do about it, if it is a failure.
+            detail: The original text, if there is one.
+        """
+        self.done.add(index)
+        if (arrived := self._partial.get(index)) is None:
+            failure = Failure(
+                case=self.cases[index], error=text, hint=hint, detail=detail
+            )
+            return CaseFailed(index=index, failure=failure)
+        measurement = msgspec.structs.replace(
+            arrived,
+            stopped=stopped,
+            stable=False,
+            notes=(*arrived.notes, Note(flag=stopped, text=text)),
+        )
+        return CaseMeasured(index=index, measurement=measurement)
+
+
+class ActiveRun:
+    """One run, though it may take several engines.
+
+    A death is never evidence: the kernel may have needed the memory, or a signal may
+    have come. So whatever has no result when its engine dies is begun once more in the
     next one. If that dies too before anything is finished, the case whose turn or phase
     it was keeps what had arrived of it and is over, and so is a work without cases;
     the rest goes on as before.
@@ -53,21 +122,19 @@ class ActiveRun:
     A case starts from scratch in the next engine: turns from two processes do not
     belong in one interval. What an engine had measured of it stands only if no later
     one gets as far.
+
+    Args:
+        number: The run's.
+        work: What it does.
+        offered: The ops that are not jaxtui's but of installed packages, by name.
     """
 
     def __init__(self, number: int, work: Work, offered: Collection[str] = ()) -> None:
-        """Begin with all cases still to do.
-
-        Args:
-            number: The run's.
-            work: What it does.
-            offered: The ops that are not jaxtui's but of installed packages, by name.
-        """
         self.number = number
         self.work = work
         self.ledger = Ledger(work.cases if isinstance(work, Experiment) else ())
         self.stopping = False
-        """Somebody asked for its end."""
+        """Its end was asked for."""
         self.overdue = ""
         """Why its engine was ended, if nothing had come from it for too long."""
         self.phase = ""
@@ -78,7 +145,7 @@ class ActiveRun:
         self._before = 0.0
         self._started = False
         self._again = False
-        """What is going on is the second attempt; another death ends it."""
+        """This is the second attempt; another death ends it."""
         self._crashed = False
 
     @property
@@ -131,8 +198,10 @@ class ActiveRun:
             self._again = False
         if isinstance(event, PhaseStarted):
             self.phase = event.phase
-        if self._crashed and isinstance(event, RunFinished):
-            event = _not_complete(event)
+        if isinstance(event, RunFinished):
+            crashed = self._crashed and event.outcome == "complete"
+            outcome: Ending = "crashed" if crashed else event.outcome
+            event = msgspec.structs.replace(event, outcome=outcome)
         self.ledger.observe(event)
         return event
 
@@ -167,8 +236,8 @@ class ActiveRun:
     def rest(self) -> Work:
         """What is left for another engine, with its share of the budget.
 
-        What the dead one took, and the start of the next, is nobody's fault: a case
-        that is left has as much time as it would have had.
+        What the dead one took, and the start of the next, does not count: a case that
+        is left has as much time as it would have had.
         """
         self._before = time.monotonic() - self._began
         if not isinstance(self.work, Experiment):
@@ -210,9 +279,3 @@ class ActiveRun:
     def _finished(self, outcome: Ending) -> RunFinished:
         elapsed = time.monotonic() - self._began
         return RunFinished(outcome=outcome, elapsed_seconds=elapsed)
-
-
-def _not_complete(event: RunFinished) -> RunFinished:
-    if event.outcome != "complete":
-        return event
-    return msgspec.structs.replace(event, outcome="crashed")

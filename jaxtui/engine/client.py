@@ -1,25 +1,24 @@
-"""The UI's side of the engine: start, ask, listen, stop, restart. Never imports jax."""
+"""The UI's side of the engine: start, ask, follow, stop, restart. Never imports jax."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
-from typing import cast
+import itertools
+from collections.abc import AsyncIterator, Coroutine
+from typing import Any, cast
 
-from jaxtui.engine import waiting
+from jaxtui.engine import startup
 from jaxtui.engine.active import ActiveRun
 from jaxtui.engine.connection import Connection
-from jaxtui.engine.endings import describe_end, describe_outlook
-from jaxtui.engine.interface import MAX_RESTARTS, Engine, EngineUnavailableError
-from jaxtui.engine.process import EngineOptions, EngineProcess
+from jaxtui.engine.process import EngineOptions, EngineProcess, how_ended
 from jaxtui.engine.protocol import (
     Envelope,
     MemoryRequest,
+    PlanRequest,
     RunRequest,
     StopRequest,
 )
-from jaxtui.engine.questions import Questions
 from jaxtui.model import (
     Busy,
     EngineDied,
@@ -35,39 +34,51 @@ from jaxtui.model import (
     Work,
 )
 
-__all__ = [
-    "Engine",
-    "EngineClient",
-    "EngineOptions",
-    "EngineProcess",
-    "EngineUnavailableError",
-]
+__all__ = ["EngineClient", "EngineOptions", "EngineProcess", "EngineUnavailableError"]
+
+MAX_RESTARTS = 3
+"""Restarts one after the other, of engines that served for nothing, before there are
+no more."""
+
+
+class EngineUnavailableError(Exception):
+    """There is no engine to ask; the events have said why."""
+
+    def __init__(self, error: str, failed: EngineFailed | None = None) -> None:
+        """Keep the sentence, and the engine's own words if it had some."""
+        super().__init__(error)
+        self.failed = failed
 
 
 class EngineClient:
-    """An ``Engine`` in a process of its own, restarted when it dies."""
+    """An engine in a process of its own, restarted when it dies.
+
+    Args:
+        options: how to start engines.
+        process: the first one if it is started already.
+    """
 
     def __init__(
         self, options: EngineOptions, process: EngineProcess | None = None
     ) -> None:
-        """Take how to start engines, and the first one if it is started already."""
         self._options = options
         self._process = process
         self._generation = process.generation if process else 0
         self._connection: Connection | None = None
         self._serving: asyncio.Task[None] | None = None
-        self._watching: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
         self._opening = asyncio.Lock()
         self._queue: asyncio.Queue[Envelope | BaseException | None] = asyncio.Queue()
         self._run: ActiveRun | None = None
         self._run_ended = asyncio.Event()
         self._runs = 0
-        self._questions = Questions()
+        self._plans: dict[int, asyncio.Future[Plan]] = {}
+        """The answers that are awaited, by the numbers of their requests."""
+        self._plan_numbers = itertools.count(1)
         self._in_vain = 0
         """Engines one after the other that served for nothing."""
         self._used = 0
         """The generation in which code was run last that is not jaxtui's."""
-        self._watching_run: asyncio.Task[None] | None = None
         self._closed = False
 
     @property
@@ -99,8 +110,18 @@ class EngineClient:
             yield item
 
     async def run(self, work: Work) -> int:
-        """Start a run as soon as the engine is ready; returns its number."""
-        await self._replace_used()
+        """Start a run as soon as the engine is ready; returns its number.
+
+        While another run lasts nothing is started: ``Busy`` is an event, and the number
+        is that of the other run.
+
+        Raises:
+            EngineUnavailableError: The engine cannot serve.
+        """
+        used = self._connection and self._connection.generation == self._used
+        if used and self._run is None:
+            # Code that is not jaxtui's may have changed anything there.
+            await self.release()
         connection = await self._until_ready()
         if self._run is not None:
             self._emit(None, Busy(run=self._run.number))
@@ -108,13 +129,30 @@ class EngineClient:
         self._runs += 1
         self._run = ActiveRun(self._runs, work, connection.offered)
         self._run_ended.clear()
-        self._send_run(connection, RunRequest(run=self._runs, work=work))
+        self._send_run(connection, self._run, work)
         return self._runs
 
     async def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:
-        """What an experiment would need; during a run the answer comes after it."""
+        """What an experiment would need; during a run the answer comes after it.
+
+        Args:
+            experiment: What is asked for.
+            recipes: Ask as well how to do it without jaxtui.
+
+        Raises:
+            EngineUnavailableError: The engine cannot serve, or ends meanwhile.
+        """
         connection = await self._until_ready()
-        return await self._questions.ask(experiment, connection.send, recipes=recipes)
+        number = next(self._plan_numbers)
+        answer: asyncio.Future[Plan] = asyncio.get_running_loop().create_future()
+        self._plans[number] = answer
+        connection.send(
+            PlanRequest(request=number, experiment=experiment, recipes=recipes)
+        )
+        try:
+            return await answer
+        finally:
+            self._plans.pop(number, None)
 
     async def stop(self) -> None:
         """End the run, by force after the grace period; returns when it has ended."""
@@ -124,7 +162,13 @@ class EngineClient:
         run.stopping = True
         if connection is not None:
             connection.send(StopRequest(run=run.number))
-        while not await self._has_ended(run):
+        while True:
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(
+                    self._run_ended.wait(), self._options.grace_seconds
+                )
+            if self._run is not run:
+                return
             # There is none while a crashed engine is being replaced: then wait again.
             if self._connection is not None:
                 self._connection.kill()
@@ -169,14 +213,12 @@ class EngineClient:
             connection = Connection(process, self._receive)
             try:
                 await connection.open()
-            except BaseException:  # broken off: nobody else knows of the process
+            except BaseException:  # broken off: nothing else knows of the process
                 process.end()
                 raise
             self._connection = connection
-            self._serving = asyncio.ensure_future(self._serve(connection))
-            self._watching = asyncio.ensure_future(self._watch_start(connection))
-            for task in (self._serving, self._watching):
-                task.add_done_callback(self._tell_fault)
+            self._serving = self._in_background(self._serve(connection))
+            self._in_background(self._watch_start(connection))
 
     def _spawn(self) -> EngineProcess:
         try:
@@ -197,38 +239,61 @@ class EngineClient:
             await connection.settled.wait()
             if connection.failed is not None:
                 raise EngineUnavailableError(connection.failed.error, connection.failed)
-            if not connection.asked_to_end and not connection.ended.is_set():
+            if not connection.ending and not connection.ended.is_set():
                 return connection
             if serving is not None:
                 await asyncio.wait({serving})
-            if connection.asked_to_end:
+            if connection.ending:
                 await self.start()
         raise EngineUnavailableError("The engine ended before it was ready.")
 
-    # Code that is not jaxtui's.
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._after_task)
+        return task
 
-    async def _replace_used(self) -> None:
-        """End an engine in which such code has run: it may have changed anything."""
-        used = self._connection is not None and self._connection.generation
-        if used and used == self._used and self._run is None:
-            await self.release()
+    def _after_task(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        # A fault of this client must not look like an engine with nothing to say.
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            self._queue.put_nowait(fault)
 
-    def _send_run(self, connection: Connection, request: RunRequest) -> None:
-        connection.send(request)
-        run = self._run
-        if run is not None and run.foreign:
+    async def _watch_start(self, connection: Connection) -> None:
+        """Say that a start takes long, and end one that takes too long."""
+        clock = asyncio.get_running_loop().time
+        limit, began = self._options.start_limit_seconds, clock()
+        moments = {*self._options.slow_seconds, *([limit] if limit else ())}
+        for seconds in sorted(moments):
+            settled = await connection.settled_within(began + seconds - clock())
+            if settled or connection.ending:
+                return
+            if limit and seconds >= limit:
+                if failed := await connection.give_up(limit):
+                    self._emit(None, failed)
+                return
+            finding = startup.slow(connection.start, seconds)
+            self._emit(None, Waiting(elapsed_seconds=seconds, finding=finding))
+
+    # Running.
+
+    def _send_run(self, connection: Connection, run: ActiveRun, work: Work) -> None:
+        connection.send(RunRequest(run=run.number, work=work))
+        if run.foreign:
             self._used = connection.generation
-            watching = asyncio.ensure_future(self._watch_run(connection, run))
-            watching.add_done_callback(self._tell_fault)
-            self._watching_run = watching
+            if run.patience_seconds is not None:
+                self._in_background(
+                    self._watch_run(connection, run, run.patience_seconds)
+                )
 
-    async def _watch_run(self, connection: Connection, run: ActiveRun) -> None:
+    async def _watch_run(
+        self, connection: Connection, run: ActiveRun, limit_seconds: float
+    ) -> None:
         """End the engine if nothing comes of the run any more."""
-        limit = run.patience_seconds
         await connection.settled.wait()
         connection.touch()
-        while limit and self._run is run and not connection.ended.is_set():
-            left = limit - connection.silent_seconds
+        while self._run is run and not connection.ended.is_set():
+            left = limit_seconds - connection.silent_seconds
             if left <= 0:
                 run.give_up()
                 connection.abort()
@@ -236,58 +301,13 @@ class EngineClient:
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(connection.ended.wait(), min(left, 1.0))
 
-    async def _has_ended(self, run: ActiveRun) -> bool:
-        """Whether the run ends within the grace period."""
-        ended = self._run_ended.wait()
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(ended, self._options.grace_seconds)
-        return self._run is not run
-
-    def _tell_fault(self, task: asyncio.Task[None]) -> None:
-        """A fault of this client must not look like an engine with nothing to say."""
-        if not task.cancelled() and (fault := task.exception()) is not None:
-            self._queue.put_nowait(fault)
-
-    async def _watch_start(self, connection: Connection) -> None:
-        """Say that a start takes long, and end one that takes too long."""
-        limit = self._options.start_limit_seconds
-        moments = {*self._options.slow_seconds, *([limit] if limit else ())}
-        async for seconds in connection.slow_starts(sorted(moments)):
-            if connection.asked_to_end:
-                return
-            if limit and seconds >= limit:
-                if failed := await connection.give_up(limit):
-                    self._emit(None, failed)
-                return
-            finding = waiting.slow(connection.start, seconds)
-            self._emit(None, Waiting(elapsed_seconds=seconds, finding=finding))
-
-    # Listening.
-
-    async def _serve(self, connection: Connection) -> None:
-        await connection.serve()
-        self._connection = None
-        if not connection.ready and not connection.killed and not connection.failed:
-            self._explain_end(connection)
-        if connection.asked_to_end or connection.failed is not None:
-            self._stay_down(connection)
-            return
-        self._in_vain = 0 if connection.proven else self._in_vain + 1
-        restarts = self._in_vain <= MAX_RESTARTS and not self._closed
-        if connection.killed:
-            self._stopped_by_force()
-        else:
-            self._died(connection, restarts)
-        if restarts:
-            await self._restart()
-        else:
-            self._stay_down(connection)
-
     def _receive(self, connection: Connection, envelope: Envelope) -> None:
         event = envelope.event
         if envelope.run is None:
             if isinstance(event, Planned):
-                self._questions.answer(event)
+                answer = self._plans.get(event.request)
+                if answer is not None and not answer.done():
+                    answer.set_result(event.plan)
             self._queue.put_nowait(envelope)
         elif self._run is not None and envelope.run == self._run.number:
             translated = self._run.translate(cast("RunEvent", event))
@@ -302,33 +322,66 @@ class EngineClient:
     def _emit_run(self, run: ActiveRun, events: list[RunEvent]) -> None:
         for event in events:
             self._emit(run.number, event)
-            if _is_last(event):
+            if isinstance(event, RunFinished):
                 self._run = None
                 self._run_ended.set()
 
     # Endings.
 
-    def _explain_end(self, connection: Connection) -> None:
-        """What ends for a reason that its log names is not started again."""
-        connection.failed = waiting.died(connection.start)
-        if connection.failed is not None:
-            self._emit(None, connection.failed)
+    async def _serve(self, connection: Connection) -> None:
+        await connection.serve()
+        self._connection = None
+        if not connection.ready and not connection.killed and not connection.failed:
+            # What ends for a reason that its log names is not started again.
+            connection.failed = startup.died(connection.start)
+            if connection.failed is not None:
+                self._emit(None, connection.failed)
+        self._refuse_plans(connection.failed)
+        if connection.ending or connection.failed is not None:
+            self._end_run(connection)
+            return
+        self._in_vain = 0 if connection.proven else self._in_vain + 1
+        restarts = self._in_vain <= MAX_RESTARTS and not self._closed
+        if connection.killed:
+            text = (
+                f"It did not stop within {self._options.grace_seconds:g} s;"
+                " the engine was ended and starts again."
+            )
+            self._emit(None, Logged(line=text))
+            if self._run is not None:
+                self._emit_run(self._run, self._run.cancelled(text))
+        else:
+            self._died(connection, restarts)
+        if restarts:
+            await self._restart()
+        else:
+            self._end_run(connection)
 
     def _died(self, connection: Connection, restarts: bool) -> None:
-        run = self._run
-        case = None
+        """Tell of a death, and what it ends of the run."""
+        run, events = self._run, list[RunEvent]()
+        doing = ""
         if run is not None and run.ledger.current is not None:
-            case = run.ledger.cases[run.ledger.current]
-        text = describe_end(connection.returncode, case)
+            doing = f" while timing {run.ledger.cases[run.ledger.current].label}"
+        text = f"The engine {how_ended(connection.returncode)}{doing}."
         if run is not None and run.overdue:
             text = run.overdue
-        events: list[RunEvent] = []
         if run is not None and run.stopping:
             events = run.cancelled(text)
         elif run is not None and connection.ready:
             events = run.died(text)
-        going_on = run is not None and not (events and _is_last(events[-1]))
-        outlook = describe_outlook(restarts, going_on, again=not events)
+        lasts = run is not None and not (events and isinstance(events[-1], RunFinished))
+        if not restarts:
+            outlook = (
+                "It is not started again by itself;"
+                " the next run tries once more, as R does in the app."
+            )
+        elif lasts and not events:
+            outlook = "It is tried once more in a new engine."
+        elif lasts:
+            outlook = "What had arrived is kept, the rest goes on in a new engine."
+        else:
+            outlook = "A new one is started."
         died = EngineDied(
             returncode=connection.returncode,
             error=f"{text} {outlook}",
@@ -338,45 +391,33 @@ class EngineClient:
         if run is not None:
             self._emit_run(run, events)
 
-    def _stopped_by_force(self) -> None:
-        text = (
-            f"It did not stop within {self._options.grace_seconds:g} s;"
-            " the engine was ended and starts again."
-        )
-        self._emit(None, Logged(line=text))
-        if self._run is not None:
-            self._emit_run(self._run, self._run.cancelled(text))
-
     async def _restart(self) -> None:
         """Start the next engine and hand it what the last one left undone."""
         try:
             await self._connect()
         except EngineUnavailableError:
-            self._stay_down(None)
+            self._end_run(None)
             return
-        connection = self._connection
-        if connection is None:
+        connection, run = self._connection, self._run
+        if connection is not None and run is not None:
+            self._send_run(connection, run, run.rest())
+            if run.stopping:
+                connection.send(StopRequest(run=run.number))
+
+    def _end_run(self, connection: Connection | None) -> None:
+        """No engine follows, so the run ends."""
+        if self._run is None:
             return
-        if self._run is not None:
-            work = self._run.rest()
-            self._send_run(connection, RunRequest(run=self._run.number, work=work))
-            if self._run.stopping:
-                connection.send(StopRequest(run=self._run.number))
-        self._questions.ask_again(connection.send)
+        if self._run.stopping or (connection is not None and connection.ending):
+            events = self._run.cancelled("The engine was ended.")
+        else:
+            failed = connection.failed if connection is not None else None
+            text = failed.error if failed else "The engine could not be restarted."
+            events = self._run.broken_off(f"The run could not go on. {text}")
+        self._emit_run(self._run, events)
 
-    def _stay_down(self, connection: Connection | None) -> None:
-        """No engine follows: whoever waits for something is told so."""
-        asked = connection is not None and connection.asked_to_end
-        failed = connection.failed if connection is not None else None
-        if self._run is not None:
-            if asked or self._run.stopping:
-                events = self._run.cancelled("The engine was ended.")
-            else:
-                text = failed.error if failed else "The engine could not be restarted."
-                events = self._run.broken_off(f"The run could not go on. {text}")
-            self._emit_run(self._run, events)
-        self._questions.refuse_all("The engine ended.", failed)
-
-
-def _is_last(event: RunEvent) -> bool:
-    return isinstance(event, RunFinished)
+    def _refuse_plans(self, failed: EngineFailed | None) -> None:
+        for answer in self._plans.values():
+            if not answer.done():
+                error = EngineUnavailableError("The engine ended.", failed)
+                answer.set_exception(error)

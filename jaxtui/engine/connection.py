@@ -7,11 +7,11 @@ import contextlib
 import os
 import re
 import signal
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 
 import msgspec
 
-from jaxtui.engine import waiting
+from jaxtui.engine import startup
 from jaxtui.engine.process import EngineProcess
 from jaxtui.engine.protocol import (
     MAX_LINE_BYTES,
@@ -21,7 +21,7 @@ from jaxtui.engine.protocol import (
     decode_envelope,
     encode,
 )
-from jaxtui.model import EngineFailed, Event, Logged, Ready
+from jaxtui.model import EngineFailed, Logged, Ready
 
 MAX_LOG_LINE_BYTES = 64 * 1024
 """A longer line of the log is cut into pieces of this size."""
@@ -47,12 +47,16 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Connection:
-    """The client's side of one engine process."""
+    """The client's side of one engine process.
+
+    Args:
+        process: the engine.
+        receive: gets its envelopes, log lines included.
+    """
 
     def __init__(
         self, process: EngineProcess, receive: Callable[[Connection, Envelope], None]
     ) -> None:
-        """Take a process and whom to give its envelopes, log lines included."""
         self._process = process
         self._receive = receive
         self.generation = process.generation
@@ -65,9 +69,9 @@ class Connection:
         """Something of a run has arrived."""
         self.failed: EngineFailed | None = None
         """``EngineFailed``, if it has arrived, or why this side gave it up."""
-        self.start = waiting.NOTHING
+        self.start = startup.NOTHING
         """How far it has come with starting."""
-        self.asked_to_end = False
+        self.ending = False
         """Its end is no crash."""
         self.killed = False
         """Its end is this side's doing."""
@@ -76,12 +80,12 @@ class Connection:
         self.ended = asyncio.Event()
         """The process is gone, and all that it said has been received."""
         self.returncode: int | None = None
-        self._heard = 0.0
+        self._last_event = 0.0
 
     @property
     def silent_seconds(self) -> float:
         """Since the last event, not counting what is merely printed."""
-        return _loop().time() - self._heard
+        return _loop().time() - self._last_event
 
     @property
     def proven(self) -> bool:
@@ -94,7 +98,7 @@ class Connection:
 
     def touch(self) -> None:
         """Count the silence from now on."""
-        self._heard = _loop().time()
+        self._last_event = _loop().time()
 
     async def open(self) -> None:
         """Take over the pipes; from now on requests can be sent."""
@@ -137,7 +141,7 @@ class Connection:
 
     async def end(self, grace_seconds: float) -> None:
         """Say goodbye, wait, kill what is left, and wait until all is received."""
-        self.asked_to_end = True
+        self.ending = True
         self.send(GoodbyeRequest())
         try:
             await asyncio.wait_for(self.ended.wait(), grace_seconds)
@@ -162,26 +166,19 @@ class Connection:
         if self.start.hardware:
             # It has begun: its faulthandler writes to the log where it is.
             self._process.popen.send_signal(signal.SIGUSR1)
-            await self._settled_within(_LAST_WORDS_SECONDS)
+            await self.settled_within(_LAST_WORDS_SECONDS)
         if self.settled.is_set():
             return None
-        self.failed = waiting.timed_out(self.start, limit_seconds)
+        self.failed = startup.timed_out(self.start, limit_seconds)
         self.settled.set()
         self.kill()
         return self.failed
 
-    async def slow_starts(self, after_seconds: Sequence[float]) -> AsyncIterator[float]:
-        """Each of these times, counted from now, if it has not started by then."""
-        began = _loop().time()
-        for seconds in after_seconds:
-            await self._settled_within(began + seconds - _loop().time())
-            if self.settled.is_set():
-                return
-            yield seconds
-
-    async def _settled_within(self, seconds: float) -> None:
+    async def settled_within(self, seconds: float) -> bool:
+        """Whether it settles in so many seconds."""
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self.settled.wait(), max(0.0, seconds))
+        return self.settled.is_set()
 
     async def _receive_events(self) -> None:
         while True:
@@ -198,20 +195,18 @@ class Connection:
                 self._say(f"event not understood: {error}: {line[:200]!r}")
                 continue
             self.touch()
-            self._note(envelope.event)
+            event = envelope.event
+            self.start = startup.observe(self.start, event)
+            if isinstance(event, Ready):
+                self.ready = True
+                self.offered = frozenset(op.name for op in event.ops if op.package)
+                self._ready_at = _loop().time()
+                self.settled.set()
+            elif isinstance(event, EngineFailed):
+                self.failed = event
+                self.settled.set()
             self._worked = self._worked or envelope.run is not None
             self._receive(self, envelope)
-
-    def _note(self, event: Event) -> None:
-        self.start = waiting.observe(self.start, event)
-        if isinstance(event, Ready):
-            self.ready = True
-            self.offered = frozenset(op.name for op in event.ops if op.package)
-            self._ready_at = _loop().time()
-            self.settled.set()
-        elif isinstance(event, EngineFailed):
-            self.failed = event
-            self.settled.set()
 
     async def _receive_log(self) -> None:
         async for line in log_lines(self._log):
@@ -220,7 +215,7 @@ class Connection:
     def _say(self, line: str) -> None:
         event = Logged(line=line)
         if not self.ready:
-            self.start = waiting.observe(self.start, event)
+            self.start = startup.observe(self.start, event)
         envelope = Envelope(generation=self.generation, run=None, event=event)
         self._receive(self, envelope)
 

@@ -1,20 +1,14 @@
-"""What the server serves: the measuring core, behind an interface that tests fake."""
+"""What the server serves: the machine's survey and the measuring rooms."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from msgspec.structs import replace
 
-from jaxtui.machine import findings, gpu_memory, malloc, taken, words
-from jaxtui.machine.holders import blocking, holder, holders
-from jaxtui.machine.locks import lock
-from jaxtui.machine.order import ordered
-from jaxtui.machine.plugins import packages
+from jaxtui.machine import findings, gpu_memory, malloc, packages, processes
 from jaxtui.machine.survey import Survey, survey
 from jaxtui.model import (
     Check,
@@ -50,71 +44,40 @@ class CannotServeError(Exception):
         self.failed = failed
 
 
-class Core(Protocol):
-    """What an engine can do; every method is called in the timing thread."""
+class Core:
+    """What an engine can do; every method is called in the timing thread.
 
-    def look(self) -> Noticed:
-        """What is to be known of the machine, without JAX."""
-        ...
+    What imports jax is imported when it is first needed: the environment decides, and
+    the machine is looked at before.
 
-    def compare(self, devices: Sequence[Device]) -> tuple[Finding, ...]:
-        """What is to be known of it, now that JAX has these devices."""
-        ...
-
-    def load(self) -> tuple[OpInfo, ...]:
-        """Import the catalogue; raises ``CannotServeError``."""
-        ...
-
-    def start(self) -> tuple[Host, tuple[Device, ...]]:
-        """Start the backend, which takes the accelerator.
-
-        Raises:
-            CannotServeError: It does not start, or somebody else has it.
-        """
-        ...
-
-    def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:
-        """Say what an experiment would need, and how to do it without jaxtui."""
-        ...
-
-    def run(self, work: Work, stop: Callable[[], bool]) -> Iterator[RunEvent]:
-        """Do a work; ``stop`` is asked between turns."""
-        ...
-
-    def memory(self) -> dict[str, dict[str, int] | None]:
-        """Fresh memory statistics by device name."""
-        ...
-
-
-class JaxCore:
-    """The real one. Everything heavy is imported when it is first needed."""
+    Args:
+        root: where proc, sys and dev are, for tests.
+    """
 
     def __init__(self, root: Path = Path("/")) -> None:
-        """Take where proc, sys and dev are, for tests."""
         self._root = root
         self._seen: Survey | None = None
-        self._memory: gpu_memory.Question | None = None
-        self._proc, self._sys, self._dev = root / "proc", root / "sys", root / "dev"
+        self._memory: gpu_memory.MemoryQuery | None = None
 
     def look(self) -> Noticed:
         """Survey the machine once; nvidia-smi answers while JAX starts."""
         seen = self._survey()
         nvidia = seen.present("cuda") and seen.wanted("cuda")
         command = gpu_memory.COMMAND if nvidia else None
-        self._memory = gpu_memory.Question(seen.chips, self._sys, command)
+        self._memory = gpu_memory.MemoryQuery(seen.chips, self._root / "sys", command)
         return Noticed(findings=findings.before(seen), hardware=seen.hardware)
 
     def compare(self, devices: Sequence[Device]) -> tuple[Finding, ...]:
         """Compare what JAX has with what was seen before it was touched."""
         seen = self._survey()
         if seen.packages is None:
-            seen = replace(seen, packages=packages())
-        cards = self._memory.answer(ANSWER_SECONDS) if self._memory else ()
+            seen = replace(seen, packages=packages.installed())
+        cards = self._memory.result(ANSWER_SECONDS) if self._memory else ()
         from jaxtui.measure import settings
 
         known = findings.after(seen, devices, cards)
         set_here = [*malloc.findings(), *map(settings.finding, settings.found())]
-        return ordered([*known, *set_here])
+        return findings.ordered([*known, *set_here])
 
     def _survey(self) -> Survey:
         if self._seen is None:
@@ -130,7 +93,7 @@ class JaxCore:
 
     def start(self) -> tuple[Host, tuple[Device, ...]]:
         """Start the backend unless another process has the TPU."""
-        found = blocking(dict(os.environ), self._proc, self._sys, self._dev)
+        found = processes.blocking(os.environ, self._root)
         if found:
             raise CannotServeError(_held(found))
         from jaxtui.measure.devices import describe
@@ -144,17 +107,18 @@ class JaxCore:
         return host(), devices
 
     def _explained(self, error: Exception) -> EngineFailed:
-        from jaxtui.measure.backend_errors import translate_backend
+        from jaxtui.measure.errors import translate_backend
 
         failed = translate_backend(error)
         if failed.reason != "held":
             return failed
-        named = tuple(holder(one.pid, self._proc) for one in failed.holders)
-        if found := named or holders(self._proc):
+        proc = self._root / "proc"
+        named = tuple(processes.holder(one.pid, proc) for one in failed.holders)
+        if found := named or processes.holders(proc)[0]:
             return replace(_held(found), detail=failed.detail)
-        seen = lock(self._root)
-        locking = tuple(holder(pid, self._proc) for pid in seen.holders)
-        for finding in taken.lock(seen, locking):
+        seen = processes.lock(self._root)
+        locking = tuple(processes.holder(pid, proc) for pid in seen.holders)
+        for finding in findings.lock(seen, locking):
             return replace(
                 failed, error=finding.what, hint=finding.advice, holders=locking
             )
@@ -206,18 +170,12 @@ def _require_jax() -> None:
         import jax
     # Also a wrong environment variable or two versions that do not fit end here.
     except Exception as error:
-        from jaxtui.measure.backend_errors import translate_import
+        from jaxtui.measure.errors import translate_import
 
         raise CannotServeError(translate_import(error)) from error
     version = str(getattr(jax, "__version__", "unknown"))
-    if _numbers(version) < MINIMUM_JAX:
+    if packages.version_numbers(version) < MINIMUM_JAX:
         raise CannotServeError(_too_old(version))
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    """The leading numbers of a version: (0, 6, 2) of ``0.6.2rc1``."""
-    leading = re.match(r"\d+(\.\d+)*", version)
-    return tuple(map(int, leading[0].split("."))) if leading else ()
 
 
 def _too_old(version: str) -> EngineFailed:
@@ -237,7 +195,7 @@ def _held(found: tuple[Holder, ...]) -> EngineFailed:
     others = f" and {len(found) - 1} more" if len(found) > 1 else ""
     return EngineFailed(
         reason="held",
-        error=f"The TPU is in use by {words.process(found[0])}{others}.",
+        error=f"The TPU is in use by {processes.describe(found[0])}{others}.",
         hint=(
             "A TPU serves one process at a time: end that one or wait for it,"
             " or look at the CPU with JAX_PLATFORMS=cpu."

@@ -1,8 +1,7 @@
 """Starting and ending engine processes, without asyncio.
 
 The command line imports this before anything else, so that the engine imports jax
-while the UI imports textual. Hence it imports little: ``dataclasses`` and ``typing``
-alone would double the time from starting Python to starting the engine.
+while the UI imports textual. Hence it imports little.
 """
 
 from __future__ import annotations
@@ -13,13 +12,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from jaxtui import child
 
 if sys.platform == "linux":
     import fcntl
 
-DEFAULT_COMMAND = child.command("jaxtui.engine.entry")
+DEFAULT_COMMAND = child.command("jaxtui.engine.server")
 
 START_LIMIT_SECONDS = 180.0
 """A start takes seconds, on a large TPU slice a minute or two."""
@@ -31,57 +31,34 @@ _PIPE_BYTES = 1 << 20
 """The largest pipe that Linux gives everybody; 64 KiB is less than one redraw."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class EngineOptions:
     """How to start an engine and how patient to be with it."""
 
-    def __init__(
-        self,
-        *,
-        command: tuple[str, ...] | None = None,
-        cpu_devices: int | None = None,
-        grace_seconds: float = 2.0,
-        start_limit_seconds: float = START_LIMIT_SECONDS,
-        slow_seconds: tuple[float, ...] = SLOW_SECONDS,
-        environment: Mapping[str, str | None] | None = None,
-    ) -> None:
-        """Keep what is asked for.
-
-        Args:
-            command: What starts it; by default the Python that runs this.
-            cpu_devices: Simulate this many CPU devices and use no accelerator.
-            grace_seconds: How long a stop or a goodbye may take before the engine is
-                killed.
-            start_limit_seconds: How long it may take until JAX is up before it is
-                killed; 0 for as long as it takes.
-            slow_seconds: After how long a start that goes on is commented upon.
-            environment: Variables to set for it, beyond those of this process;
-                ``None`` takes one away.
-        """
-        self.command = command
-        self.cpu_devices = cpu_devices
-        self.grace_seconds = grace_seconds
-        self.start_limit_seconds = start_limit_seconds
-        self.slow_seconds = slow_seconds
-        self.environment = environment or {}
+    command: tuple[str, ...] | None = None
+    """What starts it; by default the Python that runs this."""
+    cpu_devices: int | None = None
+    """Simulate this many CPU devices and use no accelerator."""
+    grace_seconds: float = 2.0
+    """How long a stop or a goodbye may take before the engine is killed."""
+    start_limit_seconds: float = START_LIMIT_SECONDS
+    """How long it may take until JAX is up before it is killed; 0 for any time."""
+    slow_seconds: tuple[float, ...] = SLOW_SECONDS
+    """After how long a start that lasts is commented upon."""
+    environment: Mapping[str, str | None] | None = None
+    """Variables to set for it, beyond those of this process; ``None`` takes one away.
+    """
 
 
 class EngineProcess:
-    """A running engine process and this side's ends of its pipes."""
+    """A running engine process and this side's ends of its pipes; see ``spawn``."""
 
     def __init__(
-        self,
-        popen: subprocess.Popen[bytes],
-        generation: int,
-        requests_fd: int,
-        events_fd: int,
-        log_fd: int,
+        self, popen: subprocess.Popen[bytes], generation: int, pipes: tuple[int, ...]
     ) -> None:
-        """Use ``spawn``; this only keeps what that made."""
         self.popen = popen
         self.generation = generation
-        self._requests_fd = requests_fd
-        self._events_fd = events_fd
-        self._log_fd = log_fd
+        self._pipes = pipes
         self._over = False
 
     @classmethod
@@ -101,13 +78,22 @@ class EngineProcess:
             OSError: The command cannot be started.
         """
         options = options or EngineOptions()
-        changed = {**os.environ, **options.environment}
+        changed = {**os.environ, **(options.environment or {})}
         # Python makes pipes non-inheritable: no other child keeps this engine alive.
         requests, events, log = os.pipe(), os.pipe(), os.pipe()
+        command = [*(options.command or DEFAULT_COMMAND)]
+        command += ["--requests", str(requests[0]), "--events", str(events[1])]
+        command += ["--generation", str(generation)]
+        if options.cpu_devices is not None:
+            command += ["--cpu-devices", str(options.cpu_devices)]
         try:
-            _widen(events[1], log[1])
+            if sys.platform == "linux":
+                # Some kernels allow less; a smaller pipe works too.
+                with contextlib.suppress(OSError):
+                    for fd in (events[1], log[1]):
+                        fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
             popen = subprocess.Popen(
-                _command(options, generation, requests[0], events[1]),
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=log[1],
                 stderr=log[1],
@@ -122,17 +108,16 @@ class EngineProcess:
             raise
         finally:
             _close(requests[0], events[1], log[1])
-        return cls(popen, generation, requests[1], events[0], log[0])
+        return cls(popen, generation, (requests[1], events[0], log[0]))
 
-    def take_pipes(self) -> tuple[int, int, int]:
+    def take_pipes(self) -> tuple[int, ...]:
         """This side's ends for requests, events and log lines; the taker closes them.
 
         When the one for requests is closed, the engine takes that for the end of the
         UI and ends too.
         """
-        taken = self._requests_fd, self._events_fd, self._log_fd
-        self._requests_fd = self._events_fd = self._log_fd = -1
-        return taken
+        pipes, self._pipes = self._pipes, ()
+        return pipes
 
     def kill(self) -> None:
         """Kill the engine and all that a user's code has started in its group."""
@@ -154,26 +139,27 @@ class EngineProcess:
         return returncode
 
 
-def _command(
-    options: EngineOptions, generation: int, requests_fd: int, events_fd: int
-) -> list[str]:
-    command = [*(options.command or DEFAULT_COMMAND)]
-    command += ["--requests", str(requests_fd), "--events", str(events_fd)]
-    command += ["--generation", str(generation)]
-    if options.cpu_devices is not None:
-        command += ["--cpu-devices", str(options.cpu_devices)]
-    return command
-
-
-def _widen(*fds: int) -> None:
-    if sys.platform == "linux":
-        # Some kernels allow less; a smaller pipe works too.
-        with contextlib.suppress(OSError):
-            for fd in fds:
-                fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
-
-
 def _close(*fds: int) -> None:
     for fd in fds:
-        if fd >= 0:
-            os.close(fd)
+        os.close(fd)
+
+
+def how_ended(returncode: int | None) -> str:
+    """The end of a process as the rest of a sentence: ``crashed (SIGABRT)``.
+
+    Args:
+        returncode: As ``subprocess`` gives it, negative for a signal.
+    """
+    if returncode is None:
+        return "stopped answering"
+    if returncode >= 0:
+        return f"ended by itself (exit code {returncode})"
+    try:
+        name = signal.Signals(-returncode).name
+    except ValueError:
+        name = f"signal {-returncode}"
+    if -returncode == signal.SIGKILL:
+        return f"was killed ({name}; when memory runs out, the kernel does this)"
+    if -returncode in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        return f"was ended ({name})"
+    return f"crashed ({name})"

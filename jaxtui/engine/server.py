@@ -6,21 +6,25 @@ sits in a blocking read, which costs the timing nothing.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
+import ctypes
+import faulthandler
 import gc
+import io
 import os
 import queue
 import signal
+import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from jaxtui.engine.active import Ledger
 from jaxtui.engine.core import CannotServeError, Core
-from jaxtui.engine.ledger import Ledger
-from jaxtui.engine.lifeline import end_within
 from jaxtui.engine.outbox import Outbox
 from jaxtui.engine.protocol import (
     GoodbyeRequest,
@@ -31,13 +35,12 @@ from jaxtui.engine.protocol import (
     StopRequest,
     decode_request,
 )
+from jaxtui.measure.orphans import signal_with_parent
 from jaxtui.model import (
     Busy,
-    Device,
     EngineFailed,
     Experiment,
     Failure,
-    Finding,
     Hello,
     Logged,
     Memory,
@@ -56,12 +59,89 @@ EXIT_CANNOT_SERVE = 3
 _END_SECONDS = 1.0
 """How long an ending may take, JAX's own clean-up included."""
 
+SIMULATED = "JAXTUI_SIMULATED"
+"""Set to ``1`` when the CPU devices were made up by ``--cpu-devices``."""
+
+
+def main(arguments: Sequence[str] | None = None, core: Core | None = None) -> int:
+    """Serve until the UI ends; returns the exit status.
+
+    Args:
+        arguments: The command line; ``sys.argv`` by default.
+        core: What to serve; the real measuring core by default.
+    """
+    parser = argparse.ArgumentParser(
+        description="The process that measures; jaxtui starts it, people do not.",
+    )
+    parser.add_argument("--requests", type=int, required=True, metavar="FD")
+    parser.add_argument("--events", type=int, required=True, metavar="FD")
+    parser.add_argument("--cpu-devices", type=int, metavar="N")
+    parser.add_argument("--generation", type=int, default=1, metavar="N")
+    options = parser.parse_args(arguments)
+    # jax reads all of this when it is imported, so it comes first.
+    os.environ.update(engine_environment(os.environ, options.cpu_devices))
+    _die_with_parent()
+    faulthandler.enable()
+    # A start that hangs is asked where it is before it is ended.
+    faulthandler.register(signal.SIGUSR1, all_threads=False)
+    # A KeyboardInterrupt in the middle of a case would be one more way to end.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(line_buffering=True, errors="backslashreplace")
+    for fd in (options.requests, options.events):
+        # A child of the engine must not keep its pipes open when it is gone.
+        os.set_inheritable(fd, False)
+    # Nor must one that a user's file forks.
+    os.register_at_fork(after_in_child=lambda: os.close(options.events))
+    outbox = Outbox(options.events, options.generation)
+    return Server(core or Core(), options.requests, outbox).serve()
+
+
+def engine_environment(
+    base: Mapping[str, str], cpu_devices: int | None = None
+) -> dict[str, str]:
+    """The environment of an engine process; pure, so it can be shown and tested.
+
+    Args:
+        base: The environment that the engine would have otherwise; what it says about
+            platforms and logging stays as it is.
+        cpu_devices: Simulate this many CPU devices and use no accelerator.
+    """
+    changed = dict(base)
+    # A warm persistent cache would be read as a compile of a few milliseconds.
+    changed["JAX_ENABLE_COMPILATION_CACHE"] = "0"
+    # JAX takes 75 % of a GPU at its first op; whoever shares the GPU would mind.
+    changed.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    if cpu_devices is not None:
+        changed["JAX_PLATFORMS"] = "cpu"
+        changed["JAX_NUM_CPU_DEVICES"] = str(cpu_devices)
+        changed[SIMULATED] = "1"
+    return changed
+
+
+def _die_with_parent() -> None:
+    """Have the kernel end this process one second after its parent's death.
+
+    The control thread ends it sooner unless a C call holds the GIL. For that case no
+    Python code can help, so the kernel is told to send SIGHUP when the parent dies, and
+    the handler of SIGHUP, whose number is 1, is libc's ``alarm``: it asks for SIGALRM,
+    which kills, in 1 second. Linux only.
+    """
+    if sys.platform != "linux":
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    alarm = ctypes.cast(libc.alarm, ctypes.c_void_p)
+    libc.signal.argtypes = (ctypes.c_int, ctypes.c_void_p)
+    libc.signal.restype = ctypes.c_void_p
+    libc.signal(int(signal.SIGHUP), alarm)
+    signal_with_parent(signal.SIGHUP)
+
 
 class Server:
     """Serves requests from one pipe with a core until it is told to end."""
 
     def __init__(self, core: Core, requests_fd: int, outbox: Outbox) -> None:
-        """Take the core and the two pipes."""
         self._core = core
         self._requests_fd = requests_fd
         self._outbox = outbox
@@ -80,7 +160,16 @@ class Server:
             return self._give_up(error.failed)
         # Whatever the reason, the UI is told before the process ends.
         except Exception as error:
-            return self._give_up(_internal(error))
+            return self._give_up(
+                EngineFailed(
+                    reason="internal",
+                    error=f"The engine could not start: {type(error).__name__}: "
+                    f"{error}",
+                    hint="This is a fault of jaxtui; please report it with the text "
+                    "below.",
+                    detail=_text(error),
+                )
+            )
         while (task := self._next()) is not None:
             task()
         return 0
@@ -88,29 +177,25 @@ class Server:
     # The timing thread.
 
     def _start(self) -> None:
-        self._look()
+        with self._harmless():
+            self._outbox.send(self._core.look())
         with _no_garbage_collection():
             ops = self._core.load()
             self._outbox.send(Hello(pid=os.getpid(), ops=ops))
             host, devices = self._core.start()
-        findings = self._compare(devices)
-        ready = Ready(host=host, devices=devices, ops=ops, findings=findings)
+        ready = Ready(host=host, devices=devices, ops=ops)
+        with self._harmless():
+            findings = self._core.compare(devices)
+            ready = msgspec.structs.replace(ready, findings=findings)
         self._outbox.send(ready)
 
-    # A look at the machine must never keep anybody from using it.
-
-    def _look(self) -> None:
+    @contextlib.contextmanager
+    def _harmless(self) -> Iterator[None]:
+        """For what is good to know: a fault in it keeps nothing from being served."""
         try:
-            self._outbox.send(self._core.look())
+            yield
         except Exception:
             self._log(traceback.format_exc())
-
-    def _compare(self, devices: Sequence[Device]) -> tuple[Finding, ...]:
-        try:
-            return self._core.compare(devices)
-        except Exception:
-            self._log(traceback.format_exc())
-            return ()
 
     def _give_up(self, failed: EngineFailed) -> int:
         self._outbox.send(failed)
@@ -173,12 +258,8 @@ class Server:
         self._outbox.send(Planned(request=request.request, plan=plan))
 
     def _memory(self) -> None:
-        try:
-            memory = self._core.memory()
-        except Exception:
-            self._log(traceback.format_exc())
-            return
-        self._outbox.send(Memory(devices=memory))
+        with self._harmless():
+            self._outbox.send(Memory(devices=self._core.memory()))
 
     def _log(self, text: str) -> None:
         for line in text.splitlines():
@@ -203,7 +284,15 @@ class Server:
     def _take(self, request: Request) -> None:
         match request:
             case RunRequest():
-                self._take_run(request)
+                with self._lock:
+                    running = self._run
+                    if running is None:
+                        self._run = request.run
+                        self._stop.clear()
+                if running is None:
+                    self._work.put(lambda: self._time(request))
+                else:
+                    self._outbox.send(Busy(run=running))
             case StopRequest():
                 with self._lock:
                     if request.run == self._run:
@@ -213,22 +302,12 @@ class Server:
             case MemoryRequest():
                 self._work.put(self._memory)
 
-    def _take_run(self, request: RunRequest) -> None:
-        with self._lock:
-            running = self._run
-            if running is None:
-                self._run = request.run
-                self._stop.clear()
-        if running is None:
-            self._work.put(lambda: self._time(request))
-        else:
-            self._outbox.send(Busy(run=running))
-
     def _end(self) -> None:
         """Goodbye: let an idle timing thread return, so that JAX can clean up."""
         if not self._idle:
             os._exit(0)
-        end_within(_END_SECONDS)
+        # SIGALRM ends the process unless it has ended by then.
+        signal.setitimer(signal.ITIMER_REAL, _END_SECONDS)
         self._work.put(None)
 
 
@@ -250,15 +329,6 @@ def _lines(fd: int) -> Iterator[bytes]:
     while chunk := os.read(fd, 1 << 16):
         *lines, rest = (rest + chunk).split(b"\n")
         yield from lines
-
-
-def _internal(error: Exception) -> EngineFailed:
-    return EngineFailed(
-        reason="internal",
-        error=f"The engine could not start: {type(error).__name__}: {error}",
-        hint="This is a fault of jaxtui; please report it with the text below.",
-        detail=_text(error),
-    )
 
 
 def _no_plan(request: PlanRequest, error: Exception) -> Plan:

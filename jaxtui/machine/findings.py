@@ -5,13 +5,60 @@ Each finding says what is wrong, how that is known, and what to do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from jaxtui.machine import compared, drivers, settings, taken
+import msgspec
+
+from jaxtui import format as fmt
+from jaxtui.machine import hardware, messages, processes, topologies
 from jaxtui.machine.gpu_memory import GpuMemory
-from jaxtui.machine.order import ordered
-from jaxtui.machine.survey import MAKERS, Survey
-from jaxtui.model import Device, Finding
+from jaxtui.machine.hardware import NAMES, Maker
+from jaxtui.machine.processes import Lock
+from jaxtui.machine.survey import MAKERS, PLATFORMS, Survey
+from jaxtui.model import Device, Finding, Holder, Severity
+
+_ORDER: tuple[Severity, ...] = ("error", "warning", "info")
+
+CAUSES = ("plugin-missing", "no-device-file", "permission", "memory-fractions")
+"""Findings that explain why JAX does without an accelerator."""
+
+MUCH = 0.5
+"""The part of a GPU's memory from which on others are said to have much of it."""
+
+_VISIBLE: dict[Maker, tuple[str, ...]] = {
+    "tpu": ("TPU_VISIBLE_CHIPS", "TPU_VISIBLE_DEVICES"),
+    "cuda": ("CUDA_VISIBLE_DEVICES",),
+    "rocm": ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
+}
+"""Variables that hide some of the chips."""
+
+_IN_CONTAINER: dict[Maker, str] = {
+    "tpu": "start the container with --privileged, or with --device for each file",
+    "cuda": "start the container with --gpus all",
+    "rocm": "start the container with --device=/dev/kfd --device=/dev/dri",
+}
+"""How a container gets the accelerators of its host."""
+
+_DRIVERS: dict[Maker, str] = {
+    "tpu": "Elsewhere the machine is no TPU VM, or its image lacks the TPU driver.",
+    "cuda": "Elsewhere install NVIDIA's driver; `nvidia-smi` then lists the GPU.",
+    "rocm": "Elsewhere load the driver with `sudo modprobe amdgpu`; `rocm-smi` then "
+    "lists the GPU.",
+}
+
+_FILES: dict[Maker, str] = {
+    "tpu": "/dev/accel* and no /dev/vfio/*",
+    "cuda": "/dev/nvidia*",
+    "rocm": "/dev/kfd",
+}
+
+_TPU_PATHS = ("/dev/accel", "/dev/vfio")
+
+_OLDER_TPUS = ("TPU v2", "TPU v3", "TPU v2 or v3", "TPU v4", "TPU v5p")
+"""Those to which hugepages make no difference, as JAX has it."""
+
+_SERVICES = ("nvidia-persistenced", "nv-hostengine", "dcgm", "nvidia-fabricmanager")
+"""Services that keep a GPU open and compute nothing."""
 
 
 def before(survey: Survey) -> tuple[Finding, ...]:
@@ -31,23 +78,472 @@ def after(
         memory: of the GPUs, as it was before JAX was touched.
     """
     known = list(_before(survey))
-    fallen = list(compared.compared(survey, devices))
+    fallen = list(_compare(survey, devices))
     # A fallback whose cause is known is one trouble, not two.
-    causes = [one for one in known if one.name in compared.CAUSES]
+    causes = [one for one in known if one.name in CAUSES]
     if causes and any(one.name == "fallback" for one in fallen):
-        fallen = [compared.explained(one, causes[0]) for one in fallen]
-        known.remove(causes[0])
-    full = taken.memory(memory, survey.holders)
-    return ordered([*fallen, *known, *full])
+        cause = causes[0]
+        known.remove(cause)
+        short = cause.what.rpartition(", but ")[2]
+        fallen = [
+            msgspec.structs.replace(
+                one,
+                what=f"{one.what.rstrip('.')}: {short}",
+                how=f"{one.how} {cause.how}",
+                advice=cause.advice,
+            )
+            if one.name == "fallback"
+            else one
+            for one in fallen
+        ]
+    return ordered([*fallen, *known, *_memory(memory, survey.holders)])
+
+
+def ordered(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The worst first; otherwise as they come."""
+    return tuple(sorted(found, key=lambda finding: _ORDER.index(finding.severity)))
+
+
+def merged(known: Iterable[Finding], logged: Iterable[Finding]) -> tuple[Finding, ...]:
+    """What is known, and what JAX said beyond that, the worst first.
+
+    Where JAX's words are about something that is known already, they are kept there as
+    the original text.
+    """
+    found = list(known)
+    for one in logged:
+        # A machine may lack a TPU's library and a GPU's: those are two troubles.
+        same = [
+            i
+            for i, old in enumerate(found)
+            if old.name == one.name and ("TPU" in old.what) == ("TPU" in one.what)
+        ]
+        if not same:
+            found.append(one)
+        elif one.detail not in (old := found[same[0]]).detail:
+            detail = f"{old.detail}\n{one.detail}".strip()
+            found[same[0]] = msgspec.structs.replace(old, detail=detail)
+    return ordered(found)
 
 
 def _before(survey: Survey) -> Iterator[Finding]:
     for maker in MAKERS:
+        if survey.present(maker) and survey.wanted(maker):
+            yield from _way_to_jax(survey, maker)
+    yield from _versions(survey)
+    yield from _users(survey)
+    yield from _settings(survey)
+
+
+# What lies between an accelerator and JAX: package, device files, driver.
+
+
+def _way_to_jax(survey: Survey, maker: Maker) -> Iterator[Finding]:
+    present, packages = survey.present(maker), survey.packages
+    files = survey.nodes_of(maker)
+    severity = _severity(survey, maker)
+    if packages is not None and not packages.for_maker(maker):
+        missing = "libtpu" if maker == "tpu" else f"JAX's {maker} plugin"
+        seen = "The PCI bus shows it"
+        if not survey.of(maker):
+            seen = f"{files[0].path} is there"
+        yield Finding(
+            name="plugin-missing",
+            severity=severity,
+            what=f"This machine has {present}, but {missing} is not installed.",
+            how=f"{seen}; this Python has no package that drives it.",
+            advice=messages.install(maker, packages.jax),
+        )
+    if not files:
+        yield Finding(
+            name="no-device-file",
+            severity=severity,
+            what=f"This machine has {present}, but no device file through which "
+            "programs reach it.",
+            how=f"The PCI bus shows it; there is no {_FILES[maker]}.",
+            advice=f"In a container: {_IN_CONTAINER[maker]}. {_DRIVERS[maker]}",
+        )
+    closed = [node for node in files if not node.usable]
+    if closed:
+        group = closed[0].owner.partition(":")[2]
+        if group in ("", "root"):
+            cure = f"`sudo chmod a+rw {' '.join(node.path for node in closed)}`"
+        else:
+            cure = f"`sudo usermod -aG {group} $USER`, and log in again"
+        yield Finding(
+            name="permission",
+            severity="error",
+            what=f"This user may not open {_paths([node.path for node in closed])}.",
+            how=f"{closed[0].path} belongs to {closed[0].owner}, and not everybody may "
+            "read and write it.",
+            advice=f"{cure}; in a container: {_IN_CONTAINER[maker]}.",
+        )
+
+
+def _severity(survey: Survey, maker: Maker) -> Severity:
+    """An error, unless it may be there for a screen alone."""
+    chips = survey.of(maker)
+    screen = maker == "rocm" and chips and all(chip.display for chip in chips)
+    return "info" if screen else "error"
+
+
+def _versions(survey: Survey) -> Iterator[Finding]:
+    """A plugin was made for another JAX than the one that is installed."""
+    if survey.packages is None:
+        return
+    for name, wanted in survey.packages.mismatches().items():
+        partner = "jax" if name == "libtpu" else "jaxlib"
+        version = getattr(survey.packages, partner)
+        yield Finding(
+            name="plugin-mismatch",
+            severity="warning",
+            what=f"{name} {survey.packages.plugins[name]} was not made for "
+            f"{partner} {version}, which goes with {name} {wanted}.",
+            how="The versions of the installed packages say so.",
+            advice=f'Run `pip install "{name}=={wanted}"`.',
+        )
+
+
+# Who else uses the accelerators, and what of that cannot be seen.
+
+
+def _users(survey: Survey) -> Iterator[Finding]:
+    not_wanted = processes.tpu_not_wanted(survey.environment)
+    for holder in survey.holders:
+        who = _sentence(processes.describe(holder))
+        if gpus := _gpu_files(holder):
+            yield Finding(
+                name="gpu-shared",
+                severity="info",
+                what=f"{who} uses {_paths(gpus)} as well.",
+                how="It has the device file open.",
+                advice="JAX programs take three quarters of a GPU's memory when they "
+                "start, unless XLA_PYTHON_CLIENT_PREALLOCATE=false is set for them; "
+                "timings suffer while it computes.",
+            )
+        tpus = [path for path in holder.paths if path.startswith(_TPU_PATHS)]
+        # Whoever is kept from starting hears it from the engine, with every holder.
+        if tpus and survey.nodes_of("tpu") and not_wanted:
+            yield Finding(
+                name="tpu-shared",
+                severity="info",
+                what=f"{who} uses {_paths(tpus)}.",
+                how="It has the device file open.",
+                advice="That is no hindrance here: the environment chooses other "
+                "devices (JAX_PLATFORMS, TPU_VISIBLE_CHIPS).",
+            )
+    if survey.present("tpu"):
+        known = {holder.pid for holder in survey.holders}
+        locking = [one for one in survey.lock_holders if one.pid not in known]
+        severity: Severity = "info" if not_wanted else "error"
+        for finding in lock(survey.lock, locking):
+            yield msgspec.structs.replace(finding, severity=severity)
+    reasons = []
+    if survey.hidden_processes:
+        hidden = fmt.plural(survey.hidden_processes, "process")
+        reasons.append(f"/proc refuses what {hidden} of other users have open")
+    if survey.hidepid:
+        reasons.append("/proc is mounted with hidepid")
+    if survey.container:
+        reasons.append("this is a container, which does not show the host's processes")
+    if reasons and (survey.chips or survey.nodes):
+        yield Finding(
+            name="hidden-processes",
+            severity="info",
+            what="Not every process could be looked into, so somebody may use an "
+            "accelerator unseen.",
+            how=f"{'; '.join(reasons)}.",
+            advice="`sudo lsof /dev/accel* /dev/vfio/* /dev/nvidia* /dev/kfd` on the "
+            "host shows all.",
+        )
+
+
+def lock(seen: Lock, holders: Sequence[Holder]) -> Iterator[Finding]:
+    """Who has libtpu's lock; only a lock without a holder may be deleted.
+
+    Args:
+        seen: the lock.
+        holders: those of its holders that are to be named.
+    """
+    for holder in holders:
+        yield Finding(
+            name="tpu-locked",
+            severity="error",
+            what=f"{_sentence(processes.describe(holder))} holds the lock of the TPU "
+            "library.",
+            how="The kernel names it as the holder of /tmp/libtpu_lockfile.",
+            advice="End it or wait for it. Deleting the file while it is alive does "
+            "not free the TPU.",
+        )
+    if seen.unseen:
+        yield Finding(
+            name="tpu-locked",
+            severity="error",
+            what="A process that cannot be seen here holds the lock of the TPU "
+            "library.",
+            how="The kernel refuses the lock on /tmp/libtpu_lockfile and names no "
+            "process of this container for it.",
+            advice="`sudo lslocks` on the host names it. Deleting the file while it is "
+            "alive does not free the TPU.",
+        )
+    if seen.closed_by:
+        yield Finding(
+            name="stale-lock",
+            severity="error",
+            what="The lock file of the TPU library is left over from "
+            f"{seen.closed_by}, and this user may not open it; the library takes "
+            "that for a TPU in use.",
+            how="/tmp/libtpu_lockfile is closed to this user, and the kernel lists "
+            "no process that holds it.",
+            advice="If `sudo lsof /tmp/libtpu_lockfile` shows none either, run "
+            "`sudo rm /tmp/libtpu_lockfile`.",
+        )
+
+
+def _memory(cards: Sequence[GpuMemory], holders: Sequence[Holder]) -> Iterator[Finding]:
+    """GPUs whose memory others have taken, as it was before JAX started."""
+    full = [
+        (card, card.used_bytes, card.total_bytes)
+        for card in cards
+        if card.used_bytes is not None
+        and card.total_bytes is not None
+        and card.used_bytes >= MUCH * card.total_bytes
+    ]
+    if not full:
+        return
+    seen = [processes.describe(one) for one in holders if _gpu_files(one)]
+    who = " Whoever has it cannot be seen here."
+    if seen:
+        verb = "has" if len(seen) == 1 else "have"
+        who = f" {_sentence(' and '.join(seen))} {verb} GPUs open."
+    sizes = (
+        f"{fmt.bytes_text(used)} of the {fmt.bytes_text(total)} of GPU {card.index} "
+        "were taken before JAX started."
+        for card, used, total in full
+    )
+    yield Finding(
+        name="gpu-memory-taken",
+        severity="warning",
+        what=" ".join(sizes) + who,
+        how=f"{full[0][0].source} said so.",
+        advice=messages.GPU_MEMORY,
+    )
+
+
+def _gpu_files(holder: Holder) -> list[str]:
+    if any(name in holder.command for name in _SERVICES):
+        return []
+    return [path for path in holder.paths if not path.startswith(_TPU_PATHS)]
+
+
+def _paths(found: Sequence[str]) -> str:
+    """``/dev/nvidia0 and 3 more``."""
+    return found[0] if len(found) == 1 else f"{found[0]} and {len(found) - 1} more"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+# Environment variables and kernel settings that decide how JAX starts.
+
+
+def _settings(survey: Survey) -> Iterator[Finding]:
+    environment = survey.environment
+    if survey.wanted("tpu") and "TPU_PROCESS_BOUNDS" not in environment:
+        yield from _slice(survey)
+    recent = [chip for chip in survey.of("tpu") if chip.kind not in _OLDER_TPUS]
+    if recent and survey.hugepages not in ("", "always"):
+        yield messages.finding(
+            "hugepages",
+            f"/sys/kernel/mm/transparent_hugepage/enabled is {survey.hugepages}.",
+        )
+    gpus: tuple[Maker, ...] = ("cuda", "rocm")
+    if not any(survey.present(maker) and survey.wanted(maker) for maker in gpus):
+        return
+    new, old = "XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION"
+    if environment.get(new) and environment.get(old):
+        yield messages.finding("memory-fractions", "The environment has both.")
+    if environment.get("XLA_PYTHON_CLIENT_PREALLOCATE") == "false":
+        yield Finding(
+            name="preallocation",
+            severity="info",
+            what="JAX takes GPU memory as it needs it, not three quarters at once.",
+            how="XLA_PYTHON_CLIENT_PREALLOCATE is false; jaxtui sets that unless you "
+            "have set it, because others may use the GPU too.",
+            advice="Set XLA_PYTHON_CLIENT_PREALLOCATE=true to have it as JAX does by "
+            "itself.",
+        )
+
+
+def _slice(survey: Survey) -> Iterator[Finding]:
+    environment = survey.environment
+    here, count = len(survey.of("tpu")), topologies.workers(environment)
+    kind = environment.get("TPU_ACCELERATOR_TYPE", "")
+    whole = topologies.chips_of(kind) or 0
+    if count > 1:
+        number = environment.get("TPU_WORKER_ID", "?")
+        what = f"This is worker {number} of {count} of a TPU slice"
+        how = "TPU_WORKER_HOSTNAMES lists the workers."
+    elif here and whole > here:
+        what = f"This host has {here} of the {whole} chips of a TPU slice {kind}"
+        how = f"TPU_ACCELERATOR_TYPE is {kind}; the PCI bus shows {here} chips."
+    else:
+        return
+    yield Finding(
+        name="pod-slice",
+        severity="info",
+        what=f"{what}: JAX waits until every host of it has started JAX.",
+        how=how,
+        advice=topologies.slice_advice(here),
+    )
+
+
+# What the machine has against what JAX has.
+
+
+def _compare(survey: Survey, devices: Sequence[Device]) -> Iterator[Finding]:
+    """Accelerators that JAX does without, wholly or in part."""
+    if any(device.simulated for device in devices):
+        return
+    platforms = {device.platform for device in devices}
+    missed = False
+    for maker in MAKERS:
         present = survey.present(maker)
-        if present and survey.wanted(maker):
-            yield from drivers.not_installed(survey, maker, present)
-            yield from drivers.no_device_file(survey, maker, present)
-            yield from drivers.forbidden(survey, maker)
-    yield from drivers.mismatched(survey)
-    yield from taken.taken(survey)
-    yield from settings.settings(survey)
+        if present and platforms.isdisjoint(PLATFORMS[maker]):
+            missed = True
+            yield _unused(survey, maker, present, platforms)
+        elif present:
+            yield from _too_few(survey, maker, devices)
+    if missed:
+        return
+    absent = [
+        name
+        for name in survey.platforms
+        if name != "cpu" and _platform(name).isdisjoint(platforms)
+    ]
+    if absent:
+        yield Finding(
+            name="platform-absent",
+            severity="warning",
+            what=f"JAX was asked for {' and '.join(absent)} and went on without, on "
+            f"{', '.join(sorted(platforms))}.",
+            how=f"JAX_PLATFORMS is {','.join(survey.platforms)!r}; JAX skips a "
+            "platform whose hardware it does not see, and uses the next.",
+            advice="Check that the hardware is there (`nvidia-smi`, `rocm-smi`), or "
+            "leave it out of JAX_PLATFORMS.",
+        )
+    elif platforms == {"cpu"} and not survey.platforms:
+        plugins = survey.packages.plugins if survey.packages else {}
+        names = ", ".join(f"{name} {version}" for name, version in plugins.items())
+        installed = "No plugin of JAX for one is installed."
+        if names:
+            installed = f"Installed for one: {names}."
+        yield Finding(
+            name="cpu-only",
+            severity="info",
+            what="This machine has the CPU only: no TPU, NVIDIA or AMD accelerator is "
+            "to be seen.",
+            how=f"None is on the PCI bus or under /dev. {installed}",
+            advice="If one should be there, the virtual machine or the container was "
+            "not given it.",
+        )
+
+
+def _platform(name: str) -> set[str]:
+    gpus = {"gpu", "cuda", "rocm"}
+    return gpus if name in gpus else {name}
+
+
+def _unused(survey: Survey, maker: Maker, present: str, platforms: set[str]) -> Finding:
+    got = ", ".join(sorted(platforms)) or "nothing"
+    what = f"This machine has {present}, but JAX uses {got}."
+    how = "`jax.devices()` does not have it."
+    if not survey.wanted(maker):
+        return Finding(
+            name="hidden-by-environment",
+            severity="info",
+            what=what,
+            how=f"{how} JAX_PLATFORMS is {','.join(survey.platforms)!r}.",
+            advice="Unset JAX_PLATFORMS to use it.",
+        )
+    for name in _VISIBLE[maker]:
+        if name in survey.environment and not _visible(survey.environment[name]):
+            return Finding(
+                name="hidden-by-environment",
+                severity="warning",
+                what=what,
+                how=f"{how} {name} is {survey.environment[name]!r}, which hides it.",
+                advice=f"Unset {name} to use it.",
+            )
+    return Finding(
+        name="fallback",
+        severity=_severity(survey, maker),
+        what=what,
+        how=how,
+        advice=f"Start jaxtui with JAX_PLATFORMS={PLATFORMS[maker][-1]}: JAX then says "
+        f"why the {NAMES[maker]} does not start.",
+    )
+
+
+def _too_few(
+    survey: Survey, maker: Maker, devices: Sequence[Device]
+) -> Iterator[Finding]:
+    chips = survey.of(maker)
+    mine = [
+        device
+        for device in devices
+        if device.addressable and device.platform in PLATFORMS[maker]
+    ]
+    # Two devices may share a chip (TPU v2, v3, TPU7x), so chips are told by place.
+    places = {
+        (device.slice_index, device.coords) if device.coords else device.id
+        for device in mine
+    }
+    missing = len(chips) - len(places)
+    if missing <= 0:
+        return
+    counted = f"JAX sees {len(places)} of {hardware.in_words(chips)}"
+    numbered = sum(node.path[-1].isdigit() for node in survey.nodes_of(maker))
+    chosen = [
+        f"{name}={survey.environment[name]}"
+        for name in _VISIBLE[maker]
+        if len(_visible(survey.environment.get(name, ""))) == len(places)
+    ]
+    if chosen:
+        yield Finding(
+            name="chips-hidden",
+            severity="info",
+            what=f"{counted}, as {chosen[0]} asks.",
+            how="The environment names that many.",
+            advice=f"Unset {chosen[0].partition('=')[0]} to use all.",
+        )
+    elif len(places) == numbered:
+        yield Finding(
+            name="chips-without-file",
+            severity="info" if survey.container else "warning",
+            what=f"{counted}; the others have no device file here.",
+            how="The PCI bus shows more chips than /dev has files for.",
+            advice="In a container that was given a part of the machine that is meant; "
+            f"for all, {_IN_CONTAINER[maker]}. Elsewhere `sudo dmesg` says why the "
+            "driver did not take them.",
+        )
+    else:
+        yield Finding(
+            name="chips-missing",
+            severity="error",
+            what=f"{counted}: {missing} {'is' if missing == 1 else 'are'} missing.",
+            how="The PCI bus shows more chips than `jax.local_devices()` stands for.",
+            advice="In a container pass all device files; otherwise restart the "
+            "machine, and if that does not help, report the chip.",
+        )
+
+
+def _visible(value: str) -> list[str]:
+    """The chips that such a variable names; a negative one ends the list."""
+    found: list[str] = []
+    for word in value.split(","):
+        if not word.strip() or word.strip().startswith("-"):
+            break
+        found.append(word.strip())
+    return found

@@ -7,41 +7,40 @@ second: it is started before JAX and read when JAX is up.
 from __future__ import annotations
 
 import contextlib
-import re
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from jaxtui.machine.files import text
-from jaxtui.machine.pci import Chip
+from jaxtui.machine.hardware import Chip, read_text
 from jaxtui.model import Record
 
 COMMAND = (
     "nvidia-smi",
-    "--query-gpu=index,memory.used,memory.total",
+    "--query-gpu=index,uuid,memory.used,memory.total",
     "--format=csv,noheader,nounits",
 )
 """Asks for all of NVIDIA's cards."""
 
-_ROW = re.compile(r"(\d+), *(\d+), *(\d+)")
-
-_MEBIBYTE = 1024**2
+MEBIBYTE = 1024**2
 """The unit of nvidia-smi, which it calls MiB."""
 
 
 class GpuMemory(Record, frozen=True):
     """One card."""
 
-    name: str
-    """``GPU 0``, counted as its vendor's tool does."""
-    used_bytes: int
-    total_bytes: int
+    index: int
+    """As its vendor's tool counts."""
+    used_bytes: int | None
+    """By all processes and the driver; ``None`` where that is not said."""
+    total_bytes: int | None
     source: str
-    """Who says so."""
+    """What says so."""
+    uuid: str = ""
+    """NVIDIA's."""
 
 
-class Question:
-    """The state of all cards at one moment; NVIDIA's is being asked for meanwhile.
+class MemoryQuery:
+    """The state of all cards at one moment; NVIDIA's is awaited meanwhile.
 
     Args:
         chips: what is on the bus; AMD's are looked up at once.
@@ -60,39 +59,39 @@ class Question:
         self._process: subprocess.Popen[str] | None = None
         if command is not None:
             with contextlib.suppress(OSError):
-                self._process = _started(command)
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    text=True,
+                    errors="replace",
+                )
 
-    def answer(self, within_seconds: float) -> tuple[GpuMemory, ...]:
+    def result(self, within_seconds: float) -> tuple[GpuMemory, ...]:
         """What is known by then; a program that hangs is ended."""
         process, self._process = self._process, None
         if process is None:
             return self._amd
         try:
-            said, _ = process.communicate(timeout=within_seconds)
+            output, _ = process.communicate(timeout=within_seconds)
         except subprocess.TimeoutExpired:
-            # A driver that hangs keeps even a killed process; nobody waits for that.
+            # A driver that hangs keeps even a killed process, so it is not awaited.
             process.kill()
             return self._amd
-        return (*self._amd, *parsed(said))
+        return (*self._amd, *parse_nvidia_smi(output))
 
 
-def _started(command: Sequence[str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        errors="replace",
-    )
-
-
-def parsed(said: str) -> Iterator[GpuMemory]:
-    """The rows of nvidia-smi; those with ``[N/A]`` are left out."""
-    for row in said.splitlines():
-        if found := _ROW.fullmatch(row.strip()):
-            used, total = (int(number) * _MEBIBYTE for number in found.groups()[1:])
-            yield GpuMemory(f"GPU {found[1]}", used, total, "`nvidia-smi`")
+def parse_nvidia_smi(output: str) -> Iterator[GpuMemory]:
+    """The answer to ``COMMAND``; lines that say something else are left out."""
+    for line in output.splitlines():
+        cells = [cell.strip() for cell in line.split(",")]
+        if len(cells) == 4 and cells[0].isdigit():
+            # ``[N/A]``, ``[Not Supported]``, ``[Insufficient Permissions]``: no number.
+            used, total = (
+                int(cell) * MEBIBYTE if cell.isdigit() else None for cell in cells[2:]
+            )
+            yield GpuMemory(int(cells[0]), used, total, "`nvidia-smi`", cells[1])
 
 
 def of_amd(chips: Sequence[Chip], sys: Path = Path("/sys")) -> Iterator[GpuMemory]:
@@ -100,8 +99,8 @@ def of_amd(chips: Sequence[Chip], sys: Path = Path("/sys")) -> Iterator[GpuMemor
     cards = [chip for chip in chips if chip.maker == "rocm"]
     for number, chip in enumerate(cards):
         folder = sys / "bus/pci/devices" / chip.address
-        used = text(folder / "mem_info_vram_used").strip()
-        total = text(folder / "mem_info_vram_total").strip()
+        used = read_text(folder / "mem_info_vram_used").strip()
+        total = read_text(folder / "mem_info_vram_total").strip()
         if used.isdigit() and total.isdigit():
             source = f"{chip.address}/mem_info_vram_used under /sys"
-            yield GpuMemory(f"GPU {number}", int(used), int(total), source)
+            yield GpuMemory(number, int(used), int(total), source)

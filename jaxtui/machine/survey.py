@@ -7,9 +7,10 @@ from pathlib import Path
 
 from msgspec import field
 
-from jaxtui.machine import files, holders, locks, nodes, pci, plugins
-from jaxtui.machine.nodes import Node
-from jaxtui.machine.words import NAMES
+from jaxtui.machine import hardware, packages, processes
+from jaxtui.machine.hardware import NAMES, Chip, Maker, Node
+from jaxtui.machine.packages import Packages
+from jaxtui.machine.processes import Lock
 from jaxtui.model import Holder, Record
 
 _RELEVANT = (
@@ -32,7 +33,7 @@ _RELEVANT = (
 )
 """Variables that decide which devices JAX gets and how much of them."""
 
-PLATFORMS: dict[pci.Maker, tuple[str, ...]] = {
+PLATFORMS: dict[Maker, tuple[str, ...]] = {
     "tpu": ("tpu",),
     "cuda": ("gpu", "cuda"),
     "rocm": ("gpu", "rocm"),
@@ -41,7 +42,7 @@ PLATFORMS: dict[pci.Maker, tuple[str, ...]] = {
 
 MAKERS = tuple(PLATFORMS)
 
-_SURE_NODES: dict[pci.Maker, str] = {
+_SURE_NODES: dict[Maker, str] = {
     "tpu": "/dev/accel",
     "cuda": "/dev/nvidia",
     "rocm": "/dev/kfd",
@@ -52,31 +53,31 @@ _SURE_NODES: dict[pci.Maker, str] = {
 class Survey(Record, frozen=True):
     """What can be seen of the accelerators without asking JAX."""
 
-    chips: tuple[pci.Chip, ...] = ()
+    chips: tuple[Chip, ...] = ()
     nodes: tuple[Node, ...] = ()
     holders: tuple[Holder, ...] = ()
     hidden_processes: int = 0
     """Processes that this user may not look into."""
-    unseen: tuple[str, ...] = ()
-    """Why some processes cannot be seen at all, in words."""
+    hidepid: bool = False
+    """/proc leaves out processes of other users."""
     container: bool = False
     """This is known to be a container: it shows a part of its host."""
-    lock: locks.Lock = locks.Lock()
-    """libtpu's lock."""
+    lock: Lock = Lock()
+    """Of libtpu."""
     lock_holders: tuple[Holder, ...] = ()
     """Processes that have it."""
-    packages: plugins.Packages | None = None
+    packages: Packages | None = None
     """``None`` where there is no accelerator that would need one."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """The variables that decide which devices JAX gets."""
     hugepages: str = ""
     """The chosen mode of transparent hugepages: ``always``, ``madvise``, ``never``."""
 
-    def of(self, maker: pci.Maker) -> tuple[pci.Chip, ...]:
+    def of(self, maker: Maker) -> tuple[Chip, ...]:
         """The chips of one maker."""
         return tuple(chip for chip in self.chips if chip.maker == maker)
 
-    def nodes_of(self, maker: pci.Maker) -> tuple[Node, ...]:
+    def nodes_of(self, maker: Maker) -> tuple[Node, ...]:
         """The device files of one maker; a vfio file counts where there is a TPU."""
         sure = _SURE_NODES[maker]
         return tuple(
@@ -85,26 +86,27 @@ class Survey(Record, frozen=True):
             if node.maker == maker and (node.path.startswith(sure) or self.of(maker))
         )
 
-    def present(self, maker: pci.Maker) -> str:
+    def present(self, maker: Maker) -> str:
         """What there is of one maker, in words; empty if there is nothing.
 
         A container or a virtual machine may hide the bus and show the device files.
         """
         if chips := self.of(maker):
-            return pci.in_words(chips)
+            return hardware.in_words(chips)
         if found := self.nodes_of(maker):
             article = "a" if maker == "tpu" else "an"
             return f"{article} {NAMES[maker]} ({found[0].path})"
         return ""
 
     @property
-    def asked(self) -> tuple[str, ...]:
+    def platforms(self) -> tuple[str, ...]:
         """The platforms that JAX_PLATFORMS names; empty if JAX chooses by itself."""
-        return _listed(self.environment.get("JAX_PLATFORMS", ""))
+        names = self.environment.get("JAX_PLATFORMS", "").split(",")
+        return tuple(name.strip() for name in names if name.strip())
 
-    def wanted(self, maker: pci.Maker) -> bool:
+    def wanted(self, maker: Maker) -> bool:
         """Whether JAX will try to use this maker's accelerators."""
-        return not self.asked or bool(set(self.asked) & set(PLATFORMS[maker]))
+        return not self.platforms or bool(set(self.platforms) & set(PLATFORMS[maker]))
 
     @property
     def hardware(self) -> str:
@@ -112,7 +114,7 @@ class Survey(Record, frozen=True):
         found = [self.present(maker) for maker in MAKERS if self.wanted(maker)]
         if words := " and ".join(filter(None, found)):
             return words
-        if accelerators := [name for name in self.asked if name != "cpu"]:
+        if accelerators := [name for name in self.platforms if name != "cpu"]:
             return " and ".join(accelerators)
         return "the CPU"
 
@@ -127,32 +129,26 @@ def survey(environment: Mapping[str, str], root: Path = Path("/")) -> Survey:
         environment: the environment of the process in which JAX will run.
         root: where sys, dev, proc and tmp are.
     """
-    chips = pci.chips(root / "sys")
-    found = nodes.nodes(root / "dev")
+    chips = hardware.chips(root / "sys")
+    nodes = tuple(hardware.nodes(root / "dev"))
     relevant = {name: environment[name] for name in _RELEVANT if name in environment}
-    if not chips and not found:
+    if not chips and not nodes:
         return Survey(environment=relevant)
-    looked = holders.search(root / "proc")
-    lock = locks.lock(root)
+    holders, hidden = processes.holders(root / "proc")
+    lock = processes.lock(root)
+    modes = root / "sys/kernel/mm/transparent_hugepage/enabled"
     return Survey(
         chips=chips,
-        nodes=found,
-        holders=looked.holders,
-        hidden_processes=looked.hidden,
-        unseen=holders.unseen(root),
-        container=holders.in_container(environment, root),
+        nodes=nodes,
+        holders=holders,
+        hidden_processes=hidden,
+        hidepid=processes.processes_hidden(root),
+        container=processes.in_container(environment, root),
         lock=lock,
-        lock_holders=tuple(holders.holder(pid, root / "proc") for pid in lock.holders),
-        packages=plugins.packages(),
+        lock_holders=tuple(
+            processes.holder(pid, root / "proc") for pid in lock.holders
+        ),
+        packages=packages.installed(),
         environment=relevant,
-        hugepages=_hugepages(root / "sys"),
+        hugepages=hardware.read_text(modes).partition("[")[2].partition("]")[0],
     )
-
-
-def _listed(names: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in names.split(",") if name.strip())
-
-
-def _hugepages(sys: Path) -> str:
-    modes = files.text(sys / "kernel/mm/transparent_hugepage/enabled")
-    return modes.partition("[")[2].partition("]")[0]

@@ -1,14 +1,19 @@
-"""The device lists of real TPUs, recorded, so that they can be looked at anywhere.
+"""TPU topologies: the names that people type, the recorded device lists, slices.
 
-The file was made with libtpu's own topology descriptions (`jax.experimental.
-topologies`), whose lists equal those of the machines entry by entry where JAX's
-documentation prints them.
+Accelerator types are Google Cloud's (``v5litepod-8``), the other names libtpu's
+(``v5e:2x4``). The record was made with libtpu's own topology descriptions
+(`jax.experimental.topologies`), whose lists equal those of the machines entry by entry
+where JAX's documentation prints them.
 """
 
 from __future__ import annotations
 
+import difflib
 import json
+import math
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +22,98 @@ from jaxtui.model import Device
 from jaxtui.model.ahead import Topology
 
 PATH = Path(__file__).with_name("tpu_topologies.json")
+
+MOST_CHIPS = 16_384
+"""No slice has more (TPU7x: 9216); a larger layout is a slip of the hand."""
+
+INSTALL = 'pip install "jaxtui[topology]"'
+"""What brings libtpu."""
+
+USUAL = "-8"
+"""One machine: eight TensorCores, or eight chips of one core."""
+
+GRAMMAR = "libtpu's own names, such as v5e:2x4, v4:2x2x1 or tpu7x:2x2x1"
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """What the number of an accelerator type means, and how large its slices are."""
+
+    own: str
+    """libtpu's name."""
+    cloud: str
+    """Google Cloud's, in accelerator types."""
+    kinds: tuple[str, ...]
+    """What JAX calls such a device."""
+    per_chip: int
+    """What the number counts per chip: TensorCores for most, chips for v5e and v6e
+    (Cloud TPU's documentation, by version; MaxText's table of accelerator types)."""
+    dimensions: int
+    most_chips: int
+    single: bool = False
+    """Whether there are slices of one chip."""
+
+    def layouts(self) -> dict[int, str]:
+        """The layout of a slice by its number of chips."""
+        every = {_chips(layout): layout for layout in _LAYOUTS[self.dimensions]}
+        least = 1 if self.single else 2
+        return {n: every[n] for n in every if least <= n <= self.most_chips}
+
+
+FAMILIES = (
+    Family("v2", "v2", ("TPU v2",), 2, 2, 256),
+    Family("v3", "v3", ("TPU v3",), 2, 2, 1024),
+    Family("v4", "v4", ("TPU v4",), 2, 3, 2048),
+    Family("v5e", "v5litepod", ("TPU v5 lite", "TPU v5e"), 1, 2, 256, single=True),
+    Family("v5p", "v5p", ("TPU v5", "TPU v5p"), 2, 3, 2048),
+    Family("v6e", "v6e", ("TPU v6 lite", "TPU v6e"), 1, 2, 256, single=True),
+    Family("tpu7x", "tpu7x", ("TPU7x",), 2, 3, 2048, single=True),
+)
+
+_LAYOUTS = {
+    2: ("1x1", "2x2", "2x4", "4x4", "4x8", "8x8", "8x16", "16x16", "16x32", "32x32"),
+    3: (
+        *("1x1x1", "2x2x1", "2x2x2", "2x2x4", "2x4x4", "4x4x4", "4x4x8", "4x8x8"),
+        *("8x8x8", "8x8x16", "8x16x16"),
+    ),
+}
+"""The layouts that Google Cloud gives slices whose size is a power of two, by
+dimensions (cloud.google.com/tpu/docs, the page of each version). There are others, for
+which libtpu's own names are the way."""
+
+_ALIASES = {"v5lite": "v5e", "v5litepod": "v5e", "v6lite": "v6e", "v7x": "tpu7x"}
+"""What people call a family that libtpu knows by another name."""
+
+_BY_NAME = {family.own: family for family in FAMILIES}
+_BY_NAME |= {alias: _BY_NAME[own] for alias, own in _ALIASES.items()}
+
+_NAME = re.compile(
+    r"(?P<family>[a-z0-9]+(?: lite)?)[=_:](?P<layout>[0-9x]+)"
+    r"(?P<torus>_twisted|_untwisted)?"
+)
+_LAYOUT = re.compile(r"[1-9][0-9]{0,4}(?:x[1-9][0-9]{0,4})*")
+_TYPE = re.compile(
+    r"(?:(?P<slices>[1-9][0-9]?)x-)?(?P<family>[a-z0-9]+)-(?P<count>\d+)"
+)
+_OPTION = re.compile(r"(?P<key>[a-z_]+)=(?P<value>\w+)")
+_NUMBERS = re.compile(r"[0-9]{1,9}(?:x[0-9]{1,9})*")
+
+
+class TopologyError(ValueError):
+    """There is no such topology; the text is one sentence for people."""
+
+
+# The record.
+
+
+@cache
+def _recorded() -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = json.loads(PATH.read_text())
+    # ``v6e-8 (1 host)`` is typed ``v6e-8``.
+    return {
+        re.sub(r"[ ()]+", "-", name.replace(" (1 host)", "")).strip("-"): topology
+        for name, topology in found.items()
+    }
 
 
 def names() -> tuple[str, ...]:
@@ -52,10 +149,7 @@ def devices(name: str) -> tuple[Device, ...]:
 
 def recorded_as(topology: Topology) -> str | None:
     """The name under which a topology is recorded, or ``None`` if it is not."""
-    for name in names():
-        if topology_of(name) == topology:
-            return name
-    return None
+    return next((name for name in names() if topology_of(name) == topology), None)
 
 
 def topology_of(name: str) -> Topology:
@@ -72,13 +166,146 @@ def topology_of(name: str) -> Topology:
     return Topology(name=found["topology_name"], options=options)
 
 
-@cache
-def _recorded() -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = json.loads(PATH.read_text())
-    return {_short(name): topology for name, topology in found.items()}
+# What is typed.
 
 
-def _short(name: str) -> str:
-    """``v6e-8 (1 host)`` is typed ``v6e-8``."""
-    short = name.replace(" (1 host)", "")
-    return re.sub(r"[ ()]+", "-", short).strip("-")
+def parse(text: str) -> Topology:
+    """The topology that a person means.
+
+    Accelerator types (``v5litepod-8``, ``v4-16``, ``2x-v6e-8``; ``v4`` alone is a
+    machine of the usual size, ``v4-8``), recorded names, and libtpu's own names, to
+    which arguments of ``jax.experimental.topologies.get_topology_desc`` can be added:
+    ``v5e:2x4,chips_per_host_bounds=2x4x1``. A v4 gets ``chip_config_name=megacore``,
+    because its machines run like that: without it there would be two devices per chip.
+    libtpu has the last word about the rest.
+
+    Raises:
+        TopologyError: it is none of these; the sentence lists what exists.
+    """
+    name = text.strip().lower()
+    if name in _BY_NAME:
+        name += USUAL
+    if name in names():
+        return topology_of(name)
+    found = _TYPE.fullmatch(name)
+    if found and found["family"] in _BY_NAME:
+        return _of_type(name, found)
+    own, *options = name.split(",")
+    if found := _NAME.fullmatch(own):
+        return _own(found, _options(text, options))
+    near = difflib.get_close_matches(name, names(), n=1, cutoff=0.7)
+    raise TopologyError(
+        f'There is no topology "{text.strip()}": there is {", ".join(names())}, and '
+        f"with libtpu ({INSTALL}) {GRAMMAR}."
+        + (f" Did you mean {near[0]}?" if near else "")
+    )
+
+
+def _own(found: re.Match[str], given: dict[str, Any]) -> Topology:
+    """What libtpu takes as it is, with the default of a v4."""
+    layout = found["layout"]
+    if not _LAYOUT.fullmatch(layout):
+        # libtpu divides by it: a zero would end the process (SIGFPE).
+        raise TopologyError(
+            f'The layout "{layout}" is none: write the chips per dimension, as in '
+            f"v5e:2x4 or v4:2x2x1."
+        )
+    slices = given.get("num_slices", 1)
+    chips = _chips(layout) * (slices if isinstance(slices, int) else 1)
+    if chips > MOST_CHIPS:
+        raise TopologyError(
+            f'The layout "{layout}" makes {chips:,} chips; no TPU has more than '
+            f"{MOST_CHIPS:,}."
+        )
+    family = _ALIASES.get(found["family"], found["family"])
+    if family == "v4":
+        given.setdefault("chip_config_name", "megacore")
+    return Topology(name=f"{family}:{layout}{found['torus'] or ''}", options=given)
+
+
+def _options(text: str, options: list[str]) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    for option in options:
+        found = _OPTION.fullmatch(option.strip())
+        if not found:
+            raise TopologyError(
+                f'"{option.strip()}" in "{text.strip()}" is no option: write it as in '
+                "v5e:2x4,num_slices=2 or v5e:2x4,chips_per_host_bounds=2x4x1."
+            )
+        value = found["value"]
+        if _NUMBERS.fullmatch(value):
+            numbers = tuple(map(int, value.split("x")))
+            given[found["key"]] = numbers if len(numbers) > 1 else numbers[0]
+        else:
+            given[found["key"]] = value
+    return given
+
+
+def _of_type(name: str, found: re.Match[str]) -> Topology:
+    """An accelerator type by the table of layouts."""
+    family = _BY_NAME[found["family"]]
+    layouts = family.layouts()
+    chips, rest = divmod(int(found["count"]), family.per_chip)
+    if rest or chips not in layouts:
+        counts = ", ".join(str(count * family.per_chip) for count in layouts)
+        raise TopologyError(
+            f'There is no accelerator type "{name}": the number after '
+            f"{found['family']} is one of {counts}."
+        )
+    slices = int(found["slices"] or 1)
+    recorded = f"{family.cloud}-{found['count']}"
+    if slices == 1 and recorded in names():
+        return topology_of(recorded)
+    several = f",num_slices={slices}" if slices > 1 else ""
+    return parse(f"{family.own}:{layouts[chips]}{several}")
+
+
+def _chips(layout: str) -> int:
+    return math.prod(map(int, layout.split("x")))
+
+
+# Slices of several hosts.
+
+
+def chips_of(accelerator_type: str) -> int | None:
+    """How many chips an accelerator type has: 4 for ``v4-8``, 16 for ``v5litepod-16``.
+
+    Returns:
+        ``None`` for a type that is not known.
+    """
+    found = re.fullmatch(r"([a-z0-9]+)-(\d+)", accelerator_type.strip().lower())
+    family = _BY_NAME.get(found[1]) if found else None
+    if found is None or family is None:
+        return None
+    chips, rest = divmod(int(found[2]), family.per_chip)
+    return chips if chips and not rest else None
+
+
+def workers(environment: Mapping[str, str]) -> int:
+    """How many hosts the slice has; 1 if the environment does not tell."""
+    hosts = environment.get("TPU_WORKER_HOSTNAMES", "").split(",")
+    return max(1, len([host for host in hosts if host.strip()]))
+
+
+_BOUNDS = {1: "1,1,1", 2: "1,2,1", 4: "2,2,1", 8: "2,4,1"}
+"""How the chips of one host are laid out, by their number (the host bounds of libtpu's
+own topology descriptions)."""
+
+
+def slice_advice(chips: int) -> str:
+    """What to do on one host of a slice.
+
+    Args:
+        chips: how many this host has; 0 if that is not known.
+    """
+    settings = "TPU_PROCESS_BOUNDS=1,1,1"
+    if bounds := _BOUNDS.get(chips):
+        visible = ",".join(map(str, range(chips)))
+        settings += (
+            f" TPU_CHIPS_PER_PROCESS_BOUNDS={bounds} TPU_VISIBLE_CHIPS={visible}"
+        )
+    return (
+        "Start the same on every host (`gcloud compute tpus tpu-vm ssh NAME "
+        "--worker=all --command=...`), or look at this host only with "
+        f"`{settings} jaxtui` (documented for libtpu, not tried with jaxtui)."
+    )

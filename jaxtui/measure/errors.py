@@ -1,18 +1,20 @@
-"""What JAX says when a case fails, in plain words.
+"""What JAX raises, in plain words: when it does not start, and when a case fails.
 
-The original text always stays whole in ``detail``.
+The sentences are those of ``jaxtui.machine.messages``. The original text always stays
+whole in ``detail``.
 """
 
 from __future__ import annotations
 
+import difflib
+import os
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 
-from jaxtui.measure.backend_errors import full_text, translate_backend
-from jaxtui.model import Case, Failure
+from jaxtui.machine import messages, packages
+from jaxtui.model import Case, EngineFailed, Failure, Holder
 
-__all__ = ["full_text", "translate", "translate_backend"]
+PLATFORMS = ("cpu", "tpu", "cuda", "rocm")
+"""Names that JAX_PLATFORMS understands, with the right plugin."""
 
 PHASES = {
     "inputs": "while its inputs were made",
@@ -30,117 +32,14 @@ PHASES = {
 }
 """Where an error surfaced, as the end of a sentence."""
 
-
-@dataclass(frozen=True)
-class Rule:
-    """A kind of failure: how it is recognised and what is said about it."""
-
-    pattern: re.Pattern[str]
-    error: Callable[[re.Match[str], Case, str], str]
-    hint: str
+_Sentences = tuple[str, str]
+"""What is wrong, and what to do about it."""
 
 
-def _rule(
-    pattern: str, error: Callable[[re.Match[str], Case, str], str], hint: str
-) -> Rule:
-    return Rule(re.compile(pattern, re.DOTALL), error, hint)
-
-
-def _says(sentence: str) -> Callable[[re.Match[str], Case, str], str]:
-    """A sentence about the case, with ``{0}``, ``{1}`` … for what the pattern found."""
-
-    def error(match: re.Match[str], case: Case, when: str) -> str:
-        found = (group or "" for group in match.groups())
-        return f"{case.label} {sentence.format(*found, when=when)}."
-
-    return error
-
-
-SMALLER = "Take a smaller size or a narrower dtype, or free memory on the device."
-
-RULES = (
-    _rule(
-        r"CompileTimeHbmOom.*?required for \S+ ?\w* ?\(([^)]+)\) exceeds"
-        r" available HBM \(([^)]+)\)",
-        _says("needs {0} of device memory; the device has {1}, says the compiler"),
-        SMALLER,
-    ),
-    _rule(
-        r"CompileTimeHbmOom.*?Used (\S+) of (\S+) hbm",
-        _says("needs {0} of device memory; the device has {1}, says the compiler"),
-        SMALLER,
-    ),
-    _rule(
-        r"Attempting to allocate (\S+?)\. .*?There are (\S+) free",
-        _says("ran out of device memory {when}: it asked for {0}, {1} were free"),
-        SMALLER,
-    ),
-    _rule(
-        r"Out of memory (?:while trying to allocate|allocating) (\d+) bytes",
-        lambda match, case, when: (
-            f"{case.label} ran out of memory {when}: it asked for"
-            f" {int(match[1]) / 1e9:.1f} GB."
-        ),
-        SMALLER,
-    ),
-    _rule(
-        r"Unable to allocate ([\d.]+ \w+)",
-        _says("ran out of host memory {when}: it asked for {0}"),
-        "Take a smaller size: inputs and the float64 reference live on the host.",
-    ),
-    _rule(
-        r"CompileTimeHbmOom|RESOURCE_EXHAUSTED|^MemoryError",
-        _says("ran out of memory {when}"),
-        SMALLER,
-    ),
-    _rule(
-        r"Received incompatible devices.*?device ids \[(\d+)\].*?device ids \[(\d+)\]",
-        _says("got arguments on two devices, {0} and {1}"),
-        "All arguments of one computation must be on the same device.",
-    ),
-    _rule(
-        r"Received incompatible devices",
-        _says("got arguments on several devices"),
-        "All arguments of one computation must be on the same device.",
-    ),
-    _rule(
-        r"Disallowed (\S+)-to-(\S+) transfer",
-        _says("moved data from {0} to {1} inside the timed call, which was forbidden"),
-        "Some argument was not on the device; choose inputs=host to time transfers.",
-    ),
-    _rule(
-        r"^TypeError: (\w+) does not accept dtype (\w+).*?Accepted dtypes.*? are"
-        r" (?:subtypes of )?([^.]+)\.",
-        _says("cannot run: JAX's {0} does not accept {1}, only {2}"),
-        "Choose another dtype; `jaxtui ops` lists those of each op.",
-    ),
-    _rule(
-        r"^(?:TypeError|ValueError|TypePromotionError): .*dtype",
-        _says("cannot run: JAX refuses its dtype"),
-        "Choose another dtype; `jaxtui ops` lists those of each op.",
-    ),
-    _rule(
-        r"precision '(\w+)' is not supported by dot_general on (\w+)",
-        _says("cannot run: precision {0} is not supported on {1}"),
-        "Choose the precision default.",
-    ),
-    _rule(
-        r"Mosaic failed to compile TPU kernel",
-        _says("cannot run: the TPU's compiler for kernels refuses it"),
-        "Choose float32 or bfloat16, or the mode jit.",
-    ),
-    _rule(
-        r"UNIMPLEMENTED|NotImplementedError",
-        _says("cannot run: the device's compiler or runtime does not implement it"),
-        "Choose another dtype, precision or device.",
-    ),
-    _rule(
-        r"has been deleted|donated",
-        _says("used an array that had been freed"),
-        "This is a fault of jaxtui; please report it with the original text.",
-    ),
-)
-"""Tried in order against ``Type: text``."""
+def full_text(exc: BaseException) -> str:
+    """The type and the whole text of an exception; its text may be empty."""
+    text = str(exc)
+    return f"{type(exc).__name__}: {text}" if text else f"{type(exc).__name__}:"
 
 
 def translate(exc: BaseException, case: Case, phase: str) -> Failure:
@@ -154,15 +53,9 @@ def translate(exc: BaseException, case: Case, phase: str) -> Failure:
     """
     text = full_text(exc)
     when = PHASES.get(phase, f"in the phase {phase}")
-    for rule in RULES:
-        match = rule.pattern.search(text)
-        if match:
-            return Failure(
-                case=case,
-                error=rule.error(match, case, when),
-                hint=rule.hint,
-                detail=text,
-            )
+    if found := messages.known(text, "case", case=case.label, when=when):
+        _, error, hint = found
+        return Failure(case=case, error=error, hint=hint, detail=text)
     first = str(exc).strip().splitlines()
     what = first[0] if first else f"{type(exc).__name__} without a message"
     return Failure(
@@ -171,3 +64,132 @@ def translate(exc: BaseException, case: Case, phase: str) -> Failure:
         hint="The original text has the details.",
         detail=text,
     )
+
+
+def translate_import(exc: BaseException) -> EngineFailed:
+    """Why ``import jax`` failed, and what to do about it."""
+    text = full_text(exc)
+    if isinstance(exc, ImportError) and "No module named 'jax'" in text:
+        error, hint = (
+            "JAX cannot be imported in the Python that runs jaxtui.",
+            "Install jaxtui into the environment where jax works; on a fresh machine:"
+            ' pip install "jaxtui[tpu]", "jaxtui[cuda13]", or jax for the CPU alone.',
+        )
+    elif refused := _setting_refused(text):
+        error, hint = refused
+    else:
+        first = str(exc).partition("\n")[0] or type(exc).__name__
+        found = packages.installed()
+        pairs = (("jax", found.jax), ("jaxlib", found.jaxlib))
+        versions = ", ".join(f"{name} {version}" for name, version in pairs if version)
+        error, hint = (
+            f"JAX is installed, but importing it fails: {first}",
+            f"Installed are {versions or 'neither jax nor jaxlib'}; "
+            "`pip install -U --force-reinstall jax jaxlib` brings two that fit, "
+            "and `python -c 'import jax'` shows the whole message.",
+        )
+    return EngineFailed(reason="jax-missing", error=error, hint=hint, detail=text)
+
+
+def translate_backend(exc: BaseException) -> EngineFailed:
+    """What kept the backend from starting, what is there, and what to do.
+
+    An accelerator that another process holds has the reason ``held``; the process that
+    the text names is among ``holders``, and nothing else about it is looked up here.
+    """
+    text = full_text(exc)
+    if isinstance(exc, ImportError) and "No module named 'jax" in text:
+        return translate_import(exc)
+    found = messages.known(text, "start", packages.installed().jax)
+    if found is not None and found[0].name == "held":
+        pid = re.search(r"with pid (\d+)", text)
+        holder = (
+            Holder(pid=int(pid[1]), user=None, command="", paths=()) if pid else None
+        )
+        return EngineFailed(
+            reason="held",
+            error=found[1],
+            hint=found[2],
+            detail=text,
+            holders=(holder,) if holder else (),
+        )
+    error, hint = found[1:] if found else _backend_sentences(exc, text)
+    setting = "JAX_PLATFORMS is not set."
+    for name in ("JAX_PLATFORM_NAME", "JAX_PLATFORMS"):
+        if value := os.environ.get(name):
+            setting = f"{name} is {value!r}; without it JAX chooses by itself."
+    plugins = ", ".join(
+        f"{name} {version}" for name, version in packages.installed().plugins.items()
+    )
+    there = "No accelerator plugin is installed here, so there is only cpu."
+    if plugins:
+        there = f"Installed here: {plugins}, and cpu."
+    return EngineFailed(
+        reason="backend", error=error, hint=f"{hint} {setting} {there}", detail=text
+    )
+
+
+def _backend_sentences(exc: BaseException, text: str) -> _Sentences:
+    platforms = os.environ.get("JAX_PLATFORMS", "")
+    if isinstance(exc, AssertionError) and not str(exc):
+        # JAX skips cuda where it sees no GPU, and asserts that something was left.
+        if "cuda" in platforms or "gpu" in platforms:
+            return (
+                "JAX was told to use CUDA, but this machine shows no NVIDIA GPU.",
+                "Check `nvidia-smi`, or unset JAX_PLATFORMS; a container needs "
+                "--gpus all.",
+            )
+        return (
+            "JAX's backend failed to start and did not say why.",
+            "Unset JAX_PLATFORMS and try again.",
+        )
+    if name := re.search(r"Backend '(\w+)' is not in the list of known", text):
+        return _unknown_platform(name[1], platforms)
+    if name := re.search(r"Unknown backend:? '?(\w+)'?", text):
+        platforms = os.environ.get("JAX_PLATFORM_NAME", platforms)
+        return _unknown_platform(name[1], platforms)
+    if refused := _setting_refused(text):
+        return refused
+    name = re.search(r"(?:initialize backend|Backend) '(\w+)'", text)
+    what = f"JAX could not start its {name[1]} backend." if name else ""
+    return what or "JAX's backend did not start.", "The original text says why."
+
+
+def _setting_refused(text: str) -> _Sentences | None:
+    """An environment variable that JAX does not accept, which its message names."""
+    for pattern in (
+        r"for environment '?(\w+)'?",
+        r"for JAX flag (\w+)",
+        r"(\w+) env(?:ironment)? var",
+    ):
+        if found := re.search(pattern, text):
+            break
+    else:
+        return None
+    name = found[1].upper() if "flag" in found[0] else found[1]
+    value = os.environ.get(name)
+    shown = " has a value that JAX refuses"
+    if value is not None:
+        shown = f" is {value!r}, which JAX does not accept"
+    return (
+        f"The environment variable {name}{shown}.",
+        f"Unset {name}, or give it a value that JAX knows; the original text may name "
+        "them.",
+    )
+
+
+def _unknown_platform(name: str, platforms: str) -> _Sentences:
+    which = " (JAX tries it for 'gpu')" if name == "rocm" and "gpu" in platforms else ""
+    near = difflib.get_close_matches(name, PLATFORMS, n=1)
+    if name not in (*PLATFORMS, "gpu") and near:
+        hint = f"Did you mean {near[0]}? There is {', '.join(PLATFORMS)}."
+    elif name in ("rocm", "cuda", "gpu"):
+        jax = packages.installed().jax
+        hint = (
+            "Without a GPU here, do not ask for one; with one, install its plugin. For "
+            f"NVIDIA: {messages.install('cuda', jax)} For AMD: "
+            f"{messages.install('rocm', jax)}"
+        )
+    else:
+        hint = f"Install its plugin, or choose one of {', '.join(PLATFORMS)}."
+    return f"JAX has no platform {name!r}{which} here.", hint

@@ -47,7 +47,7 @@ from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.status_line import MessageLine, StatusLine
 
 if TYPE_CHECKING:
-    from jaxtui.engine.interface import Engine
+    from jaxtui.engine.client import EngineClient
     from jaxtui.tui.widgets.bench_pane import BenchPane
     from jaxtui.tui.widgets.case_form import CaseForm
 
@@ -107,7 +107,7 @@ class JaxtuiApp(
 
     def __init__(
         self,
-        engine: Engine,
+        engine: EngineClient,
         *,
         hold: bool = False,
         fps: float | None = None,

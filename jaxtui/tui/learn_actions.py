@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from jaxtui.engine.interface import EngineUnavailableError
+from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.tui.learn_state import LearnState, LessonState
 from jaxtui.tui.state import MAXIMUM_LOG_LINES
 

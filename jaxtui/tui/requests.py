@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from jaxtui.engine.interface import EngineUnavailableError
+from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.model import Experiment
 
 if TYPE_CHECKING:

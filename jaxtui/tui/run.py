@@ -13,7 +13,7 @@ from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.recorder import Recorder
 
 if TYPE_CHECKING:
-    from jaxtui.engine.interface import Engine
+    from jaxtui.engine.client import EngineClient
     from jaxtui.engine.process import EngineOptions, EngineProcess
 
 
@@ -45,7 +45,9 @@ def run_app(
         return asyncio.run(_run(EngineClient(options, process), hold, fps, record))
 
 
-async def _run(engine: Engine, hold: bool, fps: float | None, record: bool) -> int:
+async def _run(
+    engine: EngineClient, hold: bool, fps: float | None, record: bool
+) -> int:
     app = JaxtuiApp(engine, hold=hold, fps=fps)
     recorder = Recorder(app) if record else None
     try:

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from jaxtui.engine import waiting
-from jaxtui.engine.interface import Engine, EngineUnavailableError
+from jaxtui.engine import startup
+from jaxtui.engine.client import EngineClient, EngineUnavailableError
 from jaxtui.model import (
     CheckDoing,
     CheckDone,
@@ -57,7 +57,7 @@ class Session:
         changed: called after each change; True if it should be shown at once.
     """
 
-    def __init__(self, engine: Engine, changed: Callable[[bool], None]) -> None:
+    def __init__(self, engine: EngineClient, changed: Callable[[bool], None]) -> None:
         self._engine = engine
         self._changed = changed
         self.latest: State = EMPTY
@@ -121,7 +121,7 @@ class Session:
 
     def _starting(self, message: str) -> None:
         self.update(
-            engine="starting", failed=None, message=message, start=waiting.NOTHING
+            engine="starting", failed=None, message=message, start=startup.NOTHING
         )
 
     def unavailable(self, error: EngineUnavailableError) -> None:

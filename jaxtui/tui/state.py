@@ -11,10 +11,10 @@ from typing import Literal
 
 import msgspec
 
-from jaxtui.engine import waiting
+from jaxtui.engine import startup
 from jaxtui.engine.protocol import Envelope
-from jaxtui.machine import heard
-from jaxtui.machine.order import merged
+from jaxtui.machine import messages
+from jaxtui.machine.findings import merged
 from jaxtui.model import (
     Busy,
     Check,
@@ -97,7 +97,7 @@ class State:
     ops: tuple[OpInfo, ...] = ()
     findings: tuple[Finding, ...] = ()
     """What is to be known of the machine, the worst first."""
-    start: waiting.Start = waiting.NOTHING
+    start: startup.Start = startup.NOTHING
     """How far the newest engine has come with starting."""
     failed: EngineFailed | None = None
     purpose: Purpose = "bench"
@@ -209,7 +209,7 @@ def reduce(state: State, envelope: Envelope) -> State:
     if envelope.run is None:
         if envelope.generation != state.generation:
             state = replace(
-                state, generation=envelope.generation, start=waiting.NOTHING
+                state, generation=envelope.generation, start=startup.NOTHING
             )
         return _engine_event(state, envelope.event)
     return _work_event(state, envelope.run, envelope.event)
@@ -222,13 +222,13 @@ def begun(state: State, number: int, purpose: Purpose) -> State:
 
 def released(state: State) -> State:
     """The snapshot after the accelerator was given back on purpose."""
-    return replace(state, engine="released", message="", start=waiting.NOTHING)
+    return replace(state, engine="released", message="", start=startup.NOTHING)
 
 
 def _engine_event(state: State, event: Event) -> State:
     match event:
         case Hello():
-            start = waiting.observe(state.start, event)
+            start = startup.observe(state.start, event)
             return replace(
                 state, engine="starting", ops=event.ops, failed=None, start=start
             )
@@ -248,8 +248,8 @@ def _engine_event(state: State, event: Event) -> State:
         case EngineDied():
             return _engine_died(state, event)
         case Noticed():
-            start = waiting.observe(state.start, event)
-            findings = merged(event.findings, start.heard)
+            start = startup.observe(state.start, event)
+            findings = merged(event.findings, start.logged)
             return _noticed(replace(state, start=start), findings)
         case Waiting():
             known = [one for one in state.findings if one.name != event.finding.name]
@@ -266,8 +266,8 @@ def _engine_event(state: State, event: Event) -> State:
 
 def _logged(state: State, event: Logged) -> State:
     log = (*state.log, event.line)[-MAXIMUM_LOG_LINES:]
-    start = waiting.observe(state.start, event)
-    new = start.heard[len(state.start.heard) :]
+    start = startup.observe(state.start, event)
+    new = start.logged[len(state.start.logged) :]
     state = replace(state, log=log, start=start)
     if not new:
         return state
@@ -277,12 +277,14 @@ def _logged(state: State, event: Logged) -> State:
 
 def _heard(state: State) -> tuple[Finding, ...]:
     """What the log has said and still holds when JAX is up."""
-    return tuple(one for one in state.start.heard if one.name not in heard.TRANSIENT)
+    return tuple(
+        one for one in state.start.logged if one.name not in messages.TRANSIENT
+    )
 
 
 def _started(state: State) -> State:
     """Without what was said about a start that takes long."""
-    said = [one.what for one in state.findings if one.name in heard.TRANSIENT]
+    said = [one.what for one in state.findings if one.name in messages.TRANSIENT]
     over = any(state.message.startswith(what) for what in said)
     return replace(state, message="") if over else state
 
@@ -329,7 +331,7 @@ def _engine_died(state: State, event: EngineDied) -> State:
         state,
         engine="starting",
         message=event.error,
-        start=waiting.NOTHING,
+        start=startup.NOTHING,
         going=going,
     )
     if event.restarts:

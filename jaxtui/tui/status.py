@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxtui import format as fmt
-from jaxtui.engine import waiting
+from jaxtui.engine import startup
 from jaxtui.model import CHECK_TESTS
 from jaxtui.tui.check_state import CheckState
 from jaxtui.tui.results import notes
@@ -28,7 +28,7 @@ def engine(state: State, waited: float) -> str:
         waited: seconds since the engine began to start.
     """
     if state.engine == "starting":
-        return f"{waiting.doing(state.start)}, {waited:.0f} s"
+        return f"{startup.doing(state.start)}, {waited:.0f} s"
     if state.engine == "failed":
         return "NO ENGINE (R tries again)"
     if state.engine == "released":

@@ -11,7 +11,7 @@ from pathlib import Path
 import pexpect
 
 from jaxtui import cli
-from jaxtui.engine.client import Engine, EngineClient, EngineOptions
+from jaxtui.engine.client import EngineClient, EngineOptions
 from jaxtui.model import CHECK_TESTS
 from tests.commands.processes import alive, children_of
 from tests.commands.processes import jaxtui as command
@@ -22,10 +22,10 @@ FAULTY = Path(__file__).parent.parent / "engine" / "faulty_engine.py"
 
 def faulty(
     fault: str, device: str, test: str = "", cpu_devices: int = 2
-) -> Callable[..., Engine]:
+) -> Callable[..., EngineClient]:
     """Makes engines with a planted fault, simulated devices and short tests."""
 
-    def factory(options: EngineOptions) -> Engine:
+    def factory(options: EngineOptions) -> EngineClient:
         options = EngineOptions(
             command=(sys.executable, str(FAULTY)),
             cpu_devices=cpu_devices,
@@ -42,7 +42,7 @@ def faulty(
 
 
 def found(
-    capsys, code: int, factory: Callable[..., Engine], *arguments: str
+    capsys, code: int, factory: Callable[..., EngineClient], *arguments: str
 ) -> list[dict[str, object]]:
     """The rows of a whole check; afterwards no process is left."""
     before = children_of(os.getpid())

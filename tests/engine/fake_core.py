@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from jaxtui.engine.core import CannotServeError
-from jaxtui.engine.entry import main
+from jaxtui.engine.server import main
 from jaxtui.model import (
     Case,
     CaseMeasured,

@@ -16,8 +16,8 @@ from typing import Any
 
 import msgspec
 
-from jaxtui.engine.core import JaxCore
-from jaxtui.engine.entry import main
+from jaxtui.engine.core import Core
+from jaxtui.engine.server import main
 from jaxtui.model import Check, RunEvent, Work
 
 FAULT = os.environ.get("FAULT", "")
@@ -31,7 +31,7 @@ testing = ""
 """The test that goes on."""
 
 
-class FaultyCore(JaxCore):
+class FaultyCore(Core):
     def start(self) -> Any:
         found = super().start()
         plant()

@@ -6,8 +6,8 @@ import os
 import sys
 from pathlib import Path
 
-from jaxtui.engine.core import JaxCore
-from jaxtui.engine.entry import main
+from jaxtui.engine.core import Core
+from jaxtui.engine.server import main
 
 if __name__ == "__main__":
-    sys.exit(main(core=JaxCore(Path(os.environ["FAKE_ROOT"]))))
+    sys.exit(main(core=Core(Path(os.environ["FAKE_ROOT"]))))

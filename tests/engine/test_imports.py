@@ -28,7 +28,7 @@ def imported_by(module):
     [
         ("jaxtui.engine.client", {"jax", "numpy", "textual", "jaxtui.measure"}),
         ("jaxtui.engine.process", {"jax", "numpy", "textual", "asyncio", "msgspec"}),
-        ("jaxtui.engine.entry", {"jax", "numpy", "textual", "plotext", "asyncio"}),
+        ("jaxtui.engine.server", {"jax", "numpy", "textual", "plotext", "asyncio"}),
     ],
 )
 def test_nothing_heavy_is_imported(module, heavy):

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from jaxtui.engine.process import DEFAULT_COMMAND
+from jaxtui.machine.packages import version_numbers
 from jaxtui.model import (
     Case,
     CaseFailed,
@@ -38,7 +39,7 @@ def shim(tmp_path):
     return shim
 
 
-async def test_devices_and_catalogue_arrive(open_engine):
+async def test_the_real_core_describes_plans_and_measures(open_engine):
     engine = await open_engine(command=DEFAULT_COMMAND, cpu_devices=3)
     hello = await engine.until(Hello)
     ready = await engine.until(Ready)
@@ -49,21 +50,23 @@ async def test_devices_and_catalogue_arrive(open_engine):
     await engine.client.refresh_memory()
     assert set((await engine.until(Memory)).devices) == {"cpu:0", "cpu:1", "cpu:2"}
 
-
-async def test_a_real_case_is_planned_and_measured(open_engine):
-    engine = await open_engine(
-        command=DEFAULT_COMMAND, environment={"JAX_PLATFORMS": "cpu"}
-    )
     case = Case(op="matmul", size=64, dtype="float32", device="cpu:0", mode="jit")
-    asked = Experiment(cases=(case,), budget_seconds=1.0)
-    plan = await engine.client.plan(asked)
+    work = Experiment(cases=(case,), budget_seconds=1.0)
+    plan = await engine.client.plan(work)
     assert plan.cases[0].problem is None
-    await engine.client.run(asked)
-    finished = await engine.until(RunFinished)
-    assert finished.outcome == "complete"
-    assert not engine.of(CaseFailed)
+    await engine.client.run(work)
+    assert (await engine.until(RunFinished)).outcome == "complete"
     (measured,) = engine.of(CaseMeasured)
     assert measured.measurement.ready.median > 0
+
+    float32 = RoofDtype(dtype="float32")
+    roofs = Roofs(device="cpu:0", dtypes=(float32,), budget_seconds=0.1)
+    await engine.client.run(roofs)
+    assert (await engine.until(RunFinished)).outcome == "complete"
+    (found,) = engine.of(RoofsMeasured)
+    assert [roof.of for roof in found.roofs] == [None, float32]
+    assert engine.of(RoofMeasured)
+    assert not engine.of(CaseFailed, WorkFailed)
 
 
 async def test_jax_that_is_missing_is_said(open_engine, shim):
@@ -78,10 +81,8 @@ async def test_jax_that_is_missing_is_said(open_engine, shim):
     assert not engine.of(EngineDied, Ready)
 
 
-@pytest.mark.parametrize("version", ["0.4.30", "0.6.1", "0.6.dev1"])
-async def test_jax_that_is_too_old_is_named_with_what_is_needed(
-    open_engine, shim, version
-):
+async def test_jax_that_is_too_old_is_named_with_what_is_needed(open_engine, shim):
+    version = "0.6.dev1"
     engine = await open_engine(
         command=DEFAULT_COMMAND, environment=shim(f"__version__ = {version!r}")
     )
@@ -89,19 +90,6 @@ async def test_jax_that_is_too_old_is_named_with_what_is_needed(
     assert failed.reason == "jax-too-old"
     assert version in failed.error
     assert "0.6.2" in failed.error
-
-
-async def test_a_platform_without_its_hardware_is_explained(open_engine):
-    """With JAX_PLATFORMS=cuda and no GPU, JAX raises an AssertionError without text."""
-    engine = await open_engine(
-        command=DEFAULT_COMMAND, environment={"JAX_PLATFORMS": "cuda"}
-    )
-    failed = await engine.until(EngineFailed, Ready)
-    if isinstance(failed, Ready):
-        pytest.skip("this machine has a GPU")
-    assert failed.reason == "backend"
-    assert "cuda" in failed.error + failed.hint
-    assert len(failed.error) > 20
 
 
 async def test_a_tpu_that_somebody_holds_is_not_touched(open_engine, tmp_path):
@@ -157,27 +145,11 @@ async def test_a_chip_that_jax_does_not_use_is_noticed(open_engine, tmp_path):
     ("version", "numbers"),
     [
         ("0.6.2", (0, 6, 2)),
+        ("0.6.dev1", (0, 6)),
         ("0.12.0.1", (0, 12, 0, 1)),
         ("0.7.0.dev20250701+abc", (0, 7, 0)),
         ("0.10.0rc1", (0, 10, 0)),
     ],
 )
 def test_versions_are_read_as_numbers(version, numbers):
-    from jaxtui.engine.core import _numbers
-
-    assert _numbers(version) == numbers
-
-
-async def test_roofs_are_measured_through_the_engine(open_engine):
-    engine = await open_engine(
-        command=DEFAULT_COMMAND, environment={"JAX_PLATFORMS": "cpu"}
-    )
-    float32 = RoofDtype(dtype="float32")
-    asked = Roofs(device="cpu:0", dtypes=(float32,), budget_seconds=0.1)
-    await engine.client.run(asked)
-    finished = await engine.until(RunFinished)
-    assert finished.outcome == "complete"
-    (measured,) = engine.of(RoofsMeasured)
-    assert [roof.of for roof in measured.roofs] == [None, float32]
-    assert engine.of(RoofMeasured)
-    assert not engine.of(WorkFailed)
+    assert version_numbers(version) == numbers

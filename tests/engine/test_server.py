@@ -82,55 +82,36 @@ def spawn(fake_options):
         raw.end()
 
 
-def test_every_envelope_carries_the_generation(spawn):
-    assert spawn().until(Ready).generation == 5
-
-
-def test_a_second_run_gets_busy_with_the_number_of_the_first(spawn, experiment):
+def test_requests_of_an_engine_that_is_ready(spawn, experiment):
     engine = spawn()
+    assert engine.until(Ready).generation == 5
+    # A second run gets the number of the first; a stop for another run is ignored.
     engine.send(RunRequest(run=3, work=experiment("long")))
     engine.until(Sampled)
-    engine.send(RunRequest(run=4, work=experiment("quick")))
+    engine.send(StopRequest(run=1), RunRequest(run=4, work=experiment("quick")))
     busy = engine.until(Busy)
     assert (busy.run, busy.event.run) == (None, 3)
     engine.send(StopRequest(run=3))
-    assert engine.until(RunFinished).run == 3
-
-
-def test_the_next_run_may_be_asked_for_at_the_last_event(spawn, experiment):
-    engine = spawn()
-    for number in range(1, 30):
+    finished = engine.until(RunFinished)
+    assert (finished.run, finished.event.outcome) == (3, "cancelled")
+    # What is no request is logged and harmless.
+    os.write(engine.requests, b'garbage\n{"type":"Dance"}\n\xff\xfe\n')
+    for _ in range(3):
+        assert "not understood" in engine.until(Logged).event.line
+    # The next run may be asked for at the last event.
+    for number in range(5, 30):
         engine.send(RunRequest(run=number, work=experiment("quick")))
         while not isinstance((event := engine.receive().event), RunFinished):
             assert not isinstance(event, Busy)
-
-
-def test_a_stop_for_another_run_is_ignored(spawn, experiment):
-    engine = spawn()
-    engine.send(RunRequest(run=2, work=experiment("quick")), StopRequest(run=1))
-    assert engine.until(RunFinished).event.outcome == "complete"
+        assert event.outcome == "complete"
+    engine.send(GoodbyeRequest())
+    assert engine.popen.wait(DEADLINE_SECONDS) == 0
 
 
 def test_a_run_and_its_stop_may_arrive_before_the_engine_is_ready(spawn, experiment):
     engine = spawn()
     engine.send(RunRequest(run=1, work=experiment("long")), StopRequest(run=1))
     assert engine.until(RunFinished).event.outcome == "cancelled"
-
-
-def test_what_is_no_request_is_logged_and_harmless(spawn, experiment):
-    engine = spawn()
-    os.write(engine.requests, b'garbage\n{"type":"Dance"}\n\xff\xfe\n')
-    for _ in range(3):
-        assert "not understood" in engine.until(Logged).event.line
-    engine.send(RunRequest(run=1, work=experiment("quick")))
-    engine.until(RunFinished)
-
-
-def test_goodbye_to_an_idle_engine_is_a_clean_exit(spawn):
-    engine = spawn()
-    engine.until(Ready)
-    engine.send(GoodbyeRequest())
-    assert engine.popen.wait(DEADLINE_SECONDS) == 0
 
 
 def test_goodbye_ends_a_stuck_engine_too(spawn, experiment):

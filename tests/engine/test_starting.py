@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from jaxtui.engine import waiting
+from jaxtui.engine import startup
 from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.engine.process import DEFAULT_COMMAND
-from jaxtui.machine import locks
 from jaxtui.model import (
     EngineDied,
     EngineFailed,
@@ -34,57 +33,43 @@ SLICE = Finding(
 HUNG = "UserWarning: TPU backend initialization is taking more than 60.0 seconds. Did"
 
 
-@pytest.mark.parametrize("how", ["stuck", "gil"])
-async def test_a_start_that_hangs_ends_at_its_limit(open_engine, ends_within, how):
+async def test_a_start_that_hangs_ends_at_its_limit_and_can_be_tried_again(
+    open_engine, experiment, ends_within
+):
     engine = await open_engine(
-        environment={"FAKE_START": how}, start_limit_seconds=3.0, slow_seconds=()
+        environment={"FAKE_START": "stuck once"},
+        start_limit_seconds=3.0,
+        slow_seconds=(),
     )
     pid = await engine.pid()
+    with pytest.raises(EngineUnavailableError, match="did not start") as told:
+        await engine.client.run(experiment("quick"))
     failed = await engine.until(EngineFailed)
+    assert told.value.failed == failed
     assert failed.reason == "timeout"
     assert "did not start within 3 s" in failed.error
     assert "2 chips TPU fake" in failed.error
     assert "--start-limit" in failed.hint
-    await engine.finish()
-    assert ends_within(pid, 0)
-    assert not engine.of(EngineDied, Ready)
-    assert engine.client.generation == 1
-
-
-async def test_what_waits_for_a_start_that_hangs_is_told(open_engine, experiment):
-    engine = await open_engine(
-        environment={"FAKE_START": "stuck"}, start_limit_seconds=0.5
-    )
-    with pytest.raises(EngineUnavailableError, match="did not start") as told:
-        await engine.client.run(experiment("quick"))
-    assert told.value.failed.reason == "timeout"
-
-
-async def test_where_it_hung_is_the_original_text(open_engine):
-    engine = await open_engine(
-        environment={"FAKE_START": "stuck"}, start_limit_seconds=3.0
-    )
-    failed = await engine.until(EngineFailed)
+    # Where it hung is the original text.
     assert "most recent call first" in failed.detail
     assert "in stuck" in failed.detail
-
-
-async def test_an_engine_that_did_not_start_can_be_started_again(open_engine):
-    engine = await open_engine(
-        environment={"FAKE_START": "stuck once"}, start_limit_seconds=3.0
-    )
-    await engine.until(EngineFailed)
     # At once, while the first process may still be ending.
     await engine.client.start()
+    assert ends_within(pid, 0)
     await engine.until(Ready)
     assert engine.client.generation == 2
+    assert not engine.of(EngineDied, Waiting)
 
 
-async def test_a_start_in_time_is_not_commented_upon(open_engine, experiment):
-    engine = await open_engine(start_limit_seconds=30.0, slow_seconds=(20.0,))
-    await engine.until(Ready)
+async def test_a_start_that_holds_the_gil_ends_at_its_limit(open_engine, ends_within):
+    engine = await open_engine(
+        environment={"FAKE_START": "gil"}, start_limit_seconds=2.0
+    )
+    pid = await engine.pid()
+    assert (await engine.until(EngineFailed)).reason == "timeout"
     await engine.finish()
-    assert not engine.of(Waiting, EngineFailed)
+    assert ends_within(pid, 0)
+    assert engine.client.generation == 1
 
 
 async def test_a_start_that_takes_long_is_commented_upon(open_engine, ends_within):
@@ -123,9 +108,9 @@ async def test_an_end_that_the_log_explains_is_not_tried_again(open_engine):
 
 
 def started(*events):
-    start = waiting.NOTHING
+    start = startup.NOTHING
     for event in events:
-        start = waiting.observe(start, event)
+        start = startup.observe(start, event)
     return start
 
 
@@ -134,12 +119,12 @@ NOTICED = Noticed(findings=(), hardware="8 chips TPU v5e")
 
 def test_what_an_engine_does_is_said_as_it_goes():
     hello = Hello(pid=1, ops=())
-    assert waiting.doing(started()) == "starting JAX"
-    assert waiting.doing(started(NOTICED)) == "starting JAX"
+    assert startup.doing(started()) == "starting JAX"
+    assert startup.doing(started(NOTICED)) == "starting JAX"
     assert (
-        waiting.doing(started(NOTICED, hello)) == "initialising JAX on 8 chips TPU v5e"
+        startup.doing(started(NOTICED, hello)) == "initialising JAX on 8 chips TPU v5e"
     )
-    assert waiting.doing(started(hello)) == "starting JAX"
+    assert startup.doing(started(hello)) == "starting JAX"
 
 
 @pytest.mark.parametrize(
@@ -155,33 +140,33 @@ def test_what_an_engine_does_is_said_as_it_goes():
     ],
 )
 def test_a_slow_start_has_its_advice(hardware, imported, seconds, says):
-    start = waiting.Start(hardware=hardware, imported=imported)
-    finding = waiting.slow(start, seconds)
+    start = startup.Start(hardware=hardware, imported=imported)
+    finding = startup.slow(start, seconds)
     assert f"taken {seconds:.0f} s so far" in finding.what
     assert says in finding.advice
     assert finding.how
     assert finding.severity == ("warning" if seconds >= 60 else "info")
-    assert says in waiting.timed_out(start, seconds).hint or seconds < 60
+    assert says in startup.timed_out(start, seconds).hint or seconds < 60
 
 
 def test_a_slice_that_is_known_is_named():
     noticed = Noticed(findings=(SLICE,), hardware="4 chips TPU v4")
     start = started(noticed, Hello(pid=1, ops=()))
-    assert "Worker 2 of 4. All." in waiting.slow(start, 20.0).advice
-    assert "Worker 2 of 4. All." in waiting.timed_out(start, 180.0).hint
+    assert "Worker 2 of 4. All." in startup.slow(start, 20.0).advice
+    assert "Worker 2 of 4. All." in startup.timed_out(start, 180.0).hint
 
 
 def test_what_jax_says_of_slices_is_heard_with_the_chips_that_are_here():
     start = started(NOTICED, Logged(line="a"), Logged(line=HUNG), Logged(line=HUNG))
-    (heard,) = start.heard
+    (heard,) = start.logged
     assert heard.name == "slice-waits"
     assert "TPU_CHIPS_PER_PROCESS_BOUNDS=2,4,1" in heard.advice
-    assert HUNG in waiting.timed_out(start, 180.0).detail
-    assert waiting.died(start) is None
+    assert HUNG in startup.timed_out(start, 180.0).detail
+    assert startup.died(start) is None
 
 
 def test_only_the_last_lines_are_kept():
-    lines = [Logged(line=str(number)) for number in range(waiting.KEPT_LINES + 5)]
+    lines = [Logged(line=str(number)) for number in range(startup.KEPT_LINES + 5)]
     assert started(*lines).log[0] == "5"
 
 
@@ -203,11 +188,8 @@ def jaxtui(*arguments, **environment):
     ("environment", "says"),
     [
         ({"JAX_PLATFORMS": "cuda"}, "told to use CUDA, but this machine shows no"),
-        ({"JAX_PLATFORMS": "rocm"}, "no platform 'rocm' here"),
-        ({"JAX_PLATFORMS": "tpu"}, "told to use a TPU, but"),
         ({"JAX_PLATFORMS": "tup"}, "Did you mean tpu?"),
         ({"JAX_ENABLE_X64": "maybe"}, "JAX_ENABLE_X64 is 'maybe', which JAX does not"),
-        ({"JAX_NUM_CPU_DEVICES": "many"}, "JAX_NUM_CPU_DEVICES is 'many', which"),
         ({"XLA_FLAGS": "foo"}, "XLA_FLAGS is 'foo': XLA takes that for"),
     ],
 )
@@ -232,64 +214,11 @@ def test_the_limit_of_the_command_line_is_kept(tmp_path):
     assert again.stderr.splitlines()[0] == ended.stderr.splitlines()[0]
 
 
-@pytest.mark.parametrize("value", ["nan", "inf", "-1", "soon"])
+@pytest.mark.parametrize("value", ["nan", "-1"])
 def test_a_limit_that_is_no_number_of_seconds_is_refused(value):
     ended = jaxtui("devices", f"--start-limit={value}")
     assert ended.returncode == 64
     assert "--start-limit" in ended.stderr
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux's kernel")
-def test_a_lock_of_a_real_process_is_told_with_it(machine_root):
-    """libtpu's text, a real holder: it is named, and nobody is told to delete."""
-    from jaxtui.engine.core import JaxCore
-
-    file = machine_root / locks.LOCK_FILE
-    file.parent.mkdir()
-    hold = (
-        "import fcntl, sys; file = open(sys.argv[1], 'w');"
-        "fcntl.lockf(file, fcntl.LOCK_EX); print(flush=True); sys.stdin.read()"
-    )
-    refused = RuntimeError(
-        "Unable to initialize backend 'tpu': ABORTED: Internal error when accessing"
-        ' libtpu multi-process lockfile. Run "$ sudo rm /tmp/libtpu_lockfile".'
-    )
-    core = JaxCore(machine_root)
-    with subprocess.Popen(
-        [sys.executable, "-c", hold, str(file)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as child:
-        assert child.stdout is not None
-        child.stdout.readline()
-        failed = core._explained(refused)
-        child.communicate()
-    assert failed.reason == "held"
-    assert f"rocess {child.pid} " in failed.error
-    assert "rm " not in failed.hint
-    assert [holder.pid for holder in failed.holders] == [child.pid]
-    assert "lockfile" in failed.detail
-    # Once it has ended, the file may go; libtpu's words alone do not say so.
-    assert "only if there is none" in core._explained(refused).hint
-
-
-@pytest.fixture
-def machine_root(tmp_path):
-    (tmp_path / "proc").symlink_to("/proc")
-    return tmp_path
-
-
-def test_the_process_that_libtpu_names_is_looked_up(machine_root):
-    from jaxtui.engine.core import JaxCore
-
-    refused = RuntimeError(
-        "ABORTED: The TPU is already in use by process with pid"
-        f" {os.getpid()}. Not attempting to load libtpu.so in this process."
-    )
-    failed = JaxCore(machine_root)._explained(refused)
-    assert f"in use by process {os.getpid()} of " in failed.error
-    assert "python" in failed.error or "pytest" in failed.error
-    assert failed.holders[0].command
 
 
 # What the snapshot makes of it.
@@ -315,7 +244,7 @@ def test_log_lines_become_findings_and_stay_when_jax_is_up():
 
 
 def test_what_was_said_about_waiting_is_over_when_jax_is_up():
-    slow = Waiting(elapsed_seconds=60.0, finding=waiting.slow(started(NOTICED), 60.0))
+    slow = Waiting(elapsed_seconds=60.0, finding=startup.slow(started(NOTICED), 60.0))
     state = seen(NOTICED, Logged(line=HUNG), slow)
     assert {one.name for one in state.findings} == {"slice-waits", "slow-start"}
     assert "60 s so far" in state.message
@@ -326,7 +255,7 @@ def test_what_was_said_about_waiting_is_over_when_jax_is_up():
 
 def test_a_later_comment_replaces_the_earlier():
     events = [
-        Waiting(elapsed_seconds=s, finding=waiting.slow(started(NOTICED), s))
+        Waiting(elapsed_seconds=s, finding=startup.slow(started(NOTICED), s))
         for s in (20.0, 60.0)
     ]
     state = seen(NOTICED, *events)

@@ -1,15 +1,20 @@
+"""What the machine shows without JAX: chips, device files, memory, packages."""
+
 from __future__ import annotations
 
-import fcntl
-import os
 import subprocess
 import sys
-from pathlib import Path
+from email.message import Message
 
 import pytest
 
-from jaxtui.machine import locks, pci
+from jaxtui.machine import gpu_memory, hardware
+from jaxtui.machine.gpu_memory import GpuMemory, MemoryQuery
+from jaxtui.machine.packages import Packages, installed
 from jaxtui.machine.survey import Survey, survey
+
+GIBIBYTE = 2**30
+AMD = {"class": "0x120000"}
 
 
 def test_a_machine_without_accelerators_is_not_looked_through(machine):
@@ -21,88 +26,148 @@ def test_a_machine_without_accelerators_is_not_looked_through(machine):
 
 
 @pytest.mark.parametrize(
-    ("vendor", "device", "facts", "maker", "kind"),
+    ("vendor", "device", "facts", "found"),
     [
-        ("0x1ae0", "0x0063", {}, "tpu", "TPU v5e"),
-        ("0x1ae0", "0x0027", {"subsystem_device": "0x004f"}, "tpu", "TPU v3"),
-        ("0x1ae0", "0x0027", {}, "tpu", "TPU v2 or v3"),
-        ("0x10de", "0x2335", {"class": "0x030200"}, "cuda", "NVIDIA 0x2335"),
-        ("0x1002", "0x74a1", {"class": "0x120000"}, "rocm", "AMD 0x74a1"),
+        ("0x1ae0", "0x0063", {}, "1 chip TPU v5e"),
+        ("0x1ae0", "0x0027", {"subsystem_device": "0x004f"}, "1 chip TPU v3"),
+        ("0x1ae0", "0x0027", {}, "1 chip TPU v2 or v3"),
+        ("0x10de", "0x2335", {"class": "0x030200"}, "1 GPU NVIDIA 0x2335"),
+        ("0x1002", "0x74a1", AMD, "1 GPU AMD 0x74a1"),
+        ("0x1ae0", "0x0042", {"class": "0x020000"}, ""),  # Google's network card
+        ("0x10de", "0x22b9", {"class": "0x040300"}, ""),  # the sound of a card
+        ("0x8086", "0x3e92", {"class": "0x030000"}, ""),  # another maker's display
     ],
 )
-def test_chips_are_known_by_their_ids(machine, vendor, device, facts, maker, kind):
+def test_chips_are_known_by_their_ids(machine, vendor, device, facts, found):
     machine.chip(vendor, device, **facts)
-    (chip,) = pci.chips(machine.root / "sys")
-    assert (chip.maker, chip.kind) == (maker, kind)
-
-
-@pytest.mark.parametrize(
-    ("vendor", "device", "kind"),
-    [
-        ("0x1ae0", "0x0042", "0x020000"),  # Google's network card
-        ("0x10de", "0x22b9", "0x040300"),  # the sound of an NVIDIA card
-        ("0x8086", "0x3e92", "0x030000"),  # another maker's display
-    ],
-)
-def test_other_devices_are_no_chips(machine, vendor, device, kind):
-    machine.chip(vendor, device, **{"class": kind})
-    assert pci.chips(machine.root / "sys") == ()
-
-
-def test_chips_in_words(machine):
-    for _ in range(8):
-        machine.chip("0x1ae0", "0x0063")
-    machine.chip("0x10de", "0x2335", **{"class": "0x030200"})
-    words = pci.in_words(pci.chips(machine.root / "sys"))
-    assert words == "8 chips TPU v5e and 1 GPU NVIDIA 0x2335"
+    assert hardware.in_words(hardware.chips(machine.root / "sys")) == found
 
 
 def test_everything_at_once(machine):
-    machine.chip("0x1ae0", "0x0063")
+    for _ in range(2):
+        machine.chip("0x1ae0", "0x0063")
     machine.node("accel0")
     machine.node("vfio/3")
     machine.process(41, "python train.py", "/dev/accel0", "/dev/null")
     machine.hugepages("always [madvise] never")
+    machine.lock(41)
     seen = survey({}, machine.root)
+    assert seen.hardware == "2 chips TPU v5e"
     assert [node.path for node in seen.nodes] == ["/dev/accel0", "/dev/vfio/3"]
     assert all(node.usable and ":" in node.owner for node in seen.nodes)
-    (holder,) = seen.holders
-    assert (holder.pid, holder.paths) == (41, ("/dev/accel0",))
-    ticks = os.sysconf("SC_CLK_TCK")
-    assert holder.age_seconds == pytest.approx(5000 - 100000 / ticks)
+    assert [(one.pid, one.paths) for one in seen.holders] == [(41, ("/dev/accel0",))]
+    assert seen.lock_holders == seen.holders
     assert seen.hugepages == "madvise"
+    assert not seen.hidepid
     assert seen.packages is not None
     assert seen.packages.jax
+    (machine.root / "proc/mounts").write_text("proc /proc proc rw,hidepid=2 0 0\n")
+    assert survey({}, machine.root).hidepid
 
 
-def test_a_recorded_lock_names_its_holder(machine):
-    assert locks.lock_holders(machine.root) == ()
-    machine.lock(4242)
-    assert locks.lock_holders(machine.root) == (4242,)
+# Memory of GPUs.
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="/proc/locks is Linux's")
-def test_a_real_lock_of_a_real_process_is_found(tmp_path: Path):
-    file = tmp_path / locks.LOCK_FILE
-    file.parent.mkdir()
-    file.touch()
-    (tmp_path / "proc").symlink_to("/proc")
-    code = (
-        "import fcntl, sys\n"
-        f"file = open({str(file)!r}, 'w')\n"
-        "fcntl.lockf(file, fcntl.LOCK_EX)\n"
-        "print('locked', flush=True)\n"
-        "sys.stdin.read()\n"
+def test_the_rows_of_nvidia_smi_are_read():
+    output = "0, GPU-a, 61440, 81920\n2, GPU-c, [N/A], [N/A]\nNo devices were found\n"
+    assert tuple(gpu_memory.parse_nvidia_smi(output)) == (
+        GpuMemory(0, 60 * GIBIBYTE, 80 * GIBIBYTE, "`nvidia-smi`", "GPU-a"),
+        GpuMemory(2, None, None, "`nvidia-smi`", "GPU-c"),
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as child:
-        assert child.stdout is not None
-        assert child.stdout.readline() == b"locked\n"
-        found = locks.lock_holders(tmp_path)
-        child.communicate()
-    if not found:
-        pytest.skip("this kernel does not show the locks of others")
-    assert found == (child.pid,)
-    with file.open("w") as mine:
-        fcntl.lockf(mine, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_a_program_answers_in_the_background(tmp_path):
+    query = MemoryQuery((), tmp_path, (sys.executable, "-c", "print('3, u, 1, 2')"))
+    assert [card.index for card in query.result(30)] == [3]
+    assert query.result(30) == ()
+    assert MemoryQuery((), tmp_path, ("/nonexistent/nvidia-smi",)).result(30) == ()
+    assert MemoryQuery((), tmp_path, None).result(30) == ()
+
+
+def test_a_program_that_hangs_is_ended(tmp_path):
+    query = MemoryQuery((), tmp_path, ("sleep", "3600"))
+    process = query._process
+    assert isinstance(process, subprocess.Popen)
+    assert query.result(0.01) == ()
+    assert process.wait(180) != 0
+
+
+def test_the_driver_of_amd_tells_by_files(machine):
+    used, total = 100 * GIBIBYTE, 192 * GIBIBYTE
+    files = {"mem_info_vram_used": str(used), "mem_info_vram_total": str(total)}
+    machine.chip("0x1ae0", "0x0063")
+    machine.chip("0x1002", "0x74a1", **AMD, **files)
+    machine.chip("0x1002", "0x74a1", **AMD)
+    sys_folder = machine.root / "sys"
+    (card,) = MemoryQuery(hardware.chips(sys_folder), sys_folder, None).result(0)
+    assert (card.index, card.used_bytes, card.total_bytes) == (0, used, total)
+
+
+# Packages.
+
+
+class Distribution:
+    """What ``importlib.metadata`` says of one distribution."""
+
+    def __init__(self, name: str, version: str, *requires: str) -> None:
+        self.metadata = Message()
+        self.metadata["Name"] = name
+        self.metadata["Version"] = version
+        for requirement in requires:
+            self.metadata["Requires-Dist"] = requirement
+
+
+def test_what_is_installed_is_told_by_name():
+    found = installed(
+        [
+            Distribution(
+                "jax", "0.12.0.1", "numpy>=2", 'libtpu==0.0.50.*; extra == "tpu"'
+            ),
+            Distribution("jaxlib", "0.12.0.1"),
+            Distribution("libtpu", "0.0.50.1"),
+            Distribution("jax_cuda12_plugin", "0.12.0"),
+            Distribution("numpy", "2.5"),
+        ]
+    )
+    assert found == Packages(
+        jax="0.12.0.1",
+        jaxlib="0.12.0.1",
+        plugins={"jax-cuda12-plugin": "0.12.0", "libtpu": "0.0.50.1"},
+        libtpu_pin="0.0.50.*",
+    )
+    assert found.for_maker("tpu") == {"libtpu": "0.0.50.1"}
+    assert found.for_maker("cuda") == {"jax-cuda12-plugin": "0.12.0"}
+    assert found.for_maker("rocm") == {}
+
+
+@pytest.mark.parametrize(
+    ("plugins", "wanted"),
+    [
+        ({"libtpu": "0.0.5"}, {"libtpu": "0.0.50.*"}),
+        ({"libtpu": "0.0.50"}, {}),
+        # JAX compares all numbers of a CUDA plugin with jaxlib's.
+        ({"jax-cuda12-plugin": "0.12.0"}, {"jax-cuda12-plugin": "0.12.0.1"}),
+        ({"jax-cuda12-plugin": "0.12.0.1rc2"}, {}),
+        ({"jax-cuda12-pjrt": "0.12.0.7"}, {}),
+        ({"jax-cuda12-pjrt": "0.11.2"}, {"jax-cuda12-pjrt": "0.12.0.1"}),
+        ({"jax-rocm7-plugin": "0.11.2"}, {}),
+        ({"some-pjrt": "1"}, {}),
+    ],
+)
+def test_versions_that_do_not_belong_together(plugins, wanted):
+    found = Packages("0.12.0.1", "0.12.0.1", plugins, "0.0.50.*")
+    assert found.mismatches() == wanted
+
+
+def test_only_the_packages_that_matter_are_opened(tmp_path, monkeypatch):
+    plugins = ("libtpu", "jax_cuda12_plugin", "jax_cuda13_pjrt", "jax_rocm60_plugin")
+    for name in ("jax", *plugins, "libtpu_tools", "other"):
+        folder = tmp_path / f"{name}-0.12.0.dist-info"
+        folder.mkdir()
+        text = f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.12.0\n"
+        (folder / "METADATA").write_text(text)
+    (tmp_path / "jaxtyping-1.dist-info").mkdir()  # an uninstallation broke off
+    monkeypatch.setattr("sys.path", [str(tmp_path), str(tmp_path / "absent")])
+    found = installed()
+    assert found.jax == "0.12.0"
+    assert set(found.plugins) == {name.replace("_", "-") for name in plugins}

@@ -1,15 +1,22 @@
+"""What people type for a TPU, what is recorded, and slices of several hosts."""
+
 from __future__ import annotations
 
 import pytest
 
 from jaxtui.machine import topologies
+from jaxtui.machine.topologies import TopologyError, parse
 
 
-def test_all_nineteen_can_be_typed():
+def test_all_nineteen_can_be_typed_and_mean_what_they_were_recorded_from():
     names = topologies.names()
     assert len(names) == 19
     assert {"v3-32", "v5litepod-8", "v5litepod-8-2-hosts", "2x-v5litepod-8"} <= {*names}
-    assert not any(" " in name or "(" in name for name in names)
+    for name in names:
+        assert " " not in name
+        assert "(" not in name
+        assert topologies.recorded_as(parse(name)) == name
+        assert parse(parse(name).label) == parse(name)
 
 
 @pytest.mark.parametrize(
@@ -27,3 +34,101 @@ def test_devices_are_those_of_the_record(name, count, processes, kind):
     assert len({device.process_index for device in devices}) == processes
     assert {device.device_kind for device in devices} == {kind}
     assert all(device.addressable == (device.process_index == 0) for device in devices)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("v5e:2x4", "v5e:2x4"),
+        (" V5E:2x4 ", "v5e:2x4"),
+        ("TPU7x:2x2x1", "tpu7x:2x2x1"),
+        ("v5litepod:2x4", "v5e:2x4"),
+        ("v7x:2x2x1", "tpu7x:2x2x1"),
+        ("v5e=2x4", "v5e:2x4"),
+        ("v5e:4x4_untwisted", "v5e:4x4_untwisted"),
+        # A chip of a v4 is one device only where it is asked for as such.
+        ("v4:2x2x1", "v4:2x2x1,chip_config_name=megacore"),
+        (
+            "v4:2x2x1,chip_config_name=default",
+            "v4:2x2x1,chip_config_name=default",
+        ),
+        ("v5e:2x4,num_slices=2", "v5e:2x4,num_slices=2"),
+        (
+            "v5e:2x4,chips_per_host_bounds=2x4x1,num_slices=2",
+            "v5e:2x4,chips_per_host_bounds=2x4x1,num_slices=2",
+        ),
+        # Accelerator types: recorded, of another name, and by the table of layouts.
+        ("v5litepod-8", "v5e:2x4,chips_per_host_bounds=2x4x1"),
+        ("v5e-8", "v5e:2x4,chips_per_host_bounds=2x4x1"),
+        ("v5litepod-8-2-hosts", "v5e:2x4"),
+        ("2x-v5e-8", "v5e:2x4,num_slices=2"),
+        ("v5litepod-64", "v5e:8x8"),
+        ("v4-8", "v4:2x2x1,chip_config_name=megacore"),
+        ("v4-128", "v4:4x4x4,chip_config_name=megacore"),
+        ("v3-128", "v3:8x8"),
+        ("tpu7x-32", "tpu7x:2x2x4"),
+        # A family alone is its usual machine.
+        ("v4", "v4:2x2x1,chip_config_name=megacore"),
+        ("tpu7x", "tpu7x:2x2x1"),
+    ],
+)
+def test_a_name_says_what_libtpu_is_asked_for(typed: str, meant: str) -> None:
+    assert parse(typed).label == meant
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("", 'no topology ""'),
+        ("hello", "there is v2-8, v3-8"),
+        ("v5litpod-16", "Did you mean v5litepod-16?"),
+        ("hello", 'pip install "jaxtui[topology]"'),
+        ("v5e:", 'no topology "v5e:"'),
+        ("v5e-7", "is one of 1, 4, 8, 16, 32, 64, 128, 256."),
+        ("v5litepod-512", "is one of 1, 4, 8"),
+        ("v4-2", "is one of 8, 16"),
+        ("v4-9", 'no accelerator type "v4-9"'),
+        # libtpu would end the process by SIGFPE.
+        ("v5e:0x4", 'The layout "0x4" is none'),
+        ("v5e:2x", 'The layout "2x" is none'),
+        ("v5e:999x999", "998,001 chips"),
+        ("v5e:2x4,num_slices=300000", "2,400,000 chips; no TPU has more"),
+        ("v5e:2x4,slices", '"slices" in "v5e:2x4,slices" is no option'),
+    ],
+)
+def test_what_is_none_is_answered_in_a_sentence(typed: str, says: str) -> None:
+    with pytest.raises(TopologyError) as raised:
+        parse(typed)
+    assert says in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "chips"),
+    [
+        ("v2-8", 4),
+        ("v3-32", 16),
+        ("v5litepod-16", 16),
+        ("v5p-8", 4),
+        ("v6e-8", 8),
+        ("tpu7x-8", 4),
+        ("v4-9", None),
+        ("ct5lp-hightpu-4t", None),
+        ("", None),
+    ],
+)
+def test_chips_of_an_accelerator_type(name, chips):
+    assert topologies.chips_of(name) == chips
+
+
+def test_one_host_of_a_slice():
+    for hosts, count in (("", 1), ("localhost", 1), ("a,b", 2), ("a, b,c,", 3)):
+        assert topologies.workers({"TPU_WORKER_HOSTNAMES": hosts}) == count
+    assert topologies.workers({}) == 1
+    alone = "TPU_PROCESS_BOUNDS=1,1,1"
+    eight = "TPU_CHIPS_PER_PROCESS_BOUNDS=2,4,1 TPU_VISIBLE_CHIPS=0,1,2,3,4,5,6,7"
+    one = "TPU_CHIPS_PER_PROCESS_BOUNDS=1,1,1 TPU_VISIBLE_CHIPS=0"
+    for chips, settings in ((8, f" {eight}"), (1, f" {one}"), (0, ""), (3, "")):
+        advice = topologies.slice_advice(chips)
+        assert f"`{alone}{settings} jaxtui`" in advice
+        assert "not tried" in advice

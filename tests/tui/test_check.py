@@ -10,8 +10,7 @@ import pytest
 from textual.containers import VerticalScroll
 from textual.pilot import Pilot
 
-from jaxtui.engine.client import EngineClient, EngineOptions
-from jaxtui.engine.interface import EngineUnavailableError
+from jaxtui.engine.client import EngineClient, EngineOptions, EngineUnavailableError
 from jaxtui.health import plan
 from jaxtui.model import (
     CHECK_TESTS,

@@ -21,7 +21,7 @@ from textual.widgets import Input, OptionList, Static
 
 from jaxtui import cli, lessons
 from jaxtui.document import Results
-from jaxtui.engine.interface import EngineUnavailableError
+from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.history import History
 from jaxtui.model import Case, Experiment, Plan
 from jaxtui.tui import themes

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from textual.widgets import OptionList, Static, TabbedContent
 
 from jaxtui import lessons
-from jaxtui.engine.interface import EngineUnavailableError
+from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.lessons.base import Lesson, Step
 from jaxtui.model import (
     Experiment,

@@ -7,7 +7,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import TabbedContent
 
-from jaxtui.engine.interface import EngineUnavailableError
+from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.model import (
     Case,
     Expected,

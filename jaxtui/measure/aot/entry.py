@@ -71,7 +71,7 @@ def _ready() -> AheadAnswer:
 
         from jaxtui.measure import ops
     except ImportError as error:
-        from jaxtui.measure.backend_errors import translate_backend
+        from jaxtui.measure.errors import translate_backend
 
         failed = translate_backend(error)
         sentence = f"{failed.error} {failed.hint}"

@@ -13,11 +13,11 @@ from jaxtui import format as fmt
 from jaxtui.format import plural
 from jaxtui.measure import accuracy, ops
 from jaxtui.measure.accuracy import Accuracy
-from jaxtui.measure.backend_errors import full_text
 from jaxtui.measure.checks.ballot import Ballot, Difference
 from jaxtui.measure.checks.base import name
 from jaxtui.measure.checks.computations import Computation
 from jaxtui.measure.checks.repeated import Outcome
+from jaxtui.measure.errors import full_text
 from jaxtui.measure.ops.arguments import Array
 from jaxtui.measure.probe import probe
 from jaxtui.measure.snippets.values import headline

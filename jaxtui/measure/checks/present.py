@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import jax
 
 from jaxtui.format import plural
-from jaxtui.machine import pci
-from jaxtui.machine.pci import Chip, Maker
-from jaxtui.machine.slices import chips_of
+from jaxtui.machine import hardware
+from jaxtui.machine.hardware import Chip, Maker
 from jaxtui.machine.survey import Survey
+from jaxtui.machine.topologies import chips_of
 from jaxtui.measure import devices as seen_by_jax
 from jaxtui.measure.checks import counts
 from jaxtui.measure.checks.base import Context, by_device
@@ -96,7 +96,7 @@ def _against_bus(devices: Sequence[Device], seen: Survey, maker: Maker) -> Readi
         return _reading(ON_BUS, found, said=f"{said} {found} of {given}, as {asked}.")
     fault = ""
     if found < given:
-        kind = pci.in_words(seen.of(maker)[:given])
+        kind = hardware.in_words(seen.of(maker)[:given])
         verb = "is" if given - found == 1 else "are"
         fault = f"JAX sees {found} of {kind}: {given - found} {verb} missing."
     expected = Expected(value=given, kind="exact", source=source)
@@ -146,7 +146,7 @@ def _unused(
     devices: Sequence[Device], seen: Survey, maker: Maker, chips: Sequence[Chip]
 ) -> Reading:
     """Chips of a maker whose platform is not the one that JAX uses."""
-    platform, there = devices[0].platform, pci.in_words(chips)
+    platform, there = devices[0].platform, hardware.in_words(chips)
     what = f"{UNUSED} ({maker})"
     said = f"This machine has {there}; JAX uses {counts.in_words(devices)}."
     plugin = seen.packages is None or bool(seen.packages.for_maker(maker))

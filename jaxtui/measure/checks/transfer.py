@@ -18,10 +18,10 @@ import numpy as np
 from jax.sharding import SingleDeviceSharding
 
 from jaxtui import format as fmt
-from jaxtui.measure.backend_errors import full_text
 from jaxtui.measure.checks.attempts import UNSUPPORTED
 from jaxtui.measure.checks.base import Context, by_device, name, shares_silicon
 from jaxtui.measure.devices import memory_of
+from jaxtui.measure.errors import full_text
 from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.inputs import misaligned_copy
 from jaxtui.measure.ops.arguments import Array

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widgets import Static
 
-from jaxtui.machine import words
+from jaxtui.machine import processes
 from jaxtui.model import Device, Finding, Holder
 from jaxtui.tui.state import EMPTY, State
 
@@ -120,4 +120,4 @@ def _failure(state: State) -> Content:
 
 def _holder(holder: Holder) -> str:
     opened = f" has {', '.join(holder.paths)} open" if holder.paths else ""
-    return f"{words.process(holder)}{opened}"
+    return f"{processes.describe(holder)}{opened}"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from jaxtui.machine import slices, topologies
-from jaxtui.machine.nodes import Node
-from jaxtui.machine.pci import Chip
-from jaxtui.machine.plugins import Packages
+from jaxtui.machine import topologies
+from jaxtui.machine.hardware import Chip, Node
+from jaxtui.machine.packages import Packages
 from jaxtui.machine.survey import Survey
 from jaxtui.measure.checks import counts, present, run_check
 from jaxtui.model import CheckDone, CheckRead, Device, Reading
@@ -101,7 +100,7 @@ def test_a_whole_slice_is_all_there(name: str) -> None:
     chips, here, promised = TOPOLOGIES[name]
     devices = list(topologies.devices(name))
     assert chip_count(devices) == chips
-    assert slices.chips_of(type_of(name)) == promised
+    assert topologies.chips_of(type_of(name)) == promised
 
     environment = {"TPU_ACCELERATOR_TYPE": type_of(name)}
     found = read(devices, Survey(chips=bus(here), environment=environment))
@@ -150,7 +149,7 @@ def test_a_chip_that_is_missing_is_missed(name: str) -> None:
 def test_types_that_mean_something_and_those_that_do_not(
     type_: str, chips: int | None
 ) -> None:
-    assert slices.chips_of(type_) == chips
+    assert topologies.chips_of(type_) == chips
 
 
 def test_a_type_that_nobody_knows_expects_nothing() -> None:

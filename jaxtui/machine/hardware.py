@@ -1,12 +1,16 @@
-"""Accelerators on the PCI bus, from Linux's /sys: without JAX, whoever uses them."""
+"""What Linux shows of accelerators without JAX: chips on the PCI bus, device files.
+
+Nothing is opened, whoever uses them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from jaxtui.machine.files import names, text
 from jaxtui.model import Record
 
 Maker = Literal["tpu", "cuda", "rocm"]
@@ -37,6 +41,8 @@ _COMPUTE_CLASSES = (_VGA, "0x0302", "0x0380", "0x1200")
 """VGA and 3D controllers, other displays, processing accelerators: the PCI classes that
 GPUs have, and their sound or USB functions do not."""
 
+NAMES: dict[Maker, str] = {"tpu": "TPU", "cuda": "NVIDIA GPU", "rocm": "AMD GPU"}
+
 _MAKERS: dict[str, Maker] = {_NVIDIA: "cuda", _AMD: "rocm"}
 
 
@@ -55,7 +61,7 @@ class Chip(Record, frozen=True):
 def chips(sys: Path = Path("/sys")) -> tuple[Chip, ...]:
     """Every accelerator on the bus, by address; empty where there is no /sys."""
     devices = sys / "bus/pci/devices"
-    found = (_chip(devices / address) for address in names(devices))
+    found = (_chip(devices / address) for address in list_names(devices))
     return tuple(chip for chip in found if chip is not None)
 
 
@@ -86,4 +92,56 @@ def _chip(device: Path) -> Chip | None:
 
 
 def _word(path: Path) -> str:
-    return text(path).strip().lower()
+    return read_text(path).strip().lower()
+
+
+_NODES: tuple[tuple[Maker, str, re.Pattern[str]], ...] = (
+    ("tpu", ".", re.compile(r"accel\d+")),
+    ("tpu", "vfio", re.compile(r"\d+")),
+    ("cuda", ".", re.compile(r"nvidia(\d+|ctl|-uvm)")),
+    ("rocm", ".", re.compile(r"kfd")),
+)
+"""Platform, folder under /dev, and the names in it."""
+
+
+class Node(Record, frozen=True):
+    """One device file."""
+
+    path: str
+    """As it is under /dev."""
+    maker: Maker
+    usable: bool
+    """This user may open it for reading and writing."""
+    owner: str
+    """User and group, as ``ls -l`` writes them."""
+
+
+def nodes(dev: Path = Path("/dev")) -> Iterator[Node]:
+    """Every device file of an accelerator; vfio files also serve other devices."""
+    for maker, folder, pattern in _NODES:
+        for name in list_names(dev / folder):
+            if pattern.fullmatch(name):
+                path = dev / folder / name
+                shown = f"/dev/{path.relative_to(dev)}"
+                usable = os.access(path, os.R_OK | os.W_OK)
+                try:
+                    owner = f"{path.owner()}:{path.group()}"
+                except (OSError, KeyError):
+                    owner = "unknown"
+                yield Node(shown, maker, usable, owner)
+
+
+def read_text(path: Path) -> str:
+    """The file's text; empty if it cannot be read."""
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def list_names(directory: Path) -> list[str]:
+    """What is in a directory, in order; empty if it cannot be read."""
+    try:
+        return sorted(os.listdir(directory))
+    except OSError:
+        return []

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from jaxtui.machine import heard, slices
+from jaxtui.machine import messages, topologies
 from jaxtui.model import EngineFailed, Event, Finding, Hello, Logged, Noticed, Record
 
 KEPT_LINES = 40
@@ -26,7 +26,7 @@ class Start(Record, frozen=True):
     """JAX is imported; its backend may still be starting."""
     findings: tuple[Finding, ...] = ()
     """What the engine has found out about the machine."""
-    heard: tuple[Finding, ...] = ()
+    logged: tuple[Finding, ...] = ()
     """What its log has said beyond that."""
     log: tuple[str, ...] = ()
     """The last lines that it has printed."""
@@ -43,15 +43,15 @@ def observe(start: Start, event: Event) -> Start:
         case Hello():
             return replace(start, imported=True)
         case Logged():
-            found = heard.from_log(event.line)
+            found = messages.from_log(event.line)
             if found is not None and found.name == "slice-waits":
-                advice = slices.advice(_chips(start.hardware))
+                advice = topologies.slice_advice(_chips(start.hardware))
                 found = replace(found, advice=advice)
-            new = found is not None and found not in start.heard
+            new = found is not None and found not in start.logged
             return replace(
                 start,
                 log=(*start.log, event.line)[-KEPT_LINES:],
-                heard=(*start.heard, found) if found and new else start.heard,
+                logged=(*start.logged, found) if found and new else start.logged,
             )
         case _:
             return start
@@ -92,8 +92,8 @@ def died(start: Start) -> EngineFailed | None:
 
     Starting it again would end in the same way.
     """
-    for one in start.heard:
-        if one.name in heard.FATAL:
+    for one in start.logged:
+        if one.name in messages.FATAL:
             return EngineFailed(
                 reason="backend", error=one.what, hint=one.advice, detail=one.detail
             )
@@ -126,7 +126,8 @@ def _advice(start: Start, elapsed_seconds: float) -> str:
             return "A TPU takes seconds, after a restart of the machine up to a minute."
         return (
             "On one host of a TPU slice JAX waits until it runs on all of them. "
-            f"{slices.advice(_chips(start.hardware))} Otherwise restart the machine."
+            f"{topologies.slice_advice(_chips(start.hardware))} "
+            "Otherwise restart the machine."
         )
     if "gpu" in start.hardware.lower() or "cuda" in start.hardware:
         return (

@@ -8,8 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from jaxtui.machine.files import names
-from jaxtui.machine.pci import Maker
+from jaxtui.machine.hardware import Maker, list_names
 from jaxtui.model import Record
 
 _PLUGIN = re.compile(r"libtpu|jax-(cuda|rocm|metal)[\w-]*(plugin|pjrt)?|.*-pjrt", re.I)
@@ -55,12 +54,15 @@ class Packages(Record, frozen=True):
                     wanted[name] = self.libtpu_pin
             elif name.startswith("jax-cuda") and self.jaxlib:
                 length = 3 if name.endswith("-pjrt") else None
-                if _numbers(version)[:length] != _numbers(self.jaxlib)[:length]:
+                if (
+                    version_numbers(version)[:length]
+                    != version_numbers(self.jaxlib)[:length]
+                ):
                     wanted[name] = self.jaxlib
         return wanted
 
 
-def packages(
+def installed(
     distributions: Iterable[importlib.metadata.Distribution] | None = None,
 ) -> Packages:
     """What is installed; it is looked up, not imported.
@@ -93,7 +95,7 @@ def _installed() -> Iterator[importlib.metadata.Distribution]:
     """Whatever may matter here, in the order in which Python would find it."""
     for place in sys.path:
         folder = Path(place or ".")
-        for name in names(folder):
+        for name in list_names(folder):
             if _FOLDER.fullmatch(name):
                 yield importlib.metadata.Distribution.at(folder / name)
 
@@ -111,7 +113,7 @@ def _matches(version: str, pin: str) -> bool:
     return version == pin
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def version_numbers(version: str) -> tuple[int, ...]:
     """(0, 12, 0, 1) of ``0.12.0.1rc2``."""
     leading = _NUMBERS.match(version)
     return tuple(map(int, leading[0].split("."))) if leading else ()

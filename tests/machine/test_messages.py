@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from jaxtui.machine import heard
-from jaxtui.machine.heard import from_log
+from jaxtui.machine.messages import MESSAGES, from_log
 
 RECORDED = [
     (
@@ -28,7 +27,7 @@ RECORDED = [
         " no supported devices found for platform CUDA.This may be due to JAX"
         " pre-allocating too much device memory, leaving too little for CUDA library"
         " initialization.",
-        "cuda-failed",
+        "gpu-memory-taken",
         "may have no memory left",
         "XLA_PYTHON_CLIENT_PREALLOCATE=false",
     ),
@@ -43,7 +42,7 @@ RECORDED = [
         "E0810 cuda_executor.cc:1228] failed call to cuDevicePrimaryCtxRetain:"
         " CUDA_ERROR_OUT_OF_MEMORY: out of memory",
         "gpu-memory-taken",
-        "too little memory",
+        "may have no memory left",
         "CUDA_VISIBLE_DEVICES",
     ),
     (
@@ -57,7 +56,7 @@ RECORDED = [
         "RuntimeError: Unable to load cuDNN. Is it installed?",
         "cuda-library",
         "library cuDNN is missing",
-        "pip install -U",
+        'pip install "jax[cuda12]"`, or with cuda13',
     ),
     (
         "RuntimeError: Unable to load CUDA. Is it installed?",
@@ -70,7 +69,7 @@ RECORDED = [
         " 120304, which is newer. The copy of cuBLAS that is installed must be at least"
         " as new as the version against which JAX was built.",
         "cuda-library",
-        "cuBLAS that is found has version 120205, and JAX needs 120304",
+        "cuBLAS that is found has version 120205, and JAX's CUDA plugin needs 120304",
         "unset LD_LIBRARY_PATH",
     ),
     (
@@ -172,11 +171,10 @@ def test_other_lines_mean_nothing(line):
 
 
 def test_every_known_line_was_recorded():
-    assert {row[1] for row in RECORDED} == {line.name for line in heard._LINES}
+    known = [message for message in MESSAGES if "log" in message.sources]
+    assert {row[1] for row in RECORDED} == {message.name for message in known}
     used = {
-        number
+        next(one for one in known if re.search(one.pattern, line))
         for line, *_ in RECORDED
-        for number, known in enumerate(heard._LINES)
-        if re.search(known.pattern, line)
     }
-    assert used == set(range(len(heard._LINES)))
+    assert used == set(known)

@@ -1,0 +1,459 @@
+"""What JAX, XLA, libtpu, CUDA and PJRT say, and what to do about it: one table.
+
+The same texts come as lines of a log, as the exception that ends a start, and as what a
+single case raises. They are those of JAX 0.6 to 0.12; one that is not known means
+nothing here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Literal
+
+from jaxtui.machine import topologies
+from jaxtui.model import Finding, Record, Severity
+
+Source = Literal["log", "start", "case"]
+"""A line that the engine printed, an exception of JAX's start, or one of a case."""
+
+TRANSIENT = ("slice-waits", "slow-start")
+"""Findings that are over when JAX is up."""
+
+FATAL = ("flags",)
+"""Findings after which the process ends, however often it is started."""
+
+SMALLER = "Take a smaller size or a narrower dtype, or free memory on the device."
+DTYPE = "Choose another dtype; `jaxtui ops` lists those of each op."
+DEVICES = "All arguments of one computation must be on the same device."
+ONE_VERSION = (
+    "Install plugin and jaxlib of one version; `pip install -U` with the extra "
+    "(jax[tpu], jax[cuda12], jax[cuda13] or jax[rocm7-local]) does."
+)
+GPU_MEMORY = (
+    "A JAX program takes three quarters of a GPU when it starts, unless "
+    "XLA_PYTHON_CLIENT_PREALLOCATE=false is set for it. Wait for it, ask its owner, or "
+    "choose another GPU with CUDA_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES."
+)
+
+
+class Message(Record, frozen=True):
+    """A known text.
+
+    In the sentences ``{1}`` stands for the first group of the pattern, ``{case}`` and
+    ``{when}`` for a case and where it failed, ``{tpu}`` and ``{cuda}`` for the command
+    that installs JAX's plugin.
+    """
+
+    sources: tuple[Source, ...]
+    name: str
+    """Of the finding, one word for programs; empty where there is none. ``held`` is an
+    accelerator that another process has."""
+    pattern: str
+    what: str
+    advice: str
+    severity: Severity = "error"
+
+
+LOG: tuple[Source, ...] = ("log",)
+START: tuple[Source, ...] = ("start",)
+BOTH: tuple[Source, ...] = ("log", "start")
+CASE: tuple[Source, ...] = ("case",)
+
+MESSAGES = (
+    Message(
+        LOG,
+        "fallback",
+        r"A Google TPU may be present.*Falling back to (\w+)",
+        "This machine seems to have a TPU, but JAX has no library for it and uses {1}.",
+        'Run `pip install "jax[tpu]"` with the version of jax that is here '
+        "(`pip show jax`).",
+    ),
+    Message(
+        LOG,
+        "fallback",
+        r"An NVIDIA GPU may be present.*Falling back to (\w+)",
+        "This machine seems to have an NVIDIA GPU, but JAX has no plugin for it and "
+        "uses {1}.",
+        "{cuda}",
+    ),
+    Message(
+        BOTH,
+        "gpu-memory-taken",
+        r"CUDA_ERROR_OUT_OF_MEMORY|no supported devices found for platform CUDA",
+        "JAX could not start on the NVIDIA GPU: it may have no memory left for it.",
+        "`nvidia-smi` shows who has the memory. " + GPU_MEMORY,
+    ),
+    Message(
+        LOG,
+        "cuda-failed",
+        r"CUDA backend failed to initialize: (.*)",
+        "JAX's CUDA backend did not start, so JAX does without the NVIDIA GPU.",
+        "Check that `nvidia-smi` lists the GPU; TF_CPP_MIN_LOG_LEVEL=0 makes XLA say "
+        "more, which the log panel then shows.",
+    ),
+    Message(
+        LOG,
+        "cuda-failed",
+        r"failed call to cuInit: (.*)",
+        "NVIDIA's driver did not answer ({1}).",
+        "Check `nvidia-smi`; after an update of the driver, restart the machine.",
+    ),
+    Message(
+        BOTH,
+        "cuda-library",
+        r"Unable to load (\w+)\. Is it installed\?",
+        "JAX's CUDA plugin is installed, but its library {1} is missing or does not "
+        "fit.",
+        "{cuda}",
+    ),
+    Message(
+        BOTH,
+        "cuda-library",
+        r"Found (\w+) version (\S+), but JAX was built against version ([\w.]+)",
+        "The library {1} that is found has version {2}, and JAX's CUDA plugin needs "
+        "{3} or newer.",
+        "The copy that is found first may be another one: `unset LD_LIBRARY_PATH`, so "
+        "that the libraries of the Python packages are used. {cuda}",
+    ),
+    Message(
+        LOG,
+        "plugin-mismatch",
+        r"JAX plugin (\S+) version (\S+) is installed, but it is not compatible with "
+        r"the installed jaxlib version ([\w.]+)",
+        "The plugin {1} {2} was not made for jaxlib {3}, so JAX does not use it.",
+        ONE_VERSION,
+    ),
+    Message(
+        BOTH,
+        "plugin-mismatch",
+        r"Mismatched PJRT plugin PJRT API version \(?([\d.]+)\)? and framework PJRT "
+        r"API version \(?([\d.]+)",
+        "A plugin speaks version {1} of JAX's device interface, and jaxlib speaks {2}: "
+        "they were not made for each other.",
+        ONE_VERSION,
+    ),
+    Message(
+        LOG,
+        "plugin-broken",
+        r"Jax plugin configuration error: (.*)",
+        "A plugin of JAX could not be set up, so JAX does without its devices.",
+        "The log panel has the whole message; install the plugin again, or uninstall "
+        "it if its hardware is not here.",
+        "warning",
+    ),
+    Message(
+        LOG,
+        "slice-waits",
+        r"TPU backend initialization is taking more than ([\d.]+) seconds",
+        "JAX has been waiting for the TPU for {1} s; on a slice of several hosts it "
+        "waits until JAX runs on all of them.",
+        topologies.slice_advice(0),
+        "warning",
+    ),
+    Message(
+        LOG,
+        "hugepages",
+        r"Transparent hugepages are not enabled",
+        "Transparent hugepages are not always on, which makes a TPU slow to start.",
+        "`echo always | sudo tee /sys/kernel/mm/transparent_hugepage/enabled`",
+        "warning",
+    ),
+    Message(
+        LOG,
+        "library-path",
+        r"TPU_LIBRARY_PATH is set to a non-existent path: (\S+?)\.? Falling",
+        "TPU_LIBRARY_PATH names {1}, which does not exist; JAX takes the libtpu that "
+        "is installed.",
+        "Unset TPU_LIBRARY_PATH, or set it to where libtpu.so is.",
+        "warning",
+    ),
+    Message(
+        LOG,
+        "flags",
+        r"Unknown flags? in (XLA_FLAGS|LIBTPU_INIT_ARGS|TPU_\w+): (.*)",
+        "{1} has a flag that XLA does not know: {2}. XLA ends the process for that.",
+        "Take it out of {1}; flags come and go with the version of jaxlib.",
+    ),
+    Message(
+        LOG,
+        "flags",
+        r'Could not open file "(.*?)" to read flags for environment variable "(\w+)"',
+        "{2} is {1!r}: XLA takes that for the name of a file, and ends the process "
+        "because there is none.",
+        "Flags begin with two dashes, as in {2}=--xla_cpu_enable_fast_math=false.",
+    ),
+    Message(
+        LOG,
+        "x64-off",
+        r"Explicitly requested dtype (float64|int64|uint64|complex128).* is not "
+        r"available, and will be truncated to dtype (\w+)",
+        "{1} was asked for and {2} was made, because x64 is off.",
+        "In a program set JAX_ENABLE_X64=1 or call "
+        '`jax.config.update("jax_enable_x64", True)` first; jaxtui switches x64 on '
+        "for the cases of dtype float64 alone.",
+        "warning",
+    ),
+    Message(
+        LOG,
+        "experimental",
+        r"Platform '(\w+)' is experimental",
+        "JAX calls its platform {1} experimental.",
+        "Some ops may not work there; a case that fails says so.",
+        "info",
+    ),
+    # Of a start that ends.
+    Message(
+        START,
+        "held",
+        r"already in use by process with pid (\d+)",
+        "The TPU is in use by process {1}.",
+        "Wait for it to end; `ps -o user,args -p {1}` shows what it is.",
+    ),
+    Message(
+        START,
+        "held",
+        r"already in use",
+        "The TPU is in use by another process, probably of another user.",
+        "`sudo lsof /dev/accel* /dev/vfio/*` shows which process has it open.",
+    ),
+    Message(
+        START,
+        "held",
+        r"lockfile",
+        "The TPU library could not take its lock, /tmp/libtpu_lockfile, so another "
+        "process probably uses the TPU.",
+        "`sudo lsof /tmp/libtpu_lockfile` names the holder; only if there is none, "
+        "run `sudo rm /tmp/libtpu_lockfile`.",
+    ),
+    Message(
+        START,
+        "",
+        r"libtpu\.so.*cannot open|Failed to open libtpu\.so",
+        "JAX was told to use a TPU, but the TPU library libtpu is not installed.",
+        "{tpu}",
+    ),
+    Message(
+        START,
+        "",
+        r"No \w+ device found|No TPU devices? found",
+        "JAX was told to use a TPU, but no TPU chip was found.",
+        "This is no TPU VM, or the container was not given its devices "
+        "(--privileged or --device).",
+    ),
+    Message(
+        START,
+        "",
+        r"(/dev/[\w/]+)[^/]*(?:Operation not permitted|Permission denied)",
+        "This user may not open {1}.",
+        "`ls -l /dev/accel* /dev/vfio/* /dev/nvidia*` shows who may; in a container, "
+        "pass the devices (--privileged or --device).",
+    ),
+    Message(
+        START,
+        "",
+        r"Operation not permitted|Permission denied",
+        "This user may not open the accelerator's device files.",
+        "`ls -l /dev/accel* /dev/vfio/* /dev/nvidia*` shows who may; in a container, "
+        "pass the devices (--privileged or --device).",
+    ),
+    Message(
+        START,
+        "memory-fractions",
+        r"XLA_CLIENT_MEM_FRACTION is specified together",
+        "XLA_CLIENT_MEM_FRACTION and XLA_PYTHON_CLIENT_MEM_FRACTION are both set, "
+        "which JAX refuses: its GPU backend does not start.",
+        "`unset XLA_PYTHON_CLIENT_MEM_FRACTION`: it is the old name of the other.",
+    ),
+    Message(
+        START,
+        "",
+        r"provides no devices",
+        "JAX's backend started, but it has no devices.",
+        "CUDA_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES or TPU_VISIBLE_CHIPS may hide all "
+        "of them.",
+    ),
+    # Of a case.
+    Message(
+        CASE,
+        "",
+        r"CompileTimeHbmOom.*?required for \S+ ?\w* ?\(([^)]+)\) exceeds"
+        r" available HBM \(([^)]+)\)",
+        "{case} needs {1} of device memory; the device has {2}, says the compiler.",
+        SMALLER,
+    ),
+    Message(
+        CASE,
+        "",
+        r"CompileTimeHbmOom.*?Used (\S+) of (\S+) hbm",
+        "{case} needs {1} of device memory; the device has {2}, says the compiler.",
+        SMALLER,
+    ),
+    Message(
+        CASE,
+        "",
+        r"Attempting to allocate (\S+?)\. .*?There are (\S+) free",
+        "{case} ran out of device memory {when}: it asked for {1}, {2} were free.",
+        SMALLER,
+    ),
+    Message(
+        CASE,
+        "",
+        r"Out of memory (?:while trying to allocate|allocating) (\d+) bytes",
+        "{case} ran out of memory {when}: it asked for {gigabytes:.1f} GB.",
+        SMALLER,
+    ),
+    Message(
+        CASE,
+        "",
+        r"Unable to allocate ([\d.]+ \w+)",
+        "{case} ran out of host memory {when}: it asked for {1}.",
+        "Take a smaller size: inputs and the float64 reference live on the host.",
+    ),
+    Message(
+        CASE,
+        "",
+        r"CompileTimeHbmOom|RESOURCE_EXHAUSTED|^MemoryError",
+        "{case} ran out of memory {when}.",
+        SMALLER,
+    ),
+    Message(
+        CASE,
+        "",
+        r"Received incompatible devices.*?device ids \[(\d+)\].*?device ids \[(\d+)\]",
+        "{case} got arguments on two devices, {1} and {2}.",
+        DEVICES,
+    ),
+    Message(
+        CASE,
+        "",
+        r"Received incompatible devices",
+        "{case} got arguments on several devices.",
+        DEVICES,
+    ),
+    Message(
+        CASE,
+        "",
+        r"Disallowed (\S+)-to-(\S+) transfer",
+        "{case} moved data from {1} to {2} inside the timed call, which was forbidden.",
+        "Some argument was not on the device; choose inputs=host to time transfers.",
+    ),
+    Message(
+        CASE,
+        "",
+        r"^TypeError: (\w+) does not accept dtype (\w+).*?Accepted dtypes.*? are"
+        r" (?:subtypes of )?([^.]+)\.",
+        "{case} cannot run: JAX's {1} does not accept {2}, only {3}.",
+        DTYPE,
+    ),
+    Message(
+        CASE,
+        "",
+        r"^(?:TypeError|ValueError|TypePromotionError): .*dtype",
+        "{case} cannot run: JAX refuses its dtype.",
+        DTYPE,
+    ),
+    Message(
+        CASE,
+        "",
+        r"precision '(\w+)' is not supported by dot_general on (\w+)",
+        "{case} cannot run: precision {1} is not supported on {2}.",
+        "Choose the precision default.",
+    ),
+    Message(
+        CASE,
+        "",
+        r"Mosaic failed to compile TPU kernel",
+        "{case} cannot run: the TPU's compiler for kernels refuses it.",
+        "Choose float32 or bfloat16, or the mode jit.",
+    ),
+    Message(
+        CASE,
+        "",
+        r"UNIMPLEMENTED|NotImplementedError",
+        "{case} cannot run: the device's compiler or runtime does not implement it.",
+        "Choose another dtype, precision or device.",
+    ),
+    Message(
+        CASE,
+        "",
+        r"has been deleted|donated",
+        "{case} used an array that had been freed.",
+        "This is a fault of jaxtui; please report it with the original text.",
+    ),
+)
+"""The first that fits counts."""
+
+
+def known(
+    text: str, source: Source, jax: str | None = None, **words: str
+) -> tuple[Message, str, str] | None:
+    """The message that a text is, with its two sentences; ``None`` for all others.
+
+    Args:
+        text: a line of a log; an exception's type and text.
+        source: where it comes from.
+        jax: the version that is installed, where that is known.
+        words: what the sentences need besides.
+    """
+    flags = re.DOTALL if source == "case" else 0
+    for message in MESSAGES:
+        if source in message.sources and (
+            found := re.search(message.pattern, text, flags)
+        ):
+            groups = (found[0], *(group or "" for group in found.groups()))
+            number = groups[1] if len(groups) > 1 else ""
+            gigabytes = int(number) / 1e9 if number.isdigit() else 0.0
+            values: Mapping[str, str | float] = {
+                **words,
+                "gigabytes": gigabytes,
+                "tpu": install("tpu", jax),
+                "cuda": f"{install('cuda', jax)} It brings libraries, plugin and "
+                "jaxlib of one version.",
+            }
+            what = message.what.format(*groups, **values)
+            return message, what, message.advice.format(*groups, **values)
+    return None
+
+
+def from_log(line: str) -> Finding | None:
+    """What a line of the engine's output means for whoever waits for JAX.
+
+    Its text is kept whole. ``None`` for all that is not known.
+    """
+    if (found := known(line, "log")) is None:
+        return None
+    message, what, advice = found
+    return Finding(
+        name=message.name,
+        severity=message.severity,
+        what=what,
+        how="JAX says so in its log.",
+        advice=advice,
+        detail=line.strip(),
+    )
+
+
+def finding(name: str, how: str) -> Finding:
+    """A message of which this machine shows the cause, before JAX says it."""
+    message = next(one for one in MESSAGES if one.name == name)
+    return Finding(
+        name=name,
+        severity=message.severity,
+        what=message.what,
+        how=how,
+        advice=message.advice,
+    )
+
+
+EXTRAS = {"tpu": "tpu", "cuda": "cuda12", "rocm": "rocm7-local"}
+"""Of the package jax, by maker of the accelerator."""
+
+
+def install(maker: str, jax: str | None) -> str:
+    """How to install what lets JAX use an accelerator, and leave jax as it is."""
+    version = f"=={jax}" if jax else ""
+    command = f'Run `pip install "jax[{EXTRAS[maker]}]{version}"`'
+    if maker == "cuda":
+        return f"{command}, or with cuda13 if the driver is 580 or newer."
+    return f"{command}."

@@ -1,0 +1,223 @@
+"""Who has an accelerator, from Linux's /proc and libtpu's lock; nothing is taken here.
+
+libtpu takes a POSIX write lock on a file. The file stays behind when its process ends
+and does no harm, unless its mode keeps the next user from opening it: then libtpu says
+that the TPU is in use.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pwd
+import re
+import struct
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from jaxtui import format as fmt
+from jaxtui.machine import hardware
+from jaxtui.machine.hardware import list_names, read_text
+from jaxtui.model import Holder, Record
+
+LOCK_FILE = "tmp/libtpu_lockfile"
+"""Under the root."""
+
+COMMAND_CHARACTERS = 60
+"""What is shown of a command, which may be a whole program."""
+
+_FLOCK = "hhqqi4x"
+"""``struct flock`` of 64-bit Linux: l_type, l_whence, l_start, l_len, l_pid."""
+
+_DEVICE_FILE = re.compile(r"/dev/(?:accel\d+|vfio/\d+|nvidia\d+|kfd)")
+_HIDEPID = re.compile(r"hidepid=(?:[124]|noaccess|invisible|ptraceable)")
+_CONTAINER_MARKS = (".dockerenv", "run/.containerenv")
+_TPU_FILE = re.compile(r"/dev/(?:accel|vfio/)\d+")
+
+
+def holders(proc: Path = Path("/proc")) -> tuple[tuple[Holder, ...], int]:
+    """Every other process that has an accelerator's device file open.
+
+    Returns:
+        The processes, by number, and how many this user may not look into. Without
+        /proc there are none.
+    """
+    found, hidden = [], 0
+    for name in list_names(proc):
+        if name.isdigit() and name != str(os.getpid()):
+            paths = _open_devices(proc / name)
+            if paths is None:
+                hidden += 1
+            elif paths:
+                found.append(_holder(proc / name, paths))
+    return tuple(sorted(found, key=lambda one: one.pid)), hidden
+
+
+def holder(pid: int, proc: Path = Path("/proc")) -> Holder:
+    """What is known of one process, whether or not it has a device open."""
+    directory = proc / str(pid)
+    return _holder(directory, _open_devices(directory) or ())
+
+
+def describe(holder: Holder) -> str:
+    """``process 7 of ada (python train.py, for 1:01:40)``."""
+    user = f" of {holder.user}" if holder.user else ""
+    age = ""
+    if holder.age_seconds is not None:
+        age = f", for {fmt.duration(holder.age_seconds)}"
+    command = " ".join(holder.command.split()) or "unknown"
+    if len(command) > COMMAND_CHARACTERS:
+        command = f"{command[: COMMAND_CHARACTERS - 1]}…"
+    return f"process {holder.pid}{user} ({command}{age})"
+
+
+def in_container(environment: Mapping[str, str], root: Path = Path("/")) -> bool:
+    """Whether this is known to be a container, which shows a part of its host."""
+    marked = any((root / mark).exists() for mark in _CONTAINER_MARKS)
+    return marked or "KUBERNETES_SERVICE_HOST" in environment
+
+
+def processes_hidden(root: Path = Path("/")) -> bool:
+    """Whether /proc is mounted so that it leaves out processes of other users."""
+    mounts = (line.split() for line in read_text(root / "proc/mounts").splitlines())
+    return any(
+        len(words) > 3 and words[1] == "/proc" and _HIDEPID.search(words[3])
+        for words in mounts
+    )
+
+
+def tpu_not_wanted(environment: Mapping[str, str]) -> bool:
+    """Whether the environment chooses other platforms, or a share of the chips."""
+    platforms = environment.get("JAX_PLATFORMS", "")
+    if platforms and "tpu" not in platforms.split(","):
+        return True
+    return "TPU_VISIBLE_CHIPS" in environment or "TPU_VISIBLE_DEVICES" in environment
+
+
+def blocking(
+    environment: Mapping[str, str], root: Path = Path("/")
+) -> tuple[Holder, ...]:
+    """The processes because of which this one cannot have the TPU.
+
+    There are none where the environment chooses other platforms or a share of the
+    chips, and vfio files count only where there is a TPU behind them. Where there are
+    no device files at all, the search through every process is left out.
+    """
+    dev = root / "dev"
+    no_files = not any(dev.glob("accel[0-9]*")) and not (dev / "vfio").is_dir()
+    if no_files or tpu_not_wanted(environment):
+        return ()
+    found, _ = holders(root / "proc")
+    on_bus = any(chip.maker == "tpu" for chip in hardware.chips(root / "sys"))
+    return tuple(
+        one
+        for one in found
+        if any(
+            _TPU_FILE.fullmatch(path) and (on_bus or path.startswith("/dev/accel"))
+            for path in one.paths
+        )
+    )
+
+
+def _open_devices(process: Path) -> tuple[str, ...] | None:
+    """The device files that it has open; ``None`` if this user may not see that."""
+    directory, found = str(process / "fd"), set()
+    try:
+        links = os.listdir(directory)
+    except PermissionError:
+        return None
+    except OSError:  # it has ended
+        return ()
+    for link in links:
+        try:
+            path = os.readlink(f"{directory}/{link}")
+        except OSError:  # it is closed
+            continue
+        if _DEVICE_FILE.fullmatch(path):
+            found.add(path)
+    return tuple(sorted(found))
+
+
+def _holder(process: Path, paths: tuple[str, ...]) -> Holder:
+    words = read_text(process / "cmdline").split("\0")
+    command = " ".join(word for word in words if word)
+    try:
+        user = pwd.getpwuid(process.stat().st_uid).pw_name
+    except (OSError, KeyError):
+        user = None
+    # Field 22 (proc(5)), after a name in parentheses that may hold anything.
+    fields = read_text(process / "stat").rpartition(")")[2].split()
+    uptime = read_text(process.parent / "uptime").split()
+    age = None
+    if len(fields) >= 20 and uptime:
+        began = int(fields[19]) / os.sysconf("SC_CLK_TCK")
+        age = max(0.0, float(uptime[0]) - began)
+    return Holder(
+        pid=int(process.name),
+        user=user,
+        command=command or read_text(process / "comm").strip(),
+        paths=paths,
+        age_seconds=age,
+    )
+
+
+class Lock(Record, frozen=True):
+    """What can be seen of libtpu's lock."""
+
+    holders: tuple[int, ...] = ()
+    """The processes that hold it."""
+    unseen: bool = False
+    """Its holder cannot be seen here, e.g. in another container."""
+    closed_by: str = ""
+    """No holder is seen, but this user may not open the file: whose it is."""
+
+
+def lock(root: Path = Path("/")) -> Lock:
+    """Look at libtpu's lock; it is not taken.
+
+    The file is opened for a moment to ask the kernel, where /proc/locks does not tell.
+    Closing it gives up a lock that this very process may have on it, so ask before
+    libtpu is loaded, or after it has failed.
+    """
+    file = root / LOCK_FILE
+    try:
+        inode = str(file.stat().st_ino)
+    except OSError:
+        return Lock()
+    found = set()
+    for line in read_text(root / "proc/locks").splitlines():
+        # 1: POSIX  ADVISORY  WRITE 4242 fe:00:131 0 EOF
+        words = line.split()
+        if len(words) >= 6 and words[5].rpartition(":")[2] == inode:
+            found.add(int(words[4]))
+    # A number below 1 is a process of another PID namespace.
+    if found := {pid for pid in found if pid > 0 and pid != os.getpid()}:
+        return Lock(tuple(sorted(found)))
+    if not os.access(file, os.R_OK | os.W_OK):
+        try:
+            return Lock(closed_by=file.owner())
+        except (OSError, KeyError):
+            return Lock(closed_by="another user")
+    pid = kernel_holder(file)
+    if pid is None:
+        return Lock()
+    return Lock((pid,)) if pid > 0 else Lock(unseen=True)
+
+
+def kernel_holder(file: Path) -> int | None:
+    """The process that keeps others from locking a file, as the kernel says.
+
+    Returns:
+        0 if that has no number here, ``None`` if there is none.
+    """
+    if sys.platform != "linux":
+        return None
+    question = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+    try:
+        with file.open("rb") as opened:
+            answer = fcntl.fcntl(opened, fcntl.F_GETLK, question)
+        kind, _, _, _, pid = struct.unpack(_FLOCK, answer)
+    except (OSError, struct.error):
+        return None
+    return None if kind == fcntl.F_UNLCK else max(0, int(pid))

@@ -1,0 +1,141 @@
+"""Who has a device open, who holds libtpu's lock, and what that means for a start."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from jaxtui.engine.core import Core
+from jaxtui.machine import processes
+from jaxtui.machine.processes import Lock, blocking, holders, lock
+
+HOLD = (
+    "import fcntl, sys; file = open(sys.argv[1], 'w');"
+    "fcntl.lockf(file, fcntl.LOCK_EX); print(flush=True); sys.stdin.read()"
+)
+
+
+def test_whoever_has_a_device_file_open_is_found(machine):
+    machine.process(
+        41, "python train.py --big", "/dev/accel1", "/dev/accel0", "/dev/null"
+    )
+    machine.process(7, "", "/dev/vfio/3")
+    (machine.root / "proc/7/comm").write_text("named\n")
+    machine.process(8, "sh", "/dev/accel0x", "/dev/vfio/vfio", "/tmp/accel0", "socket")
+    machine.process(os.getpid(), "this", "/dev/accel0")
+    (machine.root / "proc/9").mkdir()  # it ends meanwhile
+    (machine.root / "proc/self").mkdir()
+    (first, second), hidden = holders(machine.root / "proc")
+    assert (first.pid, first.command, first.paths) == (7, "named", ("/dev/vfio/3",))
+    assert second.command == "python train.py --big"
+    assert second.paths == ("/dev/accel0", "/dev/accel1")
+    assert second.user
+    ticks = os.sysconf("SC_CLK_TCK")
+    assert second.age_seconds == pytest.approx(5000 - 100000 / ticks)
+    assert hidden == 0
+    assert holders(machine.root / "nothing") == ((), 0)
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or os.geteuid() == 0, reason="root may look anywhere"
+)
+def test_processes_that_may_not_be_looked_into_are_counted(machine):
+    machine.process(5, "secret", "/dev/accel0")
+    (machine.root / "proc/5/fd").chmod(0)
+    machine.process(6, "open", "/dev/accel1")
+    (found,), hidden = holders(machine.root / "proc")
+    assert (found.pid, hidden) == (6, 1)
+
+
+@pytest.mark.parametrize(
+    ("environment", "blocked"),
+    [
+        ({}, True),
+        ({"JAX_PLATFORMS": ""}, True),
+        ({"JAX_PLATFORMS": "tpu,cpu"}, True),
+        ({"JAX_PLATFORMS": "cpu"}, False),
+        ({"JAX_PLATFORMS": "cuda,cpu"}, False),
+        ({"TPU_VISIBLE_CHIPS": "1"}, False),
+        ({"TPU_VISIBLE_DEVICES": "1"}, False),
+    ],
+)
+def test_a_holder_blocks_only_who_wants_the_whole_tpu(machine, environment, blocked):
+    machine.process(41, "python", "/dev/accel0")
+    assert blocking(environment, machine.root) == ()  # there are no device files
+    machine.node("accel0")
+    assert bool(blocking(environment, machine.root)) is blocked
+
+
+def test_vfio_counts_only_where_a_tpu_is(machine):
+    machine.node("vfio/1")
+    machine.process(41, "qemu", "/dev/vfio/1")
+    machine.chip("0x1ae0", "0x0042")  # Google's network card
+    assert blocking({}, machine.root) == ()
+    machine.chip("0x1ae0", "0x006f")
+    assert [holder.pid for holder in blocking({}, machine.root)] == [41]
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / processes.LOCK_FILE
+    path.parent.mkdir()
+    path.touch()
+    (tmp_path / "proc").symlink_to("/proc")
+    return path
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux's kernel")
+def test_a_lock_of_a_real_process_is_told_with_it(file, tmp_path):
+    """libtpu's text, a real holder: it is named, and deleting is not advised."""
+    refused = RuntimeError(
+        "Unable to initialize backend 'tpu': ABORTED: Internal error when accessing"
+        ' libtpu multi-process lockfile. Run "$ sudo rm /tmp/libtpu_lockfile".'
+    )
+    core = Core(tmp_path)
+    assert lock(tmp_path) == Lock()
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(file)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        assert lock(tmp_path) == Lock((child.pid,))
+        assert processes.kernel_holder(file) == child.pid
+        failed = core._explained(refused)
+        child.communicate()
+    assert failed.reason == "held"
+    assert f"rocess {child.pid} " in failed.error
+    assert "rm " not in failed.hint
+    assert [holder.pid for holder in failed.holders] == [child.pid]
+    assert "lockfile" in failed.detail
+    # Once it has ended, the file may go; libtpu's words alone do not say so.
+    assert lock(tmp_path) == Lock()
+    assert "only if there is none" in core._explained(refused).hint
+
+
+def test_the_process_that_libtpu_names_is_looked_up(file, tmp_path):
+    refused = RuntimeError(
+        "ABORTED: The TPU is already in use by process with pid"
+        f" {os.getpid()}. Not attempting to load libtpu.so in this process."
+    )
+    failed = Core(tmp_path)._explained(refused)
+    assert f"in use by process {os.getpid()} of " in failed.error
+    assert "python" in failed.error or "pytest" in failed.error
+    assert failed.holders[0].command
+
+
+def test_what_can_be_seen_of_a_lock(machine, monkeypatch):
+    assert lock(machine.root) == Lock()
+    machine.lock(4242)
+    assert lock(machine.root) == Lock((4242,))
+    machine.lock(os.getpid())
+    assert lock(machine.root) == Lock()
+    monkeypatch.setattr(processes, "kernel_holder", lambda file: 0)
+    assert lock(machine.root) == Lock(unseen=True)  # in another container
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    owner = (machine.root / processes.LOCK_FILE).owner()
+    assert lock(machine.root) == Lock(closed_by=owner)
