@@ -11,7 +11,7 @@ from jaxtui.commands.check_block import block
 from jaxtui.commands.check_request import Request
 from jaxtui.commands.check_run import Checked
 from jaxtui.commands.check_verdict import closing
-from jaxtui.commands.findings import finding_text, narrate
+from jaxtui.commands.findings import narrate
 from jaxtui.commands.progress import wipe
 from jaxtui.commands.terminal import in_colour, is_ascii, put, put_bytes, say
 from jaxtui.document import INCOMPLETE, CheckResults, Outcome, check_results, encode
@@ -20,6 +20,7 @@ from jaxtui.health.rows import Judged
 from jaxtui.health.verdict import VerdictWord, judge, overall
 from jaxtui.model import CHECK_TESTS, CheckTest
 from jaxtui.text import painted
+from jaxtui.view.devices import finding_text
 
 PLAIN = str.maketrans({"·": "-", "…": "...", "×": "x", "µ": "u", "—": "-", "≥": ">="})
 """What the sentences of a check have beyond ASCII, for terminals without it."""

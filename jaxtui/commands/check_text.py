@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jaxtui.commands.findings import finding_text
 from jaxtui.commands.progress import bar
 from jaxtui.format import plural
 from jaxtui.health.examination import Examination
 from jaxtui.health.rows import who
 from jaxtui.model import CHECK_TESTS, CheckLevel, Device, Finding, Host
-from jaxtui.tui.chipwords import explain
+from jaxtui.view.devices import explain, finding_text
 from jaxtui.view.text import wrap
 
 

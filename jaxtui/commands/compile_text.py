@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from jaxtui import format as fmt
 from jaxtui.commands.compile_outcome import Outcome
 from jaxtui.model.ahead import Bound, Compiled, Stage
-from jaxtui.tui import chipwords, program_text
+from jaxtui.tui import program_text
+from jaxtui.view import chipmap
 from jaxtui.view.text import table
 
 COLUMNS = 80
@@ -35,7 +36,7 @@ def _head(outcome: Outcome) -> str:
     versions = f"libtpu {outcome.libtpu} · jax {outcome.jax}"
     lines = [outcome.label, f"{NOT_HERE} · {versions}"]
     if outcome.devices:
-        kind = f"{outcome.device_kind}, {chipwords.summary(outcome.devices)}"
+        kind = f"{outcome.device_kind}, {chipmap.summary(outcome.devices)}"
         asked = outcome.request.topology.label
         lines.insert(1, f"{asked}: {kind}; for one device of them")
     return "\n".join(map(_wrapped, lines))

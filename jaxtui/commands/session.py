@@ -6,13 +6,14 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from jaxtui.commands.findings import explain, finding_text, narrate
+from jaxtui.commands.findings import narrate
 from jaxtui.commands.launch import CannotRun, spawn_process
 from jaxtui.engine.client import EngineClient, EngineOptions
 from jaxtui.engine.protocol import Envelope
 from jaxtui.model import EngineDied, EngineFailed, Waiting
 from jaxtui.recording import Recording
 from jaxtui.tui.state import EMPTY, State, reduce
+from jaxtui.view.devices import failure_text, finding_text
 
 EngineFactory = Callable[[EngineOptions], EngineClient]
 
@@ -45,7 +46,7 @@ class Session:
                 self.recording.observe(envelope.event)
             match envelope.event:
                 case EngineFailed() as failed if not self.state.devices:
-                    raise CannotRun(explain(failed, self.state.findings))
+                    raise CannotRun(failure_text(failed, self.state.findings))
                 case EngineDied() as died if not self.state.devices:
                     raise CannotRun(_last_words(died, self.state.log))
                 case EngineDied(error=error):

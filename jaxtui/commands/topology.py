@@ -10,7 +10,6 @@ from jaxtui.commands import FINE
 from jaxtui.commands.compile import ending, refused
 from jaxtui.commands.compile_process import AheadProcess, LibtpuMissing, ahead_process
 from jaxtui.commands.compile_request import parsed
-from jaxtui.commands.devices import text
 from jaxtui.commands.launch import CannotRun
 from jaxtui.commands.progress import live_line
 from jaxtui.commands.terminal import put, put_bytes, say
@@ -26,6 +25,7 @@ from jaxtui.model.ahead import (
 )
 from jaxtui.selection import SelectionError
 from jaxtui.signals import interrupt
+from jaxtui.view.devices import overview
 
 LIMIT_SECONDS = 120.0
 """libtpu describes the largest topology in seconds."""
@@ -82,7 +82,7 @@ def _print(said: str, devices: Sequence[Device], *, as_json: bool) -> int:
         put_bytes(encode(devices_document(None, devices)))
         say(said)
     else:
-        put(said + "\n" + text(None, devices))
+        put(said + "\n" + overview(None, devices))
     return FINE
 
 

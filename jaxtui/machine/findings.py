@@ -16,6 +16,7 @@ from jaxtui.machine.hardware import NAMES, Maker
 from jaxtui.machine.processes import Lock
 from jaxtui.machine.survey import MAKERS, PLATFORMS, Survey
 from jaxtui.model import Device, Finding, Holder, Severity
+from jaxtui.model.machine import chip_count
 
 _ORDER: tuple[Severity, ...] = ("error", "warning", "info")
 
@@ -495,20 +496,16 @@ def _too_few(
         for device in devices
         if device.addressable and device.platform in PLATFORMS[maker]
     ]
-    # Two devices may share a chip (TPU v2, v3, TPU7x), so chips are told by place.
-    places = {
-        (device.slice_index, device.coords) if device.coords else device.id
-        for device in mine
-    }
-    missing = len(chips) - len(places)
+    found = chip_count(mine)
+    missing = len(chips) - found
     if missing <= 0:
         return
-    counted = f"JAX sees {len(places)} of {hardware.in_words(chips)}"
+    counted = f"JAX sees {found} of {hardware.in_words(chips)}"
     numbered = sum(node.path[-1].isdigit() for node in survey.nodes_of(maker))
     chosen = [
         f"{name}={survey.environment[name]}"
         for name in _VISIBLE[maker]
-        if len(_visible(survey.environment.get(name, ""))) == len(places)
+        if len(_visible(survey.environment.get(name, ""))) == found
     ]
     if chosen:
         yield Finding(
@@ -518,7 +515,7 @@ def _too_few(
             how="The environment names that many.",
             advice=f"Unset {chosen[0].partition('=')[0]} to use all.",
         )
-    elif len(places) == numbered:
+    elif found == numbered:
         yield Finding(
             name="chips-without-file",
             severity="info" if survey.container else "warning",

@@ -61,6 +61,12 @@ class Device(Record, frozen=True, kw_only=True):
         return f"{self.platform}:{self.id}"
 
     @property
+    def place(self) -> tuple[int, int, int]:
+        """The first three of ``coords``, 0 where there is none."""
+        x, y, z = (*(self.coords or ()), 0, 0, 0)[:3]
+        return x, y, z
+
+    @property
     def memory_used_bytes(self) -> int | None:
         """Bytes in use plus bytes reserved (a TPU keeps temporaries in the latter)."""
         if not self.memory or "bytes_in_use" not in self.memory:

@@ -317,8 +317,7 @@ class JaxtuiApp(
 def _load_what_devices_need() -> None:
     # After the first frame and before there are devices: nobody waits for this then.
     importlib.import_module("jaxtui.selection")
-    importlib.import_module("jaxtui.tui.chipmap")
-    importlib.import_module("jaxtui.tui.detail")
+    importlib.import_module("jaxtui.view.devices")
     # Off since the start, because all of this stays.
     gc.freeze()
     gc.enable()

@@ -10,7 +10,7 @@ from jaxtui.health.verdict import SEVERITY, VerdictWord
 from jaxtui.health.words import culprits, unrated
 from jaxtui.model import CheckTest, Device
 from jaxtui.tui.check_report import Report, word_of, worst
-from jaxtui.tui.chiplayout import Mark
+from jaxtui.view.chipmap import Mark
 
 WORDS: dict[VerdictWord, str] = {
     "pass": "pass",

@@ -24,8 +24,9 @@ from jaxtui.model import (
 from jaxtui.tui import check_play, check_text, check_words
 from jaxtui.tui.check_report import NO_REPORT, Report, report, worst_first
 from jaxtui.tui.check_state import NO_CHECK, CheckState
-from jaxtui.tui.chipmap import layout, plain, render
 from jaxtui.tui.state import EMPTY, State, begun, reduce
+from jaxtui.view.chipmap import layout, render
+from jaxtui.view.text import plain
 from tests.tui.check_figures import BROKEN, SLOW, events
 from tests.tui.fake_engine import HOST, OPS, tpu_devices
 

@@ -15,11 +15,11 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from jaxtui.machine import topologies
-from jaxtui.tui import chipmap
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.keys_line import KeysLine
+from jaxtui.view.devices import explain
 
 if TYPE_CHECKING:
     from jaxtui.tui.app import JaxtuiApp
@@ -119,7 +119,7 @@ class RecordedScreen(ModalScreen[None]):
                 "not this machine.",
             )
         )
-        words = chipmap.explain(self.state.devices)
+        words = explain(self.state.devices)
         self.query_one("#recorded-words", Static).update(words)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -20,36 +19,26 @@ from textual.widget import Widget
 from jaxtui.model import Device
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.themes import SERIES_COLORS
+from jaxtui.view import chipmap
+from jaxtui.view.chipmap import Mark
+from jaxtui.view.text import Line, device_at
 
-if TYPE_CHECKING:
-    from jaxtui.tui.chiplayout import ChipMap as Layout
-    from jaxtui.tui.chiplayout import Mark
-    from jaxtui.view.text import Line
-
-# ``chipmap`` and what it needs are imported when there are devices to draw: the first
-# frame, which has none, comes sooner without them.
-
-
-@cache
-def _styles() -> dict[str, str]:
-    from jaxtui.tui.chiplayout import PROCESS_ROLES, process_role
-
-    return {
-        "chip": "bold",
-        "selected": "bold reverse",
-        "muted": "$foreground 60%",
-        "label": "",
-        "simulated": "bold $text-warning",
-        **{
-            f"{role}{chosen}": f"bold{' reverse' if chosen else ''} ${role}"
-            for role in ("check-pass", "check-low", "check-fail", "check-none")
-            for chosen in ("", "-selected")
-        },
-        **{
-            process_role(n): f"bold $plot-{n % SERIES_COLORS + 1}"
-            for n in range(PROCESS_ROLES)
-        },
-    }
+_STYLES = {
+    "chip": "bold",
+    "selected": "bold reverse",
+    "muted": "$foreground 60%",
+    "label": "",
+    "simulated": "bold $text-warning",
+    **{
+        f"{role}{chosen}": f"bold{' reverse' if chosen else ''} ${role}"
+        for role in ("check-pass", "check-low", "check-fail", "check-none")
+        for chosen in ("", "-selected")
+    },
+    **{
+        chipmap.process_role(n): f"bold $plot-{n % SERIES_COLORS + 1}"
+        for n in range(chipmap.PROCESS_ROLES)
+    },
+}
 
 
 class ChipMap(VerticalScroll, can_focus=True):
@@ -109,15 +98,13 @@ class _Drawing(Widget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._layout: Layout | None = None
+        self._layout: chipmap.ChipMap | None = None
         self._marks: Mapping[str, Mark] = {}
         self._lines: list[Line] = []
 
     def watch_state(self, old: State, new: State) -> None:
         """Draw other devices, or another selection."""
         if new.devices != old.devices:
-            from jaxtui.tui import chipmap
-
             self._layout = chipmap.layout(new.devices) if new.devices else None
             self.refresh(layout=True)
         elif new.device != old.device:
@@ -141,21 +128,17 @@ class _Drawing(Widget):
             return Content("")
         self._lines = self._drawn(self.size.width, self.size.height)
         return Content("\n").join(
-            Content.assemble(*((span.text, _styles()[span.role]) for span in line))
+            Content.assemble(*((span.text, _STYLES[span.role]) for span in line))
             for line in self._lines
         )
 
     def on_click(self, event: events.Click) -> None:
         """Select the device that is drawn there."""
-        from jaxtui.view.text import device_at
-
         name = device_at(self._lines, event.x, event.y)
         if name is not None:
             self.post_message(ChipMap.Moved(name))
 
     def _drawn(self, width: int, height: int) -> list[Line]:
-        from jaxtui.tui import chipmap
-
         if self._layout is None:
             return []
         device = self.state.device
@@ -174,12 +157,12 @@ def _neighbour(
     if device.coords is None or len(device.coords) < 2:
         index = (devices.index(device) + across + down) % len(devices)
         return devices[index]
-    here = (*_place(device)[2:], device.slice_index)
+    here = (*device.place[2:], device.slice_index)
     ahead = [
         (_distance(device, other, across, down), other.id, other)
         for other in devices
         if other.coords is not None
-        and (*_place(other)[2:], other.slice_index) == here
+        and (*other.place[2:], other.slice_index) == here
         and _distance(device, other, across, down) > 0
     ]
     if ahead:
@@ -187,11 +170,6 @@ def _neighbour(
     # The end of a row or column: the next device by id keeps all within reach.
     index = (devices.index(device) + across + down) % len(devices)
     return devices[index]
-
-
-def _place(device: Device) -> tuple[int, int, int]:
-    x, y, z = (*(device.coords or ()), 0, 0, 0)[:3]
-    return x, y, z
 
 
 def _distance(device: Device, other: Device, across: int, down: int) -> float:
@@ -207,5 +185,5 @@ def _distance(device: Device, other: Device, across: int, down: int) -> float:
 
 
 def _spot(device: Device) -> tuple[float, int]:
-    x, y, _ = _place(device)
+    x, y, _ = device.place
     return x + (device.core_on_chip or 0) / 2, y

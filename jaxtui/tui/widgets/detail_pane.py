@@ -10,12 +10,20 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widgets import Static
 
-from jaxtui.machine import processes
-from jaxtui.model import Device, Finding, Holder
+from jaxtui.model import Device, Finding
 from jaxtui.tui.state import EMPTY, State
+from jaxtui.view import devices
 
 if TYPE_CHECKING:
     from jaxtui.tui.check_report import Report
+
+_STYLES = {
+    "error": "bold $text-error",
+    "warning": "bold $text-warning",
+    "info": "bold",
+    "label": "",
+    "muted": "dim",
+}
 
 
 class DetailPane(VerticalScroll, can_focus=True):
@@ -59,19 +67,16 @@ class DetailPane(VerticalScroll, can_focus=True):
         device = state.device
         if device is None:
             return Content("\n\n").join(parts)
-        # Here, because the first frame, which has no device, shall not wait for them.
-        from jaxtui.tui import chipmap, detail
-
         checked = self._checked(device)
         if checked.plain:
             parts.insert(0, checked)
-        sentence = chipmap.explain(state.devices)
+        sentence = devices.explain(state.devices)
         if sentence:
             parts.append(Content(sentence))
-        parts.append(_table(detail.device_facts(device)))
-        parts.append(_table(detail.memory_facts(device)))
+        parts.append(_table(devices.device_facts(device)))
+        parts.append(_table(devices.memory_facts(device)))
         if state.host is not None:
-            parts.append(_table(detail.host_facts(state.host)))
+            parts.append(_table(devices.host_facts(state.host)))
         return Content("\n\n").join(parts)
 
     def _checked(self, device: Device) -> Content:
@@ -90,15 +95,10 @@ def _shown(state: State) -> tuple[object, ...]:
 
 
 def _finding(finding: Finding) -> Content:
-    styles = {"error": "bold $text-error", "warning": "bold $text-warning"}
-    style = styles.get(finding.severity, "bold")
-    lines = [
-        Content.styled(f"{finding.severity}: {finding.what}", style),
-        Content(finding.advice),
-        Content.styled(finding.how, "dim"),
-        Content.styled(finding.detail, "dim"),
-    ]
-    return Content("\n").join(line for line in lines if line.plain)
+    return Content("\n").join(
+        Content.assemble(*((span.text, _STYLES[span.role]) for span in line))
+        for line in devices.finding_lines(finding)
+    )
 
 
 def _table(facts: list[tuple[str, str]]) -> Content:
@@ -112,12 +112,7 @@ def _failure(state: State) -> Content:
     failed = state.failed
     assert failed is not None
     parts = [Content.styled(failed.error, "bold $text-error"), Content(failed.hint)]
-    parts += [Content(_holder(holder)) for holder in failed.holders]
+    parts += [Content(devices.holder_text(holder)) for holder in failed.holders]
     if failed.detail:
         parts.append(Content.styled(failed.detail, "dim"))
     return Content("\n\n").join(part for part in parts if part.plain)
-
-
-def _holder(holder: Holder) -> str:
-    opened = f" has {', '.join(holder.paths)} open" if holder.paths else ""
-    return f"{processes.describe(holder)}{opened}"

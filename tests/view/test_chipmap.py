@@ -9,14 +9,9 @@ import pytest
 
 from jaxtui.machine import topologies
 from jaxtui.model import Device
-from jaxtui.tui.chipmap import (
-    Line,
-    device_at,
-    explain,
-    layout,
-    plain,
-    render,
-)
+from jaxtui.view.chipmap import layout, render
+from jaxtui.view.devices import explain
+from jaxtui.view.text import Line, device_at, plain
 
 TOPOLOGIES = json.loads(topologies.PATH.read_text())
 SIZES = [(36, 10), (78, 9), (48, 30)]

@@ -1,0 +1,339 @@
+"""The chips drawn where they sit, as text: x to the right, y down, a panel per z.
+
+Chips are told apart by their slice and ``coords``; a chip of a TPU v2, v3 or 7x holds
+two devices, one per core. The roles of the spans are ``chip``, ``selected``,
+``process-0`` to ``process-7``, ``muted``, ``label``, ``simulated``, and those of the
+marks of a health check, each also with ``-selected``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from jaxtui.format import plural, runs
+from jaxtui.model import Device
+from jaxtui.model.machine import chip_count
+from jaxtui.view.text import Line, Span, words, wrap_spans
+
+SLICE_IDS = 100_000
+"""Devices of slice n have the ids from (n + 1) times this on."""
+
+PROCESS_ROLES = 8
+"""How many processes have a role of their own before the roles repeat."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a health check says of a device, beside its number."""
+
+    text: str
+    """One cell."""
+    word: str
+    """What it means."""
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The chips of one slice that have the same z."""
+
+    title: str
+    """Which slice and which z, where there are several."""
+    columns: tuple[int, ...]
+    """The x of each column."""
+    rows: tuple[int, ...]
+    """The y of each row."""
+    chips: dict[tuple[int, int], tuple[Device, ...]]
+    """By x and y: the devices of a chip in the order of their cores."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChipMap:
+    """Where every device sits."""
+
+    devices: tuple[Device, ...]
+    panels: tuple[Panel, ...]
+    """Empty when the devices have no coords."""
+    offsets: dict[int, int]
+    """What to add to the drawn ids, by slice; empty when ids are drawn whole."""
+    marks: Mapping[str, Mark] = field(default_factory=dict)
+    """Of every device by its name, or none at all."""
+
+    @property
+    def processes(self) -> tuple[int, ...]:
+        """Every ``process_index``, ascending."""
+        return tuple(sorted({device.process_index for device in self.devices}))
+
+    def short(self, device: Device) -> str:
+        """The id as it is drawn."""
+        return str(device.id - self.offsets.get(device.slice_index or 0, 0))
+
+    def drawn(self, device: Device) -> str:
+        """The id with its mark, if there are marks."""
+        mark = self.marks.get(device.name)
+        return self.short(device) + (mark.text if mark else "")
+
+    def role(self, device: Device, selected: str | None) -> str:
+        """How a device is drawn."""
+        if (mark := self.marks.get(device.name)) is not None:
+            return f"{mark.role}{'-selected' * (device.name == selected)}"
+        if device.name == selected:
+            return "selected"
+        if len(self.processes) == 1:
+            return "chip"
+        return process_role(self.processes.index(device.process_index))
+
+
+def process_role(place: int) -> str:
+    """The role of a process, by its place among all."""
+    return f"process-{place % PROCESS_ROLES}"
+
+
+def layout(devices: Sequence[Device]) -> ChipMap:
+    """Find out where every device sits."""
+    ordered = tuple(sorted(devices, key=lambda device: device.id))
+    if not ordered or any(not device.coords for device in ordered):
+        return ChipMap(ordered, (), {})
+    slices: dict[int, list[Device]] = {}
+    for device in ordered:
+        slices.setdefault(device.slice_index or 0, []).append(device)
+    panels, offsets = [], {}
+    for index, members in sorted(slices.items()):
+        if len(slices) > 1:
+            offsets[index] = members[0].id // SLICE_IDS * SLICE_IDS
+        depth = sorted({device.place[2] for device in members})
+        for z in depth:
+            chips: dict[tuple[int, int], tuple[Device, ...]] = {}
+            for device in sorted(members, key=lambda d: (d.core_on_chip or 0, d.id)):
+                x, y, at = device.place
+                if at == z:
+                    chips[x, y] = (*chips.get((x, y), ()), device)
+            title = [f"slice {index}"] * (len(slices) > 1)
+            title += [f"z={z}"] * (len(depth) > 1)
+            columns = tuple(sorted({device.place[0] for device in members}))
+            rows = tuple(sorted({device.place[1] for device in members}))
+            panels.append(Panel(" ".join(title), columns, rows, chips))
+    return ChipMap(ordered, tuple(panels), offsets)
+
+
+@dataclass(frozen=True, slots=True)
+class _Style:
+    """One way to draw; the later ones take less room."""
+
+    gap: int
+    """Blanks between chips."""
+    spelled: bool
+    """Whether each process is spelled out, and the counts are given."""
+    describe: bool = True
+    """Whether the selected device is described."""
+    brackets: bool = True
+
+
+_STYLES = (
+    _Style(1, True),
+    _Style(0, True),
+    _Style(0, False),
+    _Style(0, False, describe=False),
+)
+_NARROW = _Style(1, False, describe=False, brackets=False)
+"""For panels that are wider than the lines with brackets."""
+
+
+def render(
+    chipmap: ChipMap, width: int, height: int, selected: str | None = None
+) -> list[Line]:
+    """Draw the map in the roomiest style that fits.
+
+    Args:
+        chipmap: What to draw.
+        width: Cells of a line; no line is longer.
+        height: Lines that are there; more are returned where the map needs them, so
+            that it can be scrolled.
+        selected: The name of the device to highlight and to describe.
+    """
+    if not chipmap.devices:
+        return [(Span("no devices"[:width], "muted"),)]
+    # The style must not change while the selection moves: the wordiest device counts.
+    wordiest = max(chipmap.devices, key=lambda device: len(where(device))).name
+    styles = []
+    for style in _STYLES:
+        lines = _Drawing(chipmap, width, style, selected and wordiest).lines()
+        if lines is not None:
+            styles.append(style)
+            if len(lines) <= height:
+                break
+    drawing = _Drawing(chipmap, width, styles[-1] if styles else _NARROW, selected)
+    return drawing.lines() or drawing.boxes("too wide to draw by coords")
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawing:
+    chipmap: ChipMap
+    width: int
+    style: _Style
+    selected: str | None
+
+    def lines(self) -> list[Line] | None:
+        """The whole drawing, or ``None`` when a panel is wider than the lines."""
+        panels, gap = self.chipmap.panels, self.style.gap
+        if not panels:
+            return self.boxes("no coords")
+        digits = max(len(self.chipmap.drawn(device)) for device in self.chipmap.devices)
+        cores = max(len(chip) for panel in panels for chip in panel.chips.values())
+        cell = cores * (digits + 1) - 1 + 2 * self.style.brackets
+        margin = 2 + max(len(str(y)) for panel in panels for y in panel.rows)
+        widths = [
+            max(len(panel.columns) * (cell + gap) - gap, len(panel.title))
+            for panel in panels
+        ]
+        if margin + 1 + max(widths) > self.width:
+            return None
+        lines: list[Line] = []
+        for band in _bands(widths, self.width - margin - 1):
+            lines += self._band([(panels[i], widths[i]) for i in band], margin, cell)
+        return lines + self._captions()
+
+    def _band(
+        self, panels: Sequence[tuple[Panel, int]], margin: int, cell: int
+    ) -> list[Line]:
+        """Panels side by side: titles, the x of the columns, then a row per y."""
+        lines: list[Line] = []
+        if any(panel.title for panel, _ in panels):
+            titles = "  ".join(panel.title.ljust(room) for panel, room in panels)
+            lines.append((Span(" " * (margin + 1) + titles.rstrip()),))
+        gap = " " * self.style.gap
+        heads = "  ".join(
+            gap.join(str(x).center(cell) for x in panel.columns).ljust(room)
+            for panel, room in panels
+        )
+        lines.append((Span(f"{'x':>{margin}} {heads}".rstrip(), "muted"),))
+        for row, y in enumerate(panels[0][0].rows):
+            name = ("y" if row == 0 else "").ljust(margin - len(str(y))) + str(y) + " "
+            spans = [Span(name, "muted")]
+            for place, (panel, room) in enumerate(panels):
+                if place:
+                    spans.append(Span("  "))
+                cells: list[Span] = []
+                for column, x in enumerate(panel.columns):
+                    if column and gap:
+                        cells.append(Span(gap))
+                    cells += self._chip(panel.chips.get((x, y), ()), cell)
+                spans += [*cells, _blank(room, cells)]
+            lines.append(tuple(spans))
+        return lines
+
+    def _chip(self, chip: tuple[Device, ...], width: int) -> list[Span]:
+        """``[0]``, or ``[0 1]`` for a chip with two devices; blank for none."""
+        brackets, spans = self.style.brackets, list[Span]()
+        for core, device in enumerate(chip):
+            room = (width - 2 * brackets - len(chip) + 1) // len(chip)
+            text = self.chipmap.drawn(device).rjust(room)
+            if brackets and core == 0:
+                text = "[" + text
+            if brackets and core == len(chip) - 1:
+                text += "]"
+            if core:
+                spans.append(Span(" ", "muted"))
+            spans.append(self._device(text, device))
+        return [*spans, _blank(width, spans)]
+
+    def _device(self, text: str, device: Device) -> Span:
+        return Span(text, self.chipmap.role(device, self.selected), device.name)
+
+    def boxes(self, reason: str) -> list[Line]:
+        """A row of boxes in the order of ids, wrapped."""
+        whole = replace(
+            self,
+            chipmap=replace(self.chipmap, panels=(), offsets={}),
+            style=_STYLES[-1],
+        )
+        names = {one: whole.chipmap.drawn(one) for one in whole.chipmap.devices}
+        room = max(map(len, names.values()))
+        boxes = [
+            whole._device(f"[{name:>{room}}]"[: self.width], device)
+            for device, name in names.items()
+        ]
+        lines = wrap_spans(boxes, self.width, "")
+        lines += wrap_spans(words(f"{reason}: drawn in id order"), self.width, " ")
+        return lines + whole._captions()
+
+    def _captions(self) -> list[Line]:
+        """What the drawing cannot say: offsets, processes, counts, the selected device.
+
+        The meaning of the marks comes first, each once.
+        """
+        chipmap, width, style = self.chipmap, self.width, self.style
+        marks = dict.fromkeys(chipmap.marks.values())
+        legend = [Span(f"{mark.text} {mark.word}", mark.role) for mark in marks]
+        lines = wrap_spans(legend, width, "  ")
+        offsets = [f"{index}: {offset}+" for index, offset in chipmap.offsets.items()]
+        if offsets:
+            text = "ids in slice " + ", ".join(offsets)
+            lines += wrap_spans(words(text), width, " ")
+        if len(chipmap.processes) > 1:
+            between = "  " if style.spelled else " "
+            lines += wrap_spans(self._processes(), width, between)
+        for device in chipmap.devices:
+            if device.name == self.selected and style.describe:
+                lines += wrap_spans(words(where(device)), width, " ")
+        simulated = any(device.simulated for device in chipmap.devices)
+        if style.spelled or simulated or not chipmap.panels:
+            mark = [Span("SIMULATED", "simulated")] * simulated
+            lines += wrap_spans([*mark, *words(summary(chipmap.devices))], width, " ")
+        return lines
+
+    def _processes(self) -> list[Span]:
+        """Which ids belong to which process: ``process 0: 0-3, 8-11``."""
+        chipmap, spelled, spans = self.chipmap, self.style.spelled, []
+        for place, process in enumerate(chipmap.processes):
+            members = [d for d in chipmap.devices if d.process_index == process]
+            numbers = runs([int(chipmap.short(device)) for device in members])
+            if chipmap.offsets:
+                slices = runs([*{device.slice_index or 0 for device in members}])
+                numbers = f"{'slice ' if spelled else 's'}{slices} {numbers}"
+            noun = "process " if spelled or place == 0 else ""
+            end = "" if spelled or process == chipmap.processes[-1] else ";"
+            # Where colours tell verdicts they do not tell processes.
+            role = "muted" if chipmap.marks else process_role(place)
+            spans.append(Span(f"{noun}{process}: {numbers}{end}", role))
+        return spans
+
+
+def _bands(widths: Sequence[int], room: int) -> Iterator[list[int]]:
+    """Panels side by side, as many as fit, two blanks apart."""
+    band: list[int] = []
+    used = 0
+    for index, width in enumerate(widths):
+        if band and used + 2 + width > room:
+            yield band
+            band, used = [], 0
+        used += width + 2 * bool(band)
+        band.append(index)
+    yield band
+
+
+def _blank(width: int, used: Sequence[Span]) -> Span:
+    return Span(" " * (width - sum(len(span.text) for span in used)))
+
+
+def summary(devices: Sequence[Device]) -> str:
+    """The counts in one phrase: ``8 chips, 1 process``."""
+    parts = [plural(len(devices), "device")]
+    if all(device.coords for device in devices):
+        count = chip_count(devices)
+        parts = [plural(count, "chip")] + parts * (count != len(devices))
+    parts.append(plural(len({d.process_index for d in devices}), "process"))
+    return ", ".join(parts)
+
+
+def where(device: Device) -> str:
+    """One device and its place: ``tpu:3 at 1,0,0 core 1, process 0``."""
+    text = device.name
+    if device.coords:
+        text += f" at {','.join(map(str, device.coords))}"
+    if device.core_on_chip is not None:
+        text += f" core {device.core_on_chip}"
+    if device.slice_index is not None:
+        text += f", slice {device.slice_index}"
+    return f"{text}, process {device.process_index}"
