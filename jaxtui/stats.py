@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from jaxtui.model import Summary
-from jaxtui.model.measured import BATCHES, confidence
+from jaxtui.model.measurement import BATCHES, confidence
 
 MINIMUM_ROUNDS = 6
 """Below six rounds no sign-test interval reaches 95 % (2 · 2⁻⁵ > 0.05)."""

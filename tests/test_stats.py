@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from jaxtui import stats
 from jaxtui.model import Summary
-from jaxtui.model.measured import confidence
+from jaxtui.model.measurement import confidence
 from jaxtui.stats import Interval
 from tests.benchmarks.sign_test import sign_test_interval
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import jax
 
 from jaxtui.measure import programs
-from jaxtui.model.inspection import EagerStep
+from jaxtui.model.programs import EagerStep
 
 
 class Alone(NamedTuple):

@@ -1,7 +1,7 @@
 """When a number cannot be trusted, and why: rule, threshold and sentence of each note.
 
 A flag is part of the JSON contract; the sentence is for people. Which notes are said
-once for a whole run, and how, is in ``jaxtui.model.measured``: they are written so that
+once for a whole run, and how, is in ``jaxtui.model``: they are written so that
 they can be read of a case as well as of a run.
 """
 
@@ -19,7 +19,7 @@ from jaxtui.measure.session import Session
 from jaxtui.measure.turns import Turns
 from jaxtui.measure.workload import Workload
 from jaxtui.model import MemorySpan, Note, Summary
-from jaxtui.model.measured import confidence
+from jaxtui.model.measurement import confidence
 from jaxtui.stats import MINIMUM_ROUNDS, Interval, median, quantile
 
 UNSTABLE = frozenset({"drift", "bimodal", "contended", "few-rounds", "no-warm-up"})

@@ -6,8 +6,8 @@ from typing import Literal, Union
 
 import msgspec
 
-from jaxtui.model.asked import Case, Failure, OpInfo, Peak
 from jaxtui.model.base import Record
+from jaxtui.model.cases import Case, Failure, OpInfo, Peak
 from jaxtui.model.machine import Device
 from jaxtui.model.programs import ProgramMemory
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Literal, Union
 
-from jaxtui.model.asked import Case, Experiment, Failure, OpInfo, Plan
 from jaxtui.model.base import Phase, Record
-from jaxtui.model.checks import Check, CheckDoing, CheckDone, CheckRead, CheckStarted
-from jaxtui.model.inspection import Inspected, Inspection, InspectionStarted
+from jaxtui.model.cases import Case, Experiment, Failure, OpInfo, Plan
+from jaxtui.model.check import Check, CheckDoing, CheckDone, CheckRead, CheckStarted
 from jaxtui.model.loops import Loop, LoopMeasured, LoopSeen, LoopStarted
 from jaxtui.model.machine import Device, Finding, Holder, Host
-from jaxtui.model.measured import Measurement
+from jaxtui.model.measurement import Measurement
+from jaxtui.model.programs import Inspected, Inspection, InspectionStarted
 from jaxtui.model.roofs import RoofMeasured, Roofs, RoofsMeasured, RoofsStarted
 from jaxtui.model.snippets import Snippet, SnippetShown, SnippetStarted, SnippetTimed
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from jaxtui.model.asked import Case, Peak
 from jaxtui.model.base import Record
-from jaxtui.model.measured import Note
+from jaxtui.model.cases import Case, Peak
+from jaxtui.model.measurement import Note
 
 LoopStyle = Literal["never", "end", "each", "asarray", "print"]
 """When the host waits: never, once at the end, with ``block_until_ready`` after every

@@ -1,10 +1,11 @@
-"""A compiled program: what it consists of, and what XLA says that it costs."""
+"""What JAX and XLA make of a case, stage by stage; it is compiled and never run."""
 
 from __future__ import annotations
 
 import msgspec
 
 from jaxtui.model.base import Record
+from jaxtui.model.cases import Case
 
 
 class Fusion(Record, frozen=True, kw_only=True):
@@ -51,3 +52,59 @@ class Program(Record, frozen=True, kw_only=True):
     """XLA's ``cost_analysis``; ``None`` where it does not say, which it does not of
     what it counts none of."""
     memory: ProgramMemory | None = None
+
+
+class Inspection(Record, frozen=True, kw_only=True, tag=True):
+    """Ask what becomes of a case whose mode is ``jit``, ``eager`` or ``pallas``."""
+
+    case: Case
+
+
+class InspectionStarted(Record, frozen=True, kw_only=True, tag=True):
+    """An inspection begins."""
+
+    inspection: Inspection
+
+
+class EagerStep(Record, frozen=True, kw_only=True):
+    """One step of the op when it runs op by op: a program of its own."""
+
+    name: str
+    """Of the primitive, or of the jitted function that it calls."""
+    program: Program
+
+
+class Inspected(Record, frozen=True, kw_only=True, tag=True):
+    """The result of an inspection."""
+
+    case: Case
+    """With the size and the dtype that the arguments of a function of the user's own
+    turned out to have."""
+    device_kind: str
+    trace_seconds: float
+    lower_seconds: float
+    compile_seconds: float
+    """Each a single observation, cold; of an eager case the sums over its steps."""
+    flops: float | None
+    """By the op's own formula; ``None`` for an op that only moves data, and for a
+    function of the user's own."""
+    bytes: float | None
+    """Ideal traffic: every input read once, every result written once; ``None`` for a
+    function of the user's own."""
+    program: Program
+    """The compiled program; of an eager case the sums over its steps."""
+    steps: tuple[EagerStep, ...]
+    """What runs when the op is not compiled as a whole, each compiled alone; empty for
+    Pallas, or where a step cannot be compiled alone."""
+    jaxpr: str
+    stablehlo: str
+    hlo: str
+    """Optimised, as XLA prints it; of an eager case one after the other."""
+
+    @property
+    def eager_kernels(self) -> int | None:
+        """The kernels of all steps together, where all of them are known."""
+        counts = [step.program.kernels for step in self.steps]
+        if not counts:
+            return None
+        return None if None in counts else sum(count or 0 for count in counts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from jaxtui.model.base import Precision, Record
-from jaxtui.model.checks import Expected
+from jaxtui.model.check import Expected
 
 RoofKind = Literal["compute", "bandwidth"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Union
 
 from jaxtui.model.base import Record
-from jaxtui.model.measured import Summary
+from jaxtui.model.measurement import Summary
 
 SNIPPET_IMPORTS = """\
 import jax

@@ -1,4 +1,4 @@
-"""Stand-ins for characters that the terminal lacks, or would act on."""
+"""What is written for characters that the terminal lacks, or would act on."""
 
 from __future__ import annotations
 
@@ -15,29 +15,17 @@ from textual.filter import LineFilter
 
 from jaxtui.text import HIDDEN, visible
 
-_STAND_INS = str.maketrans(
-    "µ×±—…·▾▶■█▏▎▍▌▋▊▉│─²³°–✓✗●○“”", 'ux~-..v>##||||||||-23o-+x*o""'
-)
-"""One cell for one cell; whatever else is lacking becomes a question mark."""
-
 _HANDLER = "jaxtui-plain"
 
 
-def stand_in(error: UnicodeError) -> tuple[str, int]:
-    """An error handler for encoding: one ASCII character for each that is lacking.
-
-    Raises:
-        UnicodeError: the error itself, if it is not about encoding.
-    """
+def _question_marks(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    lacking = error.object[error.start : error.end].translate(_STAND_INS)
-    plain = "".join(one if one.isascii() else "?" for one in lacking)
-    return plain, error.end
+    return "?" * cell_len(error.object[error.start : error.end]), error.end
 
 
 def prepare(stream: TextIO | None) -> None:
-    """Let a stream that cannot encode everything write stand-ins.
+    """Let a stream write a question mark for each cell that it cannot encode.
 
     Python's own way for stderr, a backslash and the character's number, is several
     cells wide and would shift the whole screen.
@@ -45,7 +33,7 @@ def prepare(stream: TextIO | None) -> None:
     reconfigure = getattr(stream, "reconfigure", None)
     encoding = getattr(stream, "encoding", None) or ""
     if reconfigure is not None and not encoding.lower().startswith("utf"):
-        codecs.register_error(_HANDLER, stand_in)
+        codecs.register_error(_HANDLER, _question_marks)
         reconfigure(errors=_HANDLER)
 
 

@@ -1,4 +1,4 @@
-"""Last words, stand-ins for characters, and the idle clock."""
+"""Last words, characters that a terminal lacks, and the idle clock."""
 
 from __future__ import annotations
 
@@ -44,11 +44,9 @@ def test_what_cannot_be_encoded_keeps_its_width(encoding: str) -> None:
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding=encoding, errors="backslashreplace")
     plain_text.prepare(stream)
-    stream.write("0.17 ms × ▶ ⣿")
+    stream.write("0.17 ms ▶ 漢 ⣿")
     stream.flush()
-    text = raw.getvalue().decode(encoding)
-    assert len(text) == len("0.17 ms × ▶ ⣿")
-    assert text.endswith("> ?")
+    assert raw.getvalue().decode(encoding) == "0.17 ms ? ?? ?"
 
 
 def test_utf8_is_left_alone() -> None:

@@ -15,8 +15,7 @@ from jaxtui.model import (
     RunFinished,
     WorkFailed,
 )
-from jaxtui.model.inspection import EagerStep
-from jaxtui.model.programs import Fusion, Program, ProgramMemory
+from jaxtui.model.programs import EagerStep, Fusion, Program, ProgramMemory
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.screens.inspect import InspectScreen
 from tests.tui.driving import app_on, until, until_ready

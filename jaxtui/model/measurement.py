@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from jaxtui.model.asked import Case, Peak
 from jaxtui.model.base import Record, Stopped
+from jaxtui.model.cases import Case, Peak
 
 BATCHES = 8
 """Contiguous batches that an interval is made of, however many rounds there were.
