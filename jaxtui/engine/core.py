@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from jaxtui.machine import findings, gpu_memory, malloc, packages, processes
 from jaxtui.machine.survey import Survey, survey
+from jaxtui.measure.errors import translate_backend, translate_import
 from jaxtui.model import (
     Check,
     Device,
@@ -86,7 +87,23 @@ class Core:
 
     def load(self) -> tuple[OpInfo, ...]:
         """Import jax, check that it will do, and import the catalogue."""
-        _require_jax()
+        try:
+            import jax
+        # Also a wrong environment variable or two versions that do not fit end here.
+        except Exception as error:
+            raise CannotServeError(translate_import(error)) from error
+        version = str(getattr(jax, "__version__", "unknown"))
+        if packages.version_numbers(version) < MINIMUM_JAX:
+            needed = ".".join(map(str, MINIMUM_JAX))
+            raise CannotServeError(
+                EngineFailed(
+                    reason="jax-too-old",
+                    error=f"Found jax {version}; jaxtui needs jax {needed} or newer.",
+                    hint="jaxtui never changes your jax. Upgrade it yourself, on a TPU "
+                    'with pip install -U "jax[tpu]" so that libtpu fits, or use an '
+                    "environment with a newer one.",
+                )
+            )
         from jaxtui.measure.ops import catalogue
 
         return catalogue()
@@ -107,8 +124,6 @@ class Core:
         return host(), devices
 
     def _explained(self, error: Exception) -> EngineFailed:
-        from jaxtui.measure.errors import translate_backend
-
         failed = translate_backend(error)
         if failed.reason != "held":
             return failed
@@ -163,32 +178,6 @@ class Core:
         from jaxtui.measure import devices
 
         return devices.memory()
-
-
-def _require_jax() -> None:
-    try:
-        import jax
-    # Also a wrong environment variable or two versions that do not fit end here.
-    except Exception as error:
-        from jaxtui.measure.errors import translate_import
-
-        raise CannotServeError(translate_import(error)) from error
-    version = str(getattr(jax, "__version__", "unknown"))
-    if packages.version_numbers(version) < MINIMUM_JAX:
-        raise CannotServeError(_too_old(version))
-
-
-def _too_old(version: str) -> EngineFailed:
-    needed = ".".join(map(str, MINIMUM_JAX))
-    return EngineFailed(
-        reason="jax-too-old",
-        error=f"Found jax {version}; jaxtui needs jax {needed} or newer.",
-        hint=(
-            "jaxtui never changes your jax. Upgrade it yourself, on a TPU with"
-            ' pip install -U "jax[tpu]" so that libtpu fits, or use an environment'
-            " with a newer one."
-        ),
-    )
 
 
 def _held(found: tuple[Holder, ...]) -> EngineFailed:
