@@ -55,22 +55,32 @@ class Message(Record, frozen=True):
     severity: Severity = "error"
 
 
-LOG: tuple[Source, ...] = ("log",)
-START: tuple[Source, ...] = ("start",)
 BOTH: tuple[Source, ...] = ("log", "start")
-CASE: tuple[Source, ...] = ("case",)
+
+
+def _log(
+    name: str, pattern: str, what: str, advice: str, severity: Severity = "error"
+) -> Message:
+    return Message(("log",), name, pattern, what, advice, severity)
+
+
+def _start(pattern: str, what: str, advice: str, name: str = "") -> Message:
+    return Message(("start",), name, pattern, what, advice)
+
+
+def _case(pattern: str, what: str, advice: str) -> Message:
+    return Message(("case",), "", pattern, what, advice)
+
 
 MESSAGES = (
-    Message(
-        LOG,
+    _log(
         "fallback",
         r"A Google TPU may be present.*Falling back to (\w+)",
         "This machine seems to have a TPU, but JAX has no library for it and uses {1}.",
         'Run `pip install "jax[tpu]"` with the version of jax that is here '
         "(`pip show jax`).",
     ),
-    Message(
-        LOG,
+    _log(
         "fallback",
         r"An NVIDIA GPU may be present.*Falling back to (\w+)",
         "This machine seems to have an NVIDIA GPU, but JAX has no plugin for it and "
@@ -84,16 +94,14 @@ MESSAGES = (
         "JAX could not start on the NVIDIA GPU: it may have no memory left for it.",
         "`nvidia-smi` shows who has the memory. " + GPU_MEMORY,
     ),
-    Message(
-        LOG,
+    _log(
         "cuda-failed",
         r"CUDA backend failed to initialize: (.*)",
         "JAX's CUDA backend did not start, so JAX does without the NVIDIA GPU.",
         "Check that `nvidia-smi` lists the GPU; TF_CPP_MIN_LOG_LEVEL=0 makes XLA say "
         "more, which the log panel then shows.",
     ),
-    Message(
-        LOG,
+    _log(
         "cuda-failed",
         r"failed call to cuInit: (.*)",
         "NVIDIA's driver did not answer ({1}).",
@@ -116,8 +124,7 @@ MESSAGES = (
         "The copy that is found first may be another one: `unset LD_LIBRARY_PATH`, so "
         "that the libraries of the Python packages are used. {cuda}",
     ),
-    Message(
-        LOG,
+    _log(
         "plugin-mismatch",
         r"JAX plugin (\S+) version (\S+) is installed, but it is not compatible with "
         r"the installed jaxlib version ([\w.]+)",
@@ -133,8 +140,7 @@ MESSAGES = (
         "they were not made for each other.",
         ONE_VERSION,
     ),
-    Message(
-        LOG,
+    _log(
         "plugin-broken",
         r"Jax plugin configuration error: (.*)",
         "A plugin of JAX could not be set up, so JAX does without its devices.",
@@ -142,8 +148,7 @@ MESSAGES = (
         "it if its hardware is not here.",
         "warning",
     ),
-    Message(
-        LOG,
+    _log(
         "slice-waits",
         r"TPU backend initialization is taking more than ([\d.]+) seconds",
         "JAX has been waiting for the TPU for {1} s; on a slice of several hosts it "
@@ -151,16 +156,14 @@ MESSAGES = (
         topologies.slice_advice(0),
         "warning",
     ),
-    Message(
-        LOG,
+    _log(
         "hugepages",
         r"Transparent hugepages are not enabled",
         "Transparent hugepages are not always on, which makes a TPU slow to start.",
         "`echo always | sudo tee /sys/kernel/mm/transparent_hugepage/enabled`",
         "warning",
     ),
-    Message(
-        LOG,
+    _log(
         "library-path",
         r"TPU_LIBRARY_PATH is set to a non-existent path: (\S+?)\.? Falling",
         "TPU_LIBRARY_PATH names {1}, which does not exist; JAX takes the libtpu that "
@@ -168,23 +171,20 @@ MESSAGES = (
         "Unset TPU_LIBRARY_PATH, or set it to where libtpu.so is.",
         "warning",
     ),
-    Message(
-        LOG,
+    _log(
         "flags",
         r"Unknown flags? in (XLA_FLAGS|LIBTPU_INIT_ARGS|TPU_\w+): (.*)",
         "{1} has a flag that XLA does not know: {2}. XLA ends the process for that.",
         "Take it out of {1}; flags come and go with the version of jaxlib.",
     ),
-    Message(
-        LOG,
+    _log(
         "flags",
         r'Could not open file "(.*?)" to read flags for environment variable "(\w+)"',
         "{2} is {1!r}: XLA takes that for the name of a file, and ends the process "
         "because there is none.",
         "Flags begin with two dashes, as in {2}=--xla_cpu_enable_fast_math=false.",
     ),
-    Message(
-        LOG,
+    _log(
         "x64-off",
         r"Explicitly requested dtype (float64|int64|uint64|complex128).* is not "
         r"available, and will be truncated to dtype (\w+)",
@@ -194,8 +194,7 @@ MESSAGES = (
         "for the cases of dtype float64 alone.",
         "warning",
     ),
-    Message(
-        LOG,
+    _log(
         "experimental",
         r"Platform '(\w+)' is experimental",
         "JAX calls its platform {1} experimental.",
@@ -203,180 +202,136 @@ MESSAGES = (
         "info",
     ),
     # Of a start that ends.
-    Message(
-        START,
-        "held",
+    _start(
         r"already in use by process with pid (\d+)",
         "The TPU is in use by process {1}.",
         "Wait for it to end; `ps -o user,args -p {1}` shows what it is.",
-    ),
-    Message(
-        START,
         "held",
+    ),
+    _start(
         r"already in use",
         "The TPU is in use by another process, probably of another user.",
         "`sudo lsof /dev/accel* /dev/vfio/*` shows which process has it open.",
-    ),
-    Message(
-        START,
         "held",
+    ),
+    _start(
         r"lockfile",
         "The TPU library could not take its lock, /tmp/libtpu_lockfile, so another "
         "process probably uses the TPU.",
         "`sudo lsof /tmp/libtpu_lockfile` names the holder; only if there is none, "
         "run `sudo rm /tmp/libtpu_lockfile`.",
+        "held",
     ),
-    Message(
-        START,
-        "",
+    _start(
         r"libtpu\.so.*cannot open|Failed to open libtpu\.so",
         "JAX was told to use a TPU, but the TPU library libtpu is not installed.",
         "{tpu}",
     ),
-    Message(
-        START,
-        "",
+    _start(
         r"No \w+ device found|No TPU devices? found",
         "JAX was told to use a TPU, but no TPU chip was found.",
         "This is no TPU VM, or the container was not given its devices "
         "(--privileged or --device).",
     ),
-    Message(
-        START,
-        "",
+    _start(
         r"(/dev/[\w/]+)[^/]*(?:Operation not permitted|Permission denied)",
         "This user may not open {1}.",
         "`ls -l /dev/accel* /dev/vfio/* /dev/nvidia*` shows who may; in a container, "
         "pass the devices (--privileged or --device).",
     ),
-    Message(
-        START,
-        "",
+    _start(
         r"Operation not permitted|Permission denied",
         "This user may not open the accelerator's device files.",
         "`ls -l /dev/accel* /dev/vfio/* /dev/nvidia*` shows who may; in a container, "
         "pass the devices (--privileged or --device).",
     ),
-    Message(
-        START,
-        "memory-fractions",
+    _start(
         r"XLA_CLIENT_MEM_FRACTION is specified together",
         "XLA_CLIENT_MEM_FRACTION and XLA_PYTHON_CLIENT_MEM_FRACTION are both set, "
         "which JAX refuses: its GPU backend does not start.",
         "`unset XLA_PYTHON_CLIENT_MEM_FRACTION`: it is the old name of the other.",
+        "memory-fractions",
     ),
-    Message(
-        START,
-        "",
+    _start(
         r"provides no devices",
         "JAX's backend started, but it has no devices.",
         "CUDA_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES or TPU_VISIBLE_CHIPS may hide all "
         "of them.",
     ),
     # Of a case.
-    Message(
-        CASE,
-        "",
+    _case(
         r"CompileTimeHbmOom.*?required for \S+ ?\w* ?\(([^)]+)\) exceeds"
         r" available HBM \(([^)]+)\)",
         "{case} needs {1} of device memory; the device has {2}, says the compiler.",
         SMALLER,
     ),
-    Message(
-        CASE,
-        "",
+    _case(
         r"CompileTimeHbmOom.*?Used (\S+) of (\S+) hbm",
         "{case} needs {1} of device memory; the device has {2}, says the compiler.",
         SMALLER,
     ),
-    Message(
-        CASE,
-        "",
+    _case(
         r"Attempting to allocate (\S+?)\. .*?There are (\S+) free",
         "{case} ran out of device memory {when}: it asked for {1}, {2} were free.",
         SMALLER,
     ),
-    Message(
-        CASE,
-        "",
+    _case(
         r"Out of memory (?:while trying to allocate|allocating) (\d+) bytes",
         "{case} ran out of memory {when}: it asked for {gigabytes:.1f} GB.",
         SMALLER,
     ),
-    Message(
-        CASE,
-        "",
+    _case(
         r"Unable to allocate ([\d.]+ \w+)",
         "{case} ran out of host memory {when}: it asked for {1}.",
         "Take a smaller size: inputs and the float64 reference live on the host.",
     ),
-    Message(
-        CASE,
-        "",
+    _case(
         r"CompileTimeHbmOom|RESOURCE_EXHAUSTED|^MemoryError",
         "{case} ran out of memory {when}.",
         SMALLER,
     ),
-    Message(
-        CASE,
-        "",
+    _case(
         r"Received incompatible devices.*?device ids \[(\d+)\].*?device ids \[(\d+)\]",
         "{case} got arguments on two devices, {1} and {2}.",
         DEVICES,
     ),
-    Message(
-        CASE,
-        "",
+    _case(
         r"Received incompatible devices",
         "{case} got arguments on several devices.",
         DEVICES,
     ),
-    Message(
-        CASE,
-        "",
+    _case(
         r"Disallowed (\S+)-to-(\S+) transfer",
         "{case} moved data from {1} to {2} inside the timed call, which was forbidden.",
         "Some argument was not on the device; choose inputs=host to time transfers.",
     ),
-    Message(
-        CASE,
-        "",
+    _case(
         r"^TypeError: (\w+) does not accept dtype (\w+).*?Accepted dtypes.*? are"
         r" (?:subtypes of )?([^.]+)\.",
         "{case} cannot run: JAX's {1} does not accept {2}, only {3}.",
         DTYPE,
     ),
-    Message(
-        CASE,
-        "",
+    _case(
         r"^(?:TypeError|ValueError|TypePromotionError): .*dtype",
         "{case} cannot run: JAX refuses its dtype.",
         DTYPE,
     ),
-    Message(
-        CASE,
-        "",
+    _case(
         r"precision '(\w+)' is not supported by dot_general on (\w+)",
         "{case} cannot run: precision {1} is not supported on {2}.",
         "Choose the precision default.",
     ),
-    Message(
-        CASE,
-        "",
+    _case(
         r"Mosaic failed to compile TPU kernel",
         "{case} cannot run: the TPU's compiler for kernels refuses it.",
         "Choose float32 or bfloat16, or the mode jit.",
     ),
-    Message(
-        CASE,
-        "",
+    _case(
         r"UNIMPLEMENTED|NotImplementedError",
         "{case} cannot run: the device's compiler or runtime does not implement it.",
         "Choose another dtype, precision or device.",
     ),
-    Message(
-        CASE,
-        "",
+    _case(
         r"has been deleted|donated",
         "{case} used an array that had been freed.",
         "This is a fault of jaxtui; please report it with the original text.",
