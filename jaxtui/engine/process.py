@@ -31,7 +31,7 @@ _PIPE_BYTES = 1 << 20
 """The largest pipe that Linux gives everybody; 64 KiB is less than one redraw."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class EngineOptions:
     """How to start an engine and how patient to be with it."""
 

@@ -248,11 +248,11 @@ class _Drawing:
             chipmap=replace(self.chipmap, panels=(), offsets={}),
             style=_STYLES[-1],
         )
-        names = {one: whole.chipmap.drawn(one) for one in whole.chipmap.devices}
-        room = max(map(len, names.values()))
+        names = [whole.chipmap.drawn(device) for device in self.chipmap.devices]
+        room = max(map(len, names))
         boxes = [
             whole._device(f"[{name:>{room}}]"[: self.width], device)
-            for device, name in names.items()
+            for name, device in zip(names, self.chipmap.devices, strict=True)
         ]
         lines = wrap_spans(boxes, self.width, "")
         lines += wrap_spans(words(f"{reason}: drawn in id order"), self.width, " ")

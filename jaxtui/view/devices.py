@@ -166,7 +166,8 @@ def finding_lines(finding: Finding) -> list[Line]:
 
     The first line has the severity as its role.
     """
-    lines = [(Span(f"{finding.severity}: {finding.what}", finding.severity),)]
+    title = f"{finding.severity}: {finding.what}"
+    lines: list[Line] = [(Span(title, finding.severity),)]
     if finding.advice:
         lines.append((Span(finding.advice),))
     original = f"{finding.how}\n{finding.detail}".splitlines()

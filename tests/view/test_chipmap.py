@@ -190,7 +190,10 @@ def test_no_devices():
         ("v5p-8", "v5p-8 = 8 TensorCores = 4 chips = 4 JAX devices: "),
         ("v5litepod-1", "v5litepod-1 = 1 TensorCore = 1 chip = 1 JAX device: "),
         ("v6e-8", "v6e-8 = 8 TensorCores = 8 chips = 8 JAX devices: "),
-        ("tpu7x-2", "tpu7x-2 = 2 TensorCores = 1 chip = 2 JAX devices: each core is a d"),
+        (
+            "tpu7x-2",
+            "tpu7x-2 = 2 TensorCores = 1 chip = 2 JAX devices: each core is a d",
+        ),
         ("tpu7x-16", "tpu7x-16 = 16 TensorCores = 8 chips = 16 JAX devices: "),
         ("2x-v5litepod-8", "2 slices, each v5litepod-8 = 8 TensorCores = 8 chips = "),
     ],
