@@ -20,13 +20,13 @@ def data_folder() -> Path:
     ``~/Library/Application Support/jaxtui`` on macOS; ``$JAXTUI_DATA`` where it is set.
     """
     if folder := os.environ.get(VARIABLE):
-        # Not Path.expanduser, which raises where a ~user is nobody's.
+        # Not Path.expanduser, which raises where there is no such ~user.
         return Path(os.path.expanduser(folder))
     return Path(platformdirs.user_data_dir("jaxtui", appauthor=False))
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder that nobody but its owner may enter.
+    """Make a folder that only its owner may enter.
 
     The rights of one that exists are narrowed where it is jaxtui's own; one that
     ``$JAXTUI_DATA`` or a caller names may serve others.

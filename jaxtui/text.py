@@ -65,5 +65,5 @@ def literal(text: str) -> str:
 
 def docstring(text: str) -> str:
     """A docstring of one line, whatever the text holds."""
-    said = visible(text, line=True).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"""{said}"""'
+    escaped = visible(text, line=True).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"""{escaped}"""'

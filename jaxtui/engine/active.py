@@ -117,7 +117,7 @@ class ActiveRun:
     have come. So whatever has no result when its engine dies is begun once more in the
     next one. If that dies too before anything is finished, the case whose turn or phase
     it was keeps what had arrived of it and is over, and so is a work without cases;
-    the rest goes on as before.
+    the rest is run as before.
 
     A case starts from scratch in the next engine: turns from two processes do not
     belong in one interval. What an engine had measured of it stands only if no later

@@ -155,7 +155,7 @@ class Connection:
         self._process.kill()
 
     def abort(self) -> None:
-        """End the process as if it had crashed: whatever else it had to do goes on."""
+        """End the process as if it had crashed: its run is tried again."""
         self._process.kill()
 
     async def give_up(self, limit_seconds: float) -> EngineFailed | None:

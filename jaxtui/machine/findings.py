@@ -1,4 +1,4 @@
-"""What a survey means for somebody who wants to use the machine: pure sentences.
+"""What a survey means for whoever wants to use the machine: pure sentences.
 
 Each finding says what is wrong, how that is known, and what to do.
 """

@@ -76,10 +76,10 @@ def why_unknown() -> str:
 
 def chosen() -> End | None:
     """The end that this process has by its environment, if that chooses one."""
-    return None if why_unknown() else _asked()
+    return None if why_unknown() else _chosen_end()
 
 
-def _asked() -> End | None:
+def _chosen_end() -> End | None:
     for end, wanted in ENVIRONMENT.items():
         if wanted.items() <= os.environ.items():
             return end
@@ -101,12 +101,12 @@ def settings() -> dict[str, str]:
 
 def findings() -> Iterator[Finding]:
     """That what the environment asks for cannot be had, where that is so."""
-    if (end := _asked()) and (why := why_unknown()):
+    if (end := _chosen_end()) and (why := why_unknown()):
         yield Finding(
             name="malloc",
             severity="warning",
-            what=f"There is no choosing {end} memory here, so measuring goes on with"
-            " what there is.",
+            what=f"There is no choosing {end} memory here, so what there is is"
+            " measured.",
             how=why,
         )
 

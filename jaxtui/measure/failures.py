@@ -8,11 +8,11 @@ from jaxtui.measure import errors, own
 from jaxtui.model import Case, Failure
 
 FAULTS = (Exception, SystemExit)
-"""What a case may raise; a function of the user's own may call ``sys.exit``."""
+"""What a case may raise; a user's function may call ``sys.exit``."""
 
 
 def explained(error: BaseException, case: Case, phase: str) -> Failure:
-    """What happened: of a function of the user's own with the line of their file.
+    """What happened: of a user's function with the line of their file.
 
     Args:
         error: What was raised.

@@ -73,7 +73,7 @@ class Case(Record, frozen=True, kw_only=True):
         """The case in one line, as it is written in tables and messages."""
         precision = "" if self.precision == "default" else f" {self.precision}"
         hosted = " host inputs" if self.inputs == "host" and not self.on_host else ""
-        # A function of the user's own may have no size, and no dtype before it has run.
+        # A user's function may have no size, and no dtype before it has run.
         size = f" {self.size}" if self.size else ""
         dtype = f" {self.dtype}" if self.dtype else ""
         return (

@@ -187,7 +187,7 @@ class Busy(Record, frozen=True, kw_only=True, tag=True):
     """A run was asked for while another one runs; it was not started."""
 
     run: int
-    """The run that is going on."""
+    """The run that lasts."""
 
 
 class Logged(Record, frozen=True, kw_only=True, tag=True):

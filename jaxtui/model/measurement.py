@@ -130,7 +130,7 @@ class Measurement(Record, frozen=True, kw_only=True):
     error_vs_float64: float | None
     """Largest absolute error relative to the largest reference magnitude."""
     stopped: Stopped | None
-    """``None`` while sampling goes on."""
+    """``None`` while it is sampled."""
     stable: bool
     notes: tuple[Note, ...] = ()
     peak: Peak | None = None
@@ -138,7 +138,7 @@ class Measurement(Record, frozen=True, kw_only=True):
     """XLA's own count from ``cost_analysis``, for comparison only."""
     memory: MemorySpan | None = None
     """Both ends, where they differ by more than a tenth; taken in another process.
-    ``None`` also where nobody knows: a note says why if that is the row's affair."""
+    ``None`` also where that is not known: a note says why if it is the row's affair."""
     samples: Samples | msgspec.UnsetType = msgspec.UNSET
 
     @property
@@ -199,11 +199,11 @@ def run_notes(measurements: Iterable[Measurement]) -> tuple[Note, ...]:
 def differing(notes: Iterable[Note], of_run: Iterable[Note]) -> tuple[Note, ...]:
     """The notes of a measurement that are not those of its run."""
     amounts = {note.flag: _amount(note) for note in of_run}
-    said = {*of_run}
+    told = {*of_run}
     return tuple(
         note
         for note in notes
-        if note not in said
+        if note not in told
         and (
             note.amount is msgspec.UNSET
             or note.flag not in amounts

@@ -1,4 +1,4 @@
-"""Functions of the user's own: how they are named, and the arguments that are typed.
+"""Functions of a user's files: how they are named, and the arguments that are typed.
 
 A case of such a function has ``op`` ``/path/to/file.py:name``. Its ``size`` is 0 and
 its ``dtype`` empty until its arguments are known, because they decide both.

@@ -78,7 +78,7 @@ class Inspected(Record, frozen=True, kw_only=True, tag=True):
     """The result of an inspection."""
 
     case: Case
-    """With the size and the dtype that the arguments of a function of the user's own
+    """With the size and the dtype that the arguments of a user's function
     turned out to have."""
     device_kind: str
     trace_seconds: float
@@ -87,10 +87,10 @@ class Inspected(Record, frozen=True, kw_only=True, tag=True):
     """Each a single observation, cold; of an eager case the sums over its steps."""
     flops: float | None
     """By the op's own formula; ``None`` for an op that only moves data, and for a
-    function of the user's own."""
+    user's function."""
     bytes: float | None
     """Ideal traffic: every input read once, every result written once; ``None`` for a
-    function of the user's own."""
+    user's function."""
     program: Program
     """The compiled program; of an eager case the sums over its steps."""
     steps: tuple[EagerStep, ...]

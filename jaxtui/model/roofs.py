@@ -49,7 +49,7 @@ class Roof(Record, frozen=True, kw_only=True):
     what: str
     """What reached it, e.g. ``matmul 4096 float32 jit`` or ``NumPy's copy, 512 MB``."""
     published: Expected | None = None
-    """The dense peak that somebody published, where there is one."""
+    """The dense peak that is published, where there is one."""
     disturbed: str = ""
     """Who else used the cores meanwhile, one sentence."""
 
