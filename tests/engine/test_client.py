@@ -71,7 +71,7 @@ async def test_plans_and_memory_are_told(open_engine, experiment):
     assert (await engine.until(Memory)).devices == {"cpu:0": {"bytes_in_use": 1}}
     # One that kills the engine is refused; the next engine answers others.
     with pytest.raises(EngineUnavailableError, match="ended"):
-        await engine.client.plan(experiment("abort"))
+        await asyncio.wait_for(engine.client.plan(experiment("abort")), 60)
     assert (await engine.client.plan(experiment("quick"))).cases
     assert engine.client.generation == 2
 
