@@ -25,13 +25,15 @@ from jaxtui.model import (
     Sampled,
 )
 
+DEADLINE_SECONDS = 60.0
+
 
 def in_turn(event):
     return isinstance(event, PhaseStarted) and event.phase == "turn"
 
 
 async def test_one_engine_serves_run_after_run(open_engine, experiment):
-    engine = await open_engine(grace_seconds=20.0)
+    engine = await open_engine(grace_seconds=600.0)
     await engine.client.stop()  # there is no run: nothing happens
     hello = await engine.until(Hello)
     ready = await engine.until(Ready)
@@ -48,7 +50,7 @@ async def test_one_engine_serves_run_after_run(open_engine, experiment):
     await engine.until(Sampled)
     assert await engine.client.run(experiment("quick")) == number + 1
     assert (await engine.until(Busy)).run == number + 1
-    await engine.client.stop()
+    await asyncio.wait_for(engine.client.stop(), DEADLINE_SECONDS)
     assert (await engine.until(RunFinished)).outcome == "cancelled"
     assert engine.of(CaseMeasured)[-1].measurement.stopped == "cancelled"
     assert await engine.client.run(experiment("quick")) == number + 2
@@ -71,7 +73,9 @@ async def test_plans_and_memory_are_told(open_engine, experiment):
     assert (await engine.until(Memory)).devices == {"cpu:0": {"bytes_in_use": 1}}
     # One that kills the engine is refused; the next engine answers others.
     with pytest.raises(EngineUnavailableError, match="ended"):
-        await asyncio.wait_for(engine.client.plan(experiment("abort")), 60)
+        await asyncio.wait_for(
+            engine.client.plan(experiment("abort")), DEADLINE_SECONDS
+        )
     assert (await engine.client.plan(experiment("quick"))).cases
     assert engine.client.generation == 2
 
