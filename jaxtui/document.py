@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
-from jaxtui.health.verdict import Verdict, VerdictWord, overall
+from jaxtui.analysis.check import Judged, Verdict, VerdictWord, overall
 from jaxtui.model import (
     CHECK_TESTS,
     CheckLevel,
@@ -29,9 +29,6 @@ from jaxtui.model import (
 )
 from jaxtui.text import visible_json
 
-if TYPE_CHECKING:
-    from jaxtui.health.rows import Judged
-
 SCHEMA = 1
 """Version of every JSON document; a change that breaks a reader raises it."""
 
@@ -39,11 +36,6 @@ SCHEMA = 1
 Outcome = Literal["complete", "cancelled", "incomplete"]
 """Whether a document has all that was asked for: the user may have stopped it, or an
 engine died, and another one in the second attempt."""
-
-INCOMPLETE = (
-    "Incomplete: the engine was lost on the way. This is what had arrived; nothing "
-    "follows from what is missing."
-)
 
 
 class Results(Record, frozen=True, kw_only=True):

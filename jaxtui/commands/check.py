@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from datetime import datetime, timezone
 
-from jaxtui.commands import CANNOT_RUN, CASE_FAILED, check_text
+from jaxtui.analysis import baseline as baselines
+from jaxtui.analysis.baseline import Baseline, BaselineError
+from jaxtui.analysis.check import EXIT_CODES
+from jaxtui.commands import CANNOT_RUN, CASE_FAILED, check_report
 from jaxtui.commands.check_report import Report
 from jaxtui.commands.check_request import Request
 from jaxtui.commands.check_run import Checked
@@ -13,9 +16,6 @@ from jaxtui.commands.progress import live_line, progress_line
 from jaxtui.commands.session import EngineFactory
 from jaxtui.commands.terminal import say
 from jaxtui.engine.client import EngineOptions
-from jaxtui.health import baseline as baselines
-from jaxtui.health.baseline import Baseline, BaselineError
-from jaxtui.health.verdict import EXIT_CODES
 from jaxtui.model import CHECK_TESTS
 
 __all__ = ["Request", "run"]
@@ -54,7 +54,7 @@ async def _run(
         elapsed = checked.elapsed_seconds
         if checked.examination is None or checked.state.engine == "starting":
             return progress_line(checked.state, elapsed, width, ascii_only=ascii_only)
-        return check_text.progress_line(
+        return check_report.progress_line(
             checked.examination, elapsed, width, ascii_only=ascii_only
         )
 

@@ -6,21 +6,21 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from jaxtui.commands import check_text
-from jaxtui.commands.check_block import block
+from jaxtui.analysis.baseline import differences
+from jaxtui.analysis.check import VerdictWord
+from jaxtui.analysis.examination import Examination
 from jaxtui.commands.check_request import Request
 from jaxtui.commands.check_run import Checked
-from jaxtui.commands.check_verdict import closing
 from jaxtui.commands.findings import narrate
-from jaxtui.commands.progress import wipe
+from jaxtui.commands.progress import bar, wipe
 from jaxtui.commands.terminal import in_colour, is_ascii, put, put_bytes, say
-from jaxtui.document import INCOMPLETE, CheckResults, Outcome, check_results, encode
-from jaxtui.health.baseline import differences
-from jaxtui.health.rows import Judged
-from jaxtui.health.verdict import VerdictWord, judge, overall
+from jaxtui.document import CheckResults, Outcome, check_results, encode
+from jaxtui.format import plural
 from jaxtui.model import CHECK_TESTS, CheckTest
-from jaxtui.text import painted
-from jaxtui.view.devices import finding_text
+from jaxtui.text import painted as joined
+from jaxtui.view import check as view
+from jaxtui.view.devices import explain, finding_text
+from jaxtui.view.text import INCOMPLETE, Line, painted, wrap
 
 PLAIN = str.maketrans({"·": "-", "…": "...", "×": "x", "µ": "u", "—": "-", "≥": ">="})
 """What the sentences of a check have beyond ASCII, for terminals without it."""
@@ -34,22 +34,14 @@ class Report:
     request: Request
     as_json: bool
     printed: list[CheckTest] = field(default_factory=list)
+    _shown: view.Report = view.NO_REPORT
 
     @property
-    def judged(self) -> tuple[Judged, ...]:
-        """Every reading with its verdict; those of one test come together."""
-        examination = self.checked.examination
-        if examination is None:
-            return ()
-        readings = examination.readings
-        verdicts = judge(readings, examination.devices, self.request.baseline)
-        pairs = zip(readings, verdicts, strict=True)
-        return tuple(
-            sorted(
-                (Judged(reading, verdict) for reading, verdict in pairs),
-                key=lambda one: CHECK_TESTS.index(one.reading.test),
-            )
-        )
+    def shown(self) -> view.Report:
+        """All that was read, with its verdicts."""
+        exam, baseline = self.checked.examination, self.request.baseline
+        self._shown = view.report(exam, last=self._shown, baseline=baseline)
+        return self._shown
 
     @property
     def outcome(self) -> Outcome:
@@ -60,52 +52,45 @@ class Report:
     @property
     def verdict(self) -> VerdictWord:
         """Of what there is."""
-        return overall([one.verdict for one in self.judged])
+        return self.shown.word
 
     @property
     def results(self) -> CheckResults:
         """All of it as a record."""
-        state, compared = self.checked.state, self.request.baseline
+        state, baseline = self.checked.state, self.request.baseline
         return check_results(
             state.host,
             state.devices,
-            self.judged,
+            self.shown.judged,
             level=self.request.level,
-            baseline=compared.name if compared else None,
+            baseline=baseline.name if baseline else None,
             outcome=self.outcome,
         )
 
     def begin(self) -> None:
         """Say what the machine is, as soon as JAX is up."""
-        state, examination = self.checked.state, self.checked.examination
-        assert examination is not None
-        compared = self._compared()
-        if self.as_json:
-            for text in (*map(finding_text, state.findings), compared):
-                if text:
-                    narrate(text)
+        state, baseline = self.checked.state, self.request.baseline
+        compared = ""
+        if baseline is not None and state.host is not None:
+            # What the figures are compared with, and what has changed since.
+            changed = ". ".join(differences(baseline, state.host))
+            since = f", since when has changed: {changed}" if changed else ""
+            day = baseline.saved_at[:10]
+            compared = f"Compared with the baseline {baseline.name} of {day}{since}."
+        if not self.as_json:
+            self._put(self._heading(compared))
             return
-        self._put(
-            check_text.heading(
-                state.host,
-                state.devices,
-                examination.devices,
-                state.findings,
-                compared,
-                self.request.level,
-            )
-        )
+        for text in (*map(finding_text, state.findings), compared):
+            if text:
+                narrate(text)
 
     def ended(self, test: CheckTest) -> None:
         """Print the readings of a test, unless a document follows at the end."""
-        examination = self.checked.examination
-        mine = [one for one in self.judged if one.reading.test == test]
-        if self.as_json or examination is None or not mine:
+        shown = self.shown
+        if self.as_json or not (judged := shown.of_test(test)):
             return
         self.printed.append(test)
-        colour = in_colour(sys.stdout)
-        text = block(test, mine, examination.devices, colour=colour)
-        self._put(painted(("", text)))
+        self._print([(), *view.block(test, judged, shown.devices)])
 
     def end(self) -> None:
         """Print what was not printed yet, and the verdict."""
@@ -113,45 +98,59 @@ class Report:
             put_bytes(encode(self.results))
             if self.outcome == "incomplete":
                 say(INCOMPLETE)
-            return
-        judged, examination = self.judged, self.checked.examination
-        if examination is None:
-            return
-        for test in dict.fromkeys(one.reading.test for one in judged):
-            if test not in self.printed:
-                self.ended(test)
-        words = closing(
-            [one.verdict for one in judged],
-            examination.devices,
-            outcome=self.outcome,
-            disturbed=_disturbed(judged),
-            colour=in_colour(sys.stdout),
-        )
-        self._put(painted(("", words)))
+        elif self.checked.examination is not None:
+            for test in CHECK_TESTS:
+                if test not in self.printed:
+                    self.ended(test)
+            self._print([(), *view.closing(self.shown)])
 
-    def _compared(self) -> str:
-        """What the figures are compared with, and what has changed since."""
-        kept, host = self.request.baseline, self.checked.state.host
-        if kept is None or host is None:
-            return ""
-        changed = differences(kept, host)
-        since = f", since when has changed: {'. '.join(changed)}" if changed else ""
-        return f"Compared with the baseline {kept.name} of {kept.saved_at[:10]}{since}."
+    def _heading(self, compared: str) -> str:
+        """The machine, what is to be known of it, and what will be tested."""
+        state, tested = self.checked.state, self.shown.devices
+        host, devices = state.host, state.devices
+        facts = [host.hostname, host.cpu_model or "", f"jax {host.jax}"] if host else []
+        facts += dict.fromkeys(
+            one.device_kind for one in devices if one.platform != "cpu"
+        )
+        lines = [" · ".join(fact for fact in facts if fact), explain(devices)]
+        for finding in state.findings:
+            lines += finding_text(finding).splitlines()
+        text = [part for line in (*lines, compared) for part in wrap(line)]
+        theirs = [device for device in devices if not device.addressable]
+        if theirs:
+            processes = len({device.process_index for device in theirs})
+            text += wrap(
+                f"Not tested from here: {plural(len(theirs), 'device')} of "
+                f"{plural(processes, 'other process')}; run `jaxtui check` there, too."
+            )
+        names = view.who([device.name for device in tested], tested)
+        return "\n".join([*text, f"Check of {names}, level {self.request.level}:"])
+
+    def _print(self, lines: Sequence[Line]) -> None:
+        colour = in_colour(sys.stdout)
+        self._put(joined(painted(line, colour=colour) for line in lines))
 
     def _put(self, text: str) -> None:
         wipe(sys.stderr)
         put(type(text)(text.translate(PLAIN)) if is_ascii(sys.stdout) else text)
 
 
-def _disturbed(judged: Sequence[Judged]) -> str:
-    """Who else used the cores, for all tests whose verdicts do not say it."""
-    found = [
-        one.reading
-        for one in judged
-        if one.reading.disturbed and one.verdict.verdict == "pass"
-    ]
-    if not found:
+def progress_line(
+    examination: Examination,
+    elapsed_seconds: float,
+    width: int,
+    *,
+    ascii_only: bool,
+) -> str:
+    """How far a check is, never wider than ``width``."""
+    check = examination.check or examination.next_check
+    if check is None:
         return ""
-    # One of the sentences: they differ in a digit.
-    tests = dict.fromkeys(one.test for one in found)
-    return f"{', '.join(tests)}: {found[0].disturbed}"
+    number = CHECK_TESTS.index(check.test)
+    drawn = bar(number / len(CHECK_TESTS), ascii_only=ascii_only)
+    what = examination.what or "starting"
+    line = (
+        f"{drawn} {elapsed_seconds:.0f} s  test {number + 1} of {len(CHECK_TESTS)}, "
+        f"{check.test}: {what}"
+    )
+    return line[:width].rstrip()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from jaxtui.analysis import baseline as baselines
+from jaxtui.analysis.baseline import Baseline, BaselineError
+from jaxtui.analysis.examination import longest_seconds
 from jaxtui.commands.launch import CannotRun
-from jaxtui.health import baseline as baselines
-from jaxtui.health import plan
-from jaxtui.health.baseline import Baseline, BaselineError
 from jaxtui.model import CHECK_LEVELS, CheckLevel, Device, Host
 from jaxtui.selection import SelectionError, parse_budget, parse_devices
 from jaxtui.selection.names import listed
@@ -86,7 +86,7 @@ def _level(text: str) -> CheckLevel:
 
 def _limit(text: str, level: CheckLevel) -> float | None:
     limit = parse_budget(text, "limit")
-    longest = plan.longest_seconds(level)
+    longest = longest_seconds(level)
     if limit is not None and limit <= longest:
         raise SelectionError(
             f'The limit "{text.strip()}" is shorter than the longest test measures at '

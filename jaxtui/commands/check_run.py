@@ -9,10 +9,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from jaxtui.commands.check_request import Request
-from jaxtui.commands.driving import Driver
-from jaxtui.engine.client import EngineUnavailableError
-from jaxtui.health.examination import (
+from jaxtui.analysis.examination import (
     Examination,
     begin,
     cancelled,
@@ -20,6 +17,9 @@ from jaxtui.health.examination import (
     observe,
     overdue,
 )
+from jaxtui.commands.check_request import Request
+from jaxtui.commands.driving import Driver
+from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.model import Check, CheckTest, Event, Logged, WorkFailed
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from jaxtui import format as fmt
 from jaxtui.commands.plots import COLORS, HEIGHT, WIDEST
-from jaxtui.document import INCOMPLETE, SCHEMA, Outcome, Results
+from jaxtui.document import SCHEMA, Outcome, Results
 from jaxtui.model import Case, Failure, Host, Measurement, Note, Record
 from jaxtui.model.roofs import Roof, RoofsMeasured
 from jaxtui.roofline import Place
@@ -24,7 +24,7 @@ from jaxtui.roofline.words import (
 )
 from jaxtui.text import painted
 from jaxtui.tui.report import failure_text
-from jaxtui.view.text import table, wrap
+from jaxtui.view.text import INCOMPLETE, table, wrap
 
 HEAD = ("roof", "measured", "±", "reached by")
 

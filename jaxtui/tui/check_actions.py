@@ -14,10 +14,7 @@ from jaxtui.tui.check_state import CheckState
 if TYPE_CHECKING:
     from jaxtui.model import Check, CheckLevel
     from jaxtui.tui.app import JaxtuiApp
-    from jaxtui.tui.check_report import Report
-
-TEXT_COLUMNS = 80
-"""Of the text to take away."""
+    from jaxtui.view.check import Report
 
 # ``check_play`` is imported by the first check: nothing else needs it.
 
@@ -77,9 +74,9 @@ class CheckActions:
         """Copy the check as text, and write it to a file."""
         report = self.shown_check()
         if report is not None:
-            from jaxtui.tui import check_text
+            from jaxtui.view.check import written
 
-            self._clinic.take_away(check_text.whole(report, TEXT_COLUMNS), "check.txt")
+            self._clinic.take_away(written(report), "check.txt")
 
     def shown_check(self) -> Report | None:
         """The check that is on screen, with its verdicts."""

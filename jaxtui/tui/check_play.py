@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from jaxtui.health import examination
+from jaxtui.analysis import examination
 from jaxtui.model import Check, CheckLevel, Device
 from jaxtui.tui.check_state import CheckState
 

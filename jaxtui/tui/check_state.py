@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from jaxtui.model import CHECK_TESTS, CheckLevel, CheckTest, Event, RunFinished
 
 if TYPE_CHECKING:
-    from jaxtui.health.examination import Examination
+    from jaxtui.analysis.examination import Examination
 
 # The examination is imported by the first event of a check: the first frame has none.
 
@@ -55,7 +55,7 @@ def check_event(state: CheckState, event: Event) -> CheckState:
     """The state after one event of the run of a test."""
     if state.exam is None:
         return state
-    from jaxtui.health.examination import observe
+    from jaxtui.analysis.examination import observe
 
     state = replace(state, exam=observe(state.exam, event))
     if not isinstance(event, RunFinished):

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from jaxtui import format as fmt
-from jaxtui.document import INCOMPLETE
 from jaxtui.model import Failure
 from jaxtui.tui.results import WIDE, notes, own_notes, row
 from jaxtui.tui.run_state import CaseState, RunState
-from jaxtui.view.text import table
+from jaxtui.view.text import INCOMPLETE, table
 
 _AFTER = WIDE.index("ready") + 1
 

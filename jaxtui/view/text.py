@@ -7,6 +7,7 @@ nothing at all.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,11 @@ from jaxtui.text import Painted, visible
 
 COLUMNS = 80
 """Of text that a command prints, however wide the terminal is."""
+
+INCOMPLETE = (
+    "Incomplete: the engine was lost on the way. This is what had arrived; nothing "
+    "follows from what is missing."
+)
 
 COLOURS = {
     "pass": "32",
@@ -26,6 +32,8 @@ COLOURS = {
     "title": "1",
 }
 """ANSI codes of the roles that have a colour on a command line."""
+
+_COMMAND = re.compile(r"`[^`]+`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +84,58 @@ def wrap_spans(spans: Sequence[Span], width: int, between: str) -> list[Line]:
             lines.append([Span(span.text[:width], span.role, span.device)])
             used = size
     return [tuple(line) for line in lines]
+
+
+def fold(
+    line: Line,
+    width: int,
+    indent: str = "",
+    later: str | None = None,
+    *,
+    whole_words: bool = False,
+) -> list[Line]:
+    """A line of spans, broken at blanks; nothing for an empty one.
+
+    Commands in backquotes stay whole, so that they can be copied.
+
+    Args:
+        line: what to break.
+        width: of a line, its indent included.
+        indent: of the first line.
+        later: of the others; by default the same.
+        whole_words: let a word that is longer than a line, such as a path, stay whole.
+    """
+    margins = (indent, indent if later is None else later)
+    text = plain(line).replace("\n", " ")
+    text = _COMMAND.sub(lambda found: found[0].replace(" ", "\xa0"), text)
+    folded: list[Line] = []
+    end = 0
+    for shown in textwrap.wrap(
+        text,
+        max(width, *(len(margin) + 1 for margin in margins)),
+        initial_indent=margins[0],
+        subsequent_indent=margins[1],
+        break_long_words=not whole_words,
+        break_on_hyphens=False,
+        expand_tabs=False,
+    ):
+        margin = margins[bool(folded)]
+        body = shown[len(margin) :]
+        begin = text.index(body, end)
+        end = begin + len(body)
+        folded.append((*([Span(margin)] if margin else []), *_cut(line, begin, end)))
+    return folded
+
+
+def _cut(line: Line, begin: int, end: int) -> Line:
+    """The spans of a line from one column to another."""
+    found, column = [], 0
+    for span in line:
+        text = span.text[max(0, begin - column) : max(0, end - column)]
+        if text:
+            found.append(Span(text.replace("\n", " "), span.role, span.device))
+        column += len(span.text)
+    return tuple(found)
 
 
 def plain(line: Line) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from jaxtui import cli
-from jaxtui.health.rows import Judged
-from jaxtui.health.verdict import judge
+from jaxtui.analysis.check import Judged, judge
 from jaxtui.model import (
     Check,
     CheckDoing,

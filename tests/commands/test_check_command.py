@@ -6,9 +6,19 @@ import json
 
 import pytest
 
+from jaxtui.analysis.examination import begin, observe
+from jaxtui.commands.check_report import progress_line
 from jaxtui.document import DEVICE_FIELDS
 from jaxtui.model import CHECK_TESTS, Check, Device, Event, Finding, Ready
-from tests.commands.checking import PEAK, engine, reading, run, run_of, with_trouble
+from tests.commands.checking import (
+    PEAK,
+    engine,
+    reading,
+    run,
+    run_of,
+    sound,
+    with_trouble,
+)
 from tests.commands.fakes import DEVICES, HOST, OPS, UP
 
 
@@ -153,3 +163,12 @@ def test_an_unknown_baseline_is_answered_with_those_that_exist(capsys) -> None:
     capsys.readouterr()
     assert run(engine(), "--baseline", "mondy") == 64
     assert "there is monday. Did you mean monday?" in capsys.readouterr().err
+
+
+def test_the_progress_line_says_which_test_and_what_it_does() -> None:
+    exam = begin(DEVICES, "quick")
+    for event in sound(exam.waiting[0])[:2]:
+        exam = observe(exam, event)
+    line = progress_line(exam, 3.0, 79, ascii_only=True)
+    assert line == "-" * 20 + " 3 s  test 1 of 9, present: doing present"
+    assert len(progress_line(exam, 3.0, 30, ascii_only=False)) == 30

@@ -7,8 +7,8 @@ import json
 import os
 import signal
 
+from jaxtui.analysis import examination
 from jaxtui.engine.client import EngineUnavailableError
-from jaxtui.health import plan
 from jaxtui.model import (
     CHECK_TESTS,
     Check,
@@ -27,7 +27,7 @@ from tests.commands.checking import engine, reading, run, sound
 def test_a_test_that_takes_too_long_is_ended_and_the_rest_goes_on(
     capsys, monkeypatch
 ) -> None:
-    monkeypatch.setitem(plan.BUDGETS, "quick", dict.fromkeys(CHECK_TESTS, 0.01))
+    monkeypatch.setitem(examination.BUDGETS, "quick", dict.fromkeys(CHECK_TESTS, 0.01))
 
     def hangs(check: Check) -> list[Event]:
         if check.test != "compute" or "cpu:1" not in check.devices:

@@ -46,7 +46,7 @@ class FaultyCore(Core):
 
 
 def plant() -> None:
-    from jaxtui.measure.checks import work
+    from jaxtui.measure.check import work
 
     compiled = work.compiled
 

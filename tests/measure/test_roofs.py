@@ -8,10 +8,9 @@ import jax
 import numpy as np
 import pytest
 
-from jaxtui.measure.checks import bandwidth as streams
-from jaxtui.measure.checks import products, work
-from jaxtui.measure.checks.base import TroubleError
-from jaxtui.measure.checks.setting import Setting, of_device
+from jaxtui.measure.check import bandwidth as streams
+from jaxtui.measure.check import products, work
+from jaxtui.measure.check.base import Setting, TroubleError, of_device
 from jaxtui.measure.clocks import Block
 from jaxtui.measure.roofs import chains, compute, run_roofs
 from jaxtui.measure.roofs.bandwidth import _copying
@@ -121,7 +120,7 @@ def test_it_stops_between_rounds() -> None:
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Products and arrays that take no time; no roof is meant by that."""
     monkeypatch.setattr(streams, "sizes", lambda *_: (2**18,))
-    monkeypatch.setattr(products, "_size_on_cpu", lambda *_: 256)
+    monkeypatch.setattr(products, "_size", lambda *_: 256)
     monkeypatch.setitem(chains.ELEMENTS, "cpu", 2**12)
     return
 
@@ -230,7 +229,6 @@ def test_no_memory_at_all_is_a_reason(monkeypatch) -> None:
         raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 4 bytes")
 
     monkeypatch.setattr(work, "arguments", none)
-    monkeypatch.setattr(streams.Streams, "_make", none)
     monkeypatch.setattr("jaxtui.measure.roofs.bandwidth.np.ones", none)
     found = result(measure("float32"))
     assert found.roofs == ()

@@ -10,8 +10,8 @@ import pytest
 from textual.containers import VerticalScroll
 from textual.pilot import Pilot
 
+from jaxtui.analysis import examination
 from jaxtui.engine.client import EngineClient, EngineOptions, EngineUnavailableError
-from jaxtui.health import plan
 from jaxtui.model import (
     CHECK_TESTS,
     Check,
@@ -113,29 +113,26 @@ async def until_halted(pilot: Pilot[None], app: JaxtuiApp, engine: Halting) -> N
     await pilot.pause()
 
 
-@pytest.mark.parametrize(("key", "level"), [("c", "quick"), ("C", "full")])
-async def test_a_key_runs_all_tests_in_order(key: str, level: str) -> None:
+async def test_a_check_at_80_by_24(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     engine = FakeEngine(tpu_devices())
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
-        await check(pilot, app, key)
+        await until_ready(pilot, app)
+        await pilot.press("down", "down")
+        await until(pilot, lambda: app.state.cursor == "tpu:2")
+        await check(pilot, app)
         works = [work for work in engine.works if isinstance(work, Check)]
         assert tuple(work.test for work in works) == CHECK_TESTS
-        assert {work.level for work in works} == {level}
-        assert {work.devices for work in works} == {
-            tuple(device.name for device in tpu_devices())
-        }
+        assert {work.level for work in works} == {"quick"}
         assert not app.state.busy
 
-
-async def test_narrow_there_is_one_column_and_the_verdict_is_in_view() -> None:
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=NARROW) as pilot:
-        await check(pilot, app)
+        # One column, and the verdict is in view.
         assert columns(app)[:2] == ["id", "check"]
-        assert cell(app, "tpu:0", "check") == "pass"
-        assert cell(app, SLOW, "check") == "low"
-        assert cell(app, BROKEN, "check") == "FAIL"
+        cells = [cell(app, name, "check") for name in ("tpu:0", SLOW, BROKEN)]
+        assert cells == ["pass", "low", "FAIL"]
         assert text(app, "verdict").startswith(" FAIL  Do not rely on tpu:3")
         assert text(app, "list").startswith("✗ numerics")
         for name in ("verdict", "device"):
@@ -143,28 +140,97 @@ async def test_narrow_there_is_one_column_and_the_verdict_is_in_view() -> None:
             assert app.screen.region.contains_region(region)
             assert region.height == len(text(app, name).split("\n"))
         drawn = app.query_one(_Drawing).render().plain
-        assert "[3✗]" in drawn
-        assert "[5▾]" in drawn
-        assert "▾ low" in drawn
+        assert all(mark in drawn for mark in ("[3✗]", "[5▾]", "▾ low"))
+
+        # The cursor stays, and shows the figures of its device.
+        assert app.state.cursor == "tpu:2"
+        assert text(app, "device").startswith("tpu:2 (2,0,0) pass")
+        await pilot.press("down")
+        await until(pilot, lambda: "numerics FAIL" in text(app, "device"))
+
+        # Pages scroll the tests while the table has the focus.
+        tests = app.query_one("#check-tests", VerticalScroll)
+        assert tests.max_scroll_y > 0
+        assert isinstance(app.focused, DeviceTable)
+        await pilot.press("pagedown")
+        await until(pilot, lambda: tests.scroll_y > 0)
+        await pilot.press("pageup")
+        await until(pilot, lambda: tests.scroll_y == 0)
+        assert app.state.cursor == BROKEN
+        pane = app.query_one(DetailPane)
+        assert not pane.display
+        await pilot.press("d")
+        await until(pilot, lambda: pane.display)
+        facts = app.query_one("#facts").content.plain  # type: ignore[attr-defined]
+        assert facts.startswith("tpu:3 (3,0,0) in the check")
+        assert "4 of 1048576 elements differ" in " ".join(facts.split())
+        assert facts.index("numerics, identical bits") < facts.index("memory, free")
+        await pilot.press("pagedown")
+        await until(pilot, lambda: pane.scroll_y > 0)
+
+        # The text is kept in a file.
+        await pilot.press("y")
+        await until(pilot, lambda: list(tmp_path.iterdir()))
+        (written,) = tmp_path.iterdir()
+        assert written.name.endswith("check.txt")
+        assert "Verdict: fail. Do not rely on tpu:3" in written.read_text()
+
+        # Another theme paints the verdicts anew.
+        await pilot.press("t")
+        await until(pilot, lambda: app.theme == themes.LIGHT)
+        color = app.theme_variables["check-fail"]
+
+        def painted() -> bool:
+            found = app.query_one(DeviceTable).get_cell(BROKEN, "check")
+            return color in str(found.style)
+
+        await until(pilot, painted)
+
+        # Enter goes back to the first minute.
+        await pilot.press("enter")
+        await until_done(pilot, app)
+        await pilot.pause()
+        assert not app.query_one("CheckPanel").display
+        assert app.query_one(ReadoutPanel).display
+        assert "truth" in shown(app, ReadoutPanel)
 
 
-async def test_wide_every_test_has_a_column() -> None:
-    app = app_on(FakeEngine(tpu_devices()))
+async def test_a_full_check_at_120_by_40() -> None:
+    engine = FakeEngine(tpu_devices())
+    app = app_on(engine)
     async with app.run_test(size=WIDE) as pilot:
-        await check(pilot, app)
+        await check(pilot, app, "C")
+        works = [work for work in engine.works if isinstance(work, Check)]
+        assert {work.level for work in works} == {"full"}
+        names = tuple(device.name for device in tpu_devices())
+        assert {work.devices for work in works} == {names}
+
+        # Every test has a column.
         assert columns(app)[2:] == [f"test {test}" for test in CHECK_TESTS]
         assert cell(app, "tpu:0", "test compute") == "86 %"
         assert cell(app, SLOW, "test compute").startswith("low ")
         assert cell(app, BROKEN, "test numerics") == "FAIL"
         table = app.query_one(DeviceTable)
         assert table.virtual_size.width <= table.size.width
+
+        # It can be hidden, and shown again; the verdict stays in the table.
+        panel = app.query_one("CheckPanel")
+        assert "3✗" in app.query_one(_Drawing).render().plain
+        await pilot.press("escape")
+        await until(pilot, lambda: not panel.display)
+        assert columns(app)[:3] == ["id", "check", "kind"]
+        assert cell(app, BROKEN, "check") == "FAIL"
+        assert "✗" not in app.query_one(_Drawing).render().plain
+        await pilot.press("escape")
+        await until(pilot, lambda: panel.display)
+        assert "test compute" in columns(app)
         assert "3✗" in app.query_one(_Drawing).render().plain
         await pilot.resize_terminal(*NARROW)
         await until(pilot, lambda: "check" in columns(app))
         assert cell(app, BROKEN, "check") == "FAIL"
 
 
-async def test_progress_is_in_the_status_line_and_the_list() -> None:
+async def test_progress_other_runs_and_stopping() -> None:
     engine = Halting("bandwidth", 6)
     now = [0.0]
     app = app_on(engine, clock=lambda: now[0])
@@ -185,21 +251,39 @@ async def test_progress_is_in_the_status_line_and_the_list() -> None:
         assert height >= 9
         assert cell(app, SLOW, "check") == "low"
 
+        for key in ("c", "C", "enter"):
+            app.session.say("")
+            await pilot.press(key)
+            await pilot.pause()
+            assert app.state.check.test == "bandwidth"
+        app.perform("check")
+        await until(pilot, lambda: "stop it first" in app.state.message)
+        assert engine.tests == CHECK_TESTS[:4]
 
-@pytest.mark.parametrize("key", ["s", "escape"])
-async def test_stopping_keeps_what_was_read(key: str) -> None:
-    engine = Halting("transfer", 6)
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await until_halted(pilot, app, engine)
-        await pilot.press(key)
+        await pilot.press("s")
         await until_over(pilot, app)
         assert engine.calls.count("stop") == 1
-        assert engine.tests[-1] == "transfer"
-        assert text(app, "verdict").startswith(" STOPPED  5 of 9 tests")
+        assert text(app, "verdict").startswith(" STOPPED  4 of 9 tests")
         assert "not run" in text(app, "list")
         assert cell(app, SLOW, "check") == "low"
         assert not app.state.busy
+
+
+async def test_devices_are_done_one_after_the_other_until_escape() -> None:
+    engine = Halting("numerics", 0)
+    app = app_on(engine)
+    async with app.run_test(size=WIDE) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("c")
+        await until(pilot, lambda: engine.tests[-1:] == ("numerics",))
+        events = check_figures.events(engine.works[-1])  # type: ignore[arg-type]
+        last = next(i for i, one in enumerate(events) if isinstance(one, CheckDone))
+        engine.emit_run(*events[: last + 1])
+        await until(pilot, lambda: cell(app, "tpu:0", "test numerics") == "pass")
+        assert cell(app, "tpu:1", "test numerics") == "…"
+        await pilot.press("escape")
+        await until_over(pilot, app)
+        assert text(app, "verdict").startswith(" STOPPED  7 of 9 tests")
 
 
 async def test_stopping_before_the_next_test_has_begun() -> None:
@@ -223,7 +307,7 @@ async def test_a_test_that_takes_too_long_is_ended_and_the_rest_goes_on(
     engine = Halting("memory", 4)
     patience = {"memory": 0.01}
     monkeypatch.setattr(
-        plan, "limit_seconds", lambda check: patience.get(check.test, 600.0)
+        examination, "limit_seconds", lambda check: patience.get(check.test, 600.0)
     )
     app = app_on(engine)
     async with app.run_test(size=WIDE) as pilot:
@@ -268,121 +352,6 @@ async def test_without_an_engine_the_rest_is_skipped() -> None:
         assert cell(app, "tpu:0", "test memory") == "pass"
 
 
-async def test_it_can_be_hidden_and_shown_again() -> None:
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=WIDE) as pilot:
-        await check(pilot, app)
-        panel = app.query_one("CheckPanel")
-        await pilot.press("escape")
-        await until(pilot, lambda: not panel.display)
-        # The verdict stays in the table, all else is as it was.
-        assert columns(app)[:3] == ["id", "check", "kind"]
-        assert cell(app, BROKEN, "check") == "FAIL"
-        assert "✗" not in app.query_one(_Drawing).render().plain
-        await pilot.press("escape")
-        await until(pilot, lambda: panel.display)
-        assert "test compute" in columns(app)
-        assert "3✗" in app.query_one(_Drawing).render().plain
-
-
-async def test_enter_goes_back_to_the_first_minute() -> None:
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=NARROW) as pilot:
-        await check(pilot, app)
-        await pilot.press("enter")
-        await until_done(pilot, app)
-        await pilot.pause()
-        assert not app.query_one("CheckPanel").display
-        assert app.query_one(ReadoutPanel).display
-        assert "truth" in shown(app, ReadoutPanel)
-        await pilot.press("c")
-        await until_over(pilot, app)
-        assert app.query_one("CheckPanel").display
-        assert not app.query_one("#first-minute").display
-
-
-async def test_the_cursor_stays_and_shows_the_figures_of_its_device() -> None:
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        await pilot.press("down", "down")
-        await until(pilot, lambda: app.state.cursor == "tpu:2")
-        await check(pilot, app)
-        assert app.state.cursor == "tpu:2"
-        assert text(app, "device").startswith("tpu:2 (2,0,0) pass")
-        await pilot.press("down")
-        await until(pilot, lambda: "numerics FAIL" in text(app, "device"))
-        pane = app.query_one(DetailPane)
-        assert not pane.display
-        await pilot.press("d")
-        await until(pilot, lambda: pane.display)
-        facts = app.query_one("#facts").content.plain  # type: ignore[attr-defined]
-        assert facts.startswith("tpu:3 (3,0,0) in the check")
-        assert "4 of 1048576 elements differ" in " ".join(facts.split())
-        assert facts.index("numerics, identical bits") < facts.index("memory, free")
-        await pilot.press("pagedown")
-        await until(pilot, lambda: pane.scroll_y > 0)
-
-
-async def test_pages_scroll_the_tests_while_the_table_has_the_focus() -> None:
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=NARROW) as pilot:
-        await check(pilot, app)
-        tests = app.query_one("#check-tests", VerticalScroll)
-        assert tests.max_scroll_y > 0
-        assert isinstance(app.focused, DeviceTable)
-        await pilot.press("pagedown")
-        await until(pilot, lambda: tests.scroll_y > 0)
-        await pilot.press("pageup")
-        await until(pilot, lambda: tests.scroll_y == 0)
-        assert app.state.device == tpu_devices()[0]
-
-
-async def test_a_second_run_has_to_wait() -> None:
-    engine = Halting("compute", 3)
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await until_halted(pilot, app, engine)
-        for key in ("c", "C", "enter"):
-            app.session.say("")
-            await pilot.press(key)
-            await pilot.pause()
-            assert app.state.check.test == "compute"
-        app.perform("check")
-        await until(pilot, lambda: "stop it first" in app.state.message)
-        assert engine.tests == CHECK_TESTS[:3]
-
-
-async def test_the_text_is_kept_in_a_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=NARROW) as pilot:
-        await check(pilot, app)
-        await pilot.press("y")
-        await until(pilot, lambda: list(tmp_path.iterdir()))
-        (written,) = tmp_path.iterdir()
-        assert written.name.endswith("check.txt")
-        assert "Do not rely on tpu:3" in written.read_text()
-
-
-async def test_another_theme_paints_the_verdicts_anew() -> None:
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=NARROW) as pilot:
-        await check(pilot, app)
-        await pilot.press("down", "t")
-        await until(pilot, lambda: app.theme == themes.LIGHT)
-        color = app.theme_variables["check-fail"]
-
-        def painted() -> bool:
-            found = app.query_one(DeviceTable).get_cell(BROKEN, "check")
-            return color in str(found.style)
-
-        await until(pilot, painted)
-        await until(pilot, lambda: app.state.cursor == "tpu:1")
-
-
 async def test_before_a_check_its_keys_say_so() -> None:
     app = app_on(FakeEngine(tpu_devices(), ready=False))
     async with app.run_test(size=NARROW) as pilot:
@@ -394,27 +363,11 @@ async def test_before_a_check_its_keys_say_so() -> None:
         assert "belongs to this process" in app.session.latest.message
 
 
-async def test_devices_are_done_one_after_the_other() -> None:
-    engine = Halting("numerics", 0)
-    app = app_on(engine)
-    async with app.run_test(size=WIDE) as pilot:
-        await until_ready(pilot, app)
-        await pilot.press("c")
-        await until(pilot, lambda: engine.tests[-1:] == ("numerics",))
-        events = check_figures.events(engine.works[-1])  # type: ignore[arg-type]
-        last = next(i for i, one in enumerate(events) if isinstance(one, CheckDone))
-        engine.emit_run(*events[: last + 1])
-        await until(pilot, lambda: cell(app, "tpu:0", "test numerics") == "pass")
-        assert cell(app, "tpu:1", "test numerics") == "…"
-        engine.emit_run(*events[last + 1 :])
-        await until_over(pilot, app)
-
-
 async def test_the_real_engine_checks_simulated_devices(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     brief = dict.fromkeys(CHECK_TESTS, 0.05)
-    monkeypatch.setitem(plan.BUDGETS, "quick", brief)
+    monkeypatch.setitem(examination.BUDGETS, "quick", brief)
     engine = EngineClient(EngineOptions(cpu_devices=2))
     app = JaxtuiApp(engine, fps=50)
     try:

@@ -11,10 +11,8 @@ import numpy as np
 
 from jaxtui import format as fmt
 from jaxtui.measure import ops
-from jaxtui.measure.checks import bandwidth, expectations, rates
-from jaxtui.measure.checks.attempts import NO_MEMORY, explained
-from jaxtui.measure.checks.base import TroubleError
-from jaxtui.measure.checks.setting import Setting
+from jaxtui.measure.check import bandwidth, expectations, work
+from jaxtui.measure.check.base import NO_MEMORY, Setting, TroubleError, explained
 from jaxtui.measure.ops.arguments import Array
 from jaxtui.measure.roofs.contest import Candidate, Ready
 from jaxtui.measure.turns import Turns
@@ -72,7 +70,7 @@ class _Arrays:
         if self._streams is None:
             self._streams = bandwidth.Streams(self._size, self._device, self._seed)
         prepared = self._streams.prepared(op)
-        turns = rates.turns_of(prepared)
+        turns = work.turns_of(prepared)
         moved = ops.get(op).bytes(self._size, bandwidth.DTYPE)
         return Ready(f"{op} of {self._array_text} jit", moved, turns)
 

@@ -14,10 +14,9 @@ import jax.numpy as jnp
 import msgspec
 from jax.sharding import SingleDeviceSharding
 
-from jaxtui.measure.checks import work
-from jaxtui.measure.checks.attempts import explained
-from jaxtui.measure.checks.base import name
-from jaxtui.measure.checks.rates import Prepared, callable_on
+from jaxtui.measure.check import work
+from jaxtui.measure.check.base import explained, name
+from jaxtui.measure.check.work import Prepared, callable_on
 from jaxtui.measure.clocks import Call
 from jaxtui.model import Case
 

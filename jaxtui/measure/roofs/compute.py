@@ -10,10 +10,8 @@ import msgspec
 import numpy as np
 
 from jaxtui.measure import ops
-from jaxtui.measure.checks import expectations, products, rates, work
-from jaxtui.measure.checks.attempts import NO_MEMORY, explained
-from jaxtui.measure.checks.base import TroubleError
-from jaxtui.measure.checks.setting import Setting
+from jaxtui.measure.check import expectations, products, work
+from jaxtui.measure.check.base import NO_MEMORY, Setting, TroubleError, explained
 from jaxtui.measure.roofs import chains
 from jaxtui.measure.roofs.contest import Candidate, Ready
 from jaxtui.measure.turns import Turns
@@ -68,7 +66,7 @@ def _product(of: RoofDtype, setting: Setting, device: jax.Device, seed: int) -> 
         case = msgspec.structs.replace(largest, size=size)
         what = f"{products.label(case, device.platform)} jit"
         try:
-            turns = rates.turns_of(rates.prepared(case, what, device, seed))
+            turns = work.turns_of(work.prepared(case, what, device, seed))
             with explained(case, what, "warm-up"):
                 turns.warm_up()
         except TroubleError as trouble:
@@ -109,8 +107,8 @@ def _affordable(
     """Those whose calls are short enough, by how long the smallest one's are."""
     small = msgspec.structs.replace(case, size=sizes[-1])
     what = products.label(small, device.platform)
-    prepared = rates.prepared(small, what, device, seed)
-    turns = rates.turns_of(prepared, TRIAL_SECONDS)
+    prepared = work.prepared(small, what, device, seed)
+    turns = work.turns_of(prepared, TRIAL_SECONDS)
     with explained(small, what, "warm-up"):
         turns.warm_up()
     once = turns.call_seconds
@@ -137,4 +135,4 @@ def _chain(of: RoofDtype, device: jax.Device, seed: int) -> Ready:
     case = chains.case_of(of.dtype, device)
     what = f"a chain of {chains.LINKS} multiply-adds in {of.dtype} jit"
     prepared = chains.prepared(case, what, device, seed)
-    return Ready(what, chains.work_of(case), rates.turns_of(prepared))
+    return Ready(what, chains.work_of(case), work.turns_of(prepared))

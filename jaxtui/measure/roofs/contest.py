@@ -8,9 +8,8 @@ from time import perf_counter
 
 import jax
 
-from jaxtui.measure.checks.attempts import explained
-from jaxtui.measure.checks.base import TroubleError
-from jaxtui.measure.checks.rates import disturbance
+from jaxtui.measure.check.base import TroubleError, explained
+from jaxtui.measure.check.work import disturbance
 from jaxtui.measure.turns import Turns, take_turns
 from jaxtui.model import Expected
 from jaxtui.model.roofs import MissingRoof, Roof, RoofDtype

@@ -9,8 +9,8 @@ from time import perf_counter
 import jax
 
 from jaxtui.measure import devices, errors, session
-from jaxtui.measure.checks.caches import last_cache_bytes
-from jaxtui.measure.checks.setting import of_device
+from jaxtui.measure.check.bandwidth import last_cache_bytes
+from jaxtui.measure.check.base import of_device
 from jaxtui.measure.roofs import bandwidth, compute
 from jaxtui.measure.roofs.contest import Contest
 from jaxtui.measure.stopping import never

@@ -8,32 +8,30 @@ from typing import TYPE_CHECKING
 from jaxtui.document import check_results, devices_document, encode
 from jaxtui.exports.names import named, stamp
 from jaxtui.tui.offers.offer import Format, Offer, at_once, formats
+from jaxtui.view.check import written
 
 if TYPE_CHECKING:
-    from jaxtui.tui.check_report import Report
     from jaxtui.tui.state import State
+    from jaxtui.view.check import Report
 
 
 def of_check(state: State, report: Report) -> Offer:
     """The health check, and the devices."""
 
     def document() -> str:
-        exam = report.check.exam
+        exam = report.exam
         results = check_results(
             state.host,
             state.devices,
             report.judged,
-            level=report.check.level,
+            level=exam.level if exam else "quick",
             baseline=None,
             outcome=(exam.outcome if exam else None) or "cancelled",
         )
         return encode(results).decode()
 
     def text() -> str:
-        from jaxtui.tui import check_text
-        from jaxtui.tui.check_actions import TEXT_COLUMNS
-
-        return check_text.whole(report, TEXT_COLUMNS)
+        return written(report)
 
     every = "every reading and verdict, as jaxtui check --json"
     words = "the verdicts and their reasons, in words"

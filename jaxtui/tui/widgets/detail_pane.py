@@ -15,7 +15,7 @@ from jaxtui.tui.state import EMPTY, State
 from jaxtui.view import devices
 
 if TYPE_CHECKING:
-    from jaxtui.tui.check_report import Report
+    from jaxtui.view.check import Report
 
 _STYLES = {
     "error": "bold $text-error",
@@ -83,10 +83,11 @@ class DetailPane(VerticalScroll, can_focus=True):
         """What the health check on screen has found of the device."""
         if self.report is None:
             return Content("")
-        from jaxtui.tui import check_text
+        from jaxtui.tui.widgets.check_panel import content
+        from jaxtui.view.check import details
 
         width = max(self.scrollable_content_region.width, 20)
-        return check_text.details(self.report, device.name, width)
+        return content(details(self.report, device.name, width))
 
 
 def _shown(state: State) -> tuple[object, ...]:

@@ -14,7 +14,7 @@ from jaxtui.model import CHECK_TESTS, CheckTest, Device
 from jaxtui.tui.state import EMPTY, State
 
 if TYPE_CHECKING:
-    from jaxtui.tui.check_report import Report
+    from jaxtui.view.check import Report
 
 ABSENT = "—"
 """Stands for an attribute that a device does not have."""
@@ -186,16 +186,17 @@ class DeviceTable(DataTable[Text]):
 
     def _verdict(self, device: Device, column: str) -> _Cell:
         """What stands in a column of the check, and the colour for it."""
-        from jaxtui.tui import check_words
+        from jaxtui.tui.widgets.check_panel import COLORS
+        from jaxtui.view.check import overall_cell, test_cell
 
         if self._report is None:
             return "", ""
         if column == _OVERALL:
-            cell = check_words.overall_cell(self._report, device.name)
+            cell = overall_cell(self._report, device.name)
         else:
             test = cast("CheckTest", column.removeprefix(_TEST))
-            cell = check_words.test_cell(self._report, device.name, test)
-        return cell.text, check_words.COLORS[cell.word] if cell.word else ""
+            cell = test_cell(self._report, device.name, test)
+        return cell.text, COLORS[cell.word] if cell.word else ""
 
     def _painted(self, cell: _Cell) -> Text:
         text, color = cell

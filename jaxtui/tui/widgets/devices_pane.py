@@ -20,8 +20,8 @@ from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.tui.widgets.readout_panel import OfferLine, ReadoutPanel
 
 if TYPE_CHECKING:
-    from jaxtui.tui.check_report import Report
     from jaxtui.tui.widgets.check_panel import CheckPanel
+    from jaxtui.view.check import Report
 
 # ``selection``, ``plots`` and what draws a health check are imported where they are
 # used, which is after the devices are known: the first frame comes sooner without them.
@@ -111,27 +111,23 @@ class DevicesPane(Vertical):
         """Hand the health check to all that shows a part of it."""
         if state.check.exam is None:
             return
-        from jaxtui.tui import check_report
+        from jaxtui.view import check as view
 
-        last = self.report or check_report.NO_REPORT
-        report = self.report = check_report.report(state.check, last)
-        self.set_class(state.check.shown, "-checked")
+        check = state.check
+        report = self.report = view.report(
+            check.exam,
+            last=self.report or view.NO_REPORT,
+            stopping=check.stopping,
+            elapsed_seconds=check.elapsed_seconds,
+        )
+        self.set_class(check.shown, "-checked")
         self.query_one(DeviceTable).check(report)
-        self.query_one(DetailPane).report = report if state.check.shown else None
-        self._mark(report)
-        self._below(report)
+        self.query_one(DetailPane).report = report if check.shown else None
+        from jaxtui.tui.widgets.check_panel import CheckPanel, marks
 
-    def _mark(self, report: Report) -> None:
-        from jaxtui.tui import check_words
-
-        shown = report.check.shown
-        marks = check_words.marks(report, self.state.devices) if shown else {}
-        self.query_one(ChipMap).mark(marks)
-
-    def _below(self, report: Report) -> None:
-        """Show it in the panel, which is made for the first check."""
-        from jaxtui.tui.widgets.check_panel import CheckPanel
-
+        shown = marks(report, state.devices) if check.shown else {}
+        self.query_one(ChipMap).mark(shown)
+        # The panel is made for the first check.
         if self._panel is None:
             self._panel = CheckPanel()
             self.query_one("#below").mount(self._panel, before=0)

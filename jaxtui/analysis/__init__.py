@@ -1,0 +1,1 @@
+"""What figures mean: pure functions over records, without JAX and without a screen."""

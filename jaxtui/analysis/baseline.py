@@ -1,0 +1,320 @@
+"""A machine's own figures, kept to compare it with itself or with a sister machine."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import math
+import os
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from jaxtui.analysis import thresholds
+from jaxtui.model import Device, Host, Reading, Record
+from jaxtui.places import data_folder, make_private, put_aside
+
+SCHEMA = 1
+"""Version of the file; a change that older files do not survive raises it."""
+
+SUFFIX = ".json"
+
+NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
+"""What a baseline may be called: no path, and nothing that hides itself."""
+
+SOFTWARE = ("jax", "jaxlib", "numpy", "python", "platform_version")
+"""Facts of a host that may change the figures; each is a field of ``Host``."""
+
+PLACE = ("hostname", "cpu_model", "cpu_count")
+"""Facts that tell a machine from its sister."""
+
+OPTIONS = ("XLA_FLAGS", "LIBTPU_INIT_ARGS")
+"""Variables that change what the compiler makes; the others mostly name places."""
+
+
+class BaselineError(Exception):
+    """A baseline cannot be read, written or compared; the text is for people."""
+
+
+class Baseline(Record, frozen=True, kw_only=True):
+    """The file: readings, and the hardware that they belong to."""
+
+    schema: int = SCHEMA
+    name: str
+    saved_at: str
+    """UTC, ISO 8601."""
+    host: Host
+    devices: tuple[Device, ...]
+    readings: tuple[Reading, ...]
+
+    def find(self, reading: Reading, device: Device | None = None) -> Reading | None:
+        """The reading that this one is comparable with.
+
+        It is that of the same device, or else of another one of the same kind.
+        """
+        key = (reading.test, reading.what, reading.unit)
+        same = [one for one in self.readings if (one.test, one.what, one.unit) == key]
+        for one in same:
+            if one.device == reading.device:
+                return one
+        if device is None or reading.device is None:
+            return None
+        kinds = {other.name: other.device_kind for other in self.devices}
+        alike = (
+            one for one in same if kinds.get(one.device or "") == device.device_kind
+        )
+        return next(alike, None)
+
+
+class _Version(Record, frozen=True):
+    """What every version of the file has."""
+
+    schema: int
+
+
+def folder() -> Path:
+    """Where baselines are kept: ``baselines`` in the platform's data directory."""
+    return data_folder() / "baselines"
+
+
+def check_name(name: str) -> None:
+    """Nothing, if a baseline may have this name.
+
+    Raises:
+        BaselineError: It may not; the text says what is accepted.
+    """
+    if not NAME.fullmatch(name):
+        raise BaselineError(
+            f'A baseline cannot be called "{name}": give a name of at most 64 letters,'
+            " digits, dots, underscores and hyphens that does not begin with a dot."
+        )
+
+
+def names() -> tuple[str, ...]:
+    """Every baseline that can be asked for, sorted; none if the folder is missing.
+
+    Raises:
+        BaselineError: The folder cannot be read.
+    """
+    try:
+        found = [path.name for path in folder().iterdir()]
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise BaselineError(
+            f"The baselines in {folder()} cannot be listed: {_why(error)}."
+        ) from error
+    stems = (name.removesuffix(SUFFIX) for name in found if name.endswith(SUFFIX))
+    return tuple(sorted(stem for stem in stems if NAME.fullmatch(stem)))
+
+
+def save(baseline: Baseline) -> Path:
+    """Write it atomically; one of the same name is replaced.
+
+    Only readings that others can be compared with are kept: those with a figure,
+    without a fault, and not beyond what the device can do.
+
+    Returns:
+        The file.
+
+    Raises:
+        BaselineError: The name is no file name, there is no figure to keep, or the file
+            cannot be written; then what was there before is still there.
+    """
+    check_name(baseline.name)
+    kept = tuple(one for one in baseline.readings if _is_comparable(one))
+    if not kept:
+        raise BaselineError(
+            f'There is no figure to keep as the baseline "{baseline.name}": nothing was'
+            " measured without a fault."
+        )
+    path = folder() / f"{baseline.name}{SUFFIX}"
+    document = msgspec.json.encode(msgspec.structs.replace(baseline, readings=kept))
+    try:
+        make_private(data_folder())
+        make_private(path.parent)
+        _replace(path, msgspec.json.format(document, indent=1) + b"\n")
+    except OSError as error:
+        raise BaselineError(
+            f'The baseline "{baseline.name}" cannot be written to {path}:'
+            f" {_why(error)}."
+        ) from error
+    return path
+
+
+def load(name: str) -> Baseline:
+    """Read one.
+
+    A file that cannot be understood, or is of an older version, is kept aside under
+    another name. One that a newer jaxtui has written stays where it is.
+
+    Raises:
+        BaselineError: There is none of this name (the text says which there are), or
+            its file cannot be read, is broken, or of another version.
+    """
+    check_name(name)
+    path = folder() / f"{name}{SUFFIX}"
+    try:
+        document = path.read_bytes()
+    except FileNotFoundError:
+        raise BaselineError(_unknown(name)) from None
+    except OSError as error:
+        raise BaselineError(
+            f'The baseline "{name}" cannot be read from {path}: {_why(error)}.'
+        ) from error
+    return msgspec.structs.replace(_decoded(name, path, document), name=name)
+
+
+def refuse_other_hardware(
+    baseline: Baseline, devices: tuple[Device, ...], host: Host | None = None
+) -> None:
+    """Nothing, if the baseline is of the same kind and number of devices.
+
+    Args:
+        baseline: What is to be compared with.
+        devices: Those that are tested; the baseline has those that were.
+        host: The machine. Where there are only CPU devices its processor must be the
+            same, too; another name of the machine never matters.
+
+    Raises:
+        BaselineError: It is not; the text says what differs.
+    """
+    found = ". ".join(_other_hardware(baseline, devices, host))
+    if found:
+        raise BaselineError(
+            f'The baseline "{baseline.name}" is of other hardware. {found}.'
+        )
+
+
+def differences(baseline: Baseline, host: Host) -> tuple[str, ...]:
+    """What besides the hardware is not as it was, a phrase each: versions, options."""
+    before = baseline.host
+    facts = [
+        (fact.replace("_", " "), getattr(before, fact), getattr(host, fact))
+        for fact in (*SOFTWARE, *PLACE)
+    ]
+    facts += [
+        (name, before.environment.get(name), host.environment.get(name))
+        for name in OPTIONS
+    ]
+    facts += [
+        (name.replace("_", " ") if name.islower() else name, old, new)
+        for name in sorted({*before.settings, *host.settings} - {*OPTIONS})
+        for old, new in [(before.settings.get(name), host.settings.get(name))]
+    ]
+    return tuple(f"{name}: {_both(old, new)}" for name, old, new in facts if old != new)
+
+
+def _other_hardware(
+    baseline: Baseline, devices: Sequence[Device], host: Host | None
+) -> Iterator[str]:
+    """What makes the figures meaningless here, a phrase each.
+
+    Platform, kinds of device and their numbers; where there are only CPU devices, also
+    the model of the processor and the number of its cores, if both are known.
+    """
+    old, new = _counts(baseline.devices), _counts(devices)
+    platforms = [
+        ", ".join(sorted({one.platform for one in each}))
+        for each in (baseline.devices, devices)
+    ]
+    if old != new:
+        yield _both(old, new)
+    elif len(set(platforms)) > 1:
+        yield f"platform: {_both(*platforms)}"
+    if host is None or set(platforms) != {"cpu"}:
+        return
+    before = baseline.host
+    for name, was, now in (
+        ("processor", before.cpu_model, host.cpu_model),
+        ("cores", before.cpu_count, host.cpu_count),
+    ):
+        if was and now and was != now:
+            yield f"{name}: {_both(was, now)}"
+
+
+def _counts(devices: Sequence[Device]) -> str:
+    """``8 × TPU v5 lite``, ``4 × cpu (simulated)``."""
+    kinds = Counter(
+        device.device_kind + (" (simulated)" if device.simulated else "")
+        for device in devices
+    )
+    return ", ".join(f"{number} × {kind}" for kind, number in sorted(kinds.items()))
+
+
+def _both(before: object, now: object) -> str:
+    old, new = ("none" if one in (None, "") else one for one in (before, now))
+    return f"baseline: {old}; here: {new}"
+
+
+def _is_comparable(reading: Reading) -> bool:
+    if reading.measured is None or not math.isfinite(reading.measured):
+        return False
+    if reading.fault or reading.skipped:
+        return False
+    expected = reading.expected
+    if expected is None or expected.kind != "peak":
+        return True
+    return reading.measured <= thresholds.IMPOSSIBLE.factor * expected.value
+
+
+def _replace(path: Path, document: bytes) -> None:
+    """The file has either its old content or all of the new, whatever happens."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(document)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _decoded(name: str, path: Path, document: bytes) -> Baseline:
+    try:
+        version = msgspec.json.decode(document, type=_Version).schema
+        if version == SCHEMA:
+            return msgspec.json.decode(document, type=Baseline)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        told = f'The file of the baseline "{name}" is broken ({error}).'
+        raise BaselineError(f"{told} {_moved(path)}") from error
+    if version > SCHEMA:
+        raise BaselineError(
+            f'The baseline "{name}" was saved by a newer jaxtui (version {version} of'
+            f" the file; this one reads version {SCHEMA}): {path}"
+        )
+    raise BaselineError(
+        f'The baseline "{name}" was saved by an older jaxtui (version {version} of the'
+        f" file; this one reads version {SCHEMA}). {_moved(path)}"
+    )
+
+
+def _moved(path: Path) -> str:
+    try:
+        return f"It was moved aside to {put_aside(path)}; save the baseline again."
+    except OSError as error:
+        return f"It could not be moved aside ({_why(error)}): {path}"
+
+
+def _unknown(name: str) -> str:
+    known = names()
+    if not known:
+        return (
+            f'There is no baseline "{name}", and no other one:'
+            f" `jaxtui check --save-baseline {name}` makes it."
+        )
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    return f'There is no baseline "{name}": there is {", ".join(known)}.{hint}'
+
+
+def _why(error: OSError) -> str:
+    """What the system says, without number and path."""
+    return error.strerror or str(error)

@@ -1,0 +1,473 @@
+"""What the readings of a health check mean: a verdict for each, with its reason."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Literal
+
+from jaxtui import format as fmt
+from jaxtui.analysis import thresholds
+from jaxtui.analysis.baseline import Baseline
+from jaxtui.analysis.thresholds import HOST_TESTS, RATES
+from jaxtui.model import CheckTest, Device, Expected, Reading, Record, Unit
+from jaxtui.stats import Interval, ratio
+
+VerdictWord = Literal["pass", "low", "impossible", "fail", "skipped"]
+
+SEVERITY: tuple[VerdictWord, ...] = ("skipped", "pass", "low", "impossible", "fail")
+"""From the best to the worst, as far as an overall verdict is concerned."""
+
+EXIT_CODES: dict[VerdictWord, int] = {
+    "pass": 0,
+    "low": 1,
+    "impossible": 2,
+    "fail": 2,
+    "skipped": 3,
+}
+"""Of the overall verdict (design.md §7); ``skipped`` means that nothing could run."""
+
+COMPARED_UNITS: tuple[Unit, ...] = ("flop/s", "bytes/s", "bytes", "seconds")
+"""What is compared with a baseline.
+
+Chips are compared when hardware is. An error is judged by its tolerance: below that, a
+smaller one is no better. A ratio, such as that of the last quarter to the first, is a
+comparison already: one that was lucky when the baseline was saved would make every
+usual one low.
+"""
+
+NO_FIGURE = "The test gave no figure, or one that is no finite number."
+
+SHARED_CHIP = (
+    "a peak per JAX device where two of them share a chip; a peak of another kind of"
+    " chip."
+)
+
+IMPOSSIBLE_CAUSES: dict[Unit, str] = {
+    "flop/s": (
+        "Usual causes: the dispatch was timed and not the result; the compiler folded"
+        " or dropped work whose result is not used; operations were counted that a"
+        " sparse product leaves out; TF32 or fewer passes than the precision says; "
+        + SHARED_CHIP
+    ),
+    "bytes/s": (
+        "Usual causes: the dispatch was timed and not the result; the arrays fit into a"
+        " cache; the compiler folded the copy, or its result is not used; "
+        + SHARED_CHIP
+    ),
+}
+"""Why a product may seem faster than its chip, and a copy faster than its memory."""
+
+IMPOSSIBLE_ELSEWHERE = (
+    "Usual causes: a figure per JAX device where two of them share a chip; a figure of"
+    " another kind of chip."
+)
+
+LOW_CAUSES = (
+    "Usual causes: a limit of power or temperature, another process on the device,"
+    " lower clocks."
+)
+
+
+class Verdict(Record, frozen=True, kw_only=True):
+    """A reading with its judgement; the part that ``--json`` prints is stable."""
+
+    test: CheckTest
+    device: str | None
+    """``None`` for the machine as a whole."""
+    what: str
+    verdict: VerdictWord
+    measured: float | None
+    expected: float | None
+    """What it was compared with: a peak, a bound, a figure of a baseline or of the
+    devices of its kind."""
+    unit: Unit
+    source: str
+    """Where ``expected`` comes from; says so where there is nothing to expect."""
+    reason: str
+    """Sentences for people, with every figure in them, the most important first."""
+    share: float | None = None
+    """Measured over expected, where that is a share of a peak, of a baseline or of the
+    median of the devices of its kind."""
+    detail: str = ""
+    """The original text of an exception."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A reading with what it means."""
+
+    reading: Reading
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A figure beside one of the things that it is judged by."""
+
+    word: VerdictWord
+    expected: float | None
+    """What it was compared with, in the unit of the reading."""
+    source: str
+    clause: str = ""
+    """Follows the figure in its sentence: ``86 % of the peak of 197 TFLOP/s``."""
+    sentences: tuple[str, ...] = ()
+    """Whole ones, which explain it."""
+    share: float | None = None
+
+
+def judge(
+    readings: Sequence[Reading],
+    devices: Sequence[Device],
+    baseline: Baseline | None = None,
+) -> tuple[Verdict, ...]:
+    """A verdict for every reading, in their order.
+
+    A reading is compared with what was expected of it, with a baseline if one is given,
+    and with the devices of its kind; the worst of these decides. Where there is nothing
+    to compare it with, it passes, and the verdict says so: no peak is ever assumed.
+
+    Args:
+        readings: Of one examination, those of all devices of a kind among them.
+        devices: Of the machine; the readings name them.
+        baseline: Of hardware that is the same, see ``refuse_other_hardware``.
+    """
+    peers = _Peers(readings, {device.name: device for device in devices})
+    return tuple(_verdict(reading, peers, baseline) for reading in readings)
+
+
+def pairs(
+    readings: Sequence[Reading],
+    devices: Sequence[Device],
+    baseline: Baseline | None = None,
+) -> tuple[Judged, ...]:
+    """Every reading with its verdict; the arguments are those of ``judge``."""
+    verdicts = judge(readings, devices, baseline)
+    return tuple(map(Judged, readings, verdicts))
+
+
+def overall(verdicts: Iterable[Verdict]) -> VerdictWord:
+    """The worst of them; ``skipped`` if there is none or all were skipped."""
+    words = (verdict.verdict for verdict in verdicts)
+    return max(words, key=SEVERITY.index, default="skipped")
+
+
+def _verdict(reading: Reading, peers: _Peers, baseline: Baseline | None) -> Verdict:
+    odd = reading.measured is not None and not math.isfinite(reading.measured)
+    due = reading.expected is not None and not (reading.skipped or reading.doubt)
+    # Over the wire, a figure that is not finite becomes None.
+    missing = NO_FIGURE if odd or (due and reading.measured is None) else ""
+    word: VerdictWord
+    if fault := reading.fault or missing:
+        word, source, reason = "fail", "the test itself", joined(fault, reading.said)
+    elif reading.skipped:
+        word, source = "skipped", "not measured"
+        reason = joined(reading.skipped, reading.said)
+    elif reading.measured is None and not (reading.said or reading.doubt):
+        word, source, reason = "skipped", "not measured", NO_FIGURE
+    else:
+        return _compared(reading, peers, baseline)
+    expected = reading.expected
+    return Verdict(
+        test=reading.test,
+        device=reading.device,
+        what=reading.what,
+        verdict=word,
+        measured=reading.measured,
+        expected=expected.value if expected else None,
+        unit=reading.unit,
+        source=expected.source if expected else source,
+        reason=reason,
+        detail=reading.detail,
+    )
+
+
+def _compared(reading: Reading, peers: _Peers, baseline: Baseline | None) -> Verdict:
+    owner = peers.devices.get(reading.device or "")
+    if reading.device is None:
+        # The first device says what kind of machine it is.
+        owner = next(iter(peers.devices.values()), None)
+    found = (
+        _against_expectation(reading),
+        _against_baseline(reading, baseline, owner),
+        peers.against(reading),
+    )
+    comparisons = [one for one in found if one is not None]
+    if not comparisons:
+        comparisons = [Comparison("pass", None, _nothing(reading, owner, baseline))]
+    main = max(comparisons, key=lambda one: SEVERITY.index(one.word))
+    word: VerdictWord = "low" if reading.doubt and main.word == "pass" else main.word
+    return Verdict(
+        test=reading.test,
+        device=reading.device,
+        what=reading.what,
+        verdict=word,
+        measured=reading.measured,
+        expected=main.expected,
+        unit=reading.unit,
+        source=main.source,
+        reason=_reason(reading, comparisons),
+        share=main.share,
+        detail=reading.detail,
+    )
+
+
+def _nothing(reading: Reading, device: Device | None, baseline: Baseline | None) -> str:
+    """Why there is nothing to compare it with, and what would help."""
+    if reading.doubt:
+        return "the test itself"
+    if reading.measured is None or reading.unit not in COMPARED_UNITS:
+        return "nothing to compare with"
+    peak = ""
+    if reading.unit in RATES and reading.test not in HOST_TESTS:
+        kind = device.device_kind if device else "this machine"
+        peak = f"no peak is published for {kind} here; "
+    if baseline is None:
+        return f"nothing to compare with: {peak}save a baseline with --save-baseline"
+    if reading.disturbed:
+        return "not compared: other programs used the cores meanwhile"
+    return f"nothing to compare with: {peak}the baseline {baseline.name} has none"
+
+
+def _reason(reading: Reading, comparisons: Sequence[Comparison]) -> str:
+    """The figure with all that it was compared with, then the sentences."""
+    clauses = "; ".join(one.clause for one in comparisons if one.clause)
+    sentences = [sentence for one in comparisons for sentence in one.sentences]
+    if reading.measured is not None:
+        text = figure(reading.measured, reading.unit)
+        sentences.insert(0, f"{text}, {clauses}" if clauses else text)
+    return joined(reading.doubt, *sentences, reading.said, reading.disturbed)
+
+
+# What was expected.
+
+
+def _against_expectation(reading: Reading) -> Comparison | None:
+    """A reading against its own ``expected``; ``None`` if it has none to speak of."""
+    expected, measured = reading.expected, reading.measured
+    if expected is None or measured is None or not math.isfinite(expected.value):
+        return None
+    if expected.kind == "peak":
+        return _against_peak(reading, expected, measured)
+    limit = figure(expected.value, reading.unit)
+    missed: VerdictWord = "low"
+    if expected.kind == "exact":
+        met, missed = measured == expected.value, "fail"
+        clause = "as expected" if met else f"not the expected {limit}"
+    elif expected.kind == "least":
+        met = measured >= expected.value
+        clause = f"{'at least' if met else 'less than'} the expected {limit}"
+    else:
+        met = measured <= expected.value
+        missed = "fail" if reading.test == "numerics" else "low"
+        clause = f"{'within' if met else 'above'} the bound of {limit}"
+    return Comparison(
+        "pass" if met else missed, expected.value, expected.source, clause
+    )
+
+
+def _against_peak(
+    reading: Reading, expected: Expected, measured: float
+) -> Comparison | None:
+    if expected.value <= 0:
+        return None
+    share, bound = measured / expected.value, thresholds.of_peak(reading, expected)
+    word: VerdictWord = "pass"
+    line = thresholds.IMPOSSIBLE.factor
+    sentences: tuple[str, ...] = ()
+    if share > line:
+        word = "impossible"
+        causes = IMPOSSIBLE_CAUSES.get(reading.unit, IMPOSSIBLE_ELSEWHERE)
+        sentences = ("That is more than the device can do.", causes)
+    elif bound is not None:
+        line = bound.factor
+        if share < line:
+            word, least = "low", f"least {fmt.percent(line)} of it is expected."
+            first = f"At {least}"
+            if bound.source == thresholds.REACHED.source and expected.reached:
+                best = figure(expected.reached, reading.unit)
+                first = f"Others have reached {best} on such a device; at {least}"
+            sentences = (first, bound.source, LOW_CAUSES)
+    return Comparison(
+        word=word,
+        expected=expected.value,
+        source=expected.source,
+        clause=(
+            f"{_percent_beside(share, line)} of the peak of"
+            f" {figure(expected.value, reading.unit)}"
+        ),
+        sentences=sentences,
+        share=share,
+    )
+
+
+def _against_baseline(
+    reading: Reading, baseline: Baseline | None, device: Device | None
+) -> Comparison | None:
+    """A reading against the same one of a baseline; ``None`` if that has none.
+
+    It is low only if it is both beyond the bound and surely different: where the two
+    intervals overlap, nothing is proven, and one that others disturbed is not compared
+    at all. (The intervals tell nothing about the drift from one process to the next,
+    for which the bound is as wide as it is.)
+    """
+    if baseline is None or reading.disturbed or reading.unit not in COMPARED_UNITS:
+        return None
+    before = baseline.find(reading, device)
+    measured, wanted = reading.measured, before.measured if before else None
+    if (
+        before is None
+        or measured is None
+        or wanted is None
+        or not 0 < wanted < math.inf
+    ):
+        return None
+    share, bound = measured / wanted, thresholds.of_baseline(reading, device)
+    more_is_better = reading.unit != "seconds"
+    if reading.expected is not None and reading.expected.kind != "exact":
+        more_is_better = reading.expected.kind != "most"
+    line = bound.factor if more_is_better else 1 / bound.factor
+    beyond = share < line if more_is_better else share > line
+    now, then = _interval(reading), _interval(before)
+    quotient = ratio(now, then) if now and then else None
+    unsure = quotient is not None and quotient.low <= 1 <= quotient.high
+    low = beyond and not unsure
+    clause = (
+        f"{_percent_beside(share, line)} of the"
+        f" {figure(wanted, reading.unit)} of the baseline {baseline.name}"
+    )
+    if low:
+        limit = "at least" if more_is_better else "at most"
+        clause += f", where {limit} {fmt.percent(line)} is expected"
+    elif beyond:
+        clause += ", which may be chance: the intervals of the two overlap"
+    return Comparison(
+        word="low" if low else "pass",
+        expected=wanted,
+        source=f"baseline {baseline.name} of {baseline.saved_at[:10]}",
+        clause=clause,
+        sentences=(bound.source,) if low else (),
+        share=share,
+    )
+
+
+def _interval(one: Reading) -> Interval | None:
+    if one.measured is None or one.ci_low is None or one.ci_high is None:
+        return None
+    return Interval(one.ci_low, one.measured, one.ci_high, one.confidence or 0.0)
+
+
+class _Peers:
+    """The figures of the same thing on devices of one kind: is there a straggler?"""
+
+    def __init__(
+        self, readings: Sequence[Reading], devices: Mapping[str, Device]
+    ) -> None:
+        self.devices = devices
+        self._groups: dict[tuple[str, ...], list[tuple[str, float]]] = {}
+        for one in readings:
+            device = devices.get(one.device or "")
+            if device is None or one.measured is None or one.fault:
+                continue
+            if math.isfinite(one.measured):
+                group = self._groups.setdefault(self._key(one, device), [])
+                group.append((device.name, one.measured))
+
+    @staticmethod
+    def _key(reading: Reading, device: Device) -> tuple[str, ...]:
+        return (reading.test, reading.what, reading.unit, device.device_kind)
+
+    def against(self, reading: Reading) -> Comparison | None:
+        """A reading against the other devices; ``None`` unless it lags behind."""
+        device = self.devices.get(reading.device or "")
+        if device is None or reading.measured is None:
+            return None
+        if reading.unit not in (*RATES, "seconds"):
+            return None
+        on_host = thresholds.on_host(device)
+        if on_host and reading.test in HOST_TESTS:
+            # It is the host that copies to itself and calls itself.
+            return None
+        group = self._groups.get(self._key(reading, device), ())
+        others = [value for name, value in group if name != reading.device]
+        middle = median(others) if others else 0.0
+        if not 0 < middle < math.inf:
+            return None
+        rate, bound = reading.unit in RATES, thresholds.of_peers(reading, device)
+        best = reading.measured
+        if on_host:
+            # Devices take turns there, and what else the host does hits one of them:
+            # the best end of the interval must lag behind.
+            ends = (best, reading.ci_low, reading.ci_high)
+            known = [end for end in ends if end is not None and math.isfinite(end)]
+            best = max(known) if rate else min(known)
+        best /= middle
+        if best >= bound.factor if rate else best <= 1 / bound.factor:
+            return None
+        share = reading.measured / middle
+        lag = f"takes {fmt.ratio(share)} as long as"
+        if rate:
+            lag = f"is {fmt.percent(1 - share)} slower than"
+        whose = "the other device"
+        if len(others) > 1:
+            whose = f"the median of the other {len(others)} devices"
+        text = f"{_place(device)} {lag} {whose} ({figure(middle, reading.unit)})"
+        return Comparison(
+            word="low",
+            expected=middle,
+            source="its sister devices",
+            sentences=(text, bound.source),
+            share=share,
+        )
+
+
+# Words.
+
+
+def figure(value: float | None, unit: Unit) -> str:
+    """A figure as people read it: ``169 TFLOP/s``, ``4 chips``, ``2.1e-3``."""
+    match unit:
+        case "chips":
+            many = "chip" if value == 1 else "chips"
+            return fmt.ABSENT if value is None else f"{value:g} {many}"
+        case "bytes":
+            return fmt.bytes_text(value)
+        case "flop/s":
+            return fmt.flops_rate(value)
+        case "bytes/s":
+            return fmt.bytes_rate(value)
+        case "seconds":
+            return fmt.seconds(value)
+        case "relative error":
+            return fmt.error(value)
+        case "":
+            return fmt.ABSENT if value is None else fmt.significant(value)
+
+
+def _percent_beside(share: float, bound: float) -> str:
+    """A share whose text never equals that of a bound that it only comes close to."""
+    text, line = fmt.percent(share), fmt.percent(bound)
+    if text != line or share == bound:
+        return text
+    return f"just {'under' if share < bound else 'over'} {line}"
+
+
+def _place(device: Device) -> str:
+    """A device and its place: ``tpu:5 at 1,2,0``, ``tpu:1 at 0,0,0 core 1``."""
+    if device.coords is None:
+        return device.name
+    place = f"{device.name} at {','.join(map(str, device.coords))}"
+    # Core 0 is also that of a chip that is one device, which needs no mention.
+    return f"{place} core {device.core_on_chip}" if device.core_on_chip else place
+
+
+def joined(*sentences: str) -> str:
+    """Sentences in a row, each with its full stop; what was said before is left out."""
+    text = ""
+    for sentence in map(str.strip, sentences):
+        if sentence and sentence not in text:
+            stop = "" if sentence.endswith((".", "!", "?")) else "."
+            text += f"{' ' if text else ''}{sentence}{stop}"
+    return text

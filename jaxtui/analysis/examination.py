@@ -1,0 +1,309 @@
+"""A health check as far as it has come: one immutable record, and how events change it.
+
+Whoever runs a check gives ``next_check`` to an engine, feeds every event of that run to
+``observe``, and calls ``overdue`` before stopping a run that took longer than
+``limit_seconds``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import msgspec
+
+from jaxtui import format as fmt
+from jaxtui.analysis.check import joined
+from jaxtui.model import (
+    CHECK_TESTS,
+    Check,
+    CheckDoing,
+    CheckDone,
+    CheckLevel,
+    CheckRead,
+    CheckStarted,
+    CheckTest,
+    Device,
+    Event,
+    Reading,
+    RunFinished,
+    WorkFailed,
+)
+
+BUDGETS: dict[CheckLevel, dict[CheckTest, float]] = {
+    "quick": {
+        "present": 0.1,
+        "memory": 0.1,
+        "compute": 2.0,
+        "bandwidth": 1.2,
+        "transfer": 1.2,
+        "dispatch": 0.3,
+        "numerics": 1.5,
+        "steady": 2.0,
+        "together": 0.8,
+    },
+    "full": {
+        "present": 0.1,
+        "memory": 0.1,
+        "compute": 20.0,
+        "bandwidth": 10.0,
+        "transfer": 15.0,
+        "dispatch": 2.0,
+        "numerics": 15.0,
+        "steady": 60.0,
+        "together": 15.0,
+    },
+}
+"""Seconds of measuring, compiling not included. Those of ``quick`` add up to less than
+ten; steady is long at ``full`` because chips throttle after tens of seconds."""
+
+ALLOWANCE_SECONDS = 60.0
+"""What a test may take beyond its budget before its devices count as hanging: XLA
+compiles a float32 product at precision highest for a TPU in 5 to 9 s, and a GPU tries
+kernels out first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """The tests that are left, the one that is running, and what was read so far."""
+
+    devices: tuple[Device, ...]
+    """Those that are tested."""
+    waiting: tuple[Check, ...]
+    """The tests that have not begun, in order."""
+    level: CheckLevel = "quick"
+    """How thorough they are."""
+    readings: tuple[Reading, ...] = ()
+    check: Check | None = None
+    """The test that is running."""
+    at_work: tuple[str, ...] = ()
+    """The devices that work on it now, without those that are through."""
+    through: tuple[str, ...] = ()
+    """The devices that have all their readings of it."""
+    what: str = ""
+    """What is being done, one phrase."""
+    before: int = 0
+    """How many readings there were when it began."""
+    deaths: int = 0
+    """How often a test was begun again, because its engine had died."""
+    hung: tuple[str, ...] = ()
+    """Devices that did not answer in time: no further test tries them."""
+    limit: float | None = None
+    """Seconds for each test, if the user has chosen them."""
+    late: bool = False
+    """The running test has passed its time limit and is being ended."""
+    failed: WorkFailed | None = None
+    """Why the running test, or the last one, ended without all its readings."""
+    lost: bool = False
+    """Some test ended because its engine died, which says nothing about a device."""
+    outcome: Literal["complete", "cancelled", "incomplete"] | None = None
+    """``None`` while there is more to do; ``incomplete`` at the end if some test was
+    lost."""
+
+    @property
+    def next_check(self) -> Check | None:
+        """What to run now; ``None`` while a test is running, and at the end."""
+        if self.check is not None or self.outcome is not None or not self.waiting:
+            return None
+        return self.waiting[0]
+
+    @property
+    def limit_seconds(self) -> float:
+        """How long the test that is running, or comes next, may take."""
+        check = self.check or self.next_check
+        if self.limit is not None or check is None:
+            return self.limit or 0.0
+        return limit_seconds(check)
+
+
+def plan(level: CheckLevel, devices: Sequence[str], seed: int = 0) -> tuple[Check, ...]:
+    """The tests in the order in which they are run, each on all of the devices."""
+    return tuple(
+        Check(
+            test=test,
+            level=level,
+            devices=tuple(devices),
+            budget_seconds=BUDGETS[level][test],
+            seed=seed,
+        )
+        for test in CHECK_TESTS
+    )
+
+
+def longest_seconds(level: CheckLevel) -> float:
+    """How long the longest test of a level measures, compiling not included."""
+    return max(BUDGETS[level].values())
+
+
+def limit_seconds(check: Check) -> float:
+    """After how long a test is ended by force, unless the user has chosen a limit."""
+    return ALLOWANCE_SECONDS + 3 * check.budget_seconds
+
+
+def begin(
+    devices: tuple[Device, ...], level: CheckLevel, limit: float | None = None
+) -> Examination:
+    """An examination of these devices, all of them addressable, at least one.
+
+    Args:
+        devices: Those to test.
+        level: How thorough.
+        limit: Seconds that each test may take; by default those of ``limit_seconds``.
+    """
+    names = [device.name for device in devices]
+    return Examination(devices, plan(level, names), level, limit=limit)
+
+
+def observe(exam: Examination, event: Event) -> Examination:
+    """The examination after one event of the run of its test."""
+    if isinstance(event, CheckRead):
+        return replace(exam, readings=(*exam.readings, event.reading))
+    if exam.outcome is not None:
+        # What a test that was broken off still sends must not begin it again.
+        return exam
+    match event:
+        case CheckStarted():
+            return _started(exam, event.check)
+        case CheckDoing():
+            # Only devices of this test can be blamed for it.
+            mine = exam.check.devices if exam.check else ()
+            candidates = [name for name in event.devices if name in mine]
+            at_work = tuple(name for name in candidates if name not in exam.through)
+            return replace(exam, at_work=at_work, what=event.what)
+        case CheckDone():
+            left = tuple(one for one in exam.at_work if one != event.device)
+            return replace(exam, at_work=left, through=(*exam.through, event.device))
+        case WorkFailed():
+            return replace(exam, failed=event)
+        case RunFinished():
+            return _finished(exam, event)
+        case _:
+            return exam
+
+
+def overdue(exam: Examination) -> Examination:
+    """The time limit has passed: the test is about to be ended, by force if need be."""
+    return replace(exam, late=True)
+
+
+def cancelled(exam: Examination) -> Examination:
+    """The user ends the check; what was read stays.
+
+    To be called whenever the user ends a check: the events of a test that is late do
+    not tell who ended it.
+    """
+    return replace(_idle(exam), waiting=(), outcome="cancelled")
+
+
+def given_up(exam: Examination, why: str) -> Examination:
+    """No engine is left to run the next test: what is left is skipped.
+
+    Args:
+        exam: an examination with a test that is running or comes next.
+        why: one sentence.
+    """
+    rest = (exam.check, *exam.waiting) if exam.check else exam.waiting
+    left = tuple(_skipped(one, name, why) for one in rest for name in one.devices)
+    return replace(
+        _idle(exam),
+        readings=(*exam.readings, *left),
+        waiting=(),
+        lost=True,
+        outcome="incomplete",
+    )
+
+
+def _idle(exam: Examination) -> Examination:
+    return replace(exam, check=None, at_work=(), what="", late=False)
+
+
+def _skipped(check: Check, device: str, why: str) -> Reading:
+    return Reading(test=check.test, device=device, what=check.test, skipped=why)
+
+
+def _started(exam: Examination, check: Check) -> Examination:
+    # Where the engine died it begins again, and what it had read is read again.
+    again = exam.check is not None
+    kept = exam.readings[: exam.before] if again else exam.readings
+    return replace(
+        exam,
+        check=check,
+        waiting=exam.waiting if again else exam.waiting[1:],
+        readings=kept,
+        before=len(kept),
+        deaths=exam.deaths + again,
+        at_work=(),
+        through=(),
+        what="",
+        failed=None,
+    )
+
+
+def _finished(exam: Examination, event: RunFinished) -> Examination:
+    if event.outcome == "cancelled" and not exam.late:
+        return cancelled(exam)
+    if exam.check is None and exam.next_check is not None:
+        # The engine was gone before it could say that it began.
+        exam = replace(_started(exam, exam.next_check), failed=exam.failed)
+    if exam.check is None:
+        return exam
+    # A late test may have come to its end after all.
+    if event.outcome != "complete" or exam.failed is not None:
+        died = event.outcome == "crashed" and not exam.late
+        exam = _broken_off(replace(exam, lost=exam.lost or died), exam.check, died)
+    return _leave_out_hung(_idle(exam))
+
+
+def _broken_off(exam: Examination, check: Check, died: bool) -> Examination:
+    """Blame the devices that were at work; the others get the test once more."""
+    left = tuple(name for name in check.devices if name not in exam.through)
+    suspects = exam.at_work or left
+    # Where all devices are through, what they have in common went wrong.
+    readings = tuple(_blamed(exam, check, name, died) for name in suspects or (None,))
+    rest = tuple(name for name in left if name not in suspects)
+    again = (msgspec.structs.replace(check, devices=rest),) if rest else ()
+    return replace(
+        exam,
+        readings=(*exam.readings, *readings),
+        hung=(*exam.hung, *suspects) if exam.late else exam.hung,
+        waiting=(*again, *exam.waiting),
+    )
+
+
+def _blamed(exam: Examination, check: Check, device: str | None, died: bool) -> Reading:
+    failed = exam.failed
+    fault = "The engine ended in the middle of the test."
+    if exam.late:
+        name = device or f"The test {check.test}"
+        fault = f"{name} did not finish within {fmt.seconds(exam.limit_seconds)}."
+    elif failed is not None:
+        fault = joined(failed.error, failed.hint)
+    if exam.what:
+        fault = joined(fault, f"Last seen: {exam.what}")
+    return Reading(
+        test=check.test,
+        device=device,
+        what=check.test,
+        fault="" if died else fault,
+        skipped=fault if died else "",
+        detail=failed.detail if failed else "",
+    )
+
+
+def _leave_out_hung(exam: Examination) -> Examination:
+    """Leave devices that hung out of the next test; end where none is left."""
+    while exam.waiting:
+        check, *later = exam.waiting
+        left_out = tuple(
+            _skipped(check, name, f"{name} did not finish an earlier test.")
+            for name in check.devices
+            if name in exam.hung
+        )
+        exam = replace(exam, readings=(*exam.readings, *left_out))
+        kept = tuple(name for name in check.devices if name not in exam.hung)
+        if kept:
+            first = msgspec.structs.replace(check, devices=kept)
+            return replace(exam, waiting=(first, *later))
+        exam = replace(exam, waiting=tuple(later))
+    return replace(exam, outcome="incomplete" if exam.lost else "complete")

@@ -1,1 +1,0 @@
-"""Is this machine all right? Plans the check, follows it, and judges: without JAX."""

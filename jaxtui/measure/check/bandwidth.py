@@ -1,0 +1,203 @@
+"""STREAM's copy and triad over arrays that no cache holds: bytes per second."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import jax
+
+from jaxtui import format as fmt
+from jaxtui.measure import ops
+from jaxtui.measure.check import expectations, work
+from jaxtui.measure.check.base import (
+    Context,
+    Setting,
+    attempt,
+    explained,
+    name,
+    on_first,
+    reading,
+    setting,
+)
+from jaxtui.measure.clocks import Call
+from jaxtui.model import ITEMSIZE, Case, CheckLevel, Reading, RunEvent
+
+DTYPE = "float32"
+OPS = ("copy", "triad")
+
+UNKNOWN_CACHE_BYTES = 64 * 2**20
+"""Taken for the last cache of a host that does not tell."""
+
+CACHES = 4
+"""How many times the last cache an array is at least, as STREAM demands."""
+
+ACCELERATOR_BYTES = 2**30
+"""Of an array on an accelerator: four times the largest of their last caches (256 MB on
+AMD's Instinct), and a millisecond of traffic at least."""
+
+LARGEST_BYTES = 2**30
+"""Of an array on a host whose caches are larger than a fair part of the memory."""
+
+MEMORY_SHARE = 0.125
+"""Of the free memory, for one array of three."""
+
+SMALLEST_BYTES = 2**20
+"""Of an array, however little memory is free."""
+
+FACTORS: dict[CheckLevel, tuple[int, ...]] = {"quick": (1,), "full": (1, 2, 4)}
+"""Sizes, as multiples of the smallest that is large enough."""
+
+CPUS = Path("/sys/devices/system/cpu")
+"""Where Linux describes the caches of each core."""
+
+
+def test(context: Context) -> Iterator[RunEvent]:
+    """Both ops on all devices at once; devices of one host share one memory."""
+    yield from on_first(
+        context,
+        "moving large arrays",
+        partial(_on_device, context),
+        else_skipped=("bandwidth", "{name} has the same memory as {first}."),
+    )
+
+
+def _on_device(
+    context: Context, device: jax.Device, seconds: float
+) -> Iterator[Reading]:
+    chosen = setting(context, device)
+    counts = sizes(chosen, context.check.level, last_cache_bytes())
+    share = seconds / len(counts)
+    for size in counts:
+        streams = Streams(size, device, context.check.seed)
+        end = perf_counter() + share
+        for left, op in zip((2, 1), OPS, strict=True):
+            if context.stop():
+                return
+            # Making the arrays takes as long as streaming them a few times, and
+            # compiling is not to take the rounds away.
+            rest = max((end - perf_counter()) / left, share / 4)
+            measure = partial(_measured, context, chosen, streams, op, rest)
+            yield from attempt(context, device, measure)
+
+
+def _measured(
+    context: Context, chosen: Setting, streams: Streams, op: str, seconds: float
+) -> Reading | None:
+    begin = perf_counter()
+    prepared = streams.prepared(op)
+    left = max(seconds - (perf_counter() - begin), seconds / 2)
+    rate = work.throughput(prepared, left, context.stop)
+    if rate is None:
+        return None
+    case = prepared.workload.case
+    array = fmt.bytes_text(case.size * ITEMSIZE[case.dtype])
+    return reading(
+        "bandwidth",
+        chosen.device.name,
+        prepared.what,
+        rate.seconds,
+        per=ops.get(op).bytes(case.size, case.dtype),
+        unit="bytes/s",
+        expected=expectations.bandwidth_peak(chosen.device),
+        disturbed=rate.disturbed,
+        said=f"Arrays of {array}, {rate.counted}.",
+    )
+
+
+class Streams:
+    """The three arrays of one size on a device, which both ops share."""
+
+    def __init__(self, size: int, device: jax.Device, seed: int) -> None:
+        """Make none of them yet."""
+        self._size, self._device, self._seed = size, device, seed
+        self._read: tuple[jax.Array, ...] = ()
+        self._written: jax.Array | None = None
+
+    def prepared(self, op: str) -> work.Prepared:
+        """An op that writes each result where the last one was, as STREAM does.
+
+        Raises:
+            TroubleError: It cannot be compiled, or there is no room for the arrays.
+        """
+        case, device = self._case(op), self._device
+        what = f"{op} {case.size} {case.dtype}"
+        with explained(case, what, "compile"):
+            call = work.compiled(case, device, into=True)
+        with explained(case, what, "inputs"):
+            if not self._read:
+                self._read = work.arguments(self._case("triad"), device, self._seed)
+            if self._written is None or self._written.is_deleted():
+                self._written = work.result_like(case, device)
+        args = self._read[: len(ops.get(op).arguments(case.size))]
+        workload = work.callable_on(device, case, self._rewriting(call), args)
+        return work.Prepared(what, workload)
+
+    def _case(self, op: str) -> Case:
+        device = name(self._device)
+        return Case(op=op, size=self._size, dtype=DTYPE, device=device, mode="jit")
+
+    def _rewriting(self, call: Call) -> Call:
+        def rewriting(*args: Any) -> jax.Array:
+            written: jax.Array = call(*args, self._written)
+            self._written = written
+            return written
+
+        return rewriting
+
+
+def sizes(setting: Setting, level: CheckLevel, cache: int | None) -> tuple[int, ...]:
+    """The numbers of elements to stream, ascending; powers of two.
+
+    Args:
+        setting: The device and its free memory.
+        level: How many of them.
+        cache: The last cache of the host, in bytes, which only matters on a CPU.
+    """
+    wanted = ACCELERATOR_BYTES
+    if setting.device.platform == "cpu":
+        wanted = min(CACHES * (cache or UNKNOWN_CACHE_BYTES), LARGEST_BYTES)
+    smallest = 1 << (wanted - 1).bit_length()
+    counts = [smallest * factor for factor in FACTORS[level]]
+    if setting.free_bytes is not None:
+        most = max(int(MEMORY_SHARE * setting.free_bytes), SMALLEST_BYTES)
+        counts = [min(count, most) for count in counts]
+    elements = {count // ITEMSIZE[DTYPE] for count in counts}
+    return tuple(sorted({1 << (count.bit_length() - 1) for count in elements}))
+
+
+def last_cache_bytes(root: Path = CPUS) -> int | None:
+    """The last level of cache of the host, all of its parts together.
+
+    A processor of several dies, and a machine of several sockets, has one for each
+    group of cores; a computation on all cores has all of them.
+
+    Args:
+        root: For tests: a directory like Linux's.
+
+    Returns:
+        ``None`` where the system does not say, as in some containers and on macOS.
+    """
+    units = {"K": 2**10, "M": 2**20, "G": 2**30}
+    parts: dict[tuple[int, str], int] = {}
+    for folder in root.glob("cpu[0-9]*/cache/index[0-9]*"):
+        files = ("level", "size", "type", "shared_cpu_list")
+        level, size, kind, shared = (_read(folder / file) for file in files)
+        unit = units.get(size[-1:], 0)
+        digits = size[:-1] if unit else size
+        if digits.isdigit() and level.isdigit() and kind != "Instruction":
+            # Cores that share a part all describe the same one.
+            place = (int(level), shared or folder.parts[-3])
+            parts[place] = int(digits) * (unit or 1)
+    last = max((level for level, _ in parts), default=0)
+    return sum(size for (level, _), size in parts.items() if level == last) or None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""

@@ -1,0 +1,364 @@
+"""What a test of the check is given, how it visits the devices, and what it reads."""
+
+from __future__ import annotations
+
+import os
+import queue
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import jax
+
+from jaxtui.machine.survey import Survey
+from jaxtui.measure import devices, errors
+from jaxtui.measure.host import available_host_bytes
+from jaxtui.measure.planning import Supply
+from jaxtui.measure.probe import probe
+from jaxtui.measure.snippets.values import headline
+from jaxtui.model import (
+    Case,
+    Check,
+    CheckDoing,
+    CheckDone,
+    CheckRead,
+    CheckTest,
+    Device,
+    Expected,
+    Reading,
+    RunEvent,
+    Unit,
+)
+from jaxtui.stats import Interval
+
+POLL_SECONDS = 0.05
+"""How often the threads of the devices are looked at."""
+
+UNSUPPORTED = re.compile(r"UNIMPLEMENTED|NotImplementedError")
+"""What compilers and runtimes say about what they cannot do: no fault of a device."""
+
+NO_MEMORY = re.compile(r"RESOURCE_EXHAUSTED|^MemoryError")
+
+MEMORY_HINT = "Something else holds memory of the device; the test `memory` says more."
+"""The sizes were chosen to fit, so a smaller one is no advice here."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """One test, as it is run."""
+
+    check: Check
+    seen: Survey
+    """The machine from outside, as it was before JAX started."""
+    stop: Callable[[], bool]
+    """Called between turns; once true, the test returns without further readings."""
+
+    @property
+    def devices(self) -> tuple[jax.Device, ...]:
+        """Those that take part.
+
+        Raises:
+            ValueError: There is no such device.
+        """
+        return tuple(devices.find(name) for name in self.check.devices)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What sizes depend on: the device, its memory, and its neighbours."""
+
+    device: Device
+    free_bytes: int | None = None
+    """Free memory where it computes; ``None`` where that is unknown."""
+    sharing: int = 1
+    """How many of the devices share its silicon; they share the time, too."""
+    cores: int = 1
+    """Of the host."""
+
+
+class TroubleError(Exception):
+    """Something of a test failed for a reason that is already in plain words."""
+
+    def __init__(self, what: str, sentence: str, detail: str = "") -> None:
+        """Keep what was being measured, and why it has no figure."""
+        super().__init__(sentence)
+        self.what, self.sentence, self.detail = what, sentence, detail
+
+
+class UnsupportedError(TroubleError):
+    """The compiler or the runtime of the device does not do this at all."""
+
+
+# Devices.
+
+
+def name(device: jax.Device) -> str:
+    """The device as people write it: ``tpu:3``."""
+    return f"{device.platform}:{device.id}"
+
+
+def place(device: jax.Device) -> str:
+    """The device and where it sits: ``tpu:3 at 0,1,0``, with its core if it has one."""
+    coords = probe(lambda: ",".join(str(int(one)) for one in device.coords))
+    if coords is None:
+        return name(device)
+    core = probe(lambda: int(device.core_on_chip))
+    return f"{name(device)} at {coords}{f' core {core}' if core else ''}"
+
+
+def shares_silicon(found: Sequence[jax.Device]) -> bool:
+    """Whether the devices compute on the same cores, as CPU devices do."""
+    return any(device.platform == "cpu" for device in found)
+
+
+def setting(context: Context, device: jax.Device) -> Setting:
+    """The setting of an addressable device in a test."""
+    together = context.devices
+    return of_device(device, len(together) if shares_silicon(together) else 1)
+
+
+def of_device(device: jax.Device, sharing: int = 1) -> Setting:
+    """The setting of an addressable device that computes beside others, or alone."""
+    own = device.client.process_index()
+    described = devices.describe_device(device, process_index=own)
+    return Setting(
+        device=described,
+        free_bytes=Supply(host_bytes=available_host_bytes()).free_bytes(described),
+        sharing=sharing,
+        cores=os.cpu_count() or 1,
+    )
+
+
+# Readings.
+
+
+def reading(
+    test: CheckTest,
+    device: jax.Device | str | None,
+    what: str,
+    figure: Interval | float | None = None,
+    *,
+    per: float | None = None,
+    unit: Unit = "",
+    expected: Expected | None = None,
+    fault: str = "",
+    doubt: str = "",
+    skipped: str = "",
+    disturbed: str = "",
+    said: str = "",
+    detail: str = "",
+) -> Reading:
+    """One figure of a test, with the interval that it has from rounds.
+
+    Args:
+        test: Which one.
+        device: Of what; ``None`` for the machine as a whole.
+        what: What was measured.
+        figure: The figure, or the seconds that ``per`` took.
+        per: Operations or bytes that were done in the seconds: the figure is a rate.
+        unit: Of the figure.
+        expected: As in ``Reading``, like what follows.
+        fault: What is wrong.
+        doubt: What is not as it should be.
+        skipped: Why it was not measured.
+        disturbed: Who else used the cores.
+        said: What else there is to know.
+        detail: The original text.
+    """
+    measured = low = high = confidence = None
+    if isinstance(figure, Interval):
+        measured, low, high = figure.median, figure.low, figure.high
+        confidence = figure.confidence
+        if per is not None:
+            measured, low, high = per / measured, per / high, per / low
+    else:
+        measured = figure
+    return Reading(
+        test=test,
+        device=device if device is None or isinstance(device, str) else name(device),
+        what=what,
+        unit=unit,
+        measured=measured,
+        ci_low=low,
+        ci_high=high,
+        confidence=confidence,
+        expected=expected,
+        fault=fault,
+        doubt=doubt,
+        skipped=skipped,
+        disturbed=disturbed,
+        said=said,
+        detail=detail,
+    )
+
+
+@contextmanager
+def explained(case: Case, what: str, phase: str) -> Iterator[None]:
+    """Give whatever is raised within a sentence.
+
+    Args:
+        case: What was computed.
+        what: What the reading would be called.
+        phase: Where it surfaces, as in ``errors.translate``.
+
+    Raises:
+        UnsupportedError: It cannot be done on this kind of device.
+        TroubleError: It failed; both carry the original text.
+    """
+    try:
+        yield
+    except TroubleError:
+        raise
+    except Exception as error:
+        failure = errors.translate(error, case, phase)
+        if UNSUPPORTED.search(failure.detail):
+            raise UnsupportedError(what, failure.error, failure.detail) from error
+        hint = MEMORY_HINT if NO_MEMORY.search(failure.detail) else failure.hint
+        sentence = f"{failure.error} {hint}".strip()
+        raise TroubleError(what, sentence, failure.detail) from error
+
+
+def troubled(context: Context, device: jax.Device, trouble: TroubleError) -> Reading:
+    """The reading that has a fault instead of a figure."""
+    return reading(
+        context.check.test,
+        device,
+        trouble.what,
+        fault=trouble.sentence,
+        detail=trouble.detail,
+    )
+
+
+def attempt(
+    context: Context, device: jax.Device, measure: Callable[[], Reading | None]
+) -> Iterator[Reading]:
+    """What a measurement gives: its reading, one with a fault, or a skipped one.
+
+    What goes wrong costs its figure alone. Nothing where it gives ``None``, which means
+    that the test was stopped.
+    """
+    try:
+        found = measure()
+    except UnsupportedError as refused:
+        test, why, detail = context.check.test, refused.sentence, refused.detail
+        yield reading(test, device, refused.what, skipped=why, detail=detail)
+    except TroubleError as trouble:
+        yield troubled(context, device, trouble)
+    else:
+        if found is not None:
+            yield found
+
+
+# Visits.
+
+Job = Callable[[jax.Device, float], Iterator[Reading]]
+"""The part of a test that belongs to one device; the seconds are its budget."""
+
+
+def by_device(
+    context: Context, what: str, job: Job, *, in_turn: bool = False
+) -> Iterator[RunEvent]:
+    """Do a job on every device: all at once, unless they share their silicon.
+
+    Devices that share it take turns and share the budget, so that a test never takes
+    longer for more of them. An exception costs its own device the test, no other.
+
+    Args:
+        context: The test.
+        what: What is done, one phrase.
+        job: What is done on one device.
+        in_turn: One device after the other in any case: for jobs that time the host,
+            whose threads would hold each other up.
+    """
+    found, budget = context.devices, context.check.budget_seconds
+    if len(found) > 1 and not in_turn and not shares_silicon(found):
+        yield from _at_once(context, what, job, found, budget)
+        return
+    for device in found:
+        if context.stop():
+            return
+        yield CheckDoing(devices=(name(device),), what=f"{what} on {name(device)}")
+        for one in guarded(context, job, device, budget / len(found)):
+            yield CheckRead(reading=one)
+        yield CheckDone(device=name(device))
+
+
+def on_first(
+    context: Context, what: str, job: Job, *, else_skipped: tuple[str, str]
+) -> Iterator[RunEvent]:
+    """A job on all devices, or on the first of those that share their silicon.
+
+    It then has the whole budget, and the others are skipped.
+
+    Args:
+        context: The test.
+        what: What is done, one phrase.
+        job: What is done on one device.
+        else_skipped: What the readings of the others are called, and why there are
+            none: a text with ``{name}`` and ``{first}``.
+    """
+    first, shared = context.devices[0], shares_silicon(context.devices)
+    called, why = else_skipped
+
+    def visit(device: jax.Device, seconds: float) -> Iterator[Reading]:
+        if not shared:
+            yield from job(device, seconds)
+        elif device == first:
+            yield from job(device, context.check.budget_seconds)
+        else:
+            skipped = why.format(name=name(device), first=name(first))
+            yield reading(context.check.test, device, called, skipped=skipped)
+
+    yield from by_device(context, what, visit)
+
+
+def _at_once(
+    context: Context,
+    what: str,
+    job: Job,
+    found: Sequence[jax.Device],
+    budget: float,
+) -> Iterator[RunEvent]:
+    done: queue.SimpleQueue[RunEvent] = queue.SimpleQueue()
+
+    def visit(device: jax.Device) -> None:
+        for one in guarded(context, job, device, budget):
+            done.put(CheckRead(reading=one))
+        done.put(CheckDone(device=name(device)))
+
+    yield CheckDoing(
+        devices=tuple(map(name, found)), what=f"{what} on {len(found)} devices"
+    )
+    # Daemons: a device that never answers must not keep the engine from ending.
+    threads = [
+        threading.Thread(target=visit, args=(device,), daemon=True) for device in found
+    ]
+    for thread in threads:
+        thread.start()
+    left = len(found)
+    while left and not context.stop():
+        try:
+            event = done.get(timeout=POLL_SECONDS)
+        except queue.Empty:
+            continue
+        left -= isinstance(event, CheckDone)
+        yield event
+    # The next run may start after a stop: no device may be at work then.
+    for thread in threads:
+        thread.join()
+
+
+def guarded(
+    context: Context, job: Job, device: jax.Device, seconds: float
+) -> Iterator[Reading]:
+    """The readings of a job; one with a fault instead of an exception."""
+    test = context.check.test
+    try:
+        yield from job(device, seconds)
+    except TroubleError as trouble:
+        yield troubled(context, device, trouble)
+    except Exception as error:
+        fault = f"The test failed: {headline(error)}"
+        yield reading(test, device, test, fault=fault, detail=errors.full_text(error))

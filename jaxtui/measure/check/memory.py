@@ -1,0 +1,291 @@
+"""How much memory a device has, how much of it is free, and whether others use it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import jax
+
+from jaxtui import format as fmt
+from jaxtui.measure.check import children
+from jaxtui.measure.check.base import Context, by_device, name, reading
+from jaxtui.measure.devices import memory_of
+from jaxtui.measure.host import available_host_bytes, total_host_bytes
+from jaxtui.measure.probe import probe
+from jaxtui.model import Holder, Reading, RunEvent
+
+WHAT = "free memory"
+
+MUCH = 0.1
+"""The share of a device's memory from which on it matters that others use it."""
+
+LITTLE = 0.1
+"""The share of the host's memory that should be free."""
+
+TPU_FILES = ("/dev/accel", "/dev/vfio")
+
+GPUS = ("gpu", "cuda")
+
+SMI = "nvidia-smi"
+
+SMI_SECONDS = 5.0
+"""Without its persistence daemon the driver takes a second for each GPU."""
+
+SMI_GPUS = "--query-gpu=index,uuid,memory.used,memory.total"
+SMI_PROCESSES = "--query-compute-apps=gpu_uuid,pid,used_memory"
+SMI_FORMAT = "--format=csv,noheader,nounits"
+
+CONTEXT_BYTES = 1024**3
+"""More than a CUDA context and its kernels take beside the arrays, some 500 MB."""
+
+
+def test(context: Context) -> Iterator[RunEvent]:
+    """Read the statistics of every device; the test allocates nothing itself."""
+    with_smi = any(device.platform in GPUS for device in context.devices)
+    report = query_smi() if with_smi else None
+
+    def job(device: jax.Device, seconds: float) -> Iterator[Reading]:
+        if device.platform == "cpu":
+            yield of_host(name(device), available_host_bytes(), total_host_bytes())
+            return
+        holders = [one for one in context.seen.holders if one.pid != os.getpid()]
+        stats = memory_of(device) or {}
+        others = None
+        if report is not None and device.platform in GPUS:
+            ordinal = probe(lambda: device.local_hardware_id)
+            gpu = report.gpu(ordinal, os.environ.get("CUDA_VISIBLE_DEVICES"))
+            own = stats.get("pool_bytes") or stats.get("bytes_in_use", 0)
+            others = report.others(gpu, os.getpid(), own) if gpu else None
+        yield of_device(name(device), stats, holders, others)
+
+    yield from by_device(context, "reading memory statistics", job)
+
+
+def of_host(device: str, available: int | None, total: int | None) -> Reading:
+    """The reading of a CPU device, whose memory is the host's.
+
+    Args:
+        device: Its name.
+        available: Bytes of host memory that can be had; ``None`` if that is unknown.
+        total: Bytes of host memory in all; ``None`` if that is unknown.
+    """
+    if available is None:
+        why = "This system does not say what is free."
+        return reading("memory", device, WHAT, unit="bytes", skipped=why)
+    of = "" if total is None else f" of {fmt.bytes_text(total)}"
+    text = f"{fmt.bytes_text(available)}{of} of the host's memory can be had"
+    doubt = ""
+    if total and available < LITTLE * total:
+        doubt = (
+            f"Only {text}, {fmt.percent(available / total)}: programs that use the rest"
+            " slow this machine down."
+        )
+    said = f"{text}; CPU devices and NumPy share it."
+    return reading(
+        "memory", device, WHAT, available, unit="bytes", doubt=doubt, said=said
+    )
+
+
+def of_device(
+    device: str,
+    stats: dict[str, int],
+    holders: Sequence[Holder] = (),
+    others: Others | None = None,
+) -> Reading:
+    """The reading of a device with memory of its own.
+
+    Args:
+        device: Its name.
+        stats: Its ``memory_stats()``.
+        holders: Other processes that have accelerators open.
+        others: What nvidia-smi says that others use of the GPU.
+    """
+    limit = stats.get("bytes_limit")
+    if not limit:
+        why = "The runtime tells nothing about the memory."
+        return reading("memory", device, WHAT, unit="bytes", skipped=why)
+    reserved = stats.get("bytes_reserved", 0)
+    used = stats.get("bytes_in_use", 0) + reserved
+    said = [f"{fmt.bytes_text(used)} of {fmt.bytes_text(limit)} in use"]
+    if reserved:
+        said.append(f"{fmt.bytes_text(reserved)} of that reserved")
+    # 0 is what a pool says that has not taken its memory yet.
+    if largest := stats.get("largest_free_block_bytes"):
+        said.append(f"largest free block {fmt.bytes_text(largest)}")
+    doubt = ""
+    tpu = device.startswith("tpu:")
+    mine = [
+        one
+        for one in holders
+        if any(path.startswith(TPU_FILES) == tpu for path in one.paths)
+    ]
+    if others is not None and others.used_bytes > MUCH * others.total_bytes:
+        doubt = others.sentence
+    elif used > MUCH * limit and mine:
+        held = (f"process {one.pid} ({one.command or 'unknown'})" for one in mine)
+        doubt = (
+            f"{fmt.percent(used / limit)} of the memory was in use before the first"
+            f" test, and the device is held by {', '.join(held)}."
+        )
+    free, text = max(0, limit - used), f"{', '.join(said)}."
+    return reading("memory", device, WHAT, free, unit="bytes", doubt=doubt, said=text)
+
+
+# nvidia-smi, which knows the memory of other processes, too.
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One GPU."""
+
+    index: int
+    uuid: str
+    used_bytes: int | None
+    """By all processes and the driver; ``None`` where it does not say."""
+    total_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process that computes on a GPU."""
+
+    uuid: str
+    """The GPU's."""
+    pid: int
+    """In the host's numbering: in a container it is another one than here."""
+    used_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Others:
+    """What all processes but this one have of a GPU's memory."""
+
+    used_bytes: int
+    total_bytes: int
+    processes: tuple[Process, ...]
+    """The largest first; this one is among them where its number is not known."""
+
+    @property
+    def sentence(self) -> str:
+        """Who has how much."""
+        who = ", ".join(
+            f"process {one.pid} ({fmt.bytes_text(one.used_bytes)})"
+            for one in self.processes[:3]
+            if one.used_bytes is not None
+        )
+        return (
+            f"Others use {fmt.bytes_text(self.used_bytes)} of the"
+            f" {fmt.bytes_text(self.total_bytes)} of this GPU, says nvidia-smi"
+            f"{f': {who}' if who else ''}."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SmiReport:
+    """Everything that nvidia-smi said."""
+
+    gpus: tuple[Gpu, ...] = ()
+    processes: tuple[Process, ...] = ()
+
+    def gpu(self, ordinal: int | None, visible: str | None) -> Gpu | None:
+        """The GPU behind a device; ``None`` where that cannot be told.
+
+        Args:
+            ordinal: The device's ``local_hardware_id``, CUDA's number for it.
+            visible: ``CUDA_VISIBLE_DEVICES``, where it is set.
+        """
+        if ordinal is None:
+            return None
+        # CUDA puts the fastest first; only among equals is its order that of
+        # nvidia-smi.
+        wanted = str(ordinal)
+        if visible is not None:
+            names = [name.strip() for name in visible.split(",")]
+            wanted = names[ordinal] if ordinal < len(names) else ""
+        for gpu in self.gpus:
+            # CUDA takes the beginning of a UUID for the whole.
+            is_uuid = wanted.startswith("GPU-") and gpu.uuid.startswith(wanted)
+            if wanted == str(gpu.index) or is_uuid:
+                return gpu
+        return None
+
+    def others(self, gpu: Gpu, own_pid: int, own_bytes: int) -> Others | None:
+        """What others have of a GPU's memory; ``None`` where that cannot be told.
+
+        Args:
+            gpu: One of those of the report.
+            own_pid: This process.
+            own_bytes: What JAX has taken of the GPU in this process. That is used with
+                an allowance where nvidia-smi does not list the process.
+        """
+        if gpu.used_bytes is None or gpu.total_bytes is None:
+            return None
+        mine, rest = own_bytes + CONTEXT_BYTES, []
+        for process in self.processes:
+            if process.uuid == gpu.uuid and process.pid == own_pid:
+                mine = max(process.used_bytes or 0, own_bytes)
+            elif process.uuid == gpu.uuid:
+                rest.append(process)
+        rest.sort(key=lambda process: process.used_bytes or 0, reverse=True)
+        return Others(max(0, gpu.used_bytes - mine), gpu.total_bytes, tuple(rest))
+
+
+def query_smi(
+    program: str = SMI, limit_seconds: float = SMI_SECONDS
+) -> SmiReport | None:
+    """Run nvidia-smi.
+
+    Args:
+        program: Its name or path.
+        limit_seconds: It hangs where the driver does.
+
+    Returns:
+        ``None`` if there is none here, or it failed or did not answer in time.
+    """
+    path = shutil.which(program)
+    if path is None:
+        return None
+
+    def output(query: str) -> str | None:
+        try:
+            ended = children.run([path, query, SMI_FORMAT], limit_seconds)
+        except OSError:
+            return None
+        return ended.output if ended.code == 0 else None
+
+    with ThreadPoolExecutor(2) as both:
+        gpus, processes = both.map(output, (SMI_GPUS, SMI_PROCESSES))
+    return None if gpus is None else parse_smi(gpus, processes or "")
+
+
+def parse_smi(gpus: str, processes: str) -> SmiReport:
+    """The two answers; lines that say something else, such as sentences, do not count.
+
+    ``[N/A]``, ``[Not Supported]`` and ``[Insufficient Permissions]`` are no numbers.
+    """
+
+    def rows(text: str, columns: int) -> Iterator[list[str]]:
+        for line in text.splitlines():
+            cells = [cell.strip() for cell in line.split(",")]
+            if len(cells) == columns:
+                yield cells
+
+    def mebibytes(cell: str) -> int | None:
+        return int(cell) * 1024**2 if cell.isdigit() else None
+
+    return SmiReport(
+        tuple(
+            Gpu(int(index), uuid, mebibytes(used), mebibytes(total))
+            for index, uuid, used, total in rows(gpus, 4)
+            if index.isdigit()
+        ),
+        tuple(
+            Process(uuid, int(pid), mebibytes(used))
+            for uuid, pid, used in rows(processes, 3)
+            if pid.isdigit()
+        ),
+    )

@@ -1,0 +1,252 @@
+"""Is everything there? Chips on the bus, chips that JAX sees, chips promised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import jax
+
+from jaxtui.format import plural
+from jaxtui.machine import hardware
+from jaxtui.machine.hardware import Chip, Maker
+from jaxtui.machine.survey import Survey
+from jaxtui.machine.topologies import chips_of
+from jaxtui.measure import devices as seen_by_jax
+from jaxtui.measure.check.base import Context, by_device, reading
+from jaxtui.model import CheckRead, Device, Expected, Reading, RunEvent
+from jaxtui.model.machine import chip_count, slice_count
+
+ON_BUS = "chips that JAX sees of those on the PCI bus"
+PROMISED = "chips that JAX sees of those promised"
+UNUSED = "chips on the PCI bus that JAX does not use"
+NONE = "accelerators"
+
+TYPE = "TPU_ACCELERATOR_TYPE"
+
+MAKERS: tuple[Maker, ...] = ("tpu", "cuda", "rocm")
+
+PLUGINS: Mapping[Maker, str] = {
+    "tpu": "libtpu",
+    "cuda": "JAX's CUDA plugin",
+    "rocm": "JAX's ROCm plugin",
+}
+
+LIMITING: Mapping[Maker, tuple[str, ...]] = {
+    "tpu": (
+        "TPU_VISIBLE_CHIPS",
+        "TPU_VISIBLE_DEVICES",
+        "TPU_PROCESS_BOUNDS",
+        "TPU_CHIPS_PER_PROCESS_BOUNDS",
+    ),
+    "cuda": ("CUDA_VISIBLE_DEVICES",),
+    "rocm": ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
+}
+"""Variables with which a user asks for fewer devices than there are."""
+
+
+def test(context: Context) -> Iterator[RunEvent]:
+    """Count; no device has anything to do."""
+    for one in readings(seen_by_jax.describe(), context.seen):
+        yield CheckRead(reading=one)
+
+    def nothing(device: jax.Device, seconds: float) -> Iterator[Reading]:
+        """Every device is there by being listed."""
+        return iter(())
+
+    yield from by_device(context, "counting devices", nothing)
+
+
+def readings(devices: Sequence[Device], seen: Survey) -> Iterator[Reading]:
+    """What there is, against what the bus shows and what was promised.
+
+    Args:
+        devices: All devices of JAX's default backend, those of other processes too.
+        seen: The machine from outside.
+    """
+    mine = _maker(devices[0])
+    if mine is not None:
+        yield _against_bus(devices, seen, mine)
+        if mine == "tpu" and seen.environment.get(TYPE):
+            yield _against_promise(devices, seen)
+    elif not seen.chips:
+        yield _chips(
+            NONE,
+            0,
+            said=f"The PCI bus shows no accelerator. {counted(devices)}.",
+        )
+    for maker in MAKERS:
+        chips = seen.of(maker)
+        if chips and maker != mine:
+            yield _unused(devices, seen, maker, chips)
+
+
+def _against_bus(devices: Sequence[Device], seen: Survey, maker: Maker) -> Reading:
+    here = [device for device in devices if device.addressable]
+    found, on_bus = chip_count(here), len(seen.of(maker))
+    given, source = _openable(seen, maker)
+    said = f"{counted(devices)}."
+    if len(here) < len(devices):
+        said += f" On this host: {counted(here)}."
+    if not on_bus:
+        said += " The PCI bus shows none: a container may hide it."
+        return _chips(ON_BUS, found, said=said)
+    if given < on_bus:
+        said += f" Of {on_bus} on the PCI bus, /dev has the files of {given}."
+    if found > given:
+        said += f" {source.capitalize()} shows {given}: some are divided."
+        return _chips(ON_BUS, found, said=said)
+    limits = _limits(seen, LIMITING[maker]) or _shared_host(devices, maker)
+    if found < given and limits:
+        return _chips(ON_BUS, found, said=f"{said} {found} of {given}, as {limits}.")
+    fault = ""
+    if found < given:
+        kind = hardware.in_words(seen.of(maker)[:given])
+        verb = "is" if given - found == 1 else "are"
+        fault = f"JAX sees {found} of {kind}: {given - found} {verb} missing."
+    expected = Expected(value=given, kind="exact", source=source)
+    return _chips(ON_BUS, found, expected=expected, fault=fault, said=said)
+
+
+def _openable(seen: Survey, maker: Maker) -> tuple[int, str]:
+    """Chips that this system can open, and what says so.
+
+    A container sees the whole bus of its host, and the device files of its share.
+    """
+    chips = len(seen.of(maker))
+    files = sum(node.maker == maker and node.path[-1].isdigit() for node in seen.nodes)
+    return (files, "/dev") if 0 < files < chips else (chips, "the PCI bus")
+
+
+def _against_promise(devices: Sequence[Device], seen: Survey) -> Reading:
+    type_, found = seen.environment[TYPE], chip_count(devices)
+    of_slice = chips_of(type_)
+    if of_slice is None:
+        return _chips(
+            PROMISED,
+            found,
+            said=f"{TYPE} is {type_!r}: how many chips that stands for is not known.",
+        )
+    configured = seen.environment.get("MEGASCALE_NUM_SLICES", "")
+    slices = max(slice_count(devices), int(configured) if configured.isdigit() else 0)
+    promised = slices * of_slice
+    each = f"{slices} slices of {type_}" if slices > 1 else type_
+    said = f"{each} stands for {plural(promised, 'chip')}."
+    limits = _limits(seen, LIMITING["tpu"])
+    if found < promised and limits:
+        return _chips(PROMISED, found, said=f"{said} {found} of them, as {limits}.")
+    if found > promised:
+        doubt = f"{said} JAX sees {found}, so {TYPE} does not describe this machine."
+        return _chips(PROMISED, found, doubt=doubt)
+    fault = f"{said} JAX sees {found}." if found < promised else ""
+    return _chips(
+        PROMISED,
+        found,
+        expected=Expected(value=promised, kind="exact", source=f"{TYPE}={type_}"),
+        fault=fault,
+        said=said,
+    )
+
+
+def _unused(
+    devices: Sequence[Device], seen: Survey, maker: Maker, chips: Sequence[Chip]
+) -> Reading:
+    """Chips of a maker whose platform is not the one that JAX uses."""
+    platform, there = devices[0].platform, hardware.in_words(chips)
+    what = f"{UNUSED} ({maker})"
+    said = f"This machine has {there}; JAX uses {counted(devices)}."
+    plugin = seen.packages is None or bool(seen.packages.for_maker(maker))
+    if not plugin:
+        said += f" {PLUGINS[maker]} is not installed."
+    limits = _limits(seen, ("JAX_PLATFORMS", "JAX_PLATFORM_NAME", *LIMITING[maker]))
+    if limits or devices[0].simulated:
+        return _chips(what, 0, said=f"{said} That is as {limits or 'asked'}.")
+    # AMD makes the graphics of many computers whose owners never think of ROCm.
+    if platform != "cpu" or (maker == "rocm" and not plugin):
+        return _chips(what, 0, said=said)
+    return _chips(
+        what,
+        0,
+        expected=Expected(value=len(chips), kind="exact", source="the PCI bus"),
+        fault=f"JAX does not use the {there} on the PCI bus; it fell back to the CPU.",
+        said=said,
+    )
+
+
+def _chips(
+    what: str,
+    count: int,
+    expected: Expected | None = None,
+    fault: str = "",
+    doubt: str = "",
+    said: str = "",
+) -> Reading:
+    return reading(
+        "present",
+        None,
+        what,
+        count,
+        unit="chips",
+        expected=expected,
+        fault=fault,
+        doubt=doubt,
+        said=said,
+    )
+
+
+def _maker(device: Device) -> Maker | None:
+    """Whose chip a device is; JAX calls CUDA's and ROCm's platform ``gpu``."""
+    if device.platform == "tpu":
+        return "tpu"
+    if device.platform in ("cuda", "rocm"):
+        return "rocm" if device.platform == "rocm" else "cuda"
+    if device.platform != "gpu":
+        return None
+    version = device.attributes.get("platform_version", "").lower()
+    amd = "rocm" in version or device.device_kind.startswith(("AMD", "gfx"))
+    return "rocm" if amd else "cuda"
+
+
+def _limits(seen: Survey, names: Sequence[str]) -> str:
+    """``CUDA_VISIBLE_DEVICES=0 asks``, of what limits the devices; else empty."""
+    said = [
+        f"{name}={seen.environment[name]}" for name in names if name in seen.environment
+    ]
+    return f"{' and '.join(said)} ask{'s' * (len(said) == 1)}" if said else ""
+
+
+def _shared_host(devices: Sequence[Device], maker: Maker) -> str:
+    """With a process for each GPU, the others of the host belong to the others."""
+    processes = len({device.process_index for device in devices})
+    if maker == "tpu" or processes == 1:
+        return ""
+    return f"the {processes} processes share them out"
+
+
+def counted(devices: Sequence[Device]) -> str:
+    """The counts of one platform, e.g. ``8 TensorCores = 4 chips = 4 JAX devices …``.
+
+    Args:
+        devices: All of the same platform; at least one.
+    """
+    first, count = devices[0], len(devices)
+    if first.platform == "cpu":
+        cpus = plural(count, "CPU device")
+        if first.simulated:
+            return f"{cpus}, SIMULATED: they share the cores of this machine"
+        if count == 1:
+            return f"{cpus}: it uses all cores of this machine"
+        return f"{cpus}: they share the cores of their machine"
+    terms = [plural(count, "JAX device")]
+    if first.platform == "tpu":
+        cores = sum(one.tensorcores for one in devices)
+        terms = [
+            plural(cores, "TensorCore"),
+            f"{plural(chip_count(devices), 'chip')} {first.device_kind}",
+            *terms,
+        ]
+    else:
+        terms = [f"{plural(count, 'GPU')} {first.device_kind}", *terms]
+    processes = len({one.process_index for one in devices})
+    placed = f"{' = '.join(terms)} in {plural(processes, 'process')}"
+    several = slice_count(devices)
+    return f"{placed} and {several} slices" if several > 1 else placed

@@ -1,0 +1,152 @@
+"""Which matrix products say how fast a device computes: dtypes, precisions, sizes.
+
+Pure rules over what a device is; the same device gets the same products every time,
+because a baseline compares them by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jaxtui.measure import peaks
+from jaxtui.measure.check import expectations
+from jaxtui.measure.check.base import Setting
+from jaxtui.model import ITEMSIZE, Case, CheckLevel, Device, Precision
+
+SATURATING_SECONDS = 0.004
+"""A call at peak takes at least so long: dispatch and the ramp at both ends, some
+100 µs, are then a few percent at most."""
+
+SIZES = (1024, 2048, 4096, 6144, 8192, 12288, 16384, 20480, 24576, 32768)
+"""Multiples of every tile that matrix units work in."""
+
+MEMORY_SHARE = 0.25
+"""Of the free memory, for two inputs and the results that are in flight."""
+
+RESULTS = 8
+"""Results that may be in flight."""
+
+FEW_CORES = 8
+"""Up to so many cores, a product of 1024² keeps them busy for 5 ms and more."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A product without a size."""
+
+    dtype: str
+    precision: Precision = "default"
+
+
+def kinds(device: Device, level: CheckLevel) -> tuple[Kind, ...]:
+    """The kinds of products that matter on a chip, the one it is made for first.
+
+    ``quick`` is that one and float32; ``full`` is all.
+    """
+    if device.platform == "cpu":
+        # A CPU computes float32 as it is: precision makes no difference.
+        return Kind("float32"), Kind("float64")
+    every = _of_tpu(device) if device.platform == "tpu" else _of_gpu(device)
+    if level == "full":
+        return every
+    first = every[0]
+    return first, next(kind for kind in every if kind.dtype == "float32")
+
+
+def natural(device: Device) -> Kind:
+    """The kind of product that the chip is made for."""
+    return kinds(device, "quick")[0]
+
+
+def case(kind: Kind, setting: Setting, seconds: float = SATURATING_SECONDS) -> Case:
+    """The product of a kind that keeps a device busy for so long, at its peak.
+
+    Args:
+        kind: Its dtype and precision.
+        setting: The device and what else counts.
+        seconds: What a call at peak should take at least. Where no peak is known the
+            size is a usual one, and half of that for a shorter time; on a CPU it
+            depends on the cores.
+    """
+    return Case(
+        op="matmul",
+        size=_size(kind, setting, seconds),
+        dtype=kind.dtype,
+        precision=kind.precision,
+        device=setting.device.name,
+        mode="jit",
+    )
+
+
+def label(case: Case, platform: str) -> str:
+    """How readings name a product: ``matmul 4096 float32 highest``.
+
+    The precision is said where it changes what is computed.
+    """
+    precise = case.dtype == "float32" and platform != "cpu"
+    shown = f" {case.precision}" if precise else ""
+    return f"{case.op} {case.size} {case.dtype}{shown}"
+
+
+def _of_tpu(device: Device) -> tuple[Kind, ...]:
+    found = [Kind("bfloat16"), Kind("float32", "highest"), Kind("float32", "default")]
+    if expectations.product_peak(device, "int8") is not None:
+        found.append(Kind("int8"))
+    return tuple(found)
+
+
+def _of_gpu(device: Device) -> tuple[Kind, ...]:
+    """float32 at ``default`` only where that is known to mean TF32."""
+    kind = device.device_kind
+    half = Kind("bfloat16") if _has_bfloat16(device) else Kind("float16")
+    found = [half]
+    if _has_tf32(kind):
+        found.append(Kind("float32", "default"))
+    found += [Kind("float32", "highest"), Kind("float16"), Kind("int8")]
+    return tuple(dict.fromkeys(found))
+
+
+def _has_bfloat16(device: Device) -> bool:
+    """What the table says; of a kind that it lacks, what the chip says of itself."""
+    known = peaks.peak(device.device_kind, "bfloat16")
+    if known is not None:
+        return known.flops_per_second is not None
+    try:
+        # NVIDIA's tensor cores have it since Ampere.
+        return float(device.attributes["compute_capability"]) >= 8.0
+    except (KeyError, ValueError):
+        return True
+
+
+def _has_tf32(device_kind: str) -> bool:
+    """Whether the table has a rate of TF32, for a chip of NVIDIA."""
+    found = [
+        peaks.peak(device_kind, "float32", precision)
+        for precision in ("default", "highest")
+    ]
+    rates = [peak.flops_per_second for peak in found if peak is not None]
+    # XLA rounds products to TF32 through cuBLAS; of ROCm nothing is known.
+    return not device_kind.startswith("AMD") and len(set(rates)) == 2
+
+
+def _size(kind: Kind, setting: Setting, seconds: float) -> int:
+    brief = seconds < SATURATING_SECONDS
+    if setting.device.platform == "cpu":
+        # Enough for all cores; devices that share them get shorter turns.
+        if setting.sharing > 2 or brief:
+            return 512
+        return 1024 if setting.cores <= FEW_CORES else 2048
+    peak = expectations.product_peak(setting.device, kind.dtype, kind.precision)
+    wanted = (4096 if kind.dtype == "float32" else 8192) / (2 if brief else 1)
+    if peak is not None:
+        # The n of a product of 2 n³ operations that takes so long at peak.
+        wanted = (peak.value * seconds / 2) ** (1 / 3)
+    fitting = [size for size in SIZES if _fits(size, kind.dtype, setting.free_bytes)]
+    reaching = [size for size in SIZES if size >= wanted] or [SIZES[-1]]
+    return min(reaching[0], max(fitting, default=SIZES[0]))
+
+
+def _fits(size: int, dtype: str, free: int | None) -> bool:
+    result = 4 if dtype == "int8" else ITEMSIZE[dtype]
+    needed = size * size * (2 * ITEMSIZE[dtype] + RESULTS * result)
+    return free is None or needed <= MEMORY_SHARE * free

@@ -1,0 +1,276 @@
+"""The same work for long enough: does a device keep its pace?
+
+A TPU is also asked for its own health: throttling and the links between the chips.
+libtpu's SDK is read in a process of its own and for a limited time. It may crash on
+import, it should not be loaded beside the libtpu that JAX uses, and where it looks for
+a metadata server that is not there, every metric takes half a minute.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from time import perf_counter
+
+import jax
+import msgspec
+
+from jaxtui import child
+from jaxtui import format as fmt
+from jaxtui.machine.tpu_sdk import MARK
+from jaxtui.measure.check import children, products, work
+from jaxtui.measure.check.base import (
+    Context,
+    attempt,
+    explained,
+    on_first,
+    reading,
+    setting,
+)
+from jaxtui.measure.check.children import Ended
+from jaxtui.measure.turns import take_turns
+from jaxtui.model import CheckLevel, CheckRead, Expected, Reading, RunEvent
+from jaxtui.stats import median, rounds_interval
+
+AT_MOST = 1.10
+"""The last quarter over the first, on an accelerator with nobody else on it."""
+
+AT_MOST_ON_CPU = 1.5
+"""On a CPU other programs, and clocks that go up and down, move it more than that."""
+
+BOUND = "jaxtui's own bound: the last quarter takes at most {share:.0%} longer"
+
+TOO_SHORT = " Chips throttle after tens of seconds: level full goes on for longer."
+
+LEAST_BURSTS = 4
+"""One for each quarter."""
+
+THROTTLE, LINKS = "tpu_throttle_score", "ici_link_health"
+
+WHAT = {THROTTLE: "throttle score", LINKS: "link health"}
+
+SDK = "libtpu's SDK"
+
+SDK_SECONDS: Mapping[CheckLevel, float] = {"quick": 5.0, "full": 20.0}
+
+TRANSIENT, PERSISTENT, UNUSABLE = 1, 6, 10
+"""The lowest scores of a link with transient problems, with persistent ones of minor
+weight, and of one that is unusable (description of the metric in libtpu)."""
+
+_SCORE = re.compile(r"(?:(?P<place>.*):)?\s*(?P<score>\d+(?:\.\d+)?)\s*")
+
+Scores = Sequence[tuple[str, float]]
+"""Where, which may be empty, and how much; at least one."""
+
+
+def test(context: Context) -> Iterator[RunEvent]:
+    """One product over and over, on all devices at once.
+
+    Of devices that share silicon only the first works: they would slow each other down.
+    """
+
+    def job(device: jax.Device, seconds: float) -> Iterator[Reading]:
+        yield from attempt(context, device, partial(_kept, context, device, seconds))
+
+    skipped = ("steady", "{name} shares the host's cores with {first}.")
+    yield from on_first(context, "working steadily", job, else_skipped=skipped)
+    if not context.stop():
+        for one in sdk_readings(context):
+            yield CheckRead(reading=one)
+
+
+def _kept(context: Context, device: jax.Device, seconds: float) -> Reading | None:
+    chosen = setting(context, device)
+    case = products.case(products.natural(chosen.device), chosen)
+    what = f"steady {products.label(case, device.platform)}"
+    turns = work.turns_of(work.prepared(case, what, device, context.check.seed))
+    with explained(case, what, "sampling"):
+        begin = perf_counter()
+        for one in take_turns([turns], seconds, stop=context.stop):
+            late = perf_counter() - begin >= seconds
+            one.done = late and len(one.means) >= LEAST_BURSTS
+    if not turns.done:
+        return None
+    elapsed = perf_counter() - begin
+    disturbed = work.disturbance(turns.meter, device)
+    found = compared(turns.means, elapsed, what, device, disturbed)
+    brief = context.check.level == "quick" and device.platform != "cpu"
+    if brief and not disturbed:
+        found = msgspec.structs.replace(found, said=found.said + TOO_SHORT)
+    return found
+
+
+def compared(
+    means: Sequence[float],
+    elapsed: float,
+    what: str,
+    device: jax.Device,
+    disturbed: str = "",
+) -> Reading:
+    """How the last quarter compares with the first.
+
+    Args:
+        means: Seconds per call, in the order in which they were taken.
+        elapsed: Seconds that all of it took.
+        what: What the reading is called.
+        device: What computed.
+        disturbed: Who else used its cores.
+    """
+    quarter = len(means) // 4
+    first, last = median(means[:quarter]), median(means[-quarter:])
+    most = AT_MOST_ON_CPU if device.platform == "cpu" else AT_MOST
+    bound = Expected(value=most, kind="most", source=BOUND.format(share=most - 1))
+    return reading(
+        "steady",
+        device,
+        what,
+        rounds_interval([each / first for each in means[-quarter:]]),
+        # What others do to the cores is no fault of theirs.
+        expected=None if disturbed else bound,
+        disturbed=disturbed,
+        said=(
+            f"{fmt.seconds(first)} per call in the first quarter of"
+            f" {fmt.seconds(elapsed)}, {fmt.seconds(last)} in the last."
+        ),
+    )
+
+
+# What a TPU says of its own health.
+
+
+def sdk_readings(context: Context) -> Iterator[Reading]:
+    """The throttle score and the link health of this host's chips.
+
+    Nothing where no TPU takes part, or the test is stopped; one skipped reading where
+    there is no answer.
+    """
+    if not any(device.platform == "tpu" for device in context.devices):
+        return
+    limit = SDK_SECONDS[context.check.level]
+    command = [*child.command("jaxtui.machine.tpu_sdk"), str(int(limit) + 1), *WHAT]
+    ended = children.run(
+        command, limit, environment=environment(os.environ), stop=context.stop
+    )
+    if not context.stop():
+        yield from understood(ended, limit)
+
+
+def environment(base: Mapping[str, str]) -> dict[str, str]:
+    """That of the process: without questions to a metadata server, unless asked for."""
+    return {"TPU_SKIP_MDS_QUERY": "1", **base}
+
+
+def understood(ended: Ended, limit_seconds: float) -> Iterator[Reading]:
+    """The readings in what the process has written."""
+    if ended.code is None:
+        yield _skipped(SDK, f"It did not answer within {limit_seconds:g} s.", ended)
+        return
+    answer = _answer(ended.output)
+    if ended.code != 0 or answer is None:
+        yield _skipped(SDK, _why(ended), ended)
+        return
+    for metric, read in ((THROTTLE, throttling), (LINKS, links)):
+        yield _of_metric(metric, answer.get(metric), read)
+
+
+def throttling(scores: Scores) -> Reading:
+    """0 is no throttling, 1 to 10 are 10 to 100 %."""
+    hot = [
+        f"{place or f'chip {index}'} by {score * 10:g} %"
+        for index, (place, score) in enumerate(scores)
+        if score > 0
+    ]
+    doubt = f"The TPU throttles itself: {', '.join(hot)}." if hot else ""
+    said = "" if hot else f"None of {len(scores)} is throttled."
+    return _scored(THROTTLE, scores, doubt=doubt, said=said)
+
+
+def links(scores: Scores) -> Reading:
+    """0 is a link without problems, 10 one that is unusable."""
+
+    def named(least: float, below: float) -> str:
+        return ", ".join(
+            f"{place or f'link {index}'} ({score:g})"
+            for index, (place, score) in enumerate(scores)
+            if least <= score < below
+        )
+
+    unusable = named(UNUSABLE, float("inf"))
+    persistent = named(PERSISTENT, UNUSABLE)
+    transient = named(TRANSIENT, PERSISTENT)
+    doubts = []
+    if persistent:
+        doubts.append(f"persistent minor problems on {persistent}")
+    if transient:
+        doubts.append(f"transient problems on {transient}")
+    return _scored(
+        LINKS,
+        scores,
+        fault=f"Links between chips are unusable: {unusable}." if unusable else "",
+        doubt=f"Links between chips have {' and '.join(doubts)}." if doubts else "",
+        said=f"{len(scores)} links; 0 is one without problems.",
+    )
+
+
+def _of_metric(
+    metric: str, values: object, read: Callable[[Scores], Reading]
+) -> Reading:
+    what = WHAT[metric]
+    if isinstance(values, str):
+        return _skipped(what, f"libtpu failed to read {metric}: {values}")
+    if not isinstance(values, list):
+        return _skipped(what, f"This libtpu does not have {metric}.")
+    scores = []
+    for value in values:
+        match = _SCORE.fullmatch(str(value))
+        if match is None:
+            return _skipped(what, f"libtpu says {str(value)!r}, which is no score.")
+        scores.append(((match["place"] or "").strip(), float(match["score"])))
+    return (
+        read(scores)
+        if scores
+        else _skipped(what, f"libtpu says nothing about {metric}.")
+    )
+
+
+def _answer(output: str) -> dict[str, object] | None:
+    for line in output.splitlines():
+        if line.startswith(MARK):
+            try:
+                found = json.loads(line[len(MARK) :])
+            except ValueError:
+                return None
+            return found if isinstance(found, dict) else None
+    return None
+
+
+def _why(ended: Ended) -> str:
+    if re.search(r"^(ModuleNotFound|Import)Error", ended.errors, re.MULTILINE):
+        return "This libtpu has no SDK, or none is installed."
+    if ended.code is not None and ended.code < 0:
+        try:
+            death = signal.Signals(-ended.code).name
+        except ValueError:
+            death = f"signal {-ended.code}"
+        return f"It crashed with {death}."
+    if ended.code:
+        lines = ended.errors.strip().splitlines()
+        return f"It failed: {lines[-1] if lines else f'exit status {ended.code}'}."
+    return "It ended without an answer."
+
+
+def _scored(
+    metric: str, scores: Scores, fault: str = "", doubt: str = "", said: str = ""
+) -> Reading:
+    most = max(score for _, score in scores)
+    what = WHAT[metric]
+    return reading("steady", None, what, most, fault=fault, doubt=doubt, said=said)
+
+
+def _skipped(what: str, why: str, ended: Ended | None = None) -> Reading:
+    detail = "" if ended is None else ended.errors.strip()
+    return reading("steady", None, what, skipped=why, detail=detail)

@@ -1,0 +1,283 @@
+"""How fast data travel between the host and a device.
+
+There are two ways. *pageable* is that of programs which pass NumPy arrays to JAX.
+*pinned* goes from and to host memory that the runtime has locked, where it has the
+memory kind ``pinned_host``. Devices take turns, because they share the host's memory.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import SingleDeviceSharding
+
+from jaxtui import format as fmt
+from jaxtui.measure.check.base import (
+    UNSUPPORTED,
+    Context,
+    by_device,
+    reading,
+    shares_silicon,
+)
+from jaxtui.measure.devices import memory_of
+from jaxtui.measure.errors import full_text
+from jaxtui.measure.host import available_host_bytes
+from jaxtui.measure.inputs import misaligned_copy
+from jaxtui.measure.ops.arguments import Array
+from jaxtui.measure.probe import probe
+from jaxtui.model import CheckLevel, Reading, RunEvent
+from jaxtui.stats import median, rounds_interval
+
+MEBIBYTE = 1024**2
+
+SIZES: dict[CheckLevel, tuple[int, ...]] = {
+    "quick": (MEBIBYTE, 64 * MEBIBYTE),
+    "full": (*(4096 * 8**step for step in range(6)), 256 * MEBIBYTE),
+}
+"""Bytes of one copy, ascending."""
+
+SHARED_AT_MOST = 16 * MEBIBYTE
+"""Of one copy where several CPU devices share the time: it is memory to memory anyway.
+"""
+
+SHARE = 8
+"""A size must fit so many times into what is free, on the device and on the host."""
+
+TURN_SECONDS = 0.002
+"""A round of small copies is made of several."""
+
+LEAST_ROUNDS, MOST_ROUNDS = 3, 100
+
+PATIENCE = 3
+"""A size is left out whose least rounds would take so many times the time there is."""
+
+PAGEABLE, PINNED = "pageable", "pinned"
+PINNED_KIND = "pinned_host"
+
+TO_DEVICE, TO_HOST = "host to device", "device to host"
+DIRECTIONS = (TO_DEVICE, TO_HOST)
+
+ZERO_COPY = "Zero-copy: both sides see the same buffer, nothing travels."
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way to a device and back."""
+
+    kind: str
+    hold: Callable[[int], Any]
+    """Makes so many bytes to be sent, again and again, where they are sent from."""
+    send: Callable[[Any], jax.Array]
+    """A fresh array on the device, when it has arrived."""
+    fetch: Callable[[jax.Array], Any]
+    """The contents on the host, when they have arrived."""
+
+
+@dataclass(slots=True)
+class Series:
+    """The copies of one size on one way, in both directions."""
+
+    way: Way
+    nbytes: int
+    held: Any
+    rounds: dict[str, list[float]] = field(
+        default_factory=lambda: {direction: [] for direction in DIRECTIONS}
+    )
+    """Seconds of a copy: the median of each round."""
+    zero_copy: dict[str, bool] = field(
+        default_factory=lambda: dict.fromkeys(DIRECTIONS, True)
+    )
+
+    def round(self) -> float:
+        """One copy there and back, or several small ones; the seconds that one took."""
+        begin = perf_counter()
+        taken: list[tuple[float, float]] = []
+        while not taken or perf_counter() - begin < TURN_SECONDS:
+            taken.append(self._copy())
+        for direction, seconds in zip(
+            DIRECTIONS, zip(*taken, strict=True), strict=True
+        ):
+            self.rounds[direction].append(median(seconds))
+        return sum(map(sum, taken)) / len(taken)
+
+    def warm_up(self) -> float:
+        """A round that does not count; the seconds that a copy there and back took."""
+        seconds = self.round()
+        for rounds in self.rounds.values():
+            rounds.clear()
+        return seconds
+
+    def _copy(self) -> tuple[float, float]:
+        # A fresh array each time: JAX keeps what it has once fetched.
+        start = perf_counter()
+        array = self.way.send(self.held)
+        arrived = perf_counter()
+        back = self.way.fetch(array)
+        done = perf_counter()
+        self.zero_copy[TO_DEVICE] &= _same_buffer(array, self.held)
+        self.zero_copy[TO_HOST] &= _same_buffer(array, back)
+        return arrived - start, done - arrived
+
+
+def test(context: Context) -> Iterator[RunEvent]:
+    """Copy there and back, device by device."""
+    job = functools.partial(_of, context)
+    try:
+        yield from by_device(context, "copying to and from", job, in_turn=True)
+    finally:
+        _numbers.cache_clear()
+
+
+def _of(context: Context, device: jax.Device, seconds: float) -> Iterator[Reading]:
+    lacking = why_not_pinned(device)
+    share = seconds if lacking else seconds / 2
+    yield from _measured(context, device, pageable(device), share)
+    if context.stop():
+        return
+    if lacking:
+        yield _skipped(device, PINNED, lacking)
+        return
+    try:
+        yield from _measured(context, device, pinned(device), share)
+    except Exception as error:
+        text = full_text(error)
+        if not UNSUPPORTED.search(text):
+            raise
+        why = f"This runtime cannot copy from and to {PINNED_KIND} memory."
+        yield _skipped(device, PINNED, why, text)
+
+
+def pageable(device: jax.Device) -> Way:
+    """NumPy arrays, laid out so that no device takes one over as it is."""
+    return Way(PAGEABLE, _numbers, functools.partial(_put, place=device), np.asarray)
+
+
+def pinned(device: jax.Device) -> Way:
+    """Locked host memory of the runtime."""
+    there = SingleDeviceSharding(device)
+    here = SingleDeviceSharding(device, memory_kind=PINNED_KIND)
+
+    def hold(nbytes: int) -> jax.Array:
+        return _put(_numbers(nbytes), here)
+
+    send = functools.partial(_put, place=there)
+    return Way(PINNED, hold, send, functools.partial(_put, place=here))
+
+
+def why_not_pinned(device: jax.Device) -> str:
+    """Why pinned memory is no way to a device, one sentence; empty if it is one."""
+    if device.platform == "cpu":
+        return "A CPU device computes in the host's memory: pinning changes nothing."
+    kinds = probe(lambda: {space.kind for space in device.addressable_memories()})
+    if PINNED_KIND not in (kinds or ()):
+        return f"This runtime does not have the memory kind {PINNED_KIND}."
+    return ""
+
+
+def sizes(level: CheckLevel, devices: Sequence[jax.Device]) -> tuple[int, ...]:
+    """Bytes of one copy, ascending, for each of the devices that take turns."""
+    if len(devices) <= 2 or not shares_silicon(devices):
+        return SIZES[level]
+    limited = (min(nbytes, SHARED_AT_MOST) for nbytes in SIZES[level])
+    return tuple(dict.fromkeys(limited))
+
+
+def _measured(
+    context: Context, device: jax.Device, way: Way, seconds: float
+) -> Iterator[Reading]:
+    """The readings of one way, its sizes taking turns."""
+    begin, free = perf_counter(), _free_bytes(device)
+    series: list[Series] = []
+    for nbytes in sizes(context.check.level, context.devices):
+        if context.stop():
+            return
+        why, size = "", fmt.bytes_text(nbytes)
+        if free is not None and nbytes * SHARE > free:
+            room = fmt.bytes_text(free)
+            why = f"With {room} free, there is no room for it and beyond."
+        else:
+            series.append(Series(way, nbytes, way.hold(nbytes)))
+            taken = series[-1].warm_up()
+            if taken * LEAST_ROUNDS > max(PATIENCE * seconds, 1.0):
+                why = (
+                    f"A copy of {size} there and back takes {fmt.seconds(taken)}, for"
+                    " which there is no time; nor is there for larger ones."
+                )
+        if why:
+            series = [one for one in series if one.nbytes < nbytes]
+            yield _skipped(device, f"{size} {way.kind}", why)
+            break
+    for count in range(MOST_ROUNDS if series else 0):
+        if count >= LEAST_ROUNDS and perf_counter() - begin >= seconds:
+            break
+        for one in series:
+            if context.stop():
+                return
+            one.round()
+    for one in series:
+        for direction in DIRECTIONS:
+            yield _reading(device, one, direction)
+
+
+def _free_bytes(device: jax.Device) -> int | None:
+    """The smaller of what is free on the device and on the host."""
+    host, stats = available_host_bytes(), memory_of(device) or {}
+    if "bytes_limit" not in stats:
+        return host
+    used = stats.get("bytes_in_use", 0) + stats.get("bytes_reserved", 0)
+    free = stats["bytes_limit"] - used
+    return free if host is None else min(free, host)
+
+
+def _put(array: Any, place: jax.Device | SingleDeviceSharding) -> jax.Array:
+    """Copy, and wait for it."""
+    arrived: jax.Array = jax.device_put(array, place)
+    arrived.block_until_ready()
+    return arrived
+
+
+@functools.cache
+def _numbers(nbytes: int) -> Array:
+    """Random float32, the same for every device and never written to."""
+    drawn = np.random.default_rng(0).standard_normal(MEBIBYTE // 4, np.float32)
+    return misaligned_copy(np.resize(drawn, nbytes // 4))
+
+
+def _same_buffer(array: jax.Array, other: Any) -> bool:
+    """Whether nothing was copied; False where a plugin has no pointers to compare."""
+
+    def pointer(one: Any) -> int:
+        if isinstance(one, np.ndarray):
+            return int(one.ctypes.data)
+        return int(one.unsafe_buffer_pointer())
+
+    return bool(probe(lambda: pointer(array) == pointer(other)))
+
+
+def _reading(device: jax.Device, series: Series, direction: str) -> Reading:
+    size = fmt.bytes_text(series.nbytes)
+    what = f"{direction} {size} {series.way.kind}"
+    if series.zero_copy[direction]:
+        return reading("transfer", device, what, unit="bytes/s", said=ZERO_COPY)
+    rounds = series.rounds[direction]
+    interval = rounds_interval(rounds)
+    said = f"{size} in {fmt.seconds(interval.median)}; {len(rounds)} rounds."
+    return reading(
+        "transfer",
+        device,
+        what,
+        interval,
+        per=series.nbytes,
+        unit="bytes/s",
+        said=said,
+    )
+
+
+def _skipped(device: jax.Device, what: str, why: str, detail: str = "") -> Reading:
+    return reading("transfer", device, what, skipped=why, detail=detail)

@@ -1,0 +1,269 @@
+"""What the check lets devices compute, and how fast: compiled calls in queued bursts.
+
+Every call that a test makes comes from ``compiled``, and every use of it elsewhere is
+written ``work.compiled(...)``: to see how the check takes to a device that is slow,
+wrong or silent, replace this one function and nothing else.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.sharding import SingleDeviceSharding
+
+from jaxtui.measure import clocks, notes, ops
+from jaxtui.measure.check.base import explained
+from jaxtui.measure.clocks import Call
+from jaxtui.measure.contention import Meter
+from jaxtui.measure.ops.arguments import Argument, Indices, Key
+from jaxtui.measure.ops.base import JaxForm
+from jaxtui.measure.session import DEFAULT_QUEUE_DEPTH
+from jaxtui.measure.turns import WARM_UP_SECONDS, Turns, take_turns
+from jaxtui.measure.workload import Workload, op_scope
+from jaxtui.model import Case
+from jaxtui.stats import Interval
+
+KEPT = 256
+"""Compiled calls that are kept: ``steady`` and ``together`` run what ``compute`` has
+compiled, which saves a TPU several seconds for each."""
+
+WARM_UP_SHARE = 0.2
+"""Of the budget that may go into warming up."""
+
+BURST_SECONDS = 0.03
+"""Work of the longer burst of a pair: the clock, and one hand-over more or less, are
+then below one percent of it."""
+
+
+def compiled(case: Case, device: jax.Device, *, into: bool = False) -> Call:
+    """The op of a case, compiled for a device: the only place where calls are made.
+
+    It may be called in any thread and outside of ``scope``; arguments must be arrays
+    on the device, in the dtypes of the case. It returns one ``jax.Array`` and is as
+    asynchronous as the device. Calls are made once per process and kept.
+
+    Args:
+        case: Op, size, dtype and precision; mode and inputs are ignored. The precision
+            is the one that is written there, whatever ``jax_default_matmul_precision``
+            says.
+        device: Where it runs, and where the result is.
+        into: Take one more argument at the end, an array like the result: it is
+            donated, so that the result is written where it was. Without that, each
+            result is a fresh allocation, which on a CPU means that the kernel hands out
+            pages of zeros: a copy of 128 MB takes five times as long.
+
+    Raises:
+        Exception: Whatever tracing, lowering or compiling raises.
+    """
+    return _compiled(case, device, into)
+
+
+def scope(case: Case, device: jax.Device) -> ExitStack:
+    """Within it arrays are of the dtypes of the case, and made on the device.
+
+    The setting is local to the thread.
+    """
+    stack = op_scope(case, device)
+    stack.enter_context(jax.default_matmul_precision(case.precision))
+    return stack
+
+
+def arguments(case: Case, device: jax.Device, seed: int = 0) -> tuple[jax.Array, ...]:
+    """Inputs of a case, made on the device by its own arithmetic.
+
+    Drawing 8192² normals in NumPy takes a second, and sending them longer on a slow
+    link. They are pseudo-random and not zeros, because zeros flatter: a chip that
+    toggles no bits draws less power and clocks higher. Floats are evenly spread over
+    [−1, 1), integers over −8 … 7, so that no product overflows.
+
+    Args:
+        case: Op, size and dtype; its arguments must be arrays of numbers.
+        device: Where they are made.
+        seed: The same seed gives the same numbers, on every device.
+
+    Raises:
+        TypeError: The op takes keys or indices.
+    """
+    wanted = ops.get(case.op).arguments(case.size)
+    if any(isinstance(argument, (Indices, Key)) for argument in wanted):
+        raise TypeError(f"{case.op} takes more than numbers")
+    # CPU devices share one memory: sending costs a copy, compiling for each costs more.
+    on_cpu = device.platform == "cpu"
+    maker = jax.local_devices(backend="cpu")[0] if on_cpu else device
+    with scope(case, maker):
+        made = [
+            _fill(argument, case.dtype, maker)((seed * len(wanted) + place) % 2**31)
+            for place, argument in enumerate(wanted)
+        ]
+        if maker != device:
+            made = jax.device_put(made, device)
+        return tuple(jax.block_until_ready(made))
+
+
+def result_like(case: Case, device: jax.Device) -> jax.Array:
+    """An array like the result of a case, for a call that is compiled ``into``."""
+    op = ops.get(case.op)
+    with scope(case, device):
+        shape, dtype = op.result_shape(case.size), op.result_dtype(case.dtype)
+        like: jax.Array = jnp.zeros(shape, dtype, device=device)
+        like.block_until_ready()
+        return like
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _compiled(case: Case, device: jax.Device, into: bool) -> Call:
+    op, place = ops.get(case.op), SingleDeviceSharding(device)
+    form = op.bind(case.precision)
+
+    def shape(dims: tuple[int, ...], dtype: str) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct(dims, jnp.dtype(dtype), sharding=place)
+
+    with scope(case, device):
+        shapes = [
+            shape(argument.shape, argument.dtype(case.dtype))
+            for argument in op.arguments(case.size)
+        ]
+        jitted: Any = jax.jit(form)
+        if into:
+            # Unused as it is, it must be kept, or there is nothing to donate.
+            jitted = jax.jit(
+                _ignoring_last(form), donate_argnums=len(shapes), keep_unused=True
+            )
+            result = shape(op.result_shape(case.size), op.result_dtype(case.dtype))
+            shapes.append(result)
+        built: Call = jitted.lower(*shapes).compile()
+        return built
+
+
+def _ignoring_last(form: JaxForm) -> Callable[..., jax.Array]:
+    def into(*args: Any) -> jax.Array:
+        return form(*args[:-1])
+
+    into.__name__ = into.__qualname__ = form.__name__
+    return into
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _fill(argument: Argument, dtype: str, device: jax.Device) -> Call:
+    """Fills the shape of an argument from a seed."""
+    count, kind = argument.elements(), jnp.dtype(argument.dtype(dtype))
+
+    def fill(seed: jax.Array) -> jax.Array:
+        # A counter through a finaliser: Murmur3's, as good as a hash needs to be here.
+        bits = jax.lax.iota(jnp.uint32, count) + seed.astype(jnp.uint32) * jnp.uint32(
+            0x9E3779B1
+        )
+        for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
+            bits = (bits ^ (bits >> shift)) * jnp.uint32(factor)
+        bits = bits ^ (bits >> 16)
+        if jnp.issubdtype(kind, jnp.integer):
+            numbers = (bits >> 28).astype(jnp.int32) - 8
+        else:
+            # The upper 24 bits: as many as a float32 holds without rounding.
+            wide = jnp.float64 if kind == jnp.float64 else jnp.float32
+            numbers = (bits >> 8).astype(wide) / 2**23 - 1
+        filled: jax.Array = numbers.astype(kind).reshape(argument.shape)
+        return filled
+
+    place = SingleDeviceSharding(device)
+    return jax.jit(fill, out_shardings=place)
+
+
+# How fast.
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A workload that only has to be called, and what readings of it are called."""
+
+    what: str
+    workload: Workload
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Seconds per call, from turns."""
+
+    seconds: Interval
+    rounds: int
+    disturbed: str = ""
+    """Who else used the cores that the device computes on, one sentence."""
+
+    @property
+    def counted(self) -> str:
+        """How many rounds there were, in words."""
+        return f"{self.rounds} round{'' if self.rounds == 1 else 's'}"
+
+
+def callable_on(
+    device: jax.Device, case: Case, call: Call, args: tuple[Any, ...]
+) -> Workload:
+    """A compiled call with its arguments on a device; its result is one array."""
+    return Workload(
+        case=case, call=call, args=args, device=device, wait=clocks.wait_for_array
+    )
+
+
+def prepared(case: Case, what: str, device: jax.Device, seed: int) -> Prepared:
+    """A case, compiled, with inputs on the device.
+
+    Raises:
+        TroubleError: It cannot be compiled, or its inputs do not fit.
+    """
+    with explained(case, what, "compile"):
+        call = compiled(case, device)
+    with explained(case, what, "inputs"):
+        args = arguments(case, device, seed)
+    return Prepared(what, callable_on(device, case, call, args))
+
+
+def turns_of(prepared: Prepared, warm_up_seconds: float = WARM_UP_SECONDS) -> Turns:
+    """Throughput turns of a prepared call."""
+    return Turns(
+        prepared.workload,
+        queue_depth=DEFAULT_QUEUE_DEPTH,
+        latency=False,
+        warm_up_seconds=warm_up_seconds,
+        burst_seconds=BURST_SECONDS,
+    )
+
+
+def throughput(
+    prepared: Prepared, seconds: float, stop: Callable[[], bool]
+) -> Rate | None:
+    """Seconds per call without the hand-over: the slope of two queued bursts.
+
+    Args:
+        prepared: What is called.
+        seconds: For warming up and for turns; there is at least one.
+        stop: Asked between turns.
+
+    Returns:
+        ``None`` if it was stopped before the first turn.
+
+    Raises:
+        TroubleError: A call failed.
+    """
+    turns = turns_of(prepared, min(WARM_UP_SECONDS, WARM_UP_SHARE * seconds))
+    end = perf_counter() + seconds
+    with explained(prepared.workload.case, prepared.what, "sampling"):
+        for one in take_turns([turns], seconds, stop=stop):
+            one.done = perf_counter() >= end
+    if (interval := turns.per_call) is None:
+        return None
+    assert prepared.workload.device is not None
+    found = disturbance(turns.meter, prepared.workload.device)
+    return Rate(interval, len(turns.slopes), found)
+
+
+def disturbance(meter: Meter, device: jax.Device) -> str:
+    """Who else used the cores of a device meanwhile; empty if that is no matter."""
+    note = notes.contended(meter.usage) if device.platform == "cpu" else None
+    return note.text if note else ""

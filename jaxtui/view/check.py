@@ -1,0 +1,877 @@
+"""What a health check says: its rows, its reasons, and what to do about them.
+
+``block`` and ``closing`` are the whole text, test by test. ``summary``, ``overview``,
+``in_a_line`` and ``details`` are laid out for a screen that has room for a part of it.
+All of them are lines of spans whose roles are verdicts, ``muted`` and ``title``; the
+role of a badge is ``badge``, or that of its verdict after ``badge-``.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Literal
+
+from jaxtui import format as fmt
+from jaxtui.analysis.baseline import Baseline
+from jaxtui.analysis.check import (
+    SEVERITY,
+    Judged,
+    Verdict,
+    VerdictWord,
+    figure,
+    overall,
+    pairs,
+)
+from jaxtui.analysis.examination import Examination
+from jaxtui.model import CHECK_TESTS, CheckTest, Device
+from jaxtui.view.text import COLUMNS, INCOMPLETE, Line, Span, fold, plain
+
+WORDS: dict[VerdictWord, str] = {
+    "pass": "pass",
+    "low": "low",
+    "impossible": "impossible",
+    "fail": "FAIL",
+    "skipped": "skipped",
+}
+"""Verdicts as a screen draws them: they must tell without a colour, too."""
+
+MARKS: dict[VerdictWord | None, str] = {
+    "pass": "✓",
+    "low": "▾",
+    "impossible": "!",
+    "fail": "✗",
+    "skipped": "–",
+    None: "·",
+}
+"""One cell each; ``None`` is untested."""
+
+FINE: tuple[VerdictWord | None, ...] = (None, "pass", "skipped")
+"""Where there is nothing to worry about."""
+
+WAITING = "…"
+"""Stands where a verdict is being worked out."""
+
+ROWS_APART = 3
+"""So many devices with the same trouble get a row each; more share one."""
+
+MOST_CULPRITS = 4
+"""So many are blamed in a sentence; the rows name all."""
+
+WIDEST_NAMES = 18
+NARROWEST_WHAT = 16
+
+LARGEST_ORIGINAL = 3
+"""So many lines of an original text are shown; the JSON has them all."""
+
+WITH_WORDS: tuple[CheckTest, ...] = (
+    "present",
+    "dispatch",
+    "numerics",
+    "steady",
+    "together",
+)
+"""Where a figure that is as it should be needs all that is said of it. Elsewhere the
+first sentence tells how it was come by, such as its rounds, which is in the JSON."""
+
+_NAME = max(map(len, CHECK_TESTS)) + 2
+_WORD = len("impossible") + 2
+_INDENT = 2 + _NAME + _WORD
+"""Where the figures of a test begin on a screen."""
+
+_ROOMY = 90
+"""From so many columns on, what belongs to a test begins where its figures do."""
+
+_DEVICE = re.compile(r"\b[a-z]+:\d+\b")
+_FIGURE = re.compile(r"[\d.]+")
+_SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z]|[a-z]+:\d)")
+"""Between two sentences."""
+
+
+# Rows.
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one or more devices have in common."""
+
+    members: tuple[Judged, ...]
+    """At least one; same test, same thing measured, same verdict."""
+
+    @property
+    def verdict(self) -> VerdictWord:
+        """Of all of them."""
+        return self.members[0].verdict.verdict
+
+    @property
+    def what(self) -> str:
+        """What was measured."""
+        return self.members[0].verdict.what
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the devices; none for a reading of the machine as a whole."""
+        found = (member.verdict.device for member in self.members)
+        return tuple(name for name in found if name is not None)
+
+    @property
+    def figure(self) -> str:
+        """What was measured, beside what was expected if that is one figure for all.
+
+        ``171 of 197 TFLOP/s``, ``2.1e-4, at most 1e-2``, ``168-171 TFLOP/s``.
+        """
+        first, unit = self.members[0], self.members[0].verdict.unit
+        measured = [one.verdict.measured for one in self.members]
+        values = [value for value in measured if value is not None]
+        if not values:
+            return ""
+        text = _span(values, partial(figure, unit=unit))
+        expected = {one.verdict.expected for one in self.members}
+        if len(expected) > 1 or None in expected:
+            return text
+        wanted = figure(expected.pop(), unit)
+        kind = first.reading.expected.kind if first.reading.expected else ""
+        relations = {"most": ", at most", "least": ", at least", "exact": ", must be"}
+        if unit == "chips":
+            del relations["exact"]
+        relation = relations.get(kind, " of")
+        if first.verdict.share is not None:
+            relation = " of" if self._more_is_better else ", against"
+        number, _, of = text.rpartition(" ")
+        if relation == " of" and number and wanted.endswith(f" {of}"):
+            text = number
+        return f"{text}{relation} {wanted}"
+
+    @property
+    def share(self) -> str:
+        """How much of the expectation was reached; empty where that is no matter."""
+        shares = [one.verdict.share for one in self.members]
+        values = [share for share in shares if share is not None]
+        written = fmt.percent if self._more_is_better else fmt.ratio
+        return _span(values, written) if values else ""
+
+    @property
+    def _more_is_better(self) -> bool:
+        return self.members[0].verdict.unit not in ("seconds", "")
+
+
+def rows(judged: Sequence[Judged]) -> tuple[Row, ...]:
+    """The readings of one test: those that agree together, those in trouble apart.
+
+    Rows of the same thing follow each other, the best first.
+    """
+    alike: dict[tuple[str, ...], list[Judged]] = {}
+    for one in judged:
+        trouble = ""
+        if one.verdict.verdict != "pass":
+            # Different figures are the same trouble, different faults are not.
+            trouble = _DEVICE.sub("*", one.reading.fault or one.reading.skipped)
+        key = (one.verdict.what, one.verdict.verdict, trouble)
+        alike.setdefault(key, []).append(one)
+    found = []
+    for (_, word, _), members in alike.items():
+        if word in ("pass", "skipped") or len(members) > ROWS_APART:
+            found.append(Row(tuple(members)))
+        else:
+            found += [Row((member,)) for member in members]
+    whats = list(dict.fromkeys(one.verdict.what for one in judged))
+    found.sort(key=lambda row: (whats.index(row.what), SEVERITY.index(row.verdict)))
+    return tuple(found)
+
+
+def _span(values: Sequence[float], written: Callable[[float], str]) -> str:
+    """The smallest and the largest: ``168-171 TFLOP/s``."""
+    low, high = written(min(values)), written(max(values))
+    if low == high:
+        return low
+    (first, _, unit), (_, _, other) = low.rpartition(" "), high.rpartition(" ")
+    if first and unit == other:
+        return f"{first}-{high}"
+    return f"{low} to {high}" if " " in low else f"{low}-{high}"
+
+
+# Devices.
+
+
+def who(names: Sequence[str], devices: Sequence[Device]) -> str:
+    """Devices in short: ``tpu:3 (1,1,0)``, ``tpu:0-7``, ``12 devices``."""
+    if not names:
+        return "machine"
+    if len(names) == 1:
+        return placed(names[0], devices)
+    platforms = {name.partition(":")[0] for name in names}
+    short = f"{len(names)} devices"
+    if len(platforms) > 1:
+        return short
+    numbers = fmt.runs([int(name.partition(":")[2]) for name in names])
+    text = f"{platforms.pop()}:{numbers}"
+    return text if len(text) <= WIDEST_NAMES else short
+
+
+def placed(name: str, devices: Sequence[Device]) -> str:
+    """A device and where it sits: ``tpu:3 (1,1,0)``, ``tpu:1 (0,0,0) core 1``."""
+    device = next((one for one in devices if one.name == name), None)
+    if device is None or not device.coords:
+        return name
+    text = f"{name} ({','.join(map(str, device.coords))})"
+    place = (device.slice_index, device.coords)
+    shared = [d for d in devices if (d.slice_index, d.coords) == place]
+    return f"{text} core {device.core_on_chip}" if len(shared) > 1 else text
+
+
+def _anonymous(one: Judged, instead: str = "*") -> str:
+    """A reason without the name of its device, to tell what is said of all."""
+    return _without_name(one.verdict.reason, one.verdict.device, instead)
+
+
+def _without_name(text: str, name: str | None, instead: str = "*") -> str:
+    return text if name is None else re.sub(rf"{re.escape(name)}\b", instead, text)
+
+
+# The check as a whole.
+
+Stage = Literal["waiting", "running", "done", "left"]
+"""Of a test: still to come, running, over, or never run: the check was ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A check with its verdicts, sorted by device and test."""
+
+    exam: Examination | None = None
+    judged: tuple[Judged, ...] = ()
+    """Test by test, in the order in which they were read."""
+    stopping: bool = False
+    """The user has asked for its end."""
+    elapsed_seconds: float = 0.0
+    _places: Mapping[tuple[str | None, CheckTest], tuple[Judged, ...]] = field(
+        default_factory=dict
+    )
+
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        """Those that are tested."""
+        return () if self.exam is None else self.exam.devices
+
+    @property
+    def running(self) -> bool:
+        """Whether there is more to do."""
+        return self.exam is not None and self.exam.outcome is None
+
+    @property
+    def test(self) -> CheckTest | None:
+        """The test that is running or comes next."""
+        check = self.exam and (self.exam.check or self.exam.next_check)
+        return check.test if check else None
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """Of all that was read."""
+        return [one.verdict for one in self.judged]
+
+    @property
+    def word(self) -> VerdictWord:
+        """The worst verdict of all."""
+        return overall(self.verdicts)
+
+    def of_test(self, test: CheckTest) -> tuple[Judged, ...]:
+        """What a test has read, of all devices and of the machine."""
+        return tuple(one for one in self.judged if one.verdict.test == test)
+
+    def at(self, device: str | None, test: CheckTest) -> tuple[Judged, ...]:
+        """What a test has read of one device, or of the machine as a whole."""
+        return self._places.get((device, test), ())
+
+    def of_device(self, device: str | None) -> tuple[Judged, ...]:
+        """All that was read of one device, or of the machine as a whole."""
+        return tuple(one for test in CHECK_TESTS for one in self.at(device, test))
+
+    def word_of(self, device: str) -> VerdictWord | None:
+        """The worst verdict of a device; ``None`` before there is any."""
+        return _worst_word(self.of_device(device))
+
+    def stage(self, test: CheckTest) -> Stage:
+        """How far a test has come."""
+        current = self.test
+        if current == test:
+            return "running" if self.running else "left"
+        order = CHECK_TESTS.index
+        if self.running and (current is None or order(test) >= order(current)):
+            return "waiting"
+        return "done" if self.of_test(test) else "left"
+
+
+NO_REPORT = Report()
+
+
+def report(
+    exam: Examination | None,
+    *,
+    last: Report = NO_REPORT,
+    baseline: Baseline | None = None,
+    stopping: bool = False,
+    elapsed_seconds: float = 0.0,
+) -> Report:
+    """A check with its verdicts.
+
+    Args:
+        exam: as far as it has come.
+        last: an earlier report: readings that it has judged are not judged again.
+        baseline: what the figures are compared with.
+        stopping: the user has asked for its end.
+        elapsed_seconds: what its tests have taken.
+    """
+    if exam is None:
+        return NO_REPORT
+    if last.exam is not None and exam.readings is last.exam.readings:
+        judged, places = last.judged, last._places
+    else:
+        found = pairs(exam.readings, exam.devices, baseline)
+        order = CHECK_TESTS.index
+        judged = tuple(sorted(found, key=lambda one: order(one.verdict.test)))
+        sorted_in: dict[tuple[str | None, CheckTest], tuple[Judged, ...]] = {}
+        for one in judged:
+            at = (one.verdict.device, one.verdict.test)
+            sorted_in[at] = (*sorted_in.get(at, ()), one)
+        places = sorted_in
+    return Report(exam, judged, stopping, elapsed_seconds, places)
+
+
+def _worst_word(judged: Sequence[Judged]) -> VerdictWord | None:
+    return overall(one.verdict for one in judged) if judged else None
+
+
+def _worst_row(judged: Sequence[Judged]) -> Row | None:
+    """The row of a test that tells most: the worst verdict, then the lowest share."""
+    found = rows(judged)
+    if not found:
+        return None
+    return max(found, key=lambda row: max(map(_badness, row.members)))
+
+
+def _badness(one: Judged) -> tuple[int, float]:
+    """How bad a verdict is, to be compared: by its word, then by what was missed."""
+    share = one.verdict.share
+    missed = float("-inf") if share is None else 1 - share
+    return SEVERITY.index(one.verdict.verdict), missed
+
+
+def _worry(one: Judged) -> int:
+    """How far up in a list a verdict belongs: all that is in order is alike."""
+    return max(0, SEVERITY.index(one.verdict.verdict) - SEVERITY.index("pass"))
+
+
+# What it comes to.
+
+
+def meaning(
+    word: VerdictWord, verdicts: Sequence[Verdict], devices: Sequence[Device]
+) -> str:
+    """The overall verdict in words: who is to blame, and what to do next.
+
+    Args:
+        word: the overall verdict.
+        verdicts: of everything that was read.
+        devices: those that were tested.
+    """
+    if word == "skipped":
+        return "Nothing could be tested."
+    if word == "pass":
+        if not any(map(_is_unrated, verdicts)):
+            return "Everything that was tested is as it should be; nothing to do."
+        return (
+            "Everything that was tested works. To see later whether it has become "
+            "slower, keep these figures with `jaxtui check --save-baseline NAME` and "
+            "compare with `jaxtui check --baseline NAME`."
+        )
+    guilty = [one for one in verdicts if one.verdict == word]
+    low = [one for one in verdicts if one.verdict == "low"]
+    named = _culprits(guilty, devices)
+    names = dict.fromkeys(one.device for one in guilty)
+    most = None in names or len(names) > min(MOST_CULPRITS, len(devices) // 2)
+    only = "" if most else f" --devices {','.join(map(str, names))}"
+    again = f"`jaxtui check --level full{only}`"
+    if word == "low":
+        return (
+            f"It works, but is not as it should be: {named}. See who else uses the "
+            f"machine, then look closer with {again}."
+        )
+    besides = f" Low besides: {_culprits(low, devices)}." if low else ""
+    if word == "impossible":
+        return (
+            f"More than the hardware can do was measured: {named}. Believe no timing "
+            f"of this machine until {again} says otherwise.{besides}"
+        )
+    return (
+        f"Do not rely on {named}. Restart the machine and check again; if it stays, "
+        "hand what `jaxtui check --json` prints to whoever provides the machine."
+        f"{besides}"
+    )
+
+
+def _is_unrated(one: Verdict) -> bool:
+    """Only speed is: chips are counted, and memory is what there is."""
+    timed = one.unit in ("flop/s", "bytes/s", "seconds")
+    return timed and one.measured is not None and one.expected is None
+
+
+def _culprits(verdicts: Sequence[Verdict], devices: Sequence[Device]) -> str:
+    """``tpu:3 (1,1,0) in compute and together; this machine in present``."""
+    tests: dict[str | None, list[str]] = {}
+    for one in verdicts:
+        tests.setdefault(one.device, []).append(one.test)
+    alike: dict[str, list[str]] = {}
+    for name, failed in tests.items():
+        alike.setdefault(_listed(failed), []).extend([name] if name else [])
+    texts = [
+        f"{who(names, devices) if names else 'this machine'} in {failed}"
+        for failed, names in alike.items()
+    ]
+    if len(texts) > MOST_CULPRITS:
+        texts[MOST_CULPRITS:] = ["and more, see above"]
+    return "; ".join(texts)
+
+
+def _listed(names: Iterable[str]) -> str:
+    """``compute, bandwidth and steady``, each once."""
+    *others, last = dict.fromkeys(names)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+# The whole text, test by test.
+
+
+def block(
+    test: CheckTest, judged: Sequence[Judged], devices: Sequence[Device]
+) -> list[Line]:
+    """The rows of one test, and what there is to say of them.
+
+    Args:
+        test: which one.
+        judged: its readings, at least one.
+        devices: those that are tested.
+    """
+    word = overall(one.verdict for one in judged)
+    lines: list[Line] = [(Span(f"{test}: "), Span(word, word))]
+    shown: list[Row] = []
+    without: list[Row] = []
+    for row in rows(judged):
+        bare = row.verdict == "skipped" or (row.verdict == "pass" and not row.figure)
+        (without if bare else shown).append(row)
+    told: set[str] = set()
+    for row, cells in zip(shown, _columns(shown, devices), strict=True):
+        lines += cells
+        lines += _remarks(row, devices, told)
+    alike: dict[tuple[object, ...], list[Row]] = {}
+    for row in without:
+        key = (row.verdict, row.names, _anonymous(row.members[0]))
+        alike.setdefault(key, []).append(row)
+    for several in alike.values():
+        lines += _without_figures(several, devices)
+    return lines
+
+
+def closing(report: Report) -> list[Line]:
+    """The sources, who disturbed it, and the verdict in words as the last lines."""
+    word, exam = report.word, report.exam
+    outcome = (exam and exam.outcome) or "cancelled"
+    parts: list[list[Line]] = []
+    if found := list(_sources(report.verdicts)):
+        parts.append(_text("What was expected, and who says so:"))
+        parts[0] += [line for one in found for line in _text(one, "  ", "    ")]
+    unrated = [one.test for one in report.verdicts if _is_unrated(one)]
+    if unrated:
+        kinds = _listed(device.device_kind for device in report.devices)
+        parts.append(
+            _text(
+                f"Nothing to compare the figures of {_listed(unrated)} with: jaxtui "
+                f"knows of no published ones for {kinds}."
+            )
+        )
+    if outcome == "incomplete":
+        parts.append(_text(INCOMPLETE))
+    if disturbed := [
+        one.reading
+        for one in report.judged
+        if one.reading.disturbed and one.verdict.verdict == "pass"
+    ]:
+        # One of the sentences: they differ in a digit.
+        tests = ", ".join(dict.fromkeys(one.test for one in disturbed))
+        parts.append(_text(f"{tests}: {disturbed[0].disturbed}"))
+    title = "Verdict: " if outcome == "complete" else "Verdict of what there is: "
+    # Where something is missing, that nothing is wrong would be too much.
+    fine = outcome == "incomplete" and word in ("pass", "skipped")
+    said = "Check again." if fine else meaning(word, report.verdicts, report.devices)
+    last = (Span(title), Span(word, word), Span(f". {said}"))
+    parts.append(fold(last, COLUMNS, whole_words=True))
+    return [line for part in parts for line in ((), *part)][1:]
+
+
+def written(report: Report) -> str:
+    """All of it as plain text, as the command line prints it."""
+    lines: list[Line] = []
+    for test in CHECK_TESTS:
+        if judged := report.of_test(test):
+            lines += [*block(test, judged, report.devices), ()]
+    return "".join(f"{plain(line)}\n" for line in [*lines, *closing(report)])
+
+
+def _text(text: str, indent: str = "", later: str | None = None) -> list[Line]:
+    return fold((Span(text),), COLUMNS, indent, later, whole_words=True)
+
+
+def _sources(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Who says what was to be expected, test by test."""
+    tests: dict[str, list[str]] = {}
+    for one in verdicts:
+        if one.expected is not None and one.verdict != "skipped":
+            tests.setdefault(one.source, []).append(one.test)
+    said: dict[str, list[str]] = {}
+    for source, named in tests.items():
+        said.setdefault(_listed(named), []).append(source)
+    for of, several in said.items():
+        yield f"{of}: {'; '.join(several)}"
+
+
+def _columns(found: Sequence[Row], devices: Sequence[Device]) -> Iterator[list[Line]]:
+    """Each row in columns; one whose name is too long takes more lines than one."""
+    cells = [
+        (row.what, who(row.names, devices), row.figure, row.share) for row in found
+    ]
+    if not cells:
+        return
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    others = sum(width + 2 for width in widths[1:] if width)
+    widths[0] = min(widths[0], max(COLUMNS - 2 - others, NARROWEST_WHAT))
+    for what, *rest in cells:
+        first, *more = textwrap.wrap(what, widths[0], break_on_hyphens=False) or [""]
+        line = "  ".join(
+            text.ljust(width)
+            for text, width in zip((first, *rest), widths, strict=True)
+            if width
+        )
+        lines = [f"  {line}".rstrip(), *(f"    {part}" for part in more)]
+        yield [(Span(line),) for line in lines]
+
+
+def _remarks(row: Row, devices: Sequence[Device], told: set[str]) -> Iterator[Line]:
+    """Why a row is not as it should be, or what else there is to say about it.
+
+    Args:
+        row: what it is about.
+        devices: those that are tested.
+        told: sentences that were told of other rows and are not told again.
+    """
+    first = row.members[0]
+    if row.verdict == "pass":
+        yield from _text(_said(row, told), "    ")
+        return
+    sentences = _SENTENCE.split(first.verdict.reason)
+    new = " ".join(one for one in sentences if one not in told)
+    told.update(sentences)
+    reason = (Span(row.verdict, row.verdict), Span(f": {new}"))
+    yield from fold(reason, COLUMNS, "    ", whole_words=True)
+    if len(row.members) > 1:
+        # A device and its place stay on one line.
+        places = (placed(name, devices).replace(" ", "\xa0") for name in row.names)
+        for line in _text(f"The same on each of {', '.join(places)}.", "    "):
+            yield tuple(Span(span.text.replace("\xa0", " ")) for span in line)
+    yield from _original(first.verdict)
+
+
+def _said(row: Row, told: set[str]) -> str:
+    """What a figure that is as it should be does not say by itself."""
+    first = row.members[0].reading
+    sentences = _SENTENCE.split(first.said) if first.said else []
+    if first.test not in WITH_WORDS:
+        sentences = sentences[1:]
+    # Sentences that only differ in their figures are told once.
+    alike = {one: _FIGURE.sub("#", one) for one in sentences}
+    kept = [one for one in sentences if alike[one] not in told]
+    told.update(alike.values())
+    said = {_without_name(one.reading.said, one.reading.device) for one in row.members}
+    # Where every device has its own figures, those of one are enough.
+    of = f"{first.device}: " if kept and len(said) > 1 else ""
+    return f"{of}{' '.join(kept)}"
+
+
+def _without_figures(
+    several: Sequence[Row], devices: Sequence[Device]
+) -> Iterator[Line]:
+    """One sentence for all that has no figure for the same reason."""
+    row, first = several[0], several[0].members[0].verdict
+    subjects = [who(row.names, devices)] if row.names else []
+    if row.names and row.what != first.test:
+        more = f" and {len(several) - 1} more" if len(several) > 1 else ""
+        subjects.insert(0, f"{row.what}{more}")
+    reason = first.reason
+    if len(row.members) > 1:
+        reason = _anonymous(row.members[0], "each")
+    elif first.device is not None and first.device in reason:
+        subjects.pop()
+    text = ": ".join((*subjects, reason))
+    if row.verdict == "skipped":
+        line: Line = (Span("skipped", "skipped"), Span(f": {text}"))
+        yield from fold(line, COLUMNS, "  ", whole_words=True)
+        yield from _original(first)
+    else:
+        yield from _text(text, "  ")
+
+
+def _original(verdict: Verdict) -> Iterator[Line]:
+    """The end of a traceback, the beginning of anything else, unless it was said."""
+    lines = [line.strip() for line in verdict.detail.splitlines() if line.strip()]
+    traceback = bool(lines) and lines[0].startswith("Traceback")
+    for line in lines[-1:] if traceback else lines[:LARGEST_ORIGINAL]:
+        if line not in verdict.reason:
+            yield from _text(line, "    | ")
+
+
+# On a screen.
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """How much is told of a test; the details of a device tell all of it."""
+
+    reasons: int
+    """How many readings that did not pass are explained."""
+    sentences: int
+    """Of each reason."""
+    sources: bool
+    """Whether to say where expectations come from."""
+
+
+BRIEF, LONG = Depth(1, 2, False), Depth(3, 2, True)
+_ONE_LINE = Depth(0, 0, False)
+"""While a check is running: every test in one line, so that all nine are in view."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What stands in a cell of a device table, and the verdict that colours it."""
+
+    text: str = ""
+    word: VerdictWord | None = None
+
+
+def overall_cell(report: Report, device: str) -> Cell:
+    """The worst verdict of a device so far."""
+    word = report.word_of(device)
+    if word is None:
+        at_work = report.exam is not None and device in report.exam.at_work
+        return Cell(WAITING if at_work else "")
+    return Cell(WORDS[word], word)
+
+
+def test_cell(report: Report, device: str, test: CheckTest) -> Cell:
+    """The verdict of a device in one test; a figure alone has passed."""
+    row = _worst_row(report.at(device, test))
+    if row is None:
+        exam = report.exam
+        if exam is not None and report.test == test and device in exam.at_work:
+            return Cell(WAITING)
+        word = _worst_word(report.at(None, test))
+        # What is wrong with the machine as a whole is not this device's fault.
+        if word is None or word not in FINE or report.stage(test) != "done":
+            return Cell()
+        return Cell(WORDS[word], word)
+    shares = [one.verdict.share for one in row.members]
+    share = min((share for share in shares if share is not None), default=None)
+    if row.verdict == "pass" and share is not None:
+        return Cell(fmt.percent(share), "pass")
+    if row.verdict == "low" and share is not None:
+        return Cell(f"low {100 * share:.0f}%", "low")
+    return Cell(WORDS[row.verdict], row.verdict)
+
+
+def summary(report: Report, width: int) -> list[Line]:
+    """What the check comes to so far, and what to do about it."""
+    exam, word = report.exam, report.word
+    if exam is None:
+        return []
+    count, count_of_tests = fmt.plural(len(report.devices), "device"), len(CHECK_TESTS)
+    so_far = (Span(" So far: "), Span(WORDS[word], word))
+    if report.running:
+        place = 0 if report.test is None else CHECK_TESTS.index(report.test) + 1
+        said = f" {count}, {exam.level}: test {place} of {count_of_tests}"
+        head = Span("STOPPING" if report.stopping else "CHECKING", "title")
+        running: Line = (head, Span(said))
+        return fold((*running, Span("."), *so_far) if report.judged else running, width)
+    advice = meaning(word, report.verdicts, report.devices)
+    if exam.outcome == "complete":
+        badge = Span(f" {WORDS[word].upper()} ", f"badge-{word}")
+        text: Line = (badge, Span(f" {advice}"))
+    else:
+        read = sum(bool(report.of_test(test)) for test in CHECK_TESTS)
+        title, said = " STOPPED ", f" {read} of {count_of_tests} tests have readings."
+        if exam.outcome == "incomplete":
+            title, said = " INCOMPLETE ", f" {INCOMPLETE.partition(': ')[2]}"
+        rest = "." if word in FINE else f". {advice}"
+        text = (Span(title, "badge"), Span(said), *so_far, Span(rest))
+    return [*fold(text, width), *_keys(report, exam, width)]
+
+
+def _keys(report: Report, exam: Examination, width: int) -> list[Line]:
+    """What was checked, and what can be done next, as far as there is room."""
+    facts = [exam.level, fmt.plural(len(report.devices), "device")]
+    if report.elapsed_seconds:
+        facts.append(fmt.duration(report.elapsed_seconds))
+    text = ", ".join(facts)
+    for key in ("c again", "C full", "Esc hides", "y copies", "PgDn more"):
+        if len(text) + 3 + len(key) <= width:
+            text += f" · {key}"
+    return fold((Span(text, "muted"),), width)
+
+
+def overview(report: Report, width: int, depth: Depth) -> list[Line]:
+    """The nine tests, then what was read of the machine as a whole.
+
+    They come in the order in which they are run, and once the check has ended with
+    those first that did not pass.
+
+    Args:
+        report: the check.
+        width: columns of a line.
+        depth: how much there is room for.
+    """
+    tests = list(CHECK_TESTS)
+    if not report.running:
+        worries = {
+            test: max(map(_worry, report.of_test(test)), default=0) for test in tests
+        }
+        tests.sort(key=worries.__getitem__, reverse=True)
+    lines: list[Line] = []
+    for test in tests:
+        lines += _test(report, test, width, _ONE_LINE if report.running else depth)
+    if machine := report.of_device(None):
+        lines += [(), (Span("This machine as a whole", "title"),)]
+        lines += _readings(machine, width)
+    return lines
+
+
+def in_a_line(report: Report, name: str, width: int) -> Line:
+    """A device in one line: what is not as it should be, or that nothing is wrong."""
+    if name not in {device.name for device in report.devices}:
+        return (Span(f"{name} is not tested: another process has it.", "muted"),)
+    word = report.word_of(name)
+    if word is None:
+        return (Span(f"{name}: nothing was read yet.", "muted"),)
+    bad = [
+        f"{test} {test_cell(report, name, test).text}"
+        for test in CHECK_TESTS
+        if _worst_word(report.at(name, test)) not in FINE
+    ]
+    where, found = placed(name, report.devices), WORDS[word]
+    rest, hint = f": {', '.join(bad)}" if bad else "", "d shows its figures"
+    room = max(0, width - len(where) - 1 - len(found) - len(hint) - 2)
+    if len(rest) > room:
+        rest = rest[: max(0, room - 1)] + "…"
+    return (
+        Span(where, "title"),
+        Span(" "),
+        Span(found, word),
+        Span(rest + " " * (room - len(rest) + 2)),
+        Span(hint, "muted"),
+    )
+
+
+def details(report: Report, name: str, width: int) -> list[Line]:
+    """All that was read of a device, what is wrong before the rest; empty at first."""
+    found = sorted(report.of_device(name), key=_worry, reverse=True)
+    if not found:
+        return []
+    head = Span(f"{placed(name, report.devices)} in the check", "title")
+    return [(head,), *_readings(found, width)]
+
+
+def _test(report: Report, test: CheckTest, width: int, depth: Depth) -> Iterator[Line]:
+    """A test in a line, and beneath it what is not as it should be."""
+    stage, found = report.stage(test), report.of_test(test)
+    word, row = _worst_word(found), _worst_row(found)
+    mark, shown, role = " ", "not run", "muted"
+    text: Line = ()
+    if stage == "running":
+        doing = (report.exam and report.exam.what) or "starting"
+        mark, shown, role, text = "▶", "running", "title", (Span(doing),)
+    elif row is None or word is None:
+        shown = "waiting" if stage == "waiting" else "not run"
+    else:
+        mark, shown, role = MARKS[word], WORDS[word], word
+        text = _figures(row, report.devices, width - _INDENT)
+    head: Line = (
+        Span(f"{mark} ", role),
+        Span(test.ljust(_NAME), "muted" if role == "muted" else "label"),
+        Span(shown.ljust(_WORD), role),
+    )
+    first, *more = fold(text, max(1, width - _INDENT)) or [()]
+    yield (*head, *first)
+    for line in more:
+        yield (Span(" " * _INDENT), *line)
+    indent = " " * (_INDENT if width >= _ROOMY else 4)
+    for reason in _reasons(found, depth):
+        yield from fold((Span(reason),), width, indent)
+    if depth.sources and row is not None and row.verdict in FINE:
+        yield from fold((Span(_source(row.members[0]), "muted"),), width, indent)
+
+
+def _figures(row: Row, devices: Sequence[Device], room: int) -> Line:
+    """Figure, of which devices, and what was measured, as far as there is room."""
+    every_device = len(row.names) in (0, len(devices))
+    share = f" ({row.share})" if row.share else ""
+    parts = [f"{row.figure}{share}", "" if every_device else who(row.names, devices)]
+    text = ", ".join(part for part in parts if part)
+    # What did not pass is explained beneath, beginning with what was measured.
+    told = row.what in CHECK_TESTS or row.verdict not in FINE
+    if told or (text and len(text) + 2 + len(row.what) > room):
+        return (Span(text),)
+    return (Span(f"{text}  " if text else ""), Span(row.what, "muted"))
+
+
+def _reasons(found: Sequence[Judged], depth: Depth) -> Iterator[str]:
+    """Why readings did not pass, the worst first: each reason once."""
+    fine: tuple[VerdictWord, ...] = ("pass",)
+    if depth == BRIEF and _worst_word(found) != "skipped":
+        # A part that was left out matters less than the room that its reason takes.
+        fine = ("pass", "skipped")
+    alike: dict[str, list[Judged]] = {}
+    for one in sorted(found, key=_badness, reverse=True):
+        if one.verdict.verdict not in fine:
+            alike.setdefault(_anonymous(one), []).append(one)
+    for same in list(alike.values())[: depth.reasons]:
+        first = same[0].verdict
+        what = "" if first.what == first.test else f"{first.what}: "
+        more = f" The same on {len(same) - 1} more." if len(same) > 1 else ""
+        ends = [end.end() for end in re.finditer(r"[.!?](?= |$)", first.reason)]
+        cut = ends[depth.sentences - 1] if len(ends) > depth.sentences else None
+        yield f"{what}{first.reason[:cut]}{more}"
+    left = len(alike) - depth.reasons
+    if depth.reasons and left > 0:
+        yield f"And {left} more: d shows those of a device."
+
+
+def _readings(judged: Sequence[Judged], width: int) -> Iterator[Line]:
+    """Each reading: its verdict, what it is, its figure, and what there is to say."""
+    for one in judged:
+        found, row = one.verdict, Row((one,))
+        what = "" if found.what == found.test else f", {found.what}"
+        mark = Span(f"{MARKS[found.verdict]} {WORDS[found.verdict]} ", found.verdict)
+        yield from fold((mark, Span(f"{found.test}{what}")), width, "", "  ")
+        share = f" ({row.share})" if row.share else ""
+        reason = found.reason if found.verdict != "pass" or not row.figure else ""
+        said = one.reading.said if one.reading.said not in reason else ""
+        disturbed = one.reading.disturbed if not reason else ""
+        for text in (f"{row.figure}{share}".strip(), reason, said, disturbed):
+            yield from fold((Span(text),), width, "    ")
+        source = _source(one) or ("nothing to compare with" if row.figure else "")
+        yield from fold((Span(source, "muted"),), width, "    ")
+        for line in found.detail.splitlines():
+            yield from fold((Span(line, "muted"),), width, "    | ")
+
+
+def _source(one: Judged) -> str:
+    """Where the expectation comes from; empty where there is none."""
+    return "" if one.verdict.expected is None else one.verdict.source

@@ -1,0 +1,471 @@
+"""Verdicts, rule after rule, and what holds for every reading, however odd."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, get_args
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jaxtui.analysis.check import EXIT_CODES, SEVERITY, Verdict, judge, overall
+from jaxtui.model import CHECK_TESTS, Expected, ExpectedKind, Reading, Unit
+from tests.analysis.making import (
+    baseline,
+    cpus,
+    device,
+    expected,
+    reading,
+    tpus,
+    verdict,
+)
+
+PEAK = expected(197e12)
+BUSY = "Others used 1.5 of 2 cores."
+
+
+@pytest.mark.parametrize(
+    ("given", "word", "source", "reason"),
+    [
+        # A fault is a failure whatever the figure, and is not said twice.
+        ({"fault": "It broke off"}, "fail", "the test itself", "It broke off."),
+        (
+            {"fault": "4 chips. JAX sees 2.", "said": "4 chips.", "expected": PEAK},
+            "fail",
+            "a datasheet",
+            "4 chips. JAX sees 2.",
+        ),
+        (
+            {"measured": None, "skipped": "Not here."},
+            "skipped",
+            "not measured",
+            "Not here.",
+        ),
+        # A doubt is low beside a good figure, and excuses no impossible one.
+        (
+            {"measured": 190e12, "expected": PEAK, "doubt": "It is noisy"},
+            "low",
+            "a datasheet",
+            "It is noisy. 190 TFLOP/s, 96 % of the peak of 197 TFLOP/s.",
+        ),
+        (
+            {"measured": 900e12, "expected": PEAK, "doubt": "It is noisy"},
+            "impossible",
+            "a datasheet",
+            "It is noisy. 900 TFLOP/s, 457 % of the peak of 197 TFLOP/s. That is more",
+        ),
+        (
+            {"measured": None, "doubt": "Others use it."},
+            "low",
+            "the test itself",
+            "Others use it.",
+        ),
+        # Words without a figure pass, silence does not.
+        (
+            {"measured": None, "unit": "", "said": "8 chips."},
+            "pass",
+            "nothing to compare with",
+            "8 chips.",
+        ),
+        ({"measured": None, "unit": ""}, "skipped", "not measured", "The test gave no"),
+        # Nothing to compare with: no peak is assumed, and what would help is said.
+        (
+            {"said": "Four threads."},
+            "pass",
+            "nothing to compare with: no peak is published for TPU v5 lite here; save a"
+            " baseline with --save-baseline",
+            "100 TFLOP/s. Four threads.",
+        ),
+        # A link has no usual share of its peak, but cannot exceed it.
+        (
+            {"measured": 26e9, "test": "transfer", "unit": "bytes/s"},
+            "pass",
+            "nothing to compare with: save a baseline with --save-baseline",
+            "26.0 GB/s.",
+        ),
+        (
+            {
+                "measured": 1e9,
+                "test": "transfer",
+                "unit": "bytes/s",
+                "expected": expected(32e9),
+            },
+            "pass",
+            "a datasheet",
+            "1.00 GB/s, 3.1 % of the peak",
+        ),
+        (
+            {
+                "measured": 40e9,
+                "test": "transfer",
+                "unit": "bytes/s",
+                "expected": expected(32e9),
+            },
+            "impossible",
+            "a datasheet",
+            "40.0 GB/s, 125 % of the peak",
+        ),
+        # A share that is nearly enough does not read as enough.
+        (
+            {"measured": 59.99e12, "expected": expected(100e12)},
+            "low",
+            "a datasheet",
+            "60.0 TFLOP/s, just under 60 % of the peak of 100 TFLOP/s. At least 60 %",
+        ),
+    ],
+)
+def test_one_reading(given: Any, word: str, source: str, reason: str) -> None:
+    found = verdict(reading(**{"detail": "Traceback", **given}))
+    assert (found.verdict, found.source) == (word, source)
+    assert found.reason.startswith(reason)
+    assert found.detail == "Traceback"
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf])
+def test_a_figure_that_is_not_finite_never_passes(odd: float) -> None:
+    for kind in get_args(ExpectedKind):
+        assert verdict(reading(odd, expected=expected(1.0, kind))).verdict == "fail"
+    assert verdict(reading(odd)).verdict == "fail"
+    assert verdict(reading(odd, doubt="hm")).verdict == "fail"
+    sent = reading(odd, test="numerics", expected=expected(1e-2, "most"), said="Rows.")
+    arrived = msgspec.json.decode(msgspec.json.encode(sent), type=Reading)
+    assert arrived.measured is None
+    assert verdict(arrived).verdict == "fail"
+
+
+@pytest.mark.parametrize(
+    ("kind", "test", "measured", "word", "clause"),
+    [
+        ("exact", "present", 4, "pass", "4 chips, as expected."),
+        ("exact", "present", 3, "fail", "3 chips, not the expected 4 chips."),
+        ("exact", "present", 5, "fail", "5 chips, not the expected 4 chips."),
+        ("least", "memory", 4, "pass", "4 chips, at least the expected 4 chips."),
+        ("least", "memory", 3, "low", "3 chips, less than the expected 4 chips."),
+        ("most", "steady", 4, "pass", "4 chips, within the bound of 4 chips."),
+        ("most", "together", 5, "low", "5 chips, above the bound of 4 chips."),
+        ("most", "numerics", 4, "pass", "4 chips, within the bound of 4 chips."),
+        ("most", "numerics", 5, "fail", "5 chips, above the bound of 4 chips."),
+    ],
+)
+def test_bounds(kind: Any, test: Any, measured: float, word: str, clause: str) -> None:
+    one = reading(measured, test=test, unit="chips", expected=expected(4, kind))
+    found = verdict(one)
+    assert (found.verdict, found.reason) == (word, clause)
+    assert (found.expected, found.source, found.share) == (4, "a datasheet", None)
+
+
+# Baselines.
+
+
+@pytest.mark.parametrize(
+    ("given", "before", "word", "wanted", "reason"),
+    [
+        (
+            {"measured": 95e12},
+            {"measured": 100e12},
+            "pass",
+            100e12,
+            "95.0 TFLOP/s, 95 % of the 100 TFLOP/s of the baseline monday.",
+        ),
+        # The worse of the two decides, and both are said.
+        (
+            {"measured": 150e12, "expected": PEAK},
+            {"measured": 190e12},
+            "low",
+            190e12,
+            "150 TFLOP/s, 76 % of the peak of 197 TFLOP/s; 79 % of the 190 TFLOP/s of"
+            " the baseline monday, where at least 90 % is expected.",
+        ),
+        (
+            {"measured": 180e12, "expected": PEAK},
+            {"measured": 185e12},
+            "pass",
+            197e12,
+            "",
+        ),
+        (
+            {"measured": 300e12, "expected": PEAK},
+            {"measured": 300e12},
+            "impossible",
+            197e12,
+            "",
+        ),
+        # Intervals that overlap prove nothing.
+        (
+            {"measured": 85e12, "ci_low": 70e12, "ci_high": 90e12},
+            {"measured": 100e12, "ci_low": 80e12, "ci_high": 120e12},
+            "pass",
+            100e12,
+            "85.0 TFLOP/s, 85 % of the 100 TFLOP/s of the baseline monday, which may be"
+            " chance",
+        ),
+        (
+            {"measured": 75e12, "ci_low": 70e12, "ci_high": 79e12},
+            {"measured": 100e12, "ci_low": 80e12, "ci_high": 120e12},
+            "low",
+            100e12,
+            "",
+        ),
+        ({}, {"what": "matmul 64 int8"}, "pass", None, "100 TFLOP/s."),
+    ],
+)
+def test_a_baseline(
+    given: Any, before: Any, word: str, wanted: float | None, reason: str
+) -> None:
+    found = verdict(reading(**given), kept=baseline([reading(**before)]))
+    assert (found.verdict, found.expected) == (word, wanted)
+    assert found.reason.startswith(reason)
+    if wanted is None:
+        assert "the baseline monday has none" in found.source
+    elif wanted != 197e12:
+        assert found.source == "baseline monday of 2026-11-20"
+
+
+@pytest.mark.parametrize(
+    ("unit", "test", "measured", "word"),
+    [
+        ("flop/s", "compute", 0.901, "pass"),
+        ("flop/s", "compute", 0.899, "low"),
+        ("seconds", "steady", 1.10, "pass"),
+        ("seconds", "steady", 1.12, "low"),
+        ("seconds", "dispatch", 2.90, "pass"),
+        ("seconds", "dispatch", 3.10, "low"),
+        ("seconds", "dispatch", 0.10, "pass"),
+        ("", "together", 1.90, "pass"),
+        ("bytes", "memory", 0.89, "low"),
+        ("bytes", "memory", 1.50, "pass"),
+        ("bytes/s", "transfer", 0.71, "pass"),
+        ("bytes/s", "transfer", 0.69, "low"),
+        ("relative error", "numerics", 90.0, "pass"),
+        ("chips", "present", 0.5, "pass"),
+    ],
+)
+def test_which_way_a_baseline_goes_and_how_far(
+    unit: Any, test: Any, measured: float, word: str
+) -> None:
+    one = reading(measured, unit=unit, test=test)
+    kept = baseline([msgspec.structs.replace(one, measured=1.0)])
+    assert verdict(one, kept=kept).verdict == word
+
+
+@pytest.mark.parametrize(("measured", "word"), [(70.1, "pass"), (69.9, "low")])
+def test_a_cpu_is_granted_its_clocks(measured: float, word: str) -> None:
+    kept = baseline([reading(100e9, device="cpu:0")], cpus())
+    one = reading(measured * 1e9, device="cpu:0")
+    assert verdict(one, cpus(), kept).verdict == word
+    disturbed = verdict(msgspec.structs.replace(one, disturbed=BUSY), cpus(), kept)
+    assert (disturbed.verdict, BUSY in disturbed.reason) == ("pass", True)
+    assert "not compared" in disturbed.source
+
+
+@pytest.mark.parametrize(("kind", "word"), [("least", "low"), ("most", "pass")])
+def test_what_was_expected_gives_the_direction(kind: Any, word: str) -> None:
+    bound = expected(0.1 if kind == "least" else 10, kind)
+    one = reading(0.5, unit="bytes", test="memory", expected=bound)
+    kept = baseline([msgspec.structs.replace(one, measured=1.0)])
+    assert verdict(one, kept=kept).verdict == word
+
+
+def test_which_reading_of_a_baseline_counts() -> None:
+    """That of the device, of its kind, or of the machine as a whole."""
+    kept = baseline([reading(100e12, device="tpu:0"), reading(50e12, device="tpu:1")])
+    assert verdict(reading(80e12, device="tpu:3"), kept=kept).expected == 100e12
+    assert verdict(reading(49e12, device="tpu:1"), kept=kept).expected == 50e12
+    other = [device(3, "TPU v4")]
+    assert verdict(reading(80e12, device="tpu:3"), other, kept).expected is None
+    late = reading(2.0, device=None, unit="seconds", test="together")
+    early = msgspec.structs.replace(late, measured=1.0)
+    of_device = msgspec.structs.replace(early, device="tpu:0")
+    assert verdict(late, kept=baseline([of_device, early])).verdict == "low"
+    assert verdict(late, kept=baseline([of_device])).verdict == "pass"
+
+
+# Devices of one kind.
+
+
+def test_a_straggler_is_low_and_named_by_its_place() -> None:
+    readings = [reading(169e12, device=f"tpu:{index}") for index in range(8)]
+    readings[5] = reading(105e12, device="tpu:5", expected=expected(140e12))
+    found = judge(readings, tpus())
+    assert [one.verdict for one in found] == ["pass"] * 5 + ["low"] + ["pass"] * 2
+    slow = found[5]
+    assert (slow.source, slow.expected) == ("its sister devices", 169e12)
+    assert slow.reason.startswith("105 TFLOP/s, 75 % of the peak of 140 TFLOP/s.")
+    assert (
+        "tpu:5 at 1,1,0 is 38 % slower than the median of the other 7 devices"
+        " (169 TFLOP/s)." in slow.reason
+    )
+    assert overall(found) == "low"
+
+
+@pytest.mark.parametrize(
+    ("devices", "measured", "more", "word"),
+    [
+        (tpus(3), 0.91, {}, "pass"),
+        (tpus(3), 0.89, {}, "low"),
+        (tpus(2), 0.89, {}, "low"),
+        (tpus(3), 0.4, {"ci_low": 0.3e12, "ci_high": 0.95e12}, "low"),
+        (cpus(3), 0.51, {}, "pass"),
+        (cpus(3), 0.49, {}, "low"),
+        (cpus(3, simulated=False), 0.51, {}, "pass"),
+        # What the host did meanwhile: the whole interval must lie below, or far below.
+        (cpus(3), 0.4, {"ci_low": 0.3e12, "ci_high": 0.45e12}, "low"),
+        (cpus(3), 0.4, {"ci_low": 0.3e12, "ci_high": 0.55e12}, "pass"),
+        (cpus(3), 0.21, {"disturbed": BUSY}, "pass"),
+        (cpus(3), 0.19, {"disturbed": BUSY}, "low"),
+    ],
+)
+def test_how_far_devices_of_a_kind_may_differ(
+    devices: Any, measured: float, more: Any, word: str
+) -> None:
+    others = [reading(1e12, device=one.name) for one in devices[1:]]
+    slow = reading(measured * 1e12, device=devices[0].name, **more)
+    found = judge([slow, *others], devices)
+    assert [one.verdict for one in found] == [word] + ["pass"] * len(others)
+
+
+@pytest.mark.parametrize(("measured", "word"), [(2.9e-5, "pass"), (3.1e-5, "low")])
+def test_a_slow_dispatch_beside_the_others(measured: float, word: str) -> None:
+    given: dict[str, Any] = {"test": "dispatch", "unit": "seconds"}
+    readings = [reading(1e-5, device=f"tpu:{index}", **given) for index in range(4)]
+    readings[2] = reading(measured, device="tpu:2", **given)
+    found = judge(readings, tpus())
+    assert found[2].verdict == word
+    said = "takes 3.1× as long as the median of the other 3" in found[2].reason
+    assert said == (word == "low")
+
+
+def test_who_is_not_compared() -> None:
+    """Other kinds, other things, faults, and what the host does for its own devices."""
+    mixed = (device(0, "NVIDIA H100", "gpu"), device(1, "NVIDIA T4", "gpu"))
+    slow = [reading(1e12, device="gpu:0"), reading(0.1e12, device="gpu:1")]
+    assert overall(judge(slow, mixed)) == "pass"
+    sizes = [reading(1e12), reading(1e11, device="tpu:1", what="matmul 64 float32")]
+    assert overall(judge(sizes, tpus())) == "pass"
+    wrong = reading(500e12, device="tpu:1", fault="Its result is wrong.")
+    found = judge([reading(100e12), wrong], tpus())
+    assert [one.verdict for one in found] == ["pass", "fail"]
+    host_tests: tuple[tuple[str, str, float], ...] = (
+        ("dispatch", "seconds", 1e-3),
+        ("transfer", "bytes/s", 1e-7),
+    )
+    for test, unit, odd in host_tests:
+        readings = [
+            reading(figure, device=f"cpu:{index}", test=test, unit=unit)
+            for index, figure in enumerate([odd, 1e-5, 1e-5])
+        ]
+        assert {one.verdict for one in judge(readings, cpus())} == {"pass"}
+
+
+# All together.
+
+
+def test_the_worst_verdict_decides() -> None:
+    readings = [
+        reading(190e12, expected=PEAK),
+        reading(None, what="int4", skipped="Not on this chip."),
+        reading(90e12, expected=PEAK, what="int8"),
+        reading(None, device="tpu:1", what="bits", fault="Wrong."),
+    ]
+    found = judge(readings, tpus())
+    assert [one.what for one in found] == [one.what for one in readings]
+    words = [overall(found[:count]) for count in (4, 3, 2, 0)]
+    assert words == ["fail", "low", "pass", "skipped"]
+    assert overall(found[1:2]) == "skipped"
+    assert set(SEVERITY) == set(EXIT_CODES)
+    assert [EXIT_CODES[word] for word in SEVERITY] == [3, 0, 1, 2, 2]
+
+
+DEVICES = (*tpus(3), *cpus(2))
+TEXTS = st.sampled_from(["", "A sentence.", "no full stop"])
+ANYTHING = st.one_of(st.none(), st.floats())
+READINGS = st.builds(
+    Reading,
+    test=st.sampled_from(CHECK_TESTS),
+    device=st.sampled_from([None, "gpu:9", *(one.name for one in DEVICES)]),
+    what=st.sampled_from(["matmul", "copy"]),
+    unit=st.sampled_from(get_args(Unit)),
+    measured=ANYTHING,
+    ci_low=ANYTHING,
+    ci_high=ANYTHING,
+    expected=st.none()
+    | st.builds(
+        Expected,
+        value=st.floats(),
+        kind=st.sampled_from(get_args(ExpectedKind)),
+        source=st.just("somebody"),
+        reached=ANYTHING,
+    ),
+    fault=TEXTS,
+    doubt=TEXTS,
+    skipped=TEXTS,
+    said=TEXTS,
+)
+
+
+@given(st.lists(READINGS, max_size=6), st.lists(READINGS, max_size=3))
+def test_nothing_raises_and_every_reading_gets_its_verdict(
+    found: list[Reading], before: list[Reading]
+) -> None:
+    for kept in (None, baseline(before, DEVICES)):
+        verdicts = judge(found, DEVICES, kept)
+        assert overall(verdicts) in SEVERITY
+        for one, judged in zip(found, verdicts, strict=True):
+            assert (judged.test, judged.device, judged.what) == (
+                one.test,
+                one.device,
+                one.what,
+            )
+            assert judged.source
+            assert judged.reason
+            assert not one.fault or judged.verdict == "fail"
+            msgspec.json.decode(msgspec.json.encode(judged), type=Verdict)
+
+
+POSITIVE = st.floats(min_value=1e-9, max_value=1e18)
+PAIR = st.tuples(POSITIVE, POSITIVE).map(sorted)
+
+
+@given(
+    measured=PAIR,
+    peak=POSITIVE,
+    reached=st.none() | POSITIVE,
+    before=POSITIVE,
+    other=POSITIVE,
+)
+def test_a_faster_device_is_never_worse_off(
+    measured: list[float],
+    peak: float,
+    reached: float | None,
+    before: float,
+    other: float,
+) -> None:
+    words = []
+    for value in measured:
+        one = reading(value, expected=expected(peak, reached=reached))
+        beside = msgspec.structs.replace(one, device="tpu:1", measured=other)
+        kept = baseline([msgspec.structs.replace(one, measured=before)], DEVICES)
+        words.append(judge([one, beside], DEVICES, kept)[0].verdict)
+    order = ("low", "pass", "impossible")
+    assert order.index(words[0]) <= order.index(words[1])
+
+
+@given(
+    measured=PAIR,
+    bound=POSITIVE,
+    before=POSITIVE,
+    test=st.sampled_from(["numerics", "steady", "together"]),
+)
+def test_a_shorter_time_is_never_worse(
+    measured: list[float], bound: float, before: float, test: str
+) -> None:
+    words = []
+    for value in measured:
+        wanted = expected(bound, "most")
+        one = reading(value, test=test, unit="seconds", expected=wanted)
+        kept = baseline([msgspec.structs.replace(one, measured=before)], DEVICES)
+        words.append(judge([one], DEVICES, kept)[0].verdict)
+    order = ("pass", "low", "fail")
+    assert order.index(words[0]) <= order.index(words[1])

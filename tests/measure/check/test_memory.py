@@ -1,0 +1,202 @@
+"""Free memory, and who else uses it."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from jaxtui.measure import host
+from jaxtui.measure.check import memory
+from jaxtui.model import Holder
+from tests.measure.check.faults import check, done, events, readings
+
+GIB = 1024**3
+MIB = 1024**2
+
+# From public logs: a v4 chip (jax#1491), and a GPU whose pool is 75 % of the card.
+TPU = {
+    "num_allocs": 30,
+    "bytes_in_use": 2 * GIB,
+    "bytes_limit": 33014415360,
+    "bytes_reserved": GIB,
+    "largest_free_block_bytes": 29000000000,
+}
+GPU = {
+    "bytes_in_use": 1024,
+    "bytes_limit": 110 * GIB,
+    "bytes_reserved": 0,
+    "largest_free_block_bytes": 0,
+    "pool_bytes": 2 * MIB,
+}
+HOLDER = Holder(pid=77, user="eve", command="python train.py", paths=("/dev/accel0",))
+
+GPUS_TEXT = """\
+0, GPU-5f1b1a3e-0000-0000-0000-000000000000, 42000, 143771
+1, GPU-77c0a9d2-0000-0000-0000-000000000001, 600, 143771
+2, GPU-77c0a9d3-0000-0000-0000-000000000002, [N/A], [N/A]
+"""
+PROCESSES_TEXT = """\
+GPU-5f1b1a3e-0000-0000-0000-000000000000, 4242, 41000
+GPU-5f1b1a3e-0000-0000-0000-000000000000, 17, 500
+GPU-77c0a9d2-0000-0000-0000-000000000001, 17, [Insufficient Permissions]
+GPU-77c0a9d2-0000-0000-0000-000000000001, 18, [N/A]
+"""
+SMI = memory.parse_smi(GPUS_TEXT, PROCESSES_TEXT)
+
+
+def test_every_device_has_the_memory_of_the_host() -> None:
+    found = events(check("memory"))
+    assert done(found) == ["cpu:0", "cpu:1", "cpu:2", "cpu:3"]
+    read = readings(found)
+    assert [one.device for one in read] == done(found)
+    for one in read:
+        assert 0 < (one.measured or 0) <= (host.total_host_bytes() or 0)
+        assert one.unit == "bytes"
+        assert "share it" in one.said
+
+
+@pytest.mark.parametrize(
+    ("available", "total", "doubted"),
+    [
+        (10 * GIB, 100 * GIB, False),
+        (9 * GIB, 100 * GIB, True),
+        (GIB, None, False),
+        (None, None, False),
+    ],
+)
+def test_a_host_with_little_left(
+    available: int | None, total: int | None, doubted: bool
+) -> None:
+    reading = memory.of_host("cpu:0", available, total)
+    assert reading.measured == available
+    assert bool(reading.doubt) == doubted
+    assert bool(reading.skipped) == (available is None)
+
+
+def test_the_limit_of_a_container_is_the_total(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "CGROUP", tmp_path)
+    whole = host.total_host_bytes()
+    assert whole is not None
+    (tmp_path / "memory.max").write_text("max\n")
+    assert host.total_host_bytes() == whole
+    (tmp_path / "memory.max").write_text("1073741824\n")
+    assert host.total_host_bytes() == GIB
+
+
+def test_what_statistics_say() -> None:
+    reading = memory.of_device("tpu:0", TPU)
+    assert reading.measured == TPU["bytes_limit"] - 3 * GIB
+    assert reading.said == (
+        "3.00 GiB of 30.7 GiB in use, 1.00 GiB of that reserved,"
+        " largest free block 27.0 GiB."
+    )
+    assert not reading.doubt
+    # A pool that has taken nothing has no largest block.
+    assert "largest" not in memory.of_device("gpu:0", GPU).said
+    silent = memory.of_device("gpu:0", {})
+    assert (silent.measured, bool(silent.skipped)) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("device", "used", "holders", "doubted"),
+    [
+        ("tpu:0", 4 * GIB, (HOLDER,), True),
+        ("tpu:0", 3 * GIB, (HOLDER,), False),
+        ("tpu:0", 4 * GIB, (), False),
+        # Who holds the TPU is not on the GPU.
+        ("gpu:0", 4 * GIB, (HOLDER,), False),
+    ],
+)
+def test_much_in_use_while_another_process_holds_the_device(
+    device: str, used: int, holders: tuple[Holder, ...], doubted: bool
+) -> None:
+    stats = {"bytes_in_use": used, "bytes_limit": 32 * GIB}
+    doubt = memory.of_device(device, stats, holders).doubt
+    assert ("process 77 (python train.py)" in doubt) == bool(doubt) == doubted
+
+
+# nvidia-smi.
+
+
+def test_what_nvidia_smi_says_is_understood() -> None:
+    first, second, third = SMI.gpus
+    assert (first.index, first.used_bytes) == (0, 42000 * MIB)
+    assert (third.used_bytes, third.total_bytes) == (None, None)
+    assert second.uuid.endswith("01")
+    assert [one.pid for one in SMI.processes] == [4242, 17, 17, 18]
+    assert [one.used_bytes for one in SMI.processes[2:]] == [None, None]
+    none = "No devices were found\n"
+    for text in ("", none, "No running processes found\n", "a, b\n1, 2, 3, 4"):
+        assert memory.parse_smi(none, text) == memory.SmiReport()
+
+
+@pytest.mark.parametrize(
+    ("ordinal", "visible", "index"),
+    [
+        (0, None, 0),
+        (1, None, 1),
+        (1, "1,0", 0),
+        (0, "GPU-77c0a9d2", 1),
+        (3, None, None),
+        (2, "1,0", None),
+        (0, "MIG-7a1b", None),
+        (None, None, None),
+        (0, "", None),
+    ],
+)
+def test_which_gpu_a_device_is(
+    ordinal: int | None, visible: str | None, index: int | None
+) -> None:
+    found = SMI.gpu(ordinal, visible)
+    assert (found.index if found else None) == index
+
+
+@pytest.mark.parametrize(
+    ("own_pid", "own_bytes", "used_mib"),
+    [
+        # Listed: what is listed counts, and what JAX has taken if that is more.
+        (17, 0, 42000 - 500),
+        # Not listed, as in a container: JAX's own figure and room for a context.
+        (99, 40 * GIB, 42000 - 41 * 1024),
+        (99, 90 * GIB, 0),
+    ],
+)
+def test_what_others_use(own_pid: int, own_bytes: int, used_mib: int) -> None:
+    found = SMI.others(SMI.gpus[0], own_pid, own_bytes)
+    assert found is not None
+    assert found.used_bytes == used_mib * MIB
+    assert found.processes[0].pid == 4242
+    assert SMI.others(SMI.gpus[2], own_pid, own_bytes) is None
+
+
+@pytest.mark.parametrize(("used", "doubted"), [(14 * GIB, False), (15 * GIB, True)])
+def test_a_gpu_that_others_use_much_of(used: int, doubted: bool) -> None:
+    process = memory.Process("GPU-5", 4242, 13 * GIB)
+    others = memory.Others(used, 140 * GIB, (process,))
+    doubt = memory.of_device("gpu:0", GPU, others=others).doubt
+    says = "15.0 GiB of the 140 GiB of this GPU, says nvidia-smi: process 4242 (13.0"
+    assert (says in doubt) == bool(doubt) == doubted
+
+
+def test_the_program_itself(tmp_path: Path) -> None:
+    path = tmp_path / "nvidia-smi"
+    assert memory.query_smi(str(path)) is None
+
+    def answer(script: str, limit_seconds: float = 5.0) -> memory.SmiReport | None:
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        return memory.query_smi(str(path), limit_seconds)
+
+    both = 'case "$1" in *query-gpu*) cat <<E\n' + GPUS_TEXT
+    both += "E\n;; *) cat <<E\n" + PROCESSES_TEXT + "E\n;; esac"
+    assert answer(both) == SMI
+    failing = "echo 'NVIDIA-SMI has failed because it could not communicate'; exit 9"
+    assert answer(failing) is None
+    # One that hangs is ended.
+    assert answer(f"echo $$ >> {tmp_path}/pids; exec sleep 600", 0.3) is None
+    for pid in (tmp_path / "pids").read_text().split():
+        assert not Path(f"/proc/{pid}").exists()

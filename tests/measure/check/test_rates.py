@@ -1,0 +1,446 @@
+"""compute, bandwidth, dispatch, steady and together on real (CPU) devices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import cache
+from time import perf_counter
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from jaxtui.machine.survey import Survey
+from jaxtui.measure import notes
+from jaxtui.measure.check import bandwidth, base, compute, run_check, steady, together
+from jaxtui.measure.check import work as computing
+from jaxtui.measure.check.base import Context, by_device, name
+from jaxtui.measure.contention import Usage
+from jaxtui.measure.stopping import never
+from jaxtui.model import (
+    CheckDoing,
+    CheckDone,
+    CheckRead,
+    CheckTest,
+    Reading,
+    RunEvent,
+    RunFinished,
+)
+from jaxtui.stats import median
+from tests.measure.check.faults import (
+    check,
+    done,
+    events,
+    plant,
+    raising,
+    readings,
+    times,
+)
+
+TESTS: tuple[CheckTest, ...] = (
+    "compute",
+    "bandwidth",
+    "dispatch",
+    "steady",
+    "together",
+)
+EACH = pytest.mark.parametrize("test", TESTS)
+NAMES = ["cpu:0", "cpu:1", "cpu:2", "cpu:3"]
+
+FACTOR = 8.0
+"""A machine with other work to do is off by less, a formula by more."""
+
+
+@pytest.fixture(autouse=True)
+def small_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last cache of this host may be huge, and its memory small."""
+    monkeypatch.setattr(bandwidth, "last_cache_bytes", lambda: 2**20)
+
+
+@cache
+def sound(test: CheckTest, devices: int) -> list[RunEvent]:
+    """A test without faults, which several tests look at."""
+    return events(check(test, devices, budget=0.2 if devices == 1 else 0.05))
+
+
+@EACH
+@pytest.mark.parametrize("devices", [1, 4])
+def test_every_device_gets_its_readings_and_is_done(
+    test: CheckTest, devices: int
+) -> None:
+    found = sound(test, devices)
+    names = NAMES[:devices]
+    assert done(found) == names
+    finished = found[-1]
+    assert isinstance(finished, RunFinished)
+    assert finished.outcome == "complete"
+    alone = test == "together" and devices == 1
+    expected = {None} if alone else {*names, *([None] if test == "together" else [])}
+    assert {reading.device for reading in readings(found)} == expected
+    keys = [(reading.device, reading.what) for reading in readings(found)]
+    assert len(set(keys)) == len(keys)
+    at_work: set[str] = set()
+    for event in found:
+        if isinstance(event, CheckDoing):
+            assert event.what
+            at_work |= set(event.devices)
+        if not isinstance(event, CheckRead):
+            continue
+        reading = event.reading
+        # Suspects are named before they work.
+        assert alone or reading.device in {None, *at_work}
+        assert (reading.test, reading.fault, reading.doubt) == (test, "", "")
+        assert (reading.measured is None) == bool(reading.skipped)
+        if reading.measured is not None:
+            assert 0 < reading.measured < math.inf
+            low, high = reading.ci_low, reading.ci_high
+            if low is not None and high is not None:
+                assert low <= reading.measured <= high
+
+
+@EACH
+def test_stop_ends_a_test_between_two_turns(test: CheckTest) -> None:
+    asked = 0
+
+    def stop() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked > 3
+
+    finished = list(run_check(check(test, budget=1000.0), stop=stop))[-1]
+    assert isinstance(finished, RunFinished)
+    assert finished.outcome == "cancelled"
+
+
+def by_hand(call: Any) -> float:
+    """Seconds per call, from a loop as anybody would write it."""
+    call()
+    taken = []
+    for _ in range(10):
+        start = perf_counter()
+        call()
+        taken.append(perf_counter() - start)
+    return median(taken)
+
+
+def test_rates_agree_with_a_loop_by_hand() -> None:
+    single, double = readings(sound("compute", 1))
+    assert (single.unit, double.unit) == ("flop/s", "flop/s")
+    op, size, dtype = single.what.split()
+    assert (op, dtype, double.what.split()[2]) == ("matmul", "float32", "float64")
+    assert single.expected is None
+    assert "per call" in single.said
+    n = int(size)
+    x = jax.device_put(np.random.default_rng(0).random((n, n), np.float32))
+    product = jax.jit(lambda x: x @ x)
+    expected = 2 * n**3 / by_hand(lambda: product(x).block_until_ready())
+    assert expected / FACTOR < (single.measured or 0) < expected * FACTOR
+
+    copy, triad = readings(sound("bandwidth", 1))
+    assert (copy.unit, triad.unit) == ("bytes/s", "bytes/s")
+    n = int(copy.what.split()[1])
+    assert (copy.what, triad.what) == (f"copy {n} float32", f"triad {n} float32")
+    assert n * 4 >= 4 * 2**20
+    a, b = np.ones(n, np.float32), np.ones(n, np.float32)
+    expected = 8 * n / by_hand(lambda: np.copyto(a, b))
+    for reading in (copy, triad):
+        assert expected / FACTOR < (reading.measured or 0) < expected * FACTOR
+
+
+def test_full_streams_several_sizes() -> None:
+    found = readings(events(check("bandwidth", 1, level="full")))
+    whats = [reading.what.split() for reading in found]
+    assert [op for op, *_ in whats] == ["copy", "triad"] * 3
+    sizes = [int(size) for _, size, _ in whats]
+    assert sizes == sorted(sizes)
+    assert len(set(sizes)) == 3
+
+
+def test_devices_that_share_silicon_and_what_is_said_of_calls() -> None:
+    for test, word in (("bandwidth", "memory"), ("steady", "cores")):
+        found = readings(sound(test, 4))  # type: ignore[arg-type]
+        assert not any(each.skipped for each in found if each.device == "cpu:0")
+        others = [each.skipped for each in found if each.device != "cpu:0"]
+        assert len(others) == 3
+        assert all(word in said and "cpu:0" in said for said in others)
+    tiny, product = readings(sound("dispatch", 1))
+    assert tiny.unit == product.unit == "seconds"
+    assert (tiny.measured or 1) < 0.01
+    assert product.said.startswith("Asynchronous: a call of ")
+    assert "returned after" in product.said
+
+
+# Faulty devices.
+
+
+@EACH
+def test_an_exception_on_one_device_costs_only_its_readings(
+    test: CheckTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch, "cpu:0", raising(RuntimeError("INTERNAL: chip on fire")))
+    found = events(check(test))
+    assert sorted(done(found)) == NAMES
+    for reading in readings(found):
+        if reading.device == "cpu:0":
+            assert "chip on fire" in reading.fault
+            assert "RuntimeError: INTERNAL: chip on fire" in reading.detail
+            assert reading.measured is None
+        else:
+            assert not reading.fault
+    whole = {reading.device for reading in readings(found) if not reading.fault}
+    assert set(NAMES[1:]) <= whole
+
+
+@pytest.mark.parametrize("test", ["compute", "dispatch", "together"])
+def test_a_slow_device_is_seen_and_a_straggler_named(
+    test: CheckTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch, "cpu:2", times(20))
+    found = readings(events(check(test, 4, budget=0.4)))
+    for what in {one.what for one in found if one.device is not None}:
+        rates = {one.device: one.measured or 0.0 for one in found if one.what == what}
+        slow, others = rates.pop("cpu:2"), median(list(rates.values()))
+        if not what.startswith("dispatch of matmul"):
+            share = slow / others if test == "compute" else others / slow
+            assert share < 0.5, (what, slow, rates)
+    if test == "together":
+        machine = next(reading for reading in found if reading.device is None)
+        assert machine.said.startswith("cpu:2 took ")
+        assert "times as long as alone" in machine.said
+        assert machine.expected is not None
+        assert (machine.expected.kind, machine.expected.value) == ("most", 2.0)
+        assert (machine.measured or 0) > 2
+
+
+@pytest.mark.parametrize(
+    ("error", "dtype", "says", "skipped"),
+    [
+        (
+            RuntimeError(
+                "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4770354232"
+                " bytes."
+            ),
+            "float64",
+            "it asked for 4.8 GB",
+            False,
+        ),
+        (
+            NotImplementedError("UNIMPLEMENTED: Dot algorithm is not supported."),
+            "float32",
+            "does not implement it",
+            True,
+        ),
+    ],
+)
+def test_what_a_device_cannot_do_in_one_dtype_costs_only_that(
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    dtype: str,
+    says: str,
+    skipped: bool,
+) -> None:
+    plant(monkeypatch, "cpu:0", raising(error, dtype=dtype))
+    found = readings(events(check("compute", 1)))
+    (failed,) = [one for one in found if one.what.endswith(dtype)]
+    (fine,) = [one for one in found if one is not failed]
+    assert fine.measured is not None
+    assert (bool(failed.skipped), bool(failed.fault)) == (skipped, not skipped)
+    assert says in failed.skipped + failed.fault
+    assert "smaller size" not in failed.fault
+    assert str(error) in failed.detail
+
+
+def test_a_device_that_waits_in_every_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    def waits(call: Any, *_: Any) -> Any:
+        return lambda *args: call(*args).block_until_ready()
+
+    plant(monkeypatch, "cpu:0", waits)
+    _, product = readings(events(check("dispatch", 1)))
+    # On a CPU that is a setting; on an accelerator it would be in doubt.
+    assert product.said.startswith("Not asynchronous: a call of ")
+    assert not product.doubt
+
+
+class TestAccelerators:
+    """CPU devices that are taken for chips of their own."""
+
+    @pytest.fixture(autouse=True)
+    def own_silicon(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for module in (base, compute, together):
+            monkeypatch.setattr(module, "shares_silicon", lambda _: False)
+
+    @EACH
+    def test_all_of_them_are_measured_at_once_but_for_dispatch(
+        self, test: CheckTest
+    ) -> None:
+        found = events(check(test))
+        assert {one.device for one in readings(found)} - {None} == set(NAMES)
+        for reading in readings(found):
+            assert reading.measured is not None
+            assert not reading.skipped + reading.fault
+        most = max(len(one.devices) for one in found if isinstance(one, CheckDoing))
+        assert most == (1 if test == "dispatch" else 4)
+
+    def test_one_that_fails_costs_only_its_own(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        plant(monkeypatch, "cpu:3", raising(RuntimeError("INTERNAL: broken")))
+        found = readings(events(check("compute")))
+        assert {each.device for each in found if each.fault} == {"cpu:3"}
+        assert {each.device for each in found if each.measured} == set(NAMES[:3])
+
+
+# A second look.
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kept"),
+    [(20.0, 100.0, 100.0), (20.0, 25.0, 25.0), (20.0, 5.0, 20.0), (90.0, 0.0, 90.0)],
+)
+def test_a_device_that_only_seemed_slow_is_cleared(
+    first: float, second: float, kept: float
+) -> None:
+    visits: list[str] = []
+
+    def job(device: jax.Device, seconds: float) -> Iterator[Reading]:
+        again = name(device) in visits
+        visits.append(name(device))
+        slow = second if again else first
+        rate = slow if name(device) == "cpu:2" else 100.0
+        yield Reading(test="compute", device=name(device), what="x", measured=rate)
+
+    context = Context(check("compute"), Survey(), never)
+    events = list(compute.measured_again(context, job, by_device(context, "x", job)))
+    found = {one.device: one.measured for one in readings(events)}
+    assert found == {**dict.fromkeys(NAMES, 100.0), "cpu:2": kept}
+    assert [one.device for one in events if isinstance(one, CheckDone)] == NAMES
+    doing = [one.devices[0] for one in events if isinstance(one, CheckDoing)]
+    assert doing == visits == (NAMES if first == 90 else [*NAMES, "cpu:2"])
+
+
+# The race.
+
+
+class Held:
+    """A result that is not there before it is released."""
+
+    released = False
+
+    def __init__(self, result: Any) -> None:
+        self._result = result
+
+    def is_ready(self) -> bool:
+        return Held.released and bool(self._result.is_ready())
+
+    def block_until_ready(self) -> None:
+        assert Held.released, "it would wait for ever"
+        self._result.block_until_ready()
+
+
+def after_the_start(made: Any) -> Any:
+    """A device whose results are others in the race, before which it has six calls."""
+
+    def fault(call: Any, *_: Any) -> Any:
+        count = 0
+
+        def changed(*args: Any) -> Any:
+            nonlocal count
+            count += 1
+            return call(*args) if count <= 6 else made(call, args)
+
+        return changed
+
+    return fault
+
+
+@pytest.mark.parametrize("ever", [True, False])
+def test_who_keeps_the_others_waiting_is_the_suspect(
+    monkeypatch: pytest.MonkeyPatch, ever: bool
+) -> None:
+    monkeypatch.setattr(together, "LATE_SECONDS", 0.0)
+    monkeypatch.setattr(Held, "released", False)
+    held = after_the_start(lambda call, args: Held(call(*args)))
+    plant(monkeypatch, "cpu:1", held)
+    at_work: list[tuple[str, ...]] = []
+
+    def alone_at_work() -> bool:
+        # Before the race, each device in turn is alone at work for good reason.
+        return len(at_work) > 4 and at_work[-1] == ("cpu:1",)
+
+    found = []
+    stop = never if ever else alone_at_work
+    for event in run_check(check("together", 3), stop=stop):
+        found.append(event)
+        if isinstance(event, CheckDoing):
+            at_work.append(event.devices)
+            if ever and alone_at_work():
+                monkeypatch.setattr(Held, "released", True)
+    assert Held.released == ever
+    finished = found[-1]
+    assert isinstance(finished, RunFinished)
+    if ever:
+        assert set(at_work[-1]) == set(NAMES[:3])
+        assert done(found) == NAMES[:3]
+    else:
+        assert alone_at_work()
+        assert finished.outcome == "cancelled"
+
+
+def test_a_device_that_fails_in_the_race_is_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def dies(*_: Any) -> Any:
+        raise RuntimeError("INTERNAL: fell off the bus")
+
+    plant(monkeypatch, "cpu:0", after_the_start(dies))
+    found = readings(events(check("together", 3)))
+    by_name = {reading.device: reading for reading in found}
+    assert "fell off the bus" in by_name["cpu:0"].fault
+    assert by_name["cpu:1"].measured is not None
+    assert "of 2 devices" in by_name[None].said
+    plant(monkeypatch, "cpu:0", raising(RuntimeError("INTERNAL: broken")))
+    machine = readings(events(check("together", 2)))[-1]
+    assert machine.device is None
+    assert machine.skipped.startswith("Fewer than two devices")
+
+
+# Steadiness.
+
+
+@pytest.mark.parametrize(
+    ("taken", "ratio"),
+    [
+        ([1.0] * 8, 1.0),
+        ([1.0, 1.0, 1.0, 1.0, 1.5, 1.5, 1.5, 1.5], 1.5),
+        ([2.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], 0.5),
+        # One disturbance is no throttling.
+        ([1.0] * 11 + [9.0], 1.0),
+    ],
+)
+def test_the_last_quarter_is_compared_with_the_first(
+    taken: list[float], ratio: float
+) -> None:
+    reading = steady.compared(taken, 2.0, "steady work", jax.devices()[0])
+    assert reading.measured == pytest.approx(ratio)
+    assert reading.expected is not None
+    assert (reading.expected.kind, reading.expected.value) == ("most", 1.5)
+    assert "first quarter of 2.00 s" in reading.said
+
+
+@pytest.mark.parametrize("others", [1.5, 0.0])
+def test_what_others_do_to_the_cores_is_not_judged(
+    monkeypatch: pytest.MonkeyPatch, others: float
+) -> None:
+    usage = Usage(seconds=1.0, others=others, steal=0.0, cores=2)
+    note = notes.contended(usage)
+    monkeypatch.setattr(computing.notes, "contended", lambda _: note)
+    said = Reading(test="steady", device="tpu:0", what="throttle score", measured=0.0)
+    monkeypatch.setattr(steady, "sdk_readings", lambda _: [said])
+    reading, last = readings(events(check("steady", 1)))
+    # What libtpu says of itself comes last.
+    assert last == said
+    assert ("Other processes used 1.5 of 2 cores" in reading.disturbed) == (others > 0)
+    assert reading.measured is not None
+    assert (reading.expected is None) == (others > 0)

@@ -1,0 +1,233 @@
+"""Compiled calls, the inputs that devices make, and how fast calls are in bursts."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxtui.measure import clocks, turns
+from jaxtui.measure.check import work
+from jaxtui.measure.check.base import TroubleError, UnsupportedError, explained
+from jaxtui.measure.stopping import never
+from jaxtui.model import DTYPES, Case
+from jaxtui.stats import MINIMUM_ROUNDS
+
+
+def case(op: str = "matmul", size: int = 64, dtype: str = "float32") -> Case:
+    return Case(op=op, size=size, dtype=dtype, device="cpu:1", mode="jit")
+
+
+def device(index: int = 1) -> jax.Device:
+    return jax.devices()[index]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("into", [False, True])
+def test_calls_are_right_in_every_dtype_outside_of_any_scope(
+    dtype: str, into: bool
+) -> None:
+    one = case(dtype=dtype)
+    call = work.compiled(one, device(), into=into)
+    a, b = work.arguments(one, device(), seed=1)
+    assert str(a.dtype) == dtype
+    last = (work.result_like(one, device()),) if into else ()
+    result = call(a, b, *last)
+    assert result.devices() == {device()}
+    wide = np.complex128 if dtype == "complex64" else np.float64
+    expected = np.asarray(a).astype(wide) @ np.asarray(b).astype(wide)
+    exact = 0 if dtype.startswith("int") else 2e-2
+    np.testing.assert_allclose(
+        np.asarray(result).astype(wide), expected, rtol=exact, atol=10 * exact
+    )
+    widened = {"int8": "int32", "float8_e4m3fn": "float32"}
+    assert str(result.dtype) == widened.get(dtype, dtype)
+
+
+@pytest.mark.parametrize("op", ["copy", "triad", "matmul"])
+def test_into_writes_the_result_where_the_last_one_was(op: str) -> None:
+    one = case(op, size=512)
+    call = work.compiled(one, device(), into=True)
+    args = work.arguments(one, device())
+    last = work.result_like(one, device())
+    place = last.unsafe_buffer_pointer()
+    result = call(*args, last)
+    assert last.is_deleted()
+    assert result.unsafe_buffer_pointer() == place
+    for arg in args:
+        assert arg.unsafe_buffer_pointer() != place
+    again = work.compiled(one, device())(*args)
+    np.testing.assert_array_equal(np.asarray(result), np.asarray(again))
+
+
+def test_calls_are_compiled_once_for_each_device_in_any_thread() -> None:
+    one = case(size=96)
+    first = work.compiled(one, device())
+    assert work.compiled(one, device()) is first
+    assert work.compiled(one, device(2)) is not first
+    assert work.compiled(one, device(), into=True) is not first
+    wide = case(size=80, dtype="float64")
+    found: dict[int, str] = {}
+
+    def visit(index: int) -> None:
+        args = work.arguments(wide, device(index))
+        result = work.compiled(wide, device(index))(*args).block_until_ready()
+        found[index] = str(result.dtype)
+
+    threads = [threading.Thread(target=visit, args=(index,)) for index in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == dict.fromkeys(range(4), "float64")
+
+
+def test_the_precision_is_the_one_of_the_case() -> None:
+    before = jax.config.jax_default_matmul_precision
+    jax.config.update("jax_default_matmul_precision", "highest")
+    try:
+        with work.scope(case(size=48), device()):
+            inside = jax.config.jax_default_matmul_precision
+            text = jax.jit(lambda x: x @ x).lower(np.ones((4, 4), "f4")).as_text()
+    finally:
+        jax.config.update("jax_default_matmul_precision", before)
+    assert inside == "default"
+    assert "HIGHEST" not in text
+
+
+def test_arguments_are_the_same_on_every_device_and_differ_by_seed() -> None:
+    one = case(size=100)
+    here, there = work.arguments(one, device(0)), work.arguments(one, device(3))
+    for left, right in zip(here, there, strict=True):
+        assert right.devices() == {device(3)}
+        np.testing.assert_array_equal(np.asarray(left), np.asarray(right))
+    assert not np.array_equal(np.asarray(here[0]), np.asarray(here[1]))
+    other = work.arguments(one, device(0), seed=1)
+    assert not np.array_equal(np.asarray(here[0]), np.asarray(other[0]))
+    huge = work.arguments(one, device(0), seed=2**40 + 1)
+    assert np.isfinite(np.asarray(huge[0])).all()
+    for op in ("gather", "normal"):
+        with pytest.raises(TypeError, match=f"{op} takes more than numbers"):
+            work.arguments(case(op), device())
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
+def test_floats_are_spread_evenly_and_integers_cannot_overflow(dtype: str) -> None:
+    x = np.asarray(work.arguments(case("copy", 1 << 16, dtype), device())[0])
+    x = x.astype(np.float64)
+    assert x.min() >= -1
+    assert x.max() <= 1
+    assert abs(x.mean()) < 0.02
+    assert x.std() == pytest.approx(3**-0.5, rel=0.02)
+    # Neighbours know nothing of each other.
+    assert abs(np.corrcoef(x[1:], x[:-1])[0, 1]) < 0.02
+    whole = np.asarray(work.arguments(case("copy", 1 << 12, "int8"), device())[0])
+    assert set(np.unique(whole)) == set(range(-8, 8))
+
+
+# Bursts, under a clock that is made up.
+
+
+class Fake:
+    """A device: every burst has a hand-over, and every call its time."""
+
+    def __init__(self, call: float, hand_over: float = 0.0, noise: float = 0.0) -> None:
+        self.call, self.hand_over, self.noise = call, hand_over, noise
+        self.now = 0.0
+        self.bursts: list[int] = []
+
+    def burst(self, _call: Any, _args: Any, _wait: Any, count: int) -> float:
+        self.bursts.append(count)
+        # Every other short burst is disturbed.
+        disturbed = self.noise if count == 1 and len(self.bursts) % 4 < 2 else 0.0
+        seconds = self.hand_over + count * self.call + disturbed
+        self.now += seconds
+        return seconds
+
+    def calls(self, *_: Any, least: int = 1) -> clocks.Block:
+        one = self.hand_over + self.call
+        return clocks.Block([self.hand_over] * least, [one] * least)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    def made(call: float, hand_over: float = 0.0, noise: float = 0.0) -> Fake:
+        fake = Fake(call, hand_over, noise)
+        monkeypatch.setattr(clocks, "burst", fake.burst)
+        monkeypatch.setattr(clocks, "calls", fake.calls)
+        for module in (work, turns):
+            monkeypatch.setattr(module, "perf_counter", lambda: fake.now)
+        monkeypatch.setattr(turns, "rest", lambda: 0.0)
+        return fake
+
+    return made
+
+
+def prepared(call: Any = lambda: jnp.zeros(1)) -> work.Prepared:
+    return work.Prepared("work", work.callable_on(device(0), case(), call, ()))
+
+
+def rate(seconds: float, call: Any = lambda: jnp.zeros(1)) -> work.Rate:
+    found = work.throughput(prepared(call), seconds, never)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("call", [1e-4, 5e-3, 0.05, 1.0])
+@pytest.mark.parametrize("hand_over", [0.0, 1e-3, 0.1])
+def test_the_hand_over_is_not_counted(
+    clock: Any, call: float, hand_over: float
+) -> None:
+    clock(call, hand_over)
+    found = rate(3.0 + 30 * (call + hand_over))
+    assert found.seconds.median == pytest.approx(call)
+    assert found.rounds >= MINIMUM_ROUNDS
+    assert found.counted.startswith(f"{found.rounds} round")
+
+
+def test_how_long_it_takes(clock: Any) -> None:
+    fake = clock(0.01)
+    rate(2.0)
+    assert 2.0 <= fake.now < 2.0 + 1.2 * turns.TURN_SECONDS_AT_MOST + 0.2
+    # One round is taken however slow the call, and none when it is stopped before.
+    fake = clock(50.0)
+    assert rate(0.1).counted == "1 round"
+    assert sorted(fake.bursts) == [1, 2]
+    assert work.throughput(prepared(), 1.0, lambda: True) is None
+
+
+def test_the_long_burst_is_what_is_known_of_few_rounds_or_noise(clock: Any) -> None:
+    clock(1.0, hand_over=0.1)
+    few = rate(3.0)
+    assert few.rounds < MINIMUM_ROUNDS
+    assert few.seconds.median == pytest.approx(1.05)
+    clock(0.03, noise=0.5)
+    noisy = rate(3.0)
+    assert noisy.seconds.low > 0
+    assert noisy.seconds.median == pytest.approx(0.03)
+
+
+def test_failures_have_a_sentence_and_the_original() -> None:
+    def broken() -> None:
+        raise RuntimeError("INTERNAL: no answer")
+
+    with pytest.raises(TroubleError, match="no answer") as trouble:
+        rate(0.1, broken)
+    assert trouble.value.what == "work"
+    assert "RuntimeError" in trouble.value.detail
+    with (
+        pytest.raises(UnsupportedError, match="does not implement it"),
+        explained(case(), "work", "compile"),
+    ):
+        raise NotImplementedError("UNIMPLEMENTED: no such thing")
+
+
+def test_a_real_case_is_prepared_where_it_belongs() -> None:
+    ready = work.prepared(case(), "work", device(2), 0).workload
+    assert all(array.devices() == {device(2)} for array in ready.args)
+    assert ready.call(*ready.args).devices() == {device(2)}

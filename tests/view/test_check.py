@@ -1,0 +1,327 @@
+"""What a check says: few lines, nothing twice, nothing lost, on any width."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from jaxtui.analysis import examination
+from jaxtui.analysis.examination import Examination, begin, observe
+from jaxtui.model import (
+    CHECK_TESTS,
+    Check,
+    CheckDoing,
+    CheckRead,
+    CheckStarted,
+    Expected,
+    Reading,
+)
+from jaxtui.view import check as view
+from jaxtui.view.check import NO_REPORT, Cell, report
+from jaxtui.view.text import Line, painted, plain
+from tests.commands.checking import PEAK, judged, reading
+from tests.tui.check_figures import BROKEN, SLOW, events
+from tests.tui.fake_engine import tpu_devices
+
+DEVICES = tpu_devices()
+
+
+def play(*, faulty: bool = True, tests: int = 9) -> Examination:
+    """A check as far as so many tests."""
+    exam = begin(DEVICES, "quick")
+    for _ in range(tests):
+        assert exam.next_check is not None
+        for event in events(exam.next_check, faulty=faulty):
+            exam = observe(exam, event)
+    return exam
+
+
+def doing(exam: Examination, what: str, *names: str) -> Examination:
+    """The next test has begun on these devices."""
+    assert exam.next_check is not None
+    exam = observe(exam, CheckStarted(check=exam.next_check))
+    return observe(exam, CheckDoing(devices=names, what=what))
+
+
+BEGUN = begin(DEVICES, "quick")
+FAULTY, SOUND = report(play()), report(play(faulty=False))
+RUNNING = report(
+    doing(play(tests=3), "copying 2 GiB on 8 devices", *(one.name for one in DEVICES))
+)
+
+
+def texts(lines: list[Line]) -> list[str]:
+    return [plain(line) for line in lines]
+
+
+def text(lines: list[Line]) -> str:
+    return "\n".join(texts(lines))
+
+
+# The whole text.
+
+
+def product(device: str, rate: float | None, **changes: object) -> Reading:
+    check = Check(test="compute", devices=(device,), budget_seconds=1.0)
+    facts = {"what": "matmul 8192 bfloat16", "measured": rate, "expected": PEAK}
+    return reading(check, device, **{**facts, **changes})
+
+
+def block(*found: Reading) -> list[str]:
+    return texts(view.block("compute", judged(found, DEVICES), DEVICES))
+
+
+def test_devices_that_agree_share_a_line_and_the_slow_one_has_its_place() -> None:
+    figures = [product(one.name, 168e12 + 1e11 * one.id) for one in DEVICES]
+    figures[3] = product("tpu:3", 101e12)
+    first, together, apart, reason, *_ = block(*figures)
+    assert first == "compute: low"
+    line = "matmul 8192 bfloat16 tpu:0-2, 4-7 168-169 of 200 TFLOP/s 84 %"
+    assert together.split() == line.split()
+    line = "matmul 8192 bfloat16 tpu:3 (3,0,0) 101 of 200 TFLOP/s 50 %"
+    assert apart.split() == line.split()
+    assert reason.startswith("    low: 101 TFLOP/s, ")
+
+
+def test_many_devices_with_one_trouble_are_told_in_one_row_that_names_them_all() -> (
+    None
+):
+    faults = [
+        product(one.name, None, fault=f"{one.name} gave garbage.") for one in DEVICES
+    ]
+    lines = "\n".join(block(*faults))
+    assert lines.count("fail:") == 1
+    for one in DEVICES:
+        assert f"{one.name} (" in lines
+
+
+def test_no_line_is_wider_than_a_terminal_and_nothing_is_lost() -> None:
+    long = "host to device, 67108864 bytes at once, pinned, in pieces of 4194304 bytes"
+    lines = block(
+        *(
+            product(one.name, 50e12, what=long, doubt="Why not. " * 20)
+            for one in DEVICES[:3]
+        )
+    )
+    assert max(map(len, lines)) <= 80
+    assert all(word in " ".join(lines) for word in long.split())
+
+
+SAID = "Zero-copy: nothing travels."
+REMARK = "Other processes used 1.7 of 2 cores."
+
+
+@pytest.mark.parametrize(
+    ("found", "lines"),
+    [
+        # What was left out is one sentence for all devices.
+        (
+            [
+                product(one.name, None, skipped=f"{one.name} is too old.")
+                for one in DEVICES
+            ],
+            [
+                "compute: skipped",
+                "  skipped: matmul 8192 bfloat16: tpu:0-7: each is too old.",
+            ],
+        ),
+        # What copies nothing is one sentence for all sizes.
+        (
+            [
+                product(
+                    name, None, what=f"to host {size} MiB", expected=None, said=SAID
+                )
+                for size in (1, 8, 64)
+                for name in ("tpu:0", "tpu:1")
+            ],
+            ["compute: pass", f"  to host 1 MiB and 2 more: tpu:0-1: {SAID}"],
+        ),
+        # Of a sound rate only the remarks are told.
+        (
+            [product("tpu:0", 170e12, said=f"5.6 ms per call, 12 rounds. {REMARK}")],
+            [
+                "compute: pass",
+                "  matmul 8192 bfloat16  tpu:0 (0,0,0)  170 of 200 TFLOP/s  85 %",
+                f"    {REMARK}",
+            ],
+        ),
+    ],
+)
+def test_blocks(found: list[Reading], lines: list[str]) -> None:
+    assert block(*found) == lines
+
+
+def test_rows_of_the_same_thing_follow_each_other_and_no_sentence_is_told_twice() -> (
+    None
+):
+    lines = block(
+        *(
+            product(one.name, 100e12 if one.id == slow else 170e12, what=what)
+            for what, slow in (("matmul a", 0), ("matmul b", 3))
+            for one in DEVICES[:4]
+        )
+    )
+    heads = [line.split()[1:3] for line in lines if line.startswith("  matmul")]
+    assert heads == [["a", "tpu:1-3"], ["a", "tpu:0"], ["b", "tpu:0-2"], ["b", "tpu:3"]]
+    assert " ".join(" ".join(lines).split()).count("Usual causes") == 1
+
+
+def test_figures_of_two_magnitudes_and_bounds_keep_their_units() -> None:
+    wide = [product("tpu:0", 999e9, expected=None), product("tpu:1", 1e12)]
+    wide[1] = msgspec.structs.replace(wide[1], expected=None)
+    (row,) = view.rows(judged(wide, DEVICES))
+    assert row.figure == "999 GFLOP/s to 1.00 TFLOP/s"
+    most = Expected(value=1e-2, kind="most", source="bfloat16 has 8 bits")
+    error = product("tpu:0", 2e-3, unit="relative error", expected=most)
+    (row,) = view.rows(judged([error], DEVICES))
+    assert row.figure == "2.0e-3, at most 1.0e-2"
+
+
+def test_colours_are_only_paint_and_the_written_text_has_everything() -> None:
+    lines = [
+        *view.block("compute", FAULTY.of_test("compute"), DEVICES),
+        *view.closing(FAULTY),
+    ]
+    shown = "\n".join(painted(line, colour=True) for line in lines)
+    assert "compute: \x1b[33mlow\x1b[0m" in shown
+    assert "Verdict: \x1b[31mfail\x1b[0m. Do not rely on tpu:3 (3,0,0)" in shown
+    for code in ("\x1b[31m", "\x1b[33m", "\x1b[0m"):
+        shown = shown.replace(code, "")
+    assert shown == text(lines)
+    written = view.written(FAULTY)
+    assert [line for line in written.splitlines() if line in shown.splitlines()]
+    for test in CHECK_TESTS:
+        assert f"{test}: " in written
+    assert written.endswith("Low besides: tpu:5 (1,1,0) in compute and together.\n")
+
+
+def test_the_verdict_names_who_is_to_blame_and_what_to_do() -> None:
+    said = " ".join(texts(view.closing(FAULTY)))
+    assert "Verdict: fail. Do not rely on tpu:3 (3,0,0) in numerics. Restart" in said
+    assert "`jaxtui check --json`" in said
+    fine = " ".join(texts(view.closing(SOUND)))
+    assert "Verdict: pass. Everything that was tested works." in fine
+    assert "`jaxtui check --save-baseline NAME`" in fine
+    check = play(tests=2).next_check
+    assert check is not None
+    exam = play(tests=2)
+    for event in events(check, faulty=False):
+        if isinstance(event, CheckRead) and event.reading.device == "tpu:0":
+            beyond = msgspec.structs.replace(event.reading, measured=400e12)
+            event = CheckRead(reading=beyond)
+        exam = observe(exam, event)
+    stopped = report(examination.cancelled(exam))
+    assert view.test_cell(stopped, "tpu:0", "compute") == Cell(
+        "impossible", "impossible"
+    )
+    said = text(view.summary(stopped, 300))
+    assert "So far: impossible. More than the hardware can do was measured: " in said
+    assert "`jaxtui check --level full --devices tpu:0` says otherwise" in said
+
+
+# On a screen.
+
+
+def test_cells_tell_without_their_colour() -> None:
+    cells = {
+        (name, test): view.test_cell(FAULTY, name, test).text
+        for name in ("tpu:0", SLOW, BROKEN)
+        for test in CHECK_TESTS
+    }
+    assert cells["tpu:0", "compute"] == "86 %"
+    assert cells["tpu:0", "present"] == "pass"
+    assert cells[SLOW, "compute"].startswith("low ")
+    assert cells[BROKEN, "numerics"] == "FAIL"
+    assert view.overall_cell(FAULTY, BROKEN) == Cell("FAIL", "fail")
+    working = report(doing(BEGUN, "counting", "tpu:0"))
+    assert view.test_cell(working, "tpu:0", "present").text == "…"
+    assert view.overall_cell(working, "tpu:0").text == "…"
+    assert view.test_cell(working, "tpu:1", "present").text == ""
+
+
+@pytest.mark.parametrize("width", [30, 60, 78, 118])
+@pytest.mark.parametrize("depth", [view.BRIEF, view.LONG])
+def test_no_line_is_wider_than_there_is_room(width: int, depth: view.Depth) -> None:
+    for shown in (FAULTY, RUNNING, report(BEGUN), NO_REPORT):
+        lines = [
+            *view.summary(shown, width),
+            *view.overview(shown, width, depth),
+            *view.details(shown, BROKEN, width),
+        ]
+        if width >= 60:
+            lines.append(view.in_a_line(shown, BROKEN, width))
+        assert all(len(plain(line)) <= width for line in lines)
+
+
+def test_while_it_is_running_every_test_has_one_line() -> None:
+    assert text(view.summary(RUNNING, 78)) == (
+        "CHECKING 8 devices, quick: test 4 of 9. So far: low"
+    )
+    stopping = replace(RUNNING, stopping=True)
+    assert text(view.summary(stopping, 78)).startswith("STOPPING 8 devices")
+    lines = texts(view.overview(RUNNING, 78, view.LONG))
+    assert [line[2:].split()[0] for line in lines[:9]] == list(CHECK_TESTS)
+    assert "running     copying 2 GiB on 8 devices" in lines[3]
+    assert lines[2].startswith("▾ compute    low")
+    assert all("waiting" in line for line in lines[4:9])
+
+
+def test_in_the_end_what_is_wrong_comes_first() -> None:
+    assert texts(view.summary(FAULTY, 78))[0].startswith(
+        " FAIL  Do not rely on tpu:3 (3,0,0) in numerics."
+    )
+    assert texts(view.summary(SOUND, 78))[0].startswith(" PASS  Everything that was")
+    lines = texts(view.overview(FAULTY, 78, view.BRIEF))
+    assert lines[0].startswith("✗ numerics   FAIL        tpu:3 (3,0,0)")
+    assert "gives other bits" in lines[1]
+    heads = [line[2:].split()[0] for line in lines if line[:2].strip()]
+    assert [one for one in heads if one in CHECK_TESTS][:3] == [
+        "numerics",
+        "compute",
+        "together",
+    ]
+    assert len([one for one in heads if one in CHECK_TESTS]) == 9
+    assert "This machine as a whole" in lines
+    assert "cloud.google" not in "\n".join(lines)
+    assert "cloud.google" in text(view.overview(FAULTY, 78, view.LONG))
+
+
+def test_a_device_in_a_line_and_in_full() -> None:
+    line = plain(view.in_a_line(FAULTY, SLOW, 78))
+    assert line.startswith(f"{SLOW} (1,1,0) low: compute low 56%, together low 66%")
+    assert line.endswith("d shows its figures")
+    whole = text(view.details(FAULTY, SLOW, 78))
+    assert whole.startswith(f"{SLOW} (1,1,0) in the check")
+    assert "matmul 8192 int8" in whole
+    assert "slower than the median" in " ".join(whole.split())
+    assert "cloud.google" in text(view.details(FAULTY, SLOW, 42))
+    assert "nothing was read yet" in plain(view.in_a_line(report(BEGUN), SLOW, 78))
+    few = report(begin(DEVICES[:7], "quick"))
+    assert "another process has it" in plain(view.in_a_line(few, "tpu:7", 78))
+    assert few.word_of("tpu:7") is None
+
+
+def test_a_check_that_is_not_complete_says_so() -> None:
+    stopped = report(examination.cancelled(play(tests=3)))
+    assert "STOPPED  3 of 9 tests" in text(view.summary(stopped, 78))
+    assert stopped.stage("bandwidth") == "left"
+    assert {one.verdict.test for one in stopped.judged} == set(CHECK_TESTS[:3])
+    assert "Verdict of what there is: low." in text(view.closing(stopped))
+    why = "JAX could not be started again."
+    lost = report(examination.given_up(play(faulty=False, tests=4), why))
+    assert " INCOMPLETE  the engine was lost" in text(view.summary(lost, 78))
+    assert "JAX could not be started" in text(view.overview(lost, 78, view.BRIEF))
+    assert view.test_cell(lost, "tpu:0", "steady").text == "skipped"
+    assert text(view.closing(lost)).endswith(
+        "Verdict of what there is: pass. Check again."
+    )
+
+
+def test_what_was_judged_is_not_judged_again() -> None:
+    exam = play(tests=3)
+    first = report(exam)
+    again = report(doing(exam, "copying", "tpu:0"), last=first)
+    assert again.judged is first.judged
+    assert report(None) is NO_REPORT
