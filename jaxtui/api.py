@@ -10,18 +10,18 @@ import numpy as np
 
 from jaxtui import selection
 from jaxtui.engine.protocol import Envelope
+from jaxtui.history.recording import Recording
 from jaxtui.measure import devices as _devices
 from jaxtui.measure import experiment as _experiment
 from jaxtui.measure import host as _host
 from jaxtui.measure import settings as _settings
 from jaxtui.measure.ops import catalogue
+from jaxtui.measurements import Measurements
 from jaxtui.model import CaseMeasured, Device, Event, Experiment, OpInfo, Ready
-from jaxtui.recording import Recording
-from jaxtui.returned import Measurements
 from jaxtui.selection import SelectionError
-from jaxtui.tui.collected import collect
 from jaxtui.tui.run_state import RunState
 from jaxtui.tui.state import EMPTY, reduce
+from jaxtui.view.bench import collect
 
 Names = str | Iterable[str]
 """``"float32,bfloat16"`` or ``["float32", "bfloat16"]``."""

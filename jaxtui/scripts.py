@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from jaxtui.exports.files import ExportError
+from jaxtui.export import ExportError
 from jaxtui.model import (
     SNIPPET_IMPORTS,
     Case,

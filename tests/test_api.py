@@ -19,9 +19,9 @@ import pytest
 
 import jaxtui
 from jaxtui.document import Results
-from jaxtui.history import History
+from jaxtui.history.store import History
+from jaxtui.measurements import Measurements
 from jaxtui.model import HOST
-from jaxtui.returned import Measurements
 from jaxtui.selection import SelectionError
 
 

@@ -13,9 +13,9 @@ import pytest
 
 from jaxtui import cli
 from jaxtui.model import Event, Experiment, RunStarted
+from tests.analysis.planted import events
 from tests.commands.fakes import OPS, UP, FakeEngine
 from tests.commands.processes import jaxtui as command
-from tests.crossover.planted import events
 
 
 def machine(experiment: Experiment) -> Sequence[Event]:

@@ -18,9 +18,8 @@ import pytest
 
 from jaxtui import cli
 from jaxtui.document import Results
-from jaxtui.exports.pictures import as_svg
-from jaxtui.exports.tables import MEMORY
-from jaxtui.history import Filter, History
+from jaxtui.export import MEMORY, as_svg
+from jaxtui.history.store import Filter, History
 from jaxtui.model import (
     CaseMeasured,
     Event,
@@ -30,7 +29,6 @@ from jaxtui.model import (
     Plan,
     PlannedCase,
 )
-from jaxtui.text import Painted
 from tests.commands.fakes import FakeEngine, began, complete, measured, one_fails
 from tests.tui.fake_engine import RECIPE
 
@@ -275,8 +273,12 @@ def test_before_anything_has_arrived_nothing_is_written(
 
 
 def test_a_picture_keeps_blanks_colours_and_every_character() -> None:
-    text = Painted("a  <b> & \x1b[38;2;1;2;3m⣿\x1b[0m {x}\n\nend")
-    document = as_svg(text, "1 < {2}")
+    rows = [
+        (("a  <b> & ", None), ("⣿", (1, 2, 3)), (" {x}", None)),
+        (),
+        (("end", None),),
+    ]
+    document = as_svg(rows, "1 < {2}")
     assert "a  <b> &" in texts(document)
     assert "1 < {2}" in texts(document)
     assert "#010203" in document
@@ -286,7 +288,7 @@ def test_a_picture_keeps_blanks_colours_and_every_character() -> None:
 def test_began_is_a_run_without_results() -> None:
     """A plot of nothing must not be asked of Rich."""
     assert run(FakeEngine(answer=_nothing), *BOTH, "--export", "out.svg") == 1
-    assert "failed" in texts(Path("out.svg").read_text())
+    assert "not run" in texts(Path("out.svg").read_text())
 
 
 def _nothing(experiment: Experiment) -> list:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from jaxtui.cli import main
 from jaxtui.commands.history_request import moment
 from jaxtui.document import Results, encode
-from jaxtui.history import History
+from jaxtui.history.store import History
 from jaxtui.selection import SelectionError
 from tests.history.making import DEVICE, HOST, measurement
 
@@ -132,10 +133,45 @@ def test_moments() -> None:
 def test_two_of_the_history(
     capsys: pytest.CaptureFixture[str], kept: list[int]
 ) -> None:
-    code, out, _ = run(capsys, "compare", str(kept[0]), str(kept[1]))
+    slower = str(History().add(HOST, DEVICE, measurement(size=256, median=0.01)))
+    code, out, _ = run(capsys, "compare", str(kept[0]), slower)
     assert code == 0
-    assert "really slower, 5 times" in out
-    assert "size: 256 and 512" in out
+    assert "really slower, 5 times" in " ".join(out.split())
+    assert "Case, chip, host and versions are the same." in out
+    code, out, _ = run(capsys, "compare", str(kept[0]), str(kept[2]))
+    assert code == 0
+    assert out.split("\n\n")[1].startswith("1 and 3 are not comparable: ")
+    assert "op: matmul and selu" in out
+
+
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_no_line_is_wider_than_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    kept: list[int],
+    tmp_path: Path,
+    hosts: int,
+) -> None:
+    other = msgspec.structs.replace(HOST, hostname="tpu-vm-with-a-long-name")
+    own = measurement("/home/somebody/models/training.py:train_step", 163_840)
+    History().add(other if hosts == 2 else HOST, DEVICE, own)
+    file = written(tmp_path / f"{'long' * 9}.json", measurement(), measurement(size=9))
+    long = written(tmp_path / "other.json", measurement(), measurement(size=9))
+    monkeypatch.setattr("jaxtui.commands.history.is_terminal", lambda _: True)
+    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((80, 24)))
+    _, listed, _ = run(capsys, "history")
+    _, one, _ = run(capsys, "compare", str(kept[0]), long)
+    _, several, _ = run(capsys, "compare", file, long)
+    for line in (listed + one + several).splitlines():
+        assert len(line) <= 80
+    assert ("All on box." in listed) == (hosts == 1)
+    assert ":train_step" in listed
+    assert f"A is {'long' * 9}.json, B is other.json." in " ".join(several.split())
+    # Whoever pipes it somewhere gets every column.
+    monkeypatch.setattr("jaxtui.commands.history.is_terminal", lambda _: False)
+    _, listed, _ = run(capsys, "history")
+    assert "models/training.py:train_step" in listed
+    assert listed.split("\n")[0].endswith("host")
 
 
 def written(path: Path, *ones: Any) -> str:
@@ -151,7 +187,7 @@ def test_against_another_machine_s_file(
     file = written(tmp_path / "there.json", there, measurement(size=7))
     code, out, _ = run(capsys, "compare", str(kept[0]), file)
     assert code == 0
-    assert "there.json is really faster, 20 times" in out
+    assert "there.json is really faster, 20 times" in " ".join(out.split())
     assert "device: cpu:0 and tpu:0" in out
 
 

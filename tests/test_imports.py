@@ -75,8 +75,8 @@ def test_the_ui_never_imports_jax_or_numpy() -> None:
 
 def test_drawing_a_plot_imports_no_numpy() -> None:
     draw = (
-        "from jaxtui.plot import Series, draw\n"
-        "draw([Series('a', [1.0, 2.0], [1.0, 2.0])], width=40, height=10)"
+        "from jaxtui.plot import Picture, Series\n"
+        "Picture((Series('a', [1.0, 2.0], [1.0, 2.0]),)).rows(40, 10)"
     )
     assert brought(draw, CORE) == set()
 

@@ -14,23 +14,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxtui.plot import (
-    Mark,
-    Picture,
-    Reading,
-    Series,
-    Value,
-    bars,
-    draw,
-    envelope,
-    kernel,
-)
+from jaxtui.plot import Mark, Picture, Reading, Series, Value, frame, strokes
 from jaxtui.plot.axes import Axis, fit, ticks
-from jaxtui.plot.canvas import rasterize
-from jaxtui.plot.strokes import Stroke, clip
+from jaxtui.plot.strokes import clip
 
 NASTY = (0.0, -0.0, 5e-324, -5e-324, 1e-300, 1e300, -1e300, 1.7e308, math.inf)
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def draw(
+    series,
+    *,
+    width,
+    height,
+    x=Axis(),  # noqa: B008
+    y=Axis(),  # noqa: B008
+    title="",
+    marks=(),
+    **options,
+) -> str:
+    """A picture of these series."""
+    made = Picture(tuple(series), x, y, title, tuple(marks))
+    return made.draw(width, height, **options)
 
 
 def plain(text: str) -> list[str]:
@@ -91,10 +96,9 @@ marks = st.builds(
     y=axes,
     color=st.booleans(),
     only_ascii=st.booleans(),
-    use_plotext=st.booleans(),
-    cursor=st.none() | floats,
-    reading=st.none() | readings,
-    readable=st.booleans(),
+    failing=st.booleans(),
+    places=st.just(()) | st.lists(floats, max_size=4),
+    reading=readings,
 )
 def test_any_floats_at_any_size(
     series,
@@ -105,27 +109,20 @@ def test_any_floats_at_any_size(
     y,
     color,
     only_ascii,
-    use_plotext,
-    cursor,
+    failing,
+    places,
     reading,
-    readable,
 ):
+    made = Picture(
+        tuple(series), x, y, "", tuple(marks), places=places, read=lambda _: reading
+    )
     with pytest.MonkeyPatch.context() as patch:
-        if not use_plotext:
-            patch.setattr(kernel, "_plotext", lambda: None)
-        text = draw(
-            series,
-            width=width,
-            height=height,
-            x=x,
-            y=y,
-            color=color,
-            ascii=only_ascii,
-            marks=marks,
-            cursor=cursor,
-            reading=reading,
-            readable=readable,
-        )
+        if failing:
+            patch.setattr(strokes, "_plotext_text", lambda *_: 1 / 0)
+        cursor = 0 if places else None
+        text = made.draw(width, height, color=color, ascii=only_ascii, cursor=cursor)
+        if places and height > 0:
+            assert made.nearest(0, width, height) in range(len(places))
     check_size(text, width, height)
     if not color:
         assert "\x1b" not in text
@@ -133,7 +130,7 @@ def test_any_floats_at_any_size(
 
 NASTY_BATCH = """
 import math, random
-from jaxtui.plot import Axis, Series, draw
+from jaxtui.plot import Axis, Picture, Series
 nasty = [0.0, 5e-324, -5e-324, 1e-300, 1e300, -1e300, 1.7e308, math.inf, math.nan]
 seeded = random.Random(7)
 sizes = [(1, 1), (2, 2), (3, 9), (9, 3), (80, 24), (300, 100)]
@@ -144,9 +141,9 @@ for case in range(120):
     limits = seeded.choice([None, (0, 1), (1, 1), (1e-5, 1e-4), (math.nan, 1.0)])
     width, height = sizes[case % len(sizes)]
     axis = Axis(log=log, limits=limits)
-    draw([Series("a", keys, values)], width=width, height=height, x=axis, y=axis)
+    Picture((Series("a", keys, values),), axis, axis).rows(width, height)
     far = Series("b", [0, 1, 2], [0.5, 1e9, 0.5])
-    draw([far], width=width, height=height, y=Axis(limits=(0, 1)))
+    Picture((far,), y=Axis(limits=(0, 1))).rows(width, height)
 print("survived")
 """
 
@@ -157,15 +154,6 @@ def test_nasty_values_never_abort_the_process():
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "survived\n"
-
-
-def test_plotext_is_imported_on_the_first_plot_only():
-    code = (
-        "import sys, jaxtui.plot as p; assert 'plotext' not in sys.modules;"
-        "p.draw([p.Series('', [0, 1], [0, 1])], width=9, height=5);"
-        "assert 'plotext' in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=180)
 
 
 def si(value: float) -> str:
@@ -283,18 +271,6 @@ def test_ticks_never_touch(a, b, log, along, cells):
         assert not along or 0 <= tick.start <= cells - len(tick.label)
 
 
-@given(st.lists(st.tuples(st.floats(), st.floats()), max_size=200), st.integers(1, 20))
-def test_envelope_keeps_the_extremes(points, columns):
-    x, y = [a for a, _ in points], [b for _, b in points]
-    thin_x, thin_y = envelope(x, y, columns)
-    kept = [(a, b) for a, b in points if abs(a) <= 1e300 and abs(b) <= 1e300]
-    assert len(thin_x) == len(thin_y) <= max(2 * columns, 0)
-    assert set(zip(thin_x, thin_y, strict=True)) <= set(kept)
-    if kept:
-        assert min(thin_y) == min(b for _, b in kept)
-        assert max(thin_y) == max(b for _, b in kept)
-
-
 inner = st.floats(-50, 150)
 
 
@@ -312,45 +288,41 @@ def test_a_polyline_that_leaves_comes_back_as_a_new_part():
     assert parts == [[(1, 1), (1, 10)], [(5, 10), (5, 1)]]
 
 
-def test_plain_python_draws_what_plotext_draws(monkeypatch):
-    drawn = two_clocks(20, color=False)
-    monkeypatch.setattr(kernel, "_plotext", lambda: None)
-    fallback = two_clocks(20, color=False)
-
-    def shape(text: str) -> list[list[bool]]:
-        return [[char in " ┈⠀" for char in line] for line in text.split("\n")]
-
-    pairs = [
-        (a, b)
-        for one, other in zip(shape(drawn), shape(fallback), strict=True)
-        for a, b in zip(one, other, strict=True)
-    ]
-    assert sum(a == b for a, b in pairs) > 0.97 * len(pairs)
-
-
-def test_a_failing_plotext_is_replaced(monkeypatch):
+def test_a_plotext_that_fails_or_is_missing_is_said_in_the_plot(monkeypatch):
     def fail(*_):
         raise ValueError("math domain error")
 
-    monkeypatch.setattr(kernel, "_plotext_text", fail)
+    monkeypatch.setattr(strokes, "_plotext_text", fail)
     check_size(two_clocks(10), 78, 10)
-    assert re.search("[⠁-⣿]", two_clocks(10))
-
-
-def test_a_missing_plotext_is_replaced(monkeypatch):
-    kernel._plotext.cache_clear()
+    assert "plotext has failed: math domain error" in two_clocks(10)
+    strokes._plotext.cache_clear()
     monkeypatch.setitem(sys.modules, "plotext", None)
     try:
-        assert re.search("[⠁-⣿]", two_clocks(10))
+        assert "plotext cannot be loaded" in two_clocks(10)
     finally:
-        kernel._plotext.cache_clear()
+        strokes._plotext.cache_clear()
 
 
-def test_rasterize_joins_the_dots_of_a_cell():
-    stroke = Stroke([[(0, 0), (0.9, 0.9)]], "braille", (1, 2, 3))
-    assert rasterize([stroke], 1, 1) == [
-        [(chr(0x2800 + 0x40 + 0x04 + 0x10 + 0x08), (1, 2, 3))]
+def test_a_curve_is_drawn_where_its_points_are():
+    """Dots of braille, from the lower left to the upper right cell."""
+    rising = Picture(
+        (Series("", [0, 1], [0, 1], (1, 2, 3)),),
+        Axis(limits=(0, 1)),
+        Axis(limits=(0, 1), format=lambda _: ""),
+    )
+    rows = rising.rows(21, 6)
+    body = ["".join(text for text, _ in row)[-20:] for row in rows[:-1]]
+    found = [
+        [column for column, char in enumerate(line) if "\u2800" < char <= "\u28ff"]
+        for line in body
     ]
+    assert all(found)
+    assert [max(columns) for columns in found] == sorted(
+        (max(columns) for columns in found), reverse=True
+    )
+    assert found[-1][0] == 0
+    assert found[0][-1] == 19
+    assert ("⠀", (1, 2, 3)) not in [piece for row in rows for piece in row]
 
 
 LABELS = ("alpha", "beta", "gamma", "delta")
@@ -459,6 +431,6 @@ def test_bars_touch_and_stand_on_the_foot():
     st.integers(0, 50),
 )
 def test_no_bar_is_higher_than_the_highest(points, columns):
-    found = bars.heights(points, columns)
+    found = frame.bar_heights(points, columns)
     assert len(found) == columns
     assert max(found, default=0) <= max((y for _, y in points), default=0)

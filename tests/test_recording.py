@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import builtins
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from jaxtui import cli
-from jaxtui.history import History
+from jaxtui.history.recording import NO_SQLITE, Recording
+from jaxtui.history.store import History
 from jaxtui.model import CaseMeasured, Experiment, Ready
-from jaxtui.recording import NO_SQLITE, Recording
 from jaxtui.tui import recorder
 from jaxtui.tui.recorder import UNFINISHED, Recorder
 from tests.commands.fakes import FakeEngine, complete, measured
@@ -128,41 +126,8 @@ def test_lessons_are_kept_too(data: Path) -> None:
     assert {row.op for row in History().rows()} == {"gram"}
 
 
-# Without SQLite, and before it is needed.
-
-
-def test_sqlite_waits_for_the_first_measurement(data: Path) -> None:
-    code = """
-import sys
-from jaxtui.tui import run
-from jaxtui.recording import Recording
-from jaxtui.model import Ready
-from tests.history.making import DEVICE, HOST
-recording = Recording(print)
-recording.observe(Ready(host=HOST, devices=(DEVICE,), ops=()))
-recording.close()
-print("sqlite3" in sys.modules)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=Path(__file__).parent.parent,
-        timeout=180,
-    )
-    assert done.stdout == "False\n", done.stderr
-    assert not data.exists()
-
-
 def test_a_python_without_sqlite_measures(monkeypatch: pytest.MonkeyPatch) -> None:
-    real: Callable[..., Any] = builtins.__import__
-
-    def without(name: str, *rest: Any) -> Any:
-        if name == "jaxtui.history":
-            raise ModuleNotFoundError("No module named '_sqlite3'")
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setattr("jaxtui.history.recording.store", None)
     said: list[str] = []
     recording = Recording(said.append)
     for event in (READY, MEASURED, MEASURED):

@@ -34,9 +34,9 @@ from jaxtui.model.roofs import (
     Roofs,
     RoofsStarted,
 )
+from tests.analysis.under import bandwidth, compute, measured, roofs
 from tests.commands.fakes import OPS, UP, FakeEngine
 from tests.commands.processes import jaxtui as command
-from tests.roofline.under import bandwidth, compute, measured, roofs
 
 COPY = msgspec.structs.replace(
     OPS[1], name="copy", flops="none, data are only moved", maximum=2**30
@@ -278,7 +278,7 @@ def test_a_case_that_fails_is_named_and_the_rest_goes_on(capsys) -> None:
 
     assert roofline(Machine(answer=one_fails), "matmul:1k", "copy:1M") == 1
     out = capsys.readouterr().out
-    assert "failed: matmul 1024 float32 jit on cpu:0\n  It broke." in out
+    assert "not run: matmul 1024 float32 jit on cpu:0\n  It broke." in out
     assert "-  copy 1048576 float32 jit" in out
 
 

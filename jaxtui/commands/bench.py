@@ -7,24 +7,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from jaxtui import selection
+from jaxtui import scripts, selection
 from jaxtui.commands import CASE_FAILED, asking, closing
 from jaxtui.commands.closing import Report
 from jaxtui.commands.driving import Driver
 from jaxtui.commands.exporting import NO_EXPORTS, Exports
-from jaxtui.commands.plots import plot
 from jaxtui.commands.progress import progress
 from jaxtui.commands.request import Request
 from jaxtui.commands.session import EngineFactory
 from jaxtui.commands.terminal import is_terminal, look, say
 from jaxtui.document import Results, encode
 from jaxtui.engine.client import EngineOptions
-from jaxtui.exports.files import Contents
+from jaxtui.export import Contents
 from jaxtui.model import Case, Experiment, PlannedCase
+from jaxtui.plot import COLORS, Picture, printed
 from jaxtui.text import painted
-from jaxtui.tui.collected import collect
-from jaxtui.tui.report import report
 from jaxtui.tui.run_state import RunState
+from jaxtui.view.bench import collect, files, report
+from jaxtui.view.curves import of_run
 
 __all__ = ["Request", "run"]
 
@@ -120,13 +120,18 @@ def _report(run: Progressed) -> Report:
 
 def _text(run: RunState) -> str:
     """The report, and in a terminal the plot under it."""
-    drawing = plot(run, **look(sys.stdout)) if is_terminal(sys.stdout) else ""
+    drawing = ""
+    if is_terminal(sys.stdout):
+        drawing = printed(_picture(run), **look(sys.stdout))
     return painted(filter(None, [report(run), drawing]), "\n\n")
 
 
 def _contents(
     results: Results, run: RunState, planned: Sequence[PlannedCase]
 ) -> Contents:
-    from jaxtui.commands import bench_files
+    return files(results, run, _picture(run), lambda: scripts.of_cases(planned))
 
-    return bench_files.contents(results, run, planned)
+
+def _picture(run: RunState) -> Picture | None:
+    """The samples of a single case, or curves over size."""
+    return of_run(run, run.cases[0] if len(run.cases) == 1 else None, COLORS)

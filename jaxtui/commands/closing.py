@@ -9,7 +9,7 @@ from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
 from jaxtui.commands.driving import Driver
 from jaxtui.commands.exporting import Exports
 from jaxtui.commands.terminal import put, put_bytes, say
-from jaxtui.exports.files import Contents
+from jaxtui.export import Contents
 from jaxtui.view.text import INCOMPLETE
 
 INTERRUPTED = "Interrupted: this is what had arrived."

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
-from jaxtui import format as fmt
+from jaxtui.analysis.comparison import Side, pairs
 from jaxtui.commands import FINE
 from jaxtui.commands.launch import CannotRun
 from jaxtui.commands.terminal import put, put_bytes
 from jaxtui.document import Results, encode
-from jaxtui.history import History, HistoryError
-from jaxtui.history.comparison import Pair, Pairs, Side, compare
-from jaxtui.model import Case
+from jaxtui.history.store import History, HistoryError
 from jaxtui.selection import SelectionError
 from jaxtui.text import visible
-from jaxtui.view.text import table
+from jaxtui.view.compare import Pairs, text
 
 
 def run(first: str, second: str, *, as_json: bool) -> int:
@@ -34,66 +32,17 @@ def run(first: str, second: str, *, as_json: bool) -> int:
         CannotRun: if the history cannot be read.
     """
     sides = [_sides(one) for one in (first, second)]
-    pairs = tuple(
-        Pair(first=a, second=b, comparison=compare(a, b)) for a, b in _paired(*sides)
-    )
-    if not pairs:
+    found = pairs(*sides)
+    if not found:
         raise SelectionError(
             f"{first} and {second} have no case in common: compare two ids, or two "
             "files in which the same op, size, dtype and mode was measured."
         )
     if as_json:
-        put_bytes(encode(Pairs(pairs=pairs)))
+        put_bytes(encode(Pairs(pairs=found)))
     else:
-        put(text(pairs))
+        put(text(found))
     return FINE
-
-
-def text(pairs: Sequence[Pair]) -> str:
-    """A single pair in words, several as a table."""
-    if len(pairs) > 1:
-        return _table(pairs)
-    (pair,) = pairs
-    lines = [
-        f"{side.label}: {side.measurement.case.label}"
-        for side in (pair.first, pair.second)
-    ]
-    lines += ["", pair.comparison.sentence]
-    if pair.comparison.differences:
-        lines += ["", "Not the same:"]
-        lines += [f"  {visible(one, line=True)}" for one in pair.comparison.differences]
-    return "\n".join(lines)
-
-
-def _table(pairs: Sequence[Pair]) -> str:
-    rows = [_cells(pair) for pair in pairs]
-    head = ("case", pairs[0].first.label, pairs[0].second.label, "ratio", "", "")
-    shared = [
-        one
-        for one in pairs[0].comparison.differences
-        if all(one in pair.comparison.differences for pair in pairs)
-    ]
-    parts = [table(head, rows, head[1:4])]
-    if shared:
-        parts.append(
-            "Not the same:\n"
-            + "\n".join(f"  {visible(one, line=True)}" for one in shared)
-        )
-    return "\n\n".join(parts)
-
-
-def _cells(pair: Pair) -> tuple[str, ...]:
-    a, b = pair.first.measurement.ready, pair.second.measurement.ready
-    found = pair.comparison
-    known = found.ratio is not None and found.low is not None and found.high is not None
-    return (
-        pair.first.measurement.case.label,
-        fmt.seconds(a.median if a else None),
-        fmt.seconds(b.median if b else None),
-        f"{found.ratio:.3g}" if known else "",
-        f"[{found.low:.3g}, {found.high:.3g}]" if known else "",
-        found.answer,
-    )
 
 
 def _sides(named: str) -> list[Side]:
@@ -140,31 +89,3 @@ def _of_file(path: Path) -> Iterator[Side]:
             device=None,
             measurement=measurement,
         )
-
-
-def _paired(
-    first: Sequence[Side], second: Sequence[Side]
-) -> Iterator[tuple[Side, Side]]:
-    """One on each side belong together in any case; of several, the same cases."""
-    if len(first) == len(second) == 1:
-        yield first[0], second[0]
-        return
-    for same in (_exactly, _elsewhere):
-        by_case = {same(side.measurement.case): side for side in second}
-        found = [
-            (side, by_case[key])
-            for side in first
-            if (key := same(side.measurement.case)) in by_case
-        ]
-        if found:
-            yield from found
-            return
-
-
-def _exactly(case: Case) -> Case:
-    return case
-
-
-def _elsewhere(case: Case) -> Case:
-    """The case without the device, for another machine's file."""
-    return msgspec.structs.replace(case, device="")

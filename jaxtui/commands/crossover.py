@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from functools import partial
 
+from jaxtui.analysis.crossover import Search, shown_sizes
 from jaxtui.commands import closing
-from jaxtui.commands import crossover_report as reports
 from jaxtui.commands.closing import Report
 from jaxtui.commands.crossover_request import Request
 from jaxtui.commands.crossover_run import Searched
@@ -15,19 +15,24 @@ from jaxtui.commands.findings import narrate
 from jaxtui.commands.progress import bar, live_line, progress_line
 from jaxtui.commands.session import EngineFactory
 from jaxtui.commands.terminal import is_terminal, look
-from jaxtui.crossover import Search, shown_sizes
 from jaxtui.document import Results, encode
 from jaxtui.engine.client import EngineOptions
-from jaxtui.exports import as_csv, as_markdown
-from jaxtui.exports.files import Contents
+from jaxtui.export import (
+    COLUMNS,
+    LINES,
+    Contents,
+    as_csv,
+    as_markdown,
+    as_svg,
+    text_rows,
+)
+from jaxtui.plot import printed
+from jaxtui.view import crossover as view
 
 __all__ = ["ENDINGS", "Request", "run"]
 
 ENDINGS = (".json", ".csv", ".md", ".svg", ".txt")
 """What can be exported."""
-
-COLUMNS, LINES = 100, 28
-"""Of the plot in a file."""
 
 
 def run(
@@ -74,7 +79,7 @@ async def _run(
         for size in shown_sizes(search):
             if size not in told:
                 told.add(size)
-                narrate(reports.size_line(search, size))
+                narrate(view.size_line(search, size))
 
     def draw(width: int, ascii_only: bool) -> str:
         return _progress(searched, width, ascii_only=ascii_only)
@@ -106,7 +111,7 @@ def _report(searched: Searched) -> Report:
     search = searched.search
     found = search is not None and bool(search.points)
     return Report(
-        document=lambda: encode(reports.document(searched.state.host, search)),
+        document=lambda: encode(view.document(searched.state.host, search)),
         text=partial(_text, search, searched) if search else None,
         contents=partial(_contents, search, searched) if search and found else None,
         fine=found,
@@ -117,8 +122,8 @@ def _text(search: Search, searched: Searched) -> str:
     """The report; in a terminal with its plot."""
     plot = ""
     if is_terminal(sys.stdout):
-        plot = reports.plot(search, **look(sys.stdout))
-    return reports.text(search, _size_means(search, searched), plot)
+        plot = printed(view.picture(search), **look(sys.stdout))
+    return view.text(search, _size_means(search, searched), plot)
 
 
 def _size_means(search: Search, searched: Searched) -> str:
@@ -129,24 +134,21 @@ def _size_means(search: Search, searched: Searched) -> str:
 def _contents(search: Search, searched: Searched) -> Contents:
     """Every kind of file."""
     host = searched.state.host
-    results = Results.of(host, reports.measurements(search), search.failures)
+    results = Results.of(host, view.measurements(search), search.failures)
 
-    def drawn(colour: bool) -> str:
-        return reports.plot(
-            search, width=COLUMNS, height=LINES, colour=colour, ascii_only=False
-        )
+    picture = view.picture(search)
 
     def text() -> str:
-        return reports.text(search, _size_means(search, searched), drawn(False)) + "\n"
+        drawing = picture.draw(COLUMNS, LINES, color=False) if picture else ""
+        return view.text(search, _size_means(search, searched), drawing) + "\n"
 
     def svg() -> str:
-        from jaxtui.exports.pictures import as_svg
-
         where = f" · {host.hostname}, jax {host.jax}" if host else ""
-        return as_svg(drawn(True) or text(), f"{search.first.op}{where}")
+        shown = picture.rows(COLUMNS, LINES) if picture else text_rows(text())
+        return as_svg(shown, f"{search.first.op}{where}")
 
     return {
-        ".json": lambda: encode(reports.document(host, search)).decode(),
+        ".json": lambda: encode(view.document(host, search)).decode(),
         ".csv": lambda: as_csv(results),
         ".md": lambda: as_markdown(results),
         ".svg": svg,

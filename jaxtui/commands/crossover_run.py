@@ -7,10 +7,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from jaxtui.analysis.crossover import Search, begin
 from jaxtui.commands.crossover_request import Request
 from jaxtui.commands.driving import Driver
-from jaxtui.crossover import Search, begin, cancelled, observe
-from jaxtui.crossover.search import incomplete
 from jaxtui.engine.client import EngineUnavailableError
 
 
@@ -48,15 +47,15 @@ class Searched(Driver):
         """
         assert self.search is not None
         try:
-            while experiment := self.search.next_experiment:
+            while experiment := self.search.next_work:
                 async for event in self.follow(await self.engine.run(experiment)):
-                    self.search = observe(self.search, event)
+                    self.search = self.search.observe(event)
                 if self.interrupt.happened:
-                    self.search = cancelled(self.search)
+                    self.search = self.search.stopped()
                 ended(self.search)
         except asyncio.CancelledError:
-            self.search = cancelled(self.search)
+            self.search = self.search.stopped()
             raise
         except EngineUnavailableError:
-            self.search = incomplete(self.search)
+            self.search = self.search.lost("")
             raise

@@ -8,8 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jaxtui.commands.terminal import say
-from jaxtui.exports import ExportError, check, write
-from jaxtui.exports.files import FORMATS, Contents, ExistsError, here
+from jaxtui.export import (
+    FORMATS,
+    Contents,
+    ExistsError,
+    ExportError,
+    check,
+    here,
+    write,
+)
 from jaxtui.selection import SelectionError
 
 

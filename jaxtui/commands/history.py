@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 
 from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
@@ -11,12 +12,10 @@ from jaxtui.commands.launch import CannotRun
 from jaxtui.commands.terminal import is_terminal, put, put_bytes, say, typed_line
 from jaxtui.document import encode
 from jaxtui.format import plural
-from jaxtui.history import History, HistoryError, Page
-from jaxtui.history.files import contents, listed
-from jaxtui.history.listing import HEAD, RIGHT, cells, unreadable
+from jaxtui.history.store import History, HistoryError
 from jaxtui.selection import SelectionError
 from jaxtui.signals import interrupt
-from jaxtui.view.text import table
+from jaxtui.view import history as view
 
 __all__ = ["Request", "delete", "run"]
 
@@ -43,14 +42,17 @@ def run(request: Request, *, as_json: bool, exports: Exports = NO_EXPORTS) -> in
     if history.moved:
         say(history.moved)
     if page.unreadable:
-        say(unreadable(page.unreadable))
+        say(view.unreadable(page.unreadable))
     if as_json:
-        put_bytes(encode(listed(page)))
+        put_bytes(encode(view.document(page)))
     elif page.rows:
-        put(text(page))
+        # Whoever pipes it somewhere gets every column.
+        terminal = is_terminal(sys.stdout)
+        width = shutil.get_terminal_size().columns if terminal else None
+        put(view.text(page, width))
     elif not page.unreadable:
         put(_nothing(history, request))
-    return FINE if exports.write(contents(page)) else CANNOT_RUN
+    return FINE if exports.write(view.files(page)) else CANNOT_RUN
 
 
 def delete(request: Request, *, sure: bool) -> int:
@@ -78,15 +80,6 @@ def delete(request: Request, *, sure: bool) -> int:
     except HistoryError as error:
         raise CannotRun(str(error)) from error
     return FINE
-
-
-def text(page: Page) -> str:
-    """The table, and how much more there is."""
-    lines = [table(HEAD, [cells(row) for row in page.rows], RIGHT)]
-    read = len(page.rows)
-    if page.count > read + page.unreadable:
-        lines.append(f"{read} of {page.count}, the newest: --limit N shows more.")
-    return "\n".join(lines)
 
 
 def _nothing(history: History, request: Request) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from jaxtui import selection
-from jaxtui.history import Filter
+from jaxtui.history.store import Filter
 from jaxtui.selection import SelectionError
 
 _AGO = re.compile(r"(\d+)\s*(h|d|w)")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from jaxtui.commands.plots import HEIGHT, WIDEST
 from jaxtui.lessons.base import (
     PROSE_COLUMNS,
     Conclusion,
@@ -18,7 +17,8 @@ from jaxtui.lessons.base import (
 from jaxtui.lessons.outcome import Outcome
 from jaxtui.lessons.prose import plain
 from jaxtui.model import WorkFailed
-from jaxtui.tui.report import failure_text
+from jaxtui.plot import printed
+from jaxtui.view.bench import failure_text
 from jaxtui.view.text import table
 
 HOLDS = {
@@ -87,9 +87,7 @@ def drawing(
         ascii_only: use no character beyond ASCII.
     """
     picture = step.picture(setting, outcome) if step.picture else None
-    if picture is None:
-        return ""
-    return picture.draw(min(width, WIDEST), HEIGHT, color=colour, ascii=ascii_only)
+    return printed(picture, width=width, colour=colour, ascii_only=ascii_only)
 
 
 def closing(

@@ -9,7 +9,6 @@ import msgspec
 
 from jaxtui import selection
 from jaxtui.commands import CASE_FAILED, asking, closing
-from jaxtui.commands import roofline_report as reports
 from jaxtui.commands.closing import Report
 from jaxtui.commands.exporting import NO_EXPORTS, Exports
 from jaxtui.commands.progress import progress
@@ -19,18 +18,24 @@ from jaxtui.commands.session import EngineFactory
 from jaxtui.commands.terminal import is_terminal, look, say
 from jaxtui.document import encode
 from jaxtui.engine.client import EngineOptions
-from jaxtui.exports import as_csv, as_markdown
-from jaxtui.exports.files import Contents
+from jaxtui.export import (
+    COLUMNS,
+    LINES,
+    Contents,
+    as_csv,
+    as_markdown,
+    as_svg,
+    text_rows,
+)
 from jaxtui.model.roofs import RoofsMeasured
+from jaxtui.plot import COLORS, printed
 from jaxtui.text import painted
+from jaxtui.view import roofline as view
 
 __all__ = ["ENDINGS", "Request", "run"]
 
 ENDINGS = (".json", ".csv", ".md", ".svg", ".txt")
 """What can be exported."""
-
-COLUMNS, LINES = 100, 28
-"""Of the plot in a file."""
 
 
 def run(
@@ -111,37 +116,46 @@ def _text(drawn: Drawn, roofs: RoofsMeasured) -> str:
     """The report; in a terminal with its plot."""
     plot = ""
     if is_terminal(sys.stdout):
-        plot = reports.plot(roofs, drawn.places, **look(sys.stdout))
-    return reports.text(
-        roofs, drawn.places, drawn.results.failures, plot, lost=drawn.lost
+        picture = view.picture(drawn.places, roofs, COLORS)
+        plot = printed(picture, **look(sys.stdout))
+    parts = (view.head(roofs), plot, _verdicts(drawn, roofs))
+    return painted(filter(None, parts), "\n\n")
+
+
+def _verdicts(drawn: Drawn, roofs: RoofsMeasured) -> str:
+    return view.verdicts(
+        roofs,
+        drawn.places,
+        drawn.results.failures,
+        drawn.state.run,
+        lost=drawn.lost,
     )
 
 
-def _document(drawn: Drawn) -> reports.Document:
-    return reports.document(drawn.results, drawn.roofs, drawn.places, drawn.outcome)
+def _document(drawn: Drawn) -> view.Document:
+    return view.document(drawn.results, drawn.roofs, drawn.places, drawn.outcome)
 
 
 def _contents(drawn: Drawn, roofs: RoofsMeasured) -> Contents:
     """Every kind of file."""
     results, places = drawn.results, drawn.places
 
-    def plot(colour: bool) -> str:
-        return reports.plot(
-            roofs, places, width=COLUMNS, height=LINES, colour=colour, ascii_only=False
-        )
+    picture = view.picture(places, roofs, COLORS)
 
-    def text(colour: bool = False) -> str:
-        drawing = plot(colour)
-        said = reports.text(roofs, places, results.failures, drawing, lost=drawn.lost)
-        return painted((said, ""))
+    def text() -> str:
+        drawing = picture.draw(COLUMNS, LINES, color=False) if picture else ""
+        parts = (view.head(roofs), drawing, _verdicts(drawn, roofs))
+        return painted((painted(filter(None, parts), "\n\n"), ""))
 
     def svg() -> str:
-        from jaxtui.exports.pictures import as_svg
-
         host = results.host
         where = f" · {host.hostname}, jax {host.jax}" if host else ""
         # With the cases below it, because its letters mean nothing alone.
-        return as_svg(text(colour=True), f"roofline of {roofs.device}{where}")
+        shown = text_rows(f"{view.head(roofs)}\n")
+        if picture is not None:
+            shown += [*picture.rows(COLUMNS, LINES), ()]
+        shown += text_rows(f"{_verdicts(drawn, roofs)}\n")
+        return as_svg(shown, f"roofline of {roofs.device}{where}")
 
     return {
         ".json": lambda: encode(_document(drawn)).decode(),

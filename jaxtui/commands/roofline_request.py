@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from jaxtui import selection
+from jaxtui.analysis.roofline import needed
 from jaxtui.commands import request as bench
 from jaxtui.model import Device, Experiment, OpInfo
 from jaxtui.model.roofs import Roofs
-from jaxtui.roofline import needed
 from jaxtui.selection import SelectionError
 
 ROOF_SECONDS = 10.0

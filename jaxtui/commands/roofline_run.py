@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from jaxtui.analysis.roofline import Place, larger, place
 from jaxtui.commands.driving import Driver
 from jaxtui.commands.findings import narrate
 from jaxtui.commands.launch import CannotRun
@@ -15,9 +16,7 @@ from jaxtui.commands.roofline_request import Request
 from jaxtui.document import Results
 from jaxtui.model import Case, Experiment, OpInfo, PlannedCase, Ready, WorkFailed
 from jaxtui.model.roofs import Roof, RoofDtype, RoofMeasured, Roofs, RoofsMeasured
-from jaxtui.roofline import Place, place
-from jaxtui.roofline.sizes import larger
-from jaxtui.tui.collected import collect, endings
+from jaxtui.view.bench import collect, endings
 
 
 @dataclass

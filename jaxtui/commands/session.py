@@ -10,8 +10,8 @@ from jaxtui.commands.findings import narrate
 from jaxtui.commands.launch import CannotRun, spawn_process
 from jaxtui.engine.client import EngineClient, EngineOptions
 from jaxtui.engine.protocol import Envelope
+from jaxtui.history.recording import Recording
 from jaxtui.model import EngineDied, EngineFailed, Waiting
-from jaxtui.recording import Recording
 from jaxtui.tui.state import EMPTY, State, reduce
 from jaxtui.view.devices import failure_text, finding_text
 

@@ -1,4 +1,10 @@
-"""The file: written one measurement at a time, by as many processes as there are."""
+"""Every finished measurement of this user, in one SQLite file.
+
+It is written one measurement at a time, by as many processes as there are. The columns
+are what people filter by and what a list shows; the whole measurement stands as JSON in
+a table of its own, so that a new field needs no new column and a list reads few pages.
+Hosts and devices would be repeated in every row, so each has a table.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +14,13 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
-from jaxtui.history.query import COLUMNS, TABLES, Filter, Page, Row, check_moment, where
-from jaxtui.history.schema import TooNewError, bring_up_to_date
-from jaxtui.model import Device, Host, Measurement, Record
+from jaxtui.model import Device, Host, Inputs, Measurement, Mode, Precision, Record
 from jaxtui.places import data_folder, keep_private, make_private, put_aside
 
 FILE = "history.db"
@@ -28,6 +33,81 @@ _FAILURES = (OSError, OverflowError, UnicodeError)
 
 _T = TypeVar("_T")
 
+VERSION = 1
+"""Of ``PRAGMA user_version``; each step in ``STEPS`` raises it by one."""
+
+APPLICATION_ID = 0x6A617874
+"""``jaxt``: tells a history from any other SQLite file."""
+
+STEPS: tuple[str, ...] = (
+    """
+    CREATE TABLE hosts (
+        id INTEGER PRIMARY KEY,
+        hostname TEXT NOT NULL,
+        document TEXT NOT NULL UNIQUE
+    );
+    CREATE TABLE devices (
+        id INTEGER PRIMARY KEY,
+        device_kind TEXT NOT NULL,
+        document TEXT NOT NULL UNIQUE
+    );
+    CREATE TABLE measurements (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        at REAL NOT NULL,
+        host INTEGER NOT NULL REFERENCES hosts,
+        kind INTEGER REFERENCES devices,
+        op TEXT NOT NULL,
+        size INTEGER NOT NULL,
+        dtype TEXT NOT NULL,
+        precision TEXT NOT NULL,
+        device TEXT NOT NULL,
+        mode TEXT NOT NULL,
+        inputs TEXT NOT NULL,
+        ready REAL,
+        ci_low REAL,
+        ci_high REAL,
+        flops_per_second REAL,
+        bytes_per_second REAL,
+        words TEXT NOT NULL
+    );
+    CREATE TABLE documents (
+        id INTEGER PRIMARY KEY REFERENCES measurements ON DELETE CASCADE,
+        document TEXT NOT NULL
+    );
+    CREATE INDEX by_time ON measurements (at);
+    CREATE INDEX by_op ON measurements (op, at);
+    """,
+)
+"""What takes an empty file, or one of the version before, to the next version."""
+
+COLUMNS = (
+    "m.id",
+    "m.at",
+    "h.hostname",
+    "coalesce(d.device_kind, '')",
+    "m.op",
+    "m.size",
+    "m.dtype",
+    "m.precision",
+    "m.device",
+    "m.mode",
+    "m.inputs",
+    "m.ready",
+    "m.ci_low",
+    "m.ci_high",
+    "m.flops_per_second",
+    "m.bytes_per_second",
+)
+"""In the order of ``Row``'s fields."""
+
+LAST_MOMENT = 253_370_764_800.0
+"""9999-01-01, UTC: what no calendar of Python goes far beyond."""
+
+TABLES = (
+    "measurements m LEFT JOIN hosts h ON h.id = m.host"
+    " LEFT JOIN devices d ON d.id = m.kind"
+)
+
 
 class HistoryError(Exception):
     """The history cannot be read or written; the text is for people."""
@@ -35,6 +115,77 @@ class HistoryError(Exception):
 
 class HistoryBusyError(HistoryError):
     """Another process writes and does not let go; it may later."""
+
+
+class TooNewError(Exception):
+    """A newer jaxtui has written the file; this one must not touch it."""
+
+
+def check_moment(at: float) -> None:
+    """Nothing, if it is a time that a calendar has.
+
+    Raises:
+        ValueError: It is none.
+    """
+    if not 0 <= at < LAST_MOMENT:
+        raise ValueError(f"{at} is no time")
+
+
+class Row(Record, frozen=True, kw_only=True):
+    """One measurement as a list shows it. Times are seconds."""
+
+    id: int
+    at: float
+    """Seconds since 1970, UTC."""
+    hostname: str
+    device_kind: str
+    """Empty for NumPy."""
+    op: str
+    size: int
+    dtype: str
+    precision: Precision
+    device: str
+    mode: Mode
+    inputs: Inputs
+    ready: float | None
+    """Median until the result was ready."""
+    ci_low: float | None
+    ci_high: float | None
+    flops_per_second: float | None
+    bytes_per_second: float | None
+
+    def __post_init__(self) -> None:
+        check_moment(self.at)
+
+
+class Page(Record, frozen=True, kw_only=True):
+    """Some of the measurements that a filter means, the newest first."""
+
+    rows: tuple[Row, ...]
+    unreadable: int
+    """How many damaged rows were passed over on the way."""
+    count: int
+    """How many the filter means, damaged ones among them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Filter:
+    """Which measurements are meant; a field that is ``None`` lets all pass."""
+
+    op: str | None = None
+    size: int | None = None
+    dtype: str | None = None
+    device: str | None = None
+    """A name, such as ``tpu:0``, or a platform, such as ``tpu``."""
+    mode: str | None = None
+    host: str | None = None
+    since: float | None = None
+    """Seconds since 1970; this moment is included."""
+    until: float | None = None
+    """Seconds since 1970; this moment is not."""
+    text: str | None = None
+    """Words that must all stand somewhere in op, dtype, device, its kind, mode or
+    hostname."""
 
 
 class Entry(Record, frozen=True, kw_only=True):
@@ -285,7 +436,9 @@ class History:
                 " upgrade this one to read it."
             ) from error
         except sqlite3.DatabaseError as error:
-            if not _damaged(error):
+            # Its subclasses are what a lock, a full disk, a missing permission or a
+            # value that does not fit raises.
+            if type(error) is not sqlite3.DatabaseError:
                 raise _cannot(self.path, error) from error
             self._begin_anew(seen, error)
         except _FAILURES as error:
@@ -298,10 +451,16 @@ class History:
     def _begin_anew(self, seen: int | None, error: sqlite3.DatabaseError) -> None:
         """Put the file aside that was seen to be damaged, unless somebody has."""
         try:
-            with _alone_in(self.path.parent):
+            folder = os.open(self.path.parent, os.O_RDONLY)
+            try:
+                # One process at a time; not every file system over a network can lock.
+                with suppress(OSError):
+                    fcntl.flock(folder, fcntl.LOCK_EX)
                 if _identity(self.path) != seen:
                     return
                 aside = put_aside(self.path)
+            finally:
+                os.close(folder)
         except OSError as failed:
             raise _cannot(self.path, failed) from failed
         self.moved = (
@@ -318,13 +477,19 @@ def _insert(
     at: float,
 ) -> int:
     case, ready = measurement.case, measurement.ready
+    kind = device.device_kind if device else ""
     values = {
         "at": at,
         "host": _known(connection, "hosts", "hostname", host.hostname, host),
         "kind": None
         if device is None
+        # Without what changes from moment to moment.
         else _known(
-            connection, "devices", "device_kind", device.device_kind, _fixed(device)
+            connection,
+            "devices",
+            "device_kind",
+            kind,
+            msgspec.structs.replace(device, memory=None),
         ),
         "op": case.op,
         "size": case.size,
@@ -338,7 +503,8 @@ def _insert(
         "ci_high": ready.ci_high if ready else None,
         "flops_per_second": measurement.flops_per_second,
         "bytes_per_second": measurement.bytes_per_second,
-        "words": _words(host, device, measurement),
+        # What people read of a measurement, to be searched.
+        "words": f"{case.label} {kind} {host.hostname}".lower(),
     }
     marks = ", ".join("?" * len(values))
     query = f"INSERT INTO measurements ({', '.join(values)}) VALUES ({marks})"
@@ -346,17 +512,6 @@ def _insert(
     kept = _text(msgspec.structs.replace(measurement, samples=msgspec.UNSET))
     connection.execute("INSERT INTO documents VALUES (?, ?)", [number, kept])
     return number
-
-
-def _words(host: Host, device: Device | None, measurement: Measurement) -> str:
-    """What people read of a measurement, to be searched."""
-    kind = device.device_kind if device else ""
-    return f"{measurement.case.label} {kind} {host.hostname}".lower()
-
-
-def _fixed(device: Device) -> Device:
-    """Without what changes from moment to moment."""
-    return msgspec.structs.replace(device, memory=None)
 
 
 def _known(
@@ -392,25 +547,6 @@ def _text_or_bytes(value: bytes) -> str | bytes:
         return value
 
 
-def _damaged(error: sqlite3.DatabaseError) -> bool:
-    # Its subclasses are what a lock, a full disk, a missing permission or a value that
-    # does not fit raises.
-    return type(error) is sqlite3.DatabaseError
-
-
-@contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Wait until no other process is in such a block for this folder."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        # Not every file system that is shared over a network can lock.
-        with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
-
-
 def _cannot(path: Path, error: Exception) -> HistoryError:
     """What an error means, in words."""
     said = (isinstance(error, OSError) and error.strerror) or str(error)
@@ -423,3 +559,68 @@ def _cannot(path: Path, error: Exception) -> HistoryError:
     if "full" in said or "No space" in said:
         return HistoryError(f"There is no room left on the disk of the history {path}.")
     return HistoryError(f"The history {path} cannot be used: {said}.")
+
+
+# SQL.
+
+
+def bring_up_to_date(connection: sqlite3.Connection) -> None:
+    """Make the tables that are missing, in one transaction.
+
+    Raises:
+        TooNewError: The file is of a newer version.
+        sqlite3.DatabaseError: It is no history, or it is damaged.
+    """
+    if _version(connection) == VERSION:
+        return
+    # Another process may be doing the same: whoever has the lock looks again.
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = _version(connection)
+        if version > VERSION:
+            raise TooNewError(f"version {version}")
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if version == 0 and tables:
+            raise sqlite3.DatabaseError("file is not a history of jaxtui")
+        for step in STEPS[version:]:
+            for statement in step.split(";"):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def where(wanted: Filter) -> tuple[str, list[Any]]:
+    """The condition in SQL and its arguments."""
+    found: list[tuple[str, list[Any]]] = [
+        (f"m.{name} = ?", [getattr(wanted, name)])
+        for name in ("op", "size", "dtype", "mode")
+        if getattr(wanted, name) is not None
+    ]
+    if wanted.device is not None:
+        found.append(("(m.device = ? OR m.device LIKE ? || ':%')", [wanted.device] * 2))
+    if wanted.host is not None:
+        found.append(("h.hostname = ?", [wanted.host]))
+    if wanted.since is not None:
+        found.append(("m.at >= ?", [wanted.since]))
+    if wanted.until is not None:
+        found.append(("m.at < ?", [wanted.until]))
+    words = (wanted.text or "").lower().split()
+    found += [("instr(m.words, ?)", [word]) for word in words]
+    # SQLite takes no text that is not UTF-8, and none of the file's is like it.
+    arguments = [
+        value.encode("utf-8", "backslashreplace").decode()
+        if isinstance(value, str)
+        else value
+        for _, values in found
+        for value in values
+    ]
+    return " AND ".join(condition for condition, _ in found) or "1", arguments

@@ -1,23 +1,25 @@
-"""Plots as text, for screens and commands; nothing else here touches plotext."""
+"""Plots: numbers in, coloured cells out; nothing else here touches plotext."""
 
-from jaxtui.plot.axes import Axis, plain
-from jaxtui.plot.drawing import draw
+from jaxtui.plot.axes import Axis
+from jaxtui.plot.cells import Color, Piece, Row, paint
 from jaxtui.plot.header import Reading, Value
-from jaxtui.plot.picture import Picture
-from jaxtui.plot.series import Mark, Series
-from jaxtui.plot.spots import Spot
-from jaxtui.plot.strokes import Color, envelope
+from jaxtui.plot.picture import COLORS, HEIGHT, WIDEST, Picture, printed
+from jaxtui.plot.series import Mark, Series, Spot
 
 __all__ = [
+    "COLORS",
+    "HEIGHT",
+    "WIDEST",
     "Axis",
     "Color",
     "Mark",
     "Picture",
+    "Piece",
     "Reading",
+    "Row",
     "Series",
     "Spot",
     "Value",
-    "draw",
-    "envelope",
-    "plain",
+    "paint",
+    "printed",
 ]

@@ -1,16 +1,31 @@
-"""What surrounds the curves of a plot: frame, ticks, grid, marks and names."""
+"""What surrounds the curves: frame, ticks, grid, bars, marks, names and letters.
+
+A canvas is rows of cells, from the top; a height counts from the lowest row.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from jaxtui.plot.axes import Tick
-from jaxtui.plot.canvas import BLANK, Cell, cells, narrow
-from jaxtui.plot.strokes import Color
+from jaxtui.plot.cells import BLANK, Cell, Color, cells
+from jaxtui.plot.series import Spot
+from jaxtui.plot.strokes import Point
 
 MUTED: Color = (128, 128, 128)
 """The frame and the grid; readable on black and on white."""
+
+LETTER_REACH = 3
+"""Cells that a letter gives way to another one at its place."""
+
+NAME_REACH = 12
+"""Cells that a name gives way to letters."""
+
+Canvas = list[list[Cell]]
 
 
 @dataclass(frozen=True)
@@ -37,13 +52,11 @@ LINES = Glyphs("│", "┤", "└", "─", "┬", "┈", "╌", "┆", "│", "�
 ASCII = Glyphs("|", "+", "+", "-", "+", ".", "-", ":", "|", "#")
 
 
-def sides(
-    rows: Sequence[Sequence[Cell]], ticks: Sequence[Tick], margin: int, glyphs: Glyphs
-) -> list[list[Cell]]:
+def sides(canvas: Canvas, ticks: Sequence[Tick], margin: int, glyphs: Glyphs) -> Canvas:
     """The canvas with the vertical axis and its labels, ``margin`` wide, before it."""
-    labels = {len(rows) - 1 - tick.cell: tick.label for tick in ticks}
+    labels = {len(canvas) - 1 - tick.cell: tick.label for tick in ticks}
     framed = []
-    for index, row in enumerate(rows):
+    for index, row in enumerate(canvas):
         label = labels.get(index)
         rule = glyphs.side if label is None else glyphs.tick
         framed.append([*cells((label or "").rjust(margin)), (rule, MUTED), *row])
@@ -52,15 +65,15 @@ def sides(
 
 def footer(
     ticks: Sequence[Tick], name: str, columns: int, lines: int, glyphs: Glyphs
-) -> list[list[Cell]]:
+) -> Canvas:
     """The horizontal axis: labels in the rule, or under it where two lines are free.
 
     Args:
-        ticks: Where the labels go.
-        name: What the axis shows; written at the right end where there is room.
-        columns: Cells of the canvas; the rows are one longer, for the corner.
+        ticks: where the labels go.
+        name: what the axis shows; written at the right end where there is room.
+        columns: cells of the canvas; the rows are one longer, for the corner.
         lines: 0, 1 or 2.
-        glyphs: The characters to draw with.
+        glyphs: the characters to draw with.
     """
     if lines == 0:
         return []
@@ -79,61 +92,92 @@ def footer(
     return [rule] if lines == 1 else [rule, labels]
 
 
-def grid(rows: list[list[Cell]], ticks: Sequence[Tick], glyphs: Glyphs) -> None:
+def grid(canvas: Canvas, ticks: Sequence[Tick], glyphs: Glyphs) -> None:
     """Dot the canvas at the height of each tick."""
     for tick in ticks:
-        row = rows[len(rows) - 1 - tick.cell]
+        row = canvas[len(canvas) - 1 - tick.cell]
         for column in range(3, len(row), 4):
             row[column] = (glyphs.grid, MUTED)
 
 
-def vertical(
-    rows: list[list[Cell]], column: int, color: Color | None, glyphs: Glyphs
-) -> None:
+def upright(canvas: Canvas, column: int, cell: Cell) -> None:
     """Draw a line from bottom to top."""
-    for row in rows:
-        row[column] = (glyphs.upright, color or MUTED)
+    for row in canvas:
+        row[column] = cell
 
 
-def cursor(rows: list[list[Cell]], column: int, glyphs: Glyphs) -> None:
-    """Draw the line at which values are read off."""
-    for row in rows:
-        row[column] = (glyphs.cursor, None)
+def across(canvas: Canvas, height: int, cell: Cell) -> None:
+    """Draw a line from left to right."""
+    row = canvas[len(canvas) - 1 - height]
+    row[:] = [cell] * len(row)
 
 
-def horizontal(
-    rows: list[list[Cell]], height: int, color: Color | None, glyphs: Glyphs
+# Bars from the foot: a distribution, one bar per bin.
+
+
+def bar_heights(points: Sequence[Point], columns: int) -> list[float]:
+    """How high every column is filled, in rows; 0 where no bar stands.
+
+    Bars are equally wide and touch. Where several share a column, the highest is seen.
+
+    Args:
+        points: middle and height of each bar, in cells of the canvas; an empty bin has
+            the height 0.
+        columns: of the canvas.
+    """
+    points = sorted(points)
+    middles = [x for x, _ in points]
+    reach = min((b - a for a, b in pairwise(middles) if b > a), default=2.0) / 2
+    found = [0.0] * columns
+    for column in range(columns if points else 0):
+        first, last = bisect_left(middles, column), bisect_left(middles, column + 1)
+        here = [y for _, y in points[first:last]]
+        near = points[max(0, first - 1) : last + 1]
+        x, y = min(near, key=lambda point: abs(point[0] - column - 0.5))
+        if not here and abs(x - column - 0.5) <= reach:
+            here = [y]
+        found[column] = max(here, default=0.0)
+    return found
+
+
+def bars(
+    canvas: Canvas, heights: Sequence[float], color: Color | None, levels: str
 ) -> None:
-    """Draw a line from left to right, ``height`` rows above the lowest."""
-    row = rows[len(rows) - 1 - height]
-    row[:] = [(glyphs.across, color or MUTED)] * len(row)
+    """Fill every column up to its height, the last cell in eighths where possible."""
+    for column, height in enumerate(heights):
+        full = min(math.floor(height), len(canvas))
+        for row in range(full):
+            canvas[len(canvas) - 1 - row][column] = (levels[-1], color)
+        part = math.ceil((height - full) * len(levels))
+        if part > 0 and full < len(canvas):
+            canvas[len(canvas) - 1 - full][column] = (levels[part - 1], color)
 
 
-def name_vertical(rows: list[list[Cell]], column: int, label: str) -> None:
+# Names: of marks, and of curves where they end. None is cut or hides anything.
+
+_BACKGROUND = {" ", LINES.grid, ASCII.grid, LINES.across, ASCII.across}
+
+
+def name_upright(canvas: Canvas, column: int, label: str) -> None:
     """Write a vertical line's label beside it, in the first row with room for it."""
     text = cells(f" {label} ") if label else []
-    for row in rows:
-        for start in (column + 1, column - len(text)):
-            if _free(row, start, len(text)):
-                row[start : start + len(text)] = text
-                return
+    starts = (column + 1, column - len(text))
+    _write(
+        canvas, text, ((row, start) for row in range(len(canvas)) for start in starts)
+    )
 
 
-def name_horizontal(rows: list[list[Cell]], height: int, label: str) -> None:
+def name_across(canvas: Canvas, height: int, label: str) -> None:
     """Write a horizontal line's label into it, or else into the row below or above."""
     text = cells(f" {label} ") if label else []
-    middle = len(rows) - 1 - height
-    for row in (
-        rows[i] for i in (middle, middle + 1, middle - 1) if 0 <= i < len(rows)
-    ):
-        for start in (len(row) - len(text) - 1, 1):
-            if _free(row, start, len(text)):
-                row[start : start + len(text)] = text
-                return
+    middle = len(canvas) - 1 - height
+    rows = (middle, middle + 1, middle - 1)
+    starts = (len(canvas[0]) - len(text) - 1, 1)
+    _write(canvas, text, ((row, start) for row in rows for start in starts))
 
 
 def name_end(
-    rows: list[list[Cell]],
+    canvas: Canvas,
     column: int,
     height: int,
     label: str,
@@ -144,36 +188,79 @@ def name_end(
     """Write a curve's label where it ends: after it, or else close above or below.
 
     Args:
-        rows: the canvas with all curves.
+        canvas: with all curves.
         column: of the curve's last point.
-        height: its row, counted from the lowest.
+        height: of that point.
         label: left out where there is no room within three rows.
         color: of the label.
         above: try the rows above before those below.
     """
     text = [BLANK, *cells(label, color), BLANK]
-    middle = len(rows) - 1 - height
+    middle = len(canvas) - 1 - height
     way = -1 if above else 1
-    for distance in (0, way, -way, 2 * way, -2 * way, 3 * way, -3 * way):
-        if not 0 <= middle + distance < len(rows):
+    rows = (middle + by for by in (0, way, -way, 2 * way, -2 * way, 3 * way, -3 * way))
+    starts = (column + 1, column + 1 - len(text))
+    _write(canvas, text, ((row, start) for row in rows for start in starts))
+
+
+def _write(canvas: Canvas, text: list[Cell], places: Iterable[tuple[int, int]]) -> None:
+    """Write at the first place where nothing but background stands."""
+    for place, start in places:
+        if not 0 <= place < len(canvas) or start < 0:
             continue
-        row = rows[middle + distance]
-        for start in (column + 1, column + 1 - len(text)):
-            if _free(row, start, len(text)):
-                row[start : start + len(text)] = text
-                return
+        row = canvas[place]
+        end = start + len(text)
+        if end <= len(row) and all(char in _BACKGROUND for char, _ in row[start:end]):
+            row[start:end] = text
+            return
 
 
-_OVERWRITTEN = {" ", LINES.grid, ASCII.grid, LINES.across, ASCII.across}
+# Letters and texts at points.
 
 
-def _free(row: Sequence[Cell], start: int, length: int) -> bool:
-    """Whether nothing but background stands there."""
-    if start < 0 or start + length > len(row):
-        return False
-    return all(char in _OVERWRITTEN for char, _ in row[start : start + length])
+def spots(canvas: Canvas, placed: Iterable[tuple[Spot, int, int]]) -> None:
+    """Write texts so that none hides another.
+
+    A letter for which no cell is free hides another one; a name is left out.
+
+    Args:
+        canvas: with all curves.
+        placed: each with the column and the height of its point.
+    """
+    taken: set[tuple[int, int]] = set()
+    for spot, column, height in placed:
+        text = cells(spot.text, spot.color)
+        middle = len(canvas) - 1 - height
+        tried = _around(middle, column)
+        if spot.where == "above":
+            tried = _above(middle, column - len(text) + 1)
+        places = [
+            (row, start)
+            for row, start in tried
+            if 0 <= row < len(canvas) and 0 <= start <= len(canvas[row]) - len(text)
+        ]
+        free = [
+            (row, start)
+            for row, start in places
+            if not taken & {(row, start + by) for by in range(len(text))}
+        ]
+        if spot.where == "at":
+            free += places
+        for row, start in free[:1]:
+            canvas[row][start : start + len(text)] = text
+            taken |= {(row, start + by) for by in range(len(text))}
 
 
-def width_of(ticks: Sequence[Tick]) -> int:
-    """Cells that the widest label takes."""
-    return max((len(narrow(tick.label)) for tick in ticks), default=0)
+def _around(row: int, column: int) -> Iterator[tuple[int, int]]:
+    """The cell itself, then those beside it, the nearest first."""
+    yield row, column
+    for by in range(1, LETTER_REACH + 1):
+        yield row, column + by
+        yield row, column - by
+
+
+def _above(row: int, start: int) -> Iterator[tuple[int, int]]:
+    """Over the line, further to the left where need be, and under it at worst."""
+    for by in range(0, NAME_REACH + 1, 2):
+        yield row - 1, start - by
+    yield row + 1, start

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jaxtui.plot.canvas import BLANK, Cell, cells
-from jaxtui.plot.strokes import Color
+from jaxtui.plot.cells import BLANK, Cell, Color, cells
 
 _GAP = 2
 """Blank cells between two pieces of a line."""
@@ -48,11 +47,6 @@ class Reading:
     values: tuple[Value, ...] = ()
 
 
-def most_lines(height: int) -> int:
-    """How many of a plot's lines its header may take."""
-    return max(1, height // 4)
-
-
 def lines_for(
     title: str, entries: Sequence[Entry], width: int, *, readable: bool
 ) -> int:
@@ -64,11 +58,10 @@ def lines_for(
         width: cells of a line.
         readable: keep room for values, so that reading them off moves nothing.
     """
-    legend = _legends(entries)
-    lines = len(_flow([*_title(title), *legend], width))
+    lines = len(_flow(_pieces(title, entries), width))
     if not readable:
         return lines
-    room = [[BLANK] * (len(one) + _VALUE) for one in legend]
+    room = [[BLANK] * (len(one) + _VALUE) for one in _pieces("", entries)]
     return max(1, lines, len(_flow([[BLANK] * _NAME, *room], width)))
 
 
@@ -80,10 +73,9 @@ def header(
     In a single line the legend is more important than the title; what does not fit at
     all is counted.
     """
-    legend = _legends(entries)
-    if lines == 1 and legend and len(_flow([*_title(title), *legend], width)) > 1:
-        title = ""
-    pieces = [*_title(title), *legend]
+    pieces, legend = _pieces(title, entries), _pieces("", entries)
+    if lines == 1 and legend and len(_flow(pieces, width)) > 1:
+        pieces = legend
     return _exactly(_most(pieces, width, lines, always=1), width, lines)
 
 
@@ -103,12 +95,10 @@ def readout(
     return _exactly(_most([name, *values], width, lines, always=0), width, lines)
 
 
-def _title(title: str) -> list[list[Cell]]:
-    return [cells(title)] if title else []
-
-
-def _legends(entries: Sequence[Entry]) -> list[list[Cell]]:
-    return [_legend(entry) for entry in entries if entry.label]
+def _pieces(title: str, entries: Sequence[Entry]) -> list[list[Cell]]:
+    """The title and the legend, as far as there are such."""
+    legend = [_legend(entry) for entry in entries if entry.label]
+    return [*([cells(title)] if title else []), *legend]
 
 
 def _legend(entry: Entry) -> list[Cell]:
@@ -144,7 +134,8 @@ def _most(
         lines: that there are.
         always: so many pieces are shown even if they have to be cut.
     """
-    for tried in _fewer(pieces):
+    fewer = ([*pieces[:-left], cells(f"+{left}")] for left in range(1, len(pieces)))
+    for tried in (list(pieces), *fewer, list(pieces[:1])):
         rows = _flow(tried, width)
         if _fits(rows, width, lines):
             return rows
@@ -155,19 +146,10 @@ def _fits(rows: Sequence[list[Cell]], width: int, lines: int) -> bool:
     return len(rows) <= lines and all(len(row) <= width for row in rows)
 
 
-def _fewer(pieces: Sequence[list[Cell]]) -> Iterator[list[list[Cell]]]:
-    yield list(pieces)
-    for left_out in range(1, len(pieces)):
-        yield [*pieces[:-left_out], cells(f"+{left_out}")]
-    yield list(pieces[:1])
-
-
 def _exactly(rows: Sequence[list[Cell]], width: int, lines: int) -> list[list[Cell]]:
-    padded = [*rows, *([[]] * lines)][:lines]
-    return [_one(row, width) for row in padded]
-
-
-def _one(row: list[Cell], width: int) -> list[Cell]:
-    if len(row) > width:
-        return [*row[: width - 1], ("…", None)]
-    return [*row, *([BLANK] * (width - len(row)))]
+    return [
+        [*row[: width - 1], ("…", None)]
+        if len(row) > width
+        else [*row, *([BLANK] * (width - len(row)))]
+        for row in [*rows, *([[]] * lines)][:lines]
+    ]

@@ -1,31 +1,121 @@
-"""A plot before it has a size."""
+"""A plot: curves with frame, ticks, legend and marks, in cells of exactly a size.
+
+Everything is laid out here, so that labels never overlap or get cut.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from jaxtui.plot.axes import Axis
-from jaxtui.plot.drawing import columns_of, draw
-from jaxtui.plot.header import Reading
-from jaxtui.plot.series import Mark, Series
-from jaxtui.plot.spots import Spot
-from jaxtui.text import Painted
+from jaxtui.plot import frame, header, strokes
+from jaxtui.plot.axes import Axis, Scale, Tick, fit, ticks, usable
+from jaxtui.plot.cells import BLANK, Cell, Color, Row, cells, narrow, paint, row
+from jaxtui.plot.header import Entry, Reading
+from jaxtui.plot.series import Curve, Mark, Series, Spot, ready
+from jaxtui.plot.strokes import Stroke
+
+HEIGHT = 16
+"""Lines of a plot that a command prints: with a table above it still fits a small
+terminal."""
+
+WIDEST = 120
+"""Columns of such a plot; wider only stretches the same points."""
+
+COLORS: tuple[Color, ...] = (
+    (0, 160, 200),
+    (220, 150, 0),
+    (200, 80, 180),
+    (60, 170, 80),
+    (90, 120, 230),
+    (220, 80, 70),
+)
+"""Of its curves: told apart on a dark and on a light background."""
 
 _FEWEST = 30
 """Cells below which there is no room for two plots side by side."""
 
+_FITTED = Axis()
+
+_SAMPLES = {"braille": "⠤⠤", "hd": "▄▄"}
+"""Of lines, in the legend."""
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """How a plot's size is shared out between header, axes and canvas."""
+
+    curves: list[Curve]
+    heading: str
+    entries: list[Entry]
+    """One for each series."""
+    above: int
+    """Lines of the header."""
+    below: int
+    """Lines of the horizontal axis."""
+    margin: int
+    """Cells of the vertical axis' labels."""
+    columns: int
+    rows: int
+    """Of the canvas."""
+    x: Scale
+    y: Scale
+    y_ticks: list[Tick]
+    glyphs: frame.Glyphs
+
+    def points(self, curve: Curve) -> list[tuple[float, float]]:
+        """All points of a curve on the canvas, in cells."""
+        x = self.x.cells(curve.x, self.columns)
+        return list(zip(x, self.y.cells(curve.y, self.rows), strict=True))
+
+    def cell(self, value: float, axis: Literal["x", "y"] = "x") -> int | None:
+        """Its column, or its row from the lowest; ``None`` outside the limits."""
+        scale, count = (self.x, self.columns) if axis == "x" else (self.y, self.rows)
+        if usable(value, scale.log) and 0 <= scale.at(value) <= 1:
+            return int(scale.cells((value,), count)[0])
+        return None
+
+    def strokes(self) -> list[Stroke]:
+        """What to draw, clipped and thinned out: all lines, then the dots over them."""
+        lines, dots = [], []
+        for curve in self.curves:
+            if curve.series.bars:
+                continue
+            points, size = self.points(curve), (self.columns, self.rows)
+            if curve.series.line:
+                parts = strokes.polylines(points, *size)
+                lines.append(Stroke(parts, curve.marker, curve.color))
+            if curve.series.points or len(points) == 1:
+                dots.append(Stroke(strokes.dots(points, *size), curve.dot, curve.color))
+        return [stroke for stroke in (*lines, *dots) if stroke.parts]
+
+    def ends(self) -> list[tuple[int, int, Curve]]:
+        """Height and column of the ends of curves that are named there, from above."""
+        found = []
+        for curve in self.curves:
+            if curve.series.named and curve.series.label and curve.x:
+                x, y = self.points(curve)[-1]
+                if strokes.inside((x, y), self.columns, self.rows):
+                    found.append((min(int(y), self.rows - 1), int(x), curve))
+        return sorted(found, key=lambda end: end[0], reverse=True)
+
 
 @dataclass(frozen=True)
 class Picture:
-    """Everything that ``draw`` needs besides a size."""
+    """A plot before it has a size."""
 
     series: tuple[Series, ...]
-    x: Axis
-    y: Axis
-    title: str
+    """Values that an axis cannot show are dropped."""
+    x: Axis = _FITTED
+    """Its range is the data's unless limited."""
+    y: Axis = _FITTED
+    """Its range is widened to round values unless limited."""
+    title: str = ""
     marks: tuple[Mark, ...] = ()
+    """Lines to draw across; those outside the limits are left out."""
     spots: tuple[Spot, ...] = ()
+    """Texts at points; those outside the limits are left out."""
     places: Sequence[float] = ()
     """Where values can be read off, ascending in x."""
     read: Callable[[int], Reading] = lambda _: Reading("")
@@ -59,47 +149,37 @@ class Picture:
         ascii: bool = False,  # noqa: A002
         cursor: int | None = None,
     ) -> str:
-        """ANSI text of exactly ``height`` lines of ``width`` cells.
+        """The same as ``rows``, as text in which ANSI codes are the colours."""
+        rows = self.rows(width, height, color=color, ascii=ascii, cursor=cursor)
+        return paint(rows, color=color)
+
+    def rows(
+        self,
+        width: int,
+        height: int,
+        *,
+        color: bool = True,
+        ascii: bool = False,  # noqa: A002
+        cursor: int | None = None,
+    ) -> list[Row]:
+        """Exactly ``height`` lines of ``width`` cells.
 
         Args:
             width: cells of a line.
             height: lines.
-            color: by ANSI escape codes; curves differ without them too.
+            color: colours are shown; without, curves differ by their marker.
             ascii: use no character beyond ASCII, except those in labels.
             cursor: the place whose values stand in the place of title and legend.
         """
-        beside = self._beside(width)
-        here = None if cursor is None else cursor - self._before
-        own = self._draw(width - beside, height, color, ascii, here)
-        if self.left is None or not beside:
-            return own
-        gap = " " * (beside - _left(width))
-        other = self.left.draw(
-            _left(width), height, color=color, ascii=ascii, cursor=cursor
-        )
-        rows = zip(other.split("\n"), own.split("\n"), strict=True)
-        return Painted("\n".join(gap.join(row) for row in rows))
-
-    def _draw(
-        self, width: int, height: int, color: bool, only_ascii: bool, place: int | None
-    ) -> str:
-        if place is not None and not 0 <= place < len(self.places):
-            place = None
-        return draw(
-            self.series,
-            width=width,
-            height=height,
-            x=self.x,
-            y=self.y,
-            title=self.title,
-            color=color,
-            ascii=only_ascii,
-            marks=self.marks,
-            spots=self.spots,
-            readable=bool(self.places),
-            cursor=None if place is None else self.places[place],
-            reading=None if place is None else self.read(place),
-        )
+        if width < 1 or height < 1:
+            return []
+        left = self._left(width)
+        place = None if cursor is None else cursor - self._before
+        own = self._cells(width - left, height, color, ascii, place)
+        if self.left is None or not left:
+            return [row(line) for line in own]
+        other = self.left._cells(left - 1, height, color, ascii, cursor)
+        return [row([*one, BLANK, *two]) for one, two in zip(other, own, strict=True)]
 
     def nearest(self, column: int, width: int, height: int) -> int | None:
         """The place that is nearest to a column of the plot; ``None`` without places.
@@ -109,33 +189,181 @@ class Picture:
             width: cells of a line.
             height: lines.
         """
-        beside = self._beside(width)
-        if self.left is not None and column < beside:
-            return self.left.nearest(column, _left(width), height)
-        columns = columns_of(
-            self.places,
-            self.series,
-            width=width - beside,
-            height=height,
-            x=self.x,
-            y=self.y,
-            title=self.title,
-        )
-        place = _nearest(columns, column - beside)
-        return None if place is None else self._before + place
+        left = self._left(width)
+        if self.left is not None and column < left:
+            return self.left.nearest(column, left - 1, height)
+        if not self.places or width < 1 or height < 1:
+            return None
+        layout = self._layout(width - left, height, color=True, ascii=False)
+        first = left + (layout.margin + 1 if width - left >= 4 else 0)
+        columns = [
+            first + int(layout.x.cells((value,), layout.columns)[0])
+            if usable(value, layout.x.log)
+            else -1
+            for value in self.places
+        ]
+        apart = [(abs(one - column), place) for place, one in enumerate(columns)]
+        return self._before + min(apart)[1]
 
-    def _beside(self, width: int) -> int:
-        """Cells of a line that come before this plot."""
+    def _left(self, width: int) -> int:
+        """Cells of a line that come before this plot: the other one and a blank."""
         if self.left is None or width < _FEWEST:
             return 0
-        return _left(width) + 1
+        return (width - 1) // 2 + 1
+
+    def _layout(
+        self,
+        width: int,
+        height: int,
+        *,
+        color: bool,
+        ascii: bool,  # noqa: A002
+    ) -> _Layout:
+        """Share the size out between header, axes and canvas."""
+        glyphs = frame.ASCII if ascii else frame.LINES
+        curves = ready(self.series, self.x, self.y, color=color, ascii=ascii)
+        entries = [_entry(curve, glyphs) for curve in curves]
+        heading = " · ".join(part for part in (self.title, self.y.label) if part)
+        above = 0
+        if height >= 4:
+            readable = bool(self.places)
+            above = header.lines_for(heading, entries, width, readable=readable)
+            above = min(above, max(1, height // 4))
+        below = 2 if height >= 14 else 1 if height >= 3 else 0
+        rows = height - above - below
+        y = fit((b for curve in curves for b in curve.y), self.y, padded=True)
+        y_ticks = ticks(y, self.y, rows, along=False)
+        margin = max((len(narrow(tick.label)) for tick in y_ticks), default=0)
+        if width < margin + 9:
+            margin, y_ticks = 0, []
+        return _Layout(
+            curves=curves,
+            heading=heading,
+            entries=entries,
+            above=above,
+            below=below,
+            margin=margin,
+            columns=width - margin - 1 if width >= 4 else width,
+            rows=rows,
+            x=fit((a for curve in curves for a in curve.x), self.x),
+            y=y,
+            y_ticks=y_ticks,
+            glyphs=glyphs,
+        )
+
+    def _cells(
+        self,
+        width: int,
+        height: int,
+        color: bool,
+        ascii: bool,  # noqa: A002
+        place: int | None,
+    ) -> list[list[Cell]]:
+        if place is not None and not 0 <= place < len(self.places):
+            place = None
+        layout = self._layout(width, height, color=color, ascii=ascii)
+        entries, above = layout.entries, layout.above
+        rows: list[list[Cell]] = []
+        if above and place is not None:
+            rows += header.readout(self.read(place), entries, width, above)
+        elif above:
+            rows += header.header(layout.heading, entries, width, above)
+        body = self._canvas(layout, place)
+        if width < 4:
+            return [*rows, *body, *([[BLANK] * width] * layout.below)]
+        columns, glyphs = layout.columns, layout.glyphs
+        x_ticks = ticks(layout.x, self.x, columns, along=True)
+        bottom = frame.footer(x_ticks, self.x.label, columns, layout.below, glyphs)
+        rows += frame.sides(body, layout.y_ticks, layout.margin, glyphs)
+        return rows + [[BLANK] * layout.margin + line for line in bottom]
+
+    def _canvas(self, layout: _Layout, place: int | None) -> list[list[Cell]]:
+        """Grid, bars and lines, the curves over them, the names last."""
+        columns, rows, glyphs = layout.columns, layout.rows, layout.glyphs
+        canvas = [[BLANK] * columns for _ in range(rows)]
+        frame.grid(canvas, layout.y_ticks, glyphs)
+        for curve in layout.curves:
+            if curve.series.bars:
+                # A bin with nothing in it has no bar.
+                feet = [
+                    (x, max(0.0, up) if value > 0 else 0.0)
+                    for (x, up), value in zip(
+                        layout.points(curve), curve.y, strict=True
+                    )
+                ]
+                filled = frame.bar_heights(feet, columns)
+                frame.bars(canvas, filled, curve.color, glyphs.levels)
+        marked = [
+            (mark, cell)
+            for mark in self.marks
+            if (cell := layout.cell(mark.at, mark.axis)) is not None
+        ]
+        for mark, cell in marked:
+            tint = mark.color or frame.MUTED
+            if mark.axis == "x":
+                frame.upright(canvas, cell, (glyphs.upright, tint))
+            else:
+                frame.across(canvas, cell, (glyphs.across, tint))
+        cursor = None if place is None else layout.cell(self.places[place])
+        if cursor is not None:
+            frame.upright(canvas, cursor, (glyphs.cursor, None))
+        failed = ""
+        try:
+            drawn = strokes.drawn(layout.strokes(), columns, rows)
+        except strokes.KernelError as error:
+            drawn, failed = [], str(error)
+        for line, over in zip(canvas, drawn, strict=False):
+            for column, cell_over in enumerate(over):
+                if cell_over[0] not in " ⠀":
+                    line[column] = cell_over
+        placed = (
+            (spot, across, up)
+            for spot in self.spots
+            if (across := layout.cell(spot.x)) is not None
+            and (up := layout.cell(spot.y, "y")) is not None
+        )
+        frame.spots(canvas, placed)
+        for mark, cell in marked:
+            if mark.axis == "x":
+                frame.name_upright(canvas, cell, mark.label)
+            else:
+                frame.name_across(canvas, cell, mark.label)
+        for index, (height, column, curve) in enumerate(layout.ends()):
+            label, tint = curve.series.label, curve.color
+            frame.name_end(canvas, column, height, label, tint, above=index == 0)
+        if failed:
+            line = canvas[rows // 2]
+            line[:] = [*cells(failed[:columns]), *line[len(failed) :]]
+        return canvas
 
 
-def _left(width: int) -> int:
-    """The width of the plot at the left."""
-    return (width - 1) // 2
+def _entry(curve: Curve, glyphs: frame.Glyphs) -> Entry:
+    """A curve in the legend."""
+    sample = _SAMPLES.get(curve.marker, curve.marker * 2)
+    if curve.series.points:
+        sample = curve.dot
+    elif curve.series.bars:
+        sample = glyphs.levels[-1]
+    return Entry(sample, curve.series.label, curve.color)
 
 
-def _nearest(columns: Iterable[int], column: int) -> int | None:
-    apart = [(abs(one - column), place) for place, one in enumerate(columns)]
-    return min(apart, default=(0, None))[1]
+def printed(
+    picture: Picture | None,
+    *,
+    width: int,
+    colour: bool,
+    ascii_only: bool,
+    height: int = HEIGHT,
+) -> str:
+    """A picture as a command prints it; empty if there is none.
+
+    Args:
+        picture: what to draw.
+        width: columns of the terminal.
+        colour: whether to use colours; curves differ by their marker otherwise.
+        ascii_only: use no character beyond ASCII.
+        height: lines.
+    """
+    if picture is None:
+        return ""
+    return picture.draw(min(width, WIDEST), height, color=colour, ascii=ascii_only)

@@ -1,17 +1,15 @@
-"""Curves and marks: what a plot is told to draw, and how each curve looks."""
+"""What a plot is told to draw: curves, marks and texts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from jaxtui.plot.axes import Axis
-from jaxtui.plot.frame import Glyphs
-from jaxtui.plot.header import Entry
-from jaxtui.plot.strokes import Color, drawable
+from jaxtui.plot.axes import LARGEST, Axis, lowest
+from jaxtui.plot.cells import Color
 
-PALETTE: tuple[Color, ...] = (
+_PALETTE: tuple[Color, ...] = (
     (86, 180, 233),
     (230, 159, 0),
     (0, 158, 115),
@@ -21,13 +19,11 @@ PALETTE: tuple[Color, ...] = (
 )
 """Colours of series that bring none: told apart by colour-blind eyes as well."""
 
-_CURVES = ("braille", "hd", "+", "~", "=")
-_CURVES_ASCII = ("*", "+", "~", "=", ",")
-_POINTS = ("•", "◆", "▪", "▴", "×", "○", "◇", "▫", "▵", "*")
-_POINTS_ASCII = ("o", "x", "#", "%", "@", "&", "$", "s", "n", "w")
+_LINES = ("braille", "hd", "+", "~", "=")
+_LINES_ASCII = ("*", "+", "~", "=", ",")
+_DOTS = ("•", "◆", "▪", "▴", "×", "○", "◇", "▫", "▵", "*")
+_DOTS_ASCII = ("o", "x", "#", "%", "@", "&", "$", "s", "n", "w")
 """No character stands for the line of one series and the points of another."""
-
-_SAMPLES = {"braille": "⠤⠤", "hd": "▄▄"}
 
 
 @dataclass(frozen=True)
@@ -61,6 +57,19 @@ class Mark:
 
 
 @dataclass(frozen=True)
+class Spot:
+    """A short text at a point; a letter that the text around the plot explains."""
+
+    x: float
+    y: float
+    text: str
+    color: Color | None = None
+    where: Literal["at", "above"] = "at"
+    """``at`` begins in the point's own cell; ``above`` ends there, over a line (or
+    under it where no room is left above)."""
+
+
+@dataclass(frozen=True)
 class Curve:
     """A series made ready: what its axes can show, and how it looks."""
 
@@ -69,16 +78,18 @@ class Curve:
     y: list[float]
     color: Color
     marker: str
+    """Of its line, for plotext."""
     dot: str
 
 
-def curves(
+def ready(
     series: Sequence[Series],
     x: Axis,
     y: Axis,
+    *,
     color: bool,
     ascii: bool,  # noqa: A002
-) -> Iterator[Curve]:
+) -> list[Curve]:
     """Every series made ready, with a look of its own.
 
     Args:
@@ -88,25 +99,23 @@ def curves(
         color: whether colours tell the lines apart.
         ascii: use no character beyond ASCII.
     """
-    markers = _CURVES_ASCII if ascii else _CURVES[:1] if color else _CURVES
-    dots = _POINTS_ASCII if ascii else _POINTS
+    markers = _LINES_ASCII if ascii else _LINES[:1] if color else _LINES
+    dots = _DOTS_ASCII if ascii else _DOTS
+    left, low = lowest(x.log), lowest(y.log)
+    curves = []
     for index, one in enumerate(series):
-        points = drawable(one.x, one.y, x.log, y.log)
-        yield Curve(
+        points = [
+            (a, b)
+            for a, b in zip(one.x, one.y, strict=False)
+            if left <= a <= LARGEST and low <= b <= LARGEST
+        ]
+        curve = Curve(
             one,
             [a for a, _ in points],
             [b for _, b in points],
-            one.color or PALETTE[index % len(PALETTE)],
+            one.color or _PALETTE[index % len(_PALETTE)],
             markers[index % len(markers)],
             dots[index % len(dots)],
         )
-
-
-def entry(curve: Curve, glyphs: Glyphs) -> Entry:
-    """A curve in the legend."""
-    sample = _SAMPLES.get(curve.marker, curve.marker * 2)
-    if curve.series.points:
-        sample = curve.dot
-    elif curve.series.bars:
-        sample = glyphs.levels[-1]
-    return Entry(sample, curve.series.label, curve.color)
+        curves.append(curve)
+    return curves

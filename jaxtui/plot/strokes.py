@@ -1,27 +1,40 @@
-"""Curves as lines on a canvas: thinned out, clipped, and simplified to its dots.
+"""Curves on a canvas: thinned out, clipped, simplified to their dots, and drawn.
 
-Points on the canvas are in cells: x from the left, y from the bottom.
+Points on the canvas are in cells: x from the left, y from the bottom. plotext draws
+them. Version 6.1 aborts the process on NaN and takes gigabytes for points far outside
+the limits, so it is given finite points in units of cells, clipped to the canvas,
+thinned out, and nothing else.
 """
 
 from __future__ import annotations
 
 import math
+import re
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby, pairwise
 from operator import itemgetter
+from typing import Any
 
-from jaxtui.plot.axes import LARGEST, Axis, fit, lowest
-
-Color = tuple[int, int, int]
-"""Red, green and blue, 0 to 255."""
+from jaxtui.plot.cells import Cell, Color
 
 Point = tuple[float, float]
+
+_IN_USE = threading.Lock()
+"""plotext's figure is global, and two threads in it raise KeyError."""
+
+_SGR = re.compile(r"\x1b\[([0-9;]*)m")
+
+
+class KernelError(Exception):
+    """plotext cannot be loaded, or has failed; the text says why."""
 
 
 @dataclass(frozen=True)
 class Stroke:
-    """A curve in cells (x from the left, y from the bottom), inside the canvas."""
+    """A curve in cells, inside the canvas."""
 
     parts: Sequence[Sequence[Point]]
     """Polylines; one of a single point is a dot."""
@@ -31,8 +44,26 @@ class Stroke:
 
 
 def polylines(points: Sequence[Point], width: int, height: int) -> list[list[Point]]:
-    """A curve as what has to be drawn of it: thinned out, clipped, straightened."""
-    return [straighten(part) for part in clip(thin(points, width), width, height)]
+    """A curve as what has to be drawn of it."""
+    return [_straightened(part) for part in clip(_thin(points, width), width, height)]
+
+
+def dots(points: Sequence[Point], width: int, height: int) -> list[list[Point]]:
+    """The centres of the cells in which points of the canvas lie."""
+    centres = {
+        (
+            min(math.floor(x), width - 1) + 0.5,
+            min(math.floor(y), height - 1) + 0.5,
+        )
+        for x, y in points
+        if inside((x, y), width, height)
+    }
+    return [[centre] for centre in sorted(centres)]
+
+
+def inside(point: Point, width: int, height: int) -> bool:
+    """Whether a point lies on the canvas, its edges included."""
+    return 0 <= point[0] <= width and 0 <= point[1] <= height
 
 
 def clip(points: Sequence[Point], width: int, height: int) -> Iterator[list[Point]]:
@@ -51,11 +82,6 @@ def clip(points: Sequence[Point], width: int, height: int) -> Iterator[list[Poin
         part.append(piece[1])
     if part:
         yield part
-
-
-def inside(point: Point, width: int, height: int) -> bool:
-    """Whether a point lies on the canvas, its edges included."""
-    return 0 <= point[0] <= width and 0 <= point[1] <= height
 
 
 def _segment(
@@ -79,71 +105,28 @@ def _segment(
     return begin, finish
 
 
-def middle(point: Point, width: int, height: int) -> Point:
-    """The centre of the cell that a point of the canvas lies in."""
-    x, y = math.floor(point[0]), math.floor(point[1])
-    return min(x, width - 1) + 0.5, min(y, height - 1) + 0.5
-
-
-def drawable(
-    x: Sequence[float], y: Sequence[float], x_log: bool = False, y_log: bool = False
-) -> list[Point]:
-    """The pairs of which both values can be drawn on such axes."""
-    left, low, most = lowest(x_log), lowest(y_log), LARGEST
-    pairs = zip(x, y, strict=False)
-    return [(a, b) for a, b in pairs if left <= a <= most and low <= b <= most]
-
-
-def envelope(
-    x: Sequence[float], y: Sequence[float], columns: int
-) -> tuple[list[float], list[float]]:
-    """Thin a curve out to the lowest and the highest point of every column.
-
-    Args:
-        x: Any floats; a curve that has to be thinned out is sorted by them.
-        y: As many floats; pairs that are not finite are dropped.
-        columns: Number of equally wide columns between the smallest and largest x.
-
-    Returns:
-        At most ``2 * columns`` points, in the order of x, with every extreme kept.
-    """
-    points = drawable(x, y)
-    if len(points) > 2 * columns:
-        points.sort(key=itemgetter(0))
-        scale = fit((points[0][0], points[-1][0]), Axis())
-        places = scale.cells((a for a, _ in points), columns)
-        points = [points[i] for i in _extremes(places, points, columns)]
-    return [a for a, _ in points], [b for _, b in points]
-
-
-def thin(points: Sequence[Point], columns: int) -> list[Point]:
-    """The same for points in cells, of which many may lie beside the canvas."""
+def _thin(points: Sequence[Point], columns: int) -> list[Point]:
+    """Only the lowest and the highest point of every column."""
     if len(points) <= 2 * columns:
         return list(points)
     ordered = sorted(points, key=itemgetter(0))
-    places = [max(-1.0, min(float(columns), x)) for x, _ in ordered]
-    return [ordered[i] for i in _extremes(places, ordered, columns)]
-
-
-def _extremes(
-    places: Sequence[float], points: Sequence[Point], columns: int
-) -> Iterator[int]:
-    """Indices of the points to keep; ``places`` are ascending and in columns."""
-    cells = [math.floor(place) for place in places]
-    start = 0
-    for cell, group in groupby(cells):
+    kept, start = [], 0
+    for column, group in groupby(
+        math.floor(max(-1.0, min(float(columns), x))) for x, _ in ordered
+    ):
         stop = start + len(list(group))
-        heights = [y for _, y in points[start:stop]]
-        if 0 <= cell < columns:
+        heights = [y for _, y in ordered[start:stop]]
+        if 0 <= column < columns:
             low = start + heights.index(min(heights))
             high = start + heights.index(max(heights))
-            yield from sorted({low, high})
+            kept += sorted({low, high})
         else:  # Beside the canvas only the way into it counts.
-            yield from sorted({start, stop - 1})
+            kept += sorted({start, stop - 1})
         start = stop
+    return [ordered[index] for index in kept]
 
 
-def straighten(points: Sequence[Point]) -> list[Point]:
+def _straightened(points: Sequence[Point]) -> list[Point]:
     """Without the points inside level runs, which draw the same dots of braille."""
     kept = list(points[:1])
     for before, point, after in zip(points, points[1:], points[2:], strict=False):
@@ -151,3 +134,81 @@ def straighten(points: Sequence[Point]) -> list[Point]:
         if len(level) > 1 or not before[0] <= point[0] <= after[0]:
             kept.append(point)
     return [*kept, *points[-1:]] if len(points) > 1 else kept
+
+
+def drawn(strokes: Sequence[Stroke], width: int, height: int) -> list[list[Cell]]:
+    """The strokes on an empty canvas, rows from the top.
+
+    Raises:
+        KernelError: plotext cannot draw them.
+    """
+    if not strokes:
+        return []
+    plotext = _plotext()
+    # It has no limits for one column or one row: the others are cut off again.
+    across, up = max(2, width), max(2, height)
+    try:
+        with _IN_USE:
+            rows = _parsed(_plotext_text(plotext, strokes, across, up))[:up]
+    except Exception as error:  # whatever a kernel that is not ours may raise
+        raise KernelError(f"plotext has failed: {error}") from error
+    if [len(row) for row in rows] != [across] * up:
+        raise KernelError("plotext has drawn another size")
+    return [row[:width] for row in rows[up - height :]]
+
+
+@cache
+def _plotext() -> Any:
+    """The plotext module; imported by the first plot, as that takes 0.1 s."""
+    try:
+        import plotext
+    except (ImportError, OSError) as error:  # its kernel is for another machine
+        raise KernelError(f"plotext cannot be loaded: {error}") from error
+    plotext.terminal.limit(False, False)
+    return plotext
+
+
+def _plotext_text(
+    plotext: Any, strokes: Sequence[Stroke], width: int, height: int
+) -> str:
+    """Draw on a bare canvas whose unit is one cell."""
+    figure = plotext.figure
+    figure.clear()
+    figure.theme("simple")
+    figure.plot_size(width, height)
+    figure.axes(False)
+    figure.ruler((0, 1), (0, 1)).frequency(0)
+    # Limits are the centres of the outermost cells.
+    figure.ruler(0).lim(0.5, width - 0.5)
+    figure.ruler(1).lim(0.5, height - 0.5)
+    for stroke in strokes:
+        x = [point[0] for part in stroke.parts for point in part]
+        y = [point[1] for part in stroke.parts for point in part]
+        pixel = plotext.pixel(foreground=stroke.color)
+        marker = plotext.marker(stroke.marker, pixel=pixel)
+        signal = figure.signal(x, y, marker=marker)
+        signal.lines()
+        start = 0
+        for part in stroke.parts:
+            signal.line(start, False)
+            start += len(part)
+        figure.draw(signal)
+    return str(figure.build().string())
+
+
+def _parsed(text: str) -> list[list[Cell]]:
+    """Read lines whose only escape codes set or reset a 24-bit foreground."""
+    rows: list[list[Cell]] = []
+    color: Color | None = None
+    for line in text.split("\n"):
+        row: list[Cell] = []
+        for index, part in enumerate(_SGR.split(line)):
+            if index % 2 == 0:
+                row += [(char, color) for char in part]
+            elif part.startswith("38;2;"):
+                red, green, blue = map(int, part.split(";")[2:5])
+                color = (red, green, blue)
+            else:
+                color = None
+        rows.append(row)
+    return rows

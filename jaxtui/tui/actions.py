@@ -13,6 +13,7 @@ from jaxtui.tui import bindings, themes
 from jaxtui.tui.own_actions import why_no_sweep
 from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.devices_pane import DevicesPane
+from jaxtui.view import bench
 
 if TYPE_CHECKING:
     from jaxtui.tui import form
@@ -238,9 +239,7 @@ class Actions:
             return
         run = self._app.session.latest.run
         if run is not None:
-            from jaxtui.tui import copying
-
-            self.take_away(copying.results_text(run), "results.txt")
+            self.take_away(bench.results_text(run), "results.txt")
 
     def take_away(self, text: str, name: str) -> None:
         """Copy a text as far as the terminal lets us, and write it to a file."""

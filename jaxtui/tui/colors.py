@@ -14,7 +14,7 @@ from jaxtui.tui.themes import DEFAULT_VARIABLES, SERIES_COLORS
 
 if TYPE_CHECKING:
     from jaxtui import plot
-    from jaxtui.plot import Picture
+    from jaxtui.plot import Picture, Row
 
 # The package ``plot`` is imported by what draws: the first frame has no plot in it.
 
@@ -56,9 +56,9 @@ class Drawing:
     cursor: int | None = None
     """The place of the picture that is read off."""
 
-    def __call__(self, width: int, height: int) -> str:
-        """ANSI text of exactly ``height`` lines of ``width`` cells."""
-        return self.picture.draw(
+    def __call__(self, width: int, height: int) -> list[Row]:
+        """Exactly ``height`` lines of ``width`` cells."""
+        return self.picture.rows(
             width, height, color=self.color, ascii=self.ascii, cursor=self.cursor
         )
 
@@ -83,4 +83,4 @@ def warm_up() -> None:
     from jaxtui import plot
 
     line = plot.Series("", (0.0, 1.0), (0.0, 1.0))
-    plot.draw((line,), width=20, height=5)
+    plot.Picture((line,)).rows(20, 5)

@@ -5,22 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from jaxtui.exports import ExportError, write
-from jaxtui.exports.files import here
-from jaxtui.exports.names import stamp, unused
-from jaxtui.tui.report import overview
-from jaxtui.tui.results import run_sentences, sentences
-from jaxtui.tui.run_state import RunState
-
-
-def results_text(run: RunState) -> str:
-    """The table of a run, then the sentences about all of it and about each case."""
-    lines = [overview(run), ""]
-    lines += [f"{one.flag}: {one.text}" for one in run_sentences(run)]
-    for case in run.cases:
-        lines += ["", case.case.label]
-        lines += [f"  {one.flag}: {one.text}" for one in sentences(case, run)]
-    return "\n".join(lines) + "\n"
+from jaxtui.export import ExportError, here, stamp, unused, write
 
 
 def keep(text: str, name: str) -> str:

@@ -8,7 +8,7 @@ from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.tui.command import Command
 
 if TYPE_CHECKING:
-    from jaxtui.exports.pictures import Look
+    from jaxtui.export import Look
     from jaxtui.model import Experiment, Plan
     from jaxtui.plot import Picture
     from jaxtui.tui.app import JaxtuiApp
@@ -112,7 +112,7 @@ class ExportActions:
         """The colours of the theme; where it leaves them to the terminal, dark ones."""
         from textual.color import Color
 
-        from jaxtui.exports.pictures import DARK, Look
+        from jaxtui.export import DARK, Look
 
         variables = self._desk.theme_variables
         found = [Color.parse(variables[name]) for name in ("background", "foreground")]
@@ -121,7 +121,7 @@ class ExportActions:
         return Look(*(color.rgb for color in found))
 
     async def _plan(self, experiment: Experiment) -> Plan:
-        from jaxtui.exports import ExportError
+        from jaxtui.export import ExportError
 
         session = self._desk.session
         if session.latest.engine not in ("ready", "running"):

@@ -12,7 +12,7 @@ from jaxtui.tui.aside import Latest, in_thread
 from jaxtui.tui.history_state import KEPT, LABELS, PAGE, HistoryState
 
 if TYPE_CHECKING:
-    from jaxtui.history import Entry, History, HistoryError, Page
+    from jaxtui.history.store import Entry, History, HistoryError, Page
     from jaxtui.tui.app import JaxtuiApp
     from jaxtui.tui.widgets.history_pane import HistoryPane
 
@@ -78,7 +78,7 @@ class HistoryActions:
         self._ask(self._rows, question, partial(self._listed, text))
 
     def _page(self, text: str, limit: int, offset: int) -> Page:
-        from jaxtui.history import Filter
+        from jaxtui.history.store import Filter
         from jaxtui.tui.history_text import words
 
         wanted = Filter(text=words(text) or None)
@@ -153,18 +153,13 @@ class HistoryActions:
             self._ask(self._pair, question, partial(self._compare, marked))
 
     def _compare(self, marked: tuple[int, ...], entries: tuple[Entry, ...]) -> None:
-        from jaxtui.history.comparison import Side, compare
+        from jaxtui.analysis.comparison import compare
+        from jaxtui.tui.history_text import side_of
 
         if self._past.marked != marked:
             return
         sides = [
-            Side(
-                label=label,
-                host=entry.host,
-                device=entry.device,
-                measurement=entry.measurement,
-            )
-            for label, entry in zip(LABELS, entries, strict=False)
+            side_of(entry, label) for label, entry in zip(LABELS, entries, strict=False)
         ]
         found = compare(*sides) if len(sides) == 2 else None
         self._set_past(replace(self._past, compared=entries, comparison=found))
@@ -267,7 +262,7 @@ class HistoryActions:
         Raises:
             ExportError: The history cannot be read.
         """
-        from jaxtui.exports import ExportError
+        from jaxtui.export import ExportError
 
         question = partial(self._page, self._past.text, EVERY, 0)
         found = await in_thread(partial(_tried, question))
@@ -298,7 +293,7 @@ class HistoryActions:
             history.moved = ""
 
     def _opened(self) -> History:
-        from jaxtui.history import History
+        from jaxtui.history.store import History
 
         self._archive = self._archive or History()
         return self._archive
@@ -312,14 +307,14 @@ _CASE = ("op", "size", "dtype", "precision", "device", "mode", "inputs")
 
 
 def _trouble() -> type[HistoryError]:
-    from jaxtui.history import HistoryError
+    from jaxtui.history.store import HistoryError
 
     return HistoryError
 
 
 def _tried(question: Callable[[], _T]) -> _T | HistoryError:
     """The answer, or why there is none."""
-    from jaxtui.history import HistoryError
+    from jaxtui.history.store import HistoryError
 
     try:
         return question()

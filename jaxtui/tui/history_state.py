@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from jaxtui.history import Entry, Row
-    from jaxtui.history.comparison import Comparison
+    from jaxtui.analysis.comparison import Comparison
+    from jaxtui.history.store import Entry, Row
 
 # SQLite is imported when the tab is first shown: the first frame has no use for it.
 

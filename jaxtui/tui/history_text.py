@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from textual.content import Content
 
 from jaxtui import format as fmt
-from jaxtui.history import listing as lists
-from jaxtui.history.files import as_markdown
-from jaxtui.model import PHASES, Host, Measurement
+from jaxtui.analysis.comparison import Side
+from jaxtui.history.store import Entry, Row
 from jaxtui.selection.names import DTYPE_ALIASES
 from jaxtui.tui.history_state import LABELS, HistoryState
+from jaxtui.view import compare
+from jaxtui.view import history as view
+from jaxtui.view.text import Line
 
-if TYPE_CHECKING:
-    from jaxtui.history import Entry, Row
-    from jaxtui.history.comparison import Comparison
-
-COLUMNS = tuple(name for name in lists.HEAD if name != "id")
+COLUMNS = tuple(name for name in view.HEAD if name != "id")
 """Of the table."""
 
 EMPTY = (
@@ -27,14 +24,26 @@ EMPTY = (
     " shell adds to the same list."
 )
 
-_STYLES = {
+STYLES = {
     "faster": "bold $text-success",
     "slower": "bold $text-error",
     "no difference": "bold",
     "cannot tell": "bold $text-warning",
+    "not comparable": "bold $text-warning",
+    "case": "bold $text-accent",
+    "title": "bold",
 }
+"""Of the roles that the view has."""
 
-_LABEL = "bold $text-accent"
+
+def side_of(entry: Entry, label: str) -> Side:
+    """An entry as a side of a comparison."""
+    return Side(
+        label=label,
+        host=entry.host,
+        device=entry.device,
+        measurement=entry.measurement,
+    )
 
 
 def words(text: str) -> str:
@@ -44,9 +53,9 @@ def words(text: str) -> str:
 
 def row_cells(row: Row, *, wide: bool) -> dict[str, str]:
     """The texts of a row by column."""
-    texts = dict(zip(lists.HEAD, lists.cells(row), strict=True))
+    texts = dict(zip(view.HEAD, view.cells(row), strict=True))
     if not wide:
-        texts["when"] = lists.short_when(row.at)
+        texts["when"] = view.short_when(row.at)
     return {name: texts[name] for name in COLUMNS}
 
 
@@ -54,10 +63,10 @@ def counted(past: HistoryState) -> str:
     """How many there are, and how many of them were read."""
     if past.count is None:
         return ""
-    said = fmt.plural(past.count, "measurement")
+    text = fmt.plural(past.count, "measurement")
     if past.unreadable:
-        said += f", {fmt.count(past.unreadable)} could not be read"
-    return said
+        text += f", {fmt.count(past.unreadable)} could not be read"
+    return text
 
 
 def instead(past: HistoryState) -> str:
@@ -67,7 +76,7 @@ def instead(past: HistoryState) -> str:
     if past.count is None:
         return "Reading the history…"
     if past.unreadable:
-        return lists.unreadable(past.unreadable)
+        return view.unreadable(past.unreadable)
     if past.text.strip():
         return f"Nothing was measured that has all of the words “{past.text.strip()}”."
     return EMPTY
@@ -75,139 +84,49 @@ def instead(past: HistoryState) -> str:
 
 def question(row: Row) -> str:
     """What is asked before a measurement is deleted."""
-    what = " ".join(lists.cells(row)[2:7])
-    return f"Delete {what} ({fmt.seconds(row.ready)}) of {lists.when(row.at)}?"
+    what = " ".join(view.cells(row)[2:7])
+    return f"Delete {what} ({fmt.seconds(row.ready)}) of {view.when(row.at)}?"
 
 
 def listing(past: HistoryState) -> str:
     """The rows that were read, as a table of Markdown."""
-    table = as_markdown(past.rows)
     read, count = len(past.rows), past.count or 0
     more = f"\nThe newest {read} of {count}.\n" if past.has_more else ""
-    return f"{table}\n{more}"
+    return f"{view.as_markdown(past.rows)}\n{more}"
 
 
 def below(past: HistoryState, width: int, *, brief: bool) -> Content:
     """What stands below the table: the measurement, or the comparison of two."""
+    return Content("\n").join(list(_below(past, width, brief=brief)))
+
+
+def _below(past: HistoryState, width: int, *, brief: bool) -> Iterator[Content]:
     if past.comparison is not None and len(past.compared) == 2:
-        return _joined(_compared(past.comparison, past.compared, width, brief=brief))
-    lines = list(_first(past, width))
-    if past.detail is not None and past.rows:
-        lines += [_clipped(_short(past.detail), width)] if brief else _long(past.detail)
-    return _joined(lines)
-
-
-def _first(past: HistoryState, width: int) -> Iterator[Content]:
+        for label, entry in zip(LABELS, past.compared, strict=False):
+            yield _side(label, entry).truncate(width, ellipsis=True)
+        yield from map(_styled, compare.lines(past.comparison, brief=brief))
+        return
     if len(past.marked) == 1 and past.compared:
-        said = "  Space on another row compares it with this one."
+        hint = "  Space on another row compares it with this one."
         side = _side(LABELS[0], past.compared[0])
-        room = max(0, width - len(said))
-        yield Content.assemble(side.truncate(room, ellipsis=True), (said, "italic"))
-
-
-# Two measurements.
-
-
-def _compared(
-    found: Comparison, entries: tuple[Entry, ...], width: int, *, brief: bool
-) -> Iterator[Content]:
-    for label, entry in zip(LABELS, entries, strict=False):
-        yield _side(label, entry).truncate(width, ellipsis=True)
-    yield Content.styled(found.sentence, _STYLES[found.answer])
-    if not found.differences:
-        yield Content("Case, chip, host and versions are the same.")
-    elif brief:
-        yield Content(f"Not the same: {'; '.join(found.differences)}.")
+        room = max(0, width - len(hint))
+        yield Content.assemble(side.truncate(room, ellipsis=True), (hint, "italic"))
+    if past.detail is None or not past.rows:
+        return
+    if brief:
+        yield Content(view.brief(past.detail)).truncate(width, ellipsis=True)
     else:
-        yield Content("Not the same in A and B:")
-        yield from (Content(f"  {one}") for one in found.differences)
+        yield from map(_styled, view.whole(past.detail))
+
+
+def _styled(line: Line) -> Content:
+    parts = ((span.text, STYLES.get(span.role, "")) for span in line)
+    return Content.assemble(*parts)
 
 
 def _side(label: str, entry: Entry) -> Content:
-    ready = entry.measurement.ready
     return Content.assemble(
-        (label, _LABEL),
-        f"  {fmt.seconds_pm(ready)}  {entry.measurement.case.label}",
-        f"  {lists.when(entry.at)}  {entry.host.hostname}",
+        (label, STYLES["case"]),
+        f"  {fmt.seconds_pm(entry.measurement.ready)}  {entry.measurement.case.label}",
+        f"  {view.when(entry.at)}  {entry.host.hostname}",
     )
-
-
-# One measurement.
-
-
-def _short(entry: Entry) -> str:
-    """All that matters most of a measurement, in one line."""
-    one, device = entry.measurement, entry.device
-    parts = [
-        f"{one.case.label}: {fmt.seconds_pm(one.ready)}",
-        device.device_kind if device else "",
-        f"{entry.host.hostname}, jax {entry.host.jax}",
-        ", ".join(note.flag for note in one.notes),
-    ]
-    return "  ·  ".join(part for part in parts if part)
-
-
-def _long(entry: Entry) -> Iterator[Content]:
-    one, device = entry.measurement, entry.device
-    head = f"  {lists.when(entry.at)}  id {entry.id}"
-    yield Content.assemble((one.case.label, _LABEL), head)
-    kind = f"{device.device_kind}  on  " if device else ""
-    yield _fact("where", kind + _host(entry.host))
-    yield _fact("clocks", ", ".join(_clocks(one)))
-    yield _fact("phases", ", ".join(_phases(one)) or "none was measured")
-    if rates := ", ".join(_rates(one)):
-        yield _fact("rates", rates)
-    for note in one.notes:
-        yield _fact(note.flag, note.text)
-
-
-def _host(host: Host) -> str:
-    cpu = f", {host.cpu_model}" if host.cpu_model else ""
-    return (
-        f"{host.hostname}{cpu}, Python {host.python}, jax {host.jax},"
-        f" jaxlib {host.jaxlib}, numpy {host.numpy}"
-    )
-
-
-def _clocks(one: Measurement) -> Iterator[str]:
-    ready = one.ready
-    if ready is None:
-        yield "no samples"
-        return
-    yield f"ready {fmt.seconds(ready.median)}"
-    yield fmt.interval(ready)
-    if one.dispatch is not None:
-        yield f"dispatch {fmt.measured(one.dispatch)}"
-    if one.memory is not None:
-        yield f"memory {fmt.span(one.memory)}"
-    if one.pipelined_seconds is not None:
-        yield f"pipelined {fmt.seconds(one.pipelined_seconds)}"
-    yield f"{ready.n} calls in {ready.rounds} rounds"
-
-
-def _phases(one: Measurement) -> Iterator[str]:
-    for name in PHASES:
-        taken = getattr(one.phases, name)
-        if taken is not None:
-            yield f"{name.replace('_', ' ')} {fmt.seconds(taken)}"
-
-
-def _rates(one: Measurement) -> Iterator[str]:
-    if one.flops_per_second is not None:
-        yield fmt.flops_rate(one.flops_per_second)
-    if one.bytes_per_second is not None:
-        yield fmt.bytes_rate(one.bytes_per_second)
-    if one.error_vs_float64 is not None:
-        yield f"error {fmt.error(one.error_vs_float64)}"
-
-
-def _fact(name: str, text: str) -> Content:
-    return Content.assemble((name.ljust(8), "bold"), text)
-
-
-def _clipped(text: str, width: int) -> Content:
-    return Content(text).truncate(width, ellipsis=True)
-
-
-def _joined(lines: Iterable[Content]) -> Content:
-    return Content("\n").join(list(lines))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 from jaxtui.model import Case, OpInfo
 from jaxtui.model.own import ARGUMENTS, brief_name, is_own, short_name
 from jaxtui.tui.command import Command
+from jaxtui.view import bench
 
 if TYPE_CHECKING:
     from jaxtui.tui.app import JaxtuiApp
@@ -65,11 +66,10 @@ class OwnActions:
         if case is None or run is None:
             app.session.say("There is no result yet.")
             return
-        from jaxtui.tui import results
         from jaxtui.tui.screens.notes import NotesScreen
 
-        every = (*results.sentences(case, run), *results.run_sentences(run))
-        said = [one for one in every if one.flag != results.TRACEBACK]
+        every = (*bench.sentences(case, run), *bench.run_sentences(run))
+        said = [one for one in every if one.flag != bench.TRACEBACK]
         detail = case.failure.detail if case.failure else ""
         app.push_screen(NotesScreen(case.case.label, said, detail))
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from jaxtui.tui.plot_state import METRICS, next_clock, next_view
+from jaxtui.tui.plot_state import next_view
+from jaxtui.view.curves import METRICS, next_clock
 
 if TYPE_CHECKING:
     from jaxtui.tui.app import JaxtuiApp

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jaxtui.tui.command import Command
-from jaxtui.tui.plot_state import clock_of, sizes, view_of
+from jaxtui.tui.plot_state import view_of
+from jaxtui.view.curves import clock_of, sizes
 
 if TYPE_CHECKING:
     from jaxtui.tui.state import State

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from jaxtui.recording import Recording
+from jaxtui.history.recording import Recording
 
 if TYPE_CHECKING:
     from jaxtui.tui.app import JaxtuiApp

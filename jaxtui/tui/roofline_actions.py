@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from jaxtui.tui.command import Command
+from jaxtui.tui.roofline import device_of, work_for
 from jaxtui.tui.roofs_state import asking, not_begun
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ class RooflineActions:
 
     def action_roofs(self) -> None:
         """Measure the roofs that limit the cases, and show these under them."""
-        from jaxtui.tui.roofs_asked import device_of, work_for
-
         app = cast("JaxtuiApp", self)
         state = app.session.latest
         cases = [one.case for one in state.run.cases] if state.run else []

@@ -26,7 +26,8 @@ from jaxtui.model import (
 )
 from jaxtui.tui.trace import Trace
 
-CaseStatus = Literal["waiting", "running", "done", "failed"]
+CaseStatus = Literal["waiting", "running", "done", "failed", "not run"]
+"""``not run``: refused, or the run ended before its turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +139,8 @@ def _case_event(state: CaseState, event: Event) -> CaseState:
                 measurement=event.measurement,
             )
         case CaseFailed():
-            return replace(state, status="failed", doing="", failure=event.failure)
+            # Without a phase nothing of it was tried.
+            status: CaseStatus = "failed" if state.doing else "not run"
+            return replace(state, status=status, doing="", failure=event.failure)
         case _:
             return state

@@ -50,9 +50,11 @@ from jaxtui.tui.inspect_state import NO_INSPECTION, InspectState, inspect_event
 from jaxtui.tui.learn_state import NO_LESSONS, LearnState, learn_event
 from jaxtui.tui.loop_state import NO_LOOP, LoopState, loop_event
 from jaxtui.tui.own_state import NOTHING_OPENED, OpenedState
-from jaxtui.tui.plot_state import Clock, Metric, View
+from jaxtui.tui.plot_state import View
 from jaxtui.tui.roofs_state import NO_ROOFS, RoofsState, roofs_event, still_there
 from jaxtui.tui.run_state import CaseState, RunState, run_event, run_started
+from jaxtui.view.bench import Clock
+from jaxtui.view.curves import Metric
 
 MAXIMUM_LOG_LINES = 1_000
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from jaxtui import format as fmt
 from jaxtui.engine import startup
 from jaxtui.model import CHECK_TESTS
+from jaxtui.tui import roofline
 from jaxtui.tui.check_state import CheckState
-from jaxtui.tui.results import notes
 from jaxtui.tui.state import State
+from jaxtui.view.bench import notes
 
 
 def machine(state: State, *, short: bool = False) -> str:
@@ -84,14 +85,16 @@ def message(state: State) -> str:
     if state.going is not None:
         return state.going.doing or "starting"
     if state.purpose == "roofs":
-        from jaxtui.tui import roofs_words
-
-        return roofs_words.message(state.roofs)
+        return roofline.message(state.roofs)
     run = state.run
     if run is None or state.purpose != "bench":
         return ""
-    failed = sum(case.status == "failed" for case in run.cases)
-    trouble = f", {failed} failed" if failed else ""
+    statuses = [case.status for case in run.cases]
+    trouble = "".join(
+        f", {statuses.count(status)} {status}"
+        for status in ("failed", "not run")
+        if status in statuses
+    )
     match run.outcome:
         case "cancelled":
             return f"Stopped after {run.elapsed_seconds:.1f} s; its numbers stay."

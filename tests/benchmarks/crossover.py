@@ -33,15 +33,13 @@ import numpy as np
 from jax import lax
 from sign_test import sign_test_interval
 
-from jaxtui.crossover import Search, begin, observe
-from jaxtui.crossover.answer import Answer
-from jaxtui.crossover.points import Side, other
-from jaxtui.crossover.words import names, sentence
+from jaxtui.analysis.crossover import Answer, Search, Side, begin, other
 from jaxtui.measure import experiment
 from jaxtui.model import Case, Mode
 from jaxtui.model.base import HOST
 from jaxtui.selection import parse_sizes
 from jaxtui.stats import Interval
+from jaxtui.view.crossover import names, sentence
 
 BLOCK_SECONDS = 0.02
 RANGES = {"matmul": "7..2048x4", "sigmoid": "100..1e7x4", "selu": "100..1e7x4"}
@@ -91,9 +89,9 @@ def search(op: str, mode: Mode, budget: float) -> Search:
     case = Case(op=op, size=0, dtype="float32", device="cpu:0", mode=mode)
     host = msgspec.structs.replace(case, device=HOST, inputs=HOST, mode="numpy")
     found = begin(host, case, parse_sizes(RANGES[op]), budget)
-    while work := found.next_experiment:
+    while work := found.next_work:
         for event in experiment.run(work):
-            found = observe(found, event)
+            found = found.observe(event)
     return found
 
 

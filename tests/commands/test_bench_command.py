@@ -85,7 +85,7 @@ def test_a_failed_case_is_named_and_gives_1(capsys) -> None:
     code = run(FakeEngine(answer=one_fails), "bench", "matmul", "selu")
     out = capsys.readouterr().out
     assert code == 1
-    assert "failed: matmul 512 float32 jit on cpu:0\n  No room. Go smaller." in out
+    assert "not run: matmul 512 float32 jit on cpu:0\n  No room. Go smaller." in out
 
 
 def test_json_is_one_document_of_the_contract(capsys) -> None:

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from jaxtui import cli
-from jaxtui.history import History, HistoryError, Keeper
+from jaxtui.history.recording import Recording
+from jaxtui.history.store import History, HistoryError
 from jaxtui.model import CaseMeasured, Ready
 from tests.commands.fakes import FakeEngine
 from tests.history.making import DEVICE, HOST, measurement
@@ -31,7 +32,8 @@ import json
 import resource
 import sys
 from pathlib import Path
-from jaxtui.history import History, HistoryError, Keeper
+from jaxtui.history.recording import Recording
+from jaxtui.history.store import History, HistoryError
 from jaxtui.model import CaseMeasured, Ready
 from tests.history.making import DEVICE, HOST, measurement
 
@@ -44,7 +46,7 @@ try:
         acknowledged.append(history.add(HOST, DEVICE, measurement(size=2)))
 except HistoryError as error:
     said.append(str(error))
-keeper = Keeper(history, said.append)
+keeper = Recording(said.append, history=history)
 keeper.observe(Ready(host=HOST, devices=(DEVICE,), ops=()))
 for size in range(50):
     keeper.observe(CaseMeasured(index=0, measurement=measurement(size=size)))
@@ -56,7 +58,7 @@ print(json.dumps([said, acknowledged]))
 WRITER = """
 import sys
 from pathlib import Path
-from jaxtui.history import History
+from jaxtui.history.store import History
 from tests.history.making import DEVICE, HOST, measurement
 
 history = History(Path(sys.argv[1]))
@@ -172,8 +174,8 @@ def locked(history: History) -> sqlite3.Connection:
     return other
 
 
-def observed(history: History, said: list[str], *sizes: int) -> Keeper:
-    keeper = Keeper(history, said.append)
+def observed(history: History, said: list[str], *sizes: int) -> Recording:
+    keeper = Recording(said.append, history=history)
     keeper.observe(READY)
     for size in sizes:
         one = CaseMeasured(index=0, measurement=measurement(size=size))
@@ -195,7 +197,7 @@ def test_what_was_measured_meanwhile_is_kept_when_the_lock_is_let_go(
         said.append(sentence)
         told.set()
 
-    keeper = Keeper(history, warn)
+    keeper = Recording(warn, history=history)
     keeper.observe(READY)
     keeper.observe(CaseMeasured(index=0, measurement=measurement(size=2)))
     assert told.wait(180)

@@ -11,14 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from jaxtui.history import Filter, History, HistoryError
-from jaxtui.history.schema import VERSION
+from jaxtui.history.store import VERSION, Filter, History, HistoryError
 from tests.history.making import DEVICE, HOST, measurement
 
 WRITER = """
 import sys
 from pathlib import Path
-from jaxtui.history import History
+from jaxtui.history.store import History
 from tests.history.making import HOST, DEVICE, measurement
 history = History(Path(sys.argv[1]))
 first, count = int(sys.argv[2]), int(sys.argv[3])

@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from jaxtui.history import History, Keeper
+from jaxtui.history.recording import Recording
+from jaxtui.history.store import History
 from jaxtui.model import CaseMeasured, Measurement, Ready
 from tests.history.making import DEVICE, HOST, measurement
 
@@ -20,7 +21,7 @@ def measured(one: Measurement) -> CaseMeasured:
 
 def kept(path: Path, *ones: Measurement) -> tuple[History, list[str]]:
     history, said = History(path), []
-    keeper = Keeper(history, said.append)
+    keeper = Recording(said.append, history=history)
     keeper.observe(READY)
     for one in ones:
         keeper.observe(measured(one))
@@ -45,7 +46,7 @@ def test_what_was_broken_off_is_not(tmp_path: Path, stopped: str | None) -> None
 
 
 def test_before_the_machine_is_known_nothing_is_kept(tmp_path: Path) -> None:
-    keeper = Keeper(History(tmp_path / "history.db"), pytest.fail)
+    keeper = Recording(pytest.fail, history=History(tmp_path / "history.db"))
     keeper.observe(measured(measurement()))
     keeper.close()
     assert not (tmp_path / "history.db").exists()
@@ -68,7 +69,8 @@ def test_a_damaged_history_is_said_and_begun_anew(tmp_path: Path) -> None:
 
 def test_each_that_others_can_read_is_told(tmp_path: Path) -> None:
     history, found = History(tmp_path / "history.db"), []
-    keeper = Keeper(history, pytest.fail, lambda: found.append(history.count()))
+    written = lambda: found.append(history.count())  # noqa: E731
+    keeper = Recording(pytest.fail, written, history)
     for event in (READY, measured(measurement()), measured(measurement())):
         keeper.observe(event)
     keeper.close()
@@ -78,7 +80,9 @@ def test_each_that_others_can_read_is_told(tmp_path: Path) -> None:
 def test_what_could_not_be_written_is_not_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     said: list[str] = []
-    keeper = Keeper(History(tmp_path / "file" / "history.db"), said.append, pytest.fail)
+    keeper = Recording(
+        said.append, pytest.fail, History(tmp_path / "file" / "history.db")
+    )
     for event in (READY, measured(measurement())):
         keeper.observe(event)
     keeper.close()

@@ -294,7 +294,7 @@ async def test_a_failed_case_is_a_row_with_its_error() -> None:
         table = app.query_one(ResultsTable)
         await until(
             pilot,
-            lambda: table.row_count and "failed" in str(table.get_cell("1", "ready")),
+            lambda: table.row_count and "not run" in str(table.get_cell("1", "ready")),
         )
         notes = app.query_one("#notes", Static)
         await until(pilot, lambda: "Choose a smaller" in str(notes.content))

@@ -13,11 +13,9 @@ import pytest
 
 from jaxtui.document import Results, encode
 from jaxtui.engine.protocol import Envelope
-from jaxtui.exports import ExportError
-from jaxtui.exports.pictures import DARK
+from jaxtui.export import DARK, ExportError
 from jaxtui.model import Case, Event, Experiment, Plan, RunFinished, RunStarted
 from jaxtui.tui import offers
-from jaxtui.tui.collected import collect
 from jaxtui.tui.offers.offer import (
     Format,
     Offer,
@@ -27,6 +25,7 @@ from jaxtui.tui.offers.offer import (
     target,
 )
 from jaxtui.tui.state import EMPTY, State, begun, reduce
+from jaxtui.view.bench import collect
 from tests.tui.fake_engine import HOST, cpu_devices, sampled
 
 HERE = Path("/here")

@@ -22,7 +22,7 @@ from textual.widgets import Input, OptionList, Static
 from jaxtui import cli, lessons
 from jaxtui.document import Results
 from jaxtui.engine.client import EngineUnavailableError
-from jaxtui.history import History
+from jaxtui.history.store import History, HistoryError
 from jaxtui.model import Case, Experiment, Plan
 from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp
@@ -107,11 +107,21 @@ async def typed(pilot: Pilot[None], screen: ExportScreen, name: str) -> None:
 
 async def written(pilot: Pilot[None], app: JaxtuiApp, *keys: str) -> Path:
     """The only file that there is after these keys and Enter."""
+    app.session.say("")
     await pilot.press(*keys, "enter")
     await until(pilot, lambda: app.state.message.startswith("Wrote"))
     assert not isinstance(app.screen, ExportScreen)
     (name,) = os.listdir()
     return Path(name)
+
+
+async def taken(pilot: Pilot[None], app: JaxtuiApp, *keys: str) -> tuple[str, str]:
+    """The name and the text of a file, which is not left there."""
+    await asked(pilot, app)
+    path = await written(pilot, app, *keys)
+    text = path.read_text()
+    path.unlink()
+    return path.name, text
 
 
 # A run.
@@ -150,28 +160,6 @@ def _engine(devices: tuple) -> Callable[[object], FakeEngine]:
     return lambda _: FakeEngine(devices)
 
 
-async def test_csv_has_a_row_per_case() -> None:
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=NARROW) as pilot:
-        await ran(pilot, app)
-        await asked(pilot, app)
-        path = await written(pilot, app, "down")
-        assert path.suffix == ".csv"
-        rows = list(csv.DictReader(io.StringIO(path.read_text())))
-        assert [row["mode"] for row in rows] == ["jit", "numpy"] * 2
-
-
-async def test_markdown_is_a_table() -> None:
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=NARROW) as pilot:
-        await ran(pilot, app)
-        await asked(pilot, app)
-        path = await written(pilot, app, "down", "down")
-        lines = path.read_text().splitlines()
-        assert lines[0].startswith("| op | size |")
-        assert sum("matmul" in line for line in lines) == len(CASES)
-
-
 async def test_the_picture_is_the_plot_that_is_shown_in_the_colours_of_the_theme() -> (
     None
 ):
@@ -196,40 +184,29 @@ async def test_the_picture_is_the_plot_that_is_shown_in_the_colours_of_the_theme
         assert theme.variables["plot-1"] in document
 
 
-async def test_the_text_is_the_plot_and_the_results() -> None:
+async def test_every_other_format_of_a_run() -> None:
     app = app_on(FakeEngine(tpu_devices()))
     async with app.run_test(size=NARROW) as pilot:
         await ran(pilot, app)
-        await asked(pilot, app)
-        path = await written(pilot, app, *["down"] * 4)
-        text = path.read_text()
+        name, text = await taken(pilot, app, "down")
+        assert name.endswith(".csv")
+        rows = list(csv.DictReader(io.StringIO(text)))
+        assert [row["mode"] for row in rows] == ["jit", "numpy"] * 2
+        _, text = await taken(pilot, app, "down", "down")
+        assert text.startswith("| op | size |")
+        assert sum("matmul" in line for line in text.splitlines()) == len(CASES)
+        _, text = await taken(pilot, app, *["down"] * 4)
         assert "over size" in text.split("\n")[0]
         assert "host-bound: The host hands calls over too slowly." in text
         assert "vm, jax 0.12.0" in text
         assert "\x1b" not in text
-
-
-async def test_the_script_is_of_the_selected_case() -> None:
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=NARROW) as pilot:
-        await ran(pilot, app)
+        _, text = await taken(pilot, app, "up")
+        ast.parse(text)
+        assert text.startswith("# 4 cases of matmul, taking turns")
         app.session.update(picked=2)
-        screen = await asked(pilot, app)
-        assert "matmul 512 float32 jit" in listed(screen)[5]
-        path = await written(pilot, app, *["down"] * 5)
-        assert path.read_text().startswith("# matmul 512 float32 jit on tpu:0\n")
-        assert path.name.startswith("matmul-512-float32-jit-")
-
-
-async def test_the_script_of_all_cases_has_them_take_turns() -> None:
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=NARROW) as pilot:
-        await ran(pilot, app)
-        await asked(pilot, app)
-        path = await written(pilot, app, "up")
-        script = path.read_text()
-        ast.parse(script)
-        assert script.startswith("# 4 cases of matmul, taking turns")
+        name, text = await taken(pilot, app, *["down"] * 5)
+        assert text.startswith("# matmul 512 float32 jit on tpu:0\n")
+        assert name.startswith("matmul-512-float32-jit-")
 
 
 async def test_one_case_has_one_script() -> None:
@@ -311,28 +288,25 @@ async def test_a_file_that_came_meanwhile_is_not_replaced() -> None:
         assert theirs.read_text() == "theirs"
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("nowhere/a.json", "nowhere does not exist."),
-        ("folder.json", "is a folder: name a file in it."),
-        ("", "Type the name of a file."),
-        ("a" * 300 + ".json", "cannot be written: File name too long."),
-    ],
-)
-async def test_what_cannot_be_written_is_a_sentence(name: str, words: str) -> None:
+async def test_what_cannot_be_written_is_a_sentence() -> None:
     Path("folder.json").mkdir()
     app = app_on(FakeEngine(tpu_devices()))
     async with app.run_test(size=NARROW) as pilot:
         await ran(pilot, app)
         screen = await asked(pilot, app)
-        await typed(pilot, screen, name)
-        await until(pilot, lambda: words in said(screen))
-        await pilot.press("enter")
-        await until(pilot, lambda: words in said(screen))
-        assert app.screen is screen
-        assert name_in(screen).value == name
-        assert os.listdir() == ["folder.json"]
+        for name, words in (
+            ("nowhere/a.json", "nowhere does not exist."),
+            ("folder.json", "is a folder: name a file in it."),
+            ("", "Type the name of a file."),
+            ("a" * 300 + ".json", "cannot be written: File name too long."),
+        ):
+            await typed(pilot, screen, name)
+            await until(pilot, lambda words=words: words in said(screen))
+            await pilot.press("enter")
+            await until(pilot, lambda words=words: words in said(screen))
+            assert app.screen is screen
+            assert name_in(screen).value == name
+            assert os.listdir() == ["folder.json"]
 
 
 async def test_a_folder_that_may_not_be_written_to(
@@ -450,20 +424,17 @@ async def test_the_devices_alone() -> None:
         assert path.name.startswith("devices-vm-")
 
 
-@pytest.mark.parametrize("ending", [".json", ".txt"])
-async def test_the_health_check(ending: str) -> None:
+async def test_the_health_check() -> None:
     app = app_on(FakeEngine(tpu_devices()))
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
         await pilot.press("c")
         await until(pilot, lambda: app.state.check.exam and not app.state.check.going)
-        await asked(pilot, app)
-        path = await written(pilot, app, *["down"] * (ending == ".txt"))
-        text = path.read_text()
-        assert path.suffix == ending
-        if ending == ".txt":
-            assert "Do not rely on tpu:3" in text
-            return
+        name, text = await taken(pilot, app, "down")
+        assert name.endswith(".txt")
+        assert "Do not rely on tpu:3" in text
+        name, text = await taken(pilot, app)
+        assert name.endswith(".json")
         document = json.loads(text)
         assert document["verdict"] == "fail"
         assert document["complete"] is True
@@ -480,15 +451,7 @@ def _two_lessons(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_two_lessons")
-@pytest.mark.parametrize(
-    ("ending", "words"),
-    [
-        (".txt", "✓ This holds here"),
-        (".py", "# The snippet first"),
-        (".svg", "What comes first?: Two works"),
-    ],
-)
-async def test_the_step_of_a_lesson(ending: str, words: str) -> None:
+async def test_the_step_of_a_lesson() -> None:
     app = app_on(FakeEngine())
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
@@ -501,11 +464,16 @@ async def test_the_step_of_a_lesson(ending: str, words: str) -> None:
         await pilot.press("r")
         await until(pilot, lambda: app.state.learn.lesson.step.complete)
         await pilot.pause()
-        await asked(pilot, app)
-        downs = (".txt", ".py", ".svg").index(ending)
-        path = await written(pilot, app, *["down"] * downs)
-        assert path.suffix == ending
-        assert words in path.read_text()
+        for downs, (ending, words) in enumerate(
+            (
+                (".txt", "✓ This holds here"),
+                (".py", "# The snippet first"),
+                (".svg", "What comes first?: Two works"),
+            )
+        ):
+            name, text = await taken(pilot, app, *["down"] * downs)
+            assert name.endswith(ending)
+            assert words in text
 
 
 @pytest.fixture
@@ -525,29 +493,28 @@ async def past(pilot: Pilot[None], app: JaxtuiApp) -> None:
     await pilot.pause()
 
 
-@pytest.mark.parametrize("ending", [".csv", ".md", ".json"])
 async def test_all_that_the_words_mean(
-    ending: str,
     history: History,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
 ) -> None:
     # Also what is not on the list yet.
     monkeypatch.setattr("jaxtui.tui.history_actions.PAGE", 1)
     app = app_on(FakeEngine())
+    found = {}
     async with app.run_test(size=NARROW) as pilot:
         await past(pilot, app)
         await pilot.press("slash", *"matmul", "enter")
         await until(pilot, lambda: app.state.history.count == 2)
         await until(pilot, lambda: app.state.history.detail)
-        await asked(pilot, app)
-        downs = (".csv", ".md", ".json").index(ending)
-        path = await written(pilot, app, *["down"] * downs)
-        assert path.name.startswith("history-matmul-")
-    capsys.readouterr()
-    same = Path(f"command{ending}")
-    assert cli.main(["history", "matmul", "--export", str(same)]) == 0
-    assert path.read_text() == same.read_text()
+        for downs in range(3):
+            name, text = await taken(pilot, app, *["down"] * downs)
+            assert name.startswith("history-matmul-")
+            found[Path(name).suffix] = text
+    assert set(found) == {".csv", ".md", ".json"}
+    for ending, text in found.items():
+        same = Path(f"command{ending}")
+        assert cli.main(["history", "matmul", "--export", str(same)]) == 0
+        assert text == same.read_text()
 
 
 async def test_the_one_at_the_cursor_can_be_compared(
@@ -565,30 +532,24 @@ async def test_the_one_at_the_cursor_can_be_compared(
     assert "A ratio" in capsys.readouterr().out.replace("a ratio", "A ratio")
 
 
-@pytest.mark.parametrize("ending", [".json", ".txt"])
 async def test_the_two_that_are_marked(
-    ending: str, history: History, capsys: pytest.CaptureFixture[str]
+    history: History, capsys: pytest.CaptureFixture[str]
 ) -> None:
     app = app_on(FakeEngine())
     async with app.run_test(size=WIDE) as pilot:
         await past(pilot, app)
         await pilot.press("space", "down", "down", "space")
         await until(pilot, lambda: app.state.history.comparison)
-        await asked(pilot, app)
-        path = await written(pilot, app, *["down"] * (ending == ".txt"))
-        text = path.read_text()
-    if ending == ".txt":
-        assert "dtype: bfloat16 and float32" in text
-        return
+        _, words = await taken(pilot, app, "down")
+        _, document = await taken(pilot, app)
+    assert "dtype: bfloat16 and float32" in words
     assert cli.main(["compare", "3", "1", "--json"]) == 0
-    assert text == capsys.readouterr().out
+    assert document == capsys.readouterr().out
 
 
 async def test_a_history_that_cannot_be_read_is_a_sentence(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from jaxtui.history import HistoryError
-
     def fail(*_: object, **__: object) -> None:
         raise HistoryError("The history is on the moon.")
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +14,7 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from jaxtui.history import Filter, History
-from jaxtui.history.listing import short_when
+from jaxtui.history.store import Filter, History
 from jaxtui.model import Device, Experiment, Failure, Note, Plan
 from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp
@@ -28,6 +25,7 @@ from jaxtui.tui.recorder import Recorder
 from jaxtui.tui.screens.code import CodeScreen
 from jaxtui.tui.screens.question import Question
 from jaxtui.tui.widgets.history_table import HistoryTable
+from jaxtui.view.history import short_when
 from tests.history.making import DEVICE, HOST, measurement
 from tests.tui.driving import app_on, until, until_ready
 from tests.tui.fake_engine import FakeEngine
@@ -435,19 +433,6 @@ async def test_a_question_that_fails_leaves_the_next_one_alone() -> None:
     assert answers == [1]
 
 
-def test_nothing_of_it_is_imported_before_the_tab_is_shown() -> None:
-    late = ("sqlite3", "jaxtui.history", "jaxtui.tui.history_text")
-    code = f"""
-import sys
-import jaxtui.tui.run
-print([name for name in {late} if name in sys.modules])
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"
-
-
 def test_words_take_the_short_names_of_dtypes() -> None:
     assert words(" Matmul  BF16 ") == "matmul bfloat16"
 
@@ -462,7 +447,7 @@ def test_a_history_on_screen(
     def moment(seconds: float, *_: object) -> str:
         return f"2026-09-21 12:{int(seconds - NOON) // 60:02}"
 
-    monkeypatch.setattr("jaxtui.history.listing.when", moment)
+    monkeypatch.setattr("jaxtui.view.history.when", moment)
     app = app_on(FakeEngine(), clock=lambda: 0.0)
 
     async def drive(pilot: Pilot[None]) -> None:

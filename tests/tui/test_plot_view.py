@@ -5,6 +5,7 @@ from __future__ import annotations
 from textual.app import App, ComposeResult
 from textual.geometry import Region
 
+from jaxtui.plot import Row
 from jaxtui.tui.widgets.plot_view import PlotView
 
 
@@ -27,8 +28,8 @@ class Stage(App[None]):
         yield Recorder()
 
 
-def lines(*texts: str) -> str:
-    return "\n".join(text.ljust(20) for text in texts)
+def lines(*texts: str) -> list[Row]:
+    return [((text.ljust(20), None),) for text in texts]
 
 
 async def test_only_differing_cells_are_repainted() -> None:
@@ -60,9 +61,9 @@ async def test_it_is_drawn_for_the_size_that_there_is() -> None:
     app = Stage()
     sizes: list[tuple[int, int]] = []
 
-    def draw(width: int, height: int) -> str:
+    def draw(width: int, height: int) -> list[Row]:
         sizes.append((width, height))
-        return "x"
+        return [(("x", None),)]
 
     async with app.run_test(size=(20, 4)) as pilot:
         view = app.query_one(Recorder)

@@ -24,9 +24,9 @@ from jaxtui.model import (
     Work,
     WorkFailed,
 )
-from jaxtui.tui import roofline_text
+from jaxtui.tui import roofline as roofline_text
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.roofline_plot import WHAT_IT_IS, explanation
+from jaxtui.tui.roofline import WHAT_IT_IS, explanation
 from jaxtui.tui.roofs_state import RoofsState
 from jaxtui.tui.run_state import CaseState, RunState
 from jaxtui.tui.state import EMPTY, State

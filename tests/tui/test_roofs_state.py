@@ -16,8 +16,9 @@ from jaxtui.model.roofs import (
     RoofsMeasured,
     RoofsStarted,
 )
-from jaxtui.tui import roofs_words, status
-from jaxtui.tui.roofs_asked import device_of, work_for
+from jaxtui.tui import roofline as roofs_words
+from jaxtui.tui import status
+from jaxtui.tui.roofline import device_of, work_for
 from jaxtui.tui.roofs_state import (
     NO_ROOFS,
     RoofsState,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxtui import format as fmt
-from jaxtui.crossover import middle
+from jaxtui.analysis.crossover import middle
 from jaxtui.lessons import cases, words
 from jaxtui.lessons.base import Conclusion, Question, Row, Setting, Step
 from jaxtui.lessons.outcome import Outcome

@@ -6,13 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxtui.document import Results
-from jaxtui.exports.names import named, of_cases, stamp
-from jaxtui.exports.pictures import Look
-from jaxtui.tui import run_files
-from jaxtui.tui.collected import collect
+from jaxtui.export import Look, named, of_cases, stamp
 from jaxtui.tui.offers.offer import Format, Offer, at_once, formats
-from jaxtui.tui.offers.pictures import plot
 from jaxtui.tui.offers.scripts import Planner, script, script_of
+from jaxtui.view import bench
+from jaxtui.view.bench import collect
 
 if TYPE_CHECKING:
     from jaxtui.model import Host
@@ -36,7 +34,7 @@ def of_run(
     count = f", {len(run.cases)} cases" if len(run.cases) > 1 else ""
     going = "" if run.outcome else ", what has arrived so far"
     return Offer(
-        what=f"{run_files.title(run)}{count}{going}",
+        what=f"{bench.title(run)}{count}{going}",
         formats=(
             *_results(state.host, run, picture, look),
             *_scripts(state, run, plan),
@@ -47,7 +45,8 @@ def of_run(
 def _results(
     host: Host | None, run: RunState, picture: Picture | None, look: Look
 ) -> tuple[Format, ...]:
-    files = run_files.contents(so_far(host, run), run, (), plot(picture), look)
+    # The script is an offer of its own.
+    files = bench.files(so_far(host, run), run, picture, str, look)
     drawn = "the plot as it is shown" if picture else "the table: there is no plot yet"
     holds = {
         ".json": "every figure, as jaxtui bench --json; for jaxtui compare",

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxtui.document import check_results, devices_document, encode
-from jaxtui.exports.names import named, stamp
+from jaxtui.export import named, stamp
 from jaxtui.tui.offers.offer import Format, Offer, at_once, formats
 from jaxtui.view.check import written
 

@@ -6,14 +6,18 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from jaxtui.analysis.comparison import pairs
 from jaxtui.document import Results, encode
-from jaxtui.exports.names import named, of_cases, stamp
+from jaxtui.export import named, of_cases, stamp
 from jaxtui.tui.aside import in_thread
+from jaxtui.tui.history_text import below, side_of
 from jaxtui.tui.offers.offer import Content, Format, Offer, at_once, formats
 from jaxtui.tui.offers.scripts import Planner, script_of
+from jaxtui.view import history as view
+from jaxtui.view.compare import Pairs
 
 if TYPE_CHECKING:
-    from jaxtui.history import Page
+    from jaxtui.history.store import Page
     from jaxtui.tui.history_state import HistoryState
 
 Reader = Callable[[], Awaitable["Page"]]
@@ -38,9 +42,8 @@ def of_past(past: HistoryState, read: Reader, plan: Planner) -> Offer:
 def _list(past: HistoryState, read: Reader) -> tuple[Format, ...]:
     def content(ending: str) -> Content:
         async def written() -> str:
-            from jaxtui.history.files import contents
 
-            make = contents(await read())[ending]
+            make = view.files(await read())[ending]
             # It may be a hundred thousand rows.
             return await in_thread(make)
 
@@ -63,19 +66,8 @@ def _pair(past: HistoryState) -> tuple[Format, ...]:
         return ()
 
     def document() -> str:
-        from jaxtui.history.comparison import Pair, Pairs, Side, compare
-
-        first, second = (
-            Side(
-                label=str(one.id),
-                host=one.host,
-                device=one.device,
-                measurement=one.measurement,
-            )
-            for one in entries
-        )
-        pair = Pair(first=first, second=second, comparison=compare(first, second))
-        return encode(Pairs(pairs=(pair,))).decode()
+        sides = [[side_of(one, str(one.id))] for one in entries]
+        return encode(Pairs(pairs=pairs(*sides))).decode()
 
     every = "the two that are marked, as jaxtui compare --json"
     words = "the two that are marked, in words"
@@ -108,6 +100,4 @@ def _measurement(past: HistoryState, plan: Planner) -> tuple[Format, ...]:
 
 
 def _below(past: HistoryState) -> str:
-    from jaxtui.tui.history_text import below
-
     return below(past, COLUMNS, brief=False).plain + "\n"

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from jaxtui.exports.names import named, stamp
-from jaxtui.exports.pictures import Look, as_svg
+from jaxtui.export import COLUMNS, LINES, Look, as_svg, named, stamp
 from jaxtui.model import Work
 from jaxtui.tui.offers.offer import Offer, at_once, formats
-from jaxtui.tui.offers.pictures import plot
 from jaxtui.tui.offers.scripts import Planner
 
 if TYPE_CHECKING:
@@ -50,7 +48,8 @@ def of_step(
         return joined(await code_parts(works, plan), title)
 
     def svg() -> str:
-        return as_svg(plot(picture)(True), f"{lesson.lesson.title}: {title}", look)
+        shown = picture.rows(COLUMNS, LINES) if picture else []
+        return as_svg(shown, f"{lesson.lesson.title}: {title}", look)
 
     described = [(".txt", "what the step says and what came out", at_once(text))]
     if works:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jaxtui.exports.files import FORMATS
+from jaxtui.export import FORMATS
 
 LABELS = {
     ".json": "JSON",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from jaxtui import scripts
-from jaxtui.exports.names import named, of_cases, stamp
+from jaxtui.export import named, of_cases, stamp
 from jaxtui.model import Case, Experiment, Plan
 from jaxtui.tui.offers.offer import Content, Format
 

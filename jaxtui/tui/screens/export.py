@@ -19,8 +19,7 @@ from textual.widgets import Button, Input, Label, OptionList, Static
 from textual.widgets.option_list import Option
 
 from jaxtui import format as fmt
-from jaxtui.exports import ExportError, check, write
-from jaxtui.exports.files import ExistsError, here
+from jaxtui.export import ExistsError, ExportError, check, here, write
 from jaxtui.text import visible
 from jaxtui.tui.aside import Latest, in_thread
 from jaxtui.tui.offers.offer import (

@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Label, Static
 
-from jaxtui.tui.results import Sentence
+from jaxtui.view.bench import Sentence
 
 if TYPE_CHECKING:
     from jaxtui.tui.app import JaxtuiApp

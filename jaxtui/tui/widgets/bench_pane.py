@@ -10,8 +10,9 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from jaxtui.model.own import is_own
+from jaxtui.tui import bench_plot
 from jaxtui.tui.colors import series_colors
-from jaxtui.tui.plot_state import sizes, view_of
+from jaxtui.tui.plot_state import view_of
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.widgets.case_form import CaseForm
 from jaxtui.tui.widgets.log_panel import LogPanel
@@ -19,6 +20,7 @@ from jaxtui.tui.widgets.notes_panel import NotesPanel
 from jaxtui.tui.widgets.phase_panel import PhasePanel
 from jaxtui.tui.widgets.plot_reader import PlotReader
 from jaxtui.tui.widgets.results_table import ResultsTable
+from jaxtui.view.curves import case_at, sizes
 
 BEFORE = """\
 [b]r[/b] or [b]F5[/b] runs what the form says; all of its cases take turns.
@@ -78,9 +80,7 @@ class BenchPane(Vertical):
         state = self.state
         if not self.size.area or state.run is None:
             return
-        from jaxtui.tui.plots.shown import shown
-
-        found = shown(state, series_colors(self.app.theme_variables))
+        found = bench_plot.plot(state, series_colors(self.app.theme_variables))
         view = view_of(state)
         subject = state.run.number, view, view != "sweep" and state.case_index
         self.query_one(PlotReader).show_picture(found.picture, found.text, subject)
@@ -110,8 +110,6 @@ class BenchPane(Vertical):
         run = self.state.run
         if run is None or view_of(self.state) != "sweep":
             return
-        from jaxtui.tui.plots.sweep import case_at
-
         index = case_at(run, sizes(run)[event.place], self.state.case)
         if index is not None:
             self.post_message(self.Picked(index))

@@ -18,6 +18,7 @@ from jaxtui.tui.widgets.detail_pane import DetailPane
 from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.tui.widgets.readout_panel import OfferLine, ReadoutPanel
+from jaxtui.view import calls
 
 if TYPE_CHECKING:
     from jaxtui.tui.widgets.check_panel import CheckPanel
@@ -97,10 +98,8 @@ class DevicesPane(Vertical):
         run, case = self.state.run, self.state.case
         if not self.size.area or run is None:
             return
-        from jaxtui.tui.plots import live
-
         colors = series_colors(self.app.theme_variables)
-        picture = None if case is None else live.picture(case, colors)
+        picture = None if case is None else calls.live(case, colors)
         self.query_one(PlotView).show(drawing(picture, self.app))
 
     def repaint_verdicts(self) -> None:

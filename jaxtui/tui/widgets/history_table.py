@@ -6,10 +6,10 @@ from rich.text import Text
 from textual.message import Message
 from textual.widgets import DataTable
 
-from jaxtui.history import Row
-from jaxtui.history.listing import RIGHT
+from jaxtui.history.store import Row
 from jaxtui.tui import history_text
 from jaxtui.tui.history_state import LABELS, NEAR, NO_HISTORY, HistoryState
+from jaxtui.view.history import RIGHT
 
 _MARK = "mark"
 

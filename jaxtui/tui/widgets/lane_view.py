@@ -10,7 +10,9 @@ from textual.color import Color
 from textual.message import Message
 from textual.reactive import reactive
 
+from jaxtui import plot
 from jaxtui.model import LoopCall
+from jaxtui.plot import cells
 from jaxtui.tui.colors import ascii_only, few_colors
 from jaxtui.tui.lane_drawing import (
     ASCII,
@@ -144,13 +146,16 @@ class LaneView(PlotView):
         few, plain = few_colors(self.app), ascii_only()
         glyphs = ASCII if plain else BLOCKS if few else SOLID
         palette = {} if few else _palette(self.app.theme_variables)
-        self.show(partial(self._text, shot, glyphs, palette))
+        self.show(partial(self._drawn, shot, glyphs, palette))
 
-    def _text(
+    def _drawn(
         self, shot: Shot, glyphs: Glyphs, palette: Palette, width: int, height: int
-    ) -> str:
+    ) -> list[plot.Row]:
         self._rows = draw(shot, width, height, glyphs)
-        return "\n".join(_ansi(row, palette) for row in self._rows)
+        return [
+            cells.row([(cell.text, palette.get(cell.role)) for cell in row])
+            for row in self._rows
+        ]
 
     def on_click(self, event: events.Click) -> None:
         """Select the call that is drawn there, or one close by."""
@@ -160,28 +165,6 @@ class LaneView(PlotView):
                 if call is not None:
                     self.post_message(self.Picked(call))
                     return
-
-
-def _ansi(row: Row, palette: Palette) -> str:
-    """A row with an escape code wherever the colour changes."""
-    parts: list[str] = []
-    current = None
-    for cell in row:
-        color = palette.get(cell.role)
-        if color != current:
-            parts.append(_escape(color))
-            current = color
-        parts.append(cell.text)
-    if current is not None:
-        parts.append("\x1b[0m")
-    return "".join(parts)
-
-
-def _escape(color: tuple[int, int, int] | None) -> str:
-    if color is None:
-        return "\x1b[0m"
-    red, green, blue = color
-    return f"\x1b[38;2;{red};{green};{blue}m"
 
 
 def _palette(variables: Mapping[str, str]) -> Palette:

@@ -8,8 +8,9 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widgets import Static
 
-from jaxtui.tui import results
+from jaxtui.tui import roofline
 from jaxtui.tui.state import EMPTY, State
+from jaxtui.view import bench
 
 
 class NotesPanel(VerticalScroll, can_focus=False):
@@ -24,7 +25,7 @@ class NotesPanel(VerticalScroll, can_focus=False):
 
     def __init__(self) -> None:
         super().__init__()
-        self._shown: tuple[results.Sentence, ...] = ()
+        self._shown: tuple[bench.Sentence, ...] = ()
         self._lines = 0
 
     def compose(self) -> ComposeResult:
@@ -48,14 +49,12 @@ class NotesPanel(VerticalScroll, can_focus=False):
         self._lines = lines
 
 
-def _sentences(state: State) -> tuple[results.Sentence, ...]:
+def _sentences(state: State) -> tuple[bench.Sentence, ...]:
     """About the selected case, what the plot shows first, and about the run."""
     case, run = state.case, state.run
     if case is None or run is None:
         return ()
-    found = (*results.sentences(case, run), *results.run_sentences(run))
+    found = (*bench.sentences(case, run), *bench.run_sentences(run))
     if state.view != "roofline":
         return found
-    from jaxtui.tui import roofline_text
-
-    return *roofline_text.sentences(state), *found
+    return *roofline.sentences(state), *found

@@ -11,7 +11,7 @@ from textual import events
 from textual.binding import BindingType
 from textual.message import Message
 
-from jaxtui.plot import Picture
+from jaxtui.plot import Picture, Row
 from jaxtui.tui import bindings
 from jaxtui.tui.colors import drawing
 from jaxtui.tui.plot_commands import READING_COMMANDS
@@ -192,7 +192,7 @@ class PlotReader(PlotView, can_focus=True):
             self.read(self._place + by)
 
 
-def _words(text: str, width: int, height: int) -> str:
+def _words(text: str, width: int, height: int) -> list[Row]:
     """A text as a drawing: wrapped, with a blank line above it where there is room."""
     lines = [
         line
@@ -201,4 +201,4 @@ def _words(text: str, width: int, height: int) -> str:
     ]
     above = [""] if len(lines) < height else []
     shown = [*above, *lines][:height]
-    return "\n".join(f"  {line}"[:width].ljust(width) for line in shown)
+    return [((f"  {line}"[:width].ljust(width), None),) for line in shown]

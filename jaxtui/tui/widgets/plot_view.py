@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 from rich.color import Color
@@ -13,14 +12,13 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-Draw = Callable[[int, int], str]
-"""Draws for a width and a height: ANSI text of exactly that many lines."""
+from jaxtui.plot import Row
+
+Draw = Callable[[int, int], Sequence[Row]]
+"""Draws for a width and a height: exactly that many lines."""
 
 _GAP = 6
 """Unchanged cells between two changed ones that are cheaper sent than skipped."""
-
-_FOREGROUND = re.compile(r"\x1b\[([0-9;]*)m")
-"""The only escape codes of a drawing: they set or reset a 24-bit foreground."""
 
 
 class PlotView(Widget):
@@ -33,7 +31,7 @@ class PlotView(Widget):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._draw: Draw | None = None
-        self._lines: list[str] = []
+        self._shown_rows: list[Row] = []
         self._strips: list[Strip] = []
         self._style = Style.null()
 
@@ -54,7 +52,7 @@ class PlotView(Widget):
 
     def on_resize(self) -> None:
         """Draw anew for the new size."""
-        self._lines, self._strips = [], []
+        self._shown_rows, self._strips = [], []
         self._redraw()
         self.refresh()
 
@@ -74,18 +72,19 @@ class PlotView(Widget):
         width, height = self.size
         if not width or not height:
             return
-        text = self._draw(width, height) if self._draw is not None else ""
-        lines = text.split("\n")[:height]
-        lines += [""] * (height - len(lines))
-        old_lines, old_strips = self._lines, self._strips
-        self._lines = lines
+        rows = list(self._draw(width, height) if self._draw is not None else ())
+        rows += [()] * (height - len(rows))
+        old_rows, old_strips = self._shown_rows, self._strips
+        self._shown_rows = rows = rows[:height]
         self._strips = [
             old_strips[y]
-            if y < len(old_lines) and old_lines[y] == line
-            else Strip(_segments(line)).adjust_cell_length(width)
-            for y, line in enumerate(lines)
+            if y < len(old_rows) and old_rows[y] == row
+            else Strip(
+                [Segment(text, _style(color)) for text, color in row]
+            ).adjust_cell_length(width)
+            for y, row in enumerate(rows)
         ]
-        if len(old_strips) != len(lines):
+        if len(old_strips) != len(rows):
             self.refresh()
         else:
             regions = _changed(old_strips, self._strips)
@@ -93,25 +92,9 @@ class PlotView(Widget):
                 self.refresh(*regions)
 
 
-def _segments(line: str) -> Iterator[Segment]:
-    """The pieces of a line; Rich's own reader of escape codes takes ten times as long.
-
-    Every other piece of the split line is what an escape code says.
-    """
-    style = Style.null()
-    for index, part in enumerate(_FOREGROUND.split(line)):
-        if index % 2:
-            style = _style(part)
-        elif part:
-            yield Segment(part, style)
-
-
 @lru_cache(maxsize=64)
-def _style(code: str) -> Style:
-    if not code.startswith("38;2;"):
-        return Style.null()
-    red, green, blue = map(int, code.split(";")[2:5])
-    return Style(color=Color.from_rgb(red, green, blue))
+def _style(color: tuple[int, int, int] | None) -> Style:
+    return Style.null() if color is None else Style(color=Color.from_rgb(*color))
 
 
 def _changed(old: list[Strip], new: list[Strip]) -> list[Region]:

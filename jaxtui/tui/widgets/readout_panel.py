@@ -6,9 +6,9 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from jaxtui.tui import readout
 from jaxtui.tui.run_state import RunState
 from jaxtui.tui.state import EMPTY, State
+from jaxtui.view import bench
 
 _LABEL = 16
 _TIME = 10
@@ -53,16 +53,16 @@ class ReadoutPanel(Widget):
 
     state: reactive[State] = reactive(EMPTY, repaint=False)
     """What is on screen."""
-    lines: reactive[tuple[readout.Line, ...]] = reactive((), repaint=False)
+    lines: reactive[tuple[bench.Line, ...]] = reactive((), repaint=False)
     """What is shown."""
 
     def watch_state(self, state: State) -> None:
         """Read the lines out of the run."""
         run: RunState | None = state.run
-        self.lines = () if run is None else readout.lines(run)
+        self.lines = () if run is None else bench.lines(run)
 
     def watch_lines(
-        self, old: tuple[readout.Line, ...], new: tuple[readout.Line, ...]
+        self, old: tuple[bench.Line, ...], new: tuple[bench.Line, ...]
     ) -> None:
         """Lay out the screen anew only when the lines take more or less room."""
         width = self.content_size.width
@@ -77,11 +77,11 @@ class ReadoutPanel(Widget):
         return _text(self.lines)
 
 
-def _text(lines: tuple[readout.Line, ...]) -> Content:
+def _text(lines: tuple[bench.Line, ...]) -> Content:
     return Content("\n").join(_line(line) for line in lines)
 
 
-def _line(line: readout.Line) -> Content:
+def _line(line: bench.Line) -> Content:
     return Content.assemble(
         line.label.ljust(_LABEL),
         (line.time.rjust(_TIME), "bold"),

@@ -9,9 +9,10 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import DataTable
 
-from jaxtui.tui import results
+from jaxtui.tui import roofline
 from jaxtui.tui.run_state import CaseState, RunState
 from jaxtui.tui.state import EMPTY, State
+from jaxtui.view import bench
 
 _ROOM = {
     "ready": 8,
@@ -83,19 +84,17 @@ class ResultsTable(DataTable[Text]):
     @property
     def _columns_shown(self) -> tuple[str, ...]:
         if self._roofline:
-            from jaxtui.tui import roofline_text
-
-            return roofline_text.WIDE if self._wide else roofline_text.NARROW
-        return results.WIDE if self._wide else results.NARROW
+            return roofline.WIDE if self._wide else roofline.NARROW
+        return bench.WIDE if self._wide else bench.NARROW
 
     def watch_state(self, old: State, state: State) -> None:
         """Write the cells that changed; rebuild for another run or view."""
         run = state.run
         if run is None:
             return
-        roofline = state.view == "roofline"
-        if run.number != self._run or roofline != self._roofline:
-            self._roofline = roofline
+        under_roofs = state.view == "roofline"
+        if run.number != self._run or under_roofs != self._roofline:
+            self._roofline = under_roofs
             self._rebuild(run)
             return
         for index, cells in enumerate(self._rows(run)):
@@ -139,17 +138,15 @@ class ResultsTable(DataTable[Text]):
 
     def _rows(self, run: RunState) -> Sequence[dict[str, str]]:
         if self._roofline:
-            from jaxtui.tui import roofline_text
-
-            return roofline_text.rows(self.state)
+            return roofline.rows(self.state)
         return [self._row(case, run) for case in run.cases]
 
     def _row(self, case: CaseState, run: RunState) -> dict[str, str]:
         """Cells of a case; where there is no room, notes are only counted."""
-        cells = results.row(case, run)
+        cells = bench.row(case, run)
         if self._wide:
             return cells
-        notes = len(results.own_notes(case, run))
+        notes = len(bench.own_notes(case, run))
         return cells | {"notes": str(notes) if notes else ""}
 
     def _rebuild(self, run: RunState) -> None:

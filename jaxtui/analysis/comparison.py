@@ -1,0 +1,189 @@
+"""Two measurements of the past: whether they can be compared, and whether they differ.
+
+They were not taken in turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import msgspec
+
+from jaxtui import format as fmt
+from jaxtui.model import Case, Device, Host, Measurement, Record
+from jaxtui.stats import Interval, interval_of, ratio
+
+Answer = Literal["faster", "slower", "no difference", "cannot tell", "not comparable"]
+"""What the second is, seen from the first."""
+
+WORK = ("op", "size", "params")
+"""What of a case says how much there is to compute."""
+
+UNPAIRED = 0.2
+"""By so much the medians of one op in two fresh processes may differ on a machine that
+changes its clock between them (measured on small virtual machines; design.md §5)."""
+
+HOST_FACTS = (
+    "hostname",
+    "cpu_model",
+    "cpu_count",
+    "python",
+    "jax",
+    "jaxlib",
+    "numpy",
+    "platform_version",
+)
+"""What two machines, or two days of one machine, may differ in."""
+
+
+class Side(Record, frozen=True, kw_only=True):
+    """One measurement with where it comes from."""
+
+    label: str
+    """How the user named it: an id, or a file."""
+    host: Host | None
+    device: Device | None
+    measurement: Measurement
+
+
+class Comparison(Record, frozen=True, kw_only=True):
+    """The second measurement over the first."""
+
+    ratio: float | None
+    """Seconds over seconds: below 1 the second is faster."""
+    low: float | None
+    high: float | None
+    """What the ratio may be, if both medians lie within their intervals."""
+    confidence: float | None
+    """That both do."""
+    answer: Answer
+    sentence: str
+    differences: tuple[str, ...]
+    """What else is not the same: case, hardware, versions."""
+
+
+class Pair(Record, frozen=True, kw_only=True):
+    """The same case on two sides, and what they say together."""
+
+    first: Side
+    second: Side
+    comparison: Comparison
+
+
+def compare(first: Side, second: Side) -> Comparison:
+    """Compare the time until the result was ready.
+
+    The two were not measured in turns, so that a difference of less than ``UNPAIRED``
+    is no proof, whatever the intervals say; and nothing follows from the times of two
+    different works.
+    """
+    differences = tuple(_differences(first, second))
+    a, b = first.measurement.ready, second.measurement.ready
+    found = ratio(interval_of(b), interval_of(a)) if a and b else None
+    if a is None or b is None or found is None:
+        return Comparison(
+            ratio=None,
+            low=None,
+            high=None,
+            confidence=None,
+            answer="cannot tell",
+            sentence="One of them has no samples to compare.",
+            differences=differences,
+        )
+    figures = (
+        f"{second.label} takes {fmt.seconds(b.median)}, {first.label}"
+        f" {fmt.seconds(a.median)}: a ratio of {found.median:.3g},"
+        f" {fmt.interval_name(found.confidence)} {found.low:.3g} to {found.high:.3g}."
+    )
+    answer, sentence = _judged(first, second, found, figures)
+    return Comparison(
+        ratio=found.median,
+        low=found.low,
+        high=found.high,
+        confidence=found.confidence,
+        answer=answer,
+        sentence=sentence,
+        differences=differences,
+    )
+
+
+def _judged(
+    first: Side, second: Side, found: Interval, figures: str
+) -> tuple[Answer, str]:
+    others = [
+        name
+        for name in WORK
+        if getattr(first.measurement.case, name)
+        != getattr(second.measurement.case, name)
+    ]
+    if others:
+        return "not comparable", (
+            f"{first.label} and {second.label} are not comparable: they are not of the"
+            f" same {' and '.join(others)}. {figures}"
+        )
+    if found.high < 1 / (1 + UNPAIRED):
+        times = f"{1 / found.median:.3g} times"
+        return "faster", f"{figures} {second.label} is really faster, {times}."
+    if found.low > 1 + UNPAIRED:
+        times = f"{found.median:.3g} times"
+        return "slower", f"{figures} {second.label} is really slower, {times}."
+    if found.low <= 1 <= found.high:
+        return "no difference", (
+            f"{figures} The intervals overlap: no difference was found."
+        )
+    return "cannot tell", (
+        f"{figures} They were not measured in turns, and two runs on one machine may "
+        f"differ by {UNPAIRED:.0%} without a cause: measure both in one run to know."
+    )
+
+
+def _differences(first: Side, second: Side) -> Iterator[str]:
+    a, b = first.measurement.case, second.measurement.case
+    facts: list[tuple[str, object, object]] = [
+        (name, getattr(a, name), getattr(b, name)) for name in a.__struct_fields__
+    ]
+    ours, theirs = (one.device and one.device.device_kind for one in (first, second))
+    facts.append(("chip", ours, theirs))
+    if first.host is not None and second.host is not None:
+        facts += [
+            (
+                name.replace("_", " "),
+                getattr(first.host, name),
+                getattr(second.host, name),
+            )
+            for name in HOST_FACTS
+        ]
+        before, after = first.host.settings, second.host.settings
+        facts += [
+            (name, before.get(name), after.get(name))
+            for name in sorted({*before, *after})
+        ]
+    for name, one, other in facts:
+        if one != other:
+            words = ("none" if value in (None, "") else value for value in (one, other))
+            yield f"{name}: {' and '.join(map(str, words))}"
+
+
+def pairs(first: Sequence[Side], second: Sequence[Side]) -> tuple[Pair, ...]:
+    """The comparisons of two files or entries.
+
+    One on each side belong together in any case; of several, the same cases, or, for
+    another machine's file, the same but for the device.
+    """
+    matched = [(first[0], second[0])] if len(first) == len(second) == 1 else []
+    for elsewhere in (False, True):
+        if matched:
+            break
+        by_case = {_key(side, elsewhere=elsewhere): side for side in second}
+        matched = [
+            (side, by_case[key])
+            for side in first
+            if (key := _key(side, elsewhere=elsewhere)) in by_case
+        ]
+    return tuple(Pair(first=a, second=b, comparison=compare(a, b)) for a, b in matched)
+
+
+def _key(side: Side, *, elsewhere: bool) -> Case:
+    case = side.measurement.case
+    return msgspec.structs.replace(case, device="") if elsewhere else case

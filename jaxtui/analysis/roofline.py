@@ -1,0 +1,292 @@
+"""The roofline model: what limits a case, and how near it comes to that limit.
+
+Williams, Waterman and Patterson, "Roofline: an insightful visual performance model for
+multicore architectures", CACM 52(4), 2009: a computation that does I flops per byte of
+traffic reaches at most min(compute roof, I × bandwidth roof).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from jaxtui.model import Case, Measurement, OpInfo, PlannedCase
+from jaxtui.model.roofs import Roof, RoofDtype, RoofsMeasured
+
+Bound = Literal["memory", "compute"]
+
+UNRATED = ("host-bound", "folded", "interpreted", "own")
+"""Flags of the notes that say why a measurement has no rate."""
+
+MOVES_ONLY, UNCOUNTED = "none", "not counted"
+"""How the catalogue's words about the flops of an op begin that has no formula."""
+
+USUAL = "float32"
+"""What the arguments of a function of the user's own mostly are, before it has run."""
+
+CACHES = 1.75
+"""How many times the last cache the arrays of a memory-bound case are at least. No more
+than need be: where malloc cannot be told to keep it, memory from 32 MiB on is new to
+the process in every call."""
+
+SHORTEST = 1e-3
+"""Seconds of a call at its roof: much shorter ones are hidden by their hand-over, on an
+accelerator altogether."""
+
+LONGEST = 0.02
+"""Nothing grows beyond that: most ops stay below their roof, and take longer."""
+
+FAR = 0.25
+"""Of what is wanted; below that a size is doubled, which may be four times the work."""
+
+
+# Where a case stands.
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A case under its roofs, or why it has no place there."""
+
+    measurement: Measurement
+    intensity: float | None = None
+    """Flops per byte of ideal traffic; ``None`` for an op that only moves data."""
+    rate: float | None = None
+    """FLOP/s; bytes/s where there is no intensity."""
+    roof: Roof | None = None
+    """The one that limits it: the lower of the two at its intensity."""
+    limit: float | None = None
+    """What that roof allows at this intensity, in the unit of ``rate``."""
+    bound: Bound | None = None
+    cached: bool = False
+    """All its arrays fit into the last cache, so that the memory roof need not hold."""
+    cache_bytes: int | None = None
+    """Of that cache, where the system tells."""
+    why_not: str = ""
+    """One sentence, where it has no place."""
+
+    @property
+    def share(self) -> float | None:
+        """Of the limit; above 1 it was faster than the roof."""
+        if self.rate is None or not self.limit:
+            return None
+        return self.rate / self.limit
+
+
+def place(measurement: Measurement, roofs: RoofsMeasured) -> Place:
+    """Where a measurement stands.
+
+    Args:
+        measurement: of a case that ran on the device of the roofs (or, on a CPU, on
+            the host, which is the same silicon).
+        roofs: of that device.
+    """
+    why_not = _elsewhere(measurement.case, roofs.device) or _unrated(measurement)
+    if why_not:
+        return Place(measurement, why_not=why_not)
+    if not _positive(measurement.flops):
+        return _moving(measurement, roofs)
+    return _computing(measurement, roofs)
+
+
+def ridge(compute: Roof, bandwidth: Roof) -> float:
+    """The intensity from which on not memory but arithmetic limits, flops per byte."""
+    return compute.per_second / bandwidth.per_second
+
+
+def bandwidth_roof(roofs: RoofsMeasured) -> Roof | None:
+    """The memory roof, where it is known."""
+    return next(_usable(roofs, "bandwidth"), None)
+
+
+def compute_roofs(roofs: RoofsMeasured) -> tuple[Roof, ...]:
+    """Those of the arithmetic, the fastest first."""
+    return tuple(sorted(_usable(roofs, "compute"), key=lambda one: -one.per_second))
+
+
+def _usable(roofs: RoofsMeasured, wanted: str) -> Iterator[Roof]:
+    for roof in roofs.roofs:
+        if roof.kind == wanted and _positive(roof.per_second):
+            yield roof
+
+
+def compute_roof(case: Case, roofs: RoofsMeasured) -> Roof | None:
+    """The arithmetic of a case's dtype and precision."""
+    return next(
+        (one for one in compute_roofs(roofs) if one.of == arithmetic(case)), None
+    )
+
+
+def arithmetic(case: Case) -> RoofDtype:
+    """The arithmetic that a case does.
+
+    No precision makes a difference to a CPU, and NumPy knows none.
+    """
+    plain = case.on_host or case.device.startswith("cpu:")
+    return RoofDtype(dtype=case.dtype, precision="default" if plain else case.precision)
+
+
+def on_the_roofs(case: Case, device: str) -> bool:
+    """Whether a case runs on the silicon that the roofs of a device are of.
+
+    The CPU devices of a process share their cores and memory with each other, and with
+    NumPy.
+    """
+    if device.startswith("cpu:"):
+        return case.on_host or case.device.startswith("cpu:")
+    return not case.on_host and case.device == device
+
+
+def _elsewhere(case: Case, device: str) -> str:
+    """Why it is not the roofs of this device that limit a case; empty if they do."""
+    if not on_the_roofs(case, device):
+        where = "the host" if case.on_host else case.device
+        return f"It ran on {where}; these roofs are those of {device}."
+    if case.inputs == "host" and not case.on_host:
+        return (
+            "Its arguments are sent from the host in every call, and that way has a "
+            "limit of its own."
+        )
+    return ""
+
+
+def _unrated(measurement: Measurement) -> str:
+    """Why nothing can be said of its speed; empty if something can."""
+    if measurement.stopped == "crashed":
+        return "The engine was lost before it was measured to the end."
+    if _positive(measurement.flops_per_second):
+        if _positive(measurement.bytes):
+            return ""
+        return "How many bytes it moves is not known, and so neither is its intensity."
+    moves_only = not _positive(measurement.flops)
+    if moves_only and _positive(measurement.bytes_per_second):
+        return ""
+    texts = {note.flag: note.text for note in measurement.notes}
+    said = next((texts[flag] for flag in UNRATED if flag in texts), "")
+    if said:
+        return f"It has no rate. {said}"
+    if moves_only and not _positive(measurement.bytes):
+        return "Neither its flops nor its bytes are known."
+    return "It has no rate: too few calls were timed."
+
+
+def _moving(measurement: Measurement, roofs: RoofsMeasured) -> Place:
+    """An op without arithmetic: only the memory can limit it."""
+    roof = bandwidth_roof(roofs)
+    if roof is None:
+        return Place(measurement, why_not=_missing(None, roofs))
+    return Place(
+        measurement,
+        rate=measurement.bytes_per_second,
+        roof=roof,
+        limit=roof.per_second,
+        bound="memory",
+        cached=_cached(measurement, roofs),
+        cache_bytes=roofs.cache_bytes,
+    )
+
+
+def _computing(measurement: Measurement, roofs: RoofsMeasured) -> Place:
+    assert measurement.flops is not None
+    assert measurement.bytes is not None
+    intensity = measurement.flops / measurement.bytes
+    memory, compute = bandwidth_roof(roofs), compute_roof(measurement.case, roofs)
+    if memory is None:
+        return Place(measurement, why_not=_missing(None, roofs))
+    allowed = intensity * memory.per_second
+    if not 0 < allowed < math.inf:
+        return Place(measurement, why_not="Its intensity is beyond all measure.")
+    known = compute_roofs(roofs)
+    # Where arithmetic as slow as the slowest that is known would not limit it.
+    surely_by_memory = bool(known) and allowed <= known[-1].per_second
+    if compute is None and not surely_by_memory:
+        return Place(measurement, why_not=_missing(arithmetic(measurement.case), roofs))
+    by_memory = compute is None or allowed <= compute.per_second
+    roof = memory if compute is None or by_memory else compute
+    return Place(
+        measurement,
+        intensity=intensity,
+        rate=measurement.flops_per_second,
+        roof=roof,
+        limit=allowed if by_memory else roof.per_second,
+        bound="memory" if by_memory else "compute",
+        cached=_cached(measurement, roofs),
+        cache_bytes=roofs.cache_bytes,
+    )
+
+
+def _missing(of: RoofDtype | None, roofs: RoofsMeasured) -> str:
+    why = next((one.why for one in roofs.missing if one.of == of), "")
+    name = "memory roof"
+    if of is not None:
+        precise = "" if of.precision == "default" else f" {of.precision}"
+        name = f"compute roof for {of.dtype}{precise}"
+    return f"There is no {name}: {why or 'it was not measured.'}"
+
+
+def _cached(measurement: Measurement, roofs: RoofsMeasured) -> bool:
+    # Every argument is read once and every result written once: that is their size.
+    moved, cache = measurement.bytes, roofs.cache_bytes
+    return moved is not None and cache is not None and moved <= cache
+
+
+def _positive(value: float | None) -> bool:
+    return value is not None and 0 < value < math.inf
+
+
+# Which roofs some cases want, and at which sizes these say something.
+
+
+def needed(
+    cases: Iterable[Case], device: str, catalogue: Iterable[OpInfo] = ()
+) -> tuple[RoofDtype, ...]:
+    """The compute roofs that these cases stand under, each once, in their order.
+
+    Args:
+        cases: of any ops; those on other devices want none.
+        device: the one whose roofs are to be measured.
+        catalogue: the ops, which tell those whose operations are not counted.
+    """
+    without = {
+        op.name for op in catalogue if op.flops.startswith((MOVES_ONLY, UNCOUNTED))
+    }
+    wanted = [
+        arithmetic(case) if case.dtype else RoofDtype(dtype=USUAL)
+        for case in cases
+        if on_the_roofs(case, device) and case.op not in without
+    ]
+    return tuple(dict.fromkeys(wanted))
+
+
+def is_counted(flops: str) -> bool:
+    """Whether an op's work is known, by what the catalogue says of its flops.
+
+    Of an op that only moves data it is: there is none besides.
+    """
+    return not flops.startswith(UNCOUNTED)
+
+
+def larger(planned: PlannedCase, info: OpInfo, roofs: RoofsMeasured) -> int:
+    """The next size to try; the same one where it is large enough.
+
+    Args:
+        planned: the case at the size that was tried last.
+        info: its op.
+        roofs: of the device.
+    """
+    size, memory = planned.case.size, bandwidth_roof(roofs)
+    if memory is None or not planned.bytes or not is_counted(info.flops):
+        return size
+    compute = compute_roof(planned.case, roofs)
+    moving = planned.bytes / memory.per_second
+    computing = (planned.flops or 0.0) / compute.per_second if compute else 0.0
+    seconds = max(moving, computing)
+    reached = seconds / SHORTEST
+    if moving >= computing and roofs.cache_bytes:
+        reached = min(reached, planned.bytes / (CACHES * roofs.cache_bytes))
+    if reached >= 1 or seconds >= LONGEST:
+        return size
+    # As much again, or an eighth of the power of two below: sizes stay round.
+    step = size if reached < FAR else max(1, 2 ** size.bit_length() // 16)
+    return max(size, min(size + step, info.maximum))

@@ -1,0 +1,456 @@
+"""Results as files to take away: their tables and pictures, names, and the writing.
+
+A file is whole or not there, and never replaces another unless it may.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import html
+import io
+import os
+import re
+import secrets
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich.console import Console
+from rich.style import Style
+from rich.terminal_theme import SVG_EXPORT_THEME, TerminalTheme
+from rich.text import Text
+
+from jaxtui import format as fmt
+from jaxtui.document import Results
+from jaxtui.model import PHASES, Case, Measurement, Note
+from jaxtui.model.own import is_own, parts, short_name
+from jaxtui.plot import Row
+from jaxtui.text import visible
+
+FORMATS = {
+    ".json": "every figure",
+    ".csv": "a row per case, in base units",
+    ".md": "a table for people",
+    ".svg": "the plot as a picture",
+    ".txt": "the plot and the results as text",
+    ".py": "plain Python that does the same with nothing but JAX and NumPy",
+}
+"""What can be written, by the ending of a file's name."""
+
+Contents = Mapping[str, Callable[[], str]]
+"""What a file with this ending holds; made only if it is asked for."""
+
+COLUMNS, LINES = 100, 28
+"""Of the plot in a file: a picture of some 5 : 3."""
+
+MANY = 2
+"""So many ops or dtypes are named in a file's name; more are counted."""
+
+CASE = ("op", "size", "dtype", "precision", "device", "mode", "inputs")
+
+CLOCK = (
+    "median",
+    "ci_low",
+    "ci_high",
+    "confidence",
+    "mean",
+    "p10",
+    "p90",
+    "p99",
+    "max",
+    "n",
+)
+"""What is written of a clock; seconds but for ``n``, the number of calls."""
+
+RATES = (
+    "pipelined_seconds",
+    "flops",
+    "bytes",
+    "flops_per_second",
+    "bytes_per_second",
+    "error_vs_float64",
+)
+
+MEMORY = ("memory_fresh", "memory_reused", "page_faults")
+"""Of the memory span, where there is one: seconds, and faults of a call at fresh."""
+
+CSV = (
+    *CASE,
+    *(f"ready_{name}" for name in CLOCK),
+    "dispatch_median",
+    *RATES,
+    *(f"{phase}_seconds" for phase in PHASES),
+    "stopped",
+    "notes",
+    "run_notes",
+    "failure",
+    "hostname",
+    "jax",
+    *MEMORY,
+)
+"""The columns, in order."""
+
+MARKDOWN = (
+    *("op", "size", "dtype", "device", "mode", "ready", "±", "dispatch", "rate"),
+    "notes",
+)
+
+_RIGHT = ("size", "ready", "±", "dispatch", "rate", "memory")
+
+_NOT_IN_NAMES = re.compile(r"[^\w.+-]+", re.ASCII)
+
+
+# Writing.
+
+
+class ExportError(Exception):
+    """A file cannot be written; the text is one sentence for people."""
+
+
+class ExistsError(ExportError):
+    """There is such a file, and it may not be replaced."""
+
+
+def here() -> Path:
+    """The working directory; the home directory where it has been deleted."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return Path.home()
+
+
+def check(path: Path, *, replace: bool = False) -> None:
+    """Nothing, if the file can be written as far as that can be known beforehand.
+
+    Args:
+        path: where to.
+        replace: whether a file that exists may be replaced.
+
+    Raises:
+        ExistsError: the file exists.
+        ExportError: the ending is unknown, the folder does not exist or may not be
+            written to, or there is something else with that name.
+    """
+    with _in_words(path):
+        if not path.is_dir() and path.suffix.lower() not in FORMATS:
+            known = ", ".join(f"{ending} ({what})" for ending, what in FORMATS.items())
+            raise ExportError(
+                f'"{path}" has no ending that says what to write: {known}.'
+            )
+        _check(path, replace=replace)
+
+
+def _check(path: Path, *, replace: bool) -> None:
+    if path.is_dir():
+        raise ExportError(f"{path} is a folder: name a file in it.")
+    if not path.parent.is_dir():
+        raise ExportError(f"The folder {path.parent} does not exist.")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise ExportError(f"The folder {path.parent} may not be written to.")
+    if not path.exists():
+        return
+    if not path.is_file():
+        raise ExportError(f"{path} is no ordinary file.")
+    if not replace:
+        raise ExistsError(f"{path} exists already.")
+
+
+def write(path: Path, text: str, *, replace: bool = False) -> None:
+    """Write a file, at once or not at all.
+
+    Args:
+        path: where to.
+        text: what; it is written as UTF-8, and so that a terminal can show it.
+        replace: whether a file that exists may be replaced.
+
+    Raises:
+        ExistsError: the file exists.
+        ExportError: it cannot be written.
+    """
+    with _in_words(path):
+        _check(path, replace=replace)
+        # Not by tempfile, whose files are private whatever the umask says.
+        beside = path.with_name(f".jaxtui-{secrets.token_hex(8)}")
+        try:
+            with beside.open("xb") as file:
+                file.write(visible(text).encode())
+                file.flush()
+                os.fsync(file.fileno())
+            if replace:
+                beside.replace(path)
+            else:
+                _appear(beside, path)
+        finally:
+            with contextlib.suppress(OSError):  # it has its own name by now
+                beside.unlink()
+
+
+def _appear(beside: Path, path: Path) -> None:
+    """Unlike a rename, a link never replaces what came into being meanwhile."""
+    try:
+        os.link(beside, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        # Not every file system has links: take the name first, then fill it.
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+        try:
+            beside.replace(path)
+        except OSError:
+            path.unlink()
+            raise
+
+
+@contextlib.contextmanager
+def _in_words(path: Path) -> Iterator[None]:
+    """What the system refuses, as a sentence."""
+    try:
+        yield
+    except FileExistsError:
+        raise ExistsError(f"{path} exists already.") from None
+    except OSError as error:  # a name that is too long, for one
+        raise ExportError(f"{path} cannot be written: {error.strerror}.") from error
+    except ValueError as error:  # a name that no system takes
+        raise ExportError(f"{str(path)!r} cannot be written: {error}.") from error
+
+
+# What a file is called by default.
+
+
+def stamp(moment: float | None = None) -> str:
+    """A moment as it stands in names, in the reader's own time.
+
+    Args:
+        moment: seconds since 1970; now by default.
+    """
+    return time.strftime("%Y%m%d-%H%M%S", time.localtime(moment))
+
+
+def unused(path: Path) -> Path:
+    """The path, with a number where there is such a file already."""
+    number, found = 1, path
+    while os.path.lexists(found):
+        number += 1
+        found = path.with_stem(f"{path.stem}-{number}")
+    return found
+
+
+def named(*words: str) -> str:
+    """Words as the beginning of a file's name: what shells want quoted is left out."""
+    kept = (_NOT_IN_NAMES.sub("_", word).strip("_.-") for word in words)
+    return "-".join(word for word in kept if word)
+
+
+def of_cases(cases: Sequence[Case]) -> str:
+    """Op, size and dtype of some cases: ``matmul-256-4096-float32``."""
+
+    def some(words: Iterable[str], noun: str) -> str:
+        found = [word for word in dict.fromkeys(words) if word]
+        return "-".join(found) if len(found) <= MANY else f"{len(found)}-{noun}s"
+
+    ops = some((parts(one.op)[1] if is_own(one.op) else one.op for one in cases), "op")
+    # A user's function may have no size.
+    sizes = sorted({one.size for one in cases} - {0})
+    span = "-".join(str(one) for one in sizes[:1] + sizes[1:][-1:])
+    return named(ops, span, some((one.dtype for one in cases), "dtype"))
+
+
+# Tables.
+
+
+def as_csv(results: Results) -> str:
+    """A row per case in base units, after a row of names; absent facts are empty."""
+    host = results.host
+    shared: dict[str, Any] = {"run_notes": _flags(results.notes)}
+    if host:
+        shared |= {"hostname": host.hostname, "jax": host.jax}
+    rows = [_csv_row(one) | shared for one in results.measurements]
+    rows += [
+        {name: getattr(failure.case, name) for name in CASE}
+        | {"failure": f"{failure.error} {failure.hint}".strip()}
+        | shared
+        for failure in results.failures
+    ]
+    return csv_text(CSV, rows)
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """A line per row, after a line of names."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def _csv_row(one: Measurement) -> dict[str, Any]:
+    found: dict[str, Any] = {name: getattr(one.case, name) for name in CASE}
+    if one.ready:
+        found |= {f"ready_{name}": getattr(one.ready, name) for name in CLOCK}
+    if one.dispatch:
+        found["dispatch_median"] = one.dispatch.median
+    if span := one.memory:
+        ends = (span.fresh, span.reused, span.page_faults)
+        found |= dict(zip(MEMORY, ends, strict=True))
+    found |= {name: getattr(one, name) for name in RATES}
+    found |= {f"{phase}_seconds": getattr(one.phases, phase) for phase in PHASES}
+    return found | {"stopped": one.stopped, "notes": _flags(one.notes)}
+
+
+def _flags(notes: Sequence[Note]) -> str:
+    return " ".join(note.flag for note in notes)
+
+
+def as_markdown(results: Results) -> str:
+    """A table for people; below it the machine, the run's notes and what failed."""
+    host = results.host
+    head: tuple[str, ...] = MARKDOWN
+    rows = [_markdown_row(one) for one in results.measurements]
+    if any(one.memory for one in results.measurements):
+        head = (*head, "memory")
+        spans = [fmt.span(one.memory) for one in results.measurements]
+        rows = [(*row, span) for row, span in zip(rows, spans, strict=True)]
+    lines = [markdown(head, rows, _RIGHT)]
+    if host is not None:
+        cpu = f", {host.cpu_model}" if host.cpu_model else ""
+        lines += ["", f"{host.hostname}{cpu}, jax {host.jax}, numpy {host.numpy}"]
+        lines += [f"{name}={value}" for name, value in host.settings.items()]
+    for note in results.notes:
+        lines += ["", f"{note.flag}: {note.text}"]
+    for failure in results.failures:
+        why = f"{failure.error} {failure.hint}"
+        lines += ["", f"**{failure.case.label}**: {why}".strip()]
+    return "\n".join(lines) + "\n"
+
+
+def _markdown_row(one: Measurement) -> tuple[str, ...]:
+    case, ready = one.case, one.ready
+    precision = "" if case.precision == "default" else f" {case.precision}"
+    hosted = " (host inputs)" if case.inputs == "host" and not case.on_host else ""
+    rate = fmt.flops_rate(one.flops_per_second)
+    if one.flops_per_second is None:
+        rate = fmt.bytes_rate(one.bytes_per_second)
+    return (
+        short_name(case.op),
+        str(case.size or fmt.ABSENT),
+        case.dtype + precision,
+        case.device,
+        case.mode + hosted,
+        fmt.seconds(ready.median if ready else None),
+        fmt.percent(ready.half_width if ready else None),
+        fmt.seconds(one.dispatch.median if one.dispatch else None),
+        rate,
+        _flags(one.notes),
+    )
+
+
+def markdown(
+    head: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[str] = ()
+) -> str:
+    """A table of Markdown, without a newline at its end.
+
+    Args:
+        head: one per column.
+        rows: as many texts each as there are columns.
+        right: the heads of columns that are aligned at the right.
+    """
+    rule = ["--:" if name in right else ":--" for name in head]
+    lines = []
+    for row in (head, rule, *rows):
+        shown = (visible(cell, line=True).replace("|", "\\|") for cell in row)
+        lines.append(f"| {' | '.join(shown)} |")
+    return "\n".join(lines)
+
+
+# Pictures.
+
+_SVG = """\
+<svg class="rich-terminal" viewBox="0 0 {width} {height}" \
+xmlns="http://www.w3.org/2000/svg">
+    <title>TITLE</title>
+    <style>
+    .{unique_id}-matrix {{
+        font-family: "Fira Code", "DejaVu Sans Mono", monospace;
+        font-size: {char_height}px;
+        line-height: {line_height}px;
+    }}
+    .{unique_id}-title {{ font: bold 18px sans-serif; }}
+    {styles}
+    </style>
+    <defs>
+    <clipPath id="{unique_id}-clip-terminal">
+      <rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" />
+    </clipPath>
+    {lines}
+    </defs>
+    <rect fill="BACKGROUND" width="{width}" height="{height}" rx="8"/>
+    <text class="{unique_id}-title" fill="FOREGROUND" x="16" y="28">TITLE</text>
+    <g transform="translate({terminal_x}, {terminal_y})" \
+clip-path="url(#{unique_id}-clip-terminal)">
+    {backgrounds}
+    <g class="{unique_id}-matrix">
+    {matrix}
+    </g>
+    </g>
+</svg>
+"""
+"""Rich's own without the buttons of a window, and without fonts from the network."""
+
+
+class Look(NamedTuple):
+    """The colours of a terminal, as red, green and blue."""
+
+    background: tuple[int, int, int]
+    foreground: tuple[int, int, int]
+
+
+DARK = Look(SVG_EXPORT_THEME.background_color, SVG_EXPORT_THEME.foreground_color)
+"""Where no theme says otherwise."""
+
+
+def text_rows(text: str) -> list[Row]:
+    """Lines of plain text as rows of a drawing."""
+    return [((line, None),) for line in visible(text).split("\n")]
+
+
+def as_svg(drawing: Sequence[Row], title: str, look: Look = DARK) -> str:
+    """An SVG document of a drawing as a terminal shows it.
+
+    Args:
+        drawing: rows of plots and of texts.
+        title: stands above it.
+        look: what the colours of the drawing were chosen for.
+    """
+    lines = [
+        Text.assemble(
+            *(
+                (text, Style(color="#{:02x}{:02x}{:02x}".format(*color)))
+                if color
+                else text
+                for text, color in row
+            )
+        )
+        for row in drawing
+    ]
+    console = Console(
+        record=True,
+        width=max([1, *(line.cell_len for line in lines)]),
+        file=io.StringIO(),
+        force_terminal=True,
+        color_system="truecolor",
+        legacy_windows=False,
+    )
+    for line in lines:
+        console.print(line, no_wrap=True, overflow="ignore", crop=False)
+    theme = TerminalTheme(look.background, look.foreground, [])
+    theme.ansi_colors = SVG_EXPORT_THEME.ansi_colors
+    # It passes through str.format once more.
+    shown = html.escape(visible(title, line=True)).replace("{", "{{").replace("}", "}}")
+    template = (
+        _SVG.replace("BACKGROUND", theme.background_color.hex)
+        .replace("FOREGROUND", theme.foreground_color.hex)
+        .replace("TITLE", shown)
+    )
+    return console.export_svg(theme=theme, code_format=template)

@@ -1,0 +1,102 @@
+"""What ``jaxtui.bench`` gives back: measurements that a notebook can show."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Iterator, Sequence
+from typing import overload
+
+from jaxtui.document import Results, encode
+from jaxtui.export import as_csv, as_markdown
+from jaxtui.model import Failure, Host, Measurement, Note
+from jaxtui.text import visible
+from jaxtui.tui.run_state import RunState
+from jaxtui.view.bench import RIGHT, head, remarks, report, rows
+
+
+class Measurements(Sequence[Measurement]):
+    """The measurements of a run, in the order of its cases.
+
+    As text it is the table that ``jaxtui bench`` prints, and in a notebook a table of
+    HTML. A case that has no measurement is in ``failures``, with the reason.
+    """
+
+    def __init__(self, results: Results, run: RunState) -> None:
+        """Take what the run yielded.
+
+        Args:
+            results: as a document.
+            run: the same, as the screens show it.
+        """
+        self._results = results
+        self._run = run
+
+    @property
+    def host(self) -> Host | None:
+        """The machine."""
+        return self._results.host
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What is true of the whole run; a measurement has what differs from that."""
+        return self._results.notes
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """The same as a tuple."""
+        return self._results.measurements
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """The cases that have no measurement."""
+        return self._results.failures
+
+    def __len__(self) -> int:
+        return len(self.measurements)
+
+    @overload
+    def __getitem__(self, index: int) -> Measurement: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Measurement, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Measurement | tuple[Measurement, ...]:
+        return self.measurements[index]
+
+    def __iter__(self) -> Iterator[Measurement]:
+        return iter(self.measurements)
+
+    def __repr__(self) -> str:
+        return visible(report(self._run))
+
+    def _repr_html_(self) -> str:
+        """The same for Jupyter; colours are the notebook's own, dark or light."""
+        names = head(self._run)
+        body = "".join(_row("td", names, cells) for cells in rows(self._run))
+        top = _row("th", names, names)
+        table = f"<table><thead>{top}</thead><tbody>{body}</tbody></table>"
+        return table + "".join(
+            f'<p style="white-space: pre-line">{html.escape(visible(remark))}</p>'
+            for remark in remarks(self._run)
+        )
+
+    def to_json(self) -> str:
+        """The document that ``jaxtui bench --json`` prints."""
+        return encode(self._results).decode()
+
+    def to_csv(self) -> str:
+        """A line per case in base units, after a line of names."""
+        return as_csv(self._results)
+
+    def to_markdown(self) -> str:
+        """A table, then the machine and what failed."""
+        return as_markdown(self._results)
+
+
+def _row(tag: str, names: Iterable[str], cells: Iterable[str]) -> str:
+    written = (
+        f'<{tag} style="text-align: {"right" if name in RIGHT else "left"}">'
+        f"{html.escape(visible(cell))}</{tag}>"
+        for name, cell in zip(names, cells, strict=True)
+    )
+    return f"<tr>{''.join(written)}</tr>"

@@ -1,0 +1,63 @@
+"""Coloured characters: what a plot is made of."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Optional
+
+from jaxtui.text import Painted, visible
+
+Color = tuple[int, int, int]
+"""Red, green and blue, 0 to 255."""
+
+Cell = tuple[str, Optional[Color]]  # noqa: UP045  (evaluated on Python 3.10)
+"""One character and its colour; ``None`` is the terminal's own."""
+
+BLANK: Cell = (" ", None)
+
+Piece = Cell
+"""Several characters of one colour."""
+
+Row = tuple[Piece, ...]
+"""A line of a drawing."""
+
+
+def narrow(text: str) -> str:
+    """The text with every character that does not fill one cell shown as ``?``."""
+    return "".join(
+        char
+        if char.isprintable()
+        and unicodedata.east_asian_width(char) not in "WF"
+        and not unicodedata.combining(char)
+        and unicodedata.category(char) != "Cf"
+        else "?"
+        for char in visible(text, line=True)
+    )
+
+
+def cells(text: str, color: Color | None = None) -> list[Cell]:
+    """One cell per character."""
+    return [(char, color) for char in narrow(text)]
+
+
+def row(line: Sequence[Cell]) -> Row:
+    """Cells of one colour together."""
+    return tuple(
+        ("".join([char for char, _ in run]), color)
+        for color, run in groupby(line, key=itemgetter(1))
+    )
+
+
+def paint(rows: Iterable[Row], *, color: bool) -> str:
+    """Lines of text, with one escape code per piece where colours are wanted."""
+    return Painted("\n".join("".join(_piece(*one, color) for one in r) for r in rows))
+
+
+def _piece(text: str, color: Color | None, wanted: bool) -> str:
+    if not wanted or color is None or text.isspace():
+        return text
+    red, green, blue = color
+    return f"\x1b[38;2;{red};{green};{blue}m{text}\x1b[0m"

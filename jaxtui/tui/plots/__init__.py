@@ -1,1 +1,0 @@
-"""Views of a run: what was measured, turned into pictures."""

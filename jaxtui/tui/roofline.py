@@ -1,0 +1,300 @@
+"""The view "roofline" of the tab Bench: the cases of the run under their roofs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from jaxtui import format as fmt
+from jaxtui.analysis.roofline import (
+    Place,
+    arithmetic,
+    bandwidth_roof,
+    compute_roof,
+    needed,
+    on_the_roofs,
+    place,
+)
+from jaxtui.model import HOST, Case, OpInfo
+from jaxtui.model.roofs import Roof, Roofs, RoofsMeasured
+from jaxtui.plot import Color, Picture
+from jaxtui.tui.colors import ascii_only
+from jaxtui.tui.roofs_state import RoofsState, is_measured, of_device
+from jaxtui.tui.state import State
+from jaxtui.view import bench
+from jaxtui.view import roofline as view
+from jaxtui.view.bench import Sentence
+
+WHAT_IT_IS = """\
+A roofline shows what limits each case: under the slanting roof it waits for the \
+memory, under the flat one for arithmetic. The nearer a case comes to its roof, the \
+less is left to gain."""
+
+SECONDS = Roofs(device="", dtypes=()).budget
+"""For measuring the roofs of a device; compiling comes on top."""
+
+LETTER = " "
+"""The column of what the case is called in the picture."""
+
+WIDE = (
+    LETTER,
+    "op",
+    "size",
+    "dtype",
+    "device",
+    "mode",
+    "flops/byte",
+    "rate",
+    "of roof",
+    "limited by",
+)
+"""Of the table of results while the roofline is shown."""
+
+NARROW = tuple(column for column in WIDE if column != "device")
+"""The same where there is no room for more."""
+
+
+# Which roofs are of interest.
+
+
+def device_of(cases: Sequence[Case], selected: int) -> str | None:
+    """The device whose roofs are of interest: that of the selected case.
+
+    NumPy has none. It computes on the host, whose roofs are those of any CPU device;
+    but beside cases of an accelerator theirs are what people look for.
+
+    Args:
+        cases: of a run.
+        selected: index of the selected one.
+    """
+    if not cases:
+        return None
+    chosen = cases[min(selected, len(cases) - 1)]
+    devices = [case.device for case in (chosen, *cases) if case.device != HOST]
+    return devices[0] if devices else "cpu:0"
+
+
+def device(state: State) -> str | None:
+    """The same for what is on screen; ``None`` without a run."""
+    run = state.run
+    cases = [one.case for one in run.cases] if run is not None else []
+    return device_of(cases, state.case_index)
+
+
+def work_for(
+    state: RoofsState, cases: Iterable[Case], device: str, ops: Iterable[OpInfo] = ()
+) -> Roofs:
+    """What to ask of the engine: the dtypes that are not known yet, or else all again.
+
+    Args:
+        state: what is known.
+        cases: of the run; those of other devices do not count.
+        device: the one whose roofs are of interest.
+        ops: the catalogue.
+    """
+    wanted, old = needed(cases, device, ops), of_device(state, device)
+    if old is None:
+        return Roofs(device=device, dtypes=wanted)
+    known = {roof.of for roof in old.roofs} | {one.of for one in old.missing}
+    new = tuple(one for one in wanted if one not in known)
+    return Roofs(device=device, dtypes=new or wanted)
+
+
+# Where the cases stand.
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The cases of a run under roofs, in the run's order."""
+
+    roofs: RoofsMeasured
+    places: tuple[Place | None, ...]
+    """``None`` for a case that has no figures yet."""
+    letters: tuple[str, ...]
+    """What they are called in the picture; empty for those that are not in it."""
+
+
+def places(state: State) -> Places | None:
+    """The run under the roofs, as far as these are known; ``None`` while none is."""
+    where = device(state)
+    roofs = None if where is None else of_device(state.roofs, where)
+    if roofs is None or state.run is None:
+        return None
+    found = tuple(
+        None if one.measurement is None else place(one.measurement, roofs)
+        for one in state.run.cases
+    )
+    called = iter(view.letters([one for one in found if one is not None]))
+    names = tuple("" if one is None else next(called) for one in found)
+    return Places(roofs, found, names)
+
+
+def verdict(state: State, found: Places, index: int) -> str:
+    """What limits a case and how near it comes, or why that cannot be said.
+
+    Args:
+        state: what is on screen.
+        found: its cases under the roofs.
+        index: of the case.
+    """
+    where = found.places[index]
+    if where is None:
+        return ""
+    if _waits(state, found, index):
+        return "its roofs are still being measured"
+    case, words = where.measurement.case, view.verdict(where)
+    if where.rate is not None or not _lacks(case, found.roofs):
+        return words
+    tried = arithmetic(case) in [one.of for one in found.roofs.missing]
+    return words if tried else f"{words} z measures it."
+
+
+def _waits(state: State, found: Places, index: int) -> bool:
+    """Whether a case has no place yet, because its roofs are being measured."""
+    where = found.places[index]
+    if where is None or where.rate is not None:
+        return False
+    lacks = _lacks(where.measurement.case, found.roofs)
+    return lacks and is_measured(state.roofs, found.roofs.device)
+
+
+def _lacks(case: Case, roofs: RoofsMeasured) -> bool:
+    """Whether it is for want of a roof that a case has no place."""
+    if not on_the_roofs(case, roofs.device):
+        return False
+    return bandwidth_roof(roofs) is None or compute_roof(case, roofs) is None
+
+
+# The table and the sentences.
+
+
+def rows(state: State) -> tuple[dict[str, str], ...]:
+    """Every cell of every case, by column."""
+    if state.run is None:
+        return ()
+    found, run = places(state), state.run
+    told = [bench.row(case, run) for case in run.cases]
+    return tuple(
+        row | _cells(state, found, index, row["ready"])
+        for index, row in enumerate(told)
+    )
+
+
+def _cells(
+    state: State, found: Places | None, index: int, doing: str
+) -> dict[str, str]:
+    """What the roofline adds to a row; while it has no figures, its phase instead.
+
+    A column of times would say that in other views.
+    """
+    blank = dict.fromkeys((LETTER, "flops/byte", "of roof", "limited by"), "")
+    assert state.run is not None
+    if state.run.cases[index].measurement is None:
+        return blank | {"limited by": doing}
+    where = None if found is None else found.places[index]
+    if found is None or where is None or _waits(state, found, index):
+        return blank
+    own = {
+        LETTER: found.letters[index],
+        "flops/byte": view.intensity_text(where),
+        "of roof": fmt.percent(where.share),
+        "limited by": view.limit(where),
+    }
+    return own | ({"rate": view.place_rate_text(where)} if where.rate else {})
+
+
+def sentences(state: State) -> tuple[Sentence, ...]:
+    """What limits the selected case, and how the roofs became known."""
+    found, index = places(state), state.case_index
+    if found is None:
+        return ()
+    words = verdict(state, found, index)
+    told = [Sentence(found.letters[index] or "roofline", words)] if words else []
+    roofs = found.roofs
+    told += [Sentence(view.roof_name(one), of_a_roof(one)) for one in roofs.roofs]
+    told += [Sentence("missing", view.missing_text(one)) for one in roofs.missing]
+    cached = view.cache_text(roofs)
+    return (*told, Sentence("cache", cached)) if cached else tuple(told)
+
+
+def of_a_roof(roof: Roof) -> str:
+    """How high it is, what reached that, and what others publish."""
+    told = f"{view.rate_text(roof)}, reached by {roof.what}"
+    if roof.published is not None:
+        told = f"{told}; that is {view.published_text(roof)}"
+    return f"{told}. {roof.disturbed}" if roof.disturbed else told
+
+
+# What became of measuring the roofs.
+
+
+def message(state: RoofsState) -> str:
+    """What the last measuring has come to; empty while it runs."""
+    asked = state.asked
+    if asked is None or state.outcome is None:
+        return ""
+    if state.failed is not None:
+        return failed(state)
+    roofs = of_device(state, asked.device)
+    if state.outcome != "complete":
+        stays = "the roofs that were found stay" if roofs else "no roof was found"
+        return f"Stopped; {stays}. z measures the roofs of {asked.device} again."
+    return "" if roofs is None else f"Roofs of {heights(roofs)}."
+
+
+def failed(state: RoofsState) -> str:
+    """Why the last measuring came to nothing; empty unless it did."""
+    if state.failed is None or state.asked is None:
+        return ""
+    why = f"{state.failed.error} {state.failed.hint}".strip()
+    if state.outcome == "crashed":
+        return f"Incomplete: no new roofs of {state.asked.device}. {why}"
+    return f"The roofs of {state.asked.device} could not be measured. {why}"
+
+
+def heights(roofs: RoofsMeasured) -> str:
+    """How high they are: ``cpu:0: 95.2 GFLOP/s float32, 11.8 GB/s``."""
+    known = [
+        view.rate_text(roof)
+        + ("" if roof.of is None else f" {view.dtype_name(roof.of)}")
+        for roof in roofs.roofs
+    ]
+    return f"{roofs.device}: {', '.join(known) or 'none'}"
+
+
+# The plot.
+
+
+def picture(state: State, colors: Sequence[Color]) -> Picture | None:
+    """The roofs and the cases under them; ``None`` while there are no roofs."""
+    found = places(state)
+    if found is None:
+        return None
+    index = state.case_index
+    known = [one for one in found.places if one is not None]
+    drawn = view.picture(known, found.roofs, colors, found.places[index])
+    letter = found.letters[index]
+    if drawn is None or not letter:
+        return drawn
+    # With an arrow at the selected case: a colour alone is not seen by all.
+    arrow = "<" if ascii_only() else "◂"
+    spots = [
+        replace(spot, text=letter + arrow) if spot.text == letter else spot
+        for spot in drawn.spots
+    ]
+    return replace(drawn, spots=tuple(spots))
+
+
+def explanation(state: State) -> str:
+    """What stands in the place of the plot: what it would be, and what makes it."""
+    where = device(state)
+    if where is None:
+        return WHAT_IT_IS
+    fine = state.roofs.outcome == "complete" and state.roofs.failed is None
+    trouble = "" if fine else message(state.roofs)
+    to_do = f"z measures the roofs of {where}, about {SECONDS:.0f} s."
+    if is_measured(state.roofs, where):
+        found = places(state)
+        so_far = f" So far {heights(found.roofs)}." if found else ""
+        to_do = f"The roofs of {where} are being measured.{so_far}"
+    return "\n\n".join(filter(None, (WHAT_IT_IS, trouble, to_do)))

@@ -1,0 +1,593 @@
+"""A bench run: its table, the sentences about it, the readout, and its files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+import msgspec
+
+from jaxtui import format as fmt
+from jaxtui import stats
+from jaxtui.document import Outcome, Results, encode
+from jaxtui.export import (
+    COLUMNS,
+    DARK,
+    LINES,
+    Contents,
+    Look,
+    as_csv,
+    as_markdown,
+    as_svg,
+    text_rows,
+)
+from jaxtui.model import (
+    Case,
+    Failure,
+    Host,
+    Measurement,
+    Note,
+    Record,
+    Stopped,
+    differing,
+    run_notes,
+)
+from jaxtui.model.own import brief_name, is_own, parts, short_name
+from jaxtui.plot import Picture
+from jaxtui.stats import Interval, break_even_calls, interval_of
+from jaxtui.tui.run_state import CaseState, RunState
+from jaxtui.view.text import INCOMPLETE, table
+
+Clock = Literal["ready", "dispatch", "pipelined"]
+"""Of the calls of a case."""
+
+NARROW = (
+    "op",
+    "size",
+    "dtype",
+    "device",
+    "mode",
+    "ready",
+    "dispatch",
+    "rate",
+    "× numpy",
+    "notes",
+)
+"""Columns where there is no room for more."""
+
+WIDE = (
+    "op",
+    "size",
+    "dtype",
+    "device",
+    "mode",
+    "ready",
+    "dispatch",
+    "rate",
+    "peak",
+    "error",
+    "× numpy",
+    "notes",
+)
+
+RIGHT = ("size", "ready", "±", "memory", "dispatch", "rate", "peak", "error", "× numpy")
+"""Those that are aligned at the right."""
+
+PENDING = "…"
+"""Stands where a figure has not arrived yet."""
+
+APART = 2.0
+"""Dispatch counts as far from ready when ready takes this many times longer."""
+
+TRACEBACK = "traceback"
+"""What the traceback of a user's function is filed under."""
+
+_ALL = "(2 and Enter show it on a screen of its own)"
+
+_ENDS = {
+    "target": "stopped: precise enough",
+    "budget": "stopped: the time was up",
+    "noise floor": "stopped: more samples would not help",
+    "cancelled": "stopped by hand",
+    "crashed": "the engine was lost",
+}
+
+_T = TypeVar("_T")
+
+
+def once_per_run(work_out: Callable[[RunState], _T]) -> Callable[[RunState], _T]:
+    """A function that remembers its answer for the snapshot that it was last asked of.
+
+    Every case of a run asks about all of its cases: without this, a redraw of a
+    thousand cases looks at a million.
+    """
+    last: tuple[RunState, _T] | None = None
+
+    def answer(run: RunState) -> _T:
+        nonlocal last
+        if last is None or last[0] is not run:
+            last = run, work_out(run)
+        return last[1]
+
+    return answer
+
+
+# Figures.
+
+
+def seconds_of(case: CaseState, clock: Clock) -> float | None:
+    """Seconds per call by a clock, or ``None`` if the case was not timed by it."""
+    found = _interval(case, clock)
+    return found and found.median
+
+
+def against_numpy(
+    case: CaseState, run: RunState, clock: Clock = "ready"
+) -> Interval | None:
+    """NumPy's seconds for the same op and size over those of a JAX case.
+
+    NumPy's case has the same dtype if there is such a one, or else any. Both took
+    turns: see ``stats.ratio``.
+
+    Args:
+        case: of the run.
+        run: holds NumPy's cases.
+        clock: of the JAX case; NumPy's is ready.
+    """
+    if case.case.mode == "numpy":
+        return None
+    others = _by_numpy(run).get((case.case.op, case.case.size), ())
+    same = [one for one in others if one.case.dtype == case.case.dtype]
+    numpy = min(
+        same or others, key=lambda one: seconds_of(one, "ready") or 0, default=None
+    )
+    mine = _interval(case, clock)
+    theirs = None if numpy is None else _interval(numpy)
+    if mine is None or numpy is None or theirs is None:
+        return None
+    rounds = (numpy.rounds, case.rounds) if clock == "ready" else ((), ())
+    return stats.ratio(theirs, mine, rounds)
+
+
+def times_numpy(case: CaseState, run: RunState, clock: Clock = "ready") -> float | None:
+    """How many times faster than NumPy a JAX case is; see ``against_numpy``."""
+    found = against_numpy(case, run, clock)
+    return None if found is None else found.median
+
+
+def _interval(case: CaseState, clock: Clock = "ready") -> Interval | None:
+    """Seconds per call by a clock.
+
+    What the host computes itself is done when the call returns: it has no dispatch, and
+    in a queue each call takes as long as alone. Queued calls are given the interval of
+    blocked ones.
+    """
+    measured = case.measurement
+    if measured is None or measured.ready is None:
+        return None
+    if clock == "dispatch":
+        return interval_of(measured.dispatch) if measured.dispatch else None
+    ready = interval_of(measured.ready)
+    if clock == "ready" or case.case.on_host:
+        return ready
+    if (seconds := measured.pipelined_seconds) is None:
+        return None
+    scale = seconds / ready.median if ready.median else 1.0
+    return Interval(scale * ready.low, seconds, scale * ready.high, ready.confidence)
+
+
+@once_per_run
+def _by_numpy(run: RunState) -> dict[tuple[str, int], list[CaseState]]:
+    """By op and size: the cases that NumPy ran."""
+    found: dict[tuple[str, int], list[CaseState]] = {}
+    for one in run.cases:
+        if one.case.mode == "numpy" and one.measurement and one.measurement.ready:
+            found.setdefault((one.case.op, one.case.size), []).append(one)
+    return found
+
+
+def share_of_peak(measurement: Measurement) -> float | None:
+    """The better of the two shares, of peak FLOP/s and of peak bytes/s."""
+    peak = measurement.peak
+    if peak is None:
+        return None
+    pairs = (
+        (measurement.flops_per_second, peak.flops_per_second),
+        (measurement.bytes_per_second, peak.bytes_per_second),
+    )
+    shares = [rate / most for rate, most in pairs if rate and most]
+    return max(shares, default=None)
+
+
+def impossible(measurement: Measurement) -> bool:
+    """Whether calls per dispatched second would exceed what the chip can do."""
+    rate, peak = _apparent_rate(measurement), measurement.peak
+    if rate is None or peak is None or peak.flops_per_second is None:
+        return False
+    return rate > peak.flops_per_second
+
+
+def _apparent_rate(measurement: Measurement) -> float | None:
+    if measurement.dispatch is None or not measurement.flops:
+        return None
+    return measurement.flops / measurement.dispatch.median
+
+
+# The table.
+
+
+def row(case: CaseState, run: RunState) -> dict[str, str]:
+    """Every cell of one case, by column."""
+    asked = case.case
+    # With the folder only where two files of the run have the same name.
+    name = short_name if _has_namesakes(run) else brief_name
+    plain = asked.inputs == "device" or asked.on_host
+    cells = dict.fromkeys(WIDE, "") | {
+        "op": name(asked.op),
+        "size": fmt.size(asked.size),
+        "dtype": asked.dtype
+        if asked.precision == "default"
+        else f"{asked.dtype} {asked.precision}",
+        "device": asked.device,
+        "mode": asked.mode if plain else f"{asked.mode}, host inputs",
+    }
+    if case.failure is not None:
+        return cells | {"ready": _failed(case), "notes": case.failure.error}
+    measured = case.measurement
+    if measured is None or measured.ready is None:
+        doing = case.doing.replace("first_call", "1st call")
+        return cells | {"ready": doing or case.status}
+    rate = fmt.ABSENT
+    if measured.flops_per_second:
+        rate = fmt.flops_rate(measured.flops_per_second)
+    elif measured.bytes_per_second:
+        rate = fmt.bytes_rate(measured.bytes_per_second)
+    return cells | {
+        "ready": fmt.measured(measured.ready),
+        "dispatch": fmt.measured(measured.dispatch),
+        "rate": rate,
+        "peak": fmt.percent(share_of_peak(measured)),
+        "error": fmt.error(measured.error_vs_float64),
+        "× numpy": fmt.ratio(times_numpy(case, run)),
+        "notes": ", ".join(note.flag for note in own_notes(case, run)),
+    }
+
+
+@once_per_run
+def _has_namesakes(run: RunState) -> bool:
+    files = {parts(one.case.op)[0] for one in run.cases if is_own(one.case.op)}
+    return len({file.rpartition("/")[2] for file in files}) < len(files)
+
+
+def _failed(case: CaseState) -> str:
+    return "not run" if case.status == "not run" else "failed"
+
+
+def head(run: RunState) -> tuple[str, ...]:
+    """The columns of the report; that of memory spans only where there are any."""
+    measured = [case.measurement for case in run.cases if not case.failure]
+    spans = ["memory"] if any(one and one.memory for one in measured) else []
+    after = WIDE.index("ready") + 1
+    return (*WIDE[:after], "±", *spans, *WIDE[after:])
+
+
+def rows(run: RunState) -> list[list[str]]:
+    """The cells of the report, a row for each case."""
+    names, found = head(run), []
+    for case in run.cases:
+        measured = case.measurement
+        cells = row(case, run) | {"±": "", "memory": ""}
+        if case.failure:
+            cells["notes"] = ""
+        elif measured is not None:
+            cells["memory"] = fmt.span(measured.memory)
+            if measured.ready is not None:
+                cells["±"] = f"{100 * measured.ready.half_width:.1f} %"
+        else:
+            cells["memory"] = fmt.span(None)
+        found.append([cells[name] for name in names])
+    return found
+
+
+def overview(run: RunState) -> str:
+    """The table alone."""
+    return table(head(run), rows(run), RIGHT)
+
+
+def report(run: RunState) -> str:
+    """The table, the notes and the failures of a run, finished or not."""
+    return "\n\n".join([overview(run), *remarks(run)])
+
+
+def remarks(run: RunState) -> list[str]:
+    """What there is to say about the table: notes, failures, and what is missing.
+
+    The notes of the whole run come first.
+    """
+    whole = [f"{note.flag}: {note.text}" for note in notes(run)]
+    found = ["\n".join([*whole, "  – the whole run"])] if whole else []
+    labels: dict[str, list[str]] = {}
+    for case in run.cases:
+        for note in own_notes(case, run):
+            labels.setdefault(f"{note.flag}: {note.text}", []).append(case.case.label)
+    for note_text, on in labels.items():
+        more = f" and {len(on) - 3} more" if len(on) > 3 else ""
+        found.append(f"{note_text}\n  – {', '.join(on[:3])}{more}")
+    found += [failure_text(case.failure, run) for case in run.cases if case.failure]
+    return [*found, INCOMPLETE] if run.outcome == "crashed" else found
+
+
+def failure_text(failure: Failure, run: RunState | None = None) -> str:
+    """A failure in words: which case, what happened, what to do.
+
+    Args:
+        failure: it.
+        run: knows whether the case was run at all.
+    """
+    statuses = {one.case: one.status for one in run.cases} if run else {}
+    not_run = statuses.get(failure.case) in ("not run", "waiting")
+    word = "not run" if not_run or failure.estimated_seconds is not None else "failed"
+    return f"{word}: {failure.case.label}\n  {failure.error} {failure.hint}".rstrip()
+
+
+# Sentences.
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A plain sentence about a case; ``flag`` is what it is filed under."""
+
+    flag: str
+    text: str
+    bad: bool = False
+
+
+@once_per_run
+def notes(run: RunState) -> tuple[Note, ...]:
+    """What is true of the whole run, as far as it is measured."""
+    return run_notes(one.measurement for one in run.cases if one.measurement)
+
+
+def own_notes(case: CaseState, run: RunState) -> tuple[Note, ...]:
+    """What is different about a case of a run."""
+    return differing(case.measurement.notes if case.measurement else (), notes(run))
+
+
+def run_sentences(run: RunState) -> tuple[Sentence, ...]:
+    """What is true of the whole run."""
+    return tuple(Sentence(f"whole run, {note.flag}", note.text) for note in notes(run))
+
+
+def sentences(case: CaseState, run: RunState) -> tuple[Sentence, ...]:
+    """All that is to be said of one case alone, most important first."""
+    if case.failure is not None:
+        failure = case.failure
+        found = [Sentence(_failed(case), failure.error, bad=True)]
+        if failure.hint:
+            found.append(Sentence("hint", failure.hint))
+        if failure.detail and is_own(case.case.op):
+            found.append(Sentence(TRACEBACK, f"{_ALL}\n{failure.detail.rstrip()}"))
+        return tuple(found)
+    measured = case.measurement
+    if measured is None:
+        return ()
+    found = [Sentence(note.flag, note.text) for note in own_notes(case, run)]
+    if (ready := measured.ready) is not None:
+        text = fmt.seconds
+        words = (
+            f"{text(ready.median)}, {fmt.interval(ready)}, "
+            f"p90 {text(ready.p90)}, p99 {text(ready.p99)}, "
+            f"max {text(ready.max)}, {ready.n} calls in {ready.rounds} rounds"
+        )
+        end = f"; {_ENDS[measured.stopped]}" if measured.stopped else ""
+        found.append(Sentence("ready", words + end))
+    return tuple(found)
+
+
+# The readout: the four lines that matter.
+
+
+class Line(Record, frozen=True):
+    """One line: what it is, the time, and what follows from it."""
+
+    label: str
+    time: str = PENDING
+    rest: str = ""
+    bad: bool = False
+    """Whether ``rest`` names something impossible."""
+
+
+def lines(run: RunState) -> tuple[Line, ...]:
+    """Stopwatch, truth, first call, NumPy: for the run's first JAX case and NumPy's.
+
+    A case that failed takes one line with its error and hint.
+    """
+    jax = next((case for case in run.cases if not case.case.on_host), None)
+    numpy = next((case for case in run.cases if case.case.mode == "numpy"), None)
+    found: list[Line] = []
+    if jax is not None:
+        found += (
+            [_failure(jax, jax.failure)]
+            if jax.failure
+            else [_stopwatch(jax), _truth(jax), _cold(jax)]
+        )
+    if numpy is not None:
+        failure = numpy.failure
+        found.append(_failure(numpy, failure) if failure else _numpy(numpy, jax))
+    return tuple(found)
+
+
+def _stopwatch(case: CaseState) -> Line:
+    label, measured = "stopwatch says", case.measurement
+    if measured is None or measured.dispatch is None or measured.ready is None:
+        return Line(label)
+    time = fmt.measured(measured.dispatch)
+    rate = _apparent_rate(measured)
+    speed = f"{fmt.flops_rate(rate)}  " if rate else ""
+    if impossible(measured) and measured.peak and measured.peak.flops_per_second:
+        peak = fmt.flops_rate(measured.peak.flops_per_second)
+        return Line(label, time, f"{speed}IMPOSSIBLE, peak {peak}", bad=True)
+    if measured.ready.median > APART * measured.dispatch.median:
+        return Line(label, time, f"{speed}without waiting for the result", bad=True)
+    return Line(label, time, f"{speed}the call returned when the work was done")
+
+
+def _truth(case: CaseState) -> Line:
+    measured = case.measurement
+    if measured is None or measured.ready is None:
+        return Line("truth", rest=_doing(case))
+    words = []
+    if measured.flops_per_second:
+        words.append(fmt.flops_rate(measured.flops_per_second))
+    elif measured.has("host-bound"):
+        words.append("host-bound: no rate")
+    share = share_of_peak(measured)
+    if share is not None:
+        words.append(f"{fmt.percent(share)} of peak")
+    if measured.ready.rounds > 1:
+        words.append(f"± {fmt.percent(measured.ready.half_width)}")
+    else:
+        words.append("one round only")
+    return Line("truth", fmt.measured(measured.ready), "  ".join(words))
+
+
+def _cold(case: CaseState) -> Line:
+    if case.phases.first_call is None:
+        return Line("first call", rest=_doing(case))
+    compiled = case.phases.compile
+    rest = "" if compiled is None else f"compile {fmt.seconds(compiled)}"
+    return Line("first call", fmt.seconds(case.phases.cold_seconds), rest)
+
+
+def _numpy(numpy: CaseState, jax: CaseState | None) -> Line:
+    label, measured = f"NumPy {numpy.case.dtype}", numpy.measurement
+    if measured is None or measured.ready is None:
+        return Line(label, rest=_doing(numpy))
+    time = fmt.measured(measured.ready)
+    theirs = jax.measurement if jax else None
+    if jax is None or theirs is None or theirs.ready is None:
+        return Line(label, time)
+    calls = break_even_calls(
+        jax.phases.cold_seconds, theirs.ready.median, measured.ready.median
+    )
+    if calls is None:
+        return Line(label, time, "JAX never pays here: NumPy is faster")
+    if calls == 1:
+        return Line(label, time, "JAX pays from the first call")
+    return Line(label, time, f"JAX pays after {fmt.count(calls)} calls")
+
+
+def _failure(case: CaseState, failure: Failure) -> Line:
+    why = f"{failure.error} {failure.hint}"
+    return Line(case.case.mode, _failed(case), why, bad=True)
+
+
+def _doing(case: CaseState) -> str:
+    return case.doing.replace("_", " ")
+
+
+# Files.
+
+
+def title(run: RunState) -> str:
+    """What was run, in a few words."""
+    if len(run.cases) == 1:
+        return run.cases[0].case.label
+    return " and ".join(dict.fromkeys(short_name(one.case.op) for one in run.cases))
+
+
+def files(
+    results: Results,
+    run: RunState,
+    picture: Picture | None,
+    script: Callable[[], str],
+    look: Look = DARK,
+) -> Contents:
+    """What a run is in each kind of file.
+
+    Args:
+        results: what the run yielded.
+        run: the same, as the screens show it.
+        picture: its plot.
+        script: makes plain Python of its cases.
+        look: of the picture.
+    """
+    host = results.host
+    machine = f"{host.hostname}, jax {host.jax}, numpy {host.numpy}" if host else ""
+
+    def text() -> str:
+        """The plot, if there is one, the table, and all that is to be said of it."""
+        drawing = picture.draw(COLUMNS, LINES, color=False) if picture else ""
+        whole = "\n\n".join(filter(None, [drawing, report(run), machine]))
+        return "\n".join(line.rstrip() for line in whole.split("\n")) + "\n"
+
+    def svg() -> str:
+        """The plot; where a run has none, its table."""
+        shown = picture.rows(COLUMNS, LINES) if picture else text_rows(overview(run))
+        return as_svg(shown, " · ".join(filter(None, [title(run), machine])), look)
+
+    return {
+        ".json": lambda: encode(results).decode(),
+        ".csv": lambda: as_csv(results),
+        ".md": lambda: as_markdown(results),
+        ".svg": svg,
+        ".txt": text,
+        ".py": script,
+    }
+
+
+def results_text(run: RunState) -> str:
+    """The table of a run, then the sentences about all of it and about each case."""
+    found = [overview(run), ""]
+    found += [f"{one.flag}: {one.text}" for one in run_sentences(run)]
+    for case in run.cases:
+        found += ["", case.case.label]
+        found += [f"  {one.flag}: {one.text}" for one in sentences(case, run)]
+    return "\n".join(found) + "\n"
+
+
+# The document.
+
+
+def collect(host: Host | None, cases: Sequence[Case], run: RunState | None) -> Results:
+    """A run, finished or not, as a document; what holds for all of it is said once.
+
+    Args:
+        host: the machine that ran it.
+        cases: what was asked for.
+        run: what had arrived; ``None`` if the run never began.
+    """
+    missing: Outcome = "incomplete" if run and run.outcome == "crashed" else "cancelled"
+    outcome = "complete" if run and run.outcome == "complete" else missing
+    return Results.of(host, *endings(cases, run), outcome)
+
+
+def endings(
+    cases: Sequence[Case], run: RunState | None
+) -> tuple[list[Measurement], list[Failure]]:
+    """Every case of a run as a measurement or a failure, in their order.
+
+    One that was interrupted while it was sampled keeps the samples that it has and
+    says ``cancelled`` or ``crashed``; one that had none yet is a failure.
+    """
+    outcome: Stopped = "crashed" if run and run.outcome == "crashed" else "cancelled"
+    measurements: list[Measurement] = []
+    failures: list[Failure] = []
+    for state in run.cases if run else tuple(map(CaseState, cases)):
+        measured = state.measurement
+        if state.failure:
+            failures.append(state.failure)
+        elif measured and measured.stopped:
+            measurements.append(measured)
+        elif measured and measured.ready:
+            measurements.append(msgspec.structs.replace(measured, stopped=outcome))
+        else:
+            doing = f" during {state.doing}" if state.doing else " before its turn came"
+            failure = Failure(
+                case=state.case,
+                error=f"The run was {outcome}{doing}.",
+                hint="Run it again; nothing is wrong with the case itself.",
+            )
+            failures.append(failure)
+    return measurements, failures

@@ -1,0 +1,400 @@
+"""The curves of a run over size: one for each way of running."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence, Sized
+from functools import partial
+from itertools import pairwise
+from typing import Literal
+
+import msgspec
+
+from jaxtui import format as fmt
+from jaxtui.analysis.crossover import crossing_size
+from jaxtui.model import Case, Measurement
+from jaxtui.model.own import short_name
+from jaxtui.plot import Axis, Color, Mark, Picture, Reading, Series, Value
+from jaxtui.tui.run_state import CaseState, RunState
+from jaxtui.view import calls
+from jaxtui.view.bench import (
+    Clock,
+    against_numpy,
+    once_per_run,
+    seconds_of,
+    share_of_peak,
+    times_numpy,
+)
+
+Metric = Literal["time", "flops", "bytes", "peak", "numpy"]
+
+METRICS: tuple[Metric, ...] = ("time", "flops", "bytes", "peak", "numpy")
+"""What the curves can show, in the order in which the key goes round."""
+
+MOST = 4
+"""Marks of crossings on one plot; more are of no help."""
+
+_CLOCKS: dict[Metric, tuple[Clock, ...]] = {
+    "time": ("ready", "dispatch", "pipelined"),
+    # When a call returned says nothing beside NumPy, which returns with the result.
+    "numpy": ("ready", "pipelined"),
+}
+
+_RATES: dict[Metric, str] = {
+    "flops": "FLOP/s",
+    "bytes": "bytes/s",
+    "peak": "% of peak",
+}
+
+_TICKS: dict[Metric, Callable[[float], str]] = {
+    "time": fmt.tick_seconds,
+    "flops": fmt.tick_flops_rate,
+    "bytes": fmt.tick_bytes_rate,
+    "peak": fmt.percent,
+    "numpy": fmt.ratio,
+}
+"""How the values of each metric stand on an axis."""
+
+
+def sizes(run: RunState) -> list[int]:
+    """The sizes of a run; a user's function may have none."""
+    return sorted({case.case.size for case in run.cases} - {0})
+
+
+def clock_of(metric: Metric, clock: Clock) -> Clock | None:
+    """The clock under a metric; ``None`` for rates, which have one of their own.
+
+    Args:
+        metric: what the curves show.
+        clock: the one that is wanted; ready where the metric does not have it.
+    """
+    clocks = _CLOCKS.get(metric)
+    if clocks is None:
+        return None
+    return clock if clock in clocks else clocks[0]
+
+
+def next_clock(metric: Metric, clock: Clock) -> Clock:
+    """The clock after this one, of those that the metric has."""
+    clocks, shown = _CLOCKS.get(metric), clock_of(metric, clock)
+    if clocks is None or shown is None:
+        return clock
+    return clocks[(clocks.index(shown) + 1) % len(clocks)]
+
+
+def of_run(
+    run: RunState, case: CaseState | None, colors: Sequence[Color]
+) -> Picture | None:
+    """What fits a run: curves over several sizes, or else the calls of a case.
+
+    Args:
+        run: what was measured.
+        case: whose calls; ``None`` for none.
+        colors: of the curves, in turn.
+    """
+    if len(sizes(run)) > 1:
+        return picture(run, "time", colors)
+    return None if case is None else calls.live(case, colors)
+
+
+def picture(
+    run: RunState,
+    metric: Metric,
+    colors: Sequence[Color],
+    crossings: Sequence[Mark] | None = None,
+    *,
+    clock: Clock = "ready",
+    selected: CaseState | None = None,
+) -> Picture | None:
+    """One curve per way of running, over size.
+
+    Args:
+        run: what was measured.
+        metric: what the curves show.
+        colors: of the curves, in turn.
+        crossings: where they cross; by default those with NumPy are read off.
+        clock: of time and × NumPy.
+        selected: the case at whose size reading begins.
+    """
+    curves: dict[str, list[tuple[float, float]]] = {}
+    named: set[str] = set()
+    for case in run.cases:
+        value = value_of(case, metric, clock, run)
+        if value is not None or _may_come(case, metric, clock):
+            named.add(label_of(case, run))
+        # A user's function may have no size, and so no place on the axis.
+        points = curves.setdefault(label_of(case, run), [])
+        if value is not None and value > 0 and case.case.size:
+            points.append((float(case.case.size), value))
+    if not any(curves.values()):
+        return None
+    all_sizes = sizes(run)
+    # A curve that this clock does not have keeps its place: the colours and shapes of
+    # the others stay.
+    series = tuple(
+        Series(
+            label if label in named else "",
+            [x for x, _ in sorted(points)],
+            [y for _, y in sorted(points)],
+            colors[index % len(colors)],
+            points=True,
+        )
+        for index, (label, points) in enumerate(curves.items())
+    )
+    shown, marks = clock_of(metric, clock), list(crossings or ())
+    if shown is None or shown == "dispatch":
+        marks = []
+    elif crossings is None:
+        marks = list(crossing_marks(run, shown))
+    if metric in ("numpy", "peak"):
+        label = "as fast" if metric == "numpy" else "peak"
+        marks.insert(0, Mark(1.0, label, "y"))
+    x = Axis(
+        "size",
+        log=True,
+        limits=(all_sizes[0], all_sizes[-1]),
+        format=fmt.tick_size,
+        ticks=all_sizes,
+    )
+    start = 0
+    if selected is not None and selected.case.size in all_sizes:
+        start = all_sizes.index(selected.case.size)
+    return Picture(
+        series,
+        x,
+        Axis("", log=True, format=_TICKS[metric]),
+        title_of(metric, clock, run.cases),
+        tuple(marks),
+        places=[float(size) for size in all_sizes],
+        read=partial(_read, run, metric, clock, all_sizes, list(curves), named),
+        start=start,
+    )
+
+
+def _may_come(case: CaseState, metric: Metric, clock: Clock) -> bool:
+    """Whether a case belongs in the legend without a point, as yet or as it failed.
+
+    NumPy has no dispatch, and is not compared with itself.
+    """
+    if case.status == "done":
+        return False
+    if not case.case.on_host:
+        return True
+    return metric != "numpy" and (metric, clock) != ("time", "dispatch")
+
+
+def label_of(case: CaseState, run: RunState) -> str:
+    """What tells a case's curve from the others of the run, mode first."""
+    names = _telling(run)
+    if case.case.on_host:
+        names = tuple(name for name in names if name in ("op", "dtype"))
+    facts = (short_name(str(getattr(case.case, name))) for name in names)
+    return " ".join((case.case.mode, *facts))
+
+
+@once_per_run
+def _telling(run: RunState) -> tuple[str, ...]:
+    """What beside the mode and the size differs between the cases of a run."""
+    cases = [one.case for one in run.cases]
+    jax = [case for case in cases if not case.on_host]
+    varied: dict[str, Sized] = {
+        "op": {case.op for case in cases},
+        "dtype": {case.dtype for case in cases},
+        "precision": {case.precision for case in cases},
+        "device": {case.device for case in jax},
+        "inputs": {case.inputs for case in jax},
+    }
+    return tuple(name for name, values in varied.items() if len(values) > 1)
+
+
+def case_at(run: RunState, size: int, selected: CaseState | None) -> int | None:
+    """Index of the case of a size that is like the selected one, or else of any."""
+    there = [i for i, case in enumerate(run.cases) if case.case.size == size]
+    wanted = None if selected is None else label_of(selected, run)
+    alike = [i for i in there if label_of(run.cases[i], run) == wanted]
+    return next(iter(alike or there), None)
+
+
+# Values, and what is read off.
+
+
+def value_of(
+    case: CaseState, metric: Metric, clock: Clock, run: RunState
+) -> float | None:
+    """A case's point on the curve over size, or ``None`` where it has none.
+
+    Args:
+        case: of the run.
+        metric: what the curves show: seconds, a rate, a fraction, or a factor.
+        clock: of time and × NumPy; rates have their own.
+        run: holds NumPy's figures.
+    """
+    measured = case.measurement
+    if measured is None or measured.ready is None:
+        return None
+    shown = clock_of(metric, clock) or "ready"
+    match metric:
+        case "time":
+            return seconds_of(case, shown)
+        case "numpy":
+            return times_numpy(case, run, shown)
+        case _:
+            return _rate(metric, measured)
+
+
+def _rate(metric: Metric, measured: Measurement) -> float | None:
+    """A rate, or a share of the peak."""
+    match metric:
+        case "flops":
+            return measured.flops_per_second
+        case "bytes":
+            return measured.bytes_per_second
+        case _:
+            return share_of_peak(measured)
+
+
+def _read(
+    run: RunState,
+    metric: Metric,
+    clock: Clock,
+    all_sizes: Sequence[int],
+    labels: Sequence[str],
+    named: Collection[str],
+    place: int,
+) -> Reading:
+    """Every curve's value at one size."""
+    values = []
+    for case in run.cases:
+        label = label_of(case, run)
+        if case.case.size != all_sizes[place] or label not in named:
+            continue
+        text, more = _text(case, metric, clock, run)
+        if text:
+            values.append(Value(text, more, labels.index(label)))
+    shown = clock_of(metric, clock)
+    name = fmt.size(all_sizes[place]) + (f" {shown}" if shown else "")
+    if not values:
+        return Reading(f"{name}: no figures yet")
+    return Reading(name, tuple(sorted(values, key=lambda value: value.series or 0)))
+
+
+def _text(
+    case: CaseState, metric: Metric, clock: Clock, run: RunState
+) -> tuple[str, str]:
+    """A value with its unit, or why there is none, and what is to be said of it."""
+    value, measured = value_of(case, metric, clock, run), case.measurement
+    if value is None or measured is None:
+        if case.status in ("failed", "not run"):
+            return case.status, ""
+        return ("no figure" if case.status == "done" else ""), ""
+    match metric:
+        case "flops":
+            return fmt.flops_rate(value), ""
+        case "bytes":
+            return fmt.bytes_rate(value), ""
+        case "peak":
+            return fmt.percent(value), "of peak"
+        case "numpy":
+            return fmt.ratio(value), ""
+    if clock == "pipelined":
+        return fmt.seconds(value), "(ready)" if case.case.on_host else ""
+    summary = measured.dispatch if clock == "dispatch" else measured.ready
+    if summary is None or summary.rounds < 2:
+        return fmt.measured(summary), ""
+    return fmt.measured(summary), f"± {fmt.percent(summary.half_width)}"
+
+
+def title_of(metric: Metric, clock: Clock, cases: Sequence[CaseState]) -> str:
+    """What the curves show and on which clock."""
+    shown = clock_of(metric, clock)
+    host = any(case.case.on_host for case in cases)
+    numpy = ", numpy: ready" if host else ""
+    if metric == "time":
+        return {
+            "ready": "ready · seconds per call over size",
+            "dispatch": "dispatch · seconds until the call returned, over size",
+            "pipelined": f"pipelined{numpy} · seconds per call over size",
+        }[shown or "ready"]
+    if metric == "numpy":
+        return f"× NumPy over size · {shown} · above 1 JAX is faster"
+    # Rates stand on the pipelined clock where it is known. Work that runs inline in
+    # the caller is never in a queue.
+    modes: dict[bool, set[str]] = {True: set(), False: set()}
+    for case in cases:
+        if (measured := case.measurement) and _rate(metric, measured):
+            queued = measured.pipelined_seconds is not None
+            modes[queued and not measured.has("inline")].add(case.case.mode)
+    clocks = "pipelined"
+    if modes[False] and not modes[True]:
+        clocks = "ready"
+    elif modes[False]:
+        others = ", ".join(sorted(modes[False] - modes[True]))
+        clocks = f"pipelined, {others or 'some'}: ready"
+    return f"{_RATES[metric]} over size · {clocks}"
+
+
+# Where JAX overtakes NumPy, read off between the sizes.
+
+
+def crossing_marks(run: RunState, clock: Clock = "ready") -> tuple[Mark, ...]:
+    """A mark where each way of running crosses NumPy for the last time.
+
+    Interpolated between neighbouring sizes on logarithmic axes, without those at which
+    the intervals leave open who is faster. Nothing is marked beyond the sizes that were
+    measured, nor before the sweep is over: until then the figures move. Nor is there a
+    mark where an engine died: what is missing may be what decides.
+
+    Args:
+        run: the sweep.
+        clock: of the JAX cases.
+    """
+    going = any(case.status in ("waiting", "running") for case in run.cases)
+    if going or run.outcome == "crashed":
+        return ()
+    return tuple(_crossings(run, clock))[:MOST]
+
+
+def _crossings(run: RunState, clock: Clock) -> Iterator[Mark]:
+    curves: dict[Case, list[CaseState]] = {}
+    for case in run.cases:
+        if case.case.mode != "numpy":
+            key = msgspec.structs.replace(case.case, size=0, params=None)
+            curves.setdefault(key, []).append(case)
+    for curve in curves.values():
+        points = sorted(
+            (case.case.size, math.log(found.median))
+            for case in curve
+            if (found := against_numpy(case, run, clock)) is not None
+            and not found.low <= 1 <= found.high
+        )
+        for low, high in reversed(list(pairwise(points))):
+            if (low[1] < 0) == (high[1] < 0):
+                continue
+            at = crossing_size((low[0], high[0]), (low[1], high[1]))
+            names = [label_of(curve[0], run), "numpy"]
+            faster, slower = names if high[1] >= 0 else reversed(names)
+            around = place(at, low[0], high[0])
+            yield Mark(at, f"{faster} beats {slower} from ~{around}")
+            break
+
+
+def place(size: float, low: int, high: int) -> str:
+    """A size with two digits, or as many as keep it between its neighbours.
+
+    It is not known better: it is interpolated, not measured.
+    """
+    for digits in (2, 3, 4):
+        short = rounded(size, digits)
+        if low <= short <= high:
+            return number(short)
+    return number(round(size))
+
+
+def number(size: int) -> str:
+    """A size in a sentence: ``8192``, ``163,840``."""
+    return str(size) if size < 10_000 else fmt.count(size)
+
+
+def rounded(value: float, digits: int = 2) -> int:
+    """To so many digits."""
+    return round(float(f"{value:.{digits - 1}e}"))

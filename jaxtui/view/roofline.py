@@ -1,0 +1,525 @@
+"""A roofline: verdicts in words, the text of a report, the plot and the document."""
+
+from __future__ import annotations
+
+import math
+import string
+from collections.abc import Iterator, Sequence
+
+from jaxtui import format as fmt
+from jaxtui.analysis.roofline import (
+    Place,
+    arithmetic,
+    bandwidth_roof,
+    compute_roofs,
+    ridge,
+)
+from jaxtui.document import SCHEMA, Outcome, Results
+from jaxtui.model import Case, Failure, Host, Measurement, Note, Record
+from jaxtui.model.roofs import MissingRoof, Roof, RoofDtype, RoofsMeasured
+from jaxtui.plot import Axis, Color, Picture, Series, Spot
+from jaxtui.tui.run_state import RunState
+from jaxtui.view.bench import failure_text
+from jaxtui.view.text import INCOMPLETE, table, wrap
+
+AT_THE_ROOF = 1.05
+"""Shares up to this are the roof itself: two measurements of one speed differ so."""
+
+NEAR = 0.3
+"""From this share on it is the roof that limits; below, something else does."""
+
+NEARLY_FITTING = 4
+"""Arrays of so many times the last cache are partly still there in the next call."""
+
+OP_BY_OP = ("eager", "numpy", "tensorflow")
+"""Modes that write every intermediate result to memory."""
+
+LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits[1:]
+"""What cases are called in the picture, in their order."""
+
+BEYOND = 4.0
+"""How many times further than the outermost case or ridge the roofs are drawn."""
+
+SLOPE = 20.0
+"""How many times the first ridge the axis begins before it: its name stands there."""
+
+HEADROOM = 1.8
+"""How many times higher than the highest roof the picture is, and as much lower."""
+
+DOTS = 24
+"""Of the dotted line of published roofs."""
+
+
+# In words.
+
+
+def verdict(place: Place) -> str:
+    """What limits a case and how near it comes, e.g. ``memory bound at 71 % of the
+    roof``; without a full stop, unless it is the sentence that says why there is none.
+    """
+    share = place.share
+    if share is None or place.roof is None:
+        return place.why_not or "it has no place under the roofs"
+    shown = fmt.percent(share)
+    if share > AT_THE_ROOF:
+        return _above(place, shown)
+    if place.intensity is None:
+        said = f"moves data at {shown} of the bandwidth roof"
+        return said if share >= NEAR else f"{said}: {_held_back(place)}"
+    if share >= NEAR and not place.cached:
+        return f"{place.bound} bound at {shown} of the roof"
+    if share >= NEAR and place.bound == "compute":
+        return f"compute bound at {shown} of the roof"
+    if place.bound == "memory" and place.cached:
+        return (
+            f"{shown} of the memory roof, though {_fitting(place)}: it is not the "
+            "memory that limits it"
+        )
+    return f"{shown} of the {place.bound} roof: {_held_back(place)}"
+
+
+def limit(place: Place) -> str:
+    """What the verdict says, in one or two words."""
+    share = place.share
+    if share is None:
+        return "no place here"
+    in_cache = place.bound == "memory" and place.cached
+    if share > AT_THE_ROOF:
+        return "cache" if in_cache else "over the roof"
+    if share < NEAR or in_cache:
+        return "something else"
+    return "memory" if place.bound == "memory" else "arithmetic"
+
+
+def roof_name(roof: Roof) -> str:
+    """``bandwidth``, or ``compute float32``."""
+    return "bandwidth" if roof.of is None else f"compute {dtype_name(roof.of)}"
+
+
+def dtype_name(of: RoofDtype) -> str:
+    """``float32``, or ``float32 highest``."""
+    return of.dtype if of.precision == "default" else f"{of.dtype} {of.precision}"
+
+
+def rate_text(roof: Roof, value: float | None = None) -> str:
+    """Its speed, or another one in its unit: ``64.2 GFLOP/s``.
+
+    Integer arithmetic is counted like any other.
+    """
+    shown = fmt.flops_rate if roof.kind == "compute" else fmt.bytes_rate
+    return shown(roof.per_second if value is None else value)
+
+
+def published_text(roof: Roof) -> str:
+    """What somebody says the device could do, next to what it does."""
+    said = roof.published
+    if said is None:
+        return "nobody publishes one"
+    share = fmt.percent(roof.per_second / said.value) if said.value > 0 else fmt.ABSENT
+    return f"{share} of {rate_text(roof, said.value)} ({said.source})"
+
+
+def missing_text(missing: MissingRoof) -> str:
+    """A roof that there is not, and why."""
+    of = missing.of
+    name = "bandwidth roof" if of is None else f"compute roof for {dtype_name(of)}"
+    return f"no {name}: {missing.why}"
+
+
+def ridges_text(roofs: RoofsMeasured) -> str:
+    """From which intensities on arithmetic limits; empty if that is not known."""
+    memory, compute = bandwidth_roof(roofs), compute_roofs(roofs)
+    if memory is None or not compute:
+        return ""
+    parts = [
+        f"{fmt.significant(ridge(roof, memory), 2)} flops per byte in "
+        + (dtype_name(roof.of) if roof.of else roof_name(roof))
+        for roof in compute
+    ]
+    return f"The memory limits up to {', '.join(parts)}; above that, arithmetic does."
+
+
+def cache_text(roofs: RoofsMeasured) -> str:
+    """What arrays that fit into the last cache may do; empty where it is not known."""
+    if roofs.cache_bytes is None:
+        return ""
+    return (
+        f"Arrays that fit into the last cache, {fmt.bytes_text(roofs.cache_bytes)}, "
+        "may move faster than the bandwidth roof."
+    )
+
+
+def intensity_text(place: Place) -> str:
+    """``0.75``, or a dash for what only moves data."""
+    if place.intensity is None:
+        return fmt.ABSENT
+    return fmt.significant(place.intensity, 3)
+
+
+def place_rate_text(place: Place) -> str:
+    """The speed of a case: FLOP/s, or bytes/s of what only moves data."""
+    if place.intensity is None:
+        return fmt.bytes_rate(place.rate)
+    return fmt.flops_rate(place.rate)
+
+
+def _above(place: Place, shown: str) -> str:
+    """What may have let a case be faster than its roof."""
+    if place.bound == "memory" and place.cached:
+        return f"faster than the memory roof ({shown}): {_fitting(place)}"
+    assert place.roof is not None
+    moved, cache = place.measurement.bytes, place.cache_bytes
+    nearly_fits = moved and cache and moved < NEARLY_FITTING * cache
+    if place.bound == "memory" and nearly_fits:
+        cause = (
+            f"part of its arrays ({fmt.bytes_text(moved)}) may stay in the last cache "
+            f"({fmt.bytes_text(cache)}), and reading alone is faster than copying"
+        )
+    elif place.roof.disturbed:
+        cause = "other programs used the cores while the roof was measured"
+    elif place.bound == "memory":
+        cause = (
+            "the machine was slower while the roof was measured, or it mostly reads, "
+            "which is faster than copying"
+        )
+    else:
+        cause = (
+            "the machine was slower while the roof was measured, or the op needs fewer "
+            "operations than its formula counts"
+        )
+    return f"over the {place.bound} roof ({shown}): {cause}"
+
+
+def _held_back(place: Place) -> str:
+    """What else may limit a case that is far below its roof."""
+    flags = {note.flag for note in place.measurement.notes}
+    mode = place.measurement.case.mode
+    if "contended" in flags:
+        return "other programs used the cores while it was measured"
+    span, ready = place.measurement.memory, place.measurement.ready
+    fresh = span and ready and 2 * ready.median > span.reused + span.fresh
+    if fresh or "page-faults" in flags:
+        return "memory for its result is mapped anew in every call, which takes longer"
+    if place.bound == "memory" and mode in OP_BY_OP:
+        return f"mode {mode} writes every intermediate result to memory"
+    what = "the memory" if place.bound == "memory" else "arithmetic at full speed"
+    return f"something other than {what} limits it"
+
+
+def _fitting(place: Place) -> str:
+    arrays = fmt.bytes_text(place.measurement.bytes)
+    cache = fmt.bytes_text(place.cache_bytes)
+    return f"its arrays ({arrays}) fit into the last cache ({cache})"
+
+
+def head(roofs: RoofsMeasured) -> str:
+    """The roofs in a table, and what there is to know about them."""
+    kind = roofs.device_kind
+    same = not kind or kind == roofs.device.partition(":")[0]
+    lines = [f"Roofs of {roofs.device}" + ("" if same else f", {kind}")]
+    if roofs.roofs:
+        rows = [
+            (
+                roof_name(one),
+                rate_text(one),
+                fmt.percent((one.ci_high - one.ci_low) / 2 / one.per_second),
+                one.what,
+            )
+            for one in roofs.roofs
+        ]
+        titles = ("roof", "measured", "±", "reached by")
+        lines.append(table(titles, rows, ("measured", "±")))
+    lines += [line for one in _about(roofs) for line in wrap(one)]
+    return "\n".join(lines)
+
+
+def _about(roofs: RoofsMeasured) -> Iterator[str]:
+    published = [one for one in roofs.roofs if one.published is not None]
+    for roof in published:
+        yield f"{roof_name(roof)}: {published_text(roof)}."
+    if roofs.roofs and not published:
+        yield "Nobody publishes what such a device can do at most."
+    for missing in roofs.missing:
+        words = missing_text(missing)
+        yield f"{words[0].upper()}{words[1:]}"
+    disturbed = [roof for roof in roofs.roofs if roof.disturbed]
+    if disturbed:
+        # One of the sentences: they differ in a digit.
+        yield f"{', '.join(map(roof_name, disturbed))}: {disturbed[0].disturbed}"
+    yield from filter(None, (ridges_text(roofs), cache_text(roofs)))
+
+
+def _cases(places: Sequence[Place], device: str) -> Iterator[str]:
+    """Two lines or more for each case: its figures, and what they mean."""
+    names = [
+        place.measurement.case.label.removesuffix(f" on {device}") for place in places
+    ]
+    widest = max(map(len, names), default=0)
+    for place, letter, name in zip(places, letters(places), names, strict=True):
+        figures = "" if place.rate is None else place_rate_text(place)
+        if figures and place.intensity is not None:
+            figures += f" at {intensity_text(place)} flops per byte"
+        yield f"{letter or '-'}  {name.ljust(widest)}  {figures}".rstrip()
+        yield from wrap(f"   {verdict(place)}")
+
+
+def verdicts(
+    roofs: RoofsMeasured,
+    places: Sequence[Place],
+    failures: Sequence[Failure],
+    run: RunState | None,
+    *,
+    lost: bool = False,
+) -> str:
+    """A verdict for each case, and what did not work.
+
+    Args:
+        roofs: of the device.
+        places: the cases that were measured.
+        failures: those that were not.
+        run: knows which of them were run at all.
+        lost: the engine was lost on the way.
+    """
+    parts = ["\n".join(_cases(places, roofs.device))]
+    parts += [failure_text(failure, run) for failure in failures]
+    parts += ["\n".join(wrap(INCOMPLETE))] if lost else []
+    return "\n\n".join(filter(None, parts))
+
+
+# The plot.
+
+
+def letters(places: Sequence[Place]) -> tuple[str, ...]:
+    """What each place is called in the picture; empty for those that are not drawn.
+
+    An op that only moves data has no intensity, and so no place on the axis.
+    """
+    drawn = [bool(place.intensity and place.rate) for place in places]
+    numbers = [sum(drawn[:index]) for index in range(len(drawn))]
+    return tuple(
+        LETTERS[number % len(LETTERS)] if shown else ""
+        for shown, number in zip(drawn, numbers, strict=True)
+    )
+
+
+def picture(
+    places: Sequence[Place],
+    roofs: RoofsMeasured,
+    colors: Sequence[Color],
+    selected: Place | None = None,
+) -> Picture | None:
+    """Both axes logarithmic: flops per byte along, FLOP/s up.
+
+    Measured roofs are lines and published ones are dotted; cases are letters.
+
+    Args:
+        places: the cases, also those without a place.
+        roofs: of the device.
+        colors: for the roofs, then for the cases.
+        selected: the one that stands out; the others have the colour of their bound.
+
+    Returns:
+        ``None`` if the memory roof is not known.
+    """
+    memory = bandwidth_roof(roofs)
+    if memory is None:
+        return None
+    shown = _shown(places, roofs)
+    low, high = _range(places, memory, shown)
+    drawn = list(_measured(memory, shown, low, high, colors))
+    drawn += _published(memory, shown, low, high, colors)
+    return Picture(
+        series=tuple(drawn),
+        x=Axis("flops per byte", log=True, limits=(low, high)),
+        y=Axis(
+            "FLOP/s over flops per byte",
+            log=True,
+            limits=_heights(places, drawn),
+            format=fmt.tick_flops_rate,
+        ),
+        title=f"roofline of {roofs.device}",
+        spots=(
+            *_letters(places, colors, selected),
+            *_names(memory, shown, low, high),
+        ),
+    )
+
+
+def _shown(places: Sequence[Place], roofs: RoofsMeasured) -> tuple[Roof, ...]:
+    """The compute roofs that some case is under; all, where there are no cases."""
+    known = compute_roofs(roofs)
+    wanted: set[RoofDtype | None] = {
+        arithmetic(place.measurement.case) for place in places if place.rate is not None
+    }
+    return tuple(roof for roof in known if roof.of in wanted) or known
+
+
+def _range(
+    places: Sequence[Place], memory: Roof, compute: Sequence[Roof]
+) -> tuple[float, float]:
+    """Of the intensities: the cases and the ridges, with room on both sides."""
+    inside = [place.intensity for place in places if place.intensity and place.rate]
+    ridges = [ridge(roof, memory) for roof in compute]
+    inside += ridges
+    finite = [one for one in inside if 1e-12 < one < 1e12] or [1.0]
+    low = min([min(finite) / BEYOND, *(one / SLOPE for one in ridges if one > 1e-12)])
+    return low, max(finite) * BEYOND
+
+
+def _heights(places: Sequence[Place], drawn: Sequence[Series]) -> tuple[float, float]:
+    """Of the rates, with room for a name over the highest roof."""
+    rates = [place.rate for place in places if place.intensity and place.rate]
+    rates += [height for series in drawn for height in series.y]
+    return min(rates) / HEADROOM, max(rates) * HEADROOM
+
+
+def _measured(
+    memory: Roof,
+    compute: Sequence[Roof],
+    low: float,
+    high: float,
+    colors: Sequence[Color],
+) -> Iterator[Series]:
+    """The slope of the memory up to the highest roof, and each roof from there on."""
+    if not compute:
+        slope = [low * memory.per_second, high * memory.per_second]
+        yield Series("measured", [low, high], slope, colors[0])
+    for index, roof in enumerate(compute):
+        meets = ridge(roof, memory)
+        x, y = [meets, high], [roof.per_second] * 2
+        if index == 0:
+            x, y = [low, *x], [low * memory.per_second, *y]
+        label = "measured" if index == 0 else ""
+        yield Series(label, x, y, colors[index % len(colors)])
+
+
+def _published(
+    memory: Roof,
+    compute: Sequence[Roof],
+    low: float,
+    high: float,
+    colors: Sequence[Color],
+) -> Iterator[Series]:
+    """Dotted, where somebody publishes figures: as far as there are such."""
+    slope = memory.published.value if memory.published else math.inf
+    flats = [(i, one.published.value) for i, one in enumerate(compute) if one.published]
+    label = "published"
+    if slope < math.inf:
+        top = max((value for _, value in flats), default=math.inf)
+        x = [one for one in _spread(low, high) if one * slope <= top]
+        y = [one * slope for one in x]
+        yield Series(label, x, y, colors[0], points=True, line=False)
+        label = ""
+    for index, value in flats:
+        start = max(low, value / slope) if slope < math.inf else low
+        x = _spread(start, high) if start < high else []
+        y = [value] * len(x)
+        color = colors[index % len(colors)]
+        yield Series(label, x, y, color, points=True, line=False)
+        label = ""
+
+
+def _spread(low: float, high: float) -> list[float]:
+    """Places equally far apart on a logarithmic axis."""
+    step = (high / low) ** (1 / (DOTS - 1))
+    return [low * step**index for index in range(DOTS)]
+
+
+def _letters(
+    places: Sequence[Place], colors: Sequence[Color], selected: Place | None
+) -> Iterator[Spot]:
+    """The selected one first, so that it gives way to none."""
+    named = list(zip(places, letters(places), strict=True))
+    for place, letter in sorted(named, key=lambda one: one[0] is not selected):
+        if letter and place.intensity and place.rate:
+            # The terminal's own is the brightest that is sure to be readable.
+            tint = None
+            if selected is None:
+                tint = colors[(1 if place.bound == "memory" else 2) % len(colors)]
+            elif place is not selected:
+                tint = colors[1 % len(colors)]
+            yield Spot(place.intensity, place.rate, letter, tint)
+
+
+def _names(
+    memory: Roof, compute: Sequence[Roof], low: float, high: float
+) -> Iterator[Spot]:
+    """What each roof is, written on it."""
+    for roof in compute:
+        assert roof.of is not None
+        text = f"{dtype_name(roof.of)} {rate_text(roof)}"
+        yield Spot(high, roof.per_second, text, where="above")
+    top = compute[0].per_second if compute else high * memory.per_second
+    # Half-way up the slope, whose upper left is always empty.
+    middle = math.sqrt(low * (top / memory.per_second))
+    yield Spot(middle, middle * memory.per_second, rate_text(memory), where="above")
+
+
+# The document.
+
+
+class PlaceRow(Record, frozen=True, kw_only=True):
+    """A case under its roofs."""
+
+    case: Case
+    intensity: float | None
+    """Flops per byte; ``None`` for an op that only moves data."""
+    rate: float | None
+    """FLOP/s; bytes/s where there is no intensity."""
+    limit: float | None
+    """What the roof allows at this intensity, in the unit of ``rate``."""
+    bound: str | None
+    """``memory`` or ``compute``; ``None`` where the case has no place."""
+    share: float | None
+    """Rate over limit."""
+    cached: bool
+    """All its arrays fit into the last cache."""
+    verdict: str
+
+
+class Document(Record, frozen=True, kw_only=True):
+    """What ``--json`` prints."""
+
+    schema: int = SCHEMA
+    host: Host | None
+    """``None`` when it was interrupted before the engine had looked."""
+    roofs: RoofsMeasured | None
+    """``None`` when it was interrupted before any was known."""
+    places: tuple[PlaceRow, ...] = ()
+    """One for each measurement, in the same order."""
+    notes: tuple[Note, ...] = ()
+    """What is true of all measurements."""
+    measurements: tuple[Measurement, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    outcome: Outcome
+
+
+def document(
+    results: Results,
+    roofs: RoofsMeasured | None,
+    places: Sequence[Place],
+    outcome: Outcome,
+) -> Document:
+    """All of it as a record."""
+    return Document(
+        host=results.host,
+        roofs=roofs,
+        places=tuple(map(_row, places)),
+        notes=results.notes,
+        measurements=results.measurements,
+        failures=results.failures,
+        outcome=outcome,
+    )
+
+
+def _row(place: Place) -> PlaceRow:
+    return PlaceRow(
+        case=place.measurement.case,
+        intensity=place.intensity,
+        rate=place.rate,
+        limit=place.limit,
+        bound=place.bound,
+        share=place.share,
+        cached=place.cached,
+        verdict=verdict(place),
+    )

@@ -1,0 +1,85 @@
+"""Two measurements that were not taken in turns."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from jaxtui.analysis.comparison import Side, compare
+from tests.history.making import DEVICE, HOST, measurement
+
+
+def side(label: str, median: float, width: float = 0.0001, **other: object) -> Side:
+    return Side(
+        label=label,
+        host=HOST,
+        device=DEVICE,
+        measurement=measurement(median=median, width=width, **other),  # type: ignore
+    )
+
+
+@pytest.mark.parametrize(
+    ("second", "width", "answer"),
+    [
+        (0.0010, 0.00001, "faster"),
+        (0.0030, 0.00001, "slower"),
+        (0.0020, 0.00001, "no difference"),
+        (0.0021, 0.00020, "no difference"),
+        (0.0022, 0.00001, "cannot tell"),
+        (0.0018, 0.00001, "cannot tell"),
+        (0.0030, 0.0007, "cannot tell"),
+    ],
+)
+def test_whether_it_is_real(second: float, width: float, answer: str) -> None:
+    found = compare(side("1", 0.002, 0.00001), side("2", second, width))
+    assert found.answer == answer
+    assert found.ratio == pytest.approx(second / 0.002)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low <= second / 0.002 <= found.high
+
+
+@pytest.mark.parametrize(
+    ("other", "what"),
+    [
+        ({"op": "selu"}, "op"),
+        ({"size": 512}, "size"),
+        ({"op": "selu", "size": 512}, "op and size"),
+    ],
+)
+def test_two_works_are_not_comparable_and_that_is_said_first(
+    other: dict[str, object], what: str
+) -> None:
+    found = compare(side("1", 2.0), side("2", 0.001, **other))
+    assert found.answer == "not comparable"
+    assert found.sentence.startswith(
+        f"1 and 2 are not comparable: they are not of the same {what}. 2 takes 1.00 ms"
+    )
+    assert "really" not in found.sentence
+    assert found.ratio == pytest.approx(0.0005)
+
+
+def test_the_sentence_has_both_figures() -> None:
+    found = compare(side("12", 0.002), side("other.json", 0.001))
+    assert "other.json takes 1.00 ms, 12 2.00 ms" in found.sentence
+    assert "2 times" in found.sentence
+
+
+def test_what_differs_is_said() -> None:
+    there = msgspec.structs.replace(HOST, hostname="tpu-vm", jax="0.10")
+    first = side("1", 0.002)
+    second = msgspec.structs.replace(side("2", 0.002, dtype="bfloat16"), host=there)
+    assert set(compare(first, second).differences) == {
+        "dtype: float32 and bfloat16",
+        "hostname: box and tpu-vm",
+        "jax: 0.12 and 0.10",
+    }
+    assert compare(first, first).differences == ()
+
+
+def test_without_samples_nothing_is_claimed() -> None:
+    empty = msgspec.structs.replace(measurement(), ready=None)
+    nothing = Side(label="1", host=HOST, device=None, measurement=empty)
+    found = compare(nothing, side("2", 0.002))
+    assert found.answer == "cannot tell"
+    assert found.ratio is None

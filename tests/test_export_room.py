@@ -1,0 +1,160 @@
+"""Files to take away: whole, in base units, and never over another."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from jaxtui.document import Results
+from jaxtui.export import CSV as COLUMNS
+from jaxtui.export import (
+    MARKDOWN,
+    ExistsError,
+    ExportError,
+    as_csv,
+    as_markdown,
+    check,
+    write,
+)
+from jaxtui.model import Failure
+from tests.history.making import HOST, measurement
+
+FAILED = Failure(
+    case=measurement(size=9).case, error='It "failed", badly.', hint="Try | less."
+)
+ONES = (measurement(), measurement("selu", mode="numpy", device="host"))
+RESULTS = Results.of(HOST, ONES, (FAILED,))
+NOTHING = Results.of(None, (), ())
+
+
+def test_csv_is_read_back_as_it_was() -> None:
+    rows = list(csv.DictReader(io.StringIO(as_csv(RESULTS))))
+    assert tuple(rows[0]) == COLUMNS
+    assert float(rows[0]["ready_median"]) == 0.002
+    assert int(rows[0]["ready_n"]) == 100
+    assert float(rows[0]["first_call_seconds"]) == 0.01
+    assert rows[0]["dispatch_median"] == ""
+    assert rows[0]["hostname"] == "box"
+    assert rows[2]["failure"] == 'It "failed", badly. Try | less.'
+    assert rows[2]["ready_median"] == ""
+
+
+def test_markdown_is_a_table() -> None:
+    head, rule, *rows = as_markdown(RESULTS).splitlines()
+    assert head == "| " + " | ".join(MARKDOWN) + " |"
+    assert rule.count("|") == head.count("|") == rows[0].count("|")
+    assert "2.00 ms" in rows[0]
+    assert "box, jax 0.12" in as_markdown(RESULTS)
+    assert "**matmul 9 float32 jit on cpu:0**: It" in as_markdown(RESULTS)
+
+
+def test_nothing_measured_is_still_a_table() -> None:
+    assert len(as_csv(NOTHING).splitlines()) == 1
+    assert len(as_markdown(NOTHING).splitlines()) == 2
+
+
+def test_a_file_is_never_replaced_unasked(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    write(path, "first")
+    with pytest.raises(ExportError, match="exists already"):
+        write(path, "second")
+    assert path.read_bytes() == b"first"
+    write(path, "second", replace=True)
+    assert path.read_bytes() == b"second"
+    assert os.listdir(tmp_path) == ["results.csv"]
+
+
+def test_a_file_that_came_meanwhile_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "results.csv"
+    fsync = os.fsync
+
+    def meanwhile(handle: int) -> None:
+        path.write_bytes(b"theirs")
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", meanwhile)
+    with pytest.raises(ExportError, match="exists already"):
+        write(path, "ours")
+    assert path.read_bytes() == b"theirs"
+    assert os.listdir(tmp_path) == ["results.csv"]
+
+
+def test_a_full_disk_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ExportError, match="No space left"):
+        write(tmp_path / "results.csv", "ours")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_disk_without_links_is_written_to_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lacking(*_: object) -> None:
+        raise OSError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", lacking)
+    write(tmp_path / "results.csv", "ours")
+    assert (tmp_path / "results.csv").read_bytes() == b"ours"
+    with pytest.raises(ExistsError):
+        write(tmp_path / "results.csv", "more")
+    monkeypatch.setattr(Path, "replace", lacking)
+    with pytest.raises(ExportError, match="not permitted"):
+        write(tmp_path / "other.csv", "ours")
+    assert os.listdir(tmp_path) == ["results.csv"]
+
+
+def test_others_may_read_it_as_far_as_the_umask_says(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write(tmp_path / "results.csv", "")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "results.csv").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_folder_that_may_not_be_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The super-user may write to every folder, so its mode alone tells nothing.
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(ExportError, match="may not be written to"):
+        check(tmp_path / "results.csv")
+
+
+def test_a_name_that_no_system_takes(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match=r"x00.*cannot be written"):
+        write(tmp_path / "nul\0.csv", "")
+
+
+def test_what_is_no_file_is_never_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(ExportError, match="no ordinary file"):
+        write(tmp_path / "pipe.csv", "", replace=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("results", "no ending"),
+        ("results.xlsx", r"\.csv"),
+        ("nowhere/results.csv", "folder .*nowhere does not exist"),
+        ("folder.csv", "is a folder: name a file in it"),
+        ("folder", "is a folder: name a file in it"),
+    ],
+)
+def test_paths_that_do_not_serve(tmp_path: Path, name: str, said: str) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ExportError, match=said):
+        check(tmp_path / name)
