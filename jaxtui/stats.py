@@ -160,17 +160,6 @@ class Pool:
         )
 
 
-def summarize(rounds: Sequence[Sequence[float]]) -> Summary:
-    """The summary of one clock: each round is the seconds of its calls.
-
-    Raises:
-        ValueError: if there is no round, or an empty one.
-    """
-    pool = Pool()
-    pool.add(value for round_ in rounds for value in round_)
-    return pool.summary([median(round_) for round_ in rounds])
-
-
 def in_flight(entered: Sequence[float], ready: Sequence[float]) -> list[int]:
     """How many results were promised and not ready when each call was entered.
 

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from jaxtui import cli
+from jaxtui.commands.hlo_request import Request
+from jaxtui.measure.ops import catalogue
+from jaxtui.model import Device
 
 SELU = ("hlo", "selu:4096")
 
@@ -24,6 +27,21 @@ def test_a_summary_and_the_entry_of_the_program(
     assert max(map(len, summary.splitlines())) <= 80
     assert "ROOT %" in entry
     assert "metadata" not in entry
+
+
+def test_the_device_is_the_first_of_this_process() -> None:
+    theirs, ours = (
+        Device(
+            id=number,
+            platform="tpu",
+            device_kind="TPU v4",
+            process_index=number,
+            addressable=number == 1,
+        )
+        for number in range(2)
+    )
+    request = Request(op="matmul", size=8)
+    assert request.case(catalogue(), (theirs, ours)).device == "tpu:1"
 
 
 def test_every_stage_whole(capsys: pytest.CaptureFixture[str]) -> None:

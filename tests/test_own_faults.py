@@ -31,16 +31,6 @@ FINE = """
         return x + 1
 """
 
-DRAWS = """
-    import numpy as np
-
-    def f(x):
-        return x + 1
-
-    def f_args():
-        return (np.random.default_rng(0).standard_normal(8),)
-"""
-
 PRINTS = """
     import sys
     import threading
@@ -98,18 +88,6 @@ REPLACES_JAX = """
 
     def f(x):
         return x + 1
-"""
-
-REPLACES_RANDOM = """
-    import numpy as np
-
-    def f(x):
-        return x + 1
-
-    def f_args(draw=np.random.default_rng):
-        return (draw(0).standard_normal(8),)
-
-    np.random.default_rng = None
 """
 
 REPLACES_BUILTINS = """
@@ -274,18 +252,6 @@ def test_without_any_memory_left_every_case_still_ends(
     assert {*measured, *failed} == {leaks, fine}
     assert all(one["error"] for one in failed.values())
     assert leaks in failed
-
-
-def test_what_was_replaced_is_said_of_the_others(
-    write: Callable[[str, str], str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    odd, fine = write(REPLACES_RANDOM, "odd"), write(DRAWS, "fine")
-    measured, failed = bench(capsys, odd, fine, "add:100", budget=BUDGET, arguments=())
-    assert measured == {odd}
-    said = "odd.py has replaced numpy.random.default_rng."
-    assert failed["add"]["error"].startswith(said)
-    assert failed["add"]["hint"] == "Run it without that file."
-    assert failed[fine]["hint"].startswith(said)
 
 
 def test_a_call_that_never_comes_back_is_given_up(

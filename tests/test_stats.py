@@ -14,6 +14,7 @@ from jaxtui.model import Summary
 from jaxtui.model.measurement import confidence
 from jaxtui.stats import Interval
 from tests.benchmarks.sign_test import sign_test_interval
+from tests.summaries import summarize
 
 seconds = st.floats(1e-9, 1e3)
 
@@ -76,13 +77,13 @@ def test_the_confidence_of_an_interval_is_that_of_its_batches(
     assert confidence(rounds) == sure
     found = stats.rounds_interval([float(n) for n in range(rounds)])
     assert found.confidence == sure
-    summary = stats.summarize([[1.0]] * rounds)
+    summary = summarize([[1.0]] * rounds)
     assert summary.confidence == sure
     assert stats.interval_of(summary) == Interval(1.0, 1.0, 1.0, sure)
 
 
 def test_a_summary_of_before_knows_how_sure_its_interval_is() -> None:
-    made = stats.summarize([[1.0]] * 7)
+    made = summarize([[1.0]] * 7)
     document = {**msgspec.to_builtins(made)}
     assert document.pop("confidence") == 0.984375
     assert msgspec.convert(document, Summary) == made
@@ -142,7 +143,7 @@ def test_a_ratio_lies_inside_its_interval(
 
 def test_outliers_are_counted_and_kept() -> None:
     rounds = [[1.0, 1.1, 0.9, 1.0, 50.0] for _ in range(6)]
-    summary = stats.summarize(rounds)
+    summary = summarize(rounds)
     assert summary.outliers == 6
     assert summary.n == 30
     assert summary.max == 50.0
@@ -151,12 +152,12 @@ def test_outliers_are_counted_and_kept() -> None:
 
 def test_median_is_the_median_of_round_medians_not_of_pooled_calls() -> None:
     rounds = [[1.0] * 100, [2.0], [3.0]]
-    assert stats.summarize(rounds).median == 2.0
+    assert summarize(rounds).median == 2.0
 
 
 @given(st.lists(st.lists(seconds, min_size=1, max_size=9), min_size=1, max_size=9))
 def test_a_summary_is_ordered(rounds: list[list[float]]) -> None:
-    summary = stats.summarize(rounds)
+    summary = summarize(rounds)
     assert summary.ci_low <= summary.median <= summary.ci_high
     assert summary.p10 <= summary.p90 <= summary.p99 <= summary.max
     assert summary.n == sum(map(len, rounds))

@@ -86,7 +86,8 @@ class Request:
             SelectionError: if there is no such op or device, or the op has no such
                 dtype or mode.
         """
-        names = selection.parse_devices(self.device or devices[0].name, devices)
+        first = next((one for one in devices if one.addressable), devices[0])
+        names = selection.parse_devices(self.device or first.name, devices)
         experiment = selection.build(
             [one(selection.parse_ops([self.op], catalogue, own=True), "op")],
             None if self.size is None else [self.size],

@@ -165,7 +165,7 @@ class Core:
 
                 return run_check(work, self._survey(), stop=stop)
             case Inspection():
-                from jaxtui.measure.inspecting import run_inspection
+                from jaxtui.measure.inspection import run_inspection
 
                 return run_inspection(work, stop=stop)
             case Roofs():

@@ -19,10 +19,10 @@ import numpy as np
 
 from jaxtui.measure import programs, session, transfers
 from jaxtui.measure.clocks import wait_for
+from jaxtui.measure.own import OwnError
 from jaxtui.measure.own.arguments import dtype_of
-from jaxtui.measure.own.troubles import OwnError
-from jaxtui.measure.own.work import counted
 from jaxtui.measure.probe import probe
+from jaxtui.measure.programs import counted
 from jaxtui.measure.transfers import Transfer
 from jaxtui.measure.workload import Workload, arrays_of
 from jaxtui.model import COMPILED_MODES, Phase, PhaseMeasured, PhaseStarted, RunEvent
@@ -48,7 +48,7 @@ def prepare(
             which costs every other function its compiled programs.
 
     Raises:
-        BaseException: Whatever JAX or the user's own code raises.
+        BaseException: Whatever JAX or the code of a file raises.
     """
     for phase, step in steps(workload, cold=cold):
         yield PhaseStarted(index=index, phase=phase)

@@ -12,7 +12,7 @@ from typing import Any
 
 import jax
 
-from jaxtui.measure.host import host
+from jaxtui.measure.failures import RefusedError
 from jaxtui.measure.probe import probe
 from jaxtui.model import Device
 
@@ -36,9 +36,6 @@ MODELLED = frozenset(Device.__struct_fields__)
 
 LEFT_OUT = frozenset({"client", "host_id", "task_id"})
 """An object without a useful text, and deprecated aliases of ``process_index``."""
-
-
-__all__ = ["describe", "describe_device", "find", "host", "memory", "memory_of"]
 
 
 def simulating() -> bool:
@@ -128,6 +125,36 @@ def find(name: str) -> jax.Device:
     near = difflib.get_close_matches(name, devices, n=3) or list(devices)[:8]
     more = "" if len(devices) <= 8 else f" (there are {len(devices)})"
     raise ValueError(f"There is no device {name!r}; try {', '.join(near)}{more}.")
+
+
+def find_own(name: str) -> jax.Device:
+    """As ``find``, a device of this process.
+
+    Raises:
+        RefusedError: There is none, or it belongs to another process.
+    """
+    try:
+        device = find(name)
+    except ValueError as error:
+        raise RefusedError(str(error), "`jaxtui devices` lists them.") from None
+    if device.process_index != device.client.process_index():
+        raise RefusedError(
+            f"{name} belongs to process {device.process_index}, not to this.",
+            "Choose a device of this process.",
+        )
+    return device
+
+
+def free_bytes(device: Device | None, host_bytes: int | None) -> int | None:
+    """Free memory where a device computes; ``None`` where nothing says it.
+
+    Args:
+        device: ``None`` for the host.
+        host_bytes: What is free there, where a CPU device computes too.
+    """
+    if device is None or device.memory_limit_bytes is None:
+        return host_bytes if device is None or device.platform == "cpu" else None
+    return max(0, device.memory_limit_bytes - (device.memory_used_bytes or 0))
 
 
 def _integer(value: Any) -> int | None:

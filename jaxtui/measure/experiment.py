@@ -23,7 +23,7 @@ from jaxtui.measure import (
     tensorflow_numpy,
     workload,
 )
-from jaxtui.measure.failures import FAULTS, explained, not_itself
+from jaxtui.measure.failures import FAULTS, explained
 from jaxtui.measure.measurement import Record
 from jaxtui.measure.session import Session
 from jaxtui.measure.stopping import never
@@ -201,7 +201,7 @@ class _Run:
             yield self._failed(index, refusal)
             return None
         try:
-            if refusal := not_itself(case) or self._too_slow(planned, end, share):
+            if refusal := self._too_slow(planned, end, share):
                 yield self._failed(index, refusal)
                 return None
             known = yield from self._session(planned)

@@ -1,18 +1,64 @@
-"""What a case may raise, told in words, whoever wrote the code."""
+"""What a case raised, told in words, whoever wrote the code.
+
+Of a function of a file the traceback is cut to that file and what lies beside it: the
+frames of JAX and of jaxtui around it say nothing about the mistake.
+"""
 
 from __future__ import annotations
+
+import os
+import re
+import traceback
+from collections.abc import Callable, Iterator
 
 import msgspec
 
 from jaxtui.measure import errors, own
-from jaxtui.model import Case, Failure
+from jaxtui.measure.own import OwnError
+from jaxtui.model import Case, Failure, RunEvent, WorkFailed
+from jaxtui.model.own import short_name
 
 FAULTS = (Exception, SystemExit)
-"""What a case may raise; a user's function may call ``sys.exit``."""
+"""What a case may raise; a function of a file may call ``sys.exit``."""
+
+INSTALLED = ("site-packages", "dist-packages")
+"""Folders whose files are not one's own, even where they lie beside the file."""
+
+MEMORY = re.compile(
+    r"RESOURCE_EXHAUSTED|CompileTimeHbmOom|Out of memory|Attempting to allocate"
+    r"|Unable to allocate|^MemoryError"
+)
+"""What is no mistake in the code, and is told as it is for any other case."""
+
+SMALLER = (
+    "Give it smaller arguments; if it keeps something of every call, that adds up."
+)
+
+DELETED = re.compile(r"has been deleted|has been donated|buffer.*donated")
+
+PHASES = {
+    **errors.PHASES,
+    "import": "while its file was imported",
+    "inputs": "while its arguments were made",
+}
+
+FILTERED = "--------------------\nFor simplicity, JAX has removed its internal frames"
+"""What JAX adds to an exception whose traceback it has shortened."""
+
+GUARD = 'Put what runs the file under `if __name__ == "__main__":`.'
+
+
+class RefusedError(Exception):
+    """A work is not done; carries the event that says why."""
+
+    def __init__(self, error: str, hint: str, detail: str = "") -> None:
+        """Keep the event."""
+        super().__init__(error)
+        self.failed = WorkFailed(error=error, hint=hint, detail=detail)
 
 
 def explained(error: BaseException, case: Case, phase: str) -> Failure:
-    """What happened: of a user's function with the line of their file.
+    """What happened: in a function of a file with the line of that file.
 
     Args:
         error: What was raised.
@@ -21,22 +67,82 @@ def explained(error: BaseException, case: Case, phase: str) -> Failure:
     """
     source = own.source(case.op)
     if source is None:
-        failure = errors.translate(error, case, phase)
-    else:
-        failure = own.explain(error, case, phase, source.file)
-    if others := own.replaced(apart_from=source.file if source else ""):
-        hint = f"{others} {failure.hint}".rstrip()
-        return msgspec.structs.replace(failure, hint=hint)
-    return failure
+        return errors.translate(error, case, phase)
+    return _explained_own(error, case, phase, source.file)
 
 
-def not_itself(case: Case) -> Failure | None:
-    """Why an op of the catalogue is not what it is called any more, if so."""
-    others = own.replaced()
-    if not others or own.source(case.op) is not None:
-        return None
+def guarded(
+    events: Iterator[RunEvent], case: Case, phase: Callable[[], str]
+) -> Iterator[RunEvent]:
+    """The events of a work of one case; what it raises becomes ``WorkFailed``."""
+    try:
+        yield from events
+    except RefusedError as refused:
+        yield refused.failed
+    except FAULTS as error:  # whatever JAX, XLA or the code of a file raises
+        told = explained(error, case, phase())
+        yield WorkFailed(error=told.error, hint=told.hint, detail=told.detail)
+
+
+def _explained_own(error: BaseException, case: Case, phase: str, file: str) -> Failure:
+    if isinstance(error, OwnError):
+        return Failure(case=case, error=error.error, hint=error.hint)
+    text = errors.full_text(error)
+    if MEMORY.search(text):
+        told = errors.translate(error, case, phase)
+        return msgspec.structs.replace(told, hint=SMALLER)
+    place, detail = traced(error, file)
+    name = short_name(case.op)
+    when = PHASES.get(phase, f"in the phase {phase}")
+    if isinstance(error, SystemExit):
+        code = "" if error.code is None else repr(error.code)
+        return Failure(
+            case=case,
+            error=f"{name} called sys.exit({code}){place} {when}.",
+            hint=GUARD if phase == "import" else "Let it return its result.",
+            detail=detail,
+        )
+    if DELETED.search(text):
+        return Failure(
+            case=case,
+            error=f"{name} was given an array that is deleted {when}: it"
+            " donates its arguments, and every call gets the same ones.",
+            hint="Time it in mode jit, where donation is left out.",
+            detail=detail,
+        )
     return Failure(
         case=case,
-        error=f"{others} {case.op} may be made of it, and would be something else.",
-        hint="Run it without that file.",
+        error=f"{name} failed {when}{place}: {headline(error)}.",
+        hint="",
+        detail=detail,
     )
+
+
+def traced(error: BaseException, file: str) -> tuple[str, str]:
+    """Where it was raised, as `` (file.py:12)``, and the traceback cut to the file."""
+    folder = os.path.join(os.path.dirname(file), "")
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if os.path.abspath(frame.filename).startswith(folder)
+        and not any(part in INSTALLED for part in frame.filename.split(os.sep))
+    ]
+    last = "".join(traceback.format_exception_only(type(error), error))
+    last = last.partition(FILTERED)[0]
+    if isinstance(error, SyntaxError) and error.filename:
+        return f" ({os.path.basename(error.filename)}:{error.lineno})", last
+    if not frames:
+        return "", last
+    name = os.path.basename(frames[-1].filename)
+    head = "Traceback (most recent call last), only your own files:\n"
+    detail = head + "".join(traceback.format_list(frames)) + last
+    return f" ({name}:{frames[-1].lineno})", detail
+
+
+def headline(error: BaseException) -> str:
+    """The exception's type and the first line of what it says."""
+    if isinstance(error, SyntaxError):
+        return f"{type(error).__name__}: {error.msg}"
+    lines = str(error).strip().splitlines()
+    said = f": {lines[0].rstrip('.:')}" if lines else ""
+    return f"{type(error).__name__}{said}"

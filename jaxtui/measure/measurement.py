@@ -97,10 +97,11 @@ class Record:
         if not workload.on_return:
             medians = [stats.median(block.dispatch) for block in turns.rounds]
             dispatch = self._dispatch.summary(medians)
-        doubts = notes.of_turns(turns, self._session, dispatch)
+        doubts = [*notes.of_turns(turns, self._session, dispatch)]
         rates = self._rates(doubts)
         doubts += notes.of_rate(workload, rates[0])
         doubts += notes.of_memory(turns, ready.median, self.memory)
+        fixed = notes.of_workload(workload, self.accuracy, finite=self._finite)
         flags = {note.flag for note in doubts}
         made = Measurement(
             case=workload.case,
@@ -117,7 +118,7 @@ class Record:
             stopped=stopped,
             stable=stopped == "target" and not notes.UNSTABLE & flags,
             # What questions the number comes before what explains the phases.
-            notes=(*doubts, *self._fixed_notes()),
+            notes=(*doubts, *fixed),
             peak=workload.peak,
             xla_flops=workload.compiled_flops,
             memory=None if isinstance(self.memory, str) else self.memory,
@@ -158,9 +159,6 @@ class Record:
             workload.flops / seconds if workload.flops else None,
             workload.bytes / seconds if workload.bytes else None,
         )
-
-    def _fixed_notes(self) -> list[Note]:
-        return notes.of_workload(self.workload, self.accuracy, finite=self._finite)
 
     def _samples(self) -> Samples:
         rounds = self.turns.rounds

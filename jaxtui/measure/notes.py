@@ -28,7 +28,7 @@ UNSTABLE = frozenset({"drift", "bimodal", "contended", "few-rounds", "no-warm-up
 
 def of_turns(
     turns: Turns, session: Session | None, dispatch: Summary | None
-) -> list[Note]:
+) -> Iterator[Note]:
     """What the turns say about themselves.
 
     Args:
@@ -36,39 +36,84 @@ def of_turns(
         session: What is known of the device; ``None`` on the host.
         dispatch: Its summary; ``None`` on the host.
     """
-    found = [
-        _few_rounds(len(turns.rounds)),
-        _no_warm_up(turns),
-        _drift(turns.medians, turns.interval),
-        _bimodal([value for block in turns.rounds for value in block.ready]),
-        contended(turns.meter.usage),
-        _implicit_transfer(turns),
-        _queue_full(turns),
-        _inline(turns),
-        _folded(turns.workload),
-    ]
-    if session is not None and dispatch is not None:
-        found.append(_host_bound(turns, session, dispatch.median))
-    return [note for note in found if note is not None]
+    if (rounds := len(turns.rounds)) < MINIMUM_ROUNDS:
+        interval = "there is no interval"
+        if rounds > 1:
+            sure = text.percent(confidence(rounds))
+            interval = f"the interval is the smallest and the largest, {sure} sure"
+        yield Note(
+            flag="few-rounds",
+            text=f"Only {text.plural(rounds, 'round')} fitted into the budget:"
+            f" {interval}.",
+        )
+    if not turns.warmed_up:
+        yield Note(
+            flag="no-warm-up",
+            text="One call takes so long that there was no warm-up beyond the first.",
+        )
+    if thirds := drifted(turns.medians, turns.interval):
+        first, last = map(text.seconds, thirds)
+        yield Note(
+            flag="drift",
+            text=f"Drift: {first} in the first third of the rounds, "
+            f"{last} in the last. The machine changed its speed.",
+        )
+    if groups := two_groups([x for block in turns.rounds for x in block.ready]):
+        low, high = map(text.seconds, groups)
+        yield Note(
+            flag="bimodal",
+            text=f"Two groups of samples, around {low} and "
+            f"{high}: look at the plot before quoting one number.",
+        )
+    if others := contended(turns.meter.usage):
+        yield others
+    if turns.implicit_transfer:
+        yield Note(
+            flag="implicit-transfer",
+            text="An argument was sent from the host at every call although inputs are "
+            "resident: the time includes that transfer.",
+        )
+    if turns.overfull and turns.slopes:
+        yield Note(
+            flag="queue-full",
+            text=f"A burst put {turns.overfull} computations in flight, but the runtime"
+            f" holds the host back at {turns.queue_depth}: pipelined contains waiting.",
+        )
+    yield from _inline(turns)
+    if is_folded(workload := turns.workload):
+        counted = workload.compiled_flops
+        found = "no flops at all" if not counted else f"{counted:.2g} flops"
+        yield Note(
+            flag="folded",
+            text=f"XLA compiled {found} where the op has"
+            f" {_expected_flops(workload):.2g}: part of the work was done at compile"
+            " time or removed, so no rate is shown.",
+        )
+    if session is None or dispatch is None or workload.interpreted:
+        return
+    if is_host_bound(turns, session, dispatch.median):
+        per_call = turns.pipelined_seconds or turns.interval.median
+        yield Note(
+            flag="host-bound",
+            text=f"Host-bound: handing a call over takes"
+            f" {text.seconds(dispatch.median)} and a queued call"
+            f" {text.seconds(per_call)}, so the device's own time is hidden and no"
+            " rate is shown.",
+        )
 
 
-def of_rate(workload: Workload, flops_per_second: float | None) -> list[Note]:
+def of_rate(workload: Workload, flops_per_second: float | None) -> Iterator[Note]:
     """A rate above the peak was not the whole op.
 
     Bytes per second are not judged: a cache may well beat the main memory.
     """
     limit = workload.peak.flops_per_second if workload.peak else None
-    if not flops_per_second or not limit or flops_per_second <= limit:
-        return []
-    return [
-        Note(
+    if flops_per_second and limit and flops_per_second > limit:
+        yield Note(
             flag="impossible",
-            text=(
-                f"{text.rate(flops_per_second)} is above this device's peak of "
-                f"{text.rate(limit)}: something other than the whole op was timed."
-            ),
+            text=f"{text.rate(flops_per_second)} is above this device's peak of "
+            f"{text.rate(limit)}: something other than the whole op was timed.",
         )
-    ]
 
 
 PAGE_FAULTS_AT_MOST = 100.0
@@ -113,7 +158,7 @@ def of_memory(
 
 def of_workload(
     workload: Workload, accuracy: Accuracy | None, *, finite: bool
-) -> list[Note]:
+) -> Iterator[Note]:
     """What the cold path and the result say.
 
     Args:
@@ -121,45 +166,57 @@ def of_workload(
         accuracy: Of its result, once that was held against float64.
         finite: Whether its result holds neither nan nor infinity.
     """
-    found = [
-        _simulated(workload),
-        *_of_settings(workload),
-        _not_finite() if not finite else None,
-        *_of_dtypes(workload),
-        _symmetric(workload),
-        *(_of_accuracy(accuracy) if accuracy else ()),
-        _own(workload),
-        _interpreted(workload),
-        _cached_compile(workload),
-        _aliased(workload),
-        _memory_copy(workload),
-    ]
-    return [note for note in found if note is not None]
+    if workload.on_cpu and devices.simulating():
+        yield Note(
+            flag="simulated",
+            text="SIMULATED device: it shares this machine's CPU with its siblings.",
+        )
+    yield from _of_settings(workload)
+    if not finite:
+        yield Note(
+            flag="not-finite",
+            text="The result holds numbers that are not finite: nan or infinity.",
+        )
+    if workload.op is not None:
+        yield from _of_dtypes(workload)
+        if workload.op.symmetric and workload.case.mode == "numpy":
+            yield Note(
+                flag="symmetric",
+                text="NumPy hands x·xᵀ to a symmetric BLAS routine with half the flops;"
+                " the rate counts the full product.",
+            )
+    if accuracy is not None:
+        yield from _of_accuracy(accuracy)
+    if workload.op is None:
+        yield own(workload)
+    if workload.interpreted:
+        yield Note(
+            flag="interpreted",
+            text="Pallas compiles no kernels for a CPU: this one ran in interpret mode,"
+            " which shows whether it is right. Its time says nothing about speed.",
+        )
+    if workload.cached_compile:
+        yield Note(
+            flag="cached-compile",
+            text="The executable came from JAX's persistent compilation cache: the"
+            " compile time is the time to load it, not to compile.",
+        )
+    if workload.zero_copy:
+        yield Note(
+            flag="aliased",
+            text=f"Zero-copy {' and '.join(workload.zero_copy)}: host and device share"
+            " the same memory here, so there is no bandwidth to speak of.",
+        )
+    copied = workload.phases.transfer is not None
+    if workload.on_cpu and copied and "transfer" not in workload.zero_copy:
+        yield Note(
+            flag="memcpy",
+            text="On CPU a transfer is a copy within the host's memory, not over a"
+            " bus.",
+        )
 
 
 # The rounds.
-
-
-def _few_rounds(rounds: int) -> Note | None:
-    if rounds >= MINIMUM_ROUNDS:
-        return None
-    interval = "there is no interval"
-    if rounds > 1:
-        sure = text.percent(confidence(rounds))
-        interval = f"the interval is the smallest and the largest, {sure} sure"
-    return Note(
-        flag="few-rounds",
-        text=f"Only {text.plural(rounds, 'round')} fitted into the budget: {interval}.",
-    )
-
-
-def _no_warm_up(turns: Turns) -> Note | None:
-    if turns.warmed_up:
-        return None
-    return Note(
-        flag="no-warm-up",
-        text="One call takes so long that there was no warm-up beyond the first.",
-    )
 
 
 DRIFT_AT_LEAST = 0.03
@@ -179,19 +236,6 @@ def drifted(medians: Sequence[float], interval: Interval) -> tuple[float, float]
     if apart <= max(interval.high - interval.low, DRIFT_AT_LEAST * interval.median):
         return None
     return first, last
-
-
-def _drift(medians: Sequence[float], interval: Interval) -> Note | None:
-    if (apart := drifted(medians, interval)) is None:
-        return None
-    first, last = map(text.seconds, apart)
-    return Note(
-        flag="drift",
-        text=(
-            f"Drift: {first} in the first third of the rounds, "
-            f"{last} in the last. The machine changed its speed."
-        ),
-    )
 
 
 BIMODAL_SPREAD = 1.3
@@ -217,19 +261,6 @@ def two_groups(samples: Sequence[float]) -> tuple[float, float] | None:
     if gap < BIMODAL_GAP * middle:
         return None
     return quantile(ordered[: at + 1], 0.5), quantile(ordered[at + 1 :], 0.5)
-
-
-def _bimodal(samples: Sequence[float]) -> Note | None:
-    if (groups := two_groups(samples)) is None:
-        return None
-    low, high = map(text.seconds, groups)
-    return Note(
-        flag="bimodal",
-        text=(
-            f"Two groups of samples, around {low} and "
-            f"{high}: look at the plot before quoting one number."
-        ),
-    )
 
 
 OTHERS_AT_MOST = 0.15
@@ -265,30 +296,6 @@ def contended(usage: Usage) -> Note | None:
     return None
 
 
-def _implicit_transfer(turns: Turns) -> Note | None:
-    if not turns.implicit_transfer:
-        return None
-    return Note(
-        flag="implicit-transfer",
-        text=(
-            "An argument was sent from the host at every call although inputs are "
-            "resident: the time includes that transfer."
-        ),
-    )
-
-
-def _queue_full(turns: Turns) -> Note | None:
-    if not turns.overfull or not turns.slopes:
-        return None
-    return Note(
-        flag="queue-full",
-        text=(
-            f"A burst put {turns.overfull} computations in flight, but the runtime"
-            f" holds the host back at {turns.queue_depth}: pipelined contains waiting."
-        ),
-    )
-
-
 INLINE_SHARE = 0.5
 """Results ready on return in more than half of the calls: computed by the caller."""
 
@@ -298,20 +305,18 @@ def is_inline(turns: Turns) -> bool:
     return turns.ready_share > INLINE_SHARE
 
 
-def _inline(turns: Turns) -> Note | None:
+def _inline(turns: Turns) -> Iterator[Note]:
     workload = turns.workload
     if not is_inline(turns):
-        return None
+        return
     with workload.scope():
         # Then it is a setting that makes calls wait, not the op.
         if any(settings.waiting_notes(workload.on_cpu)):
-            return None
-    return Note(
+            return
+    yield Note(
         flag="inline",
-        text=(
-            "This op runs inline: the call returned with its result already computed, "
-            "so dispatch is the whole work and there is nothing to overlap."
-        ),
+        text="This op runs inline: the call returned with its result already computed, "
+        "so dispatch is the whole work and there is nothing to overlap.",
     )
 
 
@@ -336,20 +341,6 @@ def is_host_bound(turns: Turns, session: Session, dispatch: float) -> bool:
     return per_call < HOST_BOUND_RATIO * dispatch
 
 
-def _host_bound(turns: Turns, session: Session, dispatch: float) -> Note | None:
-    if turns.workload.interpreted or not is_host_bound(turns, session, dispatch):
-        return None
-    per_call = turns.pipelined_seconds or turns.interval.median
-    return Note(
-        flag="host-bound",
-        text=(
-            f"Host-bound: handing a call over takes {text.seconds(dispatch)} and a "
-            f"queued call {text.seconds(per_call)}, so the device's own time is "
-            "hidden and no rate is shown."
-        ),
-    )
-
-
 FOLDED_SHARE = 0.5
 """XLA's count below half of the formula: work is missing from the executable."""
 
@@ -369,35 +360,11 @@ def _expected_flops(workload: Workload) -> float:
     return (op.counted_flops(workload.case.size) if op else None) or 0.0
 
 
-def _folded(workload: Workload) -> Note | None:
-    if not is_folded(workload):
-        return None
-    counted = workload.compiled_flops
-    found = "no flops at all" if not counted else f"{counted:.2g} flops"
-    return Note(
-        flag="folded",
-        text=(
-            f"XLA compiled {found} where the op has {_expected_flops(workload):.2g}:"
-            " part of the work was done at compile time or removed, so no rate is"
-            " shown."
-        ),
-    )
-
-
 # The cold path.
 
 
-def _simulated(workload: Workload) -> Note | None:
-    if not workload.on_cpu or not devices.simulating():
-        return None
-    return Note(
-        flag="simulated",
-        text="SIMULATED device: it shares this machine's CPU with its siblings.",
-    )
-
-
-def _of_settings(workload: Workload) -> list[Note]:
-    """What the settings of JAX, and those of a user's file, do to the number."""
+def _of_settings(workload: Workload) -> Iterator[Note]:
+    """What the settings of JAX, and those of a file, do to the number."""
     found: list[Note] = []
     with workload.scope():
         if workload.settings is not None:
@@ -406,145 +373,58 @@ def _of_settings(workload: Workload) -> list[Note]:
             found += settings.precision_notes(workload.case)
         if workload.device is not None:
             found += settings.waiting_notes(workload.on_cpu)
-    return found
-
-
-def _interpreted(workload: Workload) -> Note | None:
-    if not workload.interpreted:
-        return None
-    return Note(
-        flag="interpreted",
-        text=(
-            "Pallas compiles no kernels for a CPU: this one ran in interpret mode, "
-            "which shows whether it is right. Its time says nothing about speed."
-        ),
-    )
-
-
-def _cached_compile(workload: Workload) -> Note | None:
-    if not workload.cached_compile:
-        return None
-    return Note(
-        flag="cached-compile",
-        text=(
-            "The executable came from JAX's persistent compilation cache: the compile "
-            "time is the time to load it, not to compile."
-        ),
-    )
-
-
-def _aliased(workload: Workload) -> Note | None:
-    if not workload.zero_copy:
-        return None
-    return Note(
-        flag="aliased",
-        text=(
-            f"Zero-copy {' and '.join(workload.zero_copy)}: host and device share the"
-            " same memory here, so there is no bandwidth to speak of."
-        ),
-    )
-
-
-def _memory_copy(workload: Workload) -> Note | None:
-    copied = workload.phases.transfer is not None
-    if not workload.on_cpu or not copied or "transfer" in workload.zero_copy:
-        return None
-    return Note(
-        flag="memcpy",
-        text="On CPU a transfer is a copy within the host's memory, not over a bus.",
-    )
+    yield from found
 
 
 # The result.
 
 
-def _of_dtypes(workload: Workload) -> list[Note]:
-    case, output, op = workload.case, workload.output_dtype, workload.op
-    if op is None:
-        return []
-    found = []
+def _of_dtypes(workload: Workload) -> Iterator[Note]:
+    case, output = workload.case, workload.output_dtype
     used = numpy_dtype(case.dtype) if case.on_host else case.dtype
     if used != case.dtype:
         name = "NumPy" if case.mode == "numpy" else "TensorFlow's NumPy"
-        found.append(
-            Note(
-                flag="numpy-dtype",
-                text=f"{name} has no {case.dtype} of its own: its side ran in {used}.",
-            )
+        yield Note(
+            flag="numpy-dtype",
+            text=f"{name} has no {case.dtype} of its own: its side ran in {used}.",
         )
     if case.dtype == "float64" and not case.on_host:
-        found.append(
-            Note(
-                flag="x64",
-                text=(
-                    "JAX has float64 only with x64, which was switched on for this"
-                    " case alone: a program without JAX_ENABLE_X64=1 computes in"
-                    " float32 instead."
-                ),
-            )
+        yield Note(
+            flag="x64",
+            text="JAX has float64 only with x64, which was switched on for this"
+            " case alone: a program without JAX_ENABLE_X64=1 computes in"
+            " float32 instead.",
         )
     # That a Fourier transform is complex needs no saying.
     if output != used and not output.startswith("complex"):
-        found.append(
-            Note(
-                flag="dtype-changed",
-                text=f"The result of this {case.dtype} case is {output}.",
-            )
+        yield Note(
+            flag="dtype-changed",
+            text=f"The result of this {case.dtype} case is {output}.",
         )
-    return found
 
 
-def _symmetric(workload: Workload) -> Note | None:
-    if (
-        workload.op is None
-        or not workload.op.symmetric
-        or (workload.case.mode != "numpy")
-    ):
-        return None
-    return Note(
-        flag="symmetric",
-        text=(
-            "NumPy hands x·xᵀ to a symmetric BLAS routine with half the flops; the "
-            "rate counts the full product."
-        ),
-    )
-
-
-def _of_accuracy(accuracy: Accuracy) -> list[Note]:
-    found = []
+def _of_accuracy(accuracy: Accuracy) -> Iterator[Note]:
     if accuracy.rows_sampled:
-        found.append(
-            Note(
-                flag="rows-sampled",
-                text=(
-                    f"The float64 check computed {accuracy.rows_sampled} rows of the"
-                    " result, not all of it."
-                ),
-            )
+        yield Note(
+            flag="rows-sampled",
+            text=f"The float64 check computed {accuracy.rows_sampled} rows of the"
+            " result, not all of it.",
         )
     if accuracy.ok:
-        return found
+        return
     if accuracy.error is None or accuracy.tolerance is None:
         wrong = "The result is not what this op should give: its speed means nothing."
-        return [*found, Note(flag="wrong-result", text=wrong)]
+        yield Note(flag="wrong-result", text=wrong)
+        return
     inaccurate = (
         f"The result is off by {accuracy.error:.1e} against NumPy in float64; this"
         f" dtype should reach {accuracy.tolerance:.0e}."
     )
-    return [*found, Note(flag="inaccurate", text=inaccurate)]
+    yield Note(flag="inaccurate", text=inaccurate)
 
 
-def _not_finite() -> Note:
-    return Note(
-        flag="not-finite",
-        text="The result holds numbers that are not finite: nan or infinity.",
-    )
-
-
-def _own(workload: Workload) -> Note | None:
-    """What there is instead of formulas and of a reference."""
-    if workload.op is not None:
-        return None
+def own(workload: Workload) -> Note:
+    """What there is of a function of a file instead of formulas and a reference."""
     counted = workload.counted
     unchecked = "the result of your own function is compared with nothing."
     if counted.loops:

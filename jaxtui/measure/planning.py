@@ -13,6 +13,7 @@ from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.inputs import numpy_dtype
 from jaxtui.measure.ops.arguments import CHUNK, Indices
 from jaxtui.measure.ops.base import Op
+from jaxtui.measure.own import Wrong
 from jaxtui.measure.peaks import peak
 from jaxtui.measure.script import recipe
 from jaxtui.model import (
@@ -46,7 +47,7 @@ SHARE = 0.5
 class Supply:
     """What there is: devices by name, and the host's free memory."""
 
-    host_bytes: int | None
+    host_bytes: int | None = field(default_factory=lambda: available_host_bytes())
     known: dict[str, Device | str] = field(default_factory=dict)
     """By name: the device, or the sentence that says why there is none."""
 
@@ -56,14 +57,11 @@ class Supply:
             self.known[name] = _look_up(name)
         return self.known[name]
 
-    def free_bytes(self, device: Device | None) -> int | None:
-        """Free memory where a device computes; ``None`` where nobody says."""
-        if device is None:
-            return self.host_bytes
-        limit, used = device.memory_limit_bytes, device.memory_used_bytes
-        if limit is None:
-            return self.host_bytes if device.platform == "cpu" else None
-        return max(0, limit - (used or 0))
+    def free_bytes(self, device: Device | str | None) -> int | None:
+        """Free memory where a device computes, ``None`` for the host."""
+        if isinstance(device, str):
+            return None
+        return devices.free_bytes(device, self.host_bytes)
 
 
 def plan(experiment: Experiment, *, recipes: bool = False) -> Plan:
@@ -73,14 +71,14 @@ def plan(experiment: Experiment, *, recipes: bool = False) -> Plan:
         experiment: What is asked for.
         recipes: Say as well how to do it without jaxtui.
     """
-    supply = Supply(host_bytes=available_host_bytes())
+    supply = Supply()
     cases = tuple(
         _planned(case, supply, experiment.seed, recipes) for case in experiment.cases
     )
     return Plan(
         cases=cases,
         budget_seconds=experiment.budget,
-        grouped=_grouped([planned.case for planned in cases if _fits(planned)], supply),
+        grouped=_grouped([one.case for one in cases if not one.problem], supply),
     )
 
 
@@ -100,14 +98,13 @@ def _planned(case: Case, supply: Supply, seed: int, recipes: bool) -> PlannedCas
 
 def plan_case(case: Case, supply: Supply) -> PlannedCase:
     """One case; a problem stands on it as a ``Failure``."""
-    source = own.source(case.op)
-    wrong = check_op(case) if source is None else own.check(case)
+    wrong = check_case(case)
     device: Device | None = None
     if wrong is None:
         wrong, device = _check_place(case, supply)
     if wrong is not None:
         return _refused(case, *wrong)
-    if source is not None:
+    if own.source(case.op) is not None:
         return _plan_own(case, device, supply)
     op = ops.get(case.op)
     needed, host_needed = memory_bytes(op, case), host_memory_bytes(op, case)
@@ -124,15 +121,12 @@ def plan_case(case: Case, supply: Supply) -> PlannedCase:
 
 
 def results_at_most(planned: PlannedCase, result_bytes: int) -> int | None:
-    """How many results may be in flight; ``None`` where nobody says what is free.
+    """How many results may be in flight; ``None`` where what is free is not known.
 
     Every call of a burst has a result of its own until it is computed.
     """
-    device = None
-    if planned.case.device != HOST:
-        found = _look_up(planned.case.device)
-        device = None if isinstance(found, str) else found
-    free = Supply(host_bytes=available_host_bytes()).free_bytes(device)
+    supply, name = Supply(), planned.case.device
+    free = supply.free_bytes(None if name == HOST else supply.device(name))
     if free is None or not result_bytes:
         return None
     return max(2, int(SHARE * free) // result_bytes)
@@ -150,7 +144,7 @@ def _refused(case: Case, error: str, hint: str) -> PlannedCase:
 
 
 def _plan_own(case: Case, device: Device | None, supply: Supply) -> PlannedCase:
-    """A function of the user's own: its work is not known before it is compiled."""
+    """A function of a file: its work is not known before it is compiled."""
     inputs = own.input_bytes(case)
     needed = inputs + ALLOWANCE_BYTES
     return PlannedCase(
@@ -200,12 +194,13 @@ def host_memory_bytes(op: Op, case: Case) -> int:
     return inputs + result + reference
 
 
-Wrong = tuple[str, str]
-"""What is wrong, and what to do about it."""
+def check_case(case: Case) -> Wrong | None:
+    """What is wrong with a case wherever it runs, or ``None``."""
+    return check_op(case) if own.source(case.op) is None else own.check(case)
 
 
 def check_op(case: Case) -> Wrong | None:
-    """What is wrong with a case wherever it runs, or ``None``."""
+    """The same for an op of the catalogue, which alone may be compiled ahead."""
     try:
         op = ops.get(case.op)
     except ValueError as error:
@@ -337,8 +332,7 @@ def _grouped(cases: list[Case], supply: Supply) -> bool:
     cpu = sum(size for name, size in sums.items() if name.startswith("cpu:"))
     sums[HOST] = sums.get(HOST, 0) + cpu
     for place, inputs in sums.items():
-        device = None if place == HOST else supply.device(place)
-        free = None if isinstance(device, str) else supply.free_bytes(device)
+        free = supply.free_bytes(None if place == HOST else supply.device(place))
         if free is not None and inputs > SHARE * free:
             return True
     return False
@@ -350,17 +344,13 @@ def _input_bytes(case: Case) -> int:
     return ops.get(case.op).input_bytes(case.size, case.dtype)
 
 
-def _fits(planned: PlannedCase) -> bool:
-    return planned.problem is None
-
-
 def _look_up(name: str) -> Device | str:
     try:
         device = devices.find(name)
     except ValueError as error:
         return str(error)
-    own = device.client.process_index()
-    return devices.describe_device(device, process_index=own)
+    index = device.client.process_index()
+    return devices.describe_device(device, process_index=index)
 
 
 def _one_of(names: tuple[str, ...]) -> str:

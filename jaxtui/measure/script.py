@@ -2,7 +2,7 @@
 
 The op's function in it is the function that is timed: its own source, without the
 docstring, the annotations and the branches that this case does not take. A function of
-the user's own is imported from its file, of which only the source is read here.
+a file is imported from there; only its source is read here.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from jaxtui.measure import ops, own
 from jaxtui.measure.inputs import numpy_dtype
 from jaxtui.measure.ops.arguments import FOREIGN, as_dtype
 from jaxtui.measure.ops.base import Op
-from jaxtui.measure.own import files
-from jaxtui.measure.own.arguments import WIDE, draw_code, specs
+from jaxtui.measure.own.arguments import WIDE, draw_code
 from jaxtui.model import COMPILED_MODES, Case, Recipe
 from jaxtui.model.own import ARGS, MAKE_ARGS, NUMPY
 
@@ -105,7 +104,7 @@ def _of_op(op: Op, case: Case, seed: int) -> Recipe:
 
 
 def _of_file(source: own.Source, case: Case, seed: int) -> Recipe:
-    typed = specs(case)
+    typed = own.specs(case)
     lines: list[str] = []
     if typed:
         codes = [_typed_code(case, draw_code(one), one.dtype) for one in typed]
@@ -246,7 +245,7 @@ def _defined(source: own.Source) -> dict[str, tuple[str, ...]]:
     if not source.file:
         return {}
     try:
-        tree = ast.parse(files.read(source.file))
+        tree = ast.parse(own.read(source.file))
     except (own.OwnError, SyntaxError, ValueError):
         return {}
     found: dict[str, tuple[str, ...]] = {}

@@ -11,11 +11,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import jax
+import jax.experimental
 
 from jaxtui.model import Case, Finding, Note, Precision
 
@@ -253,3 +255,18 @@ def of_file(path: str) -> FileSettings:
 def _update(values: dict[str, object]) -> None:
     for name, value in values.items():
         jax.config.update(name, cast("bool", value))
+
+
+def enable_x64(dtype: str) -> AbstractContextManager[None]:
+    """A scope in which JAX has 64-bit types exactly if ``dtype`` needs them.
+
+    The setting is local to the thread. An array of float64 that is passed to a jitted
+    function outside of the scope is silently computed in float32, so inputs, trace,
+    lower and compile all belong inside. For every other dtype the scope switches 64-bit
+    types *off*: with them on, an int32 index or a Python scalar would widen.
+    """
+    # jax.enable_x64 came in 0.8; the experimental one is gone since 0.9.
+    scope: Any = getattr(jax, "enable_x64", None)
+    if scope is None:
+        scope = cast("Any", jax.experimental).enable_x64
+    return cast("AbstractContextManager[None]", scope(dtype == "float64"))

@@ -21,20 +21,11 @@ from jaxtui.measure import accuracy, inputs, settings, tensorflow_numpy
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.clocks import Call, Wait, no_wait, wait_for_tree
 from jaxtui.measure.ops.base import JaxForm, Op
-from jaxtui.measure.own.arguments import (
-    WIDE,
-    Made,
-    dtype_of,
-    is_key,
-    make,
-    specs,
-)
-from jaxtui.measure.own.functions import Function, unseen
-from jaxtui.measure.own.troubles import OwnError
-from jaxtui.measure.own.work import NOTHING, Counted
+from jaxtui.measure.own import Function, OwnError, specs, unseen
+from jaxtui.measure.own.arguments import WIDE, Made, dtype_of, is_key, make
 from jaxtui.measure.peaks import peak
-from jaxtui.measure.settings import FileSettings
-from jaxtui.measure.x64 import enable_x64
+from jaxtui.measure.programs import NOTHING, Counted
+from jaxtui.measure.settings import FileSettings, enable_x64
 from jaxtui.model import COMPILED_MODES, Case, Peak, Phases
 
 Scope = Callable[[], AbstractContextManager[Any]]
@@ -66,7 +57,7 @@ class Workload:
     """
 
     case: Case
-    """Of a function of the user's own with the size and dtype of its arguments."""
+    """Of a function of a file with the size and dtype of its arguments."""
     call: Call
     """What a program calls: the jitted function once there is one."""
     device: jax.Device | None = None
@@ -104,7 +95,7 @@ class Workload:
     compiled_flops: float | None = None
     """XLA's count of flops and transcendentals; ``None`` where nothing was compiled."""
     counted: Counted = NOTHING
-    """XLA's count of a function of the user's own."""
+    """XLA's count of a function of a file."""
     result_bytes: int = 0
     """Of all arrays of a result."""
     block_bytes: int = 0
@@ -203,7 +194,7 @@ def of_function(
 
     Raises:
         OwnError: There are no arguments, or they are no pytrees of arrays.
-        BaseException: Whatever the user's factory raises.
+        BaseException: Whatever its factory raises.
     """
 
     def scope() -> ExitStack:

@@ -29,9 +29,8 @@ import jax
 from sign_test import sign_test_interval
 
 from jaxtui.measure import session
-from jaxtui.measure.loops import findings, preparing, refusals, subjects
-from jaxtui.measure.loops.bodies import Body
-from jaxtui.measure.loops.watcher import Watcher
+from jaxtui.measure.loops import findings, repeats, subjects
+from jaxtui.measure.loops.repeats import Body, Watcher
 from jaxtui.measure.turns import quiet_collector
 from jaxtui.measure.workload import Workload
 from jaxtui.model import Case, Loop
@@ -66,11 +65,11 @@ def body(size: int, *, chained: bool, calls: int = CALLS) -> Body:
         mode="jit",
     )
     loop = Loop(case=case, calls=calls, style="never", chained=chained)
-    subject = subjects.of(loop, refusals.plan(loop), device)
+    subject = subjects.of(loop, subjects.plan(loop), device)
     for _ in subject.phases():
         pass
     made = Body(loop, subject.workload, turns=lambda: range(calls))
-    preparing.warm_up(made)
+    repeats.warm_up(made)
     return made
 
 

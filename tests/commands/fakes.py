@@ -29,7 +29,7 @@ from jaxtui.model import (
     RunStarted,
     Samples,
 )
-from jaxtui.stats import summarize
+from tests.summaries import summarize
 
 HOST = Host(
     hostname="box",

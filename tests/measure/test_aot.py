@@ -13,11 +13,10 @@ import msgspec
 import pytest
 
 from jaxtui import child
-from jaxtui.measure import hlo
+from jaxtui.measure import programs
 from jaxtui.measure.aot.code import code
-from jaxtui.measure.aot.compiling import bound, compile_ahead
-from jaxtui.measure.aot.environment import DEFAULTS, aot_environment, libtpu_version
-from jaxtui.measure.aot.topology import refusal
+from jaxtui.measure.aot.compiling import bound, compile_ahead, refusal
+from jaxtui.measure.aot.entry import DEFAULTS, aot_environment, libtpu_version
 from jaxtui.measure.peaks import memory, peak
 from jaxtui.model import Case, Peak
 from jaxtui.model.ahead import (
@@ -63,16 +62,16 @@ def compiled(one: Case, *, keep_hlo: bool = False) -> Compiled:
 
 
 def test_what_does_something_is_counted_once() -> None:
-    assert hlo.instructions(SOFTMAX) == {"fusion": 2, "copy": 1, "reduce": 1}
+    assert programs.instructions(SOFTMAX) == {"fusion": 2, "copy": 1, "reduce": 1}
 
 
 def test_a_text_without_an_entry_is_not_counted() -> None:
-    assert hlo.instructions("module @jit_f {}") is None
+    assert programs.instructions("module @jit_f {}") is None
 
 
 def test_the_program_of_this_jax_can_be_counted() -> None:
     text = jax.jit(lambda a: a @ a + 1).lower(jax.numpy.ones((64, 64))).compile()
-    counted = hlo.instructions(text.as_text() or "")
+    counted = programs.instructions(text.as_text() or "")
     assert counted is not None
     assert sum(counted.values()) >= 1
     assert "parameter" not in counted

@@ -123,7 +123,7 @@ def test_probe_swallows_what_plugins_raise_but_not_an_interrupt() -> None:
 def test_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     monkeypatch.setenv("HOME_MADE_SECRET", "no")
-    facts = devices.host()
+    facts = host.host()
     assert facts.jax == jax.__version__
     assert facts.jaxlib
     assert "\n" not in facts.platform_version

@@ -116,15 +116,6 @@ def test_indices_and_keys_keep_their_own_dtypes() -> None:
     assert isinstance(generator, np.random.Generator)
 
 
-def test_make_gives_the_same_data_in_any_dtype() -> None:
-    rng = np.random.default_rng(7)
-    made = MATMUL.make(rng, 16, "float32")
-    ours = inputs.host_inputs(MATMUL, 16, "float32", seed=7)
-    for one, other in zip(made, ours, strict=True):
-        np.testing.assert_array_equal(one, other)
-    assert MATMUL.make(np.random.default_rng(0), 4)[0].dtype == np.float64
-
-
 @given(st.integers(1, 3000))
 def test_unique_indices_differ_and_stay_inside(size: int) -> None:
     _, index, values = inputs.host_inputs(ops.get("at_set"), size, "int8", seed=0)

@@ -11,10 +11,9 @@ import jax.numpy as jnp
 import msgspec
 import pytest
 
-from jaxtui.measure import hlo, programs
-from jaxtui.measure.inspecting import run_inspection
-from jaxtui.measure.ops import selu
-from jaxtui.measure.own import work
+from jaxtui.measure import programs
+from jaxtui.measure.inspection import run_inspection
+from jaxtui.measure.ops import elementwise
 from jaxtui.model import (
     Case,
     Inspected,
@@ -86,11 +85,11 @@ def refused(**changed: object) -> WorkFailed:
 
 
 def test_what_a_call_wraps_counts_and_a_loop_counts_once() -> None:
-    assert hlo.instructions(LOOP) == {"fusion": 1, "sort": 1, "while": 1}
+    assert programs.instructions(LOOP) == {"fusion": 1, "sort": 1, "while": 1}
 
 
 def test_fusions_are_those_that_run_as_kernels() -> None:
-    found = {one.name: (one.kind, one.operations) for one in hlo.fusions(LOOP)}
+    found = {one.name: (one.kind, one.operations) for one in programs.fusions(LOOP)}
     inside = {"broadcast": 1, "add": 1}
     assert found == {"fusion.1": ("kLoop", inside), "fusion.2": ("kInput", inside)}
 
@@ -109,10 +108,10 @@ def test_selu_is_one_kernel_under_jit_and_six_without() -> None:
 
 def test_the_count_under_jit_is_that_of_the_compiled_hlo() -> None:
     x = jnp.ones(4096, jnp.float32)
-    text = jax.jit(lambda x: selu.jax_form(x)).lower(x).compile().as_text() or ""
+    text = jax.jit(lambda x: elementwise.selu_jax(x)).lower(x).compile().as_text() or ""
     # Whichever way this jax writes it, there is a single fusion in the whole program.
     assert len(re.findall(r" fusion\(", text)) == 1
-    assert hlo.instructions(text) == look().program.instructions
+    assert programs.instructions(text) == look().program.instructions
 
 
 def test_the_steps_are_the_programs_that_eager_jax_compiles(
@@ -121,7 +120,7 @@ def test_the_steps_are_the_programs_that_eager_jax_compiles(
     x = jnp.ones(4096, jnp.float32).block_until_ready()
     jax.clear_caches()
     with caplog.at_level(logging.WARNING), jax.log_compiles():
-        selu.jax_form(x).block_until_ready()
+        elementwise.selu_jax(x).block_until_ready()
     compiled = [
         record.getMessage()
         for record in caplog.records
@@ -205,7 +204,7 @@ def test_a_failure_of_xla_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("INTERNAL: the compiler stumbled")
 
-    monkeypatch.setattr("jaxtui.measure.subjects.compiled_form", lambda *_: fail)
+    monkeypatch.setattr("jaxtui.measure.inspection.compiled_form", lambda *_: fail)
     failed = refused()
     assert "while JAX traced it" in failed.error
     assert "the compiler stumbled" in failed.detail
@@ -217,7 +216,7 @@ def test_a_step_that_fails_alone_costs_only_the_steps(
     def fail(*_: object) -> None:
         raise RuntimeError("not alone")
 
-    monkeypatch.setattr("jaxtui.measure.eager.Steps.compiled", fail)
+    monkeypatch.setattr("jaxtui.measure.inspection.compiled_step", fail)
     one = look()
     assert one.program.kernels == 1
     assert one.steps == ()
@@ -249,5 +248,5 @@ def test_costs_are_read_as_a_dict_and_as_a_list_of_one(wrap: Any) -> None:
             return ""
 
     assert programs.counted_flops(Stage()) == 8.0
-    found = work.counted(Stage(), loop="while")
+    found = programs.counted(Stage(), loop="while")
     assert (found.flops, found.bytes) == (8.0, 24.0)

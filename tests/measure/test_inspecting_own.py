@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import msgspec
 import pytest
 
-from jaxtui.measure import hlo, inspecting
-from jaxtui.measure.inspecting import run_inspection
+from jaxtui.measure import inspection, programs
+from jaxtui.measure.inspection import run_inspection
 from jaxtui.model import Case, Inspected, Inspection, RunFinished, WorkFailed
 
 STEP = """
@@ -72,7 +72,7 @@ def test_a_training_step_with_a_factory(write: Callable[..., Case]) -> None:
 
     args = {"w": jnp.ones((16, 16))}, jnp.ones((4, 16))
     compiled = jax.jit(step).lower(*args).compile()
-    assert hlo.instructions(compiled.as_text() or "") == found.program.instructions
+    assert programs.instructions(compiled.as_text() or "") == found.program.instructions
     assert "f32[16,16]" in found.jaxpr
     assert "tensor<16x16xf32>" in found.stablehlo
     assert found.eager_kernels is not None
@@ -103,7 +103,7 @@ def test_of_many_steps_only_the_program_is_shown(
     write: Callable[..., Case], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = write("def f(x):\n    return (x * 2 + 1).sum()\n")
-    monkeypatch.setattr(inspecting, "STEPS_AT_MOST", 2)
+    monkeypatch.setattr(inspection, "STEPS_AT_MOST", 2)
     found = look(case, params={"args": "f32[64]"})
     assert found.steps == ()
     assert found.program.kernels is not None

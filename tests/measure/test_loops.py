@@ -15,9 +15,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from jaxtui.measure import ops, session, trace
-from jaxtui.measure.loops import findings, refusals, run_loop, running
-from jaxtui.measure.loops.watcher import Watcher
+from jaxtui.measure import loops, ops, planning, session, trace
+from jaxtui.measure.loops import findings, repeats, run_loop, subjects
+from jaxtui.measure.loops.repeats import Watcher
 from jaxtui.measure.trace import Kernel, Run
 from jaxtui.model import (
     LOOP_STYLES,
@@ -73,6 +73,13 @@ def flags(one: LoopMeasured) -> list[str]:
     return [note.flag for note in one.notes]
 
 
+@pytest.fixture(autouse=True)
+def _briefly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loops, "UNDISTURBED_SECONDS", 0.005)
+    monkeypatch.setattr(loops, "REPEATS", 3)
+    monkeypatch.setattr(repeats, "WARM_UP_SECONDS", 0.01)
+
+
 @pytest.mark.parametrize("style", LOOP_STYLES)
 @pytest.mark.parametrize("chained", [False, True])
 def test_every_style_has_its_stamps_in_order(style: LoopStyle, chained: bool) -> None:
@@ -94,7 +101,7 @@ def test_every_style_has_its_stamps_in_order(style: LoopStyle, chained: bool) ->
             assert call.waited is None
     for clock in (one.watched, one.undisturbed):
         assert 0 < clock.stopwatch_seconds <= clock.true_seconds
-    assert 1 <= one.watched.repeats <= running.REPEATS
+    assert 1 <= one.watched.repeats <= loops.REPEATS
     assert one.undisturbed.repeats >= one.watched.repeats
     assert one.flops == 2 * 256**3
 
@@ -217,7 +224,7 @@ def test_the_watcher_is_always_owned_up_to() -> None:
 def test_the_device_lane_is_measured_and_names_the_kernels(
     changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "PERTURBED", float("inf"))  # others may be busy here
+    monkeypatch.setattr(loops, "PERTURBED", float("inf"))  # others may be busy here
     one = measured(loop(**changes))
     assert one.device_lane == "measured"
     assert one.traced is not None
@@ -245,7 +252,7 @@ def test_a_lane_without_a_trace_is_inferred_and_says_why(
     changes: dict[str, float], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in changes.items():
-        monkeypatch.setattr(running, name, value)
+        monkeypatch.setattr(loops, name, value)
     inferred(loop(size=64), said)
 
 
@@ -311,11 +318,14 @@ def test_events_come_in_their_order() -> None:
     assert events[-1].outcome == "complete"
     doing = [event.doing for event in events if isinstance(event, Progress)]
     assert any(text.startswith("compile: matmul") for text in doing)
-    assert sum(text.startswith("repeat") for text in doing) == 2 * running.REPEATS
+    assert sum(text.startswith("repeat") for text in doing) == 2 * loops.REPEATS
     assert not any(isinstance(event, LoopSeen) for event in events)
 
 
-def test_a_short_loop_runs_undisturbed_for_long_enough() -> None:
+def test_a_short_loop_runs_undisturbed_for_long_enough(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.undo()
     one = measured(loop(calls=1, size=8))
     assert one.undisturbed.repeats > 10 * one.watched.repeats
     assert "few-repeats" not in flags(one)
@@ -328,8 +338,8 @@ def test_a_small_budget_means_one_repeat_of_each_kind() -> None:
 
 
 def test_a_long_loop_is_seen_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "LIVE_SECONDS", 0.0)
-    monkeypatch.setattr(running, "SEEN_SECONDS", 0.005)
+    monkeypatch.setattr(loops, "LIVE_SECONDS", 0.0)
+    monkeypatch.setattr(loops, "SEEN_SECONDS", 0.005)
     events = list(run_loop(loop(size=384, calls=60, style="each")))
     batches = [event for event in events if isinstance(event, LoopSeen)]
     assert len(batches) > 1
@@ -373,8 +383,8 @@ def test_stopped_after_both_kinds_what_there_is_is_given() -> None:
 
 
 def test_a_long_loop_ends_between_two_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "LIVE_SECONDS", 0.0)
-    monkeypatch.setattr(running, "SEEN_SECONDS", 0.001)
+    monkeypatch.setattr(loops, "LIVE_SECONDS", 0.0)
+    monkeypatch.setattr(loops, "SEEN_SECONDS", 0.001)
     flag, seen = Flag(), 0
     for event in run_loop(loop(size=512, calls=200, style="each"), stop=flag):
         assert not isinstance(event, LoopMeasured)
@@ -385,8 +395,8 @@ def test_a_long_loop_ends_between_two_calls(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_closing_the_generator_ends_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "LIVE_SECONDS", 0.0)
-    monkeypatch.setattr(running, "SEEN_SECONDS", 0.001)
+    monkeypatch.setattr(loops, "LIVE_SECONDS", 0.0)
+    monkeypatch.setattr(loops, "SEEN_SECONDS", 0.001)
     before = set(threading.enumerate())
     events = run_loop(loop(size=512, calls=200, style="each"))
     seen = next(event for event in events if isinstance(event, LoopSeen))
@@ -436,9 +446,9 @@ def test_what_cannot_be_is_refused_with_a_sentence(
 
 def test_results_in_flight_count_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = loop(size=512, calls=200)
-    planned = refusals.plan(asked)
+    planned = subjects.plan(asked)
     enough_for_three = planned.memory_bytes + planned.host_memory_bytes + 2**20
-    monkeypatch.setattr(refusals, "available_host_bytes", lambda: enough_for_three)
+    monkeypatch.setattr(planning, "available_host_bytes", lambda: enough_for_three)
     failed = refused(asked)
     known, _ = session.start(jax.devices()[0])
     assert f"{known.queue_depth + 2} results" in failed.error
@@ -468,7 +478,7 @@ def test_an_op_that_fails_to_trace_is_explained(
 def test_a_call_that_fails_in_the_midst_is_explained(
     monkeypatch: pytest.MonkeyPatch, live: float
 ) -> None:
-    monkeypatch.setattr(running, "LIVE_SECONDS", live)
+    monkeypatch.setattr(loops, "LIVE_SECONDS", live)
     flag = Flag()
 
     def refuse(x: Any) -> Any:

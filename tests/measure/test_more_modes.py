@@ -10,16 +10,8 @@ from pathlib import Path
 import pytest
 
 from jaxtui.measure import tensorflow_numpy
-from jaxtui.measure.experiment import run
-from jaxtui.model import (
-    Case,
-    CaseFailed,
-    CaseMeasured,
-    Experiment,
-    Failure,
-    Measurement,
-    Mode,
-)
+from jaxtui.model import Failure, Measurement
+from tests.measure.running import case, failure, measured, outcomes
 
 FAKE = {
     "__init__": """
@@ -62,28 +54,9 @@ def tensorflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
         del sys.modules[name]
 
 
-def case(op: str, mode: Mode, size: int = 5000, dtype: str = "float32") -> Case:
-    if mode in ("numpy", "tensorflow"):
-        place = {"device": "host", "inputs": "host"}
-    else:
-        place = {"device": "cpu:0", "inputs": "device"}
-    return Case(op=op, size=size, dtype=dtype, mode=mode, **place)  # type: ignore[arg-type]
-
-
-def outcomes(*cases: Case) -> list[Measurement | Failure]:
-    ended: dict[int, Measurement | Failure] = {}
-    for event in run(Experiment(cases=cases, budget_seconds=1.0)):
-        if isinstance(event, CaseMeasured):
-            ended[event.index] = event.measurement
-        elif isinstance(event, CaseFailed):
-            ended[event.index] = event.failure
-    return [ended[index] for index in range(len(cases))]
-
-
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
 def test_a_kernel_on_a_cpu_is_interpreted_and_gets_no_rate(dtype: str) -> None:
-    (kernel,) = outcomes(case("selu", "pallas", dtype=dtype))
-    assert isinstance(kernel, Measurement), kernel
+    (kernel,) = measured(case("selu", 5000, "pallas", dtype))
     assert kernel.has("interpreted")
     assert not kernel.has("inaccurate")
     assert kernel.flops_per_second is None
@@ -95,15 +68,13 @@ def test_a_kernel_on_a_cpu_is_interpreted_and_gets_no_rate(dtype: str) -> None:
 
 
 def test_jit_beside_a_kernel_is_not_called_interpreted() -> None:
-    jit, kernel = outcomes(case("selu", "jit"), case("selu", "pallas"))
-    assert isinstance(jit, Measurement)
-    assert isinstance(kernel, Measurement)
+    jit, kernel = measured(case("selu", 5000), case("selu", 5000, "pallas"))
     assert not jit.has("interpreted")
     assert jit.error_vs_float64 == pytest.approx(kernel.error_vs_float64, abs=1e-6)
 
 
 def test_an_op_without_a_kernel_is_a_named_failure_and_the_rest_runs() -> None:
-    failed, measured = outcomes(case("add", "pallas"), case("add", "jit"))
+    failed, measured = outcomes(case("add", 5000, "pallas"), case("add", 5000, "jit"))
     assert isinstance(failed, Failure)
     assert failed.error == "add has no mode pallas."
     assert isinstance(measured, Measurement)
@@ -114,8 +85,7 @@ def test_without_tensorflow_its_case_says_how_to_get_it(
 ) -> None:
     monkeypatch.delitem(sys.modules, "tensorflow", raising=False)
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    (failed,) = outcomes(case("sigmoid", "tensorflow"))
-    assert isinstance(failed, Failure)
+    failed = failure(case("sigmoid", 5000, "tensorflow"))
     assert (
         failed.error == "TensorFlow is not installed in the environment of the engine."
     )
@@ -124,9 +94,9 @@ def test_without_tensorflow_its_case_says_how_to_get_it(
 
 @pytest.mark.usefixtures("tensorflow")
 def test_tensorflow_is_timed_like_numpy_on_the_cpu() -> None:
-    numpy, other = outcomes(case("sigmoid", "numpy"), case("sigmoid", "tensorflow"))
-    assert isinstance(numpy, Measurement)
-    assert isinstance(other, Measurement), other
+    numpy, other = measured(
+        case("sigmoid", 5000, "numpy"), case("sigmoid", 5000, "tensorflow")
+    )
     assert other.dispatch is None
     assert other.ready is not None
     assert other.error_vs_float64 == numpy.error_vs_float64
@@ -139,8 +109,7 @@ def test_tensorflow_is_timed_like_numpy_on_the_cpu() -> None:
 
 @pytest.mark.usefixtures("tensorflow")
 def test_tensorflow_has_no_bfloat16_either() -> None:
-    (half,) = outcomes(case("selu", "tensorflow", dtype="bfloat16"))
-    assert isinstance(half, Measurement), half
+    (half,) = measured(case("selu", 5000, "tensorflow", "bfloat16"))
     assert half.output_dtype == "float32"
     assert any("TensorFlow's NumPy has no bfloat16" in note.text for note in half.notes)
 
@@ -153,6 +122,5 @@ def test_a_broken_tensorflow_is_a_named_failure() -> None:
         "raise ImportError('libtensorflow.so is broken')"
     )
     sys.modules.pop("tensorflow.experimental.numpy", None)
-    (failed,) = outcomes(case("selu", "tensorflow"))
-    assert isinstance(failed, Failure)
+    failed = failure(case("selu", 5000, "tensorflow"))
     assert "libtensorflow.so is broken" in failed.error

@@ -11,7 +11,7 @@ import pytest
 
 from jaxtui.measure import accuracy, inputs, notes, ops, programs, workload
 from jaxtui.measure.ops.base import Op
-from jaxtui.measure.x64 import enable_x64
+from jaxtui.measure.settings import enable_x64
 from jaxtui.model import DTYPES, MODES, USUAL_MODES, Case
 
 PAIRS = [(op, dtype) for op in ops.OPS.values() for dtype in op.dtypes]

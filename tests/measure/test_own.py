@@ -11,13 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxtui.measure import experiment, planning
-from jaxtui.measure.own import arguments, files, functions
-from jaxtui.measure.own.troubles import OwnError
+from jaxtui.measure import experiment, own, planning
+from jaxtui.measure.own import OwnError, arguments
 from jaxtui.model import (
     Case,
-    CaseFailed,
-    CaseMeasured,
     Experiment,
     Failure,
     Measurement,
@@ -25,6 +22,8 @@ from jaxtui.model import (
     PhaseStarted,
 )
 from jaxtui.model.own import Spec, dtype_of, parse_spec, parse_specs, short_name
+from tests.measure import running
+from tests.measure.running import failure, outcomes
 
 TRAIN = """
     from typing import NamedTuple
@@ -73,39 +72,12 @@ def write(tmp_path: Path) -> Callable[..., str]:
 
 
 def case(path: str, name: str, mode: Mode = "jit", **changes: Any) -> Case:
-    host = mode == "numpy"
-    fields: dict[str, Any] = {
-        "op": f"{path}:{name}",
-        "size": 0,
-        "dtype": "",
-        "mode": mode,
-        "device": "host" if host else "cpu:0",
-        "inputs": "host" if host else "device",
-    }
-    return Case(**(fields | changes))
+    fields: dict[str, Any] = {"op": f"{path}:{name}", "size": 0, "dtype": ""}
+    return running.case(**(fields | {"mode": mode} | changes))
 
 
 def typed(path: str, name: str, args: str, **changes: Any) -> Case:
     return case(path, name, params={"args": args}, **changes)
-
-
-def outcomes(
-    *cases: Case, budget: float = 0.6, **more: Any
-) -> list[Measurement | Failure]:
-    ends: dict[int, Measurement | Failure] = {}
-    asked = Experiment(cases=cases, budget_seconds=budget, **more)
-    for event in experiment.run(asked):
-        if isinstance(event, CaseMeasured):
-            ends[event.index] = event.measurement
-        elif isinstance(event, CaseFailed):
-            ends[event.index] = event.failure
-    return [ends[index] for index in range(len(cases))]
-
-
-def failure(one: Case) -> Failure:
-    (ended,) = outcomes(one)
-    assert isinstance(ended, Failure), ended
-    return ended
 
 
 # Running.
@@ -206,9 +178,9 @@ def test_what_is_jitted_already_is_traced_cold(write: Callable[..., str]) -> Non
     )
     one = typed(path, "f", "f32[8]")
     outcomes(one, budget=0.3)
-    before = len(files.load(path).traces)
+    before = len(own.load_file(path).traces)
     outcomes(one, budget=0.3)
-    assert len(files.load(path).traces) > before
+    assert len(own.load_file(path).traces) > before
 
 
 def test_loops_are_counted_once_so_there_is_no_rate(write: Callable[..., str]) -> None:
@@ -285,10 +257,10 @@ def test_a_file_is_imported_once_and_afresh_when_it_changes(
     write: Callable[..., str],
 ) -> None:
     path = write("value = 1\n")
-    first = files.load(path)
-    assert files.load(path) is first
+    first = own.load_file(path)
+    assert own.load_file(path) is first
     write("value = 2\n")
-    assert files.load(path).value == 2
+    assert own.load_file(path).value == 2
 
 
 def test_a_file_finds_what_lies_beside_it_and_is_not_main(
@@ -308,7 +280,7 @@ def test_a_file_finds_what_lies_beside_it_and_is_not_main(
             raise SystemExit(1)
         """
     )
-    assert files.load(path).Setting().factor == 3
+    assert own.load_file(path).Setting().factor == 3
 
 
 def test_the_import_is_a_phase_of_its_case(write: Callable[..., str]) -> None:
@@ -415,7 +387,7 @@ def test_planning_runs_nothing(write: Callable[..., str]) -> None:
     one = case(path, "f")
     (planned,) = planning.plan(Experiment(cases=(one,))).cases
     assert planned.problem is None
-    assert path not in files._loaded
+    assert path not in own._loaded
 
 
 @pytest.mark.parametrize(
@@ -512,7 +484,7 @@ def test_dotted_names_are_looked_up(write: Callable[..., str]) -> None:
         net = Net()
         """
     )
-    source = functions.of_file(f"{path}:net.forward")
-    assert functions.find(source).call(2) == 4
+    source = own.source(f"{path}:net.forward")
+    assert own.find(source).call(2) == 4
     with pytest.raises(OwnError, match=r"has no nothing\.forward"):
-        functions.find(functions.of_file(f"{path}:nothing.forward"))
+        own.find(own.source(f"{path}:nothing.forward"))

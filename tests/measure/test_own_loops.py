@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtui.measure import session
-from jaxtui.measure.loops import refusals, results, run_loop
-from jaxtui.measure.loops.refusals import RefusedError
+from jaxtui.measure import planning, session
+from jaxtui.measure.failures import RefusedError
+from jaxtui.measure.loops import repeats, run_loop, subjects
 from jaxtui.measure.workload import Workload
 from jaxtui.model import (
     LOOP_STYLES,
@@ -160,7 +160,7 @@ def takes(result: Any, *args: Any) -> bool:
     """Whether the next call takes the first of several results."""
     asked = own_loop("/p/mine.py", "f", chained=True)
     made = Workload(case=asked.case, call=len, args=args)
-    return results.of_own(asked, made, result).first
+    return repeats.of_own(asked, made, result).first
 
 
 def test_what_fits_is_handed_on() -> None:
@@ -194,7 +194,7 @@ def test_what_does_not_fit_is_refused(result: Any, args: tuple[Any, ...]) -> Non
 def test_the_smallest_array_is_printed_from() -> None:
     asked = own_loop("/p/mine.py", "f")
     made = Workload(case=asked.case, call=len, args=())
-    treated = results.of_own(asked, made, None)
+    treated = repeats.of_own(asked, made, None)
     tree = ({"w": jnp.ones((3, 3))}, jnp.asarray(0.25))
     assert treated.pick(tree) == 0.25
     assert np.shape(treated.pick({"x": jnp.arange(6.0).reshape(2, 3)})) == ()
@@ -228,9 +228,9 @@ def test_results_in_flight_count_as_memory(
     train: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = own_loop(train, "square", "f32[512,512]", calls=200)
-    planned = refusals.plan(asked)
+    planned = subjects.plan(asked)
     enough_for_three = planned.memory_bytes + planned.host_memory_bytes + 2**20
-    monkeypatch.setattr(refusals, "available_host_bytes", lambda: enough_for_three)
+    monkeypatch.setattr(planning, "available_host_bytes", lambda: enough_for_three)
     failed = refused(asked)
     known, _ = session.start(jax.devices()[0])
     assert f"{known.queue_depth + 2} results" in failed.error

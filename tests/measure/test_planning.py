@@ -4,12 +4,11 @@ import re
 from typing import Any
 
 import jax
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxtui.measure import ops, planning
+from jaxtui.measure import inputs, ops, planning
 from jaxtui.model import DTYPES, Case, Device, Experiment
 
 GB = 10**9
@@ -222,6 +221,6 @@ def test_any_size_is_planned_without_allocating(
 def test_planned_memory_covers_what_is_really_held() -> None:
     op = ops.get("at_set")
     planned = planning.plan_case(case(op="at_set", size=10_000), supply())
-    args = jax.device_put(op.make(np.random.default_rng(0), 10_000, "float32"))
+    args = jax.device_put(inputs.host_inputs(op, 10_000, "float32", seed=0))
     held = sum(array.nbytes for array in args) + op.bind()(*args).nbytes
     assert planned.memory_bytes >= held

@@ -12,8 +12,8 @@ from jaxtui.measure.check import bandwidth as streams
 from jaxtui.measure.check import products, work
 from jaxtui.measure.check.base import Setting, TroubleError, of_device
 from jaxtui.measure.clocks import Block
-from jaxtui.measure.roofs import chains, compute, run_roofs
-from jaxtui.measure.roofs.bandwidth import _copying
+from jaxtui.measure.roofs import candidates, run_roofs
+from jaxtui.measure.roofs.candidates import _copying
 from jaxtui.measure.roofs.contest import FAIR_ROUNDS, Contest, Ready
 from jaxtui.measure.stopping import never
 from jaxtui.measure.turns import Turns
@@ -121,7 +121,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Products and arrays that take no time; no roof is meant by that."""
     monkeypatch.setattr(streams, "sizes", lambda *_: (2**18,))
     monkeypatch.setattr(products, "_size", lambda *_: 256)
-    monkeypatch.setitem(chains.ELEMENTS, "cpu", 2**12)
+    monkeypatch.setitem(candidates.ELEMENTS, "cpu", 2**12)
     return
 
 
@@ -194,8 +194,8 @@ def test_what_xla_refuses_is_a_reason_and_the_rest_goes_on(monkeypatch) -> None:
         return whole(case, device, **more)
 
     monkeypatch.setattr(work, "compiled", refusing)
-    monkeypatch.setattr(compute, "BLAS", ())
-    monkeypatch.setattr(chains, "prepared", unavailable)
+    monkeypatch.setattr(candidates, "BLAS", ())
+    monkeypatch.setattr(candidates, "prepared_chain", unavailable)
     found = result(measure("float32"))
     assert [one.kind for one in found.roofs] == ["bandwidth"]
     (missing,) = found.missing
@@ -229,7 +229,7 @@ def test_no_memory_at_all_is_a_reason(monkeypatch) -> None:
         raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 4 bytes")
 
     monkeypatch.setattr(work, "arguments", none)
-    monkeypatch.setattr("jaxtui.measure.roofs.bandwidth.np.ones", none)
+    monkeypatch.setattr("jaxtui.measure.roofs.candidates.np.ones", none)
     found = result(measure("float32"))
     assert found.roofs == ()
     assert {one.of for one in found.missing} == {None, FLOAT32}
@@ -268,19 +268,19 @@ def test_a_device_that_does_not_exist_is_named() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32", "complex64"])
 def test_a_chain_computes_what_it_counts(dtype: str) -> None:
     device = jax.devices("cpu")[0]
-    case = chains.case_of(dtype, device)
-    made = chains.prepared(case, "a chain", device, 0).workload
+    case = candidates.chain_case(dtype, device)
+    made = candidates.prepared_chain(case, "a chain", device, 0).workload
     first = made.call(*made.args)
     assert (str(first.dtype), first.shape) == (dtype, (case.size,))
     per_link = 8 if dtype == "complex64" else 2
-    assert chains.work_of(case) == per_link * chains.LINKS * case.size
+    assert candidates.chain_work(case) == per_link * candidates.LINKS * case.size
 
 
 def test_products_of_unknown_speed_are_as_small_as_need_be(monkeypatch) -> None:
-    monkeypatch.setattr(compute, "LONGEST_CALL", 0.0)
+    monkeypatch.setattr(candidates, "LONGEST_CALL", 0.0)
     device = jax.devices("cpu")[0]
     of = RoofDtype(dtype="int32")
-    ready = compute.candidates(of, of_device(device), device, 0)[0]()
+    ready = candidates.of_compute(of, of_device(device), device, 0)[0]()
     assert ready.what == "matmul 256 int32 jit"
     assert ready.work == 2 * 256**3
 
@@ -307,7 +307,7 @@ def test_where_no_peak_is_published_a_chain_competes_with_the_product(
 ) -> None:
     device = Device(id=0, platform="tpu", device_kind=kind, process_index=0)
     setting = Setting(device)
-    found = compute.candidates(RoofDtype(dtype=dtype), setting, device, 0)
+    found = candidates.of_compute(RoofDtype(dtype=dtype), setting, device, 0)
     assert len(found) == count
 
 

@@ -12,7 +12,7 @@ import pytest
 from jaxtui.measure import inputs, ops
 from jaxtui.measure.own import arguments
 from jaxtui.measure.script import recipe, source
-from jaxtui.measure.x64 import enable_x64
+from jaxtui.measure.settings import enable_x64
 from jaxtui.model import Case, Mode
 from jaxtui.model.own import parse_specs
 

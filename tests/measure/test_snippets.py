@@ -19,10 +19,8 @@ import numpy as np
 import pytest
 
 from jaxtui.engine.protocol import Envelope, decode_envelope, encode
-from jaxtui.measure.snippets import apart, run_snippet
-from jaxtui.measure.snippets.code import Namespace
-from jaxtui.measure.snippets.troubles import refusal
-from jaxtui.measure.snippets.values import numbers, show
+from jaxtui.measure.snippets import apart, refusal, run_snippet
+from jaxtui.measure.snippets.values import Namespace, numbers, show
 from jaxtui.model import (
     Progress,
     RunEvent,
@@ -385,7 +383,7 @@ def test_too_much_memory_is_refused_before_anything_runs():
 
 
 class Chip:
-    platform, id = "tpu", 3
+    platform, id, device_kind, process_index = "tpu", 3, "TPU v5e", 0
 
     def __init__(self, stats: dict[str, int] | None) -> None:
         self._stats = stats

@@ -4,11 +4,8 @@ import threading
 
 import jax
 import jax.numpy as jnp
-import pytest
 
-from jaxtui.measure.experiment import run
-from jaxtui.measure.x64 import enable_x64
-from jaxtui.model import Case, CaseMeasured, Experiment
+from jaxtui.measure.settings import enable_x64
 
 
 def dtype_of_a_float64() -> str:
@@ -38,12 +35,3 @@ def test_other_threads_are_left_alone() -> None:
         thread.start()
         thread.join()
     assert seen == ["float32"]
-
-
-@pytest.mark.parametrize(("dtype", "said"), [("float64", True), ("float32", False)])
-def test_a_case_says_that_x64_was_switched_on_for_it(dtype: str, said: bool) -> None:
-    case = Case(op="add", size=4096, dtype=dtype, device="cpu:0", mode="jit")
-    experiment = Experiment(cases=(case,), budget_seconds=0.5)
-    (measured,) = (one for one in run(experiment) if isinstance(one, CaseMeasured))
-    assert measured.measurement.output_dtype == dtype
-    assert measured.measurement.has("x64") == said

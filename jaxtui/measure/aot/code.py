@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from jaxtui.measure import ops
-from jaxtui.measure.aot.environment import DEFAULTS
+from jaxtui.measure.aot.entry import DEFAULTS
 from jaxtui.measure.ops.arguments import Argument
 from jaxtui.measure.ops.base import JaxForm, Op
 from jaxtui.measure.script import source

@@ -1,8 +1,9 @@
-"""One case, traced, lowered and compiled for a device that is not here."""
+"""Topologies of libtpu, and a case that is compiled for a device of one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
 from typing import Any, cast
@@ -11,25 +12,63 @@ import jax
 import jax.numpy as jnp
 import msgspec
 import numpy as np
+from jax.experimental import topologies
 from jax.sharding import Mesh, SingleDeviceSharding
 
 from jaxtui.measure import ops, peaks, programs, settings
-from jaxtui.measure.errors import translate
+from jaxtui.measure.devices import describe_device
+from jaxtui.measure.errors import full_text, translate
 from jaxtui.measure.ops.base import Op
-from jaxtui.measure.x64 import enable_x64
-from jaxtui.model import Case, Peak
+from jaxtui.measure.settings import enable_x64
+from jaxtui.measure.workload import compiled_form
+from jaxtui.model import Case, Device, Peak
 from jaxtui.model.ahead import (
     AheadAnswer,
     AheadCompiled,
     AheadDoing,
     AheadFailed,
+    AheadRefused,
     AheadTook,
     Bound,
     Compiled,
     Stage,
+    Topology,
 )
 
 STAGES: tuple[Stage, ...] = ("trace", "lower", "compile")
+
+FAMILIES = "v2, v3, v4, v5e, v5p, v6e and tpu7x"
+"""What libtpu 0.0.50 accepts."""
+
+_Sentence = Callable[[re.Match[str], Topology], str]
+
+
+def open_topology(topology: Topology) -> list[Any]:
+    """The ``jax.Device`` objects; nothing can be run on them.
+
+    Raises:
+        Exception: whatever libtpu raises for what it refuses; see ``refusal``.
+    """
+    described = topologies.get_topology_desc(
+        platform="tpu", topology_name=topology.name, **topology.options
+    )
+    return list(described.devices)
+
+
+def describe(devices: list[Any]) -> tuple[Device, ...]:
+    """The devices as records; process 0 stands for the own one."""
+    return tuple(describe_device(device, process_index=0) for device in devices)
+
+
+def refusal(error: Exception, topology: Topology) -> AheadRefused:
+    """Why libtpu refuses a topology, in a sentence; the original text is kept."""
+    text = full_text(error)
+    for pattern, sentence in _RULES:
+        if found := pattern.search(text):
+            return AheadRefused(error=sentence(found, topology), detail=text)
+    return AheadRefused(
+        error=f'libtpu refuses the topology "{topology.label}".', detail=text
+    )
 
 
 def compile_ahead(
@@ -45,7 +84,8 @@ def compile_ahead(
         device: a device of a topology.
         keep_hlo: whether the answer carries the text of the program.
     """
-    case = _on(case, device)
+    name = f"{device.platform}:{device.id}"
+    case = msgspec.structs.replace(case, device=name)
     op = ops.get(case.op)
     took: dict[Stage, float] = {}
     stage: Stage = "warm-up"
@@ -86,11 +126,6 @@ def bound(
     return max(times, default=(None, None))
 
 
-def _on(case: Case, device: Any) -> Case:
-    name = f"{device.platform}:{device.id}"
-    return msgspec.structs.replace(case, device=name)
-
-
 def _warm_up(device: Any) -> float:
     start = perf_counter()
     one = jax.ShapeDtypeStruct((8,), jnp.float32, sharding=SingleDeviceSharding(device))
@@ -100,11 +135,7 @@ def _warm_up(device: Any) -> float:
 
 def _step(stage: Stage, op: Op, case: Case, device: Any, made: Any) -> Any:
     if stage == "trace":
-        form = (
-            op.bind_kernel(device.platform)
-            if case.mode == "pallas"
-            else op.bind(case.precision)
-        )
+        form = compiled_form(op, case, device)
         return jax.jit(form).trace(*programs.shapes(op, case, device))
     return made.lower() if stage == "lower" else made.compile()
 
@@ -158,3 +189,49 @@ def _report(
         instructions=program.instructions,
         hlo=programs.text_of(compiled) if keep_hlo else None,
     )
+
+
+_RULES: tuple[tuple[re.Pattern[str], _Sentence], ...] = (
+    (
+        re.compile(r"Invalid TPU external name: TPU (\S+)"),
+        lambda found, topology: (
+            f'libtpu knows no TPU "{found[1]}": it knows {FAMILIES}.'
+        ),
+    ),
+    (
+        re.compile(r'not divisible by .*chips_per_host_bounds "([^"]+)"'),
+        lambda found, topology: (
+            f'The chips of "{topology.name}" cannot be shared out among hosts of '
+            f"{found[1]}: say how many a host has, as in "
+            f"{topology.name},chips_per_host_bounds=1x1x1."
+        ),
+    ),
+    (
+        re.compile(r"Invalid topology layout for a single slice: (\S+)"),
+        lambda found, topology: (
+            f'The layout "{found[1]}" has too few dimensions or too many: v2, v3, v5e '
+            "and v6e have two, as in v5e:2x4, the others three, as in v4:2x2x1."
+        ),
+    ),
+    (
+        re.compile(r"Twisted-torus requires wrapping"),
+        lambda found, topology: (
+            f'The torus of "{topology.name}" can only be twisted if it wraps in every '
+            f"dimension: add ,wrap=1x1x1."
+        ),
+    ),
+    (
+        re.compile(r'Failed to obtain chip config "([^"]+)"'),
+        lambda found, topology: (
+            f'The chips of "{topology.name}" have no configuration "{found[1]}": leave '
+            "chip_config_name out."
+        ),
+    ),
+    (
+        re.compile(r"Unexpected arguments?: (\S+)"),
+        lambda found, topology: (
+            f'A topology of libtpu has no option "{found[1]}": it has '
+            "chips_per_host_bounds, num_slices, chip_config_name and wrap."
+        ),
+    ),
+)

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
+import importlib.util
 import os
+import resource
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from time import perf_counter
 
 import msgspec
 
-from jaxtui.measure.aot.environment import aot_environment, libtpu_version
-from jaxtui.measure.aot.process import Answers, prepare
-from jaxtui.measure.orphans import end_with_input
+from jaxtui.measure.orphans import end_with_input, signal_with_parent
 from jaxtui.model.ahead import (
     AheadAnswer,
     AheadCode,
@@ -35,6 +36,29 @@ from jaxtui.model.ahead import (
 # What imports jax is imported by the functions below: the environment comes first, and
 # so does the answer that libtpu is missing.
 
+DEFAULTS = {
+    "TPU_SKIP_MDS_QUERY": "1",
+    "TPU_WORKER_HOSTNAMES": "localhost",
+    "TPU_ACCELERATOR_TYPE": "v5litepod-8",
+    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
+}
+"""What libtpu would otherwise ask a metadata server (half a minute per question where
+there is none), print warnings about, or lock for one process of the machine."""
+
+
+class Answers:
+    """One JSON object per line, apart from whatever is printed."""
+
+    def __init__(self, fd: int) -> None:
+        """Write to ``fd``."""
+        os.set_inheritable(fd, False)
+        self._stream = os.fdopen(fd, "wb")
+
+    def send(self, answer: AheadAnswer) -> None:
+        """Write an answer at once: the next step may abort the process."""
+        self._stream.write(msgspec.json.encode(answer) + b"\n")
+        self._stream.flush()
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Answer the request; returns the exit status."""
@@ -42,7 +66,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--answers", type=int, required=True, metavar="FD")
     answers = Answers(parser.parse_args(arguments).answers)
     os.environ.update(aot_environment(os.environ))
-    prepare()
+    # The compiler may abort: no core file is left behind. It holds no lock of Python's
+    # while it works, so a thread notices the end of the other side; where C code does
+    # hold it, the kernel kills (Linux only).
+    most = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    resource.setrlimit(resource.RLIMIT_CORE, (0, most))
+    signal_with_parent()
     answers.send(AheadHello(libtpu=libtpu_version()))
     answers.send(_ready())
     line = sys.stdin.buffer.readline()
@@ -84,10 +113,7 @@ def _ready() -> AheadAnswer:
 
 
 def _on_topology(request: AheadRequest) -> Iterator[AheadAnswer]:
-    from time import perf_counter
-
-    from jaxtui.measure.aot import topology as topologies
-    from jaxtui.measure.aot.compiling import compile_ahead
+    from jaxtui.measure.aot import compiling
 
     if isinstance(request, CompileRequest) and (wrong := _wrong(request)):
         yield wrong
@@ -95,14 +121,16 @@ def _on_topology(request: AheadRequest) -> Iterator[AheadAnswer]:
     yield AheadDoing(stage="topology")
     start = perf_counter()
     try:
-        devices = topologies.open_topology(request.topology)
+        devices = compiling.open_topology(request.topology)
     except Exception as error:  # whatever libtpu raises
-        yield topologies.refusal(error, request.topology)
+        yield compiling.refusal(error, request.topology)
         return
     yield AheadTook(stage="topology", seconds=perf_counter() - start)
-    yield AheadDescribed(devices=topologies.describe(devices))
+    yield AheadDescribed(devices=compiling.describe(devices))
     if isinstance(request, CompileRequest):
-        yield from compile_ahead(request.case, devices[0], keep_hlo=request.hlo)
+        yield from compiling.compile_ahead(
+            request.case, devices[0], keep_hlo=request.hlo
+        )
 
 
 def _wrong(request: CompileRequest | CodeRequest) -> AheadRefused | None:
@@ -113,3 +141,33 @@ def _wrong(request: CompileRequest | CodeRequest) -> AheadRefused | None:
     if isinstance(request, CompileRequest):
         wrong = settings.refusal() or wrong
     return AheadRefused(error=" ".join(wrong)) if wrong else None
+
+
+def aot_environment(base: Mapping[str, str]) -> dict[str, str]:
+    """The environment; pure, so it can be shown and tested.
+
+    Args:
+        base: what the process would have otherwise; what it says about TPUs stays.
+    """
+    changed = {**DEFAULTS, **base}
+    # Nothing is run, so the machine's own TPU or GPU is left to others.
+    changed["JAX_PLATFORMS"] = "cpu"
+    # A warm persistent cache would be read as a compile of a few milliseconds.
+    changed["JAX_ENABLE_COMPILATION_CACHE"] = "0"
+    return changed
+
+
+def libtpu_version() -> str | None:
+    """The version of libtpu, which is looked for where jax does; ``None`` without it.
+
+    Nothing is imported.
+    """
+    library = os.environ.get("TPU_LIBRARY_PATH")
+    if library and os.path.isfile(library):
+        return f"of {library}"
+    if importlib.util.find_spec("libtpu") is None:
+        return None
+    try:
+        return importlib.metadata.version("libtpu")
+    except importlib.metadata.PackageNotFoundError:
+        return "of an unknown version"

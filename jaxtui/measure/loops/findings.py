@@ -40,6 +40,12 @@ HELD_CALLS = 3
 
 ENOUGH_REPEATS = 3
 
+INLINE = (
+    "This op ran in the calling thread: its results are ready when their calls "
+    "return, so there is nothing to overlap. On CPU, XLA does this for "
+    "everything that it counts under 1000 flops."
+)
+
 
 def in_flight(calls: Sequence[LoopCall]) -> list[int]:
     """How many results were promised and not ready when each call was entered."""
@@ -126,50 +132,22 @@ def notes(measured: LoopMeasured, missing: str = "") -> Iterator[Note]:
         missing: Why its device lane is not measured.
     """
     if measured.impossible:
-        yield _impossible()
+        said = "faster than the chip's peak: this timed the dispatch"
+        yield Note(flag="impossible", text=said)
     if measured.inline:
-        yield _inline()
+        yield Note(flag="inline", text=INLINE)
     if measured.held_from is not None:
-        yield _queue_full(measured.held_from)
-    yield _watched(measured)
-    yield _measured(measured) if measured.traced else _inferred(missing)
-    # Of a short loop there are many more undisturbed ones.
-    if measured.watched.repeats < ENOUGH_REPEATS:
-        yield _few_repeats(measured.watched.repeats)
-
-
-def _impossible() -> Note:
-    return Note(
-        flag="impossible",
-        text="faster than the chip's peak: this timed the dispatch",
-    )
-
-
-def _inline() -> Note:
-    return Note(
-        flag="inline",
-        text=(
-            "This op ran in the calling thread: its results are ready when their calls "
-            "return, so there is nothing to overlap. On CPU, XLA does this for "
-            "everything that it counts under 1000 flops."
-        ),
-    )
-
-
-def _queue_full(index: int) -> Note:
-    return Note(
-        flag="queue-full",
-        text=(
-            f"Queue full from call {index + 1}: so many computations are in flight "
-            "that the runtime lets the host go on only when one of them is done."
-        ),
-    )
-
-
-def _watched(measured: LoopMeasured) -> Note:
+        yield Note(
+            flag="queue-full",
+            text=(
+                f"Queue full from call {measured.held_from + 1}: so many computations "
+                "are in flight that the runtime lets the host go on only when one of "
+                "them is done."
+            ),
+        )
     without = measured.undisturbed.true_seconds
     watched = measured.watched.true_seconds
-    return Note(
+    yield Note(
         flag="watched",
         text=(
             "A watcher changes what it watches: with a thread waiting for each result "
@@ -177,33 +155,25 @@ def _watched(measured: LoopMeasured) -> Note:
             f"{text.seconds(without)} ({watched / max(without, 1e-12) - 1:+.1%})."
         ),
     )
-
-
-def _measured(measured: LoopMeasured) -> Note:
-    assert measured.traced is not None
-    return Note(
-        flag="measured",
-        text=(
-            "When the device began and ended each call is its runtime's own record, of "
-            "a repeat of its own, which took "
-            f"{text.seconds(measured.traced.true_seconds)}: recording costs, too."
-        ),
-    )
-
-
-def _inferred(missing: str) -> Note:
-    return Note(
-        flag="inferred",
-        text=(
-            "Where a computation begins is inferred: when it was asked for and the one "
-            f"before it was ready. {missing}"
-        ),
-    )
-
-
-def _few_repeats(repeats: int) -> Note:
-    count = text.plural(repeats, "repeat")
-    return Note(
-        flag="few-repeats",
-        text=f"Only {count} of each kind fitted into the budget.",
-    )
+    if measured.traced:
+        yield Note(
+            flag="measured",
+            text=(
+                "When the device began and ended each call is its runtime's own "
+                "record, of a repeat of its own, which took "
+                f"{text.seconds(measured.traced.true_seconds)}: recording costs, too."
+            ),
+        )
+    else:
+        yield Note(
+            flag="inferred",
+            text=(
+                "Where a computation begins is inferred: when it was asked for and the "
+                f"one before it was ready. {missing}"
+            ),
+        )
+    # Of a short loop there are many more undisturbed ones.
+    if measured.watched.repeats < ENOUGH_REPEATS:
+        count = text.plural(measured.watched.repeats, "repeat")
+        said = f"Only {count} of each kind fitted into the budget."
+        yield Note(flag="few-repeats", text=said)

@@ -1,4 +1,4 @@
-"""What a loop calls: an op of the catalogue, or a function of the user's own."""
+"""What a loop calls, and the loops that are refused before anything is allocated."""
 
 from __future__ import annotations
 
@@ -8,12 +8,25 @@ from time import perf_counter
 
 import jax
 
-from jaxtui.measure import coldpath, notes, ops, own, workload
-from jaxtui.measure.loops import refusals, results
-from jaxtui.measure.loops.results import ARRAY, Results
+from jaxtui import format as text
+from jaxtui.measure import coldpath, estimate, notes, ops, own, planning, workload
+from jaxtui.measure.failures import RefusedError
+from jaxtui.measure.loops.repeats import ARRAY, Results, of_own
+from jaxtui.measure.ops.arguments import Argument
 from jaxtui.measure.ops.base import Op
 from jaxtui.measure.workload import Pool, Workload
-from jaxtui.model import Loop, Note, PlannedCase
+from jaxtui.model import (
+    HOST_MODES,
+    LOOP_STYLES,
+    MAXIMUM_LOOP_CALLS,
+    Loop,
+    Note,
+    PlannedCase,
+)
+from jaxtui.model.own import short_name
+
+BUDGETS_AT_MOST = 10.0
+"""A single repeat that takes more than so many budgets is refused."""
 
 SEED = 0
 """Of the arguments; a loop names none."""
@@ -77,8 +90,8 @@ class OpSubject(Subject):
 
     def check(self, depth: int) -> None:
         """Count the memory and estimate the time."""
-        refusals.check_memory(self._loop, self._planned, depth)
-        refusals.check_time(self._loop, self._device)
+        check_memory(self._loop, self._planned, depth)
+        check_time(self._loop, self._device)
 
     def phases(self) -> Iterator[str]:
         """Those of a case, without the copies that are only there to be timed."""
@@ -87,7 +100,7 @@ class OpSubject(Subject):
 
 
 class OwnSubject(Subject):
-    """A function of the user's own: what it takes and gives is seen when it has run."""
+    """A function of a file: what it takes and gives is seen when it has run."""
 
     def __init__(
         self, source: own.Source, loop: Loop, planned: PlannedCase, device: jax.Device
@@ -110,11 +123,7 @@ class OwnSubject(Subject):
         jax.clear_caches()  # what the function has jitted itself is cold, too
         yield from self._cold_path()
         self.flops, self.peak = self.workload.flops, self.workload.peak
-        self.notes = tuple(
-            note
-            for note in notes.of_workload(self.workload, None, finite=True)
-            if note.flag == "own"
-        )
+        self.notes = (notes.own(self.workload),)
         yield "warm-up"
         self._learn()
 
@@ -126,9 +135,9 @@ class OwnSubject(Subject):
             result = made.call(*made.args)
             jax.block_until_ready(result)
             seconds = perf_counter() - start
-        refusals.check_repeat(self._loop, self._loop.calls * seconds)
-        refusals.check_results(self._loop, made.result_bytes, self._depth)
-        self.results = results.of_own(self._loop, made, result)
+        check_repeat(self._loop, self._loop.calls * seconds)
+        check_results(self._loop, made.result_bytes, self._depth)
+        self.results = of_own(self._loop, made, result)
 
 
 def of(loop: Loop, planned: PlannedCase, device: jax.Device) -> Subject:
@@ -137,3 +146,159 @@ def of(loop: Loop, planned: PlannedCase, device: jax.Device) -> Subject:
     if source is None:
         return OpSubject(ops.get(loop.case.op), loop, planned, device)
     return OwnSubject(source, loop, planned, device)
+
+
+def plan(loop: Loop) -> PlannedCase:
+    """The plan of the loop's case.
+
+    Raises:
+        RefusedError: The case or the loop cannot be.
+    """
+    case = loop.case
+    if case.mode in HOST_MODES:
+        raise RefusedError(
+            f"Mode {case.mode} computes in the calling thread, so a loop of it has "
+            "nothing asynchronous to show.",
+            "Choose mode jit or eager.",
+        )
+    if not 1 <= loop.calls <= MAXIMUM_LOOP_CALLS:
+        raise RefusedError(
+            f"A loop cannot have {text.count(loop.calls)} calls.",
+            f"It has from 1 to {MAXIMUM_LOOP_CALLS}.",
+        )
+    if loop.style not in LOOP_STYLES:
+        raise RefusedError(
+            f"There is no loop style {loop.style!r}.",
+            f"It is one of {', '.join(LOOP_STYLES)}.",
+        )
+    planned = planning.plan_case(case, planning.Supply())
+    if planned.problem is not None:
+        problem = planned.problem
+        raise RefusedError(problem.error, problem.hint, problem.detail)
+    if loop.chained and own.source(case.op) is None:
+        _check_chain(loop, ops.get(case.op))
+    return planned
+
+
+def check_memory(loop: Loop, planned: PlannedCase, depth: int) -> None:
+    """Count the results that are alive at once.
+
+    A computation in flight has its result allocated, whether or not the program still
+    has a name for it.
+
+    Args:
+        loop: Its style says how many that are.
+        planned: The plan of its case, which counts two results.
+        depth: Computations that may be in flight.
+
+    Raises:
+        RefusedError: There is less memory than that, with both figures.
+    """
+    case = loop.case
+    op, supply = ops.get(case.op), planning.Supply()
+    device = supply.device(case.device)
+    assert not isinstance(device, str)
+    alive = results_alive(loop, depth)
+    more = max(0, alive - 2) * op.result_bytes(case.size, case.dtype)
+    needed, free = planned.memory_bytes + more, supply.free_bytes(device)
+    if device.platform == "cpu":
+        needed += planned.host_memory_bytes
+    if free is not None and needed > free:
+        raise _too_much(
+            f"{case.op} {case.size} {case.dtype}", loop, alive, needed, free
+        )
+
+
+def check_results(loop: Loop, size: int, depth: int) -> None:
+    """The same for a function of a file, whose arguments are there already.
+
+    Args:
+        loop: As for ``check_memory``.
+        size: Bytes of one result.
+        depth: As for ``check_memory``.
+
+    Raises:
+        RefusedError: As for ``check_memory``.
+    """
+    supply, alive = planning.Supply(), results_alive(loop, depth)
+    free = supply.free_bytes(supply.device(loop.case.device))
+    if free is not None and alive * size > free:
+        raise _too_much(short_name(loop.case.op), loop, alive, alive * size, free)
+
+
+def _too_much(
+    what: str, loop: Loop, alive: int, needed: int, free: int
+) -> RefusedError:
+    return RefusedError(
+        f"{what} needs {text.bytes_text(needed)} on {loop.case.device}, because up to "
+        f"{alive} results of this loop are in memory at once; {text.bytes_text(free)} "
+        "are free.",
+        "Take fewer calls, a smaller size or a loop that waits in every call.",
+    )
+
+
+def results_alive(loop: Loop, depth: int) -> int:
+    """How many results of a loop are in memory at once, at most."""
+    if loop.style in ("never", "end"):
+        # Every step of an op by op call leaves a result of its own.
+        steps = 1 if loop.case.mode != "eager" else 4
+        return min(steps * loop.calls, depth + 2)
+    # The new one, the last one, and what printing makes of it.
+    return 4 if loop.style == "print" else 3
+
+
+def check_time(loop: Loop, device: jax.Device) -> None:
+    """Estimate a slow case from a smaller size before it is waited for.
+
+    Raises:
+        RefusedError: One call takes longer than the budget, or the loop much longer.
+    """
+    case, op = loop.case, ops.get(loop.case.op)
+    trial = estimate.trial(case, op, device, seed=0)
+    where = "cpu" if device.platform == "cpu" else "accelerator"
+    seconds = estimate.call_seconds(op, case.size, case.dtype, where, trial)
+    if seconds is None:
+        return
+    if seconds > loop.budget:
+        raise RefusedError(
+            f"One call would take about {text.seconds(seconds)} here (estimated from a "
+            f"smaller size), more than the budget of {text.seconds(loop.budget)}.",
+            "Take a smaller size or a larger budget.",
+        )
+    check_repeat(loop, loop.calls * seconds)
+
+
+def check_repeat(loop: Loop, seconds: float) -> None:
+    """Refuse a loop that takes many times its budget.
+
+    Args:
+        loop: The loop.
+        seconds: What one repeat of it takes.
+
+    Raises:
+        RefusedError: That is many times the budget.
+    """
+    if seconds > BUDGETS_AT_MOST * loop.budget:
+        raise RefusedError(
+            f"{loop.calls} calls would take about {text.seconds(seconds)} here, and "
+            f"the budget is {text.seconds(loop.budget)}.",
+            "Take fewer calls, a smaller size or a larger budget.",
+        )
+
+
+def _check_chain(loop: Loop, op: Op) -> None:
+    case = loop.case
+    first: Argument = op.arguments(case.size)[0]
+    takes = _array_text(first.shape, first.dtype(case.dtype))
+    gives = _array_text(op.result_shape(case.size), op.result_dtype(case.dtype))
+    if takes != gives:
+        raise RefusedError(
+            f"Calls of {case.op} cannot be chained: "
+            f"it takes {takes} and gives {gives}.",
+            "Choose independent calls, or an op whose result is like its first "
+            "argument, such as matmul.",
+        )
+
+
+def _array_text(shape: tuple[int, ...], dtype: str) -> str:
+    return f"{dtype}[{','.join(map(str, shape))}]"

@@ -1,35 +1,15 @@
 """The catalogue of ops, in the order in which it is shown.
 
-An op is one file with an ``OP`` and one line here.
+An op is an entry of the file of its family, and a name here.
 """
 
 from __future__ import annotations
 
 import difflib
 
-from jaxtui.measure.ops import (
-    add,
-    at_set,
-    attention,
-    cholesky,
-    conv2d,
-    copy,
-    cumsum,
-    fft,
-    gather,
-    gram,
-    matmul,
-    normal,
-    scan,
-    selu,
-    sigmoid,
-    softmax,
-    sort,
-    sum,  # noqa: A004  (the op is called what NumPy calls it)
-    sum_logistic_grad,
-    transpose,
-    triad,
-)
+from jaxtui.measure.ops import elementwise as elements
+from jaxtui.measure.ops import linear_algebra as algebra
+from jaxtui.measure.ops import movement, networks, reductions
 from jaxtui.measure.ops.base import Op
 from jaxtui.measure.ops.plugins import offered
 from jaxtui.model import OpInfo
@@ -38,30 +18,29 @@ from jaxtui.model.own import is_own, short_name
 OPS: dict[str, Op] = {
     op.name: op
     for op in (
-        matmul.OP,
-        gram.OP,
-        scan.OP,
-        conv2d.OP,
-        attention.OP,
-        cholesky.OP,
-        fft.OP,
-        sort.OP,
-        add.OP,
-        copy.OP,
-        triad.OP,
-        transpose.OP,
-        sum.OP,
-        cumsum.OP,
-        sigmoid.OP,
-        selu.OP,
-        softmax.OP,
-        sum_logistic_grad.OP,
-        normal.OP,
-        gather.OP,
-        at_set.OP,
+        algebra.MATMUL,
+        algebra.GRAM,
+        algebra.SCAN,
+        networks.CONV2D,
+        networks.ATTENTION,
+        algebra.CHOLESKY,
+        algebra.FFT,
+        reductions.SORT,
+        elements.ADD,
+        movement.COPY,
+        elements.TRIAD,
+        movement.TRANSPOSE,
+        reductions.SUM,
+        reductions.CUMSUM,
+        elements.SIGMOID,
+        elements.SELU,
+        reductions.SOFTMAX,
+        elements.SUM_LOGISTIC_GRAD,
+        movement.NORMAL,
+        movement.GATHER,
+        movement.AT_SET,
     )
 }
-"""Every op by name."""
 
 
 def get(name: str) -> Op:

@@ -37,6 +37,11 @@ def as_dtype(name: str) -> np.dtype[Any]:
     return np.dtype(getattr(ml_dtypes, name) if name in FOREIGN else name)
 
 
+def dtype_code(name: str) -> str:
+    """The same as an expression."""
+    return f"{'ml_dtypes' if name in FOREIGN else 'np'}.{name}"
+
+
 @dataclass(frozen=True)
 class Argument(abc.ABC):
     """One argument of an op at one size."""
@@ -127,23 +132,17 @@ def _draw(rng: np.random.Generator, out: Array, scale: float = 1.0) -> None:
     if np.issubdtype(out.dtype, np.integer):
         low, high = -SMALL_INTEGER, SMALL_INTEGER + 1
         out[...] = rng.integers(low, high, out.shape, dtype=out.dtype)
-    elif out.dtype == np.complex64:
-        rng.standard_normal(dtype=np.float32, out=out.view(np.float32))
-        _multiply(out, scale)
-    elif out.dtype in (np.float32, np.float64):
-        rng.standard_normal(dtype=out.dtype.type, out=out)
-        _multiply(out, scale)
-    else:
-        for start in range(0, out.size, CHUNK):
-            part = out[start : start + CHUNK]
-            drawn = rng.standard_normal(part.size, dtype=np.float32)
-            _multiply(drawn, scale)
-            part[...] = drawn
-
-
-def _multiply(array: Array, scale: float) -> None:
-    if scale != 1.0:
-        array *= scale
+        return
+    direct = out.view(np.float32) if out.dtype == np.complex64 else out
+    if direct.dtype in (np.float32, np.float64):
+        rng.standard_normal(dtype=direct.dtype.type, out=direct)
+        if scale != 1.0:
+            out *= scale
+        return
+    for start in range(0, out.size, CHUNK):
+        part = out[start : start + CHUNK]
+        drawn = rng.standard_normal(part.size, dtype=np.float32)
+        part[...] = drawn if scale == 1.0 else drawn * np.float32(scale)
 
 
 def _draw_code(shape: tuple[int, ...], dtype: str, scale: float = 1.0) -> str:
@@ -160,11 +159,7 @@ def _draw_code(shape: tuple[int, ...], dtype: str, scale: float = 1.0) -> str:
     drawn = f"rng.standard_normal({shape}, dtype=np.float32)"
     if scaled:
         drawn = f"({drawn}{scaled})"
-    return f"{drawn}.astype({_module(dtype)}.{dtype})"
-
-
-def _module(dtype: str) -> str:
-    return "ml_dtypes" if dtype in FOREIGN else "np"
+    return f"{drawn}.astype({dtype_code(dtype)})"
 
 
 @dataclass(frozen=True)
@@ -246,4 +241,4 @@ class Like(Argument):
 
     def code(self, case_dtype: str, seed: int) -> str:
         """An empty array."""
-        return f"np.empty({self.shape}, dtype={_module(case_dtype)}.{case_dtype})"
+        return f"np.empty({self.shape}, dtype={dtype_code(case_dtype)})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,7 @@ import jax
 import numpy as np
 from jax import Device as JaxDevice
 
-from jaxtui.measure.ops.arguments import Argument, Array, as_dtype
+from jaxtui.measure.ops.arguments import Argument, Array
 from jaxtui.model import ITEMSIZE, MODES, Mode, OpInfo, Precision
 
 Rows = slice | Array
@@ -63,48 +64,28 @@ float8 are added up in float32, or in what a matrix unit has for that."""
 TF32_TOLERANCE = 5e-3
 """For products whose inputs are rounded to TF32 (10 bits) or to three bfloat16."""
 
+COUNT = re.compile(
+    r"(?P<factors>\d+(?: ?· ?\d+)*)? ?n(?P<power>[²³]?)(?P<log> log2 n)?"
+    r"(?:/(?P<divisor>\d+))?(?: \(complex: (?P<complex>.+)\))?(?:,.*)?"
+)
+"""A formula of flops: numbers times a power of n, and the same of complex numbers."""
+
+POWERS = {"": 1, "²": 2, "³": 3}
+
 
 def wide(array: Array) -> Array:
     """The array in float64 or complex128; indices and other integers exactly so."""
     return array.astype(np.complex128 if np.iscomplexobj(array) else np.float64)
 
 
-def is_complex(dtype: str) -> bool:
-    """Whether a dtype name is complex."""
-    return dtype.startswith("complex")
-
-
-def per_element(
-    real: float, complex_: float | None = None
-) -> Callable[[int, str], float]:
-    """A flop count of ``real`` per element; ``complex_`` real flops where complex."""
-
-    def flops(size: int, dtype: str) -> float:
-        if is_complex(dtype) and complex_ is not None:
-            return complex_ * size
-        return real * size
-
-    return flops
-
-
-def streams(count: float) -> Callable[[int, str], float]:
-    """Traffic of ``count`` arrays of ``size`` elements, in bytes."""
-    return lambda size, dtype: count * size * ITEMSIZE[dtype]
-
-
-def one_dimensional(size: int) -> tuple[int, ...]:
-    """The shape of an op whose size is a number of elements."""
-    return (size,)
+def in_float64(form: Callable[..., Array]) -> Callable[..., Array]:
+    """The reference of an op whose rows are its NumPy form of its arguments' rows."""
+    return lambda rows, *args: form(*(wide(each[rows]) for each in args))
 
 
 def square(size: int) -> tuple[int, ...]:
     """The shape of an op whose size is n of n×n."""
     return (size, size)
-
-
-def same_dtype(dtype: str) -> str:
-    """Results have the dtype of the inputs."""
-    return dtype
 
 
 def accumulated(dtype: str) -> str:
@@ -119,6 +100,21 @@ def uncounted(size: int) -> float | None:
     return None
 
 
+def evaluate(formula: str, size: int, dtype: str) -> float | None:
+    """The number of flops that a formula gives, ``None`` where it gives none."""
+    if (match := COUNT.fullmatch(formula)) is None:
+        return None
+    if dtype.startswith("complex") and match["complex"]:
+        if match["complex"] == "four times that":
+            return 4.0 * (evaluate(formula, size, "float32") or 0.0)
+        return evaluate(match["complex"], size, "float32")
+    factors = re.findall(r"\d+", match["factors"] or "1")
+    count = float(math.prod(map(int, factors)) * size ** POWERS[match["power"]])
+    if match["log"]:
+        count *= math.log2(size)
+    return count / int(match["divisor"] or 1)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Op:
     """A named computation: its inputs, its forms, its flops and bytes.
@@ -131,25 +127,26 @@ class Op:
     name: str
     summary: str
     """One plain sentence."""
-    size_means: str
+    size_means: str = "number of elements"
     """What the one size parameter counts."""
-    dtypes: tuple[str, ...]
-    minimum: int
+    dtypes: tuple[str, ...] = NUMBERS
+    minimum: int = 1
     default: int
-    maximum: int
+    maximum: int = 1 << 28
     """The sensible range of sizes; ``minimum`` is enforced, ``maximum`` is advice."""
     arguments: Callable[[int], tuple[Argument, ...]]
     """The arguments at a size."""
-    result_shape: Callable[[int], tuple[int, ...]]
-    result_dtype: Callable[[str], str] = same_dtype
+    result_shape: Callable[[int], tuple[int, ...]] = lambda size: (size,)
+    result_dtype: Callable[[str], str] = lambda dtype: dtype
     flops_formula: str
-    flops: Callable[[int, str], float | None]
-    """Floating-point (or integer) operations of one call; ``None`` for an op that only
-    moves data or whose work cannot be counted. Complex arithmetic is counted in real
-    operations; XLA counts a complex one as one, i.e. ``flops(size, "float32")``."""
+    """From it follows ``flops``, see ``COUNT``; any other text gives none. Complex
+    arithmetic is counted in real operations; XLA counts a complex one as one."""
     bytes_formula: str
-    bytes: Callable[[int, str], float]
-    """Ideal traffic of one call: every input read once, every result written once."""
+    """What ``bytes`` comes to."""
+    count: Callable[[int, str], float | None] | None = None
+    """``flops``, where no formula of ``COUNT`` gives it."""
+    traffic: Callable[[int, str], float] | None = None
+    """``bytes``, where that leaves small arguments or results out."""
     numpy: Callable[..., Any]
     """The NumPy form; takes what ``inputs.numpy_inputs`` gives."""
     jax: JaxForm
@@ -188,12 +185,8 @@ class Op:
     @property
     def modes(self) -> tuple[Mode, ...]:
         """How the op can be executed."""
-        lacking = {
-            mode
-            for mode, form in (("pallas", self.pallas), ("tensorflow", self.tensorflow))
-            if form is None
-        }
-        return tuple(mode for mode in MODES if mode not in lacking)
+        forms = {"pallas": self.pallas, "tensorflow": self.tensorflow}
+        return tuple(mode for mode in MODES if forms.get(mode, self.jax) is not None)
 
     def info(self) -> OpInfo:
         """The op described without JAX."""
@@ -225,9 +218,8 @@ class Op:
                 NumPy arguments needs it, or NumPy's own operators would do the work.
         """
         form = self.jax
-        chosen = {"precision": precision} if self.takes_precision else {}
-        if precision == "default":
-            chosen = {}
+        takes = self.takes_precision and precision != "default"
+        chosen = {"precision": precision} if takes else {}
 
         def bound(*args: Any) -> jax.Array:
             if send_to is not None:
@@ -253,16 +245,20 @@ class Op:
         bound.__name__ = bound.__qualname__ = self.name
         return bound
 
-    def make(
-        self, rng: np.random.Generator, size: int, dtype: str = "float64", seed: int = 0
-    ) -> tuple[Array, ...]:
-        """Seeded arguments in ``dtype``, as plain NumPy arrays."""
-        made = []
-        for argument in self.arguments(size):
-            array = np.empty(argument.shape, as_dtype(argument.dtype(dtype)))
-            argument.fill(rng, array, seed)
-            made.append(array)
-        return tuple(made)
+    def flops(self, size: int, dtype: str) -> float | None:
+        """Floating-point (or integer) operations of one call.
+
+        ``None`` for an op that only moves data or whose work cannot be counted.
+        """
+        if self.count is not None:
+            return self.count(size, dtype)
+        return evaluate(self.flops_formula, size, dtype)
+
+    def bytes(self, size: int, dtype: str) -> float:
+        """Ideal traffic of a call: each input read once, each result written once."""
+        if self.traffic is not None:
+            return self.traffic(size, dtype)
+        return self.input_bytes(size, dtype) + self.result_bytes(size, dtype)
 
     def input_bytes(self, size: int, dtype: str) -> int:
         """Bytes of all arguments."""

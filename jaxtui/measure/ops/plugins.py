@@ -83,16 +83,12 @@ def _add(found: Offered, point: importlib.metadata.EntryPoint, value: Any) -> No
         found.infos.append(info)
         found.ops[point.name] = op
     elif callable(value) and not isinstance(value, type):
-        found.infos.append(_described(point, value))
+        lines = (value.__doc__ or "").strip().splitlines()
+        summary = lines[0] if lines else f"The function {point.value}."
+        found.infos.append(_info(point, summary))
         found.functions[point.name] = point.module, point.attr
     else:
         raise TypeError(f"it is a {type(value).__name__}; {ACCEPTED}")
-
-
-def _described(point: importlib.metadata.EntryPoint, function: Any) -> OpInfo:
-    lines = (getattr(function, "__doc__", None) or "").strip().splitlines()
-    summary = lines[0] if lines else f"The function {point.value}."
-    return _info(point, summary)
 
 
 def _package(point: importlib.metadata.EntryPoint) -> str:

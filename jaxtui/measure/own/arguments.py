@@ -1,4 +1,4 @@
-"""The arguments of a function of the user's own: made by its factory, or drawn.
+"""The arguments of a function of a file: made by its factory, or drawn.
 
 They are pytrees: tuples, lists, dicts, named tuples and registered classes whose leaves
 are arrays or numbers.
@@ -18,10 +18,9 @@ import numpy as np
 
 from jaxtui.measure.inputs import misaligned_copy
 from jaxtui.measure.ops.arguments import PERIOD, SMALL_INTEGER, Array
-from jaxtui.measure.own.functions import Function, parameters
-from jaxtui.measure.own.troubles import OwnError
+from jaxtui.measure.own import Function, OwnError, parameters, specs
 from jaxtui.model import Case
-from jaxtui.model.own import ARGS, ARGUMENTS, MAKE_ARGS, Spec, parse_specs
+from jaxtui.model.own import ARGS, MAKE_ARGS, Spec
 
 NUMBERS = (bool, int, float, complex, np.generic)
 """Leaves that are no arrays; JAX takes them as arrays without a shape."""
@@ -46,16 +45,12 @@ class Made:
     @property
     def copies(self) -> Any:
         """The same with fresh arrays."""
-        return jax.tree.map(_copied, self.hosts)
-
-
-def specs(case: Case) -> tuple[Spec, ...]:
-    """The arguments of a case that were typed, if any.
-
-    Raises:
-        ValueError: They make no sense.
-    """
-    return parse_specs(str((case.params or {}).get(ARGUMENTS, "")))
+        return jax.tree.map(
+            lambda leaf: (
+                misaligned_copy(leaf) if isinstance(leaf, np.ndarray) else leaf
+            ),
+            self.hosts,
+        )
 
 
 def make(function: Function, case: Case, seed: int) -> Made:
@@ -111,7 +106,7 @@ def draw_code(spec: Spec) -> str:
 def dtype_of(leaves: Sequence[Any]) -> str:
     """The dtype of the first floating-point leaf, or else of the first array."""
     dtypes = [leaf.dtype for leaf in leaves if hasattr(leaf, "dtype")]
-    floating = [dtype for dtype in dtypes if _is_floating(dtype)]
+    floating = [dtype for dtype in dtypes if jnp.issubdtype(dtype, np.floating)]
     return str((floating or dtypes or [""])[0])
 
 
@@ -200,11 +195,3 @@ def _hosted(leaf: Any) -> Any:
     if isinstance(leaf, NUMBERS) or is_key(leaf):
         return leaf
     return misaligned_copy(np.asarray(leaf))
-
-
-def _copied(leaf: Any) -> Any:
-    return misaligned_copy(leaf) if isinstance(leaf, np.ndarray) else leaf
-
-
-def _is_floating(dtype: Any) -> bool:
-    return bool(jnp.issubdtype(dtype, np.floating))

@@ -1,9 +1,155 @@
-"""The roofs of a device: how fast it computes and moves data at best, measured here.
+"""Runs the contests for all roofs of a device, in several passes."""
 
-Which products and which copies say that is the health check's knowledge; here they take
-turns until the best of each kind is known.
-"""
+from __future__ import annotations
 
-from jaxtui.measure.roofs.run import run_roofs
+from collections.abc import Callable, Iterator
+from time import perf_counter
 
-__all__ = ["run_roofs"]
+import jax
+
+from jaxtui.measure import devices, session
+from jaxtui.measure.check.bandwidth import last_cache_bytes
+from jaxtui.measure.check.base import of_device
+from jaxtui.measure.failures import guarded
+from jaxtui.measure.roofs import candidates
+from jaxtui.measure.roofs.contest import Contest
+from jaxtui.measure.stopping import never
+from jaxtui.measure.turns import quiet_collector
+from jaxtui.model import (
+    Case,
+    ProcessWarmedUp,
+    Progress,
+    RunEvent,
+    RunFinished,
+)
+from jaxtui.model.roofs import (
+    MissingRoof,
+    Roof,
+    RoofDtype,
+    RoofMeasured,
+    Roofs,
+    RoofsMeasured,
+    RoofsStarted,
+)
+
+PASSES = 3
+"""Over all roofs, on a CPU: what disturbs one pass leaves the others alone."""
+
+
+def run_roofs(work: Roofs, *, stop: Callable[[], bool] = never) -> Iterator[RunEvent]:
+    """Measure the roofs of a device, the bandwidth first.
+
+    The first event is ``RoofsStarted``; ``RoofMeasured`` comes whenever a roof is known
+    or known better, ``RoofsMeasured`` at the end, also with what was known when it was
+    stopped. ``WorkFailed`` takes its place where there is no such device; the last
+    event is ``RunFinished``.
+
+    Args:
+        work: Device, dtypes and budget.
+        stop: Asked between rounds.
+    """
+    yield RoofsStarted(roofs=work)
+    run = _Run(work, stop)
+    # What an error is said to be of, where it was of nothing in particular.
+    anything = Case(op="roofs", size=0, dtype="", device=work.device, mode="jit")
+    with quiet_collector():
+        yield from guarded(run.events(), anything, lambda: "first_call")
+    yield RunFinished(
+        outcome="cancelled" if run.stopped else "complete",
+        elapsed_seconds=run.elapsed_seconds,
+    )
+
+
+class _Run:
+    def __init__(self, work: Roofs, stop: Callable[[], bool]) -> None:
+        self.stopped = False
+        self._work, self._asked, self._start = work, stop, perf_counter()
+        self._spent = 0.0
+        # What is known so far, in the order of the contests.
+        self._roofs: dict[RoofDtype | None, Roof] = {}
+        self._missing: dict[RoofDtype | None, MissingRoof] = {}
+
+    @property
+    def elapsed_seconds(self) -> float:
+        return perf_counter() - self._start
+
+    def events(self) -> Iterator[RunEvent]:
+        device = devices.find_own(self._work.device)
+        yield self._progress("warming up the process")
+        known, warmed = session.start(device)
+        if warmed:
+            yield ProcessWarmedUp(seconds=known.warm_up_seconds)
+        cache = last_cache_bytes() if device.platform == "cpu" else None
+        yield from self._contests(device, cache)
+        if self._roofs or not self.stopped:
+            yield RoofsMeasured(
+                device=self._work.device,
+                device_kind=device.device_kind,
+                roofs=tuple(self._roofs.values()),
+                missing=tuple(self._missing.values()),
+                cache_bytes=cache,
+            )
+
+    def _contests(self, device: jax.Device, cache: int | None) -> Iterator[RunEvent]:
+        """All of them: on a CPU several times over, where all arrays have room."""
+        wanted: list[RoofDtype | None] = [None, *dict.fromkeys(self._work.dtypes)]
+        passes = PASSES if device.platform == "cpu" else 1
+        share = self._work.budget / (len(wanted) * passes)
+        contests: dict[RoofDtype | None, Contest] = {}
+        for number in range(passes):
+            for of in wanted:
+                if self._stop() or of in self._missing:
+                    continue
+                if number == 0:
+                    contests[of] = self._contest(device, of, cache)
+                    yield from self._prepared(contests[of], of)
+                yield from self._visited(contests[of], of, share)
+                if passes == 1:
+                    # Its arrays make room for those of the next.
+                    del contests[of]
+
+    def _contest(
+        self, device: jax.Device, of: RoofDtype | None, cache: int | None
+    ) -> Contest:
+        setting, seed = of_device(device), self._work.seed
+        if of is None:
+            found = candidates.of_bandwidth(setting, device, seed, cache)
+        else:
+            found = candidates.of_compute(of, setting, device, seed)
+        return Contest(device, of, found, candidates.published(of, setting))
+
+    def _prepared(self, contest: Contest, of: RoofDtype | None) -> Iterator[RunEvent]:
+        yield self._progress(f"preparing {_named(of)}")
+        for ready in contest.prepare(self._stop):
+            yield self._progress(f"prepared {ready.what}")
+
+    def _visited(
+        self, contest: Contest, of: RoofDtype | None, seconds: float
+    ) -> Iterator[RunEvent]:
+        yield self._progress(f"measuring {_named(of)}")
+        contest.visit(seconds, self._stop)
+        self._spent += seconds
+        roof = contest.roof()
+        if roof is not None:
+            self._roofs[of] = roof
+            yield RoofMeasured(roof=roof)
+        elif of not in self._roofs and (missing := contest.missing()):
+            self._missing[of] = missing
+
+    def _stop(self) -> bool:
+        self.stopped = self.stopped or self._asked()
+        return self.stopped
+
+    def _progress(self, doing: str) -> Progress:
+        return Progress(
+            elapsed_seconds=self.elapsed_seconds,
+            remaining_seconds=max(0.0, self._work.budget - self._spent),
+            doing=f"{doing} on {self._work.device}",
+        )
+
+
+def _named(of: RoofDtype | None) -> str:
+    if of is None:
+        return "the bandwidth roof"
+    precise = "" if of.precision == "default" else f" {of.precision}"
+    return f"the compute roof in {of.dtype}{precise}"

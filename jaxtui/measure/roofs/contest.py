@@ -15,10 +15,10 @@ from jaxtui.model import Expected
 from jaxtui.model.roofs import MissingRoof, Roof, RoofDtype
 
 HOPELESS = 1.5
-"""Whoever takes so many times longer than the best gets no more turns."""
+"""What takes so many times longer than the best gets no more turns."""
 
 FAIR_ROUNDS = 2
-"""Each candidate has as many before anybody is hopeless."""
+"""Each candidate has as many before one is hopeless."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Contest:
             device: whose roof it is.
             of: of a compute roof; ``None`` for the bandwidth.
             candidates: at least one.
-            published: the dense peak that somebody published.
+            published: the dense peak that was published.
         """
         self._device, self._of, self._published = device, of, published
         self._candidates = list(candidates)
@@ -77,7 +77,7 @@ class Contest:
             yield ready
 
     def visit(self, seconds: float, stop: Callable[[], bool]) -> None:
-        """Give everybody turns for so long, one round at least."""
+        """Give each turns for so long, one round at least."""
         ready = {one.turns: one for one in self._ready}
         for turns in ready:
             turns.done = False

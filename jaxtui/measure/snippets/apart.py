@@ -8,7 +8,6 @@ import select
 import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
 
 import msgspec
 
@@ -23,7 +22,7 @@ from jaxtui.model import (
     WorkFailed,
 )
 
-COMMAND = child.command("jaxtui.measure.snippets.child")
+COMMAND = child.command("jaxtui.measure.snippets")
 
 POLL_SECONDS = 0.05
 """How long a stop may go unnoticed."""
@@ -84,18 +83,25 @@ def _events(
     with contextlib.suppress(BrokenPipeError):
         process.stdin.write(msgspec.json.encode(alone) + b"\n")
     for line in _lines(process.stdout.fileno(), stop):
-        event = _decoder().decode(line)
+        event = msgspec.json.decode(line, type=RunEvent)
         if isinstance(event, RunFinished):
             return
         # Those that every run begins and ends with are the parent's.
         if not isinstance(event, SnippetStarted):
             yield event
     if not stop():
-        yield _ended(process.wait(), snippet)
+        status = process.wait()
+        how = f"with status {status}"
+        if status < 0:
+            how = f"by {signal.Signals(-status).name}"
+        yield WorkFailed(
+            error=f"The process with {snippet.cpu_devices} CPU devices ended {how}.",
+            hint="What it said last is in the log.",
+        )
 
 
 def _lines(fd: int, stop: Callable[[], bool]) -> Iterator[bytes]:
-    """The lines from a pipe, until it ends or somebody stops."""
+    """The lines from a pipe, until it ends or is stopped."""
     rest = b""
     while not stop():
         if not select.select((fd,), (), (), POLL_SECONDS)[0]:
@@ -105,18 +111,3 @@ def _lines(fd: int, stop: Callable[[], bool]) -> Iterator[bytes]:
             return
         *lines, rest = (rest + chunk).split(b"\n")
         yield from lines
-
-
-def _ended(status: int, snippet: Snippet) -> WorkFailed:
-    how = f"with status {status}"
-    if status < 0:
-        how = f"by {signal.Signals(-status).name}"
-    return WorkFailed(
-        error=f"The process with {snippet.cpu_devices} CPU devices ended {how}.",
-        hint="What it said last is in the log.",
-    )
-
-
-@cache
-def _decoder() -> msgspec.json.Decoder[RunEvent]:
-    return msgspec.json.Decoder(RunEvent)

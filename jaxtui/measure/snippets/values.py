@@ -1,25 +1,89 @@
-"""What a shown expression gave, as a record."""
+"""Evaluates the texts of a snippet, and says what came out as a record."""
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
+import linecache
 import math
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import jax
 import msgspec
 import numpy as np
 
 from jaxtui.measure.errors import full_text
-from jaxtui.measure.snippets.code import NO_VALUE
-from jaxtui.model import Value
+from jaxtui.model import SNIPPET_IMPORTS, Value
 
 TEXT_CHARACTERS = 2000
 ERROR_CHARACTERS = 300
 NUMBERS_AT_MOST = 1000
+
+NO_VALUE = object()
+"""What running a statement gives."""
+
+
+class Namespace:
+    """The global names of one run of a snippet."""
+
+    def __init__(self, title: str) -> None:
+        """Take the title, which tracebacks name."""
+        self._title = title
+        self._names: dict[str, Any] = {"__name__": "snippet"}
+
+    def set_up(self, setup: str) -> None:
+        """Run the imports of every snippet, then ``setup``."""
+        self._execute(SNIPPET_IMPORTS, "imports")
+        self._execute(setup, "setup")
+
+    def function(self, code: str, name: str) -> Callable[[], object]:
+        """A function without arguments that evaluates the expression ``code``.
+
+        Raises:
+            SyntaxError: It is no expression.
+        """
+        tree = self._parsed(code, name)
+        # ``lambda: …`` around the expression, without moving its lines.
+        none = ast.arguments(
+            posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[]
+        )
+        tree.body = ast.Lambda(args=none, body=tree.body)
+        made = self._evaluate(ast.fix_missing_locations(tree), name)
+        return cast("Callable[[], object]", made)
+
+    def run(self, code: str, name: str) -> object:
+        """The value of an expression; ``NO_VALUE`` of a statement, which is run."""
+        try:
+            tree = self._parsed(code, name)
+        except SyntaxError:
+            self._execute(code, name)
+            return NO_VALUE
+        return self._evaluate(tree, name)
+
+    def _parsed(self, code: str, name: str) -> ast.Expression:
+        filename = self._registered(code, name)
+        return ast.parse(code, filename, mode="eval")
+
+    def _evaluate(self, tree: ast.Expression, name: str) -> object:
+        compiled = compile(tree, self._filename(name), "eval", dont_inherit=True)
+        return eval(compiled, self._names)
+
+    def _execute(self, code: str, name: str) -> None:
+        filename = self._registered(code, name)
+        exec(compile(code, filename, "exec", dont_inherit=True), self._names)
+
+    def _filename(self, name: str) -> str:
+        return f"<{self._title}: {name}>"
+
+    def _registered(self, code: str, name: str) -> str:
+        """The file name of a text, under which ``linecache`` finds its lines."""
+        filename, lines = self._filename(name), code.splitlines(keepends=True)
+        # Without a time of change the entry is never taken for outdated.
+        linecache.cache[filename] = len(code), None, lines, filename
+        return filename
 
 
 def show(name: str, run: Callable[[], object]) -> Value:
@@ -39,14 +103,11 @@ def show(name: str, run: Callable[[], object]) -> Value:
                 jax.effects_barrier()
             made = _made(name, value, printed.getvalue())
         except Exception as error:
-            made = failed(name, error)
+            made = Value(
+                name=name, text="", error=headline(error), detail=full_text(error)
+            )
     said = dict.fromkeys(str(warning.message) for warning in caught)
     return msgspec.structs.replace(made, warnings=tuple(said))
-
-
-def failed(name: str, error: Exception) -> Value:
-    """The value of an expression that raised."""
-    return Value(name=name, text="", error=headline(error), detail=full_text(error))
 
 
 def headline(error: Exception) -> str:

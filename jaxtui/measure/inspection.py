@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
+import msgspec
+from jax.sharding import SingleDeviceSharding
 
-from jaxtui.measure import (
-    devices,
-    own,
-    planning,
-    programs,
-    session,
-    settings,
-    subjects,
-)
-from jaxtui.measure.eager import Alone, Steps
-from jaxtui.measure.failures import FAULTS, explained
+from jaxtui.measure import devices, ops, own, planning, programs, session, settings
+from jaxtui.measure.failures import RefusedError, guarded
+from jaxtui.measure.own import arguments
 from jaxtui.measure.stopping import never
-from jaxtui.measure.subjects import Subject
+from jaxtui.measure.workload import compiled_form, op_scope, own_scope
 from jaxtui.model import (
     HOST_MODES,
     MODES,
@@ -34,26 +30,19 @@ from jaxtui.model import (
     Progress,
     RunEvent,
     RunFinished,
-    WorkFailed,
 )
-from jaxtui.model.programs import Program
+from jaxtui.model.programs import EagerStep, Program
 
 STEPS_AT_MOST = 100
-"""Steps of a function of the user's own that are compiled for comparison: each costs
+"""Steps of a function of a file that are compiled for comparison: each costs
 milliseconds, and a training step may have thousands."""
 
-
-class RefusedError(Exception):
-    """The case cannot be inspected; carries the event that says why."""
-
-    def __init__(self, error: str, hint: str) -> None:
-        """Keep the event."""
-        super().__init__(error)
-        self.failed = WorkFailed(error=error, hint=hint)
+SEED = 0
+"""A factory that takes a seed is given this one, as in a run that names none."""
 
 
 class _StoppedError(Exception):
-    """Somebody asked for the end."""
+    """The run was asked to end."""
 
 
 def run_inspection(
@@ -64,7 +53,7 @@ def run_inspection(
     The first event is ``InspectionStarted``, then comes ``Progress``. ``Inspected`` or
     ``WorkFailed`` ends it, or neither if it was stopped; the last event is
     ``RunFinished``. Arguments are shapes only, so that a size costs no memory; those of
-    a function of the user's own are made, unless they were typed.
+    a function of a file are made, unless they were typed.
 
     Args:
         inspection: What to look into.
@@ -72,44 +61,102 @@ def run_inspection(
     """
     yield InspectionStarted(inspection=inspection)
     start = perf_counter()
-    case, run = inspection.case, _Run(inspection.case, stop, start)
-    outcome = "complete"
-    try:
-        yield from run.events()
-    except _StoppedError:
-        outcome = "cancelled"
-    except RefusedError as refused:
-        yield refused.failed
-    except FAULTS as error:  # whatever JAX, XLA or the user's own code raises
-        failure = explained(error, case, run.phase)
-        yield WorkFailed(error=failure.error, hint=failure.hint, detail=failure.detail)
-    elapsed = perf_counter() - start
+    run = _Run(inspection.case, stop, start)
+    yield from guarded(run.events(), inspection.case, lambda: run.phase)
     yield RunFinished(
-        outcome="cancelled" if outcome == "cancelled" else "complete",
-        elapsed_seconds=elapsed,
+        outcome="cancelled" if run.stopped else "complete",
+        elapsed_seconds=perf_counter() - start,
     )
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """A case that can be traced, and what its formulas say of it."""
+
+    case: Case
+    """With the size and the dtype that its arguments turned out to have."""
+    form: Callable[..., Any]
+    """A function that JAX has not seen."""
+    args: tuple[Any, ...]
+    """Pytrees of shapes, so that a size costs no memory, or of arrays."""
+    scope: Callable[[], ExitStack]
+    """The contexts in which it is traced and compiled."""
+    flops: float | None = None
+    bytes: float | None = None
+    """By the op's own formulas; ``None`` where there are none."""
+
+
+def _of_op(case: Case, device: jax.Device) -> _Subject:
+    op = ops.get(case.op)
+    with op_scope(case, device):
+        shapes = programs.shapes(op, case, device)
+    return _Subject(
+        case=case,
+        form=compiled_form(op, case, device),
+        args=tuple(shapes),
+        scope=lambda: op_scope(case, device),
+        flops=op.flops(case.size, case.dtype),
+        bytes=op.bytes(case.size, case.dtype),
+    )
+
+
+def _of_function(function: own.Function, case: Case, device: jax.Device) -> _Subject:
+    """A function with its arguments; those that were typed are shapes alone."""
+    size, place = case.size, SingleDeviceSharding(device)
+    with own_scope(case, device):
+        args: tuple[Any, ...] = tuple(
+            jax.ShapeDtypeStruct(spec.shape, jnp.dtype(spec.dtype), sharding=place)
+            for spec in own.specs(case)
+        )
+        if not args:
+            made = arguments.make(function, case, SEED)
+            args, size = jax.device_put(made.hosts, device), made.size
+    dtype = arguments.dtype_of(jax.tree.leaves(args))
+    settled = msgspec.structs.replace(case, size=size, dtype=dtype)
+    # What the function has jitted itself must be as cold as the function.
+    jax.clear_caches()
+    form = own.unseen(function)
+    return _Subject(settled, form, args, lambda: own_scope(case, device))
+
+
+class _Step(NamedTuple):
+    """A step of an eager case, lowered and compiled alone."""
+
+    step: EagerStep
+    lower_seconds: float
+    """Tracing included; 0 for a step that an equal one was compiled for."""
+    compile_seconds: float
+    stablehlo: str
+    hlo: str
 
 
 @dataclass
 class _Stages:
     """What there is of the case so far."""
 
-    subject: Subject
+    subject: _Subject
     device: jax.Device
     traced: Any = None
     lowered: Any = None
     compiled: Any = None
     """The case as one program; ``None`` for an eager one."""
-    took: Counter[str] = field(default_factory=Counter)
-    steps: list[Alone] = field(default_factory=list)
+    took: dict[str, float] = field(default_factory=dict)
+    steps: list[_Step] = field(default_factory=list)
 
 
 class _Run:
     def __init__(self, case: Case, stop: Callable[[], bool], start: float) -> None:
         self.phase = "trace"
+        self.stopped = False
         self._case, self._stop, self._start = case, stop, start
 
     def events(self) -> Iterator[RunEvent]:
+        try:
+            yield from self._work()
+        except _StoppedError:
+            self.stopped = True
+
+    def _work(self) -> Iterator[RunEvent]:
         case = self._case
         device = _checked(case)
         yield self._progress("warming up the process")
@@ -128,17 +175,16 @@ class _Run:
             yield from self._whole(stages)
         yield _inspected(stages)
 
-    def _subject(self, device: jax.Device) -> Generator[RunEvent, None, Subject]:
-        """What is looked into: one's own function is imported and given arguments."""
+    def _subject(self, device: jax.Device) -> Generator[RunEvent, None, _Subject]:
         source = own.source(self._case.op)
         if source is None:
-            return subjects.of_op(self._case, device)
+            return _of_op(self._case, device)
         self.phase = "import"
         yield self._progress(self.phase)
         function = own.load(source, device)
         self.phase = "inputs"
         yield self._progress("arguments")
-        return subjects.of_function(function, self._case, device)
+        return _of_function(function, self._case, device)
 
     def _whole(self, stages: _Stages) -> Iterator[RunEvent]:
         """The case as one program, and then its steps for comparison."""
@@ -146,7 +192,9 @@ class _Run:
         stages.compiled = yield from self._timed(
             "compile", stages, stages.lowered.compile
         )
-        if self._case.mode != "jit" or not self._comparable(stages):
+        catalogued = own.source(self._case.op) is None
+        few = catalogued or len(stages.traced.jaxpr.eqns) <= STEPS_AT_MOST
+        if self._case.mode != "jit" or not few:
             return
         try:
             yield from self._steps(stages)
@@ -155,18 +203,21 @@ class _Run:
         except Exception:  # the program that was asked for is there
             stages.steps.clear()
 
-    def _comparable(self, stages: _Stages) -> bool:
-        known = own.source(self._case.op) is None
-        return known or len(stages.traced.jaxpr.eqns) <= STEPS_AT_MOST
-
     def _steps(self, stages: _Stages) -> Iterator[RunEvent]:
+        """The programs of an eager call, equal ones compiled once, as JAX does."""
         equations = stages.traced.jaxpr.eqns
-        steps = Steps(stages.device)
+        known: dict[Hashable, _Step] = {}
         for number, equation in enumerate(equations, 1):
             self.phase = "compile"
             yield self._progress(f"step {number} of {len(equations)}")
-            with stages.subject.scope():
-                stages.steps.append(steps.compiled(equation))
+            avals = [variable.aval for variable in equation.invars]
+            key = (equation.primitive.name, str(equation.params), str(avals))
+            if key in known:
+                step = known[key]._replace(lower_seconds=0.0, compile_seconds=0.0)
+            else:
+                with stages.subject.scope():
+                    step = known[key] = compiled_step(equation, stages.device)
+            stages.steps.append(step)
 
     def _timed(
         self, phase: str, stages: _Stages, stage: Callable[[], Any]
@@ -176,8 +227,7 @@ class _Run:
         with stages.subject.scope():
             start = perf_counter()
             made = stage()
-            seconds = perf_counter() - start
-        stages.took[phase] = seconds  # type: ignore[assignment]
+            stages.took[phase] = perf_counter() - start
         return made
 
     def _progress(self, doing: str) -> Progress:
@@ -190,9 +240,45 @@ class _Run:
         )
 
 
+def compiled_step(equation: Any, device: jax.Device) -> _Step:
+    """The program of one equation of a jaxpr, with the scope of its case around.
+
+    A literal in it is an argument of the program, as the scalar is that eager JAX
+    hands over.
+    """
+
+    def step(*arguments: Any) -> Any:
+        made = equation.primitive.get_bind_params(equation.params)
+        # A newer jax hands over no functions beside the parameters.
+        functions, params = made if isinstance(made, tuple) else ((), made)
+        return equation.primitive.bind(*functions, *arguments, **params)
+
+    shapes = [
+        jax.ShapeDtypeStruct(
+            aval.shape, aval.dtype, weak_type=bool(getattr(aval, "weak_type", False))
+        )
+        for aval in (variable.aval for variable in equation.invars)
+    ]
+    start = perf_counter()
+    lowered = jax.jit(step).lower(*shapes)
+    middle = perf_counter()
+    compiled = lowered.compile()
+    end = perf_counter()
+    return _Step(
+        EagerStep(
+            # The primitive, or the function whose ``jit`` it is.
+            name=str(equation.params.get("name") or equation.primitive.name),
+            program=programs.read(compiled, device.device_kind),
+        ),
+        middle - start,
+        end - middle,
+        programs.text_of(lowered) or "",
+        programs.text_of(compiled) or "",
+    )
+
+
 def _inspected(stages: _Stages) -> Inspected:
-    subject, steps = stages.subject, stages.steps
-    took = dict[str, float](stages.took)
+    subject, steps, took = stages.subject, stages.steps, stages.took
     if stages.compiled is None:
         took["lower"] = sum(each.lower_seconds for each in steps)
         took["compile"] = sum(each.compile_seconds for each in steps)
@@ -276,19 +362,9 @@ def _checked(case: Case) -> jax.Device:
         )
     if refused := settings.refusal():
         raise RefusedError(*refused)
-    catalogued = own.source(case.op) is None
-    wrong = planning.check_op(case) if catalogued else own.check(case)
-    if wrong is not None:
+    if wrong := planning.check_case(case):
         raise RefusedError(*wrong)
-    try:
-        device = devices.find(case.device)
-    except ValueError as error:
-        raise RefusedError(str(error), "`jaxtui devices` lists them.") from None
-    if device.process_index != device.client.process_index():
-        raise RefusedError(
-            f"{case.device} belongs to process {device.process_index}, not to this.",
-            "Choose a device of this process.",
-        )
-    if (wrong := planning.check_platform(case, device.platform)) is not None:
+    device = devices.find_own(case.device)
+    if wrong := planning.check_platform(case, device.platform):
         raise RefusedError(*wrong)
     return device

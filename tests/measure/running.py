@@ -1,0 +1,72 @@
+"""Experiments in this process, and how each of their cases ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from jaxtui.measure.experiment import run
+from jaxtui.model import (
+    HOST_MODES,
+    Case,
+    CaseFailed,
+    CaseMeasured,
+    Experiment,
+    Failure,
+    Measurement,
+    Mode,
+    RunEvent,
+)
+
+
+def case(
+    op: str, size: int, mode: Mode = "jit", dtype: str = "float32", **more: Any
+) -> Case:
+    """A case on the first CPU device, or on the host in modes that run there."""
+    place: dict[str, Any] = {"device": "cpu:0"}
+    if mode in HOST_MODES:
+        place = {"device": "host", "inputs": "host"}
+    return Case(op=op, size=size, dtype=dtype, mode=mode, **(place | more))
+
+
+def experiment(*cases: Case, budget: float = 0.4, **more: Any) -> Experiment:
+    """Of these cases, in little time: most promises hold after a round."""
+    return Experiment(cases=cases, budget_seconds=budget, **more)
+
+
+def endings(events: Iterable[RunEvent]) -> list[Measurement | Failure]:
+    """How the cases ended, in their order, each once."""
+    ended: dict[int, Measurement | Failure] = {}
+    for event in events:
+        if isinstance(event, (CaseMeasured, CaseFailed)):
+            assert event.index not in ended
+            measured = isinstance(event, CaseMeasured)
+            ended[event.index] = event.measurement if measured else event.failure
+    return [ended[index] for index in sorted(ended)]
+
+
+def outcomes(*cases: Case, **more: Any) -> list[Measurement | Failure]:
+    """How cases end that run together."""
+    ended = endings(run(experiment(*cases, **more)))
+    assert len(ended) == len(cases)
+    return ended
+
+
+def measured(*cases: Case, **more: Any) -> list[Measurement]:
+    """The measurements of cases of which none may fail."""
+    ended = outcomes(*cases, **more)
+    found = [one for one in ended if isinstance(one, Measurement)]
+    assert len(found) == len(cases), ended
+    return found
+
+
+def failure(one: Case, **more: Any) -> Failure:
+    """Of a case that must fail."""
+    (ended,) = outcomes(one, **more)
+    assert isinstance(ended, Failure), ended
+    return ended
+
+
+def flags(measurement: Measurement) -> list[str]:
+    """Of its notes, in their order."""
+    return [note.flag for note in measurement.notes]
