@@ -133,7 +133,7 @@ def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("jaxtui.lessons.tiny")
     module.LESSON = TINY  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(lessons, "MODULES", {"tiny": "tiny"})
+    monkeypatch.setattr(lessons, "NAMES", {"tiny": "tiny"})
 
 
 def run(engine: FakeEngine, *arguments: str) -> int:
@@ -151,7 +151,8 @@ def test_the_list_needs_no_engine(capsys) -> None:
     engine = FakeEngine()
     assert run(engine) == 0
     out = capsys.readouterr().out
-    assert "tiny  Is it quick?" in out
+    assert "   1  Is it quick?  0/2" in out
+    assert "jaxtui learn tiny" in out
     assert "Two small steps." in out
     assert "Needs: a clock" in out
     assert not engine.calls
@@ -173,19 +174,18 @@ def test_a_lesson_is_told_in_order(capsys) -> None:
     assert run(engine, "tiny") == 0
     out, err = capsys.readouterr()
     told = [
-        "Is it quick?\n============",
-        "size 64 (n of n×n) · on cpu:0 · vm · jax 0.12.0",
+        "Is it quick?",
+        "n of n×n: 64 · cpu:0\nTwo small steps.",
         "1/2  Time it\n------------",
         "Look at `x + 1`.\n\n    x = 1\n\nThen think.",
-        "How long?\n    1. long\n    2. short\n    3. never",
-        "       here       published\nx + 1  1.0e-03 s  2 s\n    quick",
-        "Answer: 2. short",
-        "Claim: It takes no time. This holds here.",
+        "How long?\n ○ 1  long\n ○ 2  short\n ○ 3  never",
+        "✓ This holds here: It takes no time.\nAnswer: short",
+        "       yours      published\nx + 1  1.0e-03 s  2 s        quick",
         "It is quick.",
-        "Source: A book, 1999",
+        "Yours: cpu:0, vm, jax 0.12.0.\nPublished: A book, 1999",
         "2/2  Compare it",
         "what it looks like",
-        "Claim: They are equal. This does not hold here.",
+        "✗ This does not hold here: They are equal.",
         "On cpu:0 there are 2 of 64.",
     ]
     places = [out.find(text) for text in told]
@@ -274,8 +274,8 @@ def test_a_failed_step_costs_only_itself_and_gives_1(capsys) -> None:
     engine.answer = fails
     assert run(engine, "tiny") == 1
     out = capsys.readouterr().out
-    assert "Went wrong: It needs 8 GB, and there are 4. Go smaller." in out
-    assert "Claim: It takes no time. This cannot be told here." in out
+    assert "It needs 8 GB, and there are 4. Go smaller." in out
+    assert "— This machine cannot tell: It takes no time." in out
     assert works(engine) == ["first", "experiment"]
     assert "On cpu:0 there are 2 of 64." in out
 
@@ -331,7 +331,7 @@ def test_ctrl_c_stops_the_step_and_prints_what_had_arrived(capsys) -> None:
 def test_ctrl_c_in_text_concludes_the_step_it_was_in(capsys) -> None:
     assert run(Interrupted(), "tiny", "--step", "2") == 130
     out = capsys.readouterr().out
-    assert "Went wrong: Stopped: what had arrived stays." in out
+    assert "Stopped: what had arrived stays." in out
     assert "On cpu:0 there are 1 of 64." in out
 
 
@@ -556,8 +556,8 @@ def test_at_a_terminal_a_guess_is_asked_for_and_answered() -> None:
     child.expect(r"your guess \(1-3, Enter to skip\): ")
     child.sendline("2")
     child.expect("at most")
-    child.expect("(Right|You said 2; it is)")
-    child.expect("Claim: ")
+    child.expect("here: ")
+    child.expect("(Your prediction was right|You predicted)")
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == 0

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from jaxtui import lessons, scripts
-from jaxtui.lessons.code import step_script
+from jaxtui.lessons.base import code_parts
 from jaxtui.measure import clocks, ops, planning
 from jaxtui.measure.script import recipe
 from jaxtui.model import (
@@ -27,7 +27,7 @@ from jaxtui.model import (
     Snippet,
     Timed,
 )
-from tests.lessons.test_all import on
+from tests.lessons.test_lessons import on
 
 LINES = 30
 LONGER = {
@@ -408,12 +408,13 @@ def test_what_is_no_expression_cannot_be_timed() -> None:
 # Lessons, and several in one file.
 
 
-@pytest.mark.parametrize("name", lessons.MODULES)
+@pytest.mark.parametrize("name", lessons.NAMES)
 async def test_every_step_of_every_lesson_is_python(name: str) -> None:
     lesson = lessons.load(name)
     here = on(lesson, "cpu")
     for step in lesson.steps:
-        text = await step_script(step, here, asked)
+        parts = await code_parts(step.works(here), asked)
+        text = scripts.joined(parts, step.title)
         compile(text, step.title, "exec")
         for work in step.works(here):
             if isinstance(work, Snippet):

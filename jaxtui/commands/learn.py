@@ -15,11 +15,11 @@ from jaxtui.commands.lesson_request import Request
 from jaxtui.commands.lesson_run import Course, Played
 from jaxtui.commands.progress import progress
 from jaxtui.commands.session import EngineFactory
-from jaxtui.commands.terminal import is_terminal, look, lost, put, put_bytes
+from jaxtui.commands.terminal import is_terminal, look, lost, put, put_bytes, say
 from jaxtui.document import LessonEntry, LessonResults, Lessons, encode
 from jaxtui.engine.client import EngineOptions
-from jaxtui.lessons.base import Setting
-from jaxtui.lessons.code import code_parts, step_script
+from jaxtui.lessons import progress as progress_kept
+from jaxtui.lessons.base import Lesson, Setting, code_parts
 from jaxtui.scripts import Script, joined
 from jaxtui.text import painted
 
@@ -39,7 +39,7 @@ def contents(*, as_json: bool) -> int:
         )
         put_bytes(encode(Lessons(lessons=entries)))
     else:
-        put(lesson_text.contents(every))
+        put(lesson_text.contents(every, progress_kept.read()))
     return FINE
 
 
@@ -101,8 +101,6 @@ async def _run(
 ) -> None:
     async with course.started(factory, options, record=record):
         setting = await _setting(request, course)
-        if not as_json:
-            put(lesson_text.heading(request.lesson, setting))
         for index in request.indices:
             if not (course.interrupt.happened or lost()):
                 await _step(course, request, index, setting, as_json)
@@ -123,15 +121,26 @@ async def _step(
     step = request.lesson.steps[index]
     guessed = None
     if not as_json:
-        put(lesson_text.opening(step, index + 1, len(request.lesson.steps)))
+        first = index == request.indices[0]
+        put(lesson_text.opening(request.lesson, setting, index + 1, first=first))
         if step.question and can_ask():
             guessed = await guess(len(step.question.choices))
     try:
         async with progress(sys.stderr, lambda: course.state):
             await course.play(step, setting)
+        _keep(request.lesson, course.played[-1])
     finally:
         if not as_json:
             _print(course.played[-1], guessed)
+
+
+def _keep(lesson: Lesson, played: Played) -> None:
+    """That a step has its conclusion is kept for the next time."""
+    if played.outcome.problem is None:
+        try:
+            progress_kept.add(lesson.name, played.step.title)
+        except progress_kept.ProgressError as error:
+            say(str(error))
 
 
 async def _code(
@@ -142,7 +151,8 @@ async def _code(
         setting = await _setting(request, course)
         plan = partial(course.engine.plan, recipes=True)
         if len(request.steps) == 1:
-            return await step_script(request.steps[0], setting, plan)
+            (step,) = request.steps
+            return joined(await code_parts(step.works(setting), plan), step.title)
         parts: list[Script] = []
         for index, step in zip(request.indices, request.steps, strict=True):
             for part in await code_parts(step.works(setting), plan):
@@ -159,5 +169,8 @@ def _print(played: Played, guessed: int | None) -> None:
     drawing = lesson_text.drawing(played.step, played.setting, played.outcome, **how)
     if drawing:
         put(painted((drawing, "")))
-    conclusion = played.conclusion
-    put(lesson_text.closing(played.step, conclusion, played.outcome, guessed))
+    put(
+        lesson_text.closing(
+            played.step, played.setting, played.conclusion, played.outcome, guessed
+        )
+    )

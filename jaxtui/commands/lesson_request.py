@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from jaxtui import lessons
 from jaxtui.commands.ghost import NO_GHOST, Ghost, read_ghost
-from jaxtui.lessons.base import Lesson, Setting, Step
-from jaxtui.lessons.setting import check_size, setting
+from jaxtui.lessons.base import Lesson, Setting, Step, setting
 from jaxtui.selection import SelectionError, parse_sizes
 from jaxtui.tui.state import State
 
@@ -42,7 +41,7 @@ class Request:
         lesson = _lesson(name)
         number = None if size is None else _size(size)
         if number is not None:
-            check_size(lesson, number)
+            lesson.check_size(number)
         return cls(
             lesson=lesson,
             indices=_indices(lesson, step),
@@ -76,7 +75,7 @@ class Request:
 
 def _lesson(name: str) -> Lesson:
     """The lesson of a name, whatever its case."""
-    known = list(lessons.MODULES)
+    known = list(lessons.NAMES)
     if name.lower() in known:
         return lessons.load(name.lower())
     near = difflib.get_close_matches(name.lower(), known, n=1)

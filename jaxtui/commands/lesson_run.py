@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from jaxtui.commands.driving import Driver
 from jaxtui.document import StepResults, StepRow
 from jaxtui.engine.client import EngineUnavailableError
-from jaxtui.lessons.base import Conclusion, Setting, Step, next_work
-from jaxtui.lessons.concluding import conclude
+from jaxtui.lessons.base import Conclusion, Setting, Step, conclude, next_work
 from jaxtui.lessons.outcome import NOTHING, Outcome, collect
 from jaxtui.model import RunFinished
 

@@ -1,4 +1,7 @@
-"""The lessons: described without JAX, run by the engine."""
+"""The lessons: described without JAX, run by the engine.
+
+A lesson is a text (``.md``) and a module that says what its steps run and claim.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +9,24 @@ import importlib
 
 from jaxtui.lessons.base import Lesson
 
-MODULES: dict[str, str] = {
-    "clock": "clock",
-    "ahead": "ahead",
-    "first-call": "first_call",
-    "numpy-or-jax": "numpy_or_jax",
-    "small-work": "small_work",
-    "fusion": "fusion",
-    "memory": "memory",
-    "digits": "digits",
-    "devices": "which_device",
-    "updates": "updates",
-    "gradients": "gradients",
-    "sparse": "sparse",
-    "batching": "batching",
-    "kernel": "kernel",
-    "old-code": "old_code",
-}
-"""The module of each lesson by the lesson's name, in the order of the course."""
+NAMES = (
+    "clock",
+    "ahead",
+    "first-call",
+    "numpy-or-jax",
+    "small-work",
+    "fusion",
+    "memory",
+    "digits",
+    "devices",
+    "updates",
+    "gradients",
+    "sparse",
+    "batching",
+    "kernel",
+    "old-code",
+)
+"""In the order of the course."""
 
 
 def load(name: str) -> Lesson:
@@ -32,11 +35,13 @@ def load(name: str) -> Lesson:
     Raises:
         KeyError: There is none of this name.
     """
-    module = importlib.import_module(f"jaxtui.lessons.{MODULES[name]}")
+    if name not in NAMES:
+        raise KeyError(name)
+    module = importlib.import_module(f"jaxtui.lessons.{name.replace('-', '_')}")
     lesson: Lesson = module.LESSON
     return lesson
 
 
 def load_all() -> tuple[Lesson, ...]:
     """All lessons, in order."""
-    return tuple(load(name) for name in MODULES)
+    return tuple(map(load, NAMES))

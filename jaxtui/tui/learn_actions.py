@@ -135,7 +135,7 @@ class LearnActions:
             return
         if learn is self._learn:
             return
-        trouble = _new_trouble(self._learn, learn)
+        trouble = _new_trouble(self._learn, learn) or _kept(self._learn, learn)
         self._set(learn, trouble)
         if work is not None:
             self._school.background(partial(self._run, work))
@@ -195,7 +195,7 @@ class LearnActions:
         return lesson.step.works or self._works(lesson.shown, setting)
 
     async def _show_code_of(self, title: str, works: tuple[Work, ...]) -> None:
-        from jaxtui.lessons.code import code_parts
+        from jaxtui.lessons.base import code_parts
         from jaxtui.scripts import joined
         from jaxtui.tui.screens.code import CodeScreen
 
@@ -280,3 +280,20 @@ def _new_trouble(old: LearnState, new: LearnState) -> str:
     if playing is None or new.playing is not None:
         return ""
     return new.lessons[playing.lesson].steps[playing.step].trouble
+
+
+def _kept(old: LearnState, new: LearnState) -> str:
+    """Keep that the step that was playing is done; why not, if it cannot be kept."""
+    from jaxtui.lessons import progress
+
+    playing = old.playing
+    if playing is None or new.playing is not None:
+        return ""
+    lesson = new.lessons[playing.lesson]
+    try:
+        if lesson.steps[playing.step].complete:
+            title = lesson.lesson.steps[playing.step].title
+            progress.add(lesson.lesson.name, title)
+    except progress.ProgressError as error:
+        return str(error)
+    return ""

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxtui import lessons
-from jaxtui.lessons.base import Lesson, Setting, next_work
+from jaxtui.lessons import progress
+from jaxtui.lessons.base import Lesson, Setting, next_work, setting
 from jaxtui.lessons.outcome import NOTHING, Outcome
-from jaxtui.lessons.setting import setting
 from jaxtui.selection import SelectionError
 from jaxtui.tui.learn_state import LearnState, LessonState, Playing, StepState
 
@@ -22,15 +22,17 @@ STOPPED = "Stopped. The lesson is where it was; r runs the step again."
 
 def loaded() -> LearnState:
     """All lessons, none begun; one that cannot be loaded does not take the others."""
+    kept = progress.read()
     found: list[LessonState] = []
     unreadable: list[tuple[str, str]] = []
-    for name in lessons.MODULES:
+    for name in lessons.NAMES:
         lesson = _load(name)
         if isinstance(lesson, str):
             unreadable.append((name, lesson))
         else:
             steps = tuple(StepState() for _ in lesson.steps)
-            found.append(LessonState(lesson=lesson, steps=steps))
+            done = kept.steps(lesson)
+            found.append(LessonState(lesson=lesson, steps=steps, kept=done))
     return LearnState(lessons=tuple(found), unreadable=tuple(unreadable))
 
 

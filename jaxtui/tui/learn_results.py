@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jaxtui.format import ABSENT
-from jaxtui.lessons.concluding import conclude
+from jaxtui.lessons.base import conclude
 
 if TYPE_CHECKING:
     from jaxtui.lessons.base import Conclusion, Step

@@ -44,6 +44,8 @@ class LessonState:
     """The step that is on screen."""
     size: int | None = None
     """The size that the learner chose; ``None`` is the lesson's own."""
+    kept: tuple[bool, ...] = ()
+    """Of each step, whether it was done in an earlier session."""
 
     @property
     def shown(self) -> Step:
@@ -56,9 +58,13 @@ class LessonState:
         return self.steps[self.index]
 
     @property
-    def completed(self) -> int:
-        """How many steps have a conclusion."""
-        return sum(step.complete for step in self.steps)
+    def done(self) -> tuple[bool, ...]:
+        """Of each step, whether it has had a conclusion, now or in earlier sessions."""
+        kept = self.kept or (False,) * len(self.steps)
+        return tuple(
+            step.complete or before
+            for step, before in zip(self.steps, kept, strict=True)
+        )
 
     def with_step(self, index: int, step: StepState) -> LessonState:
         """The lesson with one step replaced."""

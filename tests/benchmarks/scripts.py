@@ -385,7 +385,7 @@ def line(row: Ratio) -> str:
 def subjects_of(options: Any) -> Iterator[Callable[[], Subject]]:
     """Makers of subjects: the script of a lesson takes an engine, too."""
     chosen = bool(options.lesson or options.loops or options.op)
-    for asked in options.lesson or ([] if chosen else list(lessons.MODULES)):
+    for asked in options.lesson or ([] if chosen else list(lessons.NAMES)):
         name, _, step = asked.partition(":")
         yield partial(of_lesson, name, *(("--step", step) if step else ()))
     if options.loops or not chosen:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from jaxtui.lessons.base import Conclusion, Lesson, Setting
+from jaxtui.lessons.base import Conclusion, Lesson, Setting, setting
 from jaxtui.lessons.outcome import NOTHING, Outcome, collect
-from jaxtui.lessons.setting import setting
 from jaxtui.model import (
     Case,
     CaseFailed,

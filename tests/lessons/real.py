@@ -7,9 +7,8 @@ from functools import cache
 import msgspec
 
 from jaxtui import api, lessons
-from jaxtui.lessons.base import Conclusion, Setting
+from jaxtui.lessons.base import Setting, setting
 from jaxtui.lessons.outcome import NOTHING, Outcome, collect
-from jaxtui.lessons.setting import setting
 from jaxtui.measure.host import host
 from jaxtui.measure.snippets import run_snippet
 from jaxtui.model import Shown, Snippet
@@ -32,9 +31,3 @@ def shown_values(name: str, step: int, size: int | None = None) -> Outcome:
         for event in run_snippet(msgspec.structs.replace(work, parts=parts)):
             outcome = collect(outcome, event)
     return outcome
-
-
-def concluded(name: str, step: int, size: int | None = None) -> Conclusion:
-    """What a step that times nothing makes of its values."""
-    here = machine(name, size)
-    return lessons.load(name).steps[step].conclude(here, shown_values(name, step, size))

@@ -1,30 +1,26 @@
+"""The parts of a first call and the races: curves, ghosts, and who has caught up."""
+
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
 
-from jaxtui.lessons import race
-from jaxtui.lessons.first_call import LESSON
+from jaxtui.lessons.first_call import COLAB, GHOST, LESSON, meeting
 from jaxtui.lessons.outcome import Outcome
 from jaxtui.model import Measurement, Phases
 from jaxtui.plot import Picture
 from tests.lessons.figures import (
-    BOTH,
-    TPU,
     after,
     asked,
     conclude,
     failed,
     here,
     measured,
-    shown,
-    timed,
-    works,
     yours,
 )
 
-PARTS, SLIPS, SHAPES, RACE, OTHER_RACE = range(5)
+PARTS, _, _, RACE, OTHER_RACE = range(5)
 
 COLD = Phases(transfer=1e-3, trace=1e-3, lower=2e-3, compile=12e-3, first_call=5e-3)
 
@@ -56,73 +52,6 @@ def test_every_part_has_its_row_beside_the_published_one() -> None:
     assert rows["JAX on CPU"].yours == "5.00 ms"
 
 
-def test_a_machine_without_a_cpu_device_has_no_figure_for_it() -> None:
-    setting = here(LESSON, devices=TPU)
-    assert {case.device for case in asked(LESSON, PARTS, setting)} == {"tpu:0", "host"}
-    rows = {row.what: row for row in conclude(LESSON, PARTS, after(), setting).rows}
-    assert rows["JAX on CPU"].yours == "—"
-    assert "needs" in rows["JAX on CPU"].remark
-    devices = {case.device for case in asked(LESSON, PARTS, here(LESSON, devices=BOTH))}
-    assert devices == {"tpu:0", "host", "cpu:0"}
-
-
-SLIP_SECONDS = {
-    "device_put(x)": 10e-6,
-    "copy from NumPy": 500e-6,
-    "first call": 20e-3,
-    "compile alone": 12e-3,
-    "later call": 5e-3,
-}
-
-
-def slips(same: str = "True", **other: float) -> Outcome:
-    changed = {name.replace("_", " "): seconds for name, seconds in other.items()}
-    return shown(timed({**SLIP_SECONDS, **changed}), "same memory", same)
-
-
-def test_both_slips_are_repeated() -> None:
-    found = conclude(LESSON, SLIPS, slips())
-    assert found.holds is True
-    assert found.answer == 0
-    assert "50 times as long" in found.takeaway
-    # 4 bytes of each of 600×600 numbers in 10 µs.
-    assert found.rows[0].remark == "would be 144 GB/s"
-
-
-@pytest.mark.parametrize(
-    "outcome", [slips("False"), slips(first_call=5e-3, later_call=6e-3)]
-)
-def test_where_a_slip_does_not_show_the_claim_fails(outcome: Outcome) -> None:
-    assert conclude(LESSON, SLIPS, outcome).holds is False
-
-
-def test_the_real_copy_goes_to_the_device() -> None:
-    (snippet,) = works(LESSON, SLIPS, here(LESSON, devices=TPU))
-    assert "x = jax.device_put(host)" in snippet.setup  # type: ignore[union-attr]
-    (on_cpu,) = works(LESSON, SLIPS)
-    assert "x = jnp.array(host)" in on_cpu.setup  # type: ignore[union-attr]
-
-
-KINDS = ("n×n float32", "n×(n+1) float32", "n×n bfloat16")
-
-
-def shapes(traced: float, first: float = 15e-3) -> Outcome:
-    seconds = dict.fromkeys(KINDS, first) | {f"{k} again": 1e-3 for k in KINDS}
-    return shown(timed(seconds), "traced", f"{traced:.0f}", (traced,))
-
-
-def test_every_new_kind_compiles() -> None:
-    found = conclude(LESSON, SHAPES, shapes(3))
-    assert found.holds is True
-    assert found.answer == 2
-    assert yours(found)["times that JAX traced"] == "3"
-
-
-@pytest.mark.parametrize("outcome", [shapes(1), shapes(3, first=1e-3)])
-def test_without_visible_compiles_the_claim_fails(outcome: Outcome) -> None:
-    assert conclude(LESSON, SHAPES, outcome).holds is False
-
-
 def raced(numpy: float, later: float, step: int = RACE, n: int = 100) -> Outcome:
     jax, host = asked(LESSON, step)
     stopped = "target" if n == 100 else None
@@ -151,8 +80,10 @@ def test_the_race_says_that_jax_never_catches_up() -> None:
 
 def test_published_meetings_follow_from_the_published_figures() -> None:
     # 2.16 s and 68.9 ms a call against 1.61 s a call; 0.837 s is less than 1.61 s.
+    numpy, gpu, tpu = COLAB
+    met = f"call {meeting(gpu, numpy)} GPU, call {meeting(tpu, numpy)} TPU"
     found = conclude(LESSON, RACE, raced(3e-3, 1e-3))
-    assert found.rows[3].published == "call 2 GPU, call 1 TPU"
+    assert found.rows[3].published == met
 
 
 def test_a_race_that_jax_loses_refutes_the_other_claim() -> None:
@@ -189,7 +120,7 @@ def test_the_published_runs_race_along_as_ghosts() -> None:
     picture = drawn(raced(3e-3, 1e-3))
     labels = [series.label for series in picture.series]
     assert labels == ["JAX", "NumPy", "Colab NumPy", "Colab GPU", "Colab TPU"]
-    assert [series.color == race.GHOST for series in picture.series] == [
+    assert [series.color == GHOST for series in picture.series] == [
         False,
         False,
         True,

@@ -8,9 +8,7 @@ import pytest
 from jaxtui import api
 from jaxtui.lessons.base import Setting, next_work
 from jaxtui.lessons.outcome import NOTHING, Outcome, collect
-from jaxtui.lessons.small_work import LESSON
-from jaxtui.lessons.small_work.crossing import CLOSE
-from jaxtui.lessons.small_work.sweep import sizes
+from jaxtui.lessons.small_work import CLOSE, LESSON, sizes
 from jaxtui.model import Case, CaseFailed, Experiment, Failure, Note
 from tests.lessons.figures import (
     after,

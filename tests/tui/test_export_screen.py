@@ -446,7 +446,7 @@ async def test_the_health_check() -> None:
 
 @pytest.fixture
 def _two_lessons(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lessons, "MODULES", dict.fromkeys(LESSONS, ""))
+    monkeypatch.setattr(lessons, "NAMES", dict.fromkeys(LESSONS, ""))
     monkeypatch.setattr(lessons, "load", LESSONS.__getitem__)
 
 

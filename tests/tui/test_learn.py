@@ -12,7 +12,8 @@ from textual.widgets import OptionList, Static, TabbedContent
 
 from jaxtui import lessons
 from jaxtui.engine.client import EngineUnavailableError
-from jaxtui.lessons.base import Lesson, Step
+from jaxtui.lessons import progress
+from jaxtui.lessons.base import Lesson
 from jaxtui.model import (
     Experiment,
     Loop,
@@ -22,6 +23,7 @@ from jaxtui.model import (
     SnippetStarted,
     WorkFailed,
 )
+from jaxtui.tui import learn_play
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.learn_state import LessonState, StepState
 from jaxtui.tui.screens.code import CodeScreen
@@ -37,8 +39,9 @@ NARROW, WIDE = (80, 24), (120, 40)
 
 
 @pytest.fixture(autouse=True)
-def _two_lessons(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lessons, "MODULES", dict.fromkeys(LESSONS, ""))
+def _two_lessons(monkeypatch: pytest.MonkeyPatch, tmp_path_factory) -> None:
+    monkeypatch.setenv("JAXTUI_DATA", str(tmp_path_factory.mktemp("data")))
+    monkeypatch.setattr(lessons, "NAMES", dict.fromkeys(LESSONS, ""))
     monkeypatch.setattr(lessons, "load", LESSONS.__getitem__)
 
 
@@ -173,6 +176,7 @@ async def test_running_without_a_prediction() -> None:
         await pilot.press("r")
         await until_complete(pilot, app)
         assert "predict" not in paper(app, "results")
+        assert "Answer: two" in paper(app, "results")
 
 
 async def test_steps_go_forth_and_back_and_keep_what_was_done() -> None:
@@ -555,10 +559,21 @@ async def test_nothing_is_wider_than_the_screen(size: tuple[int, int]) -> None:
             assert one.content_size.height == (len(lines) if one.text else 0)
 
 
-def test_a_lesson_state_counts_its_conclusions() -> None:
-    def step(title: str) -> Step:
-        return replace(FIRST.steps[2], title=title)
+def test_what_was_done_in_an_earlier_session_stays_done() -> None:
+    steps = (StepState(complete=True), StepState(), StepState())
+    state = LessonState(lesson=FIRST, steps=steps)
+    assert state.done == (True, False, False)
+    kept = replace(state, kept=(False, True, False))
+    assert kept.done == (True, True, False)
 
-    lesson = replace(FIRST, steps=(step("a"), step("b")))
-    state = LessonState(lesson=lesson, steps=(StepState(complete=True), StepState()))
-    assert state.completed == 1
+
+async def test_progress_is_kept_between_sessions(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("JAXTUI_DATA", str(tmp_path))
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await open_lesson(pilot, app)
+        await pilot.press("r")
+        await until_complete(pilot, app)
+        assert progress.read().steps(FIRST) == (True, False, False)
+    learn = learn_play.loaded()
+    assert [state.done for state in learn.lessons] == [(True, False, False), (False,)]

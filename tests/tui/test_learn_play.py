@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from jaxtui.engine.protocol import Envelope
-from jaxtui.lessons.base import Row
 from jaxtui.model import (
     Event,
     Experiment,
@@ -20,7 +19,7 @@ from jaxtui.model import (
     WorkFailed,
 )
 from jaxtui.selection import SelectionError
-from jaxtui.tui import learn_play, learn_text
+from jaxtui.tui import learn_play
 from jaxtui.tui.learn_state import LearnState, LessonState, StepState, learn_event
 from jaxtui.tui.state import EMPTY, State, reduce
 from tests.tui.fake_engine import HOST, OPS, cpu_devices, summary, tpu_devices
@@ -198,27 +197,3 @@ def test_without_devices_there_is_nowhere_to_run(learn: LearnState) -> None:
     with pytest.raises(SelectionError, match="not ready"):
         learn_play.here(EMPTY, shown(learn))
     assert learn_play.place(EMPTY, shown(learn)) is None
-
-
-ROWS = (
-    Row(what="plain", yours="98 µs", published="269 µs", remark="it returned"),
-    Row(what="the call that waits", yours="10 ms", published="4.92 ms"),
-    Row(what="an error", yours="TypeError: " + "words " * 20, remark="as expected"),
-)
-
-
-@pytest.mark.parametrize("width", [40, 58, 78, 118, 200])
-def test_a_table_loses_nothing_at_any_width(width: int) -> None:
-    lines = learn_text.table(ROWS, width).plain.split("\n")
-    assert max(map(len, lines)) <= width
-    words = " ".join(lines).split()
-    for row in ROWS:
-        for text in (row.what, row.yours, row.published, row.remark):
-            assert all(
-                words.count(one) >= text.split().count(one) for one in text.split()
-            )
-
-
-def test_a_table_without_published_figures_has_no_column_for_them() -> None:
-    text = learn_text.table((Row(what="a", yours="1 s"),), 60).plain
-    assert "published" not in text

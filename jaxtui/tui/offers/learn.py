@@ -42,7 +42,7 @@ def of_step(
         return learn_text.whole(lesson, conclusion)
 
     async def script() -> str:
-        from jaxtui.lessons.code import code_parts
+        from jaxtui.lessons.base import code_parts
         from jaxtui.scripts import joined
 
         return joined(await code_parts(works, plan), title)

@@ -12,6 +12,7 @@ from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.widgets.lesson_list import LessonList
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.step_view import StepView
+from jaxtui.view import lesson as view
 
 
 class LearnPane(Vertical):
@@ -82,7 +83,9 @@ class LearnPane(Vertical):
             return
         where = learn_play.place(state, lesson)
         self.query_one("#lesson-heading", Paper).show(
-            lambda width: learn_text.heading(lesson, where, width)
+            lambda width: learn_text.drawn(
+                view.heading(lesson.lesson, lesson.index + 1, where, width)
+            )
         )
         self._step.show(state.learn)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 from textual.containers import Container, VerticalScroll
+from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import OptionList
@@ -12,6 +13,7 @@ from textual.widgets.option_list import Option
 from jaxtui.tui import learn_text
 from jaxtui.tui.learn_state import NO_LESSONS, LearnState
 from jaxtui.tui.widgets.paper import Paper
+from jaxtui.view import lesson as view
 
 
 class LessonList(Container):
@@ -62,7 +64,12 @@ class LessonList(Container):
 
     def watch_learn(self, old: LearnState, new: LearnState) -> None:
         """Write the entries that changed."""
-        names, entries = self.query_one(OptionList), learn_text.entries(new.lessons)
+        names = self.query_one(OptionList)
+        lines = view.entries(
+            [state.lesson for state in new.lessons],
+            [sum(state.done) for state in new.lessons],
+        )
+        entries = [learn_text.drawn([line]) for line in lines]
         if len(names.options) != len(new.lessons):
             names.clear_options()
             names.add_options(Option(text) for text in entries)
@@ -71,7 +78,9 @@ class LessonList(Container):
             for index, text in enumerate(entries):
                 if names.get_option_at_index(index).prompt != text:
                     names.replace_option_prompt_at_index(index, text)
-        self.query_one("#unreadable", Paper).show(lambda _: learn_text.unreadable(new))
+        self.query_one("#unreadable", Paper).show(
+            lambda width: learn_text.drawn(learn_text.unreadable(new, width))
+        )
         self._describe()
 
     def on_option_list_option_highlighted(self) -> None:
@@ -86,6 +95,14 @@ class LessonList(Container):
     def _describe(self) -> None:
         if not self.learn.lessons:
             return
-        lesson, wide = self.learn.lessons[self.cursor], self._wide
-        paper = self.query_one("#about", Paper)
-        paper.show(lambda width: learn_text.about(lesson, width, steps=wide))
+        state, wide = self.learn.lessons[self.cursor], self._wide
+
+        def write(width: int) -> Content:
+            return learn_text.drawn(
+                view.paragraphs(
+                    view.about(state.lesson, width),
+                    view.steps(state.lesson, state.done, width) if wide else (),
+                )
+            )
+
+        self.query_one("#about", Paper).show(write)

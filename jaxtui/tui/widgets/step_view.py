@@ -7,9 +7,10 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
 from textual.message import Message
 
-from jaxtui.lessons.base import Conclusion
+from jaxtui.lessons.base import PROSE_COLUMNS, Conclusion
 from jaxtui.plot import Picture
 from jaxtui.tui import learn_text
 from jaxtui.tui.colors import drawing, series_colors
@@ -18,6 +19,7 @@ from jaxtui.tui.learn_results import Mistake, concluded, pictured
 from jaxtui.tui.learn_state import LearnState, LessonState
 from jaxtui.tui.widgets.paper import Paper, Write
 from jaxtui.tui.widgets.plot_view import PlotView
+from jaxtui.view import lesson as view
 
 _READING = 84
 """Cells that the prose takes, with what parts it from a plot beside it."""
@@ -149,11 +151,13 @@ class StepView(VerticalScroll, can_focus=True):
         step, state = lesson.shown, lesson.step
         conclusion = concluded(step, state)
         picture = pictured(step, state, series_colors(self.app.theme_variables))
-        self._paper("prose", lambda width: learn_text.words(step, width))
+        self._paper("prose", lambda width: _prose(step.prose, width))
         self._ask(lesson, conclusion if isinstance(conclusion, Conclusion) else None)
         self._tell(lesson, conclusion)
         self._picture(lesson, picture)
-        self._paper("source", lambda width: learn_text.source(step, state, width))
+        self._paper(
+            "source", lambda width: learn_text.drawn(learn_text.source(lesson, width))
+        )
 
     def _ask(self, lesson: LessonState, conclusion: Conclusion | None) -> None:
         asked, step = lesson.shown.question, lesson.step
@@ -163,7 +167,9 @@ class StepView(VerticalScroll, can_focus=True):
             return
         answer = conclusion.answer if conclusion and step.complete else None
         paper.show(
-            lambda width: learn_text.question(asked, step.prediction, answer, width)
+            lambda width: learn_text.drawn(
+                view.question(asked, step.prediction, answer, width)
+            )
         )
 
     def _tell(
@@ -172,12 +178,14 @@ class StepView(VerticalScroll, can_focus=True):
         if isinstance(conclusion, Mistake):
             sentence = conclusion.sentence
             self._confess(conclusion)
-            self._paper("results", lambda width: learn_text.trouble(sentence, width))
+            self._paper(
+                "results", lambda width: learn_text.drawn(view.trouble(sentence, width))
+            )
             return
         self._paper(
             "results",
-            lambda width: learn_text.results(
-                lesson.shown, lesson.step, conclusion, width
+            lambda width: learn_text.drawn(
+                learn_text.results(lesson, conclusion, width)
             ),
         )
 
@@ -207,6 +215,11 @@ class StepView(VerticalScroll, can_focus=True):
 
     def _paper(self, name: str, write: Write) -> None:
         self.query_one(f"#{name}", Paper).show(write)
+
+
+def _prose(text: str, width: int) -> Content:
+    width = min(width, PROSE_COLUMNS)
+    return learn_text.drawn(view.prose(text, width), width)
 
 
 def _legend(picture: Picture) -> int:

@@ -1,0 +1,185 @@
+"""Which device computes: where arrays live, and a benchmark that got it wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from jaxtui.lessons.base import Setting
+from jaxtui.lessons.trial import (
+    All,
+    AtLeast,
+    Code,
+    Figures,
+    Holds,
+    IsTrue,
+    Raises,
+    Trial,
+    Value,
+    lesson,
+    quotient,
+)
+
+SLOWER = 1.5
+"""How many times slower integers must be before the lesson says that they are."""
+
+FACTS = ("id", "process_index", "platform", "device_kind", "coords", "core_on_chip")
+
+REFUSAL = "Received incompatible devices for jitted computation"
+
+
+def _lacking(figures: Figures) -> Mapping[str, Value]:
+    """What only a TPU's device has."""
+    return {f"no {name}": figures.text(name) == "None" for name in FACTS}
+
+
+# Two devices of this machine, or two that are simulated.
+
+
+def _two(setting: Setting) -> tuple[str, str, int | None]:
+    """Lines that bind ``first`` and ``second``, a remark, and how many to simulate."""
+    platform = setting.platform
+    alike = [d for d in setting.devices if d.platform == platform and d.addressable]
+    if len(alike) > 1:
+        simulated = any(device.simulated for device in alike)
+        return (
+            f"first, second = jax.local_devices(backend='{platform}')[:2]",
+            "SIMULATED CPU devices" if simulated else "",
+            None,
+        )
+    if setting.accelerated and setting.processor:
+        return (
+            f"first = jax.devices('{platform}')[0]\nsecond = jax.devices('cpu')[0]",
+            "the second is the host's CPU",
+            None,
+        )
+    return (
+        "first, second = jax.devices()",
+        "SIMULATED: two CPU devices in one process",
+        2,
+    )
+
+
+def _remark(figures: Figures) -> Mapping[str, Value]:
+    _, remark, _ = _two(figures.setting)
+    return {"remark": remark, "Remark": remark[:1].upper() + remark[1:]}
+
+
+TWO = Code(
+    names=lambda setting: {"two": _two(setting)[0]},
+    cpu_devices=lambda setting: _two(setting)[2],
+)
+
+
+def _where(figures: Figures) -> int:
+    if not figures.gave("a + b"):
+        return 2
+    return 1 if figures.true("follows") else 0
+
+
+REFUSED = All(
+    Raises("b + c", "ValueError", REFUSAL), Raises("add(b, c)", "ValueError", REFUSAL)
+)
+
+
+def _said(figures: Figures) -> int | None:
+    if figures.gave("b + c"):
+        return 0
+    return 2 if REFUSED.holds(figures) else None
+
+
+# The snippet that went round.
+
+
+def _bugs(figures: Figures) -> Mapping[str, Value]:
+    wrong = figures["wrong"]
+    return {
+        "GPU place": figures.shown("GPU line").strip("{}"),
+        "CPU place": figures.shown("CPU line").strip("{}"),
+        "overflowed": bool(wrong) and figures["last"] != figures["exact"],
+        "same": figures.text("GPU line") == figures.text("CPU line"),
+    }
+
+
+def _wrong(figures: Figures) -> int:
+    wrong = figures["wrong"] or 0.0
+    return 2 if wrong >= 0.9 else 1 if wrong > 0 else 0
+
+
+F_CPU = "\nf_cpu = jax.device_put(f, jax.devices('cpu')[0])"
+
+
+def _paired(setting: Setting) -> bool:
+    """Whether there are an accelerator and a CPU to compare."""
+    return setting.accelerated and setting.processor is not None
+
+
+def _speed(figures: Figures) -> Mapping[str, Value]:
+    return {
+        "place": figures.shown("here").strip("{}"),
+        "CPU place": figures.shown("there").strip("{}"),
+    }
+
+
+def _compared(figures: Figures) -> int:
+    ratio = quotient(figures["int32"], figures["float32"]) or 0.0
+    return 2 if figures["holds"] else 1 if ratio > 1 / SLOWER else 0
+
+
+LESSON = lesson(
+    "devices",
+    {
+        "What a device says of itself": Trial(
+            code=Code(budget=2.0, device=lambda _: None),
+            derive=_lacking,
+            claim=All(
+                IsTrue("on the first"),
+                Holds(lambda _: True, *FACTS, "devices", "unplaced", numbers=False),
+            ),
+            answer=lambda figures: 0 if figures["holds"] else None,
+        ),
+        "Computation follows the data": Trial(
+            code=TWO,
+            derive=_remark,
+            claim=All(
+                IsTrue("follows", "sticks"),
+                Holds(lambda _: True, "a", "b", "a + b", numbers=False),
+            ),
+            answer=_where,
+        ),
+        "Received incompatible devices": Trial(
+            code=TWO,
+            derive=_remark,
+            claim=All(
+                REFUSED,
+                Holds(
+                    lambda f: f.numbers("moved") == (0.0, 2.0, 4.0, 6.0),
+                    "moved",
+                    numbers=False,
+                ),
+            ),
+            answer=_said,
+        ),
+        "Find the bugs": Trial(
+            code=Code(budget=6.0, memory=lambda n: 24 * n * n + 36 * n * n),
+            derive=_bugs,
+            claim=Holds(
+                lambda f: f.true("overflowed", "same"), "wrong", "last", "exact"
+            ),
+            answer=_wrong,
+        ),
+        "The snippet repaired": Trial(
+            code=Code(
+                budget=6.0,
+                memory=lambda n: 24 * n * n + 40 * n * n,
+                names=lambda setting: {"f_cpu": F_CPU if _paired(setting) else ""},
+                without=lambda s: () if _paired(s) else ("CPU", "there"),
+            ),
+            derive=_speed,
+            claim=AtLeast("int32", SLOWER, "float32"),
+            answer=_compared,
+        ),
+    },
+    sizes={"cpu": 1000},
+    minimum=100,
+    maximum=3000,
+)

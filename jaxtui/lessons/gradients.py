@@ -1,0 +1,203 @@
+"""A gradient is a function: exact, in two modes, and cheap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+from jaxtui.lessons.base import Setting
+from jaxtui.lessons.outcome import Outcome
+from jaxtui.lessons.trial import (
+    All,
+    AtLeast,
+    AtMost,
+    Code,
+    Figures,
+    Holds,
+    Trial,
+    Value,
+    decimals,
+    lesson,
+    near,
+    placed,
+    quotient,
+)
+from jaxtui.plot import Axis, Picture, Series
+
+LOGISTIC = (0.25, 0.19661, 0.10499)
+"""The gradient of ``sum_logistic`` at [0, 1, 2], as published."""
+
+CHEAPER = 3.0
+"""How many times cheaper the fitting mode must be."""
+
+CHEAP = 8.0
+"""How many values a value and its gradient may cost together."""
+
+STEPS = 20
+"""Of gradient descent."""
+
+SUM_LOGISTIC = """\
+def sum_logistic(x):
+    return jnp.sum(1.0 / (1.0 + jnp.exp(-x)))
+"""
+
+
+def _farthest(figures: Figures) -> Mapping[str, Value]:
+    grad = figures.numbers("grad")
+    found: dict[str, Value] = {}
+    for name in ("differences", "formula"):
+        other = figures.numbers(name)
+        if other and len(other) == len(grad):
+            apart = max(abs(a - b) for a, b in zip(other, grad, strict=True))
+            found[f"{name} off"] = apart
+    return found
+
+
+# Which of three is right?
+
+_AT = ("11", "0.5")
+"""Where the two polynomials are differentiated; the first is the published one."""
+
+_DERIVATIVES = ("hand", "grad f", "grad g", "diff f", "diff g")
+
+
+def _agree(figures: Figures, one: str, other: str) -> bool:
+    return near(figures.numbers(one), figures.numbers(other), 1e-4)
+
+
+def _sign(figures: Figures) -> bool:
+    """The derivative by hand is that of f and not that of g."""
+    return all(
+        _agree(figures, f"grad f {at}", f"hand {at}")
+        and not _agree(figures, f"grad g {at}", f"hand {at}")
+        for at in _AT
+    )
+
+
+def _checked(figures: Figures) -> bool:
+    names = [f"{name} {at}" for name in ("f", "g") for at in _AT]
+    return all(_agree(figures, f"grad {name}", f"diff {name}") for name in names)
+
+
+# Forward and reverse.
+
+_MATRIX = 1000
+"""Inputs of one function, outputs of the other."""
+
+_APART = ("one", "many", "jvp", "vjp")
+"""What the two modes are compared by."""
+
+
+def _difference(figures: Figures) -> Mapping[str, Value]:
+    found = [number for name in _APART if (number := figures[name]) is not None]
+    return {"apart": max(found, default=None), "same": max(found, default=1.0) < 1e-3}
+
+
+def _cheaper(figures: Figures) -> int:
+    ratio = quotient(figures["forward one"], figures["reverse one"]) or 0.0
+    return 1 if ratio > 1.5 else 0 if ratio < 1 / 1.5 else 2
+
+
+# What a gradient costs.
+
+
+def _by_differences(figures: Figures) -> Mapping[str, Value]:
+    n, value = figures.setting.size, figures["value"]
+    seconds = None if value is None else (n + 1) * value
+    return {"values": n + 1, "by differences": seconds}
+
+
+def _price(figures: Figures) -> int:
+    ratio = quotient(figures["both"], figures["value"]) or 0.0
+    return 0 if ratio <= CHEAP else 1 if ratio < figures.setting.size / 2 else 2
+
+
+# Twenty steps downhill.
+
+
+def _losses(figures: Figures) -> Mapping[str, Value]:
+    losses, found = figures.numbers("losses"), figures.numbers("parameters")
+    if len(losses) != STEPS + 1 or len(found) != 2:
+        return {"last loss": None}
+    return {
+        "first loss": losses[0],
+        "last loss": losses[-1],
+        "falling": sum(after < before for before, after in pairwise(losses)),
+        "slope": found[0],
+        "offset": found[1],
+    }
+
+
+def _downhill(figures: Figures) -> int:
+    if figures["falling"] == STEPS:
+        return 0
+    return 2 if (figures["last loss"] or 0.0) >= (figures["first loss"] or 0.0) else 1
+
+
+def _curve(setting: Setting, outcome: Outcome) -> Picture | None:
+    value = outcome.values.get("losses")
+    losses = value.numbers if value else ()
+    if len(losses) < 2:
+        return None
+    return Picture(
+        series=(Series(label="loss", x=range(len(losses)), y=losses, points=True),),
+        x=Axis(label="step"),
+        y=Axis(label="loss", log=True),
+        title="Loss by step",
+    )
+
+
+LESSON = lesson(
+    "gradients",
+    {
+        "grad takes a function and returns one": Trial(
+            derive=lambda f: {
+                **_farthest(f),
+                "published": decimals(LOGISTIC),
+            },
+            claim=Holds(
+                lambda f: near(f.numbers("grad"), LOGISTIC, 2e-5),
+                "grad",
+                "differences",
+                "formula",
+            ),
+            answer=lambda figures: 1 if figures.true("function") else None,
+        ),
+        "Which of three is right?": Trial(
+            code=Code(device=lambda s: placed(s, s.processor), x64=True),
+            claim=Holds(
+                lambda figures: _sign(figures) and _checked(figures),
+                *(f"{of} {at}" for of in _DERIVATIVES for at in _AT),
+            ),
+            answer=lambda figures: 1 if _sign(figures) else None,
+        ),
+        "Forward and reverse": Trial(
+            code=Code(budget=6.0, memory=lambda _: 12 * 4 * _MATRIX**2),
+            derive=_difference,
+            claim=All(
+                Holds(lambda figures: figures.true("same"), *_APART),
+                AtLeast("forward one", CHEAPER, "reverse one"),
+                AtLeast("reverse many", CHEAPER, "forward many"),
+            ),
+            answer=_cheaper,
+        ),
+        "What a gradient costs": Trial(
+            code=Code(budget=4.0, memory=lambda n: 5 * 4 * n),
+            derive=_by_differences,
+            claim=AtMost("both", CHEAP, "value"),
+            answer=_price,
+        ),
+        "Twenty steps downhill": Trial(
+            derive=_losses,
+            picture=_curve,
+            claim=All(
+                Holds(lambda figures: figures["falling"] == STEPS, "last loss"),
+                Holds(lambda f: (f["last loss"] or 0) < 0.1 * (f["first loss"] or 0)),
+            ),
+            answer=_downhill,
+        ),
+    },
+    sizes={"cpu": 1_000_000, "gpu": 100_000_000, "tpu": 100_000_000},
+    minimum=10_000,
+    maximum=1_000_000_000,
+)

@@ -1,0 +1,95 @@
+"""Which steps a learner has done, kept in a small file beside the history."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jaxtui.lessons.base import Lesson
+from jaxtui.places import data_folder, make_private, put_aside
+
+NAME = "lessons.json"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The titles of the steps that have a conclusion, by the name of their lesson.
+
+    Titles and not numbers: a lesson may get a step between two others.
+    """
+
+    done: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def steps(self, lesson: Lesson) -> tuple[bool, ...]:
+        """Of each step of a lesson, whether it is done."""
+        found = self.done.get(lesson.name, frozenset())
+        return tuple(step.title in found for step in lesson.steps)
+
+    def with_step(self, lesson: str, title: str) -> Progress:
+        """The same with one more."""
+        found = self.done.get(lesson, frozenset()) | {title}
+        return Progress({**self.done, lesson: found})
+
+
+class ProgressError(Exception):
+    """The file cannot be written, in one sentence."""
+
+
+def path() -> Path:
+    """The file."""
+    return data_folder() / NAME
+
+
+def read() -> Progress:
+    """What is kept; nothing where there is no file, or none that can be read."""
+    try:
+        return _load() or Progress()
+    except OSError:
+        return Progress()
+
+
+def add(lesson: str, title: str) -> None:
+    """Keep that a step is done.
+
+    A damaged file is renamed first, so that nothing of it is lost; and none is ever
+    half written.
+
+    Raises:
+        ProgressError: It cannot be kept.
+    """
+    file = path()
+    try:
+        make_private(file.parent)
+        before = _load()
+        if before is None:
+            put_aside(file)
+            before = Progress()
+        after = before.with_step(lesson, title)
+        if after == before:
+            return
+        kept = {name: sorted(titles) for name, titles in after.done.items()}
+        part = file.with_name(f"{NAME}.{os.getpid()}")
+        part.write_text(f"{json.dumps(kept, indent=1)}\n", encoding="utf-8")
+        part.chmod(0o600)
+        part.replace(file)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ProgressError(
+            f"Your progress cannot be kept in {file}: {reason}."
+        ) from error
+
+
+def _load() -> Progress | None:
+    """What the file says; ``None`` where it is damaged."""
+    try:
+        kept = json.loads(path().read_text(encoding="utf-8"))
+        if not all(isinstance(titles, list) for titles in kept.values()):
+            return None
+        return Progress({name: frozenset(map(str, kept[name])) for name in kept})
+    except FileNotFoundError:
+        return Progress()
+    except (ValueError, AttributeError):
+        return None

@@ -1,0 +1,407 @@
+"""Small work belongs to NumPy: what a call costs before it computes anything."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from jaxtui import format as fmt
+from jaxtui.analysis.crossover import middle
+from jaxtui.lessons.base import Row, Setting
+from jaxtui.lessons.outcome import Outcome
+from jaxtui.lessons.trial import (
+    All,
+    AtLeast,
+    Figures,
+    Holds,
+    Trial,
+    Value,
+    jax_case,
+    lesson,
+    numpy_case,
+    placed,
+    quotient,
+    timed,
+)
+from jaxtui.model import HOST, Case, Experiment, Mode, Snippet, Work
+from jaxtui.plot import Axis, Mark, Picture, Series
+
+OP = "sigmoid"
+
+FEWEST = 10
+"""Elements of the smallest array."""
+
+LARGE = 1_000_000
+"""Elements above which the cases take turns among themselves only."""
+
+LABELS: dict[Mode, str] = {
+    "numpy": "NumPy",
+    "eager": "JAX, eager",
+    "jit": "JAX, jit",
+    "tensorflow": "TensorFlow",
+}
+"""What the modes are called in tables and plots."""
+
+LONGEST_LIST = 100_000
+"""Elements of the longest Python list: a tenth of a second at most."""
+
+SURE = 1.1
+"""How many times faster is faster, and not by chance."""
+
+CLOSE = 1.25
+"""The search ends when the larger size is at most so many times the smaller."""
+
+SEARCHES = 8
+"""Sizes that are tried at most."""
+
+FLAT = 2.0
+"""Ten times the work in less than so many times the time: hardly any of it is work."""
+
+
+def _ways(setting: Setting, elements: Sequence[int]) -> tuple[Case, ...]:
+    """The cases of NumPy, eager and compiled JAX at these sizes."""
+    return tuple(
+        case
+        for n in elements
+        for case in (
+            numpy_case(OP, n),
+            jax_case(setting.device, OP, n, "eager"),
+            jax_case(setting.device, OP, n),
+        )
+    )
+
+
+Points = Sequence[tuple[int, float]]
+
+
+def _points(outcome: Outcome, mode: Mode) -> Points:
+    """Elements and seconds of every size in one mode."""
+    taken = [
+        (one.case.size, one.ready.median)
+        for one in outcome.measurements
+        if one.case.mode == mode and one.ready
+    ]
+    return sorted((size, seconds) for size, seconds in taken if seconds)
+
+
+def _drawn(
+    found: Mapping[str, Points], title: str, marks: tuple[Mark, ...] = ()
+) -> Picture | None:
+    """Curves of seconds over elements; ``None`` without a point."""
+    series = tuple(
+        Series(
+            label, [float(x) for x, _ in points], [y for _, y in points], points=True
+        )
+        for label, points in found.items()
+        if points
+    )
+    if not series:
+        return None
+    return Picture(
+        series,
+        Axis("elements", log=True, format=fmt.tick_size),
+        Axis("", log=True, format=fmt.tick_seconds),
+        title,
+        marks,
+    )
+
+
+def _disturbed(outcome: Outcome) -> bool:
+    return any(one.has("contended") for one in outcome.measurements)
+
+
+# From ten elements to millions.
+
+
+def sizes(setting: Setting) -> tuple[int, ...]:
+    """Powers of ten up to the lesson's size, and that."""
+    count = math.ceil(math.log10(setting.size) - 1e-9)
+    powers = [10**power for power in range(1, count)]
+    return (*powers, setting.size)
+
+
+def _sweep(setting: Setting) -> tuple[Work, ...]:
+    small = [n for n in sizes(setting) if n <= LARGE]
+    large = [n for n in sizes(setting) if n > LARGE]
+    works: list[Work] = [Experiment(cases=_ways(setting, small), budget_seconds=8.0)]
+    if large:
+        budget = 4.0 + 4.0 * (setting.size > 10 * LARGE)
+        works.append(Experiment(cases=_ways(setting, large), budget_seconds=budget))
+    works.append(_lists(setting))
+    if any(op.name == OP and "tensorflow" in op.modes for op in setting.ops):
+        # One case first: where TensorFlow is missing, it is said once.
+        works.append(Experiment(cases=(_tensorflow(small[0]),), budget_seconds=1.0))
+    return tuple(works)
+
+
+def _lists(setting: Setting) -> Snippet:
+    lengths = [n for n in sizes(setting) if n <= LONGEST_LIST]
+    setup = f"""\
+import math
+import random
+
+
+def sigmoid(xs):
+    return [1 / (1 + math.exp(-x)) for x in xs]
+
+
+random.seed(0)
+lists = {{n: [random.gauss() for _ in range(n)] for n in {lengths}}}
+"""
+    return Snippet(
+        title="Sigmoid of a Python list, element by element",
+        setup=setup,
+        parts=tuple(timed(_list(n), f"sigmoid(lists[{n}])") for n in lengths),
+        budget_seconds=2.0,
+        device=placed(setting),
+    )
+
+
+def _list(elements: int) -> str:
+    return f"list of {elements}"
+
+
+def _tensorflow(elements: int) -> Case:
+    return Case(
+        op=OP,
+        size=elements,
+        dtype="float32",
+        device=HOST,
+        mode="tensorflow",
+        inputs="host",
+    )
+
+
+def _with_tensorflow(setting: Setting, outcome: Outcome, done: int) -> Work | None:
+    """The other sizes in TensorFlow, where the first one ran."""
+    smallest, *others = sizes(setting)
+    chosen = [n for n in others if n <= 10 * LARGE]
+    if done or not chosen or outcome.find(mode="tensorflow", size=smallest) is None:
+        return None
+    tensors = tuple(_tensorflow(n) for n in chosen[1::2] or chosen)
+    return Experiment(cases=tensors, budget_seconds=3.0)
+
+
+def _curves(setting: Setting, outcome: Outcome) -> Picture | None:
+    listed = [(n, outcome.seconds(_list(n))) for n in sizes(setting)]
+    found: dict[str, Points] = {
+        "Python list": [(n, taken) for n, taken in listed if taken is not None]
+    }
+    found |= {label: _points(outcome, mode) for mode, label in LABELS.items()}
+    return _drawn(found, "sigmoid, seconds per call")
+
+
+def _ends(figures: Figures) -> Mapping[str, Value]:
+    setting, outcome = figures.setting, figures.outcome
+    found: dict[str, Value] = {"fewest": sizes(setting)[0]}
+    for mode in ("numpy", "jit", "eager"):
+        for name, n in (("few", sizes(setting)[0]), ("many", setting.size)):
+            found[f"{mode} {name}"] = outcome.ready(mode=mode, size=n)
+    figures.derived |= found
+    return {"small": SMALL.holds(figures), "disturbed": _disturbed(outcome)}
+
+
+SMALL = AtLeast("jit few", SURE, "numpy few")
+LARGER = AtLeast("numpy many", SURE, "jit many")
+
+
+def _winner(figures: Figures) -> int:
+    """Index of the choice that was the fastest with few elements."""
+    names = (_list(FEWEST), "numpy few", "eager few", "jit few")
+    taken = [math.inf if (s := figures[name]) is None else s for name in names]
+    return taken.index(min(taken))
+
+
+def _span_rows(figures: Figures) -> Sequence[Row]:
+    """A row for each way, of its smallest and its largest size."""
+    setting, outcome = figures.setting, figures.outcome
+    lengths = [n for n in sizes(setting) if n <= LONGEST_LIST]
+    ends = (outcome.seconds(_list(n)) for n in (lengths[0], lengths[-1]))
+    remark = f"up to {fmt.count(lengths[-1])} elements"
+    rows = [Row(what="Python list", yours=_span(*ends), remark=remark)]
+    for mode, label in LABELS.items():
+        points = _points(outcome, mode)
+        failures = [one for one in outcome.failures if one.case.mode == mode]
+        remark = failures[-1].error if failures else ""
+        if mode == "tensorflow" and not points:
+            remark = f"{remark} {failures[-1].hint}" if failures else "not run"
+        elif points and points[-1][0] < setting.size:
+            remark = f"up to {fmt.count(points[-1][0])} elements"
+        taken = (points[0][1], points[-1][1]) if points else (None, None)
+        rows.append(Row(what=label, yours=_span(*taken), remark=remark))
+    return rows
+
+
+def _span(first: float | None, last: float | None) -> str:
+    if first is None and last is None:
+        return fmt.ABSENT
+    return f"{fmt.seconds(first)} … {fmt.seconds(last)}"
+
+
+# Where JAX overtakes.
+
+
+def _pair(setting: Setting, elements: int) -> tuple[Case, ...]:
+    return numpy_case(OP, elements), jax_case(setting.device, OP, elements)
+
+
+def _begin(setting: Setting) -> tuple[int, ...]:
+    """Where the search starts: few elements, and two large sizes to choose from."""
+    many = min(setting.size, 10 * LARGE)
+    return FEWEST, many // 10, many
+
+
+def _search(setting: Setting) -> tuple[Work, ...]:
+    pairs = tuple(case for n in _begin(setting) for case in _pair(setting, n))
+    return (Experiment(cases=pairs, budget_seconds=4.0),)
+
+
+def _lead(outcome: Outcome, elements: int) -> float | None:
+    """How many times as long as compiled JAX NumPy takes; ``None`` if not measured."""
+    return quotient(
+        outcome.ready(mode="numpy", size=elements),
+        outcome.ready(mode="jit", size=elements),
+    )
+
+
+def _bracket(setting: Setting, outcome: Outcome) -> tuple[int, int] | None:
+    """Between which sizes JAX overtakes, as far as it is known; ``None`` if nowhere."""
+    low, *large = _begin(setting)
+    at_low = _lead(outcome, low)
+    ahead = [n for n in large if (_lead(outcome, n) or 0.0) > 1]
+    if at_low is None or at_low >= 1 or not ahead:
+        return None
+    high = min(ahead)
+    # Where NumPy is still ahead at the smaller of the two, the search is above it.
+    low = max(n for n in (low, *large) if n < high and _lead(outcome, n) is not None)
+    while (lead := _lead(outcome, middle(low, high))) is not None:
+        low, high = (middle(low, high), high) if lead < 1 else (low, middle(low, high))
+        if high <= CLOSE * low:
+            break
+    return low, high
+
+
+def _search_on(setting: Setting, outcome: Outcome, done: int) -> Work | None:
+    bracket = _bracket(setting, outcome)
+    if bracket is None or done >= SEARCHES:
+        return None
+    low, high = bracket
+    if high <= CLOSE * low or middle(low, high) in bracket:
+        return None
+    if _lead(outcome, middle(low, high)) is not None:
+        return None
+    return Experiment(cases=_pair(setting, middle(low, high)), budget_seconds=1.2)
+
+
+def _crossing(setting: Setting, outcome: Outcome) -> Picture | None:
+    modes: tuple[Mode, ...] = ("numpy", "jit")
+    found = {LABELS[mode]: _points(outcome, mode) for mode in modes}
+    bracket = _bracket(setting, outcome)
+    marks = (Mark(middle(*bracket), "as fast"),) if bracket else ()
+    return _drawn(found, "seconds per call", marks)
+
+
+def _tried(figures: Figures) -> Sequence[Row]:
+    outcome = figures.outcome
+    return [
+        Row(
+            what=f"{fmt.count(n)} elements",
+            yours=f"NumPy {fmt.seconds(seconds)}",
+            remark=f"jit {fmt.seconds(outcome.ready(mode='jit', size=n))}",
+        )
+        for n, seconds in _points(outcome, "numpy")
+        if _lead(outcome, n) is not None
+    ]
+
+
+def _overtaken(figures: Figures) -> Mapping[str, Value]:
+    setting, outcome = figures.setting, figures.outcome
+    few, *_, many = _begin(setting)
+    bracket = _bracket(setting, outcome)
+    low, high = bracket or (None, None)
+    return {
+        "few": few,
+        "many": many,
+        "lead of few": _lead(outcome, few),
+        "lead of many": _lead(outcome, many),
+        "NumPy first": (_lead(outcome, few) or 0.0) < 1,
+        "low": low,
+        "high": high,
+        "at": None if high is None else outcome.ready(mode="jit", size=high),
+        "middle": None if bracket is None else middle(*bracket),
+        "disturbed": _disturbed(outcome),
+    }
+
+
+def _range(figures: Figures) -> int:
+    at = figures["middle"]
+    if at is None:
+        return 3 if figures.true("NumPy first") else 0
+    return sum(at >= limit for limit in (1000, 100_000))
+
+
+# Below ten microseconds all is dispatch.
+
+
+def _tiny(setting: Setting) -> Mapping[str, Case]:
+    cases: dict[str, Case] = {}
+    for n in (FEWEST, 10 * FEWEST):
+        numpy, eager, jit = _ways(setting, (n,))
+        cases |= {f"NumPy {n}": numpy, f"eager {n}": eager, f"jit {n}": jit}
+    return {**cases, "jit large": jax_case(setting.device, OP, LARGE // 10)}
+
+
+def _dispatch(figures: Figures) -> Mapping[str, Value]:
+    speed = quotient(figures["jit large"], LARGE // 10)
+    return {
+        "work": None if speed is None else FEWEST * speed,
+        "eager grows": quotient(figures["eager 100"], figures["eager 10"]),
+        "jit grows": quotient(figures["jit 100"], figures["jit 10"]),
+    }
+
+
+def _grown(figures: Figures) -> int:
+    return sum((figures["jit grows"] or 0.0) >= limit for limit in (FLAT, 5))
+
+
+LESSON = lesson(
+    "small-work",
+    {
+        "From ten elements to millions": Trial(
+            works=_sweep,
+            follow=_with_tensorflow,
+            picture=_curves,
+            rows=_span_rows,
+            derive=_ends,
+            claim=All(SMALL, LARGER),
+            answer=_winner,
+        ),
+        "Where JAX overtakes": Trial(
+            works=_search,
+            follow=_search_on,
+            picture=_crossing,
+            rows=_tried,
+            derive=_overtaken,
+            claim=Holds(
+                lambda figures: figures["middle"] is not None,
+                "lead of few",
+                "lead of many",
+            ),
+            answer=_range,
+        ),
+        "Below ten microseconds all is dispatch": Trial(
+            cases=_tiny,
+            budget=5.0,
+            derive=_dispatch,
+            claim=Holds(
+                lambda f: max(f["eager grows"] or 0, f["jit grows"] or 0) < FLAT,
+                "eager grows",
+                "jit grows",
+            ),
+            answer=_grown,
+        ),
+    },
+    sizes={"cpu": 10_000_000, "gpu": 100_000_000, "tpu": 100_000_000},
+    minimum=10_000,
+    maximum=1_000_000_000,
+)

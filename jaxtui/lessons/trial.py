@@ -1,0 +1,596 @@
+"""What a step runs, what it claims, and what the figures then say.
+
+A step of a lesson is a section of the lesson's text and a ``Trial``: what runs, and the
+claim about its figures. Rows, verdict, what is missing and the sentence with the
+learner's own numbers follow from both.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+from jaxtui import format as fmt
+from jaxtui.lessons.base import Conclusion, Lesson, Row, Setting, Step
+from jaxtui.lessons.outcome import Outcome
+from jaxtui.lessons.text import Program, StepText, read
+from jaxtui.model import (
+    HOST,
+    Case,
+    Experiment,
+    Inputs,
+    Measurement,
+    Mode,
+    Shown,
+    Snippet,
+    Timed,
+    Work,
+)
+from jaxtui.plot import Picture
+
+VALUE_LENGTH = 40
+"""Characters of a value in a row."""
+
+NEEDS_ACCELERATOR = "needs an accelerator"
+"""The remark of a row that a machine with only a CPU cannot fill."""
+
+
+# What runs.
+
+
+def numpy_case(op: str, size: int) -> Case:
+    """The op in NumPy on the host, float32."""
+    return Case(
+        op=op, size=size, dtype="float32", device=HOST, mode="numpy", inputs="host"
+    )
+
+
+def jax_case(
+    device: str, op: str, size: int, mode: Mode = "jit", inputs: Inputs = "device"
+) -> Case:
+    """The op in JAX on a device, float32."""
+    return Case(
+        op=op, size=size, dtype="float32", device=device, mode=mode, inputs=inputs
+    )
+
+
+def timed(name: str, code: str, *, once: bool = False) -> Timed:
+    """An expression whose time is a figure of this name."""
+    return Timed(name=name, code=code, once=once)
+
+
+def shown(name: str, code: str, *, raises: bool = False) -> Shown:
+    """An expression whose value is a figure of this name."""
+    return Shown(name=name, code=code, raises=raises)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Code:
+    """How a program of the text is run."""
+
+    budget: float = 3.0
+    """Seconds."""
+    memory: Callable[[int], int] = lambda _: 0
+    """Bytes that it needs at most, by the lesson's size."""
+    names: Callable[[Setting], Mapping[str, object]] = lambda _: {}
+    """What stands in its braces, beside ``{n}``, the size, and ``{count}``, the same
+    with thousands set apart."""
+    device: Callable[[Setting], str | None] = lambda setting: placed(setting)
+    """JAX's default device meanwhile; ``None`` leaves it as it is."""
+    x64: bool = False
+    """With 64-bit types."""
+    cpu_devices: Callable[[Setting], int | None] = lambda _: None
+    """Simulate so many, in a process of its own."""
+    without: Callable[[Setting], Collection[str]] = lambda _: ()
+    """Names of the parts that are left out."""
+
+    def snippet(self, setting: Setting, program: Program) -> Snippet:
+        """The program, to be run."""
+        names = {"n": setting.size, "count": fmt.count(setting.size)}
+        names |= self.names(setting)
+
+        def filled(text: str) -> str:
+            for name, value in names.items():
+                text = text.replace(f"{{{name}}}", str(value))
+            return text
+
+        simulated, without = self.cpu_devices(setting), self.without(setting)
+        return Snippet(
+            title=filled(program.title),
+            setup=filled(program.setup),
+            parts=tuple(
+                program.part(kind, name, filled(code))
+                for kind, name, code in program.parts
+                if name not in without
+            ),
+            budget_seconds=self.budget,
+            memory_bytes=self.memory(setting.size),
+            device=None if simulated else self.device(setting),
+            x64=self.x64,
+            cpu_devices=simulated,
+        )
+
+
+def placed(setting: Setting, device: str | None = None) -> str | None:
+    """The device for a snippet; ``None`` where it is JAX's default anyway."""
+    wanted = device or setting.device
+    first = setting.devices[0].name if setting.devices else None
+    return None if wanted == first else wanted
+
+
+# What it yields.
+
+Value = float | str | tuple[float, ...] | None
+"""A figure that a step computes from others."""
+
+
+def quotient(above: float | None, below: float | None) -> float | None:
+    """How many times ``below`` goes into ``above``; ``None`` where one is missing."""
+    if above is None or below is None or below <= 0 or not math.isfinite(above / below):
+        return None
+    return above / below
+
+
+def times(value: float | None) -> str:
+    """A ratio in a sentence: ``18 times``."""
+    return f"{fmt.ratio(value).removesuffix('×')} times"
+
+
+def shortened(text: str, length: int = VALUE_LENGTH) -> str:
+    """A text in one line of at most so many characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else f"{line[: length - 1].rstrip()}…"
+
+
+def listing(names: Sequence[str], last: str = "and") -> str:
+    """Names in a sentence: ``a``, ``a and b``, ``a, b and c``."""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} {last} {names[-1]}"
+
+
+def decimals(found: Sequence[float], digits: int = 5) -> str:
+    """Numbers with so many digits after the point: ``0.25, 0.19661``; ``—`` if none."""
+    texts = (f"{one:.{digits}f}".rstrip("0").rstrip(".") for one in found)
+    return ", ".join(texts) or fmt.ABSENT
+
+
+def near(found: Sequence[float], expected: Sequence[float], tolerance: float) -> bool:
+    """Whether there are as many numbers as expected, none further off than this."""
+    return len(found) == len(expected) and all(
+        math.isfinite(one) and abs(one - other) <= tolerance
+        for one, other in zip(found, expected, strict=True)
+    )
+
+
+def minutes(seconds: float | None) -> str:
+    """A time that may be hours."""
+    if seconds is None or seconds < 120:
+        return fmt.seconds(seconds)
+    return f"{fmt.duration(seconds)} {'h' if seconds >= 3600 else 'min'}"
+
+
+FORMATS: Mapping[str, Callable[[float | None], str]] = {
+    "s": fmt.seconds,
+    "min": minutes,
+    "ratio": fmt.ratio,
+    "times": times,
+    "count": lambda value: fmt.count(None if value is None else round(value)),
+    "bytes": fmt.bytes_text,
+    "flops": fmt.flops_rate,
+    "bandwidth": fmt.bytes_rate,
+    "percent": fmt.percent,
+    "error": fmt.error,
+    "significant": lambda v: fmt.ABSENT if v is None else fmt.significant(v, 2),
+}
+"""How a text may want a number; anything else is a format of Python's."""
+
+_CHOICE = re.compile(
+    r"\{([^{}?]+)\?((?:[^{}:]|\{[^{}]*\})*)(?::((?:[^{}]|\{[^{}]*\})*))?\}"
+)
+_FIELD = re.compile(r"\{([^{}]+?)(?: / ([^{}]+?))?(?::([^{}: ]+))?\}")
+
+
+class Figures:
+    """What a step yielded, by name: cases, timings, values, and what follows from them.
+
+    ``{name}`` in a text is a time with its unit, or what a value reads; ``{a / b}`` is
+    how many times b goes into a. After a colon stands how it is written, as in
+    ``{a / b:times}``: one of ``FORMATS``, ``d3`` for numbers with three digits after
+    the point, the length of a longer value, or a format of Python's.
+    ``{accelerated?one:other}`` is one text or the other; the second may be missing, and
+    ``{:}`` is a colon in them.
+    """
+
+    def __init__(
+        self, setting: Setting, outcome: Outcome, cases: Mapping[str, Case | None]
+    ) -> None:
+        self.setting = setting
+        self.outcome = outcome
+        self.cases = cases
+        self.derived: dict[str, Value] = {
+            "size": setting.size,
+            "device": setting.device,
+            "accelerated": setting.accelerated,
+        }
+
+    def __getitem__(self, name: str) -> float | None:
+        """A number, or seconds; ``None`` where there is none."""
+        if name in self.derived:
+            found = self.derived[name]
+            return found if isinstance(found, (int, float)) else None
+        if (measured := self.measured(name)) is not None:
+            return measured.ready.median if measured.ready else None
+        if name in self.outcome.timings:
+            return self.outcome.seconds(name)
+        return self.outcome.number(name)
+
+    def __contains__(self, name: str) -> bool:
+        """Whether there is a value, a time, or an error in the place of a value."""
+        return name in self.outcome.values or self[name] is not None
+
+    def measured(self, name: str) -> Measurement | None:
+        """What a case of this name measured."""
+        case = self.cases.get(name)
+        return next((m for m in self.outcome.measurements if m.case == case), None)
+
+    def trouble(self, name: str) -> str:
+        """Why a figure of a case is missing; empty if nothing went wrong.
+
+        What is derived of a case has the case's name at its beginning.
+        """
+        names = [one for one in self.cases if f"{name} ".startswith(f"{one} ")]
+        case = self.cases[max(names, key=len)] if names else None
+        failures = reversed(self.outcome.failures)
+        return next((one.error for one in failures if one.case == case), "")
+
+    def numbers(self, name: str) -> tuple[float, ...]:
+        """All numbers of a value; empty where it has none."""
+        value = self.outcome.values.get(name)
+        return () if value is None else value.numbers
+
+    def text(self, name: str) -> str | None:
+        """What a value reads, or its error."""
+        return self.outcome.text(name)
+
+    def shown(self, name: str, length: int = VALUE_LENGTH) -> str:
+        """The same in one line; ``—`` where there is none."""
+        text = self.text(name)
+        return fmt.ABSENT if text is None else shortened(text, length)
+
+    def true(self, *names: str) -> bool:
+        """Whether all of them are ``True``, or another number but 0."""
+        return all(bool(self[name]) for name in names)
+
+    def gave(self, name: str) -> bool:
+        """Whether an expression was run and did not raise."""
+        value = self.outcome.values.get(name)
+        return value is not None and value.error is None
+
+    def raised(self, name: str, kind: str, text: str = "") -> bool:
+        """Whether an expression raised an error of this type with this text in it."""
+        value = self.outcome.values.get(name)
+        if value is None or value.error is None:
+            return False
+        return value.error.startswith(kind) and text in f"{value.error}\n{value.detail}"
+
+    def applies(self, conditions: str) -> bool:
+        """Whether all of these are met: ``holds, not accelerated``; or a figure."""
+        for condition in filter(None, conditions.split(", ")):
+            name = condition.removeprefix("not ")
+            found = bool(self.derived[name]) if name in self.derived else name in self
+            if found == (name != condition):
+                return False
+        return True
+
+    def fill(self, text: str) -> str:
+        """A text with its figures in place of the braces."""
+        while choice := _CHOICE.search(text):  # the innermost ones first
+            chosen = choice[2] if self.applies(choice[1]) else choice[3]
+            text = f"{text[: choice.start()]}{chosen or ''}{text[choice.end() :]}"
+        text = text.replace("{:}", ":")
+        return _FIELD.sub(lambda field: self._field(*field.groups()), text)
+
+    def _field(self, name: str, below: str | None, form: str | None) -> str:
+        if below is not None:
+            return _written(quotient(self[name], self[below]), form or "ratio")
+        if form is None and name in self.derived:
+            found = self.derived[name]
+            if found is None:
+                return fmt.ABSENT
+            return f"{found:g}" if isinstance(found, float) else str(found)
+        if name in self.outcome.values and (form is None or form.isdigit()):
+            return self.shown(name, int(form or VALUE_LENGTH))
+        if form is not None and re.fullmatch(r"d\d", form):
+            return decimals(self.numbers(name), int(form[1:]))
+        return _written(self[name], form or "s")
+
+
+def _written(value: float | None, form: str) -> str:
+    if form in FORMATS:
+        return FORMATS[form](value)
+    return fmt.ABSENT if value is None else format(value, form)
+
+
+# What is claimed.
+
+
+class Claim(Protocol):
+    """Something that the figures of a step confirm or refute."""
+
+    def missing(self, figures: Figures) -> list[str]:
+        """Names of the figures that it needs and that are not there."""
+
+    def holds(self, figures: Figures) -> bool | None:
+        """Whether it holds, once nothing is missing; ``None`` if that is open."""
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """One figure is at least so many times another."""
+
+    above: str
+    factor: float
+    below: str
+
+    def missing(self, figures: Figures) -> list[str]:
+        """Either, or both."""
+        return [name for name in (self.above, self.below) if figures[name] is None]
+
+    def holds(self, figures: Figures) -> bool:
+        """Whether it is."""
+        return (figures[self.above] or 0.0) >= self.factor * (figures[self.below] or 0)
+
+
+@dataclass(frozen=True)
+class AtMost(AtLeast):
+    """One figure is at most so many times another."""
+
+    def holds(self, figures: Figures) -> bool:
+        """Whether it is."""
+        return (figures[self.above] or 0.0) <= self.factor * (figures[self.below] or 0)
+
+
+@dataclass(frozen=True)
+class Gives:
+    """The value of an expression reads so."""
+
+    name: str
+    text: str
+
+    def missing(self, figures: Figures) -> list[str]:
+        """What was not run."""
+        return [] if self.name in figures else [self.name]
+
+    def holds(self, figures: Figures) -> bool:
+        """Whether it does."""
+        return figures.text(self.name) == self.text
+
+
+@dataclass(frozen=True)
+class Raises:
+    """An expression raises an error of this type, with this text in it."""
+
+    name: str
+    kind: str
+    text: str = ""
+
+    def missing(self, figures: Figures) -> list[str]:
+        """What was not run."""
+        return [] if self.name in figures else [self.name]
+
+    def holds(self, figures: Figures) -> bool:
+        """Whether it does."""
+        return figures.raised(self.name, self.kind, self.text)
+
+
+class IsTrue:
+    """All these expressions give ``True``."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    def missing(self, figures: Figures) -> list[str]:
+        """What was not run."""
+        return [name for name in self.names if name not in figures]
+
+    def holds(self, figures: Figures) -> bool:
+        """Whether they do."""
+        return figures.true(*self.names)
+
+
+class Holds:
+    """Whatever a function says of figures that are there."""
+
+    def __init__(
+        self, test: Callable[[Figures], bool | None], *names: str, numbers: bool = True
+    ) -> None:
+        self.test = test
+        self.names = names
+        self.numbers = numbers
+        """They must be numbers; an error in their place is as good as nothing."""
+
+    def missing(self, figures: Figures) -> list[str]:
+        """What was not measured."""
+        if self.numbers:
+            return [name for name in self.names if figures[name] is None]
+        return [name for name in self.names if name not in figures]
+
+    def holds(self, figures: Figures) -> bool | None:
+        """What the function says."""
+        return self.test(figures)
+
+
+class All:
+    """Several claims hold together."""
+
+    def __init__(self, *claims: Claim) -> None:
+        self.claims = claims
+
+    def missing(self, figures: Figures) -> list[str]:
+        """What is missing of any."""
+        found = [name for claim in self.claims for name in claim.missing(figures)]
+        return list(dict.fromkeys(found))
+
+    def holds(self, figures: Figures) -> bool | None:
+        """Whether all do."""
+        return all(claim.holds(figures) for claim in self.claims)
+
+
+Answer = Callable[[Figures], "int | None"]
+
+
+def bracket(above: str, below: str, *limits: float) -> Answer:
+    """Which of the choices a ratio is, where they part at these limits."""
+
+    def answer(figures: Figures) -> int | None:
+        found = quotient(figures[above], figures[below])
+        return None if found is None else sum(found >= limit for limit in limits)
+
+    return answer
+
+
+# A step.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """What a step runs and claims; its text stands in the lesson's file."""
+
+    claim: Claim
+    answer: Answer = lambda _: None
+    """Which choice is right, if everything was measured."""
+    code: Code | tuple[Code, ...] = Code()
+    """How the programs of the text are run."""
+    works: Callable[[Setting], tuple[Work, ...]] | None = None
+    """What is run, where that is neither programs nor one experiment."""
+    cases: Callable[[Setting], Mapping[str, Case | None]] = lambda _: {}
+    """Cases by the names that their times have in the text; ``None`` for one that this
+    machine cannot run."""
+    budget: float = 6.0
+    """Seconds for the cases."""
+    budget_each: float | None = None
+    """The same for each of them."""
+    derive: Callable[[Figures], Mapping[str, Value]] | None = None
+    """What the text needs beside what was measured."""
+    rows: Callable[[Figures], Sequence[Row]] | None = None
+    """Rows below those of the text."""
+    follow: Callable[[Setting, Outcome, int], Work | None] | None = None
+    picture: Callable[[Setting, Outcome], Picture | None] | None = None
+
+    def run(self, text: StepText, setting: Setting) -> tuple[Work, ...]:
+        """What is run, one after the other."""
+        if self.works is not None:
+            return self.works(setting)
+        if text.programs:
+            codes = (self.code,) if isinstance(self.code, Code) else self.code
+            both = zip(codes, text.programs, strict=True)
+            return tuple(code.snippet(setting, program) for code, program in both)
+        named = self.cases(setting).values()
+        cases = tuple(dict.fromkeys(case for case in named if case is not None))
+        budget = self.budget
+        if self.budget_each is not None:
+            budget = self.budget_each * len(cases)
+        return (Experiment(cases=cases, budget_seconds=budget),)
+
+    def figures(self, setting: Setting, outcome: Outcome) -> Figures:
+        """What it yielded."""
+        found = Figures(setting, outcome, self.cases(setting))
+        if self.derive is not None:
+            found.derived |= self.derive(found)
+        return found
+
+    def conclude(
+        self, text: StepText, setting: Setting, outcome: Outcome
+    ) -> Conclusion:
+        """What the figures say."""
+        figures = self.figures(setting, outcome)
+        rows = [_row(row, figures) for row in text.rows]
+        if self.rows is not None:
+            rows += self.rows(figures)
+        if names := self.claim.missing(figures):
+            takeaway = [
+                f"Not measured on this machine (device {setting.device}):"
+                f" {listing(names)}. So there is nothing to conclude.",
+                *_reasons(outcome),
+            ]
+            return Conclusion(rows=tuple(rows), holds=None, takeaway=" ".join(takeaway))
+        holds = self.claim.holds(figures)
+        figures.derived |= {"holds": holds is True, "fails": holds is False}
+        told = [
+            figures.fill(sentence.text)
+            for sentence in text.sentences
+            if figures.applies(sentence.conditions)
+        ]
+        return Conclusion(
+            rows=tuple(rows),
+            holds=holds,
+            takeaway=" ".join(told),
+            answer=self.answer(figures),
+        )
+
+
+def _row(row: Row, figures: Figures) -> Row:
+    """A row of the text with its figures; where a case failed, it says why."""
+    used = (field[1] for field in _FIELD.finditer(row.yours))
+    troubles = (figures.trouble(name) for name in used)
+    return Row(
+        what=figures.fill(row.what),
+        yours=figures.fill(row.yours) or fmt.ABSENT,
+        published=figures.fill(row.published),
+        remark=next(filter(None, troubles), "") or figures.fill(row.remark),
+    )
+
+
+def _reasons(outcome: Outcome) -> list[str]:
+    """Why figures of a step are missing, one sentence each, without repeats."""
+    if outcome.problem is not None:
+        return [outcome.problem.error]
+    return list(dict.fromkeys(failure.error for failure in outcome.failures))
+
+
+def lesson(
+    name: str,
+    trials: Mapping[str, Trial],
+    *,
+    sizes: Mapping[str, int],
+    minimum: int = 1,
+    maximum: int = 1 << 40,
+) -> Lesson:
+    """A lesson of its text and what the steps of these titles run.
+
+    Raises:
+        ValueError: if the titles are not those of the text, in its order.
+    """
+    text = read(name)
+    if (titles := [step.title for step in text.steps]) != list(trials):
+        raise ValueError(f"The steps of {name} are {titles}, not {list(trials)}.")
+    steps = (
+        Step(
+            title=one.title,
+            prose=one.prose,
+            claim=one.claim,
+            question=one.question,
+            source=one.source,
+            works=partial(trial.run, one),
+            conclude=partial(trial.conclude, one),
+            follow=trial.follow,
+            picture=trial.picture,
+        )
+        for one, trial in zip(text.steps, trials.values(), strict=True)
+    )
+    return Lesson(
+        name=name,
+        title=text.title,
+        summary=text.summary,
+        needs=text.needs,
+        size_means=text.size_means,
+        sizes=sizes,
+        minimum=minimum,
+        maximum=maximum,
+        steps=tuple(steps),
+    )

@@ -1,0 +1,495 @@
+"""The frame: texts and their figures, claims, settings, doubts, and scripts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from jaxtui.lessons.base import (
+    Conclusion,
+    Lesson,
+    Row,
+    Setting,
+    code_parts,
+    conclude,
+    default_device,
+    setting,
+)
+from jaxtui.lessons.clock import LESSON as CLOCK
+from jaxtui.lessons.numpy_or_jax import LESSON
+from jaxtui.lessons.outcome import NOTHING, Outcome, collect
+from jaxtui.lessons.text import parse
+from jaxtui.lessons.trial import (
+    All,
+    AtLeast,
+    AtMost,
+    Claim,
+    Figures,
+    Gives,
+    Holds,
+    IsTrue,
+    Raises,
+    Trial,
+    bracket,
+    decimals,
+    listing,
+    near,
+    placed,
+    quotient,
+)
+from jaxtui.model import (
+    Case,
+    CaseMeasured,
+    Device,
+    Experiment,
+    Failure,
+    Loop,
+    Plan,
+    PlannedCase,
+    SnippetShown,
+    Stopped,
+    Value,
+    WorkFailed,
+)
+from jaxtui.selection import SelectionError
+from tests.lessons.figures import (
+    BOTH,
+    CPU,
+    TPU,
+    after,
+    asked,
+    failed,
+    here,
+    measured,
+    shown,
+    timed,
+)
+from tests.tui.fake_engine import RECIPE
+
+# A text and its figures.
+
+PAGE = """\
+# A page
+
+What it is about,
+in two lines.
+
+Size: n of n×n
+
+Needs: A clock.
+
+## A step
+
+Prose with `code`.
+
+    x = 1
+
+    y = 2
+
+```python
+# Two of them, n = {n}
+a = jnp.ones({n})
+
+
+# time: first one
+a + 1
+# once: cold
+b = {"n": {1}}
+# show: value
+a.dtype
+# raises: refused
+a[0] = 1
+```
+
+More prose.
+
+**How many,
+then?**
+
+1. One
+2. Two, at the
+   most
+
+**Claim:** It is
+true.
+
+**Source:** A book.
+
+| what | yours | published | remark |
+|---|---|---|---|
+| first | {first one} | 1 s | {accelerated?fast:slow} |
+| · below | {value} |
+
+- It took {first one}, {first one / size:times} as long.
+- [holds, not accelerated] It holds.
+"""
+
+
+def test_a_page_is_read() -> None:
+    page = parse(PAGE)
+    assert (page.title, page.summary) == ("A page", "What it is about, in two lines.")
+    assert (page.size_means, page.needs) == ("n of n×n", "A clock.")
+    (step,) = page.steps
+    assert step.prose == "Prose with `code`.\n\n    x = 1\n\n    y = 2\n\nMore prose."
+    assert step.question is not None
+    assert step.question.text == "How many, then?"
+    assert step.question.choices == ("One", "Two, at the most")
+    assert (step.claim, step.source) == ("It is true.", "A book.")
+    (program,) = step.programs
+    assert program.title == "Two of them, n = {n}"
+    assert program.setup == "a = jnp.ones({n})\n"
+    assert program.parts == (
+        ("time", "first one", "a + 1"),
+        ("once", "cold", 'b = {"n": {1}}'),
+        ("show", "value", "a.dtype"),
+        ("raises", "refused", "a[0] = 1"),
+    )
+    assert [row.what for row in step.rows] == ["first", "  below"]
+    assert [one.conditions for one in step.sentences] == ["", "holds, not accelerated"]
+    with pytest.raises(ValueError, match="no Sizes"):
+        parse(PAGE.replace("Size:", "Sizes:"))
+
+
+def test_a_step_is_its_text_and_its_trial() -> None:
+    (text,) = parse(PAGE).steps
+    trial = Trial(claim=AtLeast("first one", 2, "size"), answer=lambda _: 1)
+    there = replace(here(CLOCK), size=2)
+    (snippet,) = trial.run(text, there)
+    assert snippet.title == "Two of them, n = 2"  # type: ignore[union-attr]
+    assert snippet.setup == "a = jnp.ones(2)\n"  # type: ignore[union-attr]
+    assert [part.code for part in snippet.parts][1:] == [  # type: ignore[union-attr]
+        'b = {"n": {1}}',
+        "a.dtype",
+        "a[0] = 1",
+    ]
+    outcome = shown(timed({"first one": 8.0}), "value", "float32")
+    assert trial.conclude(text, there, outcome) == Conclusion(
+        rows=(
+            Row(what="first", yours="8.00 s", published="1 s", remark="slow"),
+            Row(what="  below", yours="float32"),
+        ),
+        holds=True,
+        takeaway="It took 8.00 s, 4.0 times as long. It holds.",
+        answer=1,
+    )
+    nothing = trial.conclude(text, there, NOTHING)
+    assert (nothing.holds, nothing.rows[0].yours) == (None, "—")
+    assert nothing.takeaway == (
+        "Not measured on this machine (device cpu:0): first one. So there is nothing "
+        "to conclude."
+    )
+
+
+def figures(outcome: Outcome, there: Setting | None = None) -> Figures:
+    cases = dict(zip(("JAX", "NumPy"), asked(CLOCK, 1), strict=True))
+    return Figures(there or here(CLOCK), outcome, cases)
+
+
+SEEN = shown(
+    timed({"a": 9e-3, "b": 0.5e-3}), "v", "[1.  2.\n 3.]", (1.0, 0.196612, 3.0)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("{a}", "9.00 ms"),
+        ("{a / b}", "18×"),
+        ("{a / b:times}", "18 times"),
+        ("{a / nothing:times}", "— times"),
+        ("{nothing}", "—"),
+        ("{v}", "[1. 2. 3.]"),
+        ("{v:5}", "[1.…"),
+        ("{v:d2}", "1, 0.2, 3"),
+        ("{nothing:d2}", "—"),
+        ("{v:.3g} of {size:count}", "1 of 1,000"),
+        ("{device}{accelerated?, fast:, slow}", "cpu:0, slow"),
+        ("{a?there{:} {a}:gone}", "there: 9.00 ms"),
+        ("{nothing?there:gone}", "gone"),
+        ("{not nothing?{b?both}}!", "both!"),
+        ("{nothing, a?both}", ""),
+    ],
+)
+def test_figures_in_a_text(text: str, filled: str) -> None:
+    assert figures(SEEN).fill(text) == filled
+
+
+def test_what_is_missing_has_a_reason_once() -> None:
+    jax, numpy = asked(CLOCK, 1)
+    outcome = after(failed(jax, "Too slow."), failed(numpy, "Too slow."))
+    found = CLOCK.steps[1].conclude(here(CLOCK), outcome)
+    assert found.holds is None
+    assert found.takeaway.endswith("nothing to conclude. Too slow.")
+    assert figures(outcome).trouble("NumPy speed") == "Too slow."
+    assert figures(outcome).trouble("eager") == ""
+    broken = replace(NOTHING, problem=WorkFailed(error="It broke.", hint=""))
+    assert CLOCK.steps[0].conclude(here(CLOCK), broken).takeaway.endswith("It broke.")
+
+
+def test_words_and_numbers() -> None:
+    assert listing(["a", "b", "c"]) == "a, b and c"
+    assert (listing(["a"]), listing([])) == ("a", "")
+    assert decimals((0.25, 0.196612, 1.0)) == "0.25, 0.19661, 1"
+    for above, below in ((None, 1.0), (1.0, None), (1.0, 0.0), (float("inf"), 1.0)):
+        assert quotient(above, below) is None
+    assert near((1.0, 2.01), (1.0, 2.0), 0.1)
+    assert not near((1.0, 2.2), (1.0, 2.0), 0.1)
+    assert not near((1.0,), (1.0, 2.0), 0.1)
+
+
+# Claims.
+
+
+def broken(error: str, detail: str = "") -> Outcome:
+    value = Value(name="v", text="", error=error, detail=detail)
+    return collect(NOTHING, SnippetShown(value=value))
+
+
+GIVEN = shown(timed({"a": 6.0, "b": 2.0}), "v", "True", (1.0,))
+REFUSED = broken("ValueError: first line", "first line\nsecond line")
+
+
+@pytest.mark.parametrize(
+    ("claim", "outcome", "holds"),
+    [
+        (AtLeast("a", 3, "b"), GIVEN, True),
+        (AtLeast("a", 3.1, "b"), GIVEN, False),
+        (AtLeast("a", 3, "c"), GIVEN, ["c"]),
+        (AtMost("a", 3, "b"), GIVEN, True),
+        (AtMost("a", 2.9, "b"), GIVEN, False),
+        (Gives("v", "True"), GIVEN, True),
+        (Gives("v", "False"), GIVEN, False),
+        (Gives("w", "True"), GIVEN, ["w"]),
+        (IsTrue("v"), GIVEN, True),
+        (IsTrue("v"), shown(NOTHING, "v", "False", (0.0,)), False),
+        (IsTrue("v"), REFUSED, False),
+        (Raises("v", "ValueError"), REFUSED, True),
+        (Raises("v", "ValueError", "second"), REFUSED, True),
+        (Raises("v", "ValueError", "third"), REFUSED, False),
+        (Raises("v", "TypeError"), REFUSED, False),
+        (Raises("v", "TypeError"), GIVEN, False),
+        (Raises("v", "TypeError"), NOTHING, ["v"]),
+        (Holds(lambda figures: figures["a"] == 6, "a"), GIVEN, True),
+        (Holds(lambda _: None, "a"), GIVEN, None),
+        (Holds(lambda _: True, "v"), REFUSED, ["v"]),
+        (Holds(lambda _: True, "v", numbers=False), REFUSED, True),
+        (All(AtLeast("a", 3, "b"), IsTrue("v")), GIVEN, True),
+        (All(AtLeast("a", 4, "b"), IsTrue("v")), GIVEN, False),
+        (All(AtLeast("a", 4, "c"), AtLeast("c", 4, "d")), GIVEN, ["c", "d"]),
+    ],
+)
+def test_claims(claim: Claim, outcome: Outcome, holds: bool | list[str] | None) -> None:
+    found = figures(outcome)
+    assert (claim.missing(found) or claim.holds(found)) == holds
+
+
+def test_choices_part_at_limits() -> None:
+    answer = bracket("a", "b", 1.25, 5)
+    for seconds, index in ((2.0, 0), (2.5, 1), (9.9, 1), (10.0, 2)):
+        assert answer(figures(timed({"a": seconds, "b": 2.0}))) == index
+    assert answer(figures(NOTHING)) is None
+
+
+# Settings.
+
+SIZED = Lesson(
+    name="clock",
+    title="Does it lie?",
+    summary="It does.",
+    steps=(),
+    size_means="n of n×n",
+    sizes={"cpu": 1000, "tpu": 8000},
+    minimum=10,
+    maximum=9000,
+)
+SIZELESS = replace(SIZED, name="devices", size_means="", sizes={}, minimum=1)
+
+
+def device(platform: str, number: int = 0, *, mine: bool = True) -> Device:
+    return Device(
+        id=number,
+        platform=platform,
+        device_kind=platform,
+        process_index=0 if mine else 1,
+        addressable=mine,
+    )
+
+
+CPUS = (device("cpu"), device("cpu", 1))
+TPUS = (device("tpu", 0, mine=False), device("tpu", 1), device("tpu", 2), CPUS[0])
+
+
+def test_the_default_is_the_first_accelerator_of_this_process() -> None:
+    assert default_device(TPUS).name == "tpu:1"
+    assert default_device(CPUS).name == "cpu:0"
+    assert default_device((TPUS[0], *CPUS)).name == "cpu:0"
+    with pytest.raises(SelectionError, match="no device"):
+        default_device((TPUS[0],))
+
+
+@pytest.mark.parametrize(
+    ("lesson", "devices", "size", "name", "expected"),
+    [
+        (SIZED, CPUS, None, None, (1000, "cpu:0")),
+        (SIZED, TPUS, None, None, (8000, "tpu:1")),
+        (SIZED, TPUS, None, "cpu:0", (1000, "cpu:0")),
+        (SIZED, TPUS, None, "tpu:2", (8000, "tpu:2")),
+        (SIZED, CPUS, 10, None, (10, "cpu:0")),
+        (SIZED, CPUS, 9000, None, (9000, "cpu:0")),
+        (SIZELESS, CPUS, None, None, (1, "cpu:0")),
+        (SIZED, TPUS, None, "tpu", "one device"),
+        (SIZED, TPUS, None, "gpu:0", "gpu"),
+        (SIZED, CPUS, 9, None, "The size 9 does not fit .* 10 to 9000"),
+        (SIZED, CPUS, 9001, None, "The size 9001 does not fit"),
+        (SIZELESS, CPUS, 5, None, "leave 5 out"),
+    ],
+)
+def test_where_a_lesson_runs(
+    lesson: Lesson,
+    devices: tuple[Device, ...],
+    size: int | None,
+    name: str | None,
+    expected: object,
+) -> None:
+    if isinstance(expected, str):
+        with pytest.raises(SelectionError, match=expected):
+            setting(lesson, devices, None, (), size, name)
+        return
+    found = setting(lesson, devices, None, (), size, name)
+    assert (found.size, found.device) == expected
+
+
+def test_devices_by_what_they_are() -> None:
+    for devices, names in (
+        (CPU, ("cpu:0", None)),
+        (BOTH, ("cpu:0", "tpu:0")),
+        (TPU, (None, "tpu:0")),
+    ):
+        there = here(CLOCK, devices=devices)
+        assert (there.processor, there.accelerator) == names
+    assert placed(here(CLOCK, devices=BOTH), "tpu:0") is None
+    assert placed(here(CLOCK, devices=BOTH), "cpu:0") == "cpu:0"
+
+
+# Doubts.
+
+TWO = 1
+"""The step that compares x·xᵀ with a·b; its claim is about NumPy's."""
+
+REFUTING = (9e-3, 9e-3, 8e-3, 8e-3)
+CONFIRMING = (5e-3, 9e-3, 8e-3, 8e-3)
+
+
+def outcome(
+    *seconds: float, half_width: float = 0.0, stopped: Stopped | None = "target"
+) -> Outcome:
+    """The figures of that step; the first has so wide an interval."""
+    first, *others = map(measured, asked(LESSON, TWO), seconds)
+    made = first.measurement
+    assert made.ready is not None
+    low, high = (made.ready.median * (1 + sign * half_width) for sign in (-1, 1))
+    wide = msgspec.structs.replace(made.ready, ci_low=low, ci_high=high)
+    made = msgspec.structs.replace(made, ready=wide, stopped=stopped)
+    return after(CaseMeasured(index=0, measurement=made), *others)
+
+
+DOUBT = (
+    " But gram 800 float32 numpy on host is only known to lie between 6.03 ms and"
+    " 12.0 ms (99 % interval): something else may have used the machine. Run this step"
+    " again before you believe it."
+)
+
+
+@pytest.mark.parametrize(
+    ("found", "doubt"),
+    [
+        (outcome(*REFUTING, half_width=0.33), DOUBT),
+        (outcome(*REFUTING, half_width=0.2), ""),
+        (outcome(*CONFIRMING, half_width=0.33), ""),
+        (outcome(*REFUTING, half_width=0.33, stopped=None), ""),
+        (NOTHING, ""),
+    ],
+    ids=["wandering", "steady", "confirmed", "not yet done", "nothing"],
+)
+def test_figures_that_wander_refute_nothing(found: Outcome, doubt: str) -> None:
+    step, there = LESSON.steps[TWO], here(LESSON)
+    alone, both = step.conclude(there, found), conclude(step, there, found)
+    assert both == replace(alone, takeaway=alone.takeaway + doubt)
+
+
+def test_what_was_broken_off_is_no_verdict() -> None:
+    step, there = LESSON.steps[TWO], here(LESSON)
+    problem = WorkFailed(error="It broke.", hint="")
+    stopped = replace(outcome(*CONFIRMING), problem=problem)
+    found = conclude(step, there, stopped)
+    assert (found.holds, found.answer) == (None, None)
+    lost = conclude(step, there, replace(stopped, lost=True))
+    assert lost.takeaway.startswith("Incomplete: the engine was lost")
+
+
+# Scripts.
+
+CASE = Case(op="selu", size=64, dtype="float32", device="cpu:0", mode="jit")
+OTHER = msgspec.structs.replace(CASE, op="sum")
+
+
+def planned(case: Case, *, able: bool = True) -> PlannedCase:
+    refusal = Failure(case=case, error="No room.", hint="Go\nsmaller.")
+    return PlannedCase(
+        case=case,
+        memory_bytes=0,
+        host_memory_bytes=0,
+        flops=None,
+        bytes=None,
+        recipe=RECIPE if able else None,
+        problem=None if able else refusal,
+    )
+
+
+async def plan(experiment: Experiment) -> Plan:
+    return Plan(cases=tuple(map(planned, experiment.cases)), budget_seconds=1.0)
+
+
+async def short(experiment: Experiment) -> Plan:
+    return msgspec.structs.replace(await plan(experiment), grouped=True)
+
+
+async def refuse(experiment: Experiment) -> Plan:
+    first, *rest = experiment.cases
+    cases = (planned(first, able=False), *map(planned, rest))
+    return Plan(cases=cases, budget_seconds=1.0)
+
+
+async def test_the_cases_of_an_experiment_take_turns_in_one_script() -> None:
+    (part,) = await code_parts((Experiment(cases=(CASE, OTHER)),), plan)
+    assert part.title == "2 cases of selu and sum, taking turns"
+    assert "take_turns(" in part.body
+    assert CASE.label in part.body
+    assert OTHER.label in part.body
+    (alone,) = await code_parts((Experiment(cases=(CASE,)),), plan)
+    assert alone.title == CASE.label
+    assert "take_turns(" not in alone.body
+
+
+async def test_sizes_do_not_take_turns_where_memory_is_short() -> None:
+    sizes = [msgspec.structs.replace(CASE, size=n) for n in (64, 128)]
+    cases = tuple(
+        msgspec.structs.replace(one, mode=mode)
+        for mode in ("jit", "eager")
+        for one in sizes
+    )
+    parts = await code_parts((Experiment(cases=cases),), short)
+    assert ["128" in part.body for part in parts] == [False, True]
+    assert ["take_turns(" in part.body for part in parts] == [True, True]
+
+
+async def test_what_cannot_run_here_is_a_comment_that_says_why() -> None:
+    able, missing = await code_parts((Experiment(cases=(CASE, OTHER)),), refuse)
+    assert able.title == OTHER.label
+    why = "# It does not run here. No room. Go smaller.\n"
+    assert missing.text == f"# {CASE.label}\n{why}"
+    for work in (Experiment(cases=(CASE,)), Loop(case=CASE)):
+        (part,) = await code_parts((work,), refuse)
+        assert part.body == why

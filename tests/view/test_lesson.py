@@ -1,0 +1,164 @@
+"""What a lesson says, at any width."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jaxtui.lessons.base import Conclusion, Row, setting
+from jaxtui.view import lesson as view
+from jaxtui.view.text import Line, Span, plain
+from tests.tui.fake_engine import HOST, OPS, cpu_devices
+from tests.tui.lessons_to_try import FIRST, SECOND
+
+STEP = FIRST.steps[0]
+HERE = setting(FIRST, cpu_devices(), HOST, OPS)
+
+
+def text(lines: list[Line]) -> str:
+    return "\n".join(map(plain, lines))
+
+
+PROSE = """\
+A call returns before the work is done: `f(x)`
+gives a promise.
+
+    y = f(x)
+      .block_until_ready()
+
+Then look.
+"""
+
+
+def test_paragraphs_and_code_are_told_apart() -> None:
+    assert view.blocks(PROSE) == (
+        view.Block("A call returns before the work is done: `f(x)` gives a promise."),
+        view.Block("y = f(x)\n  .block_until_ready()", code=True),
+        view.Block("Then look."),
+    )
+    assert view.blocks("Look:\n    x = 1") == (
+        view.Block("Look:"),
+        view.Block("x = 1", code=True),
+    )
+    assert "      .block_until_ready()" in text(view.prose(PROSE, 12))
+
+
+@pytest.mark.parametrize(
+    ("prose", "width", "ticks", "lines"),
+    [
+        ("Call `f(x)`.", 60, True, ["Call `f(x)`."]),
+        ("Call `f(x)`.", 60, False, ["Call f(x)."]),
+        ("5` is no code", 60, False, ["5` is no code"]),
+        ("take `a + b + c` now", 10, False, ["take", "a + b + c", "now"]),
+        ("`aaaa bbbb cccc dddd`", 10, False, ["aaaa bbbb", "cccc dddd"]),
+        ("", 40, False, []),
+    ],
+)
+def test_inline_code_is_broken_only_where_it_must_be(
+    prose: str, width: int, ticks: bool, lines: list[str]
+) -> None:
+    assert list(map(plain, view.prose(prose, width, ticks=ticks))) == lines
+
+
+def test_inline_code_has_its_role() -> None:
+    (line,) = view.prose("Call `f(x)`, then wait.", 60)
+    assert line == (Span("Call "), Span("f(x)", "code"), Span(", then wait."))
+    broken = view.prose("`aaaa bbbb cccc dddd`", 10)
+    assert {span.role for line in broken for span in line} == {"code"}
+
+
+@pytest.mark.parametrize("ticks", [True, False])
+@given(
+    words=st.lists(st.text("ab`,()", min_size=1, max_size=9), max_size=40),
+    width=st.integers(12, 80),
+)
+def test_no_line_is_wider_and_no_word_is_lost(
+    ticks: bool, words: list[str], width: int
+) -> None:
+    drawn = list(map(plain, view.prose(" ".join(words), width, ticks=ticks)))
+    assert all(len(line) <= width for line in drawn)
+    if ticks:
+        assert "".join("".join(drawn).split()) == "".join(words)
+
+
+ROWS = (
+    Row(what="plain", yours="98 µs", published="269 µs", remark="it returned"),
+    Row(what="the call that waits", yours="10 ms", published="4.92 ms"),
+    Row(what="an error", yours="TypeError: " + "words " * 20, remark="as expected"),
+)
+
+
+@pytest.mark.parametrize("width", [40, 58, 78, 118, 200])
+def test_a_table_loses_nothing_at_any_width(width: int) -> None:
+    lines = list(map(plain, view.table(ROWS, width)))
+    assert max(map(len, lines)) <= width
+    words = " ".join(lines).split()
+    for row in ROWS:
+        for cell in (row.what, row.yours, row.published, row.remark):
+            assert all(
+                words.count(one) >= cell.split().count(one) for one in cell.split()
+            )
+
+
+def test_a_table_without_published_figures_has_no_column_for_them() -> None:
+    assert "published" not in text(view.table((Row(what="a", yours="1 s"),), 60))
+    assert view.table((), 60) == []
+
+
+@pytest.mark.parametrize(
+    ("holds", "prediction", "answer", "said"),
+    [
+        (True, 1, 1, ["✓ This holds here: ", "Your prediction was right: two"]),
+        (False, 0, 1, ["✗ This does not hold here: ", "“one”; it is “two”."]),
+        (None, 0, None, ["— This machine cannot tell: ", "“one”; there is no answer"]),
+        (True, None, 1, ["✓ ", "Answer: two"]),
+    ],
+)
+def test_a_verdict_and_what_was_predicted(
+    holds: bool | None, prediction: int | None, answer: int | None, said: list[str]
+) -> None:
+    found = Conclusion(rows=ROWS, holds=holds, takeaway="So it is.", answer=answer)
+    lines = text(view.results(STEP, found, (), prediction, 76))
+    assert all(one in lines for one in (*said, STEP.claim, "So it is.", "98 µs"))
+    silent = replace(STEP, question=None)
+    assert "predict" not in text(view.verdict(silent, found, prediction, 76))
+
+
+def test_a_question_marks_what_was_predicted_and_what_is_right() -> None:
+    assert STEP.question is not None
+    asked = text(view.question(STEP.question, 2, None, 40))
+    assert asked == "How many?\n ○ 1  one\n ○ 2  two\n ● 3  three"
+    known = text(view.question(STEP.question, 2, 1, 40))
+    assert "○ 2  two  ✓" in known
+    assert "● 3  three  ✗" in known
+
+
+def test_the_list_says_what_is_done() -> None:
+    lines = list(map(plain, view.entries((FIRST, SECOND), (1, 1))))
+    assert lines[0].startswith("·  1  What comes first?")
+    assert lines[0].endswith("  1/3")
+    assert lines[1].startswith("✓  2  What is wrong here?")
+    contents = text(view.contents((FIRST, SECOND), (0, 0), 76))
+    assert "Needs: an accelerator for nothing" in contents
+    assert "As text: jaxtui learn second" in contents
+    steps = list(map(plain, view.steps(FIRST, (True, False, False), 40)))
+    assert steps == [
+        "Steps",
+        "✓ 1  Two works",
+        "  2  Works that follow",
+        "  3  Nothing to run",
+    ]
+
+
+def test_heading_and_source_say_where() -> None:
+    title, step = map(plain, view.heading(FIRST, 1, HERE, 76))
+    assert title.endswith("n of n×n: 100 · cpu:0")
+    assert step == "1/3  Two works"
+    narrow, _ = map(plain, view.heading(FIRST, 1, HERE, 36))
+    assert narrow.endswith("size 100 · cpu:0")
+    assert text(view.source(STEP, HERE, 76)).startswith("Yours: cpu:0, vm")
+    simulated = replace(HERE, devices=cpu_devices(2, simulated=True))
+    assert "SIMULATED" in text(view.source(STEP, simulated, 76))
