@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, cast
 from jaxtui import format as fmt
 from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.tui.check_state import CheckState
+from jaxtui.view.check import Report, written
 
 if TYPE_CHECKING:
     from jaxtui.model import Check, CheckLevel
     from jaxtui.tui.app import JaxtuiApp
-    from jaxtui.view.check import Report
 
 # ``check_play`` is imported by the first check: nothing else needs it.
 
@@ -74,8 +74,6 @@ class CheckActions:
         """Copy the check as text, and write it to a file."""
         report = self.shown_check()
         if report is not None:
-            from jaxtui.view.check import written
-
             self._clinic.take_away(written(report), "check.txt")
 
     def shown_check(self) -> Report | None:

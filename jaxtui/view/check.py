@@ -28,6 +28,7 @@ from jaxtui.analysis.check import (
 )
 from jaxtui.analysis.examination import Examination
 from jaxtui.model import CHECK_TESTS, CheckTest, Device
+from jaxtui.view.chipmap import Mark
 from jaxtui.view.text import COLUMNS, INCOMPLETE, Line, Span, fold, plain
 
 WORDS: dict[VerdictWord, str] = {
@@ -48,6 +49,15 @@ MARKS: dict[VerdictWord | None, str] = {
     None: "·",
 }
 """One cell each; ``None`` is untested."""
+
+ROLES: dict[VerdictWord, str] = {
+    "pass": "check-pass",
+    "low": "check-low",
+    "impossible": "check-fail",
+    "fail": "check-fail",
+    "skipped": "check-none",
+}
+"""Of verdicts in drawings and tables; themes have a colour for each."""
 
 FINE: tuple[VerdictWord | None, ...] = (None, "pass", "skipped")
 """Where there is nothing to worry about."""
@@ -686,6 +696,22 @@ def test_cell(report: Report, device: str, test: CheckTest) -> Cell:
     if row.verdict == "low" and share is not None:
         return Cell(f"low {100 * share:.0f}%", "low")
     return Cell(WORDS[row.verdict], row.verdict)
+
+
+def marks(report: Report, devices: Sequence[Device]) -> dict[str, Mark]:
+    """What a chip map says of each device, in the order of its legend.
+
+    Args:
+        report: the check.
+        devices: all that are drawn, those that are not tested among them.
+    """
+    found: dict[str, Mark] = {}
+    words = {one.name: report.word_of(one.name) for one in devices}
+    for word in (*SEVERITY, None):
+        label = WORDS[word] if word else "untested"
+        mark = Mark(MARKS[word], label, ROLES[word or "skipped"])
+        found.update({name: mark for name in words if words[name] == word})
+    return found
 
 
 def summary(report: Report, width: int) -> list[Line]:

@@ -1,9 +1,10 @@
-"""A real engine with a planted fault: one device computes wrongly, slowly or never.
+"""A real engine with planted faults: devices compute wrongly, slowly or never.
 
 Every call that a test of the check makes comes from ``work.compiled``, which is
-replaced here. The environment says what happens: FAULT is ``wrong``, ``slow`` or
-``hang``; FAULT_DEVICE the device, such as ``cpu:1``; FAULT_TEST, if set, the only
-test in which it happens. FAULT_SHARE shortens every test to a share of its budget.
+replaced here. The environment says what happens: FAULTS is a list such as ``wrong
+cpu:1, slow cpu:2, hang cpu:3 together``, where the name of a test, if there is one, is
+the only one in which it happens. FAULT_SHARE shortens every test to a share of its
+budget.
 """
 
 from __future__ import annotations
@@ -20,15 +21,16 @@ from jaxtui.engine.core import Core
 from jaxtui.engine.server import main
 from jaxtui.model import Check, RunEvent, Work
 
-FAULT = os.environ.get("FAULT", "")
-DEVICE = os.environ.get("FAULT_DEVICE", "")
-TEST = os.environ.get("FAULT_TEST", "")
+PLANTED = {
+    device: (kind, *test)
+    for kind, device, *test in map(str.split, os.environ["FAULTS"].split(","))
+}
 SHARE = float(os.environ.get("FAULT_SHARE", "1"))
 SLOWER = 12
 """Times."""
 
 testing = ""
-"""The test that goes on."""
+"""The test that is running."""
 
 
 class FaultyCore(Core):
@@ -52,16 +54,18 @@ def plant() -> None:
 
     def faulty(case: Any, device: Any, **options: Any) -> Callable[..., Any]:
         call = compiled(case, device, **options)
-        if f"{device.platform}:{device.id}" != DEVICE:
+        if (planted := PLANTED.get(f"{device.platform}:{device.id}")) is None:
             return call
+        kind, *only = planted
         with work.scope(case, device):
-            return FAULTS[FAULT](call)
+            spoiled = KINDS[kind](call)
+
+        def here(*arguments: Any) -> Any:
+            return (spoiled if testing in (only or [testing]) else call)(*arguments)
+
+        return here
 
     work.compiled = faulty
-
-
-def here() -> bool:
-    return TEST in ("", testing)
 
 
 def wrong(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -76,8 +80,6 @@ def wrong(call: Callable[..., Any]) -> Callable[..., Any]:
 
     def apart(*arguments: Any) -> Any:
         result = call(*arguments)
-        if not here():
-            return result
         if not spoil:
             with jax.enable_x64(True) if hasattr(jax, "enable_x64") else _x64():
                 spoil.append(jax.jit(last_element_off).lower(result).compile())
@@ -95,7 +97,7 @@ def _x64() -> Any:
 def slow(call: Callable[..., Any]) -> Callable[..., Any]:
     def repeated(*arguments: Any) -> Any:
         result = call(*arguments)
-        for _ in range(SLOWER - 1 if here() else 0):
+        for _ in range(SLOWER - 1):
             # A call that writes into its last argument has used it up.
             again = (*arguments[:-1], result) if gone(arguments[-1]) else arguments
             result = call(*again)
@@ -110,14 +112,12 @@ def gone(argument: Any) -> bool:
 
 def hang(call: Callable[..., Any]) -> Callable[..., Any]:
     def never(*arguments: Any) -> Any:
-        if here():
-            threading.Event().wait()
-        return call(*arguments)
+        threading.Event().wait()
 
     return never
 
 
-FAULTS = {"wrong": wrong, "slow": slow, "hang": hang}
+KINDS = {"wrong": wrong, "slow": slow, "hang": hang}
 
 
 if __name__ == "__main__":

@@ -23,8 +23,8 @@ from jaxtui.model import (
 from jaxtui.tui import check_play
 from jaxtui.tui.check_state import NO_CHECK
 from jaxtui.tui.state import EMPTY, State, begun, reduce
-from jaxtui.tui.widgets.check_panel import marks
 from jaxtui.view import check as view
+from jaxtui.view.check import marks
 from jaxtui.view.chipmap import layout, render
 from jaxtui.view.text import plain
 from tests.tui.check_figures import BROKEN, SLOW, events

@@ -2,67 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
-from textual.content import Content
 
-from jaxtui.analysis.check import SEVERITY, VerdictWord
-from jaxtui.model import Device
-from jaxtui.tui.widgets.paper import Paper
+from jaxtui.tui.widgets.paper import Paper, content
 from jaxtui.view import check as view
 from jaxtui.view.check import NO_REPORT, Report
-from jaxtui.view.chipmap import Mark
-from jaxtui.view.text import Line
 
 TALL = 32
 """From this many lines of the terminal on there is room for all that is known."""
-
-COLORS: dict[VerdictWord, str] = {
-    "pass": "check-pass",
-    "low": "check-low",
-    "impossible": "check-fail",
-    "fail": "check-fail",
-    "skipped": "check-none",
-}
-"""Variables of the theme."""
-
-_STYLES = {
-    "muted": "dim",
-    "title": "bold",
-    "badge": "bold reverse",
-    **{
-        word: f"{'' if word in view.FINE else 'bold '}${color}"
-        for word, color in COLORS.items()
-    },
-    **{f"badge-{word}": f"bold ${color} reverse" for word, color in COLORS.items()},
-}
-"""How the roles of spans are drawn."""
-
-
-def content(lines: Iterable[Line]) -> Content:
-    """Lines of a check with the styles of their roles."""
-    return Content("\n").join(
-        Content.assemble(*((span.text, _STYLES.get(span.role, "")) for span in line))
-        for line in lines
-    )
-
-
-def marks(report: Report, devices: Sequence[Device]) -> dict[str, Mark]:
-    """What the chip map says of each device, in the order of its legend.
-
-    Args:
-        report: the check.
-        devices: all that are drawn, those that are not tested among them.
-    """
-    found = {}
-    words = {one.name: report.word_of(one.name) for one in devices}
-    for word in (*SEVERITY, None):
-        label = view.WORDS[word] if word else "untested"
-        mark = Mark(view.MARKS[word], label, COLORS[word or "skipped"])
-        found.update({name: mark for name in words if words[name] == word})
-    return found
 
 
 class CheckPanel(Vertical):

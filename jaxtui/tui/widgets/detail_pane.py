@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.reactive import reactive
 from textual.widgets import Static
 
-from jaxtui.model import Device, Finding
+from jaxtui.model import Device
 from jaxtui.tui.state import EMPTY, State
+from jaxtui.tui.widgets.paper import content
 from jaxtui.view import devices
-
-if TYPE_CHECKING:
-    from jaxtui.view.check import Report
-
-_STYLES = {
-    "error": "bold $text-error",
-    "warning": "bold $text-warning",
-    "info": "bold",
-    "label": "",
-    "muted": "dim",
-}
+from jaxtui.view.check import Report, details
 
 
 class DetailPane(VerticalScroll, can_focus=True):
@@ -61,7 +50,7 @@ class DetailPane(VerticalScroll, can_focus=True):
         self.query_one("#facts", Static).update(self._text(self.state))
 
     def _text(self, state: State) -> Content:
-        parts = [_finding(finding) for finding in state.findings]
+        parts = [content(devices.finding_lines(one)) for one in state.findings]
         if state.failed is not None:
             return Content("\n\n").join([_failure(state), *parts])
         device = state.device
@@ -83,9 +72,6 @@ class DetailPane(VerticalScroll, can_focus=True):
         """What the health check on screen has found of the device."""
         if self.report is None:
             return Content("")
-        from jaxtui.tui.widgets.check_panel import content
-        from jaxtui.view.check import details
-
         width = max(self.scrollable_content_region.width, 20)
         return content(details(self.report, device.name, width))
 
@@ -93,13 +79,6 @@ class DetailPane(VerticalScroll, can_focus=True):
 def _shown(state: State) -> tuple[object, ...]:
     """What the text is made of."""
     return state.device, state.host, state.failed, state.findings
-
-
-def _finding(finding: Finding) -> Content:
-    return Content("\n").join(
-        Content.assemble(*((span.text, _STYLES[span.role]) for span in line))
-        for line in devices.finding_lines(finding)
-    )
 
 
 def _table(facts: list[tuple[str, str]]) -> Content:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from rich.text import Text
 from textual.message import Message
@@ -12,9 +12,7 @@ from textual.widgets import DataTable
 from jaxtui import format as fmt
 from jaxtui.model import CHECK_TESTS, CheckTest, Device
 from jaxtui.tui.state import EMPTY, State
-
-if TYPE_CHECKING:
-    from jaxtui.view.check import Report
+from jaxtui.view.check import ROLES, Report, overall_cell, test_cell
 
 ABSENT = "—"
 """Stands for an attribute that a device does not have."""
@@ -186,9 +184,6 @@ class DeviceTable(DataTable[Text]):
 
     def _verdict(self, device: Device, column: str) -> _Cell:
         """What stands in a column of the check, and the colour for it."""
-        from jaxtui.tui.widgets.check_panel import COLORS
-        from jaxtui.view.check import overall_cell, test_cell
-
         if self._report is None:
             return "", ""
         if column == _OVERALL:
@@ -196,7 +191,7 @@ class DeviceTable(DataTable[Text]):
         else:
             test = cast("CheckTest", column.removeprefix(_TEST))
             cell = test_cell(self._report, device.name, test)
-        return cell.text, COLORS[cell.word] if cell.word else ""
+        return cell.text, ROLES[cell.word] if cell.word else ""
 
     def _painted(self, cell: _Cell) -> Text:
         text, color = cell

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -13,19 +11,17 @@ from textual.reactive import reactive
 from jaxtui.model import Experiment
 from jaxtui.tui.colors import drawing, series_colors
 from jaxtui.tui.state import EMPTY, State
+from jaxtui.tui.widgets.check_panel import CheckPanel
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.detail_pane import DetailPane
 from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.tui.widgets.readout_panel import OfferLine, ReadoutPanel
 from jaxtui.view import calls
+from jaxtui.view import check as view
 
-if TYPE_CHECKING:
-    from jaxtui.tui.widgets.check_panel import CheckPanel
-    from jaxtui.view.check import Report
-
-# ``selection``, ``plots`` and what draws a health check are imported where they are
-# used, which is after the devices are known: the first frame comes sooner without them.
+# ``selection`` is imported where it is used, which is after the devices are known: the
+# first frame comes sooner without it.
 
 
 class DevicesPane(Vertical):
@@ -45,7 +41,7 @@ class DevicesPane(Vertical):
 
     def __init__(self) -> None:
         super().__init__()
-        self.report: Report | None = None
+        self.report: view.Report | None = None
         """The last health check with its verdicts."""
         self._panel: CheckPanel | None = None
 
@@ -110,8 +106,6 @@ class DevicesPane(Vertical):
         """Hand the health check to all that shows a part of it."""
         if state.check.exam is None:
             return
-        from jaxtui.view import check as view
-
         check = state.check
         report = self.report = view.report(
             check.exam,
@@ -122,9 +116,7 @@ class DevicesPane(Vertical):
         self.set_class(check.shown, "-checked")
         self.query_one(DeviceTable).check(report)
         self.query_one(DetailPane).report = report if check.shown else None
-        from jaxtui.tui.widgets.check_panel import CheckPanel, marks
-
-        shown = marks(report, state.devices) if check.shown else {}
+        shown = view.marks(report, state.devices) if check.shown else {}
         self.query_one(ChipMap).mark(shown)
         # The panel is made for the first check.
         if self._panel is None:

@@ -1,15 +1,41 @@
-"""Text that is laid out for the width that there is."""
+"""Text of the view with styles, and text that is laid out for the width there is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
 
+from jaxtui.view.check import FINE, ROLES
+from jaxtui.view.text import Line
+
+STYLES = {
+    "muted": "dim",
+    "title": "bold",
+    "badge": "bold reverse",
+    "error": "bold $text-error",
+    "warning": "bold $text-warning",
+    "info": "bold",
+    **{
+        word: f"{'' if word in FINE else 'bold '}${color}"
+        for word, color in ROLES.items()
+    },
+    **{f"badge-{word}": f"bold ${color} reverse" for word, color in ROLES.items()},
+}
+"""How the roles of spans are drawn: those of findings, and of verdicts."""
+
 Write = Callable[[int], Content]
 """Makes the text for a width in cells."""
+
+
+def content(lines: Iterable[Line]) -> Content:
+    """Lines of spans with the styles of their roles."""
+    return Content("\n").join(
+        Content.assemble(*((span.text, STYLES.get(span.role, "")) for span in line))
+        for line in lines
+    )
 
 
 class Paper(Widget):
