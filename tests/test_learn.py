@@ -158,6 +158,20 @@ def test_the_list_needs_no_engine(capsys) -> None:
     assert not engine.calls
 
 
+def test_what_is_done_stands_in_the_list(capsys, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("JAXTUI_DATA", str(tmp_path))
+    engine = FakeEngine()
+    engine.answer = fails
+    run(engine, "tiny")
+    run(FakeEngine())
+    assert "·  1  Is it quick?  1/2" in capsys.readouterr().out
+    (tmp_path / "lessons.json").unlink()
+    monkeypatch.setenv("JAXTUI_DATA", str(tmp_path / "a file"))
+    (tmp_path / "a file").write_text("")
+    assert run(FakeEngine(), "tiny") == 0
+    assert capsys.readouterr().err.count("progress cannot be kept") == 1
+
+
 def test_the_list_as_json(capsys) -> None:
     assert run(FakeEngine(), "--json") == 0
     assert json.loads(capsys.readouterr().out) == {

@@ -18,8 +18,8 @@ from jaxtui.commands.session import EngineFactory
 from jaxtui.commands.terminal import is_terminal, look, lost, put, put_bytes, say
 from jaxtui.document import LessonEntry, LessonResults, Lessons, encode
 from jaxtui.engine.client import EngineOptions
-from jaxtui.lessons import progress as progress_kept
-from jaxtui.lessons.base import Lesson, Setting, code_parts
+from jaxtui.lessons import progress as kept
+from jaxtui.lessons.base import Setting, code_parts
 from jaxtui.scripts import Script, joined
 from jaxtui.text import painted
 
@@ -39,7 +39,7 @@ def contents(*, as_json: bool) -> int:
         )
         put_bytes(encode(Lessons(lessons=entries)))
     else:
-        put(lesson_text.contents(every, progress_kept.read()))
+        put(lesson_text.contents(every, kept.read()))
     return FINE
 
 
@@ -128,19 +128,13 @@ async def _step(
     try:
         async with progress(sys.stderr, lambda: course.state):
             await course.play(step, setting)
-        _keep(request.lesson, course.played[-1])
+        if course.played[-1].outcome.problem is None and (
+            trouble := kept.add(request.lesson.name, step.title)
+        ):
+            say(trouble)
     finally:
         if not as_json:
             _print(course.played[-1], guessed)
-
-
-def _keep(lesson: Lesson, played: Played) -> None:
-    """That a step has its conclusion is kept for the next time."""
-    if played.outcome.problem is None:
-        try:
-            progress_kept.add(lesson.name, played.step.title)
-        except progress_kept.ProgressError as error:
-            say(str(error))
 
 
 async def _code(

@@ -34,10 +34,6 @@ class Progress:
         return Progress({**self.done, lesson: found})
 
 
-class ProgressError(Exception):
-    """The file cannot be written, in one sentence."""
-
-
 def path() -> Path:
     """The file."""
     return data_folder() / NAME
@@ -51,14 +47,18 @@ def read() -> Progress:
         return Progress()
 
 
-def add(lesson: str, title: str) -> None:
+_TOLD: set[Path] = set()
+"""Files that cannot be written, of which this process has told."""
+
+
+def add(lesson: str, title: str) -> str:
     """Keep that a step is done.
 
     A damaged file is renamed first, so that nothing of it is lost; and none is ever
     half written.
 
-    Raises:
-        ProgressError: It cannot be kept.
+    Returns:
+        Why it cannot be kept, in one sentence, the first time; else nothing.
     """
     file = path()
     try:
@@ -69,17 +69,19 @@ def add(lesson: str, title: str) -> None:
             before = Progress()
         after = before.with_step(lesson, title)
         if after == before:
-            return
+            return ""
         kept = {name: sorted(titles) for name, titles in after.done.items()}
         part = file.with_name(f"{NAME}.{os.getpid()}")
         part.write_text(f"{json.dumps(kept, indent=1)}\n", encoding="utf-8")
         part.chmod(0o600)
         part.replace(file)
     except OSError as error:
+        if file in _TOLD:
+            return ""
+        _TOLD.add(file)
         reason = error.strerror or type(error).__name__
-        raise ProgressError(
-            f"Your progress cannot be kept in {file}: {reason}."
-        ) from error
+        return f"Your progress cannot be kept in {file}: {reason}."
+    return ""
 
 
 def _load() -> Progress | None:

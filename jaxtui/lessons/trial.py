@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 from jaxtui import format as fmt
 from jaxtui.lessons.base import Conclusion, Lesson, Row, Setting, Step
@@ -319,129 +319,107 @@ def _written(value: float | None, form: str) -> str:
 # What is claimed.
 
 
-class Claim(Protocol):
+class Claim(ABC):
     """Something that the figures of a step confirm or refute."""
 
-    def missing(self, figures: Figures) -> list[str]:
-        """Names of the figures that it needs and that are not there."""
+    def __init__(self, *names: str, numbers: bool = True) -> None:
+        self.names = names
+        """The figures that it is about."""
+        self.numbers = numbers
+        """They must be numbers; an error in their place is as good as nothing."""
 
+    def missing(self, figures: Figures) -> list[str]:
+        """Those that are not there."""
+        if self.numbers:
+            return [name for name in self.names if figures[name] is None]
+        return [name for name in self.names if name not in figures]
+
+    @abstractmethod
     def holds(self, figures: Figures) -> bool | None:
         """Whether it holds, once nothing is missing; ``None`` if that is open."""
 
 
-@dataclass(frozen=True)
-class AtLeast:
+class AtLeast(Claim):
     """One figure is at least so many times another."""
 
-    above: str
-    factor: float
-    below: str
+    def __init__(self, above: str, factor: float, below: str) -> None:
+        super().__init__(above, below)
+        self.factor = factor
 
-    def missing(self, figures: Figures) -> list[str]:
-        """Either, or both."""
-        return [name for name in (self.above, self.below) if figures[name] is None]
-
-    def holds(self, figures: Figures) -> bool:
-        """Whether it is."""
-        return (figures[self.above] or 0.0) >= self.factor * (figures[self.below] or 0)
+    def holds(self, figures: Figures) -> bool:  # noqa: D102
+        above, below = (figures[name] or 0.0 for name in self.names)
+        return above >= self.factor * below
 
 
-@dataclass(frozen=True)
 class AtMost(AtLeast):
     """One figure is at most so many times another."""
 
-    def holds(self, figures: Figures) -> bool:
-        """Whether it is."""
-        return (figures[self.above] or 0.0) <= self.factor * (figures[self.below] or 0)
+    def holds(self, figures: Figures) -> bool:  # noqa: D102
+        above, below = (figures[name] or 0.0 for name in self.names)
+        return above <= self.factor * below
 
 
-@dataclass(frozen=True)
-class Gives:
+class Gives(Claim):
     """The value of an expression reads so."""
 
-    name: str
-    text: str
+    def __init__(self, name: str, text: str) -> None:
+        super().__init__(name, numbers=False)
+        self.text = text
 
-    def missing(self, figures: Figures) -> list[str]:
-        """What was not run."""
-        return [] if self.name in figures else [self.name]
-
-    def holds(self, figures: Figures) -> bool:
-        """Whether it does."""
-        return figures.text(self.name) == self.text
+    def holds(self, figures: Figures) -> bool:  # noqa: D102
+        return figures.text(self.names[0]) == self.text
 
 
-@dataclass(frozen=True)
-class Raises:
+class Raises(Claim):
     """An expression raises an error of this type, with this text in it."""
 
-    name: str
-    kind: str
-    text: str = ""
+    def __init__(self, name: str, kind: str, text: str = "") -> None:
+        super().__init__(name, numbers=False)
+        self.kind, self.text = kind, text
 
-    def missing(self, figures: Figures) -> list[str]:
-        """What was not run."""
-        return [] if self.name in figures else [self.name]
-
-    def holds(self, figures: Figures) -> bool:
-        """Whether it does."""
-        return figures.raised(self.name, self.kind, self.text)
+    def holds(self, figures: Figures) -> bool:  # noqa: D102
+        return figures.raised(self.names[0], self.kind, self.text)
 
 
-class IsTrue:
+class IsTrue(Claim):
     """All these expressions give ``True``."""
 
     def __init__(self, *names: str) -> None:
-        self.names = names
+        super().__init__(*names, numbers=False)
 
-    def missing(self, figures: Figures) -> list[str]:
-        """What was not run."""
-        return [name for name in self.names if name not in figures]
-
-    def holds(self, figures: Figures) -> bool:
-        """Whether they do."""
+    def holds(self, figures: Figures) -> bool:  # noqa: D102
         return figures.true(*self.names)
 
 
-class Holds:
+class Holds(Claim):
     """Whatever a function says of figures that are there."""
 
     def __init__(
         self, test: Callable[[Figures], bool | None], *names: str, numbers: bool = True
     ) -> None:
+        super().__init__(*names, numbers=numbers)
         self.test = test
-        self.names = names
-        self.numbers = numbers
-        """They must be numbers; an error in their place is as good as nothing."""
 
-    def missing(self, figures: Figures) -> list[str]:
-        """What was not measured."""
-        if self.numbers:
-            return [name for name in self.names if figures[name] is None]
-        return [name for name in self.names if name not in figures]
-
-    def holds(self, figures: Figures) -> bool | None:
-        """What the function says."""
+    def holds(self, figures: Figures) -> bool | None:  # noqa: D102
         return self.test(figures)
 
 
-class All:
+class All(Claim):
     """Several claims hold together."""
 
     def __init__(self, *claims: Claim) -> None:
+        super().__init__()
         self.claims = claims
 
-    def missing(self, figures: Figures) -> list[str]:
-        """What is missing of any."""
+    def missing(self, figures: Figures) -> list[str]:  # noqa: D102
         found = [name for claim in self.claims for name in claim.missing(figures)]
         return list(dict.fromkeys(found))
 
-    def holds(self, figures: Figures) -> bool | None:
-        """Whether all do."""
+    def holds(self, figures: Figures) -> bool:  # noqa: D102
         return all(claim.holds(figures) for claim in self.claims)
 
 
-Answer = Callable[[Figures], "int | None"]
+Answer = Callable[[Figures], int | None]
 
 
 def bracket(above: str, below: str, *limits: float) -> Answer:

@@ -290,10 +290,7 @@ def _kept(old: LearnState, new: LearnState) -> str:
     if playing is None or new.playing is not None:
         return ""
     lesson = new.lessons[playing.lesson]
-    try:
-        if lesson.steps[playing.step].complete:
-            title = lesson.lesson.steps[playing.step].title
-            progress.add(lesson.lesson.name, title)
-    except progress.ProgressError as error:
-        return str(error)
-    return ""
+    if not lesson.steps[playing.step].complete:
+        return ""
+    title = lesson.lesson.steps[playing.step].title
+    return progress.add(lesson.lesson.name, title)
