@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from jaxtui import format as fmt
@@ -26,12 +25,6 @@ ROUNDING = 1.01
 JAX_TABLE = "JAX's own table (jax.experimental.pallas.tpu.get_tpu_info_for_chip)"
 
 
-@dataclass(frozen=True)
-class _Figure:
-    value: float
-    source: str
-
-
 def product_peak(
     device: Device, dtype: str, precision: Precision = "default"
 ) -> Expected | None:
@@ -42,27 +35,22 @@ def product_peak(
         dtype: Of the inputs.
         precision: Of a float32 product.
     """
-    known = peaks.peak(device.device_kind, dtype, precision)
-    ours = None
-    if known is not None and known.flops_per_second is not None:
-        ours = _Figure(known.flops_per_second, known.source)
-    passes = peaks.TPU_PASSES[precision] if dtype == "float32" else 1
+    passes, rule = 1, ""
+    if dtype == "float32":
+        passes = peaks.TPU_PASSES[precision]
+        rule = (
+            f"; float32 at precision {precision} is {passes} bfloat16"
+            f" pass{'es' if passes > 1 else ''} (jax.lax.Precision)"
+        )
     field = {"bfloat16": "bf16", "float32": "bf16", "int8": "int8"}.get(dtype)
-    rule = (
-        f"; float32 at precision {precision} is {passes} bfloat16"
-        f" pass{'es' if passes > 1 else ''} (jax.lax.Precision)"
-        if dtype == "float32"
-        else ""
-    )
-    jax_has = field and _from_jax(device, f"{field}_ops_per_second")
-    theirs = _Figure(jax_has / passes, JAX_TABLE + rule) if jax_has else None
-    best = _reconciled(theirs, ours, fmt.flops_rate)
-    if best is None:
-        return None
-    return Expected(
-        value=best.value,
-        kind="peak",
-        source=best.source,
+    theirs = _from_jax(device, f"{field}_ops_per_second") if field else None
+    known = peaks.peak(device.device_kind, dtype, precision)
+    return _reconciled(
+        theirs and theirs / passes,
+        JAX_TABLE + rule,
+        known.flops_per_second if known else None,
+        known.source if known else "",
+        fmt.flops_rate,
         reached=peaks.reached(device.device_kind, dtype),
     )
 
@@ -70,33 +58,38 @@ def product_peak(
 def bandwidth_peak(device: Device) -> Expected | None:
     """The peak bandwidth of the memory of one JAX device, in bytes per second."""
     known = peaks.peak(device.device_kind, "float32", matrix=False)
-    ours = None
-    if known is not None and known.bytes_per_second is not None:
-        ours = _Figure(known.bytes_per_second, known.source)
-    jax_has = _from_jax(device, "mem_bw_bytes_per_second")
-    theirs = _Figure(jax_has, JAX_TABLE) if jax_has else None
-    best = _reconciled(theirs, ours, fmt.bytes_rate)
-    if best is None:
-        return None
-    return Expected(value=best.value, kind="peak", source=best.source)
+    return _reconciled(
+        _from_jax(device, "mem_bw_bytes_per_second"),
+        JAX_TABLE,
+        known.bytes_per_second if known else None,
+        known.source if known else "",
+        fmt.bytes_rate,
+    )
 
 
 def _reconciled(
-    theirs: _Figure | None, ours: _Figure | None, text: Callable[[float], str]
-) -> _Figure | None:
+    theirs: float | None,
+    their_source: str,
+    ours: float | None,
+    our_source: str,
+    text: Callable[[float], str],
+    reached: float | None = None,
+) -> Expected | None:
     """JAX's figure; ours where JAX has none, or one that is lower.
 
     A peak is what cannot be exceeded. Of two that are published, the lower one would
     make a healthy chip impossible.
     """
-    if theirs is None or ours is None:
-        return theirs or ours
-    ratio = theirs.value / ours.value
-    if not 1 / AGREEMENT <= ratio <= AGREEMENT:
-        return ours
-    if ratio * ROUNDING < 1:
-        return _Figure(ours.value, f"{ours.source}; JAX says {text(theirs.value)}")
-    return theirs
+    value, source = theirs, their_source
+    if ours is not None:
+        ratio = None if theirs is None else theirs / ours
+        if ratio is None or not 1 / AGREEMENT <= ratio <= AGREEMENT:
+            value, source = ours, our_source
+        elif theirs is not None and ratio * ROUNDING < 1:
+            value, source = ours, f"{our_source}; JAX says {text(theirs)}"
+    if value is None:
+        return None
+    return Expected(value=value, kind="peak", source=source, reached=reached)
 
 
 def _from_jax(device: Device, field: str) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import jax
 
@@ -43,6 +44,9 @@ LIMITING: Mapping[Maker, tuple[str, ...]] = {
 }
 """Variables with which a user asks for fewer devices than there are."""
 
+_chips = partial(reading, "present", None, unit="chips")
+"""A number of chips of the machine."""
+
 
 def test(context: Context) -> Iterator[RunEvent]:
     """Count; no device has anything to do."""
@@ -69,11 +73,8 @@ def readings(devices: Sequence[Device], seen: Survey) -> Iterator[Reading]:
         if mine == "tpu" and seen.environment.get(TYPE):
             yield _against_promise(devices, seen)
     elif not seen.chips:
-        yield _chips(
-            NONE,
-            0,
-            said=f"The PCI bus shows no accelerator. {counted(devices)}.",
-        )
+        said = f"The PCI bus shows no accelerator. {counted(devices)}."
+        yield _chips(NONE, 0, said=said)
     for maker in MAKERS:
         chips = seen.of(maker)
         if chips and maker != mine:
@@ -121,11 +122,8 @@ def _against_promise(devices: Sequence[Device], seen: Survey) -> Reading:
     type_, found = seen.environment[TYPE], chip_count(devices)
     of_slice = chips_of(type_)
     if of_slice is None:
-        return _chips(
-            PROMISED,
-            found,
-            said=f"{TYPE} is {type_!r}: how many chips that stands for is not known.",
-        )
+        said = f"{TYPE} is {type_!r}: how many chips that stands for is not known."
+        return _chips(PROMISED, found, said=said)
     configured = seen.environment.get("MEGASCALE_NUM_SLICES", "")
     slices = max(slice_count(devices), int(configured) if configured.isdigit() else 0)
     promised = slices * of_slice
@@ -168,27 +166,6 @@ def _unused(
         0,
         expected=Expected(value=len(chips), kind="exact", source="the PCI bus"),
         fault=f"JAX does not use the {there} on the PCI bus; it fell back to the CPU.",
-        said=said,
-    )
-
-
-def _chips(
-    what: str,
-    count: int,
-    expected: Expected | None = None,
-    fault: str = "",
-    doubt: str = "",
-    said: str = "",
-) -> Reading:
-    return reading(
-        "present",
-        None,
-        what,
-        count,
-        unit="chips",
-        expected=expected,
-        fault=fault,
-        doubt=doubt,
         said=said,
     )
 
