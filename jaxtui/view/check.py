@@ -1,9 +1,7 @@
 """What a health check says: its rows, its reasons, and what to do about them.
 
-``block`` and ``closing`` are the whole text, test by test. ``summary``, ``overview``,
-``in_a_line`` and ``details`` are laid out for a screen that has room for a part of it.
-All of them are lines of spans whose roles are verdicts, ``muted`` and ``title``; the
-role of a badge is ``badge``, or that of its verdict after ``badge-``.
+``block`` and ``closing`` are the whole text, test by test, as lines of spans whose
+roles are verdicts; ``check_screen`` lays parts of it out for a screen.
 """
 
 from __future__ import annotations
@@ -86,14 +84,6 @@ WITH_WORDS: tuple[CheckTest, ...] = (
 )
 """Where a figure that is as it should be needs all that is said of it. Elsewhere the
 first sentence tells how it was come by, such as its rounds, which is in the JSON."""
-
-_NAME = max(map(len, CHECK_TESTS)) + 2
-_WORD = len("impossible") + 2
-_INDENT = 2 + _NAME + _WORD
-"""Where the figures of a test begin on a screen."""
-
-_ROOMY = 90
-"""From so many columns on, what belongs to a test begins where its figures do."""
 
 _DEVICE = re.compile(r"\b[a-z]+:\d+\b")
 _FIGURE = re.compile(r"[\d.]+")
@@ -232,7 +222,7 @@ def placed(name: str, devices: Sequence[Device]) -> str:
     return f"{text} core {device.core_on_chip}" if len(shared) > 1 else text
 
 
-def _anonymous(one: Judged, instead: str = "*") -> str:
+def anonymous(one: Judged, instead: str = "*") -> str:
     """A reason without the name of its device, to tell what is said of all."""
     return _without_name(one.verdict.reason, one.verdict.device, instead)
 
@@ -301,7 +291,7 @@ class Report:
 
     def word_of(self, device: str) -> VerdictWord | None:
         """The worst verdict of a device; ``None`` before there is any."""
-        return _worst_word(self.of_device(device))
+        return worst_word(self.of_device(device))
 
     def stage(self, test: CheckTest) -> Stage:
         """How far a test has come."""
@@ -350,26 +340,27 @@ def report(
     return Report(exam, judged, stopping, elapsed_seconds, places)
 
 
-def _worst_word(judged: Sequence[Judged]) -> VerdictWord | None:
+def worst_word(judged: Sequence[Judged]) -> VerdictWord | None:
+    """The worst verdict; ``None`` before there is any."""
     return overall(one.verdict for one in judged) if judged else None
 
 
-def _worst_row(judged: Sequence[Judged]) -> Row | None:
+def worst_row(judged: Sequence[Judged]) -> Row | None:
     """The row of a test that tells most: the worst verdict, then the lowest share."""
     found = rows(judged)
     if not found:
         return None
-    return max(found, key=lambda row: max(map(_badness, row.members)))
+    return max(found, key=lambda row: max(map(badness, row.members)))
 
 
-def _badness(one: Judged) -> tuple[int, float]:
+def badness(one: Judged) -> tuple[int, float]:
     """How bad a verdict is, to be compared: by its word, then by what was missed."""
     share = one.verdict.share
     missed = float("-inf") if share is None else 1 - share
     return SEVERITY.index(one.verdict.verdict), missed
 
 
-def _worry(one: Judged) -> int:
+def worry(one: Judged) -> int:
     """How far up in a list a verdict belongs: all that is in order is alike."""
     return max(0, SEVERITY.index(one.verdict.verdict) - SEVERITY.index("pass"))
 
@@ -451,6 +442,63 @@ def _listed(names: Iterable[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
+# In tables and drawings.
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What stands in a cell of a device table, and the verdict that colours it."""
+
+    text: str = ""
+    word: VerdictWord | None = None
+
+
+def overall_cell(report: Report, device: str) -> Cell:
+    """The worst verdict of a device so far."""
+    word = report.word_of(device)
+    if word is None:
+        at_work = report.exam is not None and device in report.exam.at_work
+        return Cell(WAITING if at_work else "")
+    return Cell(WORDS[word], word)
+
+
+def test_cell(report: Report, device: str, test: CheckTest) -> Cell:
+    """The verdict of a device in one test; a figure alone has passed."""
+    row = worst_row(report.at(device, test))
+    if row is None:
+        exam = report.exam
+        if exam is not None and report.test == test and device in exam.at_work:
+            return Cell(WAITING)
+        word = worst_word(report.at(None, test))
+        # What is wrong with the machine as a whole is not this device's fault.
+        if word is None or word not in FINE or report.stage(test) != "done":
+            return Cell()
+        return Cell(WORDS[word], word)
+    shares = [one.verdict.share for one in row.members]
+    share = min((share for share in shares if share is not None), default=None)
+    if row.verdict == "pass" and share is not None:
+        return Cell(fmt.percent(share), "pass")
+    if row.verdict == "low" and share is not None:
+        return Cell(f"low {100 * share:.0f}%", "low")
+    return Cell(WORDS[row.verdict], row.verdict)
+
+
+def marks(report: Report, devices: Sequence[Device]) -> dict[str, Mark]:
+    """What a chip map says of each device, in the order of its legend.
+
+    Args:
+        report: the check.
+        devices: all that are drawn, those that are not tested among them.
+    """
+    found: dict[str, Mark] = {}
+    words = {one.name: report.word_of(one.name) for one in devices}
+    for word in (*SEVERITY, None):
+        label = WORDS[word] if word else "untested"
+        mark = Mark(MARKS[word], label, ROLES[word or "skipped"])
+        found.update({name: mark for name in words if words[name] == word})
+    return found
+
+
 # The whole text, test by test.
 
 
@@ -477,7 +525,7 @@ def block(
         lines += _remarks(row, devices, told)
     alike: dict[tuple[object, ...], list[Row]] = {}
     for row in without:
-        key = (row.verdict, row.names, _anonymous(row.members[0]))
+        key = (row.verdict, row.names, anonymous(row.members[0]))
         alike.setdefault(key, []).append(row)
     for several in alike.values():
         lines += _without_figures(several, devices)
@@ -619,7 +667,7 @@ def _without_figures(
         subjects.insert(0, f"{row.what}{more}")
     reason = first.reason
     if len(row.members) > 1:
-        reason = _anonymous(row.members[0], "each")
+        reason = anonymous(row.members[0], "each")
     elif first.device is not None and first.device in reason:
         subjects.pop()
     text = ": ".join((*subjects, reason))
@@ -638,266 +686,3 @@ def _original(verdict: Verdict) -> Iterator[Line]:
     for line in lines[-1:] if traceback else lines[:LARGEST_ORIGINAL]:
         if line not in verdict.reason:
             yield from _text(line, "    | ")
-
-
-# On a screen.
-
-
-@dataclass(frozen=True, slots=True)
-class Depth:
-    """How much is told of a test; the details of a device tell all of it."""
-
-    reasons: int
-    """How many readings that did not pass are explained."""
-    sentences: int
-    """Of each reason."""
-    sources: bool
-    """Whether to say where expectations come from."""
-
-
-BRIEF, LONG = Depth(1, 2, False), Depth(3, 2, True)
-_ONE_LINE = Depth(0, 0, False)
-"""While a check is running: every test in one line, so that all nine are in view."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """What stands in a cell of a device table, and the verdict that colours it."""
-
-    text: str = ""
-    word: VerdictWord | None = None
-
-
-def overall_cell(report: Report, device: str) -> Cell:
-    """The worst verdict of a device so far."""
-    word = report.word_of(device)
-    if word is None:
-        at_work = report.exam is not None and device in report.exam.at_work
-        return Cell(WAITING if at_work else "")
-    return Cell(WORDS[word], word)
-
-
-def test_cell(report: Report, device: str, test: CheckTest) -> Cell:
-    """The verdict of a device in one test; a figure alone has passed."""
-    row = _worst_row(report.at(device, test))
-    if row is None:
-        exam = report.exam
-        if exam is not None and report.test == test and device in exam.at_work:
-            return Cell(WAITING)
-        word = _worst_word(report.at(None, test))
-        # What is wrong with the machine as a whole is not this device's fault.
-        if word is None or word not in FINE or report.stage(test) != "done":
-            return Cell()
-        return Cell(WORDS[word], word)
-    shares = [one.verdict.share for one in row.members]
-    share = min((share for share in shares if share is not None), default=None)
-    if row.verdict == "pass" and share is not None:
-        return Cell(fmt.percent(share), "pass")
-    if row.verdict == "low" and share is not None:
-        return Cell(f"low {100 * share:.0f}%", "low")
-    return Cell(WORDS[row.verdict], row.verdict)
-
-
-def marks(report: Report, devices: Sequence[Device]) -> dict[str, Mark]:
-    """What a chip map says of each device, in the order of its legend.
-
-    Args:
-        report: the check.
-        devices: all that are drawn, those that are not tested among them.
-    """
-    found: dict[str, Mark] = {}
-    words = {one.name: report.word_of(one.name) for one in devices}
-    for word in (*SEVERITY, None):
-        label = WORDS[word] if word else "untested"
-        mark = Mark(MARKS[word], label, ROLES[word or "skipped"])
-        found.update({name: mark for name in words if words[name] == word})
-    return found
-
-
-def summary(report: Report, width: int) -> list[Line]:
-    """What the check comes to so far, and what to do about it."""
-    exam, word = report.exam, report.word
-    if exam is None:
-        return []
-    count, count_of_tests = fmt.plural(len(report.devices), "device"), len(CHECK_TESTS)
-    so_far = (Span(" So far: "), Span(WORDS[word], word))
-    if report.running:
-        place = 0 if report.test is None else CHECK_TESTS.index(report.test) + 1
-        said = f" {count}, {exam.level}: test {place} of {count_of_tests}"
-        head = Span("STOPPING" if report.stopping else "CHECKING", "title")
-        running: Line = (head, Span(said))
-        return fold((*running, Span("."), *so_far) if report.judged else running, width)
-    advice = meaning(word, report.verdicts, report.devices)
-    if exam.outcome == "complete":
-        badge = Span(f" {WORDS[word].upper()} ", f"badge-{word}")
-        text: Line = (badge, Span(f" {advice}"))
-    else:
-        read = sum(bool(report.of_test(test)) for test in CHECK_TESTS)
-        title, said = " STOPPED ", f" {read} of {count_of_tests} tests have readings."
-        if exam.outcome == "incomplete":
-            title, said = " INCOMPLETE ", f" {INCOMPLETE.partition(': ')[2]}"
-        rest = "." if word in FINE else f". {advice}"
-        text = (Span(title, "badge"), Span(said), *so_far, Span(rest))
-    return [*fold(text, width), *_keys(report, exam, width)]
-
-
-def _keys(report: Report, exam: Examination, width: int) -> list[Line]:
-    """What was checked, and what can be done next, as far as there is room."""
-    facts = [exam.level, fmt.plural(len(report.devices), "device")]
-    if report.elapsed_seconds:
-        facts.append(fmt.duration(report.elapsed_seconds))
-    text = ", ".join(facts)
-    for key in ("c again", "C full", "Esc hides", "y copies", "PgDn more"):
-        if len(text) + 3 + len(key) <= width:
-            text += f" · {key}"
-    return fold((Span(text, "muted"),), width)
-
-
-def overview(report: Report, width: int, depth: Depth) -> list[Line]:
-    """The nine tests, then what was read of the machine as a whole.
-
-    They come in the order in which they are run, and once the check has ended with
-    those first that did not pass.
-
-    Args:
-        report: the check.
-        width: columns of a line.
-        depth: how much there is room for.
-    """
-    tests = list(CHECK_TESTS)
-    if not report.running:
-        worries = {
-            test: max(map(_worry, report.of_test(test)), default=0) for test in tests
-        }
-        tests.sort(key=worries.__getitem__, reverse=True)
-    lines: list[Line] = []
-    for test in tests:
-        lines += _test(report, test, width, _ONE_LINE if report.running else depth)
-    if machine := report.of_device(None):
-        lines += [(), (Span("This machine as a whole", "title"),)]
-        lines += _readings(machine, width)
-    return lines
-
-
-def in_a_line(report: Report, name: str, width: int) -> Line:
-    """A device in one line: what is not as it should be, or that nothing is wrong."""
-    if name not in {device.name for device in report.devices}:
-        return (Span(f"{name} is not tested: another process has it.", "muted"),)
-    word = report.word_of(name)
-    if word is None:
-        return (Span(f"{name}: nothing was read yet.", "muted"),)
-    bad = [
-        f"{test} {test_cell(report, name, test).text}"
-        for test in CHECK_TESTS
-        if _worst_word(report.at(name, test)) not in FINE
-    ]
-    where, found = placed(name, report.devices), WORDS[word]
-    rest, hint = f": {', '.join(bad)}" if bad else "", "d shows its figures"
-    room = max(0, width - len(where) - 1 - len(found) - len(hint) - 2)
-    if len(rest) > room:
-        rest = rest[: max(0, room - 1)] + "…"
-    return (
-        Span(where, "title"),
-        Span(" "),
-        Span(found, word),
-        Span(rest + " " * (room - len(rest) + 2)),
-        Span(hint, "muted"),
-    )
-
-
-def details(report: Report, name: str, width: int) -> list[Line]:
-    """All that was read of a device, what is wrong before the rest; empty at first."""
-    found = sorted(report.of_device(name), key=_worry, reverse=True)
-    if not found:
-        return []
-    head = Span(f"{placed(name, report.devices)} in the check", "title")
-    return [(head,), *_readings(found, width)]
-
-
-def _test(report: Report, test: CheckTest, width: int, depth: Depth) -> Iterator[Line]:
-    """A test in a line, and beneath it what is not as it should be."""
-    stage, found = report.stage(test), report.of_test(test)
-    word, row = _worst_word(found), _worst_row(found)
-    mark, shown, role = " ", "not run", "muted"
-    text: Line = ()
-    if stage == "running":
-        doing = (report.exam and report.exam.what) or "starting"
-        mark, shown, role, text = "▶", "running", "title", (Span(doing),)
-    elif row is None or word is None:
-        shown = "waiting" if stage == "waiting" else "not run"
-    else:
-        mark, shown, role = MARKS[word], WORDS[word], word
-        text = _figures(row, report.devices, width - _INDENT)
-    head: Line = (
-        Span(f"{mark} ", role),
-        Span(test.ljust(_NAME), "muted" if role == "muted" else "label"),
-        Span(shown.ljust(_WORD), role),
-    )
-    first, *more = fold(text, max(1, width - _INDENT)) or [()]
-    yield (*head, *first)
-    for line in more:
-        yield (Span(" " * _INDENT), *line)
-    indent = " " * (_INDENT if width >= _ROOMY else 4)
-    for reason in _reasons(found, depth):
-        yield from fold((Span(reason),), width, indent)
-    if depth.sources and row is not None and row.verdict in FINE:
-        yield from fold((Span(_source(row.members[0]), "muted"),), width, indent)
-
-
-def _figures(row: Row, devices: Sequence[Device], room: int) -> Line:
-    """Figure, of which devices, and what was measured, as far as there is room."""
-    every_device = len(row.names) in (0, len(devices))
-    share = f" ({row.share})" if row.share else ""
-    parts = [f"{row.figure}{share}", "" if every_device else who(row.names, devices)]
-    text = ", ".join(part for part in parts if part)
-    # What did not pass is explained beneath, beginning with what was measured.
-    told = row.what in CHECK_TESTS or row.verdict not in FINE
-    if told or (text and len(text) + 2 + len(row.what) > room):
-        return (Span(text),)
-    return (Span(f"{text}  " if text else ""), Span(row.what, "muted"))
-
-
-def _reasons(found: Sequence[Judged], depth: Depth) -> Iterator[str]:
-    """Why readings did not pass, the worst first: each reason once."""
-    fine: tuple[VerdictWord, ...] = ("pass",)
-    if depth == BRIEF and _worst_word(found) != "skipped":
-        # A part that was left out matters less than the room that its reason takes.
-        fine = ("pass", "skipped")
-    alike: dict[str, list[Judged]] = {}
-    for one in sorted(found, key=_badness, reverse=True):
-        if one.verdict.verdict not in fine:
-            alike.setdefault(_anonymous(one), []).append(one)
-    for same in list(alike.values())[: depth.reasons]:
-        first = same[0].verdict
-        what = "" if first.what == first.test else f"{first.what}: "
-        more = f" The same on {len(same) - 1} more." if len(same) > 1 else ""
-        ends = [end.end() for end in re.finditer(r"[.!?](?= |$)", first.reason)]
-        cut = ends[depth.sentences - 1] if len(ends) > depth.sentences else None
-        yield f"{what}{first.reason[:cut]}{more}"
-    left = len(alike) - depth.reasons
-    if depth.reasons and left > 0:
-        yield f"And {left} more: d shows those of a device."
-
-
-def _readings(judged: Sequence[Judged], width: int) -> Iterator[Line]:
-    """Each reading: its verdict, what it is, its figure, and what there is to say."""
-    for one in judged:
-        found, row = one.verdict, Row((one,))
-        what = "" if found.what == found.test else f", {found.what}"
-        mark = Span(f"{MARKS[found.verdict]} {WORDS[found.verdict]} ", found.verdict)
-        yield from fold((mark, Span(f"{found.test}{what}")), width, "", "  ")
-        share = f" ({row.share})" if row.share else ""
-        reason = found.reason if found.verdict != "pass" or not row.figure else ""
-        said = one.reading.said if one.reading.said not in reason else ""
-        disturbed = one.reading.disturbed if not reason else ""
-        for text in (f"{row.figure}{share}".strip(), reason, said, disturbed):
-            yield from fold((Span(text),), width, "    ")
-        source = _source(one) or ("nothing to compare with" if row.figure else "")
-        yield from fold((Span(source, "muted"),), width, "    ")
-        for line in found.detail.splitlines():
-            yield from fold((Span(line, "muted"),), width, "    | ")
-
-
-def _source(one: Judged) -> str:
-    """Where the expectation comes from; empty where there is none."""
-    return "" if one.verdict.expected is None else one.verdict.source

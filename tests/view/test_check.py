@@ -19,6 +19,7 @@ from jaxtui.model import (
     Reading,
 )
 from jaxtui.view import check as view
+from jaxtui.view import check_screen as screen
 from jaxtui.view.check import NO_REPORT, Cell, report
 from jaxtui.view.text import Line, painted, plain
 from tests.commands.checking import PEAK, judged, reading
@@ -216,7 +217,7 @@ def test_the_verdict_names_who_is_to_blame_and_what_to_do() -> None:
     assert view.test_cell(stopped, "tpu:0", "compute") == Cell(
         "impossible", "impossible"
     )
-    said = text(view.summary(stopped, 300))
+    said = text(screen.summary(stopped, 300))
     assert "So far: impossible. More than the hardware can do was measured: " in said
     assert "`jaxtui check --level full --devices tpu:0` says otherwise" in said
 
@@ -242,26 +243,26 @@ def test_cells_tell_without_their_colour() -> None:
 
 
 @pytest.mark.parametrize("width", [30, 60, 78, 118])
-@pytest.mark.parametrize("depth", [view.BRIEF, view.LONG])
-def test_no_line_is_wider_than_there_is_room(width: int, depth: view.Depth) -> None:
+@pytest.mark.parametrize("depth", [screen.BRIEF, screen.LONG])
+def test_no_line_is_wider_than_there_is_room(width: int, depth: screen.Depth) -> None:
     for shown in (FAULTY, RUNNING, report(BEGUN), NO_REPORT):
         lines = [
-            *view.summary(shown, width),
-            *view.overview(shown, width, depth),
-            *view.details(shown, BROKEN, width),
+            *screen.summary(shown, width),
+            *screen.overview(shown, width, depth),
+            *screen.details(shown, BROKEN, width),
         ]
         if width >= 60:
-            lines.append(view.in_a_line(shown, BROKEN, width))
+            lines.append(screen.in_a_line(shown, BROKEN, width))
         assert all(len(plain(line)) <= width for line in lines)
 
 
 def test_while_it_is_running_every_test_has_one_line() -> None:
-    assert text(view.summary(RUNNING, 78)) == (
+    assert text(screen.summary(RUNNING, 78)) == (
         "CHECKING 8 devices, quick: test 4 of 9. So far: low"
     )
     stopping = replace(RUNNING, stopping=True)
-    assert text(view.summary(stopping, 78)).startswith("STOPPING 8 devices")
-    lines = texts(view.overview(RUNNING, 78, view.LONG))
+    assert text(screen.summary(stopping, 78)).startswith("STOPPING 8 devices")
+    lines = texts(screen.overview(RUNNING, 78, screen.LONG))
     assert [line[2:].split()[0] for line in lines[:9]] == list(CHECK_TESTS)
     assert "running     copying 2 GiB on 8 devices" in lines[3]
     assert lines[2].startswith("▾ compute    low")
@@ -269,11 +270,11 @@ def test_while_it_is_running_every_test_has_one_line() -> None:
 
 
 def test_in_the_end_what_is_wrong_comes_first() -> None:
-    assert texts(view.summary(FAULTY, 78))[0].startswith(
+    assert texts(screen.summary(FAULTY, 78))[0].startswith(
         " FAIL  Do not rely on tpu:3 (3,0,0) in numerics."
     )
-    assert texts(view.summary(SOUND, 78))[0].startswith(" PASS  Everything that was")
-    lines = texts(view.overview(FAULTY, 78, view.BRIEF))
+    assert texts(screen.summary(SOUND, 78))[0].startswith(" PASS  Everything that was")
+    lines = texts(screen.overview(FAULTY, 78, screen.BRIEF))
     assert lines[0].startswith("✗ numerics   FAIL        tpu:3 (3,0,0)")
     assert "gives other bits" in lines[1]
     heads = [line[2:].split()[0] for line in lines if line[:2].strip()]
@@ -285,34 +286,34 @@ def test_in_the_end_what_is_wrong_comes_first() -> None:
     assert len([one for one in heads if one in CHECK_TESTS]) == 9
     assert "This machine as a whole" in lines
     assert "cloud.google" not in "\n".join(lines)
-    assert "cloud.google" in text(view.overview(FAULTY, 78, view.LONG))
+    assert "cloud.google" in text(screen.overview(FAULTY, 78, screen.LONG))
 
 
 def test_a_device_in_a_line_and_in_full() -> None:
-    line = plain(view.in_a_line(FAULTY, SLOW, 78))
+    line = plain(screen.in_a_line(FAULTY, SLOW, 78))
     assert line.startswith(f"{SLOW} (1,1,0) low: compute low 56%, together low 66%")
     assert line.endswith("d shows its figures")
-    whole = text(view.details(FAULTY, SLOW, 78))
+    whole = text(screen.details(FAULTY, SLOW, 78))
     assert whole.startswith(f"{SLOW} (1,1,0) in the check")
     assert "matmul 8192 int8" in whole
     assert "slower than the median" in " ".join(whole.split())
-    assert "cloud.google" in text(view.details(FAULTY, SLOW, 42))
-    assert "nothing was read yet" in plain(view.in_a_line(report(BEGUN), SLOW, 78))
+    assert "cloud.google" in text(screen.details(FAULTY, SLOW, 42))
+    assert "nothing was read yet" in plain(screen.in_a_line(report(BEGUN), SLOW, 78))
     few = report(begin(DEVICES[:7], "quick"))
-    assert "another process has it" in plain(view.in_a_line(few, "tpu:7", 78))
+    assert "another process has it" in plain(screen.in_a_line(few, "tpu:7", 78))
     assert few.word_of("tpu:7") is None
 
 
 def test_a_check_that_is_not_complete_says_so() -> None:
     stopped = report(examination.cancelled(play(tests=3)))
-    assert "STOPPED  3 of 9 tests" in text(view.summary(stopped, 78))
+    assert "STOPPED  3 of 9 tests" in text(screen.summary(stopped, 78))
     assert stopped.stage("bandwidth") == "left"
     assert {one.verdict.test for one in stopped.judged} == set(CHECK_TESTS[:3])
     assert "Verdict of what there is: low." in text(view.closing(stopped))
     why = "JAX could not be started again."
     lost = report(examination.given_up(play(faulty=False, tests=4), why))
-    assert " INCOMPLETE  the engine was lost" in text(view.summary(lost, 78))
-    assert "JAX could not be started" in text(view.overview(lost, 78, view.BRIEF))
+    assert " INCOMPLETE  the engine was lost" in text(screen.summary(lost, 78))
+    assert "JAX could not be started" in text(screen.overview(lost, 78, screen.BRIEF))
     assert view.test_cell(lost, "tpu:0", "steady").text == "skipped"
     assert text(view.closing(lost)).endswith(
         "Verdict of what there is: pass. Check again."

@@ -6,7 +6,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 
 from jaxtui.tui.widgets.paper import Paper, content
-from jaxtui.view import check as view
+from jaxtui.view import check_screen as view
 from jaxtui.view.check import NO_REPORT, Report
 
 TALL = 32

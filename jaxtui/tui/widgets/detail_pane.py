@@ -12,7 +12,8 @@ from jaxtui.model import Device
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.widgets.paper import content
 from jaxtui.view import devices
-from jaxtui.view.check import Report, details
+from jaxtui.view.check import Report
+from jaxtui.view.check_screen import details
 
 
 class DetailPane(VerticalScroll, can_focus=True):
