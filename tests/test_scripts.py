@@ -21,6 +21,7 @@ from jaxtui.model import (
     Case,
     Experiment,
     Loop,
+    LoopStyle,
     Plan,
     PlannedCase,
     Shown,
@@ -284,37 +285,29 @@ def test_every_loop_is_python_and_waits_where_it_says() -> None:
             assert max(map(len, text.splitlines())) <= 88
 
 
-@pytest.mark.parametrize(
-    ("changes", "loop"),
-    [
-        ({}, {"style": "never", "chained": True}),
-        (
-            {"mode": "eager", "inputs": "host", "dtype": "float64"},
-            {"style": "print"},
-        ),
-    ],
-)
-def test_loops_run_by_themselves(
-    changes: dict[str, Any], loop: dict[str, Any], tmp_path: Path
-) -> None:
-    (planned,) = plan(case(**changes))
-    script = scripts.loop_script(Loop(case=planned.case, calls=5, **loop), planned)
-    out = run(script.text.replace("perf_counter() + 1", "0"), tmp_path)
-    found = re.fullmatch(r"stopwatch (\S+) s, true (\S+) s\n", out)
-    assert found is not None, out
-    assert 0 < float(found[1]) <= float(found[2])
-
-
-@pytest.mark.parametrize("style", ["print", "asarray", "end"])
-def test_loops_of_trees_run_by_themselves(style: Any, tmp_path: Path) -> None:
+def test_loops_run_by_themselves(tmp_path: Path) -> None:
     (tmp_path / "beside.py").write_text("ONE = 1\n")
     path = tmp_path / "own.py"
     path.write_text(OWN)
-    (planned,) = plan(case(op=f"{path}:step", dtype=""))
-    loop = Loop(case=planned.case, calls=5, style=style, chained=style != "end")
-    text = scripts.loop_script(loop, planned).text
-    out = run(text.replace("perf_counter() + 1", "0"), tmp_path)
-    assert re.fullmatch(r"stopwatch \S+ s, true \S+ s\n", out)
+    wide = case(mode="eager", inputs="host", dtype="float64")
+    own = case(op=f"{path}:step", dtype="")
+    loops: list[tuple[Case, LoopStyle, bool]] = [
+        (case(), "never", True),
+        (wide, "print", False),
+        (own, "print", True),
+        (own, "asarray", True),
+        (own, "end", False),
+    ]
+    made: list[scripts.Script] = []
+    for one, style, chained in loops:
+        (planned,) = plan(one)
+        loop = Loop(case=planned.case, calls=5, style=style, chained=chained)
+        made.append(scripts.loop_script(loop, planned))
+    text = scripts.joined(made, "loops").replace("perf_counter() + 1", "0")
+    out = run(text, tmp_path)
+    found = re.findall(r"^stopwatch (\S+) s, true (\S+) s$", out, re.MULTILINE)
+    assert len(found) == len(loops), out
+    assert all(0 < float(stopwatch) <= float(true) for stopwatch, true in found)
 
 
 # Snippets.
