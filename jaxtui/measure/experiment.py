@@ -26,8 +26,13 @@ from jaxtui.measure import (
 from jaxtui.measure.failures import FAULTS, explained
 from jaxtui.measure.measurement import Record
 from jaxtui.measure.session import Session
-from jaxtui.measure.stopping import never
-from jaxtui.measure.turns import SPREAD_SECONDS, Turns, quiet_collector, take_turns
+from jaxtui.measure.turns import (
+    SPREAD_SECONDS,
+    Turns,
+    never,
+    quiet_collector,
+    take_turns,
+)
 from jaxtui.measure.workload import Pool
 from jaxtui.model import (
     HOST,

@@ -17,7 +17,7 @@ from jax.sharding import SingleDeviceSharding
 from jaxtui.measure import devices, ops, own, planning, programs, session, settings
 from jaxtui.measure.failures import RefusedError, guarded
 from jaxtui.measure.own import arguments
-from jaxtui.measure.stopping import never
+from jaxtui.measure.turns import never
 from jaxtui.measure.workload import compiled_form, op_scope, own_scope
 from jaxtui.model import (
     HOST_MODES,

@@ -73,6 +73,11 @@ BUSY_SHARE = 0.25
 Kind = Literal["latency", "throughput"]
 
 
+def never() -> bool:
+    """The stop flag of a run that nothing stops."""
+    return False
+
+
 class Turns:
     """The turns of one workload, and what they say so far. All times in seconds."""
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from jaxtui.measure import accuracy, inputs, notes, ops, programs, workload
-from jaxtui.measure.ops.base import Op
+from jaxtui.measure.ops.base import Op, evaluate
 from jaxtui.measure.settings import enable_x64
 from jaxtui.model import DTYPES, MODES, USUAL_MODES, Case
 
@@ -18,6 +18,7 @@ PAIRS = [(op, dtype) for op in ops.OPS.values() for dtype in op.dtypes]
 NAMED = pytest.mark.parametrize(
     ("op", "dtype"), PAIRS, ids=[f"{op.name}-{dtype}" for op, dtype in PAIRS]
 )
+EAGER = ("float32", "bfloat16", "int8", "complex64")
 EACH = pytest.mark.parametrize("op", ops.OPS.values(), ids=list(ops.OPS))
 
 
@@ -31,16 +32,20 @@ def small(op: Op) -> int:
 def test_jax_forms_are_right_and_keep_their_dtype(
     op: Op, dtype: str, mode: str
 ) -> None:
+    """Eagerly the same primitives run, so that a dtype of each kind will do."""
     size = small(op)
     args = inputs.host_inputs(op, size, dtype, seed=1)
-    if mode == "jit" and dtype in op.lacks.get("cpu", ()):
-        pytest.skip("XLA refuses it on a CPU")
+    refused = dtype in op.lacks.get("cpu", ())
+    if refused if mode == "jit" else not refused and dtype not in EAGER:
+        pytest.skip("XLA refuses it on a CPU, or another dtype stands for it")
     with enable_x64(dtype):
         function = op.bind("highest")
         call = jax.jit(function) if mode == "jit" else function
         result = np.asarray(call(*jax.device_put(args)))
     assert str(result.dtype) == op.result_dtype(dtype)
     assert result.shape == op.result_shape(size)
+    assert result.nbytes == op.result_bytes(size, dtype)
+    assert sum(array.nbytes for array in args) == op.input_bytes(size, dtype)
     found = accuracy.check(op, dtype, size, args, result, precision="highest")
     assert found.ok, found
 
@@ -60,7 +65,7 @@ KERNELS = [(op, dtype) for op, dtype in PAIRS if op.pallas is not None]
 @pytest.mark.parametrize(
     ("op", "dtype"), KERNELS, ids=[f"{op.name}-{dtype}" for op, dtype in KERNELS]
 )
-@pytest.mark.parametrize("size", [1, 7, 1024, 3000, 200_000])
+@pytest.mark.parametrize("size", [1, 3000, 200_000])
 @pytest.mark.parametrize("platform", ["cpu", "gpu"])
 def test_kernels_are_right_at_any_size(
     op: Op, dtype: str, size: int, platform: str, monkeypatch: pytest.MonkeyPatch
@@ -188,7 +193,7 @@ def test_sampled_rows_find_what_is_wrong_and_pass_what_is_right(name: str) -> No
     assert not wrong.ok
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 17])
+@pytest.mark.parametrize("size", [1, 2, 17])
 @EACH
 def test_the_smallest_sizes_are_right_too(op: Op, size: int) -> None:
     args = inputs.host_inputs(op, size, "float32", seed=1)
@@ -277,19 +282,6 @@ def test_rows_of_a_reference_are_the_rows_of_the_whole(op: Op) -> None:
     np.testing.assert_allclose(op.reference(rows, *args), whole, rtol=1e-12, atol=1e-14)
 
 
-@NAMED
-def test_declared_results_are_what_jax_makes(op: Op, dtype: str) -> None:
-    size = small(op)
-    args = inputs.host_inputs(op, size, dtype, seed=0)
-    with enable_x64(dtype):
-        traced = jax.eval_shape(op.bind(), *args)
-    assert traced.shape == op.result_shape(size)
-    assert str(traced.dtype) == op.result_dtype(dtype)
-    made = sum(array.nbytes for array in args)
-    assert made == op.input_bytes(size, dtype)
-    assert traced.size * traced.dtype.itemsize == op.result_bytes(size, dtype)
-
-
 @EACH
 def test_formulas_cover_inputs_and_results(op: Op) -> None:
     size = 4096
@@ -311,7 +303,7 @@ def test_xla_counts_about_the_flops_of_the_formula(op: Op) -> None:
     assert 0.5 < counted["flops"] / flops < 1.5
 
 
-@pytest.mark.parametrize("size", [2, 3, 5, 40])
+@pytest.mark.parametrize("size", [2, 5, 40])
 @EACH
 def test_no_whole_op_is_called_folded(op: Op, size: int) -> None:
     device = jax.devices()[0]
@@ -322,14 +314,35 @@ def test_no_whole_op_is_called_folded(op: Op, size: int) -> None:
     assert not notes.is_folded(made)
 
 
+def test_a_formula_that_is_none_gives_no_flops() -> None:
+    for text in ("not counted; about n log2 n comparisons", "none, data are moved"):
+        assert evaluate(text, 8, "float32") is None
+
+
+@pytest.mark.parametrize(
+    ("formula", "real", "complex_"),
+    [
+        ("n (complex: 2 n)", 8, 16),
+        ("2 n³ (complex: 8 n³), not using the symmetry", 1024, 4096),
+        ("10 · 2 n³ (complex: 10 · 8 n³)", 10240, 40960),
+        ("2·3·4 n² (complex: four times that)", 1536, 6144),
+        ("n³/3 (complex: 4 n³/3)", 512 / 3, 2048 / 3),
+        ("5 n² log2 n, by convention", 960, 960),
+    ],
+)
+def test_formulas_are_numbers(formula: str, real: float, complex_: float) -> None:
+    assert evaluate(formula, 8, "float32") == pytest.approx(real)
+    assert evaluate(formula, 8, "complex64") == pytest.approx(complex_)
+
+
 def test_complex_work_is_counted_in_real_operations() -> None:
     assert ops.get("matmul").flops(10, "complex64") == 8000
     assert ops.get("matmul").flops(10, "float32") == 2000
     assert ops.get("add").flops(10, "complex64") == 20
 
 
-@EACH
-def test_bind_gives_a_fresh_function_that_compiles_again(op: Op) -> None:
+def test_bind_gives_a_fresh_function_that_compiles_again() -> None:
+    op = ops.get("selu")
     first, second = op.bind(), op.bind()
     assert first is not second
     assert first.__name__ == op.name

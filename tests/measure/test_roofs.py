@@ -15,8 +15,7 @@ from jaxtui.measure.clocks import Block
 from jaxtui.measure.roofs import candidates, run_roofs
 from jaxtui.measure.roofs.candidates import _copying
 from jaxtui.measure.roofs.contest import FAIR_ROUNDS, Contest, Ready
-from jaxtui.measure.stopping import never
-from jaxtui.measure.turns import Turns
+from jaxtui.measure.turns import Turns, never
 from jaxtui.measure.workload import Workload
 from jaxtui.model import (
     DTYPES,

@@ -14,8 +14,7 @@ from jaxtui.machine.survey import Survey
 from jaxtui.measure.check.base import Context
 from jaxtui.measure.errors import full_text
 from jaxtui.measure.snippets.values import headline
-from jaxtui.measure.stopping import never
-from jaxtui.measure.turns import quiet_collector
+from jaxtui.measure.turns import never, quiet_collector
 from jaxtui.model import Check, CheckStarted, RunEvent, RunFinished, WorkFailed
 
 

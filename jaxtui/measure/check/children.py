@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
 
-from jaxtui.measure.stopping import never
+from jaxtui.measure.turns import never
 
 POLL_SECONDS = 0.05
 REAP_SECONDS = 1.0

@@ -18,8 +18,7 @@ from jaxtui.measure.loops import findings, repeats, subjects
 from jaxtui.measure.loops.repeats import Body, Stamps, Totals, Warmth
 from jaxtui.measure.loops.subjects import Subject
 from jaxtui.measure.session import Session
-from jaxtui.measure.stopping import never
-from jaxtui.measure.turns import quiet_collector
+from jaxtui.measure.turns import never, quiet_collector
 from jaxtui.model import (
     Loop,
     LoopCall,

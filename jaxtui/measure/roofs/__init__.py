@@ -13,8 +13,7 @@ from jaxtui.measure.check.base import of_device
 from jaxtui.measure.failures import guarded
 from jaxtui.measure.roofs import candidates
 from jaxtui.measure.roofs.contest import Contest
-from jaxtui.measure.stopping import never
-from jaxtui.measure.turns import quiet_collector
+from jaxtui.measure.turns import never, quiet_collector
 from jaxtui.model import (
     Case,
     ProcessWarmedUp,

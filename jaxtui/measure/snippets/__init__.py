@@ -22,8 +22,13 @@ from jaxtui.measure.planning import Supply
 from jaxtui.measure.settings import enable_x64
 from jaxtui.measure.snippets.apart import run_apart
 from jaxtui.measure.snippets.values import Namespace, headline, show
-from jaxtui.measure.stopping import never
-from jaxtui.measure.turns import ROUNDS_WANTED, Turns, quiet_collector, take_turns
+from jaxtui.measure.turns import (
+    ROUNDS_WANTED,
+    Turns,
+    never,
+    quiet_collector,
+    take_turns,
+)
 from jaxtui.measure.workload import Scope, Workload
 from jaxtui.model import (
     Case,

@@ -18,7 +18,7 @@ from jaxtui.measure.check import bandwidth, base, compute, run_check, steady, to
 from jaxtui.measure.check import work as computing
 from jaxtui.measure.check.base import Context, by_device, name
 from jaxtui.measure.contention import Usage
-from jaxtui.measure.stopping import never
+from jaxtui.measure.turns import never
 from jaxtui.model import (
     CheckDoing,
     CheckDone,

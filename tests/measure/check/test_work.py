@@ -14,7 +14,7 @@ import pytest
 from jaxtui.measure import clocks, turns
 from jaxtui.measure.check import work
 from jaxtui.measure.check.base import TroubleError, UnsupportedError, explained
-from jaxtui.measure.stopping import never
+from jaxtui.measure.turns import never
 from jaxtui.model import DTYPES, Case
 from jaxtui.stats import MINIMUM_ROUNDS
 
