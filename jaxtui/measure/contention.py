@@ -88,7 +88,7 @@ class Reading(NamedTuple):
 def usage(before: Reading, after: Reading) -> Usage:
     """What others did between two readings.
 
-    Where nobody had to wait for a core, whatever else ran took nothing away, so it does
+    Where nothing had to wait for a core, what else ran took nothing away, so it does
     not count. Counters tick every 10 ms: over a short time ``others`` may be negative.
     """
     cores = after.cpu.cores

@@ -93,7 +93,7 @@ def run(
     Args:
         experiment: What to time.
         stop: Asked between turns and phases; once true, the run ends as ``cancelled``.
-        own_process: Whether this process is jaxtui's own. In somebody else's JAX's
+        own_process: Whether this process is jaxtui's own. In another's JAX's
             caches are left alone, so that the first call of an eager case may be warm.
     """
     with quiet_collector():
@@ -329,7 +329,7 @@ class _Run:
             now = perf_counter()
             target = self._experiment.target_half_width
             reason = record.stop_reason(target, spread=now >= spread)
-            # A round of everybody must still fit, or the last would overrun the budget.
+            # A round of all must still fit, or the last would overrun the budget.
             if reason is None and now + one.call_seconds > end:
                 reason = "budget"
             if reason is not None:
@@ -355,7 +355,7 @@ class _Run:
         self._reserved -= min(self._reserved, perf_counter() - before)
 
     def _finish(self, record: Record, stopped: Stopped) -> Iterator[RunEvent]:
-        """Check the result, which is left until nobody is timed any more."""
+        """Check the result, which is left until nothing is timed any more."""
         if not record.turns.rounds:
             yield self._failed(record.index, _stopped_case(record.workload.case))
             return

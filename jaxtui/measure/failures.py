@@ -1,4 +1,4 @@
-"""What a case raised, told in words, whoever wrote the code.
+"""What a case raised, told in words: of ops and of functions of a file.
 
 Of a function of a file the traceback is cut to that file and what lies beside it: the
 frames of JAX and of jaxtui around it say nothing about the mistake.

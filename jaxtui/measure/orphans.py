@@ -1,4 +1,4 @@
-"""Processes that end when whoever started them does, even while C code runs."""
+"""Processes that end when their parent does, even while C code runs."""
 
 from __future__ import annotations
 

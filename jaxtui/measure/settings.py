@@ -29,7 +29,7 @@ class Setting:
     """A setting that is not at its default."""
 
     name: str
-    """As whoever set it wrote it: ``JAX_DEBUG_NANS`` or ``jax_debug_nans``."""
+    """As it was written where it was set: ``JAX_DEBUG_NANS`` or ``jax_debug_nans``."""
     value: str
     effect: str
     """What it does, as the end of a sentence."""
@@ -140,7 +140,7 @@ def found() -> Iterator[Setting]:
 
 
 def finding(setting: Setting) -> Finding:
-    """What a setting means for whoever measures."""
+    """What a setting means for a measurement."""
     so = {
         "": "",
         "verdicts": ", so no verdict can rest on what is measured",
@@ -175,7 +175,7 @@ def precision(case: Case) -> Precision:
 
 
 def precision_notes(case: Case) -> Iterator[Note]:
-    """What ``default`` is for an op that takes a precision, if somebody set that."""
+    """What ``default`` is for an op that takes a precision, if that was set."""
     for setting in found() if case.precision == "default" else ():
         if setting.name.lower() == "jax_default_matmul_precision":
             said = f"The precision default is {setting.value} here, by {setting.name}."

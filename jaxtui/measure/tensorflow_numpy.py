@@ -67,7 +67,7 @@ def load() -> Any:
         ImportError: It is missing or broken.
     """
     tensorflow = importlib.import_module("tensorflow")
-    # Too late if somebody else in this process has used TensorFlow already.
+    # Too late if other code in this process has used TensorFlow already.
     with contextlib.suppress(RuntimeError):
         tensorflow.config.set_visible_devices([], "GPU")
     return tensorflow

@@ -108,7 +108,7 @@ def record(work: Callable[[], object]) -> Trace:
     try:
         session = _session()
         session.start()
-    except Exception as error:  # of the profiler, which nobody needs
+    except Exception as error:  # of the profiler, which is optional
         return Trace(missing=f"The profiler could not start: {_line(error)}")
     try:
         marks = []

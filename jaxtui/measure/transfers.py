@@ -53,7 +53,7 @@ def to_device(fresh: Callable[[], Any], device: jax.Device) -> Transfer:
 def to_host(
     fresh: Callable[[], Any], fetch: Callable[[Any], Any] = np.asarray
 ) -> Transfer:
-    """Time ``np.asarray`` of a result that nobody has looked at yet.
+    """Time ``np.asarray`` of a result that was not looked at yet.
 
     Args:
         fresh: Makes a new array, or a pytree of them.

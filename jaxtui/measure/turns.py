@@ -32,7 +32,7 @@ TURN_SECONDS = 0.040
 """The usual length of a turn."""
 
 TURN_SECONDS_AT_MOST = 0.250
-"""A lone workload has nobody to take turns with; longer turns spread its rounds."""
+"""A lone workload takes turns with no other; longer turns spread its rounds."""
 
 CALLS_AT_MOST = 2000
 """Of a turn: the calls of a few microseconds would fill the memory."""
@@ -157,7 +157,7 @@ class Turns:
         """Seconds per queued call; ``None`` before the first throughput turn.
 
         Where other programs disturb more than the difference of the bursts, or may
-        have and nobody can tell, the longer burst alone is what is known: it is too
+        have and there is no telling, the longer burst alone is what is known: it is too
         long by one hand-over, while a slope that is disturbed is anything.
         """
         if not self.slopes:
@@ -312,9 +312,9 @@ def take_turns(
     faults: tuple[type[BaseException], ...] = (),
     announced: bool = False,
 ) -> Iterator[Turns]:
-    """Give everybody turns; yields whoever has just had a round.
+    """Give all workloads turns; yields the one that has just had a round.
 
-    Goes on until everybody is ``done``, which is up to the caller, or ``stop``. What
+    Ends when all are ``done``, which is up to the caller, or ``stop``. What
     raised is yielded once more, with its ``fault``.
 
     Args:
@@ -323,19 +323,19 @@ def take_turns(
         stop: Asked before each turn.
         seed: Of the order.
         faults: What a turn may raise.
-        announced: Yield also whoever is about to be warmed up, not ``warm`` yet: its
+        announced: Yield also what is about to be warmed up, not ``warm`` yet: its
             first calls may take long, or never come back.
     """
     chance, end = random.Random(seed), perf_counter() + seconds
     warm_up = sum(one.warm_up_seconds for one in series if not one.warm)
     length = turn_seconds(seconds - warm_up, len(series))
-    # Whoever prepared the workloads may have left threads that spin.
+    # Preparing the workloads may have left threads that spin.
     restless = True
     while active := [one for one in series if not one.done]:
         share = (end - perf_counter()) / len(active)
         turns = [(one, kind) for one in active for kind in one.kinds(length, share)]
         chance.shuffle(turns)
-        # NumPy's together, because everybody else has to wait for its threads.
+        # NumPy's together, because all others have to wait for its threads.
         turns.sort(key=lambda turn: not turn[0].workload.on_return)
         left = Counter(one for one, _ in turns)
         alone = {one for one, count in left.items() if count == 1}

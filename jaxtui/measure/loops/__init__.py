@@ -160,7 +160,7 @@ class _Run:
             if self._random.random() < 0.5:
                 kinds.reverse()
             if live and not pair:
-                # Somebody looks at the screen.
+                # The screen shows it.
                 kinds = [self._watch_live, self._leave_alone]
             for repeat in kinds:
                 yield self._progress(f"repeat {pair + 1}: {self._loop.case.label}")
@@ -198,7 +198,7 @@ class _Run:
                     seen = yield from _look(stamps, seen)
                 yield from _look(stamps, seen)
             finally:
-                # If nobody wants the rest of it, the loop ends after its next call.
+                # If its consumer has left, the loop ends after its next call.
                 self._closed = not future.done()
         self._keep(future.result(), stamps)
 

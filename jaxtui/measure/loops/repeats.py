@@ -56,7 +56,7 @@ class Results:
     """Of several results the next call of a chain takes the first."""
 
     def wait(self, style: LoopStyle) -> Wait | None:
-        """What a style does with each result; ``None`` if it just goes on."""
+        """What a style does with each result; ``None`` for nothing."""
         if style == "each":
             return self.ready
         if style == "asarray":
@@ -145,9 +145,9 @@ class Watcher:
     """Blocks on each result in the order in which it got them.
 
     Handing a result over costs the loop about 0.1 µs while the watcher waits for an
-    earlier one, which is nearly always. Whoever waits for a result holds no lock of
-    Python's, so the loop goes on meanwhile. A result is let go once it was seen: kept,
-    it would cost each later call a fresh allocation.
+    earlier one, which is nearly always. A thread that waits for a result holds no
+    lock of Python's, so the loop runs meanwhile. A result is let go once it was seen:
+    kept, it would cost each later call a fresh allocation.
     """
 
     def __init__(self, wait: Callable[[Any], object] = block) -> None:
@@ -217,7 +217,7 @@ class Body:
         return Stamps(waits=waits, watcher=Watcher(self.results.ready))
 
     def undisturbed(self) -> Totals:
-        """One repeat with nobody watching."""
+        """One repeat without a watcher."""
         style, chained, first = self.loop.style, self.loop.chained, self.results.first
         call, args = self.workload.call, self.workload.args
         rest, ready = args[1:], self.results.ready

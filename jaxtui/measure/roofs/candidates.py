@@ -45,7 +45,7 @@ TRIAL_SIZE_ELSEWHERE = 1024
 TRIAL_SECONDS = 0.02
 
 LONGEST_CALL = 0.25
-"""Of a product whose speed nobody publishes: rounds are to be short."""
+"""Of a product without a published speed: rounds are to be short."""
 
 LINKS = 32
 """Multiply-adds of each element: 64 operations for two moves of it."""

@@ -143,7 +143,7 @@ def run_snippet(
     The first event is ``SnippetStarted``, the last ``RunFinished``; ``WorkFailed``
     comes before it where something is wrong as a whole. Nothing happens until the first
     event is asked for, and closing the generator ends the run. The snippet's default
-    device, its 64-bit types and the place of its output never hold for whoever
+    device, its 64-bit types and the place of its output never hold for what
     consumes the events.
 
     Args:
@@ -278,7 +278,7 @@ class _Run:
                 yield SnippetTimed(timing=part.timing())
             yield self._progress(part.name)
             if len({len(each.rounds) for each in turns}) > 1:
-                continue  # everybody has as many turns
+                continue  # each has as many turns
             now = perf_counter()
             over = now + sum(each.call_seconds for each in turns) > self._end
             narrow = now >= spread and all(each.is_narrow for each in parts)
