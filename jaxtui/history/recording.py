@@ -8,20 +8,11 @@ import time
 from collections.abc import Callable
 
 from jaxtui import format as fmt
+from jaxtui.history.store import History, HistoryBusyError, HistoryError
 from jaxtui.model import HOST, CaseMeasured, Device, Event, Host, Measurement, Ready
-
-try:
-    from jaxtui.history import store
-except ImportError:  # not every Python has SQLite
-    store = None  # type: ignore[assignment]
 
 FINISHED = ("target", "budget", "noise floor")
 """How a case has ended whose figure is worth keeping: not by a stop or a crash."""
-
-NO_SQLITE = (
-    "This Python was built without SQLite, so nothing is kept in the history. "
-    "Measuring goes on."
-)
 
 _Item = tuple[Host, "Device | None", Measurement, float]
 
@@ -38,7 +29,7 @@ class Recording:
         self,
         warn: Callable[[str], None],
         written: Callable[[], None] = lambda: None,
-        history: store.History | None = None,
+        history: History | None = None,
     ) -> None:
         """Take what to do with a sentence about the history, and with its growth.
 
@@ -89,18 +80,15 @@ class Recording:
         return done
 
     def _keep(self, item: _Item) -> None:
-        if store is None:
-            self._say(NO_SQLITE)
-            return
         self._queue.put(item)
         if self._thread is None:
-            history = self._history = self._history or store.History()
+            history = self._history = self._history or History()
             self._thread = threading.Thread(
                 target=self._write, args=(history,), name="history", daemon=True
             )
             self._thread.start()
 
-    def _write(self, history: store.History) -> None:
+    def _write(self, history: History) -> None:
         waiting: list[_Item] = []
         usable = more = True
         while more:
@@ -118,7 +106,7 @@ class Recording:
                 f" {fmt.plural(len(waiting), 'measurement')} could not be kept."
             )
 
-    def _add(self, history: store.History, waiting: list[_Item]) -> bool:
+    def _add(self, history: History, waiting: list[_Item]) -> bool:
         """Write what waits, and empty the list unless another process has the file.
 
         Returns:
@@ -126,10 +114,10 @@ class Recording:
         """
         try:
             history.add_all(waiting)
-        except store.HistoryBusyError as error:
+        except HistoryBusyError as error:
             self._say(f"{error} Measuring goes on; it is tried again.")
             return True
-        except store.HistoryError as error:
+        except HistoryError as error:
             waiting.clear()
             self._warn(f"{error} Measuring goes on; nothing more is kept.")
             return False

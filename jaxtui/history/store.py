@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,7 +22,14 @@ import msgspec
 from jaxtui.model import Device, Host, Inputs, Measurement, Mode, Precision, Record
 from jaxtui.places import data_folder, keep_private, make_private, put_aside
 
+try:
+    import sqlite3
+except ImportError:  # not every Python has it
+    sqlite3 = None  # type: ignore[assignment]
+
 FILE = "history.db"
+
+NO_SQLITE = "This Python was built without SQLite, so there is no history."
 
 WAIT_SECONDS = 5.0
 """How long another process that writes is waited for."""
@@ -426,6 +432,8 @@ class History:
         Raises:
             HistoryError: It cannot be done.
         """
+        if sqlite3 is None:
+            raise HistoryError(NO_SQLITE)
         seen = None
         try:
             seen = _identity(self.path)

@@ -7,16 +7,18 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from jaxtui.analysis.comparison import compare
+from jaxtui.export import ExportError
+from jaxtui.history.store import Entry, Filter, History, HistoryError, Page
 from jaxtui.model import Case
 from jaxtui.tui.aside import Latest, in_thread
 from jaxtui.tui.history_state import KEPT, LABELS, PAGE, HistoryState
+from jaxtui.tui.history_text import listing, question, side_of, words
+from jaxtui.tui.screens.question import Question
 
 if TYPE_CHECKING:
-    from jaxtui.history.store import Entry, History, HistoryError, Page
     from jaxtui.tui.app import JaxtuiApp
     from jaxtui.tui.widgets.history_pane import HistoryPane
-
-# The history and SQLite are imported by the action that first uses them.
 
 EVERY = -1
 """As a limit it lets all rows pass, for SQLite."""
@@ -78,9 +80,6 @@ class HistoryActions:
         self._ask(self._rows, question, partial(self._listed, text))
 
     def _page(self, text: str, limit: int, offset: int) -> Page:
-        from jaxtui.history.store import Filter
-        from jaxtui.tui.history_text import words
-
         wanted = Filter(text=words(text) or None)
         return self._opened().page(wanted, limit=limit, offset=offset)
 
@@ -153,9 +152,6 @@ class HistoryActions:
             self._ask(self._pair, question, partial(self._compare, marked))
 
     def _compare(self, marked: tuple[int, ...], entries: tuple[Entry, ...]) -> None:
-        from jaxtui.analysis.comparison import compare
-        from jaxtui.tui.history_text import side_of
-
         if self._past.marked != marked:
             return
         sides = [
@@ -172,8 +168,6 @@ class HistoryActions:
         row = self._past.row
         if row is None:
             return
-        from jaxtui.tui.history_text import question
-        from jaxtui.tui.screens.question import Question
 
         def answered(yes: bool | None) -> None:
             if yes:
@@ -252,8 +246,6 @@ class HistoryActions:
 
     def copy_history(self) -> None:
         """Copy what is listed, and write it to a file."""
-        from jaxtui.tui.history_text import listing
-
         self._reader.take_away(listing(self._past), "history.md")
 
     async def read_listed(self) -> Page:
@@ -262,13 +254,11 @@ class HistoryActions:
         Raises:
             ExportError: The history cannot be read.
         """
-        from jaxtui.export import ExportError
-
         question = partial(self._page, self._past.text, EVERY, 0)
         found = await in_thread(partial(_tried, question))
-        if isinstance(found, _trouble()):
+        if isinstance(found, HistoryError):
             raise ExportError(str(found))
-        return cast("Page", found)
+        return found
 
     # Asking.
 
@@ -281,20 +271,18 @@ class HistoryActions:
     def _take(self, answered: Callable[[_T], None], found: _T | HistoryError) -> None:
         if self._reader.leaving:
             return
-        if isinstance(found, _trouble()):
+        if isinstance(found, HistoryError):
             said = str(found)
             self._set_past(replace(self._past, trouble=said))
             self._reader.session.say(said)
             return
-        answered(cast("_T", found))
+        answered(found)
         history = self._opened()
         if history.moved:
             self._reader.session.say(history.moved)
             history.moved = ""
 
     def _opened(self) -> History:
-        from jaxtui.history.store import History
-
         self._archive = self._archive or History()
         return self._archive
 
@@ -306,16 +294,8 @@ _CASE = ("op", "size", "dtype", "precision", "device", "mode", "inputs")
 """What a row knows of its case."""
 
 
-def _trouble() -> type[HistoryError]:
-    from jaxtui.history.store import HistoryError
-
-    return HistoryError
-
-
 def _tried(question: Callable[[], _T]) -> _T | HistoryError:
     """The answer, or why there is none."""
-    from jaxtui.history.store import HistoryError
-
     try:
         return question()
     except HistoryError as error:

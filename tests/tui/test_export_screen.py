@@ -309,39 +309,6 @@ async def test_what_cannot_be_written_is_a_sentence() -> None:
             assert os.listdir() == ["folder.json"]
 
 
-async def test_a_folder_that_may_not_be_written_to(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    # The super-user may write to every folder, so its mode alone tells nothing.
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=NARROW) as pilot:
-        await ran(pilot, app)
-        screen = await asked(pilot, app)
-        await until(pilot, lambda: "may not be written to" in said(screen))
-        await pilot.press("enter")
-        await pilot.pause()
-        assert app.screen is screen
-        monkeypatch.undo()
-
-
-async def test_a_full_disk_is_said_and_leaves_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def full(handle: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=NARROW) as pilot:
-        await ran(pilot, app)
-        screen = await asked(pilot, app)
-        monkeypatch.setattr(os, "fsync", full)
-        await pilot.press("enter")
-        await until(pilot, lambda: "No space left on device." in said(screen))
-        assert os.listdir() == []
-        monkeypatch.undo()
-
-
 # Leaving, copying.
 
 

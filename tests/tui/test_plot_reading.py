@@ -45,7 +45,7 @@ def cursor_columns(plot: PlotReader) -> set[int]:
     return {one for one in counted if counted.count(one) >= len(lines) // 2}
 
 
-async def test_the_clock_goes_round_without_another_run() -> None:
+async def test_the_clock_goes_round_and_rates_have_one() -> None:
     async with ran() as (app, pilot, plot):
         titles = []
         for clock in ("dispatch", "pipelined", "ready"):
@@ -60,19 +60,6 @@ async def test_the_clock_goes_round_without_another_run() -> None:
         assert ["numpy" in title for title in titles] == [False, True, True]
         assert app.session.latest.run is not None
         assert app.session.latest.run.number == 1
-
-
-async def test_the_twin_changes_the_clock_from_an_input() -> None:
-    async with ran() as (app, pilot, _):
-        app.query_one("#sizes").focus()
-        await pilot.press("ctrl+backslash")
-        await until(pilot, lambda: app.state.clock == "dispatch")
-        await pilot.press("ctrl+g")
-        await until(pilot, lambda: app.state.view == "histogram")
-
-
-async def test_a_rate_has_one_clock_and_says_so() -> None:
-    async with ran() as (app, pilot, plot):
         await pilot.press("m")
         await until(pilot, lambda: "FLOP/s" in top(plot))
         assert app.check_action("clock", ()) is None
@@ -81,9 +68,8 @@ async def test_a_rate_has_one_clock_and_says_so() -> None:
         assert "pipelined" in top(plot)
 
 
-@pytest.mark.parametrize("size", [NARROW, WIDE])
-async def test_views_go_round(size: tuple[int, int]) -> None:
-    async with ran(size) as (app, pilot, plot):
+async def test_views_go_round() -> None:
+    async with ran() as (app, pilot, plot):
         seen = []
         for view in ("histogram", "roofline", "live", "sweep"):
             await pilot.press("g")
@@ -115,10 +101,6 @@ async def test_keys_move_the_cursor_and_escape_leaves() -> None:
         await until(pilot, lambda: isinstance(app.focused, ResultsTable))
         assert plot.place is None
         assert "over size" in top(plot)
-
-
-async def test_tab_reaches_the_plot_before_the_table() -> None:
-    async with ran() as (app, pilot, plot):
         app.query_one(ResultsTable).focus()
         await pilot.press("shift+tab")
         await until(pilot, lambda: app.focused is plot)
@@ -150,13 +132,18 @@ async def test_the_mouse_reads_off_and_leaves_title_and_legend_behind() -> None:
         await until(pilot, lambda: top(plot).startswith("256 ready:"))
         await pilot.hover(ResultsTable, offset=(3, 1))
         await until(pilot, lambda: "over size" in top(plot))
-
-
-async def test_a_click_gives_the_focus_where_it_was() -> None:
-    async with ran() as (app, pilot, plot):
         await pilot.click(PlotReader, offset=(plot.size.width - 2, 4))
         await until(pilot, lambda: app.focused is plot)
         assert top(plot).startswith("2048 ready:")
+
+
+async def test_the_second_keys_work_from_an_input() -> None:
+    async with ran() as (app, pilot, _):
+        app.query_one("#sizes").focus()
+        await pilot.press("ctrl+backslash")
+        await until(pilot, lambda: app.state.clock == "dispatch")
+        await pilot.press("ctrl+g")
+        await until(pilot, lambda: app.state.view == "histogram")
 
 
 async def test_a_terminal_that_is_behind_is_not_sent_every_move(

@@ -8,15 +8,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from jaxtui import cli
-from jaxtui.history.recording import NO_SQLITE, Recording
-from jaxtui.history.store import History
-from jaxtui.model import CaseMeasured, Experiment, Ready
+from jaxtui.history.recording import Recording
+from jaxtui.history.store import NO_SQLITE, History
+from jaxtui.model import CaseMeasured, Experiment, Measurement, Ready
 from jaxtui.tui import recorder
 from jaxtui.tui.recorder import UNFINISHED, Recorder
-from tests.commands.fakes import FakeEngine, complete, measured
+from tests.commands.fakes import FakeEngine, complete
+from tests.commands.fakes import measured as measured_by
 from tests.history.making import DEVICE, HOST, measurement
 from tests.tui import fake_engine
 from tests.tui.driving import app_on, until, until_done, until_ready
@@ -34,6 +36,76 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(*arguments: str, engine: FakeEngine | None = None) -> int:
     return cli.main(arguments, engine=engine or FakeEngine())
+
+
+# What is kept.
+
+
+def measured(one: Measurement) -> CaseMeasured:
+    return CaseMeasured(index=0, measurement=one)
+
+
+def kept(path: Path, *ones: Measurement) -> tuple[History, list[str]]:
+    history, said = History(path), []
+    keeper = Recording(said.append, history=history)
+    keeper.observe(READY)
+    for one in ones:
+        keeper.observe(measured(one))
+    keeper.close()
+    return history, said
+
+
+def test_finished_measurements_are_kept(tmp_path: Path) -> None:
+    ones = [measurement(size=1), measurement(size=2, mode="numpy", device="host")]
+    history, said = kept(tmp_path / "history.db", *ones)
+    assert [row.size for row in history.rows()] == [2, 1]
+    assert [row.device_kind for row in history.rows()] == ["", "cpu"]
+    assert not said
+
+
+@pytest.mark.parametrize("stopped", ["cancelled", "crashed", None])
+def test_what_was_broken_off_is_not(tmp_path: Path, stopped: str | None) -> None:
+    one = msgspec.structs.replace(measurement(), stopped=stopped)
+    history, _ = kept(tmp_path / "history.db", one)
+    assert history.count() == 0
+    assert not history.path.exists()
+
+
+def test_a_history_that_cannot_be_written_is_said_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    _, said = kept(tmp_path / "file" / "history.db", measurement(), measurement())
+    (sentence,) = said
+    assert "Measuring goes on" in sentence
+
+
+def test_a_damaged_history_is_said_and_begun_anew(tmp_path: Path) -> None:
+    (tmp_path / "history.db").write_text("nonsense " * 200)
+    history, said = kept(tmp_path / "history.db", measurement(), measurement())
+    (sentence,) = said
+    assert "history.db.broken-1" in sentence
+    assert history.count() == 2
+
+
+def test_each_that_others_can_read_is_told(tmp_path: Path) -> None:
+    history, found = History(tmp_path / "history.db"), []
+    written = lambda: found.append(history.count())  # noqa: E731
+    keeper = Recording(pytest.fail, written, history)
+    for event in (READY, measured(measurement()), measured(measurement())):
+        keeper.observe(event)
+    keeper.close()
+    assert found == [1, 2]
+
+
+def test_what_could_not_be_written_is_not_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    said: list[str] = []
+    keeper = Recording(
+        said.append, pytest.fail, History(tmp_path / "file" / "history.db")
+    )
+    for event in (READY, measured(measurement())):
+        keeper.observe(event)
+    keeper.close()
+    assert said
 
 
 # Commands.
@@ -76,7 +148,9 @@ def test_what_was_broken_off_is_not_kept(data: Path) -> None:
         events = complete(experiment)
         events[4] = CaseMeasured(
             index=1,
-            measurement=measured(experiment.cases[1], experiment, stopped="cancelled"),
+            measurement=measured_by(
+                experiment.cases[1], experiment, stopped="cancelled"
+            ),
         )
         return events
 
@@ -84,56 +158,22 @@ def test_what_was_broken_off_is_not_kept(data: Path) -> None:
     assert [row.op for row in History().rows()] == ["selu"]
 
 
-def test_a_history_that_cannot_be_written_is_said_once_and_costs_nothing(
-    data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data.write_text("a file, where a folder should be")
-    assert run("bench", "selu", "matmul") == 0
-    out, err = capsys.readouterr()
-    assert "matmul" in out
-    assert err.count("Measuring goes on") == 1
-    assert len(err.splitlines()) == 1
-
-
-def test_a_damaged_history_is_put_aside(
-    data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data.mkdir()
-    (data / "history.db").write_text("nonsense " * 200)
-    assert run("bench", "selu", "matmul") == 0
-    assert capsys.readouterr().err.count("history.db.broken-1") == 1
-    assert History().count() == 2
-
-
-def test_a_locked_history_is_said_once(
-    data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert run("bench", "selu") == 0
-    monkeypatch.setattr("jaxtui.history.store.WAIT_SECONDS", 0.05)
-    with sqlite3.connect(data / "history.db") as other:
-        other.execute("BEGIN EXCLUSIVE")
-        assert run("bench", "selu", "matmul", "--json") == 0
-        other.rollback()
-    assert "in use by another process" in capsys.readouterr().err
-    assert History().count() == 1
-
-
 def test_lessons_are_kept_too(data: Path) -> None:
     lesson = ("learn", "numpy-or-jax", "--step", "1", "--size", "64", "--json")
     run(*lesson, "--no-history")
-    assert not data.exists()
+    assert not History().path.exists()
     run(*lesson)
     assert {row.op for row in History().rows()} == {"gram"}
 
 
 def test_a_python_without_sqlite_measures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jaxtui.history.recording.store", None)
+    monkeypatch.setattr("jaxtui.history.store.sqlite3", None)
     said: list[str] = []
     recording = Recording(said.append)
     for event in (READY, MEASURED, MEASURED):
         recording.observe(event)
     assert recording.close()
-    assert said == [NO_SQLITE]
+    assert said == [f"{NO_SQLITE} Measuring goes on; nothing more is kept."]
 
 
 # The app.

@@ -1,12 +1,14 @@
-"""Files to take away: whole, in base units, and never over another."""
+"""Files to take away: whole, in base units, named, and never over another."""
 
 from __future__ import annotations
 
 import csv
 import io
 import os
+import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from jaxtui.document import Results
@@ -18,9 +20,13 @@ from jaxtui.export import (
     as_csv,
     as_markdown,
     check,
+    named,
+    of_cases,
+    stamp,
+    unused,
     write,
 )
-from jaxtui.model import Failure
+from jaxtui.model import Case, Failure
 from tests.history.making import HOST, measurement
 
 FAILED = Failure(
@@ -85,18 +91,6 @@ def test_a_file_that_came_meanwhile_stays(
     assert os.listdir(tmp_path) == ["results.csv"]
 
 
-def test_a_full_disk_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(handle: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(ExportError, match="No space left"):
-        write(tmp_path / "results.csv", "ours")
-    assert os.listdir(tmp_path) == []
-
-
 def test_a_disk_without_links_is_written_to_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,18 +137,43 @@ def test_what_is_no_file_is_never_replaced(tmp_path: Path) -> None:
         write(tmp_path / "pipe.csv", "", replace=True)
 
 
+# Names.
+
+ONE = measurement("matmul", 4096, dtype="bfloat16").case
+
+
+def changed(**fields: object) -> Case:
+    return msgspec.structs.replace(ONE, **fields)
+
+
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("cases", "name"),
     [
-        ("results", "no ending"),
-        ("results.xlsx", r"\.csv"),
-        ("nowhere/results.csv", "folder .*nowhere does not exist"),
-        ("folder.csv", "is a folder: name a file in it"),
-        ("folder", "is a folder: name a file in it"),
+        ((ONE,), "matmul-4096-bfloat16"),
+        ((ONE, changed(mode="numpy", dtype="float32")), "matmul-4096-bfloat16-float32"),
+        ((changed(size=16), changed(size=64), ONE), "matmul-16-4096-bfloat16"),
+        (
+            (ONE, changed(op="selu"), changed(op="sum"), changed(dtype="float16")),
+            "3-ops-4096-bfloat16-float16",
+        ),
+        # A function of the user's own: no size yet, and a path that is not to be.
+        ((changed(op="/a b/train.py:step", size=0, dtype=""),), "step"),
     ],
 )
-def test_paths_that_do_not_serve(tmp_path: Path, name: str, said: str) -> None:
-    (tmp_path / "folder.csv").mkdir()
-    (tmp_path / "folder").mkdir()
-    with pytest.raises(ExportError, match=said):
-        check(tmp_path / name)
+def test_op_size_and_dtype(cases: tuple[Case, ...], name: str) -> None:
+    assert of_cases(cases) == name
+
+
+def test_nothing_in_a_name_needs_quotes() -> None:
+    name = named("history", "bf16 µs", "a/b:c*?", "", "tpu:0", stamp(0.0))
+    assert re.fullmatch(r"[\w.+-]+", name, re.ASCII)
+    assert name.startswith("history-bf16_s-a_b_c-tpu_0-19")
+
+
+def test_a_name_that_is_taken_gets_a_number(tmp_path: Path) -> None:
+    path = tmp_path / "case.py"
+    assert unused(path) == path
+    path.touch()
+    assert unused(path).name == "case-2.py"
+    (tmp_path / "case-2.py").symlink_to("nowhere")
+    assert unused(path).name == "case-3.py"

@@ -1,0 +1,241 @@
+"""A crossover in sentences and in tables that fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jaxtui.analysis.crossover import Answer, Crossing, Payback, Point, begin
+from jaxtui.model import Case
+from jaxtui.view import crossover as tables
+from jaxtui.view.crossover import (
+    Names,
+    names,
+    payback_sentence,
+    sentence,
+    sentences,
+    wins,
+)
+from tests.analysis.planted import JIT, NUMPY, case, found, measurement
+
+SIZES = (16, 1000, 1_000_000)
+
+LONG = (
+    case(dtype="bfloat16", precision="highest", device="tpu:12"),
+    case("eager", dtype="float32", precision="default", device="cpu:10", inputs="host"),
+)
+
+
+def tall(first: Case, second: Case):
+    """The first takes 1 ns an element, the second 2 µs more and a fifth of that."""
+    return found(
+        lambda n: 1e-9 * n,
+        lambda n: 2e-6 + 2e-10 * n,
+        SIZES,
+        sides=(first, second),
+    )
+
+
+def cells(drawn: str) -> list[list[str]]:
+    return [line.split() for line in drawn.splitlines()]
+
+
+def test_numpy_against_jit() -> None:
+    search = tall(NUMPY, JIT)
+    calls, starts = (
+        cells(tables.calls_table(search)),
+        cells(tables.starts_table(search)),
+    )
+    assert calls[0] == ["size", "numpy", "jit", "numpy/jit", "98", "%", "faster"]
+    assert calls[1] == [
+        *("16", "16.0", "ns", "2.00", "µs", "0.0080×", "0.0079…0.0081", "numpy")
+    ]
+    assert calls[-1][-1] == "jit"
+    assert starts[0] == ["size", "transfers", "first", "call", "pays", "after"]
+    assert starts[1] == ["16", "110", "µs", "44", "ms", "never"]
+    assert starts[-1][-1] == "calls"
+    assert len(starts) == len(calls)
+
+
+def test_each_of_two_of_jax_has_a_line_and_the_slower_start_has_to_pay() -> None:
+    search = tall(case(), case(dtype="bfloat16"))
+    starts = cells(tables.starts_table(search))
+    assert starts[0][:2] == ["size", "of"]
+    assert [line[1] for line in starts[1:3]] == ["float32", "bfloat16"]
+    assert len(starts) == 1 + 2 * len(search.points)
+    # A size has one answer: the other side has nothing to pay for.
+    lengths = {len(line) for line in starts[-2:]}
+    assert lengths == {6, 8}
+
+
+def test_two_on_the_host_start_nothing() -> None:
+    assert tables.starts_table(tall(NUMPY, case("numpy", dtype="float64"))) == ""
+
+
+def test_nothing_measured_has_no_start() -> None:
+    assert tables.starts_table(begin(NUMPY, JIT, SIZES, 1.0)) == ""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "ratio"),
+    [
+        (NUMPY, JIT, "numpy/jit"),
+        (case(), case(dtype="bfloat16"), "float32/bfloat16"),
+        (case("numpy", dtype="float64"), case(dtype="bfloat16"), "ratio"),
+        (*LONG, "first/second"),
+    ],
+)
+def test_every_table_fits_into_80_columns(
+    first: Case, second: Case, ratio: str
+) -> None:
+    search = tall(first, second)
+    drawn = tables.calls_table(search), tables.starts_table(search)
+    assert ratio in drawn[0].splitlines()[0].split()
+    for one in drawn:
+        assert max(map(len, one.splitlines())) <= 80, one
+
+
+def test_a_ratio_of_few_rounds_says_how_sure_its_interval_is() -> None:
+    few = Point(64, measurement(NUMPY, 1e-3, rounds=4), measurement(JIT, 1e-3))
+    search = replace(tall(NUMPY, JIT), points=(few, *tall(NUMPY, JIT).points[1:]))
+    head, first, *others = tables.calls_table(search).splitlines()
+    assert "98 %" in head
+    # 1 − (1 − 0.875) − (1 − 0.992)
+    assert "(87 %)" in first
+    assert "(" not in "".join(others)
+
+
+# Sentences.
+
+CALLED = Names("numpy", "jit")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "called"),
+    [
+        (NUMPY, JIT, ("numpy", "jit")),
+        (NUMPY, case(dtype="bfloat16"), ("numpy float32", "jit bfloat16")),
+        (case("eager"), JIT, ("eager", "jit")),
+        (case(dtype="bfloat16"), JIT, ("bfloat16", "float32")),
+        (case(device="tpu:0"), JIT, ("tpu:0", "cpu:0")),
+        (case(inputs="host"), JIT, ("host inputs", "device inputs")),
+        (
+            case("eager", device="tpu:0"),
+            JIT,
+            ("eager tpu:0", "jit cpu:0"),
+        ),
+    ],
+)
+def test_as_few_words_as_tell_the_two_apart(first, second, called) -> None:
+    assert names(first, second) == called
+    assert names(second, first) == tuple(reversed(called))
+
+
+def crossing(**changes: object) -> Crossing:
+    facts: dict[str, object] = {
+        "below": 370,
+        "above": 400,
+        "at": 384,
+        "faster": "second",
+    }
+    return Crossing(**{**facts, **changes})  # type: ignore[arg-type]
+
+
+def said(**facts: object) -> str:
+    given: dict[str, object] = {"clock": "call", "low": 16, "high": 8192, **facts}
+    return sentence(Answer(**given), CALLED)  # type: ignore[arg-type]
+
+
+def test_a_crossing_in_words() -> None:
+    text = said(found="crossing", crossings=(crossing(),), faster="second")
+    assert text == (
+        "Per call, jit is faster from about 380 on: numpy is still ahead at 370, jit "
+        "at 400."
+    )
+    assert wins(crossing(), CALLED) == "jit beats numpy from ~380"
+    # Never outside of the sizes between which it is.
+    assert wins(crossing(at=1240, below=1218, above=1300), CALLED).endswith("~1240")
+    assert wins(crossing(faster="first"), CALLED) == "numpy beats jit from ~380"
+
+
+def test_a_stretch_without_difference_in_words() -> None:
+    wide = crossing(below=1600, above=2600, undecided=(1800, 2000, 2300))
+    assert said(found="crossing", crossings=(wide,), faster="second") == (
+        "Per call, numpy is faster up to 1600 and jit from 2600 on; between 1800 and "
+        "2300 no difference can be measured."
+    )
+    narrow = crossing(undecided=(384,))
+    text = said(found="crossing", crossings=(narrow,), faster="second")
+    assert "at 384 no difference can be measured" in text
+
+
+def test_a_stretch_of_changing_leads_in_words() -> None:
+    mixed = crossing(below=96, above=192, undecided=(136, 162), mixed=True)
+    text = said(found="crossing", crossings=(mixed,), faster="second")
+    assert text.endswith("between 136 and 162 it was now the one, now the other.")
+
+
+def test_earlier_crossings_are_mentioned() -> None:
+    early = crossing(below=16, above=64, faster="second")
+    late = crossing(faster="first")
+    text = said(found="crossing", crossings=(early, late), faster="first")
+    assert text.startswith("Per call, numpy is faster from about 380 on: ")
+    assert text.endswith(
+        "They cross before that, too: between 16 and 64 (jit ahead above)."
+    )
+
+
+def test_no_crossover_is_an_answer() -> None:
+    assert said(found="always", faster="first", sure=8192) == (
+        "Per call, numpy is faster at every size from 16 to 8192: no crossover up to "
+        "8192."
+    )
+    assert said(found="always", faster="second", sure=256, even=(1024, 8192)) == (
+        "Per call, jit is faster up to 256, and above that, up to 8192, no difference "
+        "can be measured: no crossover up to 8192."
+    )
+    text = said(found="always", faster="second", sure=8192, even=(64,))
+    assert "at every size from 16 to 8192, but for 64, where no difference" in text
+    assert said(found="even", even=(16, 8192)) == (
+        "Per call, no difference between numpy and jit can be measured at every size "
+        "from 16 to 8192."
+    )
+    assert said(found="always", faster="second", sure=16, high=16).startswith(
+        "Per call, jit is faster at 16, the only size that was measured"
+    )
+    assert said(found="unknown", low=None, high=None).endswith("measured at both.")
+
+
+def test_every_clock_has_a_sentence() -> None:
+    sizes = [16 * 4**step for step in range(13)]
+    state = found(lambda n: 1e-9 * n, lambda n: 1e-6 + 2e-10 * n, sizes)
+    lines = [*sentences(state)]
+    assert [line.partition(",")[0] for line in lines] == [
+        "Per call",
+        "Per call",
+        "For one single call",
+        "For one single call",
+    ]
+    assert len(set(lines)) == 4
+    # 1e-9 n = 1e-6 + 2e-10 n; with 110 µs for the copies; with 44 ms for the start.
+    places = [found.crossing.at for found in state.answers if found.crossing]
+    assert places == pytest.approx([1250, 138_750, 44e6, 44.11e6], rel=0.1)
+
+
+def test_when_a_start_pays_in_words() -> None:
+    paid = [
+        Payback(size=64, side="second", calls=None),
+        Payback(size=512, side="second", calls=12_345),
+        Payback(size=1024, side="second", calls=27),
+        Payback(size=4096, side="second", calls=1),
+    ]
+    assert payback_sentence(paid, CALLED) == (
+        "The start of jit, compile and first transfer, pays after 12,000 calls at 512 "
+        "and after 1 call at 4096."
+    )
+    assert payback_sentence(paid[:3][-1:], CALLED).endswith(
+        "pays after 27 calls at 1024."
+    )
+    assert "never pays at the sizes" in payback_sentence(paid[:1], CALLED)
+    assert payback_sentence([], CALLED) == ""
