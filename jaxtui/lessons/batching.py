@@ -29,27 +29,8 @@ FAR = 3.0
 ALIKE = 3.0
 """How many times the hand-batched form ``vmap`` may take and still count as alike."""
 
-ROWS, COLUMNS = 150, 100
-"""Shape of the matrix that every vector of the batch is multiplied with."""
-
-DOT = """\
-a, b = jax.random.normal(jax.random.key(42), (2, 10, 3))
-
-
-def dot(v, w):  # of two vectors
-    return jnp.vdot(v, w)
-
-
-def by_loop(a, b):
-    return [dot(a[i], b[i]) for i in range(len(a))]
-
-
-def by_hand(a, b):
-    return jnp.einsum("ij,ij->i", a, b)
-
-
-by_vmap = jax.vmap(dot)
-"""
+ROWS = 150
+"""Of the matrix that every vector of the batch is multiplied with."""
 
 
 def _few(figures: Figures) -> Mapping[str, Value]:

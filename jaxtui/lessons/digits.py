@@ -119,9 +119,6 @@ def _range_or_digits(figures: Figures) -> bool:
 
 # Where your float64 went.
 
-_NUMBER = 2**24 + 1
-"""The first whole number that float32 does not have."""
-
 
 def _warnings(figures: Figures) -> Mapping[str, Value]:
     found: dict[str, Value] = {}

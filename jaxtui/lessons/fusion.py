@@ -21,33 +21,6 @@ FASTER = 2.0
 FEWER = 2.0
 """How many times fewer bytes must be moved."""
 
-SETUP = """\
-import re
-
-
-def selu(x):
-    alpha, scale = 1.6732632423543772, 1.0507009873554805
-    return scale * lax.select(x > 0, x, alpha * lax.exp(x) - alpha)
-
-
-x = jax.random.normal(jax.random.key(0), ({n},))
-steps = jax.make_jaxpr(selu)(x).eqns
-compiled = jax.jit(selu).lower(x).compile()
-
-
-def moved(step):
-    # What one step reads and writes.
-    arrays = [each.aval for each in (*step.invars, *step.outvars)]
-    return sum(a.size * a.dtype.itemsize for a in arrays)
-
-
-# Of the compiled program only what is called at the top; the rest is inside of that.
-entry = compiled.as_text().split("ENTRY ")[1].split("\\n}}")[0]
-opcodes = re.findall(r" = \\S+ ([a-z][\\w-]*)\\(", entry)
-free = ("parameter", "constant", "bitcast", "tuple", "get-tuple-element")
-kernels = [opcode for opcode in opcodes if opcode not in free]
-"""
-
 
 def _left(figures: Figures) -> int:
     steps, kernels = figures["steps"] or 0.0, figures["kernels"] or 0.0

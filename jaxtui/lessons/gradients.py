@@ -36,11 +36,6 @@ CHEAP = 8.0
 STEPS = 20
 """Of gradient descent."""
 
-SUM_LOGISTIC = """\
-def sum_logistic(x):
-    return jnp.sum(1.0 / (1.0 + jnp.exp(-x)))
-"""
-
 
 def _farthest(figures: Figures) -> Mapping[str, Value]:
     grad = figures.numbers("grad")

@@ -21,9 +21,8 @@ from jaxtui.lessons.trial import (
     numpy_case,
     placed,
     quotient,
-    timed,
 )
-from jaxtui.model import HOST, Case, Experiment, Mode, Snippet, Work
+from jaxtui.model import HOST, Case, Experiment, Mode, Snippet, Timed, Work
 from jaxtui.plot import Axis, Mark, Picture, Series
 
 OP = "sigmoid"
@@ -151,7 +150,7 @@ lists = {{n: [random.gauss() for _ in range(n)] for n in {lengths}}}
     return Snippet(
         title="Sigmoid of a Python list, element by element",
         setup=setup,
-        parts=tuple(timed(_list(n), f"sigmoid(lists[{n}])") for n in lengths),
+        parts=tuple(Timed(name=_list(n), code=f"sigmoid(lists[{n}])") for n in lengths),
         budget_seconds=2.0,
         device=placed(setting),
     )

@@ -27,9 +27,6 @@ from jaxtui.plot import Axis, Mark, Picture, Series
 DENSITIES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 """Shares of the elements that are not zero."""
 
-COLUMNS = 64
-"""Of the dense matrix that is multiplied from the right."""
-
 CLEAR = 1.5
 """How many times faster or slower one product must be than the other."""
 
@@ -37,20 +34,6 @@ LOOP_STEPS = 200
 
 FAR = 2.0
 """How many times longer the unrolled loop must take to compile."""
-
-
-def _matrix(n: int) -> str:
-    """Makes a matrix with a share of elements that are not zero."""
-    return f"""\
-from jax.experimental import sparse
-
-rng = np.random.default_rng(0)
-
-
-def matrix(density):
-    full = rng.standard_normal(({n}, {n}), dtype=np.float32)
-    return np.where(rng.random(({n}, {n})) < density, full, np.float32(0))
-"""
 
 
 def _each(figures: Figures) -> Mapping[str, Value]:

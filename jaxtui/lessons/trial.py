@@ -25,9 +25,7 @@ from jaxtui.model import (
     Inputs,
     Measurement,
     Mode,
-    Shown,
     Snippet,
-    Timed,
     Work,
 )
 from jaxtui.plot import Picture
@@ -56,16 +54,6 @@ def jax_case(
     return Case(
         op=op, size=size, dtype="float32", device=device, mode=mode, inputs=inputs
     )
-
-
-def timed(name: str, code: str, *, once: bool = False) -> Timed:
-    """An expression whose time is a figure of this name."""
-    return Timed(name=name, code=code, once=once)
-
-
-def shown(name: str, code: str, *, raises: bool = False) -> Shown:
-    """An expression whose value is a figure of this name."""
-    return Shown(name=name, code=code, raises=raises)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +112,7 @@ def placed(setting: Setting, device: str | None = None) -> str | None:
 
 # What it yields.
 
-Value = float | str | tuple[float, ...] | None
+Value = float | str | None
 """A figure that a step computes from others."""
 
 

@@ -12,7 +12,17 @@ import pytest
 from jaxtui import lessons
 from jaxtui.lessons.base import Setting
 from jaxtui.lessons.outcome import NOTHING, Outcome, collect
-from jaxtui.model import Case, Device, MemorySpan, Note, Snippet, SnippetShown, Value
+from jaxtui.lessons.sparse import crossover
+from jaxtui.model import (
+    Case,
+    Device,
+    LoopSeen,
+    MemorySpan,
+    Note,
+    Snippet,
+    SnippetShown,
+    Value,
+)
 from tests.lessons.figures import (
     BOTH,
     CPU,
@@ -761,3 +771,53 @@ def test_cases_follow_the_devices() -> None:
     assert devices("first-call", 0, BOTH) == ["tpu:0", "host", "cpu:0"]
     assert devices("first-call", 0, CPU) == ["cpu:0", "host"]
     assert devices("numpy-or-jax", 0, CPU) == ["host", "cpu:0", "cpu:0"]
+
+
+# Pictures, and figures that are chosen among several.
+
+
+def test_the_lanes_grow_and_mark_where_the_host_is_held_back() -> None:
+    setting = here(lessons.load("ahead"))
+    draw = lessons.load("ahead").steps[3].picture
+    assert draw is not None
+    (whole,) = loops("ahead", 3, (0.08, 0.16), held_from=32)(setting).loops
+    growing = draw(setting, after(LoopSeen(first=4, calls=whole.calls[4:10])))
+    assert growing is not None
+    assert list(growing.series[0].x) == [5, 6, 7, 8, 9, 10]
+    assert not growing.marks
+    picture = draw(setting, after(whole))
+    assert picture is not None
+    assert [mark.at for mark in picture.marks] == [33]
+    assert len(picture.series[1].y) == 64
+
+
+def test_of_two_passes_the_faster_one_counts() -> None:
+    lesson = lessons.load("ahead")
+    first, *rest = waits(9e-3, 4e-3, 20e-3)(here(lesson)).loops[:4]
+    faster = looped(first.loop, 1e-3, 1e-3)
+    found = lesson.steps[2].conclude(here(lesson), after(first, *rest, faster))
+    assert found.holds is True
+    assert found.rows[0].yours == "10.0 µs"
+
+
+def test_the_crossing_of_sparse_and_dense_is_marked() -> None:
+    lesson = lessons.load("sparse")
+    draw = lesson.steps[1].picture
+    assert draw is not None
+    picture = draw(here(lesson), products(1e-4, 2e-4, 4e-4, 2e-3, 8e-3, 3e-2)(ANY))
+    assert picture is not None
+    (mark,) = picture.marks
+    assert 0.01 < mark.at < 0.03
+    assert "1.9 %" in picture.draw(70, 12, color=False)
+    assert crossover([(1.0, 1.0), (2.0, 2.0)], 3.0) is None
+    assert crossover([(1.0, 1.0), (2.0, 2.0)], 0.5) is None
+    assert crossover([(1.0, 1.0), (100.0, 100.0)], 10.0) == pytest.approx(10.0)
+
+
+def test_the_loss_is_drawn_by_step() -> None:
+    draw = lessons.load("gradients").steps[4].picture
+    assert draw is not None
+    picture = draw(machine("gradients"), shown_values("gradients", 4))
+    assert picture is not None
+    assert len(picture.series[0].x) == 21
+    assert "loss" in picture.draw(60, 12, color=False)
