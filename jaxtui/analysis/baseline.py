@@ -1,4 +1,4 @@
-"""A machine's own figures, kept to compare it with itself or with a sister machine."""
+"""A machine's own figures, kept to compare it with itself or with one like it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SOFTWARE = ("jax", "jaxlib", "numpy", "python", "platform_version")
 """Facts of a host that may change the figures; each is a field of ``Host``."""
 
 PLACE = ("hostname", "cpu_model", "cpu_count")
-"""Facts that tell a machine from its sister."""
+"""Facts that tell machines of one kind apart."""
 
 OPTIONS = ("XLA_FLAGS", "LIBTPU_INIT_ARGS")
 """Variables that change what the compiler makes; the others mostly name places."""

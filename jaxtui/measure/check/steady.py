@@ -37,7 +37,7 @@ from jaxtui.model import CheckLevel, CheckRead, Expected, Reading, RunEvent
 from jaxtui.stats import median, rounds_interval
 
 AT_MOST = 1.10
-"""The last quarter over the first, on an accelerator with nobody else on it."""
+"""The last quarter over the first, on an accelerator without other work."""
 
 AT_MOST_ON_CPU = 1.5
 """On a CPU other programs, and clocks that go up and down, move it more than that."""

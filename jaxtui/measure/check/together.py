@@ -67,7 +67,7 @@ class Runner:
     calls: int = 1
     """In each round."""
     alone: list[float] = field(default_factory=list)
-    """Seconds for the calls of a round while nobody else works."""
+    """Seconds for the calls of a round while no other works."""
     together: list[float] = field(default_factory=list)
     """Seconds from its first call to its last result while all work, by round."""
     ratios: list[float] = field(default_factory=list)
@@ -205,7 +205,7 @@ def _race(context: Context, runners: Sequence[Runner]) -> Iterator[RunEvent]:
 
 
 def _round(context: Context, racing: list[Runner], late: float) -> Iterator[RunEvent]:
-    """Enqueue the calls of everybody in turn, then look whose last result is there."""
+    """Enqueue the calls of all in turn, then look whose last result is there."""
     for turn in range(racing[0].calls):
         for runner in racing:
             if not turn:

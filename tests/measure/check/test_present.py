@@ -14,6 +14,8 @@ from jaxtui.model import CheckDone, CheckRead, Device, Reading
 from jaxtui.model.machine import chip_count
 from tests.measure.check.faults import check
 
+TYPE = "TPU_ACCELERATOR_TYPE"
+
 # What is typed, chips in all, chips of process 0, chips that the accelerator type
 # promises, by Google's rules (reference: MaxText's table of accelerator types).
 TOPOLOGIES = {
@@ -96,40 +98,30 @@ def test_every_recorded_topology_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
-def test_a_whole_slice_is_all_there(name: str) -> None:
+def test_a_whole_slice_and_one_without_a_chip(name: str) -> None:
     chips, here, promised = TOPOLOGIES[name]
-    devices = list(topologies.devices(name))
+    devices, type_ = list(topologies.devices(name)), type_of(name)
     assert chip_count(devices) == chips
-    assert topologies.chips_of(type_of(name)) == promised
-
-    environment = {"TPU_ACCELERATOR_TYPE": type_of(name)}
-    found = read(devices, Survey(chips=bus(here), environment=environment))
-
+    assert topologies.chips_of(type_) == promised
+    seen = Survey(chips=bus(here), environment={"TPU_ACCELERATOR_TYPE": type_})
+    found = read(devices, seen)
     assert set(found) == {present.ON_BUS, present.PROMISED}
     assert found[present.ON_BUS].measured == here
     assert found[present.PROMISED].measured == chips
     assert all(map(all_right, found.values()))
-    assert type_of(name) in found[present.PROMISED].expected.source  # type: ignore
+    assert type_ in found[present.PROMISED].expected.source  # type: ignore[union-attr]
 
-
-@pytest.mark.parametrize("name", TOPOLOGIES)
-def test_a_chip_that_is_missing_is_missed(name: str) -> None:
-    chips, here, _ = TOPOLOGIES[name]
-    devices = list(topologies.devices(name))
     lost = devices[0].coords
     left = [one for one in devices if one.coords != lost or one.slice_index]
-    if not left:
-        left = cpus(1)
-    environment = {"TPU_ACCELERATOR_TYPE": type_of(name)}
-
-    found = read(left, Survey(chips=bus(here), environment=environment))
-
+    found = read(left or cpus(1), seen)
     if here == 1:
         assert "fell back to the CPU" in found[f"{present.UNUSED} (tpu)"].fault
         return
-    assert "1 is missing" in found[present.ON_BUS].fault
-    assert found[present.ON_BUS].measured == here - 1
-    assert found[present.ON_BUS].expected.value == here  # type: ignore
+    missing = found[present.ON_BUS]
+    assert "1 is missing" in missing.fault
+    assert missing.measured == here - 1
+    assert missing.expected is not None
+    assert missing.expected.value == here
     assert f"JAX sees {chips - 1}" in found[present.PROMISED].fault
 
 
@@ -152,43 +144,38 @@ def test_types_that_mean_something_and_those_that_do_not(
     assert topologies.chips_of(type_) == chips
 
 
-def test_a_type_that_nobody_knows_expects_nothing() -> None:
-    devices = list(topologies.devices("v4-8"))
-    environment = {"TPU_ACCELERATOR_TYPE": "v9-8"}
-    found = read(devices, Survey(chips=bus(4), environment=environment))
-    assert found[present.PROMISED].expected is None
-    assert "'v9-8'" in found[present.PROMISED].said
-
-
-def test_more_chips_than_promised_is_a_doubt_about_the_variable() -> None:
-    devices = list(topologies.devices("v5litepod-8"))
-    environment = {"TPU_ACCELERATOR_TYPE": "v5litepod-4"}
-    found = read(devices, Survey(chips=bus(8), environment=environment))
-    assert "TPU_ACCELERATOR_TYPE does not describe" in found[present.PROMISED].doubt
-
-
-def test_a_slice_that_has_not_come_is_missed() -> None:
-    devices = list(topologies.devices("v5litepod-8-2-hosts"))
-    environment = {
-        "TPU_ACCELERATOR_TYPE": "v5litepod-8",
-        "MEGASCALE_NUM_SLICES": "2",
-    }
-    found = read(devices, Survey(chips=bus(4), environment=environment))
-    assert found[present.PROMISED].expected.value == 16  # type: ignore
-    assert "2 slices of v5litepod-8" in found[present.PROMISED].fault
+@pytest.mark.parametrize(
+    ("topology", "chips", "environment", "says"),
+    [
+        ("v4-8", 4, {TYPE: "v9-8"}, "'v9-8'"),
+        # More than promised is a doubt about the variable.
+        ("v5litepod-8", 8, {TYPE: "v5litepod-4"}, f"{TYPE} does not describe"),
+        # A slice that has not come is missed.
+        (
+            "v5litepod-8-2-hosts",
+            4,
+            {TYPE: "v5litepod-8", "MEGASCALE_NUM_SLICES": "2"},
+            "2 slices of v5litepod-8 stands for 16 chips. JAX sees 8.",
+        ),
+    ],
+)
+def test_what_was_promised(
+    topology: str, chips: int, environment: dict[str, str], says: str
+) -> None:
+    devices = list(topologies.devices(topology))
+    seen = Survey(chips=bus(chips), environment=environment)
+    found = read(devices, seen)[present.PROMISED]
+    assert says in found.said + found.doubt + found.fault
+    assert bool(found.doubt) == ("describe" in says)
+    assert (found.expected is not None) == bool(found.fault) == ("16" in says)
 
 
 def test_fewer_as_asked_is_no_fault() -> None:
     devices = list(topologies.devices("v5litepod-4"))[:1]
-    environment = {
-        "TPU_ACCELERATOR_TYPE": "v5litepod-4",
-        "TPU_VISIBLE_CHIPS": "0",
-    }
-    for reading in read(
-        devices, Survey(chips=bus(4), environment=environment)
-    ).values():
-        assert reading.expected is None
-        assert not reading.fault
+    environment = {TYPE: "v5litepod-4", "TPU_VISIBLE_CHIPS": "0"}
+    seen = Survey(chips=bus(4), environment=environment)
+    for reading in read(devices, seen).values():
+        assert (reading.expected, reading.fault) == (None, "")
         assert "as TPU_VISIBLE_CHIPS=0 asks" in reading.said
 
 
@@ -202,9 +189,6 @@ def test_the_sentence_has_every_count() -> None:
     assert two.endswith("16 JAX devices in 4 processes and 2 slices")
     seven = present.counted(topologies.devices("tpu7x-2"))
     assert seven == "2 TensorCores = 1 chip TPU7x = 2 JAX devices in 1 process"
-
-
-def test_a_device_that_does_not_tell_its_cores() -> None:
     silent = [
         msgspec.structs.replace(one, attributes={})
         for one in topologies.devices("v5p-8")
