@@ -139,13 +139,17 @@ REMARK = "Other processes used 1.7 of 2 cores."
             ],
             ["compute: pass", f"  to host 1 MiB and 2 more: tpu:0-1: {SAID}"],
         ),
-        # Of a sound rate only the remarks are told.
+        # Of a sound rate only the remarks are told, those that are alike once.
         (
-            [product("tpu:0", 170e12, said=f"5.6 ms per call, 12 rounds. {REMARK}")],
+            [
+                product("tpu:0", 170e12, said=f"5.6 ms, 12 rounds. {REMARK}", what="a"),
+                product("tpu:0", 150e12, said=f"5 ms. {REMARK.replace('7', '5')}"),
+            ],
             [
                 "compute: pass",
-                "  matmul 8192 bfloat16  tpu:0 (0,0,0)  170 of 200 TFLOP/s  85 %",
+                "  a                     tpu:0 (0,0,0)  170 of 200 TFLOP/s  85 %",
                 f"    {REMARK}",
+                "  matmul 8192 bfloat16  tpu:0 (0,0,0)  150 of 200 TFLOP/s  75 %",
             ],
         ),
     ],

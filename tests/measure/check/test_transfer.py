@@ -64,6 +64,10 @@ def test_an_array_that_is_taken_over_is_recognised() -> None:
         series = Series(way, 4 * KIB, held)
         series.warm_up()
         assert series.zero_copy["host to device"] == taken_over
+    series.rounds["host to device"] = [0.5, 0.25, 0.5]
+    reading = transfer._reading(jax.devices()[0], series, "host to device")
+    assert reading.measured == 8 * KIB
+    assert reading.said == "4.00 KiB in 500 ms; 3 rounds."
 
 
 class Accelerator:
