@@ -7,15 +7,13 @@ and once started neither NumPy nor XLA can be interrupted.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from time import perf_counter
-from typing import Any
 
 import jax
 import msgspec
 
 from jaxtui.measure import inputs, tensorflow_numpy
-from jaxtui.measure.clocks import Call
 from jaxtui.measure.ops.base import Op
 from jaxtui.measure.workload import compiled_form, eager_call, op_scope
 from jaxtui.model import COMPILED_MODES, Case
@@ -101,37 +99,32 @@ def work(op: Op, size: int, dtype: str) -> float:
     return op.effort * max(op.flops(size, dtype) or 0.0, op.bytes(size, dtype))
 
 
-def trial(
-    case: Case, op: Op, device: jax.Device | None, seed: int
-) -> Callable[[int], Callable[[], object]]:
-    """Makes blocking calls of the same case at other sizes, for ``call_seconds``."""
+def of_case(case: Case, op: Op, device: jax.Device | None, seed: int) -> float | None:
+    """Seconds of one call of a case, by blocking calls of it at smaller sizes."""
 
-    def at(size: int) -> Callable[[], object]:
+    def trial(size: int) -> Callable[[], object]:
         smaller = msgspec.structs.replace(case, size=size)
+        if case.mode == "tensorflow":
+            call = tensorflow_numpy.call(op)
+            tensors = tensorflow_numpy.make_inputs(op, size, case.dtype, seed)
+            return lambda: call(*tensors)
         if device is None:
-            return _on_host(op, smaller, seed)
+            args = inputs.numpy_inputs(op, size, case.dtype, seed)
+            return lambda: op.numpy(*args)
         with op_scope(case, device):
             hosts = inputs.host_inputs(op, size, case.dtype, seed)
             arrays = jax.device_put(list(hosts), device)
-            call = (
-                jax.jit(compiled_form(op, smaller, device))
-                if case.mode in COMPILED_MODES
-                else eager_call(op, smaller, device)
-            )
-        return lambda: jax.block_until_ready(_within(call, arrays, case, device))
+            compiled = case.mode in COMPILED_MODES
+            form = compiled_form(op, smaller, device) if compiled else None
+            call = jax.jit(form) if form else eager_call(op, smaller, device)
 
-    return at
+        def blocking() -> object:
+            with op_scope(case, device):
+                return jax.block_until_ready(call(*arrays))
 
+        return blocking
 
-def _on_host(op: Op, case: Case, seed: int) -> Callable[[], object]:
-    if case.mode == "tensorflow":
-        call = tensorflow_numpy.call(op)
-        tensors = tensorflow_numpy.make_inputs(op, case.size, case.dtype, seed)
-        return lambda: call(*tensors)
-    args = inputs.numpy_inputs(op, case.size, case.dtype, seed)
-    return lambda: op.numpy(*args)
-
-
-def _within(call: Call, args: Sequence[Any], case: Case, device: jax.Device) -> Any:
-    with op_scope(case, device):
-        return call(*args)
+    where = "numpy"
+    if device is not None:
+        where = "cpu" if device.platform == "cpu" else "accelerator"
+    return call_seconds(op, case.size, case.dtype, where, trial)

@@ -259,7 +259,7 @@ class _Run:
         self, planned: PlannedCase, end: float, share: float
     ) -> Failure | None:
         if self._stop():
-            return _stopped(planned)
+            return _stopped(planned.case, "this case had its turn")
         spent = share - (end - perf_counter())
         first = self._unfinished == len(self._experiment.cases)
         if first or spent < PREPARATION_SHARE * share:
@@ -278,14 +278,8 @@ class _Run:
         if own.source(case.op) is not None:
             # Nothing says how its work grows.
             return None
-        where = (
-            "numpy"
-            if device is None
-            else ("cpu" if device.platform == "cpu" else "accelerator")
-        )
-        op = ops.get(case.op)
-        trial = estimate.trial(case, op, device, self._experiment.seed)
-        seconds = estimate.call_seconds(op, case.size, case.dtype, where, trial)
+        op, seed = ops.get(case.op), self._experiment.seed
+        seconds = estimate.of_case(case, op, device, seed)
         fair = 2 * self._experiment.budget / len(self._experiment.cases)
         allowed = min(fair, end - perf_counter())
         if seconds is None or seconds <= allowed:
@@ -357,7 +351,10 @@ class _Run:
     def _finish(self, record: Record, stopped: Stopped) -> Iterator[RunEvent]:
         """Check the result, which is left until nothing is timed any more."""
         if not record.turns.rounds:
-            yield self._failed(record.index, _stopped_case(record.workload.case))
+            case = record.workload.case
+            yield self._failed(
+                record.index, _stopped(case, "the first sample of this case")
+            )
             return
         if not self._stop():
             yield PhaseStarted(index=record.index, phase="check")
@@ -404,17 +401,6 @@ def _device(planned: PlannedCase) -> jax.Device | None:
     return None if planned.case.device == HOST else devices.find(planned.case.device)
 
 
-def _stopped(planned: PlannedCase) -> Failure:
-    return Failure(
-        case=planned.case,
-        error="The run was stopped before this case had its turn.",
-        hint="Run it again.",
-    )
-
-
-def _stopped_case(case: Case) -> Failure:
-    return Failure(
-        case=case,
-        error="The run was stopped before the first sample of this case.",
-        hint="Run it again.",
-    )
+def _stopped(case: Case, before: str) -> Failure:
+    error = f"The run was stopped before {before}."
+    return Failure(case=case, error=error, hint="Run it again.")

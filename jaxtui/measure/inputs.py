@@ -50,29 +50,21 @@ def numpy_inputs(op: Op, size: int, dtype: str, seed: int) -> tuple[Any, ...]:
 
     bfloat16 and float8 values come as float32, and a key as a ``Generator``.
     """
-    if any(isinstance(argument, Key) for argument in op.arguments(size)):
-        return _random_inputs(op, size, dtype, seed)
-    return tuple(
-        _for_numpy(array, argument.dtype(dtype))
-        for array, argument in zip(
-            host_inputs(op, size, dtype, seed), op.arguments(size), strict=True
+    arguments = op.arguments(size)
+    dtypes = [numpy_dtype(argument.dtype(dtype)) for argument in arguments]
+    if any(isinstance(argument, Key) for argument in arguments):
+        return tuple(
+            np.random.default_rng(seed)
+            if isinstance(argument, Key)
+            else np.empty(argument.shape, name)
+            for argument, name in zip(arguments, dtypes, strict=True)
         )
-    )
-
-
-def _random_inputs(op: Op, size: int, dtype: str, seed: int) -> tuple[Any, ...]:
-    return tuple(
-        np.random.default_rng(seed)
-        if isinstance(argument, Key)
-        else np.empty(argument.shape, numpy_dtype(argument.dtype(dtype)))
-        for argument in op.arguments(size)
-    )
-
-
-def _for_numpy(array: Array, dtype: str) -> Array:
-    copy = _allocate(array.shape, np.dtype(numpy_dtype(dtype)), offset=0)
-    copy[...] = array
-    return copy
+    made = []
+    for array, name in zip(host_inputs(op, size, dtype, seed), dtypes, strict=True):
+        copy = _allocate(array.shape, np.dtype(name), offset=0)
+        copy[...] = array
+        made.append(copy)
+    return tuple(made)
 
 
 def _allocate(shape: tuple[int, ...], dtype: np.dtype[Any], offset: int) -> Array:

@@ -15,7 +15,7 @@ ARGUMENTS = "args"
 
 ARGS, MAKE_ARGS, NUMPY = "_args", "make_args", "_numpy"
 """The names of what stands beside a function in its file: two endings, and one that
-makes the arguments of all. ``jaxtui.measure.own.functions`` says what they do."""
+makes the arguments of all. ``jaxtui.measure.own`` says what they do."""
 
 SPECS_ACCEPTED = (
     "an argument is a dtype and a shape as XLA writes them: f32[1024,1024], bf16[8,128]"

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtui.measure import planning, session
+from jaxtui.measure import loops, planning, session
 from jaxtui.measure.failures import RefusedError
 from jaxtui.measure.loops import repeats, run_loop, subjects
 from jaxtui.measure.workload import Workload
@@ -74,6 +74,12 @@ TRAIN = """
 
     donate = jax.jit(lambda x: x * 2, donate_argnums=0)
 """
+
+
+@pytest.fixture(autouse=True)
+def _briefly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loops, "UNDISTURBED_SECONDS", 0.005)
+    monkeypatch.setattr(loops, "REPEATS", 2)
 
 
 @pytest.fixture

@@ -254,9 +254,7 @@ def check_time(loop: Loop, device: jax.Device) -> None:
         RefusedError: One call takes longer than the budget, or the loop much longer.
     """
     case, op = loop.case, ops.get(loop.case.op)
-    trial = estimate.trial(case, op, device, seed=0)
-    where = "cpu" if device.platform == "cpu" else "accelerator"
-    seconds = estimate.call_seconds(op, case.size, case.dtype, where, trial)
+    seconds = estimate.of_case(case, op, device, SEED)
     if seconds is None:
         return
     if seconds > loop.budget:
