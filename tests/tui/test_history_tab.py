@@ -94,7 +94,9 @@ async def test_the_newest_come_first_with_the_detail_of_the_one_at_the_cursor(
         await until(pilot, lambda: "selu 1000" in said_below(app))
 
 
-async def test_a_low_screen_has_one_line_of_detail(three: History) -> None:
+async def test_a_low_screen_has_one_line_of_detail_and_room_for_two(
+    three: History,
+) -> None:
     app = app_on(FakeEngine())
     async with app.run_test(size=NARROW) as pilot:
         table = await shown(pilot, app)
@@ -103,6 +105,14 @@ async def test_a_low_screen_has_one_line_of_detail(three: History) -> None:
         assert "\n" not in line
         when = str(table.get_row_at(0)[1]).strip()
         assert when == short_when(NOON + 120)
+        # Keys that come at once mean the same.
+        for key in ("down", "space", "down", "space"):
+            app.post_message(events.Key(key, " " if key == "space" else None))
+        await until(pilot, lambda: app.state.history.comparison)
+        assert app.state.history.marked == (2, 1)
+        assert "B are not comparable: " in said_below(app)
+        assert "Not the same: op: selu and matmul; " in said_below(app)
+        assert max(map(len, said_below(app).split("\n"))) <= 78
 
 
 async def test_a_narrow_table_names_hosts_only_where_they_differ(
@@ -174,26 +184,6 @@ async def test_two_that_are_marked_are_compared(three: History) -> None:
         assert str(table.get_row_at(0)[0]).strip() == ""
 
 
-async def test_keys_that_come_at_once_mean_the_same(three: History) -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await shown(pilot, app)
-        for key in ("down", "space", "down", "space"):
-            app.post_message(events.Key(key, " " if key == "space" else None))
-        await until(pilot, lambda: app.state.history.comparison)
-        assert app.state.history.marked == (2, 1)
-
-
-async def test_a_comparison_fits_on_a_low_screen(three: History) -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await shown(pilot, app)
-        await pilot.press("space", "down", "space")
-        await until(pilot, lambda: app.state.history.comparison)
-        assert "Not the same: op: matmul and selu; " in said_below(app)
-        assert max(map(len, said_below(app).split("\n"))) <= 78
-
-
 async def test_deleting_asks_first(three: History) -> None:
     app = app_on(FakeEngine())
     async with app.run_test(size=NARROW) as pilot:
@@ -220,18 +210,7 @@ async def test_deleting_asks_first(three: History) -> None:
         assert app.state.history.marked == ()
 
 
-async def test_enter_takes_the_case_to_the_form(three: History) -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await shown(pilot, app)
-        await pilot.press("down")
-        await until(pilot, lambda: "selu" in said_below(app))
-        await pilot.press("enter")
-        await until(pilot, lambda: app.tab == "bench")
-        await until(pilot, lambda: app.query_one("#sizes", Input).value == "1000")
-
-
-async def test_the_list_is_copied_and_written(
+async def test_a_measurement_is_copied_shown_as_code_and_taken_to_the_form(
     three: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -246,17 +225,16 @@ async def test_the_list_is_copied_and_written(
         assert len(lines) == 5
         assert "| 2 |" in lines[3]
         assert "selu" in lines[3]
-
-
-async def test_the_code_is_of_the_measurement(three: History) -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await shown(pilot, app)
         await pilot.press("down")
         await until(pilot, lambda: "selu" in said_below(app))
         await pilot.press("v")
         await until(pilot, lambda: isinstance(app.screen, CodeScreen))
         assert "selu 1000" in str(app.screen.query_one("#title", Static).content)
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, CodeScreen))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.tab == "bench")
+        await until(pilot, lambda: app.query_one("#sizes", Input).value == "1000")
 
 
 async def test_a_measurement_of_another_machine_has_no_code_here(
