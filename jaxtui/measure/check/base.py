@@ -15,7 +15,6 @@ import jax
 from jaxtui.machine.survey import Survey
 from jaxtui.measure import devices, errors
 from jaxtui.measure.host import available_host_bytes
-from jaxtui.measure.planning import Supply
 from jaxtui.measure.probe import probe
 from jaxtui.measure.snippets.values import headline
 from jaxtui.model import (
@@ -125,7 +124,7 @@ def of_device(device: jax.Device, sharing: int = 1) -> Setting:
     described = devices.describe_device(device, process_index=own)
     return Setting(
         device=described,
-        free_bytes=Supply(host_bytes=available_host_bytes()).free_bytes(described),
+        free_bytes=devices.free_bytes(described, available_host_bytes()),
         sharing=sharing,
         cores=os.cpu_count() or 1,
     )
@@ -152,20 +151,9 @@ def reading(
 ) -> Reading:
     """One figure of a test, with the interval that it has from rounds.
 
-    Args:
-        test: Which one.
-        device: Of what; ``None`` for the machine as a whole.
-        what: What was measured.
-        figure: The figure, or the seconds that ``per`` took.
-        per: Operations or bytes that were done in the seconds: the figure is a rate.
-        unit: Of the figure.
-        expected: As in ``Reading``, like what follows.
-        fault: What is wrong.
-        doubt: What is not as it should be.
-        skipped: Why it was not measured.
-        disturbed: Who else used the cores.
-        said: What else there is to know.
-        detail: The original text.
+    The figure is as it was measured, or with ``per`` the seconds in which so many
+    operations or bytes were done: then the reading is a rate. Without a device it is
+    that of the machine as a whole; all else is as in ``Reading``.
     """
     measured = low = high = confidence = None
     if isinstance(figure, Interval):

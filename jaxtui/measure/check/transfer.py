@@ -22,10 +22,10 @@ from jaxtui.measure.check.base import (
     UNSUPPORTED,
     Context,
     by_device,
+    of_device,
     reading,
     shares_silicon,
 )
-from jaxtui.measure.devices import memory_of
 from jaxtui.measure.errors import full_text
 from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.inputs import misaligned_copy
@@ -192,7 +192,10 @@ def _measured(
     context: Context, device: jax.Device, way: Way, seconds: float
 ) -> Iterator[Reading]:
     """The readings of one way, its sizes taking turns."""
-    begin, free = perf_counter(), _free_bytes(device)
+    begin = perf_counter()
+    # A copy needs room at both ends.
+    ends = (available_host_bytes(), of_device(device).free_bytes)
+    free = min((end for end in ends if end is not None), default=None)
     series: list[Series] = []
     for nbytes in sizes(context.check.level, context.devices):
         if context.stop():
@@ -223,16 +226,6 @@ def _measured(
     for one in series:
         for direction in DIRECTIONS:
             yield _reading(device, one, direction)
-
-
-def _free_bytes(device: jax.Device) -> int | None:
-    """The smaller of what is free on the device and on the host."""
-    host, stats = available_host_bytes(), memory_of(device) or {}
-    if "bytes_limit" not in stats:
-        return host
-    used = stats.get("bytes_in_use", 0) + stats.get("bytes_reserved", 0)
-    free = stats["bytes_limit"] - used
-    return free if host is None else min(free, host)
 
 
 def _put(array: Any, place: jax.Device | SingleDeviceSharding) -> jax.Array:
