@@ -58,7 +58,6 @@ class Glyphs:
 BLOCKS = Glyphs()
 SOLID = Glyphs(shades=("█", "█"))
 """Where colours tell neighbours apart."""
-ASCII = Glyphs(("=", "%"), "#", "-", "~", ("|", "|"), "-", "+", "|")
 
 
 @dataclass(frozen=True, slots=True)

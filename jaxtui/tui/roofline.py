@@ -18,7 +18,6 @@ from jaxtui.analysis.roofline import (
 from jaxtui.model import HOST, Case, OpInfo
 from jaxtui.model.roofs import Roof, Roofs, RoofsMeasured
 from jaxtui.plot import Color, Picture
-from jaxtui.tui.colors import ascii_only
 from jaxtui.tui.roofs_state import RoofsState, is_measured, of_device
 from jaxtui.tui.state import State
 from jaxtui.view import bench
@@ -277,9 +276,8 @@ def picture(state: State, colors: Sequence[Color]) -> Picture | None:
     if drawn is None or not letter:
         return drawn
     # With an arrow at the selected case: a colour alone is not seen by all.
-    arrow = "<" if ascii_only() else "◂"
     spots = [
-        replace(spot, text=letter + arrow) if spot.text == letter else spot
+        replace(spot, text=f"{letter}◂") if spot.text == letter else spot
         for spot in drawn.spots
     ]
     return replace(drawn, spots=tuple(spots))

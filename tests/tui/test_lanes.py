@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from jaxtui.model import Case, Loop, LoopCall, LoopKernel
 from jaxtui.tui import loop_words
 from jaxtui.tui.bigtext import fits, large
-from jaxtui.tui.lane_drawing import ASCII, BLOCKS, GUTTER, Row, Shot, draw, layout, tick
+from jaxtui.tui.lane_drawing import BLOCKS, GUTTER, SOLID, Row, Shot, draw, layout, tick
 from jaxtui.tui.lanes import (
     SMALLEST_SPAN,
     Bar,
@@ -269,7 +269,7 @@ def test_any_stamps_fill_the_room_exactly(
         None if until is None else until * line.total,
         count,
     )
-    for glyphs in (BLOCKS, ASCII):
+    for glyphs in (BLOCKS, SOLID):
         rows = draw(shot, width, height, glyphs)
         assert len(rows) == (height if width else 0)
         assert all(len(row) == width for row in rows)
@@ -296,23 +296,18 @@ def test_five_microseconds_in_two_hundred_milliseconds_are_a_mark() -> None:
     assert host[GUTTER:].strip() == "█1"
 
 
-def test_neighbours_differ_without_colour_and_in_ascii() -> None:
-    some = calls(4, "each")
-    for glyphs in (BLOCKS, ASCII):
-        rows = draw(Shot(timeline(some), whole(0.02), selected=3), 80, 12, glyphs)
-        shades = {
-            cell.call: cell.text
-            for row in rows
-            for cell in row
-            if cell.role.startswith(("device", "selected"))
-        }
-        assert shades[0] == shades[2] != shades[1]
-        assert shades[3] not in (shades[0], shades[1])
-
-
-def test_ascii_has_nothing_but_ascii_outside_the_figures() -> None:
-    rows = draw(Shot(timeline(calls(40)), whole(0.2)), 80, 24, ASCII)
-    assert "".join(text(rows)).replace("µ", "u").isascii()
+def test_neighbours_differ_without_colour() -> None:
+    rows = draw(
+        Shot(timeline(calls(4, "each")), whole(0.02), selected=3), 80, 12, BLOCKS
+    )
+    shades = {
+        cell.call: cell.text
+        for row in rows
+        for cell in row
+        if cell.role.startswith(("device", "selected"))
+    }
+    assert shades[0] == shades[2] != shades[1]
+    assert shades[3] not in (shades[0], shades[1])
 
 
 def test_nothing_later_than_the_cursor_is_drawn() -> None:

@@ -10,7 +10,6 @@ from jaxtui import format as fmt
 from jaxtui.model import LoopMeasured
 from jaxtui.tui import loop_words
 from jaxtui.tui.bigtext import large
-from jaxtui.tui.colors import ascii_only
 
 _WORDS = 6
 """Lines that are not digits: two names, two blanks, two sentences."""
@@ -52,8 +51,7 @@ class Giant(Widget):
 
     def _figure(self, text: str, style: str) -> list[Content]:
         width, height = self.content_size
-        block = "#" if ascii_only() else "█"
-        lines = large(text, width, max(1, (height - _WORDS) // 2), block)
+        lines = large(text, width, max(1, (height - _WORDS) // 2), "█")
         return [self._centred(line, style) for line in lines]
 
     def _centred(self, text: str, style: str = "bold") -> Content:

@@ -13,9 +13,8 @@ from textual.reactive import reactive
 from jaxtui import plot
 from jaxtui.model import LoopCall
 from jaxtui.plot import cells
-from jaxtui.tui.colors import ascii_only, few_colors
+from jaxtui.tui.colors import few_colors
 from jaxtui.tui.lane_drawing import (
-    ASCII,
     BLOCKS,
     GUTTER,
     SOLID,
@@ -143,8 +142,8 @@ class LaneView(PlotView):
             self.complete,
             self.inline,
         )
-        few, plain = few_colors(self.app), ascii_only()
-        glyphs = ASCII if plain else BLOCKS if few else SOLID
+        few = few_colors(self.app)
+        glyphs = BLOCKS if few else SOLID
         palette = {} if few else _palette(self.app.theme_variables)
         self.show(partial(self._drawn, shot, glyphs, palette))
 
