@@ -240,7 +240,7 @@ def in_process(plan: Sequence[Window]) -> list[tuple[Window, list[float]]]:
     import numpy as np
 
     from jaxtui.measure import clocks
-    from jaxtui.plot import Axis, Series, draw
+    from jaxtui.plot import Axis, Picture, Series
 
     x = jax.device_put(np.random.default_rng(0).standard_normal((512, 512), np.float32))
     call = jax.jit(lambda x: x @ x).lower(x).compile()
@@ -249,11 +249,11 @@ def in_process(plan: Sequence[Window]) -> list[tuple[Window, list[float]]]:
 
     def frame() -> None:
         count = range(len(points.ready))
-        series = [
+        series = (
             Series("ready", count, points.ready),
             Series("dispatch", count, points.dispatch),
-        ]
-        draw(series, width=80, height=24, x=Axis(), y=Axis(log=True))
+        )
+        Picture(series, y=Axis(log=True)).draw(80, 24)
 
     frame()
     return [(window, _timed_beside(window, call, x, frame, clocks)) for window in plan]
