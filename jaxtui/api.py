@@ -19,8 +19,7 @@ from jaxtui.measure.ops import catalogue
 from jaxtui.measurements import Measurements
 from jaxtui.model import CaseMeasured, Device, Event, Experiment, OpInfo, Ready
 from jaxtui.selection import SelectionError
-from jaxtui.tui.run_state import RunState
-from jaxtui.tui.state import EMPTY, reduce
+from jaxtui.state import EMPTY, Job, reduce
 from jaxtui.view.bench import collect
 
 Names = str | Iterable[str]
@@ -116,7 +115,7 @@ def bench(
     return Measurements(collect(host, experiment.cases, run), run)
 
 
-def _run(experiment: Experiment, events: list[Event]) -> RunState:
+def _run(experiment: Experiment, events: list[Event]) -> Job:
     """Run it; what is measured is put into ``events`` as well."""
     state = EMPTY
     for event in _experiment.run(experiment, own_process=False):

@@ -41,7 +41,7 @@ from jaxtui.options import (
 from jaxtui.signals import interrupt
 
 if TYPE_CHECKING:
-    from jaxtui.commands.session import EngineFactory
+    from jaxtui.commands.engine import EngineFactory
     from jaxtui.machine.malloc import End
 
 

@@ -9,8 +9,8 @@ from typing import overload
 from jaxtui.document import Results, encode
 from jaxtui.export import as_csv, as_markdown
 from jaxtui.model import Failure, Host, Measurement, Note
+from jaxtui.state import Job
 from jaxtui.text import visible
-from jaxtui.tui.run_state import RunState
 from jaxtui.view.bench import RIGHT, head, remarks, report, rows
 
 
@@ -21,7 +21,7 @@ class Measurements(Sequence[Measurement]):
     HTML. A case that has no measurement is in ``failures``, with the reason.
     """
 
-    def __init__(self, results: Results, run: RunState) -> None:
+    def __init__(self, results: Results, run: Job) -> None:
         """Take what the run yielded.
 
         Args:

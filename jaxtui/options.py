@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from jaxtui.commands.session import EngineFactory
+    from jaxtui.commands.engine import EngineFactory
     from jaxtui.engine.process import EngineOptions
     from jaxtui.machine.malloc import End
 
@@ -55,7 +55,7 @@ class Common:
         Args:
             memory: The end of the memory span that it has on purpose.
         """
-        from jaxtui.commands import launch, session
+        from jaxtui.commands import engine, launch
 
         environment = None
         if memory is not None:
@@ -65,7 +65,7 @@ class Common:
         options = launch.engine_options(
             self.python, self.cpu_devices, self.start_limit, environment
         )
-        return self.factory or session.spawn_engine, options
+        return self.factory or engine.spawn_engine, options
 
 
 def valued(

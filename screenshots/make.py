@@ -47,8 +47,8 @@ async def until(pilot: Screen, holds: Callable[[], bool]) -> None:
 async def first_minute(app: JaxtuiApp, pilot: Screen) -> None:
     """Open, Enter, and wait for the four lines."""
     await pilot.press("enter")
-    await until(pilot, lambda: app.session.latest.running)
-    await until(pilot, lambda: not app.session.latest.running)
+    await until(pilot, lambda: app.session.state.running)
+    await until(pilot, lambda: not app.session.state.running)
 
 
 async def devices(app: JaxtuiApp, pilot: Screen) -> None:
@@ -61,7 +61,7 @@ def bench(**values: object) -> Callable[[JaxtuiApp, Screen], Awaitable[None]]:
 
     async def play(app: JaxtuiApp, pilot: Screen) -> None:
         await run_form(app, pilot, values)
-        await until(pilot, lambda: not app.session.latest.running)
+        await until(pilot, lambda: not app.session.state.running)
 
     return play
 
@@ -73,7 +73,7 @@ def live(**values: object) -> Callable[[JaxtuiApp, Screen], Awaitable[None]]:
         await run_form(app, pilot, values)
 
         def sampled() -> bool:
-            state = app.session.latest
+            state = app.session.state
             measured = state.case.measurement if state.case else None
             enough = measured is not None and measured.ready is not None
             return not state.running or (enough and measured.ready.n > 60)
@@ -89,7 +89,7 @@ def loop(*keys: str, calls: int = 20) -> Callable[[JaxtuiApp, Screen], Awaitable
     async def play(app: JaxtuiApp, pilot: Screen) -> None:
         case = Case(op="matmul", size=1000, dtype="float32", device="cpu:0", mode="jit")
         app.open_loop(Loop(case=case, calls=calls))
-        await until(pilot, lambda: app.session.latest.loop.measured is not None)
+        await until(pilot, lambda: app.state.loop and app.state.loop.result)
         view = app.screen
         assert isinstance(view, AsyncView)
         await until(pilot, lambda: view.playback is None)
@@ -102,8 +102,8 @@ def loop(*keys: str, calls: int = 20) -> Callable[[JaxtuiApp, Screen], Awaitable
 async def check(app: JaxtuiApp, pilot: Screen) -> None:
     """The health check, to its end."""
     await pilot.press("c")
-    await until(pilot, lambda: app.session.latest.check.going)
-    await until(pilot, lambda: not app.session.latest.check.going)
+    await until(pilot, lambda: app.session.state.check.going)
+    await until(pilot, lambda: not app.session.state.check.going)
 
 
 async def lesson(app: JaxtuiApp, pilot: Screen) -> None:
@@ -111,16 +111,16 @@ async def lesson(app: JaxtuiApp, pilot: Screen) -> None:
     await pilot.press("3")
     await until(pilot, lambda: bool(app.query("LessonList")))
     await pilot.press("enter", "2", "r")
-    await until(pilot, lambda: app.session.latest.running)
-    await until(pilot, lambda: not app.session.latest.running)
+    await until(pilot, lambda: app.session.state.running)
+    await until(pilot, lambda: not app.session.state.running)
 
 
 async def roofline(app: JaxtuiApp, pilot: Screen) -> None:
     """Products of several sizes, and the roofs of the device over them."""
     await bench(**PRODUCTS, budget="12")(app, pilot)
     await pilot.press("f4")
-    await until(pilot, lambda: app.session.latest.running)
-    await until(pilot, lambda: not app.session.latest.running)
+    await until(pilot, lambda: app.session.state.running)
+    await until(pilot, lambda: not app.session.state.running)
 
 
 async def run_form(app: JaxtuiApp, pilot: Screen, values: dict[str, object]) -> None:
@@ -132,7 +132,7 @@ async def run_form(app: JaxtuiApp, pilot: Screen, values: dict[str, object]) -> 
     app.query_one(CaseForm).fill(Values(**values))  # type: ignore[arg-type]
     await pilot.pause(0.5)
     await pilot.press("f5")
-    await until(pilot, lambda: app.session.latest.running)
+    await until(pilot, lambda: app.session.state.running)
 
 
 SWEEP = {"op": "matmul", "sizes": "64..1024", "dtypes": ("float32", "bfloat16")}
@@ -166,7 +166,7 @@ async def take(name: str, shot: Shot) -> None:
     try:
         async with app.run_test(size=shot.size) as pilot:
             app.theme = shot.theme
-            await until(pilot, lambda: bool(app.session.latest.devices))
+            await until(pilot, lambda: bool(app.session.state.devices))
             await shot.play(app, pilot)
             app.redraw()
             await pilot.pause(0.5)

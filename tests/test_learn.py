@@ -49,7 +49,7 @@ from jaxtui.model import (
 )
 from jaxtui.plot import Axis, Picture, Series
 from jaxtui.selection import SelectionError
-from jaxtui.tui.state import EMPTY, State, reduce
+from jaxtui.state import EMPTY, State, reduce
 from tests.tui import fake_engine
 from tests.tui.fake_engine import FakeEngine, measurement, tpu_devices
 

@@ -323,8 +323,8 @@ async def test_the_app_lives_on_with_another_engine(
             for cases in (first, (add,)):
                 work = Experiment(cases=cases, budget_seconds=3.0)
                 await app.session.run(work)
-                await until(pilot, lambda: not app.session.latest.running)
-                run = app.session.latest.run
+                await until(pilot, lambda: not app.session.state.running)
+                run = app.session.state.run
                 assert run is not None
                 assert all(one.measurement for one in run.cases[-1:])
                 generations.append(engine.generation)

@@ -12,27 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxtui.model.own import brief_name, parse_specs
+from jaxtui.functions import LARGEST_BYTES, Listing, OwnFunction, listing
+from jaxtui.model.own import brief_name
 from jaxtui.selection import SelectionError, split_arguments
-from jaxtui.selection.functions import (
-    Factory,
-    Listing,
-    OwnFunction,
-    Takes,
-    wrong_with,
-)
-from jaxtui.selection.listing import LARGEST_BYTES, listing
 
 
 def of(folder: Path, text: str) -> Listing:
     path = folder / "mine.py"
     path.write_text(textwrap.dedent(text))
     return listing(str(path))
-
-
-def one(folder: Path, text: str) -> OwnFunction:
-    (function,) = of(folder, text).functions
-    return function
 
 
 def test_name_signature_docstring_and_factory(tmp_path: Path) -> None:
@@ -58,97 +46,36 @@ def test_name_signature_docstring_and_factory(tmp_path: Path) -> None:
     assert step.name == "step"
     assert step.signature == "(params, batch, /, rate=0.001, *, seed=0)"
     assert step.summary == "One step."
-    assert step.takes == Takes(("params", "batch"), 3)
-    assert step.factory == Factory("step_args", "step_args(size=256, seed=0)")
+    assert step.required == ("params", "batch")
+    assert (step.factory, step.needs_size) == ("step_args(size=256, seed=0)", False)
     assert not step.has_numpy
-    assert loss.factory == Factory("make_args", "make_args(seed, size)", True)
+    assert (loss.factory, loss.needs_size) == ("make_args(seed, size)", True)
     assert loss.has_numpy
-    assert found.find("_private").signature == "(x)"
-    assert "imported" in found.find("elsewhere").summary
+    assert found.find("step") is step
+    assert found.find("elsewhere") == OwnFunction(
+        "elsewhere", summary="Without a def of its own in this file."
+    )
 
 
 @pytest.mark.parametrize(
-    ("text", "signature"),
+    ("text", "names"),
     [
-        ("f = jax.jit(_f)", "(x, y)"),
-        ("f = jit(jax.vmap(_f, in_axes=0), donate_argnums=0)", "(x, y)"),
-        ("f: object = jax.value_and_grad(_f)", "(x, y)"),
-        ("f = functools.partial(jax.jit, static_argnums=0)(_f)", "(x, y)"),
-        ("f = jax.jit(lambda a: a)", "(a)"),
-        ("f = lambda *a, **b: a", "(*a, **b)"),
-        ("f = functools.partial(_f, 1)", "(…)"),
-        ("f = jax.jit(imported.f)", "(…)"),
-        ("def f(x): ...\nf = jax.jit(f)", "(x)"),
-        ("def f(x): ...\ndef f(z): ...", "(z)"),
-        ("try:\n    def f(x): ...\nexcept ImportError:\n    def f(z): ...", "(x)"),
-        ("if FAST:\n    def f(x): ...\nelse:\n    def f(z): ...", "(x)"),
-        ("@functools.partial(jax.jit, static_argnums=0)\ndef f(x): ...", "(x)"),
+        ("", ()),
+        ("def f(x): ...\ndef a(x): ...", ("f", "a")),
+        ("@jax.jit\ndef f(x): ...", ("f",)),
+        ("def f(x): ...\ndef f(z): ...", ("f",)),
+        ("f = jax.jit(_f)", ()),
+        ("class Model:\n    def apply(self, x): ...", ()),
+        ('if __name__ == "__main__":\n    def f(x): ...', ()),
+        ("async def f(x): ...", ()),
+        ("def _f(x): ...", ()),
+        ("def train_args(size): ...\ndef make_args(): ...\ndef f_numpy(): ...", ()),
     ],
 )
-def test_what_stands_for_a_function(tmp_path: Path, text: str, signature: str) -> None:
-    function = one(tmp_path, f"def _f(x, y): ...\n{text}\n")
-    assert (function.name, function.signature) == ("f", signature)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "x = 3\nf = load('weights')\n",
-        "class Model:\n    def apply(self, x): ...\n",
-        "from jax import jit\nimport numpy as np\n",
-        'if __name__ == "__main__":\n    def f(x): ...\n',
-        "if typing.TYPE_CHECKING:\n    def f(x): ...\n",
-        "def f(x): ...\nf = 3\n",
-        "def train_args(size): ...\ndef make_args(): ...\n",
-    ],
-)
-def test_what_is_no_function_to_be_timed(tmp_path: Path, text: str) -> None:
-    (tmp_path / "mine.py").write_text(text)
-    assert listing(str(tmp_path / "mine.py")).functions == ()
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("async def f(x): ...", "f is async"),
-        ("def f(x):\n    yield x", "f is a generator"),
-        ("def f(x):\n    def g():\n        yield x\n    return g", ""),
-        ("def f(x):\n    if x:\n        yield from x", "f is a generator"),
-        ("def f(): ...", "f takes no arguments"),
-        ("def f(): ...\ndef f_args(): ...", ""),
-        ("def f(x, *, axis): ...\ndef f_args(): ...", "f must be given axis by keyw"),
-        ("@contextmanager\ndef f(x):\n    yield x", ""),
-        ("@hydra.main()\ndef f(config): ...", ""),
-    ],
-)
-def test_what_cannot_be_timed_says_why(tmp_path: Path, text: str, problem: str) -> None:
-    function = one(tmp_path, text)
-    assert bool(function.problem) == bool(problem)
-    assert wrong_with(function, parse_specs("f32[8]")).startswith(problem)
-
-
-@pytest.mark.parametrize(
-    ("signature", "typed", "words"),
-    [
-        ("x, y", "", "f takes x, y, and nothing says what to give it"),
-        ("*xs", "", "f takes (*xs), and nothing says what to give it"),
-        ("x, y", "f32[8]", "f(x, y) takes 2 arguments; 1 typed."),
-        ("x", "f32[8] f32[8]", "f(x) takes 1 argument; 2 typed."),
-        ("x, y=1", "f32[8] f32[8] s32[]", "takes 1 to 2; 3 typed."),
-        ("x, *xs", "f32[8] f32[8] s32[]", ""),
-        ("x, y=1", "f32[8]", ""),
-        ("x, *xs, key=None, **more", "f32[8]", ""),
-        ("x, y, *xs", "f32[8]", "takes 2 arguments or more; 1 typed."),
-    ],
-)
-def test_arguments_must_suit_the_function(
-    tmp_path: Path, signature: str, typed: str, words: str
+def test_the_functions_are_the_defs(
+    tmp_path: Path, text: str, names: tuple[str, ...]
 ) -> None:
-    function = one(tmp_path, f"def f({signature}): ...\n")
-    said = wrong_with(function, parse_specs(typed))
-    assert words in said
-    assert bool(said) == bool(words)
+    assert tuple(one.name for one in of(tmp_path, text).functions) == names
 
 
 def test_encodings(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ class Machine(FakeEngine):
         envelope = Envelope(generation=1, run=len(self.works), event=event)
         self.queue.put_nowait(envelope)
 
-    async def plan(self, experiment: Experiment) -> Plan:
+    async def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:
         return Plan(cases=tuple(map(self._planned, experiment.cases)), budget_seconds=1)
 
     def _planned(self, case: Case) -> PlannedCase:

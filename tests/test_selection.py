@@ -175,6 +175,16 @@ def test_a_range_doubles_and_includes_both_ends(start: int, more: int) -> None:
     assert all(size < after <= 2 * size for size, after in pairwise(sizes))
 
 
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(1024, "64..1024"), (1000, "125..1000"), (1001, "62,125,250,500,1001")],
+)
+def test_a_sweep_halves_its_largest_size(size: int, text: str) -> None:
+    assert selection.halves(size, 5) == text
+    sizes = selection.parse_sizes(text)
+    assert all(after // 2 == before for before, after in pairwise(sizes))
+
+
 # A budget.
 
 
@@ -200,6 +210,11 @@ def test_ops_carry_their_own_sizes() -> None:
         OpChoice("selu", (1_000_000, 2_000_000)),
         OpChoice("sigmoid"),
     )
+
+
+def test_a_size_behind_an_op_without_its_colon_is_told_apart() -> None:
+    with pytest.raises(SelectionError, match="as in matmul:256, or in --size 256"):
+        selection.parse_ops(["matmul", "256"], CATALOGUE)
 
 
 def test_ops_may_be_a_list() -> None:

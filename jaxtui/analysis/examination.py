@@ -1,6 +1,6 @@
 """A health check as far as it has come: one immutable record, and how events change it.
 
-Whoever runs a check gives ``next_check`` to an engine, feeds every event of that run to
+Whoever runs a check gives ``next_work`` to an engine, feeds every event of that run to
 ``observe``, and calls ``overdue`` before stopping a run that took longer than
 ``limit_seconds``.
 """
@@ -95,14 +95,14 @@ class Examination:
     """The running test has passed its time limit and is being ended."""
     failed: WorkFailed | None = None
     """Why the running test, or the last one, ended without all its readings."""
-    lost: bool = False
+    crashed: bool = False
     """Some test ended because its engine died, which says nothing about a device."""
     outcome: Literal["complete", "cancelled", "incomplete"] | None = None
     """``None`` while there is more to do; ``incomplete`` at the end if some test was
     lost."""
 
     @property
-    def next_check(self) -> Check | None:
+    def next_work(self) -> Check | None:
         """What to run now; ``None`` while a test is running, and at the end."""
         if self.check is not None or self.outcome is not None or not self.waiting:
             return None
@@ -111,10 +111,67 @@ class Examination:
     @property
     def limit_seconds(self) -> float:
         """How long the test that is running, or comes next, may take."""
-        check = self.check or self.next_check
+        check = self.check or self.next_work
         if self.limit is not None or check is None:
             return self.limit or 0.0
         return limit_seconds(check)
+
+    def observe(self, event: Event) -> Examination:
+        """The examination after one event of the run of its test."""
+        if isinstance(event, CheckRead):
+            return replace(self, readings=(*self.readings, event.reading))
+        if self.outcome is not None:
+            # What a test that was broken off still sends must not begin it again.
+            return self
+        match event:
+            case CheckStarted():
+                return _started(self, event.check)
+            case CheckDoing():
+                # Only devices of this test can be blamed for it.
+                mine = self.check.devices if self.check else ()
+                candidates = [name for name in event.devices if name in mine]
+                at_work = tuple(name for name in candidates if name not in self.through)
+                return replace(self, at_work=at_work, what=event.what)
+            case CheckDone():
+                left = tuple(one for one in self.at_work if one != event.device)
+                return replace(
+                    self, at_work=left, through=(*self.through, event.device)
+                )
+            case WorkFailed():
+                return replace(self, failed=event)
+            case RunFinished():
+                return _finished(self, event)
+            case _:
+                return self
+
+    def overdue(self) -> Examination:
+        """The time limit has passed: the test is about to be ended."""
+        return replace(self, late=True)
+
+    def stopped(self) -> Examination:
+        """The user ends the check; what was read stays.
+
+        To be called whenever the user ends a check: the events of a test that is late
+        do not tell who ended it.
+        """
+        return replace(_idle(self), waiting=(), outcome="cancelled")
+
+    def lost(self, why: str) -> Examination:
+        """No engine is left to run the next test: what is left is skipped.
+
+        Args:
+            self: an examination with a test that is running or comes next.
+            why: one sentence.
+        """
+        rest = (self.check, *self.waiting) if self.check else self.waiting
+        left = tuple(_skipped(one, name, why) for one in rest for name in one.devices)
+        return replace(
+            _idle(self),
+            readings=(*self.readings, *left),
+            waiting=(),
+            crashed=True,
+            outcome="incomplete",
+        )
 
 
 def plan(level: CheckLevel, devices: Sequence[str], seed: int = 0) -> tuple[Check, ...]:
@@ -155,65 +212,6 @@ def begin(
     return Examination(devices, plan(level, names), level, limit=limit)
 
 
-def observe(exam: Examination, event: Event) -> Examination:
-    """The examination after one event of the run of its test."""
-    if isinstance(event, CheckRead):
-        return replace(exam, readings=(*exam.readings, event.reading))
-    if exam.outcome is not None:
-        # What a test that was broken off still sends must not begin it again.
-        return exam
-    match event:
-        case CheckStarted():
-            return _started(exam, event.check)
-        case CheckDoing():
-            # Only devices of this test can be blamed for it.
-            mine = exam.check.devices if exam.check else ()
-            candidates = [name for name in event.devices if name in mine]
-            at_work = tuple(name for name in candidates if name not in exam.through)
-            return replace(exam, at_work=at_work, what=event.what)
-        case CheckDone():
-            left = tuple(one for one in exam.at_work if one != event.device)
-            return replace(exam, at_work=left, through=(*exam.through, event.device))
-        case WorkFailed():
-            return replace(exam, failed=event)
-        case RunFinished():
-            return _finished(exam, event)
-        case _:
-            return exam
-
-
-def overdue(exam: Examination) -> Examination:
-    """The time limit has passed: the test is about to be ended, by force if need be."""
-    return replace(exam, late=True)
-
-
-def cancelled(exam: Examination) -> Examination:
-    """The user ends the check; what was read stays.
-
-    To be called whenever the user ends a check: the events of a test that is late do
-    not tell who ended it.
-    """
-    return replace(_idle(exam), waiting=(), outcome="cancelled")
-
-
-def given_up(exam: Examination, why: str) -> Examination:
-    """No engine is left to run the next test: what is left is skipped.
-
-    Args:
-        exam: an examination with a test that is running or comes next.
-        why: one sentence.
-    """
-    rest = (exam.check, *exam.waiting) if exam.check else exam.waiting
-    left = tuple(_skipped(one, name, why) for one in rest for name in one.devices)
-    return replace(
-        _idle(exam),
-        readings=(*exam.readings, *left),
-        waiting=(),
-        lost=True,
-        outcome="incomplete",
-    )
-
-
 def _idle(exam: Examination) -> Examination:
     return replace(exam, check=None, at_work=(), what="", late=False)
 
@@ -242,16 +240,18 @@ def _started(exam: Examination, check: Check) -> Examination:
 
 def _finished(exam: Examination, event: RunFinished) -> Examination:
     if event.outcome == "cancelled" and not exam.late:
-        return cancelled(exam)
-    if exam.check is None and exam.next_check is not None:
+        return exam.stopped()
+    if exam.check is None and exam.next_work is not None:
         # The engine was gone before it could say that it began.
-        exam = replace(_started(exam, exam.next_check), failed=exam.failed)
+        exam = replace(_started(exam, exam.next_work), failed=exam.failed)
     if exam.check is None:
         return exam
     # A late test may have come to its end after all.
     if event.outcome != "complete" or exam.failed is not None:
         died = event.outcome == "crashed" and not exam.late
-        exam = _broken_off(replace(exam, lost=exam.lost or died), exam.check, died)
+        exam = _broken_off(
+            replace(exam, crashed=exam.crashed or died), exam.check, died
+        )
     return _leave_out_hung(_idle(exam))
 
 
@@ -306,4 +306,4 @@ def _leave_out_hung(exam: Examination) -> Examination:
             first = msgspec.structs.replace(check, devices=kept)
             return replace(exam, waiting=(first, *later))
         exam = replace(exam, waiting=tuple(later))
-    return replace(exam, outcome="incomplete" if exam.lost else "complete")
+    return replace(exam, outcome="incomplete" if exam.crashed else "complete")

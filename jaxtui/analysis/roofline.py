@@ -12,7 +12,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from jaxtui.model import Case, Measurement, OpInfo, PlannedCase
+import msgspec
+
+from jaxtui.model import HOST, Case, Measurement, OpInfo, PlannedCase
 from jaxtui.model.roofs import Roof, RoofDtype, RoofsMeasured
 
 Bound = Literal["memory", "compute"]
@@ -290,3 +292,38 @@ def larger(planned: PlannedCase, info: OpInfo, roofs: RoofsMeasured) -> int:
     # As much again, or an eighth of the power of two below: sizes stay round.
     step = size if reached < FAR else max(1, 2 ** size.bit_length() // 16)
     return max(size, min(size + step, info.maximum))
+
+
+# The roofs of several runs together.
+
+
+def same_silicon(one: str, other: str) -> bool:
+    """Whether two devices are the same silicon: all of a CPU share cores and memory."""
+    names = [
+        "cpu" if name == HOST or name.startswith("cpu:") else name
+        for name in (one, other)
+    ]
+    return names[0] == names[1]
+
+
+def of_device(roofs: Iterable[RoofsMeasured], device: str) -> RoofsMeasured | None:
+    """The roofs of a device among those that are known."""
+    return next((one for one in roofs if same_silicon(one.device, device)), None)
+
+
+def together(better: RoofsMeasured, other: RoofsMeasured | None) -> RoofsMeasured:
+    """The roofs of both, in the other's order; of what both have the first's."""
+    if other is None:
+        return better
+    new: dict[object, Roof] = {(one.kind, one.of): one for one in better.roofs}
+    kept = [new.pop((one.kind, one.of), one) for one in other.roofs]
+    roofs = (*kept, *new.values())
+    had = {one.of for one in roofs}
+    missing = {one.of: one for one in (*other.missing, *better.missing)}
+    return msgspec.structs.replace(
+        better,
+        device_kind=better.device_kind or other.device_kind,
+        roofs=roofs,
+        missing=tuple(one for one in missing.values() if one.of not in had),
+        cache_bytes=better.cache_bytes or other.cache_bytes,
+    )

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import sys
+import time
 from datetime import datetime, timezone
 
 from jaxtui.analysis import baseline as baselines
 from jaxtui.analysis.baseline import Baseline, BaselineError
 from jaxtui.analysis.check import EXIT_CODES
+from jaxtui.analysis.examination import begin
 from jaxtui.commands import CANNOT_RUN, CASE_FAILED, check_report
 from jaxtui.commands.check_report import Report
 from jaxtui.commands.check_request import Request
-from jaxtui.commands.check_run import Checked
+from jaxtui.commands.engine import Driver, EngineFactory
 from jaxtui.commands.progress import live_line, progress_line
-from jaxtui.commands.session import EngineFactory
 from jaxtui.commands.terminal import say
 from jaxtui.engine.client import EngineOptions
-from jaxtui.model import CHECK_TESTS
+from jaxtui.model import CHECK_TESTS, Check
+from jaxtui.state import with_series
 
 __all__ = ["Request", "run"]
 
@@ -31,13 +33,13 @@ def run(
             nothing is on stdout then.
         SelectionError: if a device does not exist.
     """
-    checked = Checked()
+    checked = Driver(factory, options)
     report = Report(checked, request, as_json)
-    checked.drive(_run(factory, options, request, report))
+    checked.drive(_run(report))
     report.end()
     code = EXIT_CODES[report.verdict]
-    if checked.interrupt.happened:
-        say(_interrupted(checked))
+    if checked.interrupted:
+        say(_interrupted(report))
         return code
     if report.outcome == "incomplete":
         # What was found to be wrong stays so; all else says nothing.
@@ -45,38 +47,44 @@ def run(
     return code if request.save_as is None else _save(report, request.save_as, code)
 
 
-async def _run(
-    factory: EngineFactory, options: EngineOptions, request: Request, report: Report
-) -> None:
-    checked = report.checked
+async def _run(report: Report) -> None:
+    checked, request, began = report.checked, report.request, time.monotonic()
 
     def draw(width: int, ascii_only: bool) -> str:
-        elapsed = checked.elapsed_seconds
-        if checked.examination is None or checked.state.engine == "starting":
-            return progress_line(checked.state, elapsed, width, ascii_only=ascii_only)
+        state, elapsed = checked.state, time.monotonic() - began
+        if report.examination is None or state.engine == "starting":
+            return progress_line(state, elapsed, width, ascii_only=ascii_only)
         return check_report.progress_line(
-            checked.examination, elapsed, width, ascii_only=ascii_only
+            report.examination, elapsed, width, ascii_only=ascii_only
         )
 
-    async with checked.started(factory, options), live_line(sys.stderr, draw):
-        await checked.begin(request)
+    async with checked.started() as session, live_line(sys.stderr, draw):
+        await session.ready()
+        session.refuse("verdicts")
+        state = session.state
+        assert state.host is not None
+        chosen = request.chosen(state.devices, state.host)
+        exam = begin(chosen, request.level, request.limit)
+        session.state = with_series(state, "check", exam)
         report.begin()
-        await checked.examine(report.ended)
+        await session.play(exam, "check", report.after)
 
 
-def _interrupted(checked: Checked) -> str:
-    if checked.test is None:
+def _interrupted(report: Report) -> str:
+    job = report.checked.state.jobs.get("check")
+    if job is None or not isinstance(job.work, Check):
         return "Interrupted before the first test."
-    number = CHECK_TESTS.index(checked.test) + 1
+    test = job.work.test
+    number = CHECK_TESTS.index(test) + 1
     return (
-        f"Interrupted in test {number} of {len(CHECK_TESTS)}, {checked.test}: "
+        f"Interrupted in test {number} of {len(CHECK_TESTS)}, {test}: "
         "this is what had arrived."
     )
 
 
 def _save(report: Report, name: str, code: int) -> int:
     """Keep the figures unless something is wrong with them; the exit code."""
-    state, examination = report.checked.state, report.checked.examination
+    state, examination = report.checked.state, report.examination
     if (
         code >= EXIT_CODES["fail"]
         or report.outcome != "complete"

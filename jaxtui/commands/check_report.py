@@ -10,13 +10,13 @@ from jaxtui.analysis.baseline import differences
 from jaxtui.analysis.check import VerdictWord
 from jaxtui.analysis.examination import Examination
 from jaxtui.commands.check_request import Request
-from jaxtui.commands.check_run import Checked
+from jaxtui.commands.engine import Driver
 from jaxtui.commands.findings import narrate
 from jaxtui.commands.progress import bar, wipe
 from jaxtui.commands.terminal import in_colour, is_ascii, put, put_bytes, say
 from jaxtui.document import CheckResults, Outcome, check_results, encode
 from jaxtui.format import plural
-from jaxtui.model import CHECK_TESTS, CheckTest
+from jaxtui.model import CHECK_TESTS, Check, CheckTest
 from jaxtui.text import painted as joined
 from jaxtui.view import check as view
 from jaxtui.view.devices import explain, finding_text
@@ -30,23 +30,29 @@ PLAIN = str.maketrans({"·": "-", "…": "...", "×": "x", "µ": "u", "—": "-"
 class Report:
     """What has been read, judged; as text it is printed test by test."""
 
-    checked: Checked
+    checked: Driver
     request: Request
     as_json: bool
     printed: list[CheckTest] = field(default_factory=list)
     _shown: view.Report = view.NO_REPORT
 
     @property
+    def examination(self) -> Examination | None:
+        """``None`` until the devices are known."""
+        exam = self.checked.state.series.get("check")
+        return exam if isinstance(exam, Examination) else None
+
+    @property
     def shown(self) -> view.Report:
         """All that was read, with its verdicts."""
-        exam, baseline = self.checked.examination, self.request.baseline
+        exam, baseline = self.examination, self.request.baseline
         self._shown = view.report(exam, last=self._shown, baseline=baseline)
         return self._shown
 
     @property
     def outcome(self) -> Outcome:
         """Whether every test was run, and came to an end."""
-        examination = self.checked.examination
+        examination = self.examination
         return (examination and examination.outcome) or "cancelled"
 
     @property
@@ -84,6 +90,15 @@ class Report:
             if text:
                 narrate(text)
 
+    def after(self, exam: Examination) -> None:
+        """Print the test that was run, if it has all its readings."""
+        job, following = self.checked.state.jobs["check"], exam.next_work
+        assert isinstance(job.work, Check)
+        if not self.checked.interrupted and (
+            following is None or following.test != job.work.test
+        ):
+            self.ended(job.work.test)
+
     def ended(self, test: CheckTest) -> None:
         """Print the readings of a test, unless a document follows at the end."""
         shown = self.shown
@@ -98,7 +113,7 @@ class Report:
             put_bytes(encode(self.results))
             if self.outcome == "incomplete":
                 say(INCOMPLETE)
-        elif self.checked.examination is not None:
+        elif self.examination is not None:
             for test in CHECK_TESTS:
                 if test not in self.printed:
                     self.ended(test)
@@ -143,7 +158,7 @@ def progress_line(
     ascii_only: bool,
 ) -> str:
     """How far a check is, never wider than ``width``."""
-    check = examination.check or examination.next_check
+    check = examination.check or examination.next_work
     if check is None:
         return ""
     number = CHECK_TESTS.index(check.test)

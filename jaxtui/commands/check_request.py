@@ -10,8 +10,7 @@ from jaxtui.analysis.baseline import Baseline, BaselineError
 from jaxtui.analysis.examination import longest_seconds
 from jaxtui.commands.launch import CannotRun
 from jaxtui.model import CHECK_LEVELS, CheckLevel, Device, Host
-from jaxtui.selection import SelectionError, parse_budget, parse_devices
-from jaxtui.selection.names import listed
+from jaxtui.selection import SelectionError, listed, parse_budget, parse_devices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
-from jaxtui.commands.driving import Driver
+from jaxtui.commands.engine import Driver
 from jaxtui.commands.exporting import Exports
 from jaxtui.commands.terminal import put, put_bytes, say
 from jaxtui.export import Contents
@@ -42,7 +42,7 @@ def close(driver: Driver, report: Report, exports: Exports, *, as_json: bool) ->
             put_bytes(report.document())
         elif report.text is not None:
             put(report.text())
-    if driver.interrupt.happened:
+    if driver.interrupted:
         say(INTERRUPTED)
     elif driver.lost and (as_json or report.text is None):
         say(INCOMPLETE)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
+import time
 from functools import partial
 
-from jaxtui.analysis.crossover import Search, shown_sizes
+from jaxtui.analysis.crossover import Search, begin, shown_sizes
 from jaxtui.commands import closing
 from jaxtui.commands.closing import Report
 from jaxtui.commands.crossover_request import Request
-from jaxtui.commands.crossover_run import Searched
+from jaxtui.commands.engine import Driver, EngineFactory
 from jaxtui.commands.exporting import NO_EXPORTS, Exports
 from jaxtui.commands.findings import narrate
 from jaxtui.commands.progress import bar, live_line, progress_line
-from jaxtui.commands.session import EngineFactory
 from jaxtui.commands.terminal import is_terminal, look
 from jaxtui.document import Results, encode
 from jaxtui.engine.client import EngineOptions
@@ -61,19 +61,26 @@ def run(
         CannotRun: if the engine cannot start; nothing is on stdout then.
         SelectionError: if the op, a mode of it or a device does not exist.
     """
-    searched = Searched()
-    searched.drive(_run(factory, options, request, searched, record))
+    searched = _Searched(factory, options, record=record)
+    searched.drive(_run(request, searched))
     return closing.close(searched, _report(searched), exports, as_json=as_json)
 
 
-async def _run(
-    factory: EngineFactory,
-    options: EngineOptions,
-    request: Request,
-    searched: Searched,
-    record: bool,
-) -> None:
+class _Searched(Driver):
+    """How far a search has come."""
+
+    began = 0.0
+
+    @property
+    def search(self) -> Search | None:
+        """``None`` until the devices are known."""
+        search = self.state.series.get("crossover")
+        return search if isinstance(search, Search) else None
+
+
+async def _run(request: Request, searched: _Searched) -> None:
     told: set[int] = set()
+    searched.began = time.monotonic()
 
     def ended(search: Search) -> None:
         for size in shown_sizes(search):
@@ -84,30 +91,32 @@ async def _run(
     def draw(width: int, ascii_only: bool) -> str:
         return _progress(searched, width, ascii_only=ascii_only)
 
-    async with (
-        searched.started(factory, options, record=record) as engine,
-        live_line(sys.stderr, draw),
-    ):
-        await searched.begin(request)
-        engine.warn()
-        await searched.find(ended)
+    async with searched.started() as session, live_line(sys.stderr, draw):
+        await session.ready(lambda ops: request.sizes(request.info(ops)))
+        session.refuse("jax")
+        state = session.state
+        first, second = request.cases(state.ops, state.devices)
+        sizes = request.sizes(request.info(state.ops))
+        searched.warn()
+        search = begin(first, second, sizes, request.budget, request.seed)
+        await session.play(search, "crossover", ended)
 
 
-def _progress(searched: Searched, width: int, *, ascii_only: bool) -> str:
+def _progress(searched: _Searched, width: int, *, ascii_only: bool) -> str:
     """The line about the search, never wider than ``width``."""
-    search, elapsed = searched.search, searched.elapsed_seconds
+    search, elapsed = searched.search, time.monotonic() - searched.began
     if search is None:
         return progress_line(searched.state, elapsed, width, ascii_only=ascii_only)
     size = search.size or search.next_size
     share = min(1.0, search.spent_seconds / search.budget_seconds)
     drawn = bar(share, ascii_only=ascii_only)
     left = f", at most {search.left_seconds:.0f} s left"
-    going = searched.state.going
-    doing = going.doing if going else ""
+    job = searched.state.job
+    doing = job.doing if job else ""
     return f"{drawn} {elapsed:.0f} s{left}  {doing or f'size {size}'}"[:width].rstrip()
 
 
-def _report(searched: Searched) -> Report:
+def _report(searched: _Searched) -> Report:
     search = searched.search
     found = search is not None and bool(search.points)
     return Report(
@@ -118,7 +127,7 @@ def _report(searched: Searched) -> Report:
     )
 
 
-def _text(search: Search, searched: Searched) -> str:
+def _text(search: Search, searched: _Searched) -> str:
     """The report; in a terminal with its plot."""
     plot = ""
     if is_terminal(sys.stdout):
@@ -126,12 +135,12 @@ def _text(search: Search, searched: Searched) -> str:
     return view.text(search, _size_means(search, searched), plot)
 
 
-def _size_means(search: Search, searched: Searched) -> str:
+def _size_means(search: Search, searched: _Searched) -> str:
     ops = {op.name: op.size_means for op in searched.state.ops}
     return ops.get(search.first.op, "size")
 
 
-def _contents(search: Search, searched: Searched) -> Contents:
+def _contents(search: Search, searched: _Searched) -> Contents:
     """Every kind of file."""
     host = searched.state.host
     results = Results.of(host, view.measurements(search), search.failures)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from jaxtui.commands import CASE_FAILED, FINE
-from jaxtui.commands.driving import Driver
+from jaxtui.commands.engine import Driver, EngineFactory
 from jaxtui.commands.hlo_request import STAGES, Request, Stage
 from jaxtui.commands.progress import progress
-from jaxtui.commands.session import EngineFactory
 from jaxtui.commands.terminal import put, put_bytes, say
 from jaxtui.document import SCHEMA, encode
 from jaxtui.engine.client import EngineOptions
@@ -24,6 +22,7 @@ from jaxtui.model import (
     WorkFailed,
 )
 from jaxtui.model.own import short_name
+from jaxtui.state import Job
 from jaxtui.tui import inspect_text
 
 __all__ = ["STAGES", "Request", "run"]
@@ -31,13 +30,26 @@ __all__ = ["STAGES", "Request", "run"]
 _TEXTS: tuple[Stage, ...] = ("jaxpr", "stablehlo", "hlo")
 
 
-@dataclass
 class _Outcome(Driver):
-    """What has arrived; read when it is interrupted."""
+    """What has arrived."""
 
     case: Case | None = None
-    inspected: Inspected | None = None
-    failed: WorkFailed | None = None
+
+    @property
+    def job(self) -> Job | None:
+        """The run."""
+        return self.state.jobs.get("inspection")
+
+    @property
+    def inspected(self) -> Inspected | None:
+        """The result."""
+        found = self.job.result if self.job else None
+        return found if isinstance(found, Inspected) else None
+
+    @property
+    def failed(self) -> WorkFailed | None:
+        """Why there is none."""
+        return self.job.failed if self.job else None
 
 
 def run(
@@ -55,8 +67,8 @@ def run(
         CannotRun: if the engine cannot start; nothing is on stdout then.
         SelectionError: if an op or a device does not exist.
     """
-    outcome = _Outcome()
-    outcome.drive(_inspect(factory, options, request, outcome))
+    outcome = _Outcome(factory, options)
+    outcome.drive(_inspect(request, outcome))
     if as_json:
         put_bytes(encode(_document(outcome, request)))
     elif outcome.inspected is not None:
@@ -65,30 +77,20 @@ def run(
         say(_sentence(outcome.failed, outcome.case))
         if outcome.failed.detail:
             say(outcome.failed.detail)
-    if outcome.interrupt.happened:
+    if outcome.interrupted:
         say("Interrupted.")
     return FINE if outcome.inspected is not None else CASE_FAILED
 
 
-async def _inspect(
-    factory: EngineFactory, options: EngineOptions, request: Request, outcome: _Outcome
-) -> None:
+async def _inspect(request: Request, outcome: _Outcome) -> None:
     async with (
-        outcome.started(factory, options),
+        outcome.started() as session,
         progress(sys.stderr, lambda: outcome.state),
     ):
-        ready = await outcome.ready(request.check)
-        outcome.refuse("jax")
-        outcome.case = request.case(ready.ops, ready.devices)
-        number = await outcome.engine.run(Inspection(case=outcome.case))
-        async for event in outcome.follow(number):
-            match event:
-                case Inspected():
-                    outcome.inspected = event
-                case WorkFailed():
-                    outcome.failed = event
-                case _:
-                    pass
+        await session.ready(request.check)
+        session.refuse("jax")
+        outcome.case = request.case(outcome.state.ops, outcome.state.devices)
+        await session.run(Inspection(case=outcome.case), "inspection")
 
 
 def _sentence(failed: WorkFailed, case: Case | None) -> str:

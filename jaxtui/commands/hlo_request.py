@@ -9,8 +9,7 @@ from typing import Literal, get_args
 from jaxtui import selection
 from jaxtui.commands.compile_request import one
 from jaxtui.model import HOST_MODES, Case, Device, Mode, OpInfo, Precision
-from jaxtui.selection import SelectionError
-from jaxtui.selection.names import listed
+from jaxtui.selection import SelectionError, listed
 
 Stage = Literal["jaxpr", "stablehlo", "hlo", "all"]
 """Which text is printed, whole."""

@@ -9,17 +9,24 @@ from functools import partial
 from jaxtui import lessons
 from jaxtui.commands import FINE, closing, lesson_text
 from jaxtui.commands.closing import Report
+from jaxtui.commands.engine import Driver, EngineFactory
 from jaxtui.commands.exporting import NO_EXPORTS
 from jaxtui.commands.guess import can_ask, guess
 from jaxtui.commands.lesson_request import Request
-from jaxtui.commands.lesson_run import Course, Played
 from jaxtui.commands.progress import progress
-from jaxtui.commands.session import EngineFactory
 from jaxtui.commands.terminal import is_terminal, look, lost, put, put_bytes, say
-from jaxtui.document import LessonEntry, LessonResults, Lessons, encode
+from jaxtui.document import (
+    LessonEntry,
+    LessonResults,
+    Lessons,
+    StepResults,
+    StepRow,
+    encode,
+)
 from jaxtui.engine.client import EngineOptions
 from jaxtui.lessons import progress as kept
-from jaxtui.lessons.base import Setting, code_parts
+from jaxtui.lessons.base import Setting, code_parts, conclude
+from jaxtui.lessons.play import StepRun
 from jaxtui.scripts import Script, joined
 from jaxtui.text import painted
 
@@ -64,16 +71,18 @@ def run(
         CannotRun: if there is no engine, or none any more.
         SelectionError: if the device does not exist.
     """
-    course = Course()
-    course.drive(_run(factory, options, request, course, as_json, record))
+    course = _Course(factory, options, record=record)
+    course.drive(_run(request, course, as_json))
 
     def document() -> bytes:
-        steps = tuple(played.results for played in course.played)
+        steps = tuple(map(_results, course.played))
         name, host = request.lesson.name, course.state.host
         return encode(LessonResults.of(host, name, steps, course.outcome))
 
     # As text each step was printed when it ended.
-    report = Report(document, text=None, contents=None, fine=not course.flawed)
+    report = Report(
+        document, text=None, contents=None, fine=not any(map(_flawed, course.played))
+    )
     return closing.close(course, report, NO_EXPORTS, as_json=as_json)
 
 
@@ -84,38 +93,64 @@ def code(factory: EngineFactory, options: EngineOptions, request: Request) -> in
         CannotRun: if the engine cannot start.
         SelectionError: if the device does not exist.
     """
-    course = Course()
-    script = course.drive(_code(factory, options, request, course))
+    course = _Course(factory, options)
+    script = course.drive(_code(request, course))
     if script is not None:
         put(script.rstrip("\n"))
     return FINE
 
 
-async def _run(
-    factory: EngineFactory,
-    options: EngineOptions,
-    request: Request,
-    course: Course,
-    as_json: bool,
-    record: bool,
-) -> None:
-    async with course.started(factory, options, record=record):
+class _Course(Driver):
+    """How far a lesson has come."""
+
+    def __init__(
+        self, factory: EngineFactory, options: EngineOptions, *, record: bool = False
+    ) -> None:
+        super().__init__(factory, options, record=record)
+        self._played: list[StepRun] = []
+        self._playing = False
+
+    @property
+    def played(self) -> tuple[StepRun, ...]:
+        """The steps as far as they were run."""
+        last = self.state.series.get("lesson")
+        if self._playing and isinstance(last, StepRun):
+            return (*self._played, last)
+        return tuple(self._played)
+
+    async def play(self, run: StepRun) -> None:
+        """Run everything that a step runs; what had arrived stays if it is broken off.
+
+        Raises:
+            EngineUnavailableError: There is no engine any more.
+        """
+        self._playing = True
+        try:
+            await self.session.play(run, "lesson")
+        finally:
+            last = self.state.series.get("lesson")
+            self._played.append(last if isinstance(last, StepRun) else run)
+            self._playing = False
+
+
+async def _run(request: Request, course: _Course, as_json: bool) -> None:
+    async with course.started():
         setting = await _setting(request, course)
         for index in request.indices:
-            if not (course.interrupt.happened or lost()):
+            if not (course.interrupted or lost()):
                 await _step(course, request, index, setting, as_json)
 
 
-async def _setting(request: Request, course: Course) -> Setting:
+async def _setting(request: Request, course: _Course) -> Setting:
     """Where the lesson runs, as soon as the devices are known."""
     async with progress(sys.stderr, lambda: course.state):
-        await course.ready()
-        course.refuse("verdicts")
+        await course.session.ready()
+        course.session.refuse("verdicts")
     return request.setting(course.state)
 
 
 async def _step(
-    course: Course, request: Request, index: int, setting: Setting, as_json: bool
+    course: _Course, request: Request, index: int, setting: Setting, as_json: bool
 ) -> None:
     """One step: what it says, the learner's guess, its works, what came of them."""
     step = request.lesson.steps[index]
@@ -127,23 +162,21 @@ async def _step(
             guessed = await guess(len(step.question.choices))
     try:
         async with progress(sys.stderr, lambda: course.state):
-            await course.play(step, setting)
+            await course.play(StepRun(step, setting))
+    finally:
+        if not as_json:
+            _print(course.played[-1], guessed)
         if course.played[-1].outcome.problem is None and (
             trouble := kept.add(request.lesson.name, step.title)
         ):
             say(trouble)
-    finally:
-        if not as_json:
-            _print(course.played[-1], guessed)
 
 
-async def _code(
-    factory: EngineFactory, options: EngineOptions, request: Request, course: Course
-) -> str:
+async def _code(request: Request, course: _Course) -> str:
     """Everything that the steps run, as one file."""
-    async with course.started(factory, options):
+    async with course.started():
         setting = await _setting(request, course)
-        plan = partial(course.engine.plan, recipes=True)
+        plan = partial(course.session.plan, recipes=True)
         if len(request.steps) == 1:
             (step,) = request.steps
             return joined(await code_parts(step.works(setting), plan), step.title)
@@ -155,7 +188,7 @@ async def _code(
     return joined(parts, request.lesson.title)
 
 
-def _print(played: Played, guessed: int | None) -> None:
+def _print(played: StepRun, guessed: int | None) -> None:
     """What came of a step, the plot above the words."""
     how = look(sys.stdout)
     if not is_terminal(sys.stdout):
@@ -163,8 +196,46 @@ def _print(played: Played, guessed: int | None) -> None:
     drawing = lesson_text.drawing(played.step, played.setting, played.outcome, **how)
     if drawing:
         put(painted((drawing, "")))
+    conclusion = conclude(played.step, played.setting, played.outcome)
     put(
         lesson_text.closing(
-            played.step, played.setting, played.conclusion, played.outcome, guessed
+            played.step, played.setting, conclusion, played.outcome, guessed
         )
+    )
+
+
+def _flawed(played: StepRun) -> bool:
+    """Whether something of a step has no result.
+
+    That TensorFlow, which is optional, is not installed is none of its business.
+    """
+    failures = [one for one in played.outcome.failures if one.case.mode != "tensorflow"]
+    return bool(failures or played.outcome.problem)
+
+
+def _results(played: StepRun) -> StepResults:
+    """All of a step as a record."""
+    outcome = played.outcome
+    conclusion = conclude(played.step, played.setting, outcome)
+    return StepResults(
+        title=played.step.title,
+        # Interim ones have not ended.
+        measurements=tuple(one for one in outcome.measurements if one.stopped),
+        claim=played.step.claim,
+        holds=conclusion.holds,
+        takeaway=conclusion.takeaway,
+        rows=tuple(
+            StepRow(
+                what=row.what,
+                yours=row.yours,
+                published=row.published,
+                remark=row.remark,
+            )
+            for row in conclusion.rows
+        ),
+        timings=dict(outcome.timings),
+        values=dict(outcome.values),
+        loops=outcome.loops,
+        failures=outcome.failures,
+        problem=outcome.problem,
     )

@@ -9,7 +9,7 @@ from jaxtui import lessons
 from jaxtui.commands.ghost import NO_GHOST, Ghost, read_ghost
 from jaxtui.lessons.base import Lesson, Setting, Step, setting
 from jaxtui.selection import SelectionError, parse_sizes
-from jaxtui.tui.state import State
+from jaxtui.state import State
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,15 +7,13 @@ from collections.abc import Sequence
 
 from jaxtui import format as fmt
 from jaxtui.commands import FINE
-from jaxtui.commands.launch import CannotRun
+from jaxtui.commands.engine import Driver, EngineFactory
 from jaxtui.commands.progress import progress
-from jaxtui.commands.session import EngineFactory, session
 from jaxtui.commands.terminal import put, put_bytes
 from jaxtui.document import SCHEMA, encode
 from jaxtui.engine.client import EngineOptions
 from jaxtui.model import USUAL_MODES, OpInfo
 from jaxtui.selection import DTYPE_ALIASES
-from jaxtui.signals import interrupt
 from jaxtui.view.text import table
 
 
@@ -25,7 +23,9 @@ def run(factory: EngineFactory, options: EngineOptions, *, as_json: bool) -> int
     Raises:
         CannotRun: if the engine cannot start.
     """
-    catalogue = interrupt.run(_catalogue(factory, options)) or ()
+    driver = Driver(factory, options)
+    driver.drive(_catalogue(driver))
+    catalogue = driver.state.ops
     if as_json:
         put_bytes(encode({"schema": SCHEMA, "ops": catalogue}))
     elif catalogue:
@@ -69,15 +69,11 @@ def _dtypes(names: Sequence[str]) -> str:
     return " ".join(short.get(name, name) for name in names)
 
 
-async def _catalogue(
-    factory: EngineFactory, options: EngineOptions
-) -> tuple[OpInfo, ...]:
+async def _catalogue(driver: Driver) -> None:
     """As soon as the engine process is up: the catalogue needs no device."""
+    ended = "The engine ended before it had listed its ops."
     async with (
-        session(factory, options) as engine,
-        progress(sys.stderr, lambda: engine.state),
+        driver.started() as session,
+        progress(sys.stderr, lambda: driver.state),
     ):
-        async for _ in engine.events():
-            if engine.state.ops:
-                return engine.state.ops
-    raise CannotRun("The engine ended before it had listed its ops.")
+        await session.until(lambda state: state.ops, ended)

@@ -11,8 +11,8 @@ from typing import TextIO
 
 from jaxtui.commands.terminal import is_ascii, is_terminal
 from jaxtui.engine import startup
+from jaxtui.state import State
 from jaxtui.text import visible
-from jaxtui.tui.state import State
 
 REDRAW_SECONDS = 0.25
 """Often enough to look alive, and nothing that a measurement or a slow line feels."""
@@ -47,18 +47,18 @@ def progress_line(
         width: columns.
         ascii_only: draw the bar with ``#`` and ``-``.
     """
-    going = state.going
-    if going is None:
+    job = state.job
+    if job is None:
         if state.devices:
             return ""
         return f"{startup.doing(state.start)}, {since_seconds:.0f} s"[:width]
-    elapsed = going.elapsed_seconds + since_seconds
-    remaining = max(0.0, going.remaining_seconds - since_seconds)
+    elapsed = job.elapsed_seconds + since_seconds
+    remaining = max(0.0, job.remaining_seconds - since_seconds)
     whole = elapsed + remaining
-    share = elapsed / whole if going.doing and whole > 0 else 0.0
+    share = elapsed / whole if job.doing and whole > 0 else 0.0
     drawn = bar(share, ascii_only=ascii_only)
-    left = f", at most {remaining:.0f} s left" if going.doing else ""
-    return f"{drawn} {elapsed:.0f} s{left}  {going.doing}"[:width].rstrip()
+    left = f", at most {remaining:.0f} s left" if job.doing else ""
+    return f"{drawn} {elapsed:.0f} s{left}  {job.doing}"[:width].rstrip()
 
 
 @asynccontextmanager
@@ -67,18 +67,23 @@ async def progress(stream: TextIO, state: Callable[[], State]) -> AsyncIterator[
 
     Nothing is written when the stream is no terminal.
     """
-    seen, since = state().going, time.monotonic()
+    seen, since = _seen(state()), time.monotonic()
 
     def draw(width: int, ascii_only: bool) -> str:
         nonlocal seen, since
         now = state()
-        if now.going is not seen:
-            seen, since = now.going, time.monotonic()
+        if _seen(now) != seen:
+            seen, since = _seen(now), time.monotonic()
         passed = time.monotonic() - since
         return progress_line(now, passed, width, ascii_only=ascii_only)
 
     async with live_line(stream, draw):
         yield
+
+
+def _seen(state: State) -> tuple[object, ...] | None:
+    job = state.job
+    return (job.number, job.elapsed_seconds, job.doing) if job is not None else None
 
 
 @asynccontextmanager

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import msgspec
 
 from jaxtui import selection
+from jaxtui.analysis.roofline import Place, larger, place
 from jaxtui.commands import CASE_FAILED, asking, closing
 from jaxtui.commands.closing import Report
+from jaxtui.commands.engine import Driver, EngineFactory
 from jaxtui.commands.exporting import NO_EXPORTS, Exports
+from jaxtui.commands.findings import narrate
+from jaxtui.commands.launch import CannotRun
 from jaxtui.commands.progress import progress
 from jaxtui.commands.roofline_request import Request
-from jaxtui.commands.roofline_run import Drawn
-from jaxtui.commands.session import EngineFactory
 from jaxtui.commands.terminal import is_terminal, look, say
-from jaxtui.document import encode
+from jaxtui.document import Results, encode
 from jaxtui.engine.client import EngineOptions
 from jaxtui.export import (
     COLUMNS,
@@ -27,10 +31,12 @@ from jaxtui.export import (
     as_svg,
     text_rows,
 )
+from jaxtui.model import Case, Experiment, OpInfo, PlannedCase
 from jaxtui.model.roofs import RoofsMeasured
 from jaxtui.plot import COLORS, printed
 from jaxtui.text import painted
 from jaxtui.view import roofline as view
+from jaxtui.view.bench import collect, endings
 
 __all__ = ["ENDINGS", "Request", "run"]
 
@@ -63,46 +69,122 @@ def run(
         SelectionError: if an op or a device does not exist, or if the run is long and
             nobody is there to be asked.
     """
-    drawn = Drawn()
-    drawn.drive(_run(factory, options, request, drawn, record))
+    drawn = _Roofline(factory, options, record=record)
+    drawn.drive(_run(request, drawn))
     if drawn.declined:
         say(asking.DECLINED)
         return CASE_FAILED
     return closing.close(drawn, _report(drawn), exports, as_json=as_json)
 
 
-async def _run(
-    factory: EngineFactory,
-    options: EngineOptions,
-    request: Request,
-    drawn: Drawn,
-    record: bool,
-) -> None:
-    async with drawn.started(factory, options, record=record) as engine:
+class _Roofline(Driver):
+    """How far a roofline has come."""
+
+    declined: bool = False
+    """Somebody was asked whether so long a run is meant, and it is not."""
+
+    @property
+    def roofs(self) -> RoofsMeasured | None:
+        """What is known of them; ``None`` before the first."""
+        job = self.state.jobs.get("roofs")
+        found = None if job is None else job.result
+        if not isinstance(found, RoofsMeasured):
+            return None
+        kinds = {one.name: one.device_kind for one in self.state.devices}
+        kind = found.device_kind or kinds.get(found.device, "")
+        return msgspec.structs.replace(found, device_kind=kind)
+
+    @property
+    def results(self) -> Results:
+        """Every case as a measurement or a failure, whatever has arrived."""
+        run = self.state.run
+        if run is None:
+            return Results.of(self.state.host, (), ())
+        cases = run.work.cases if isinstance(run.work, Experiment) else ()
+        return collect(self.state.host, cases, run)
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """The cases that were measured, under their roofs."""
+        roofs, run = self.roofs, self.state.run
+        if roofs is None or run is None or not isinstance(run.work, Experiment):
+            return ()
+        measured, _ = endings(run.work.cases, run)
+        return tuple(place(one, roofs) for one in measured)
+
+    async def suited(
+        self, experiment: Experiment, request: Request, ops: Sequence[OpInfo]
+    ) -> Experiment:
+        """The experiment at sizes that say something on this device.
+
+        A size that was asked for stays, and so does the last one that fits.
+        """
+        roofs = self.roofs
+        if roofs is None:
+            return experiment
+        infos = {op.name: op for op in ops}
+        free = {name for name in infos if request.may_grow(name, ops)}
+        planned = (await self.session.plan(experiment)).cases
+        growing = {
+            index: one for index, one in enumerate(planned) if one.case.op in free
+        }
+        cases = list(experiment.cases)
+        while bigger := _bigger(growing, infos, roofs):
+            tried = msgspec.structs.replace(experiment, cases=tuple(bigger.values()))
+            answer = (await self.session.plan(tried)).cases
+            found = zip(bigger, answer, strict=True)
+            growing = {index: one for index, one in found if one.problem is None}
+            for index, one in growing.items():
+                cases[index] = one.case
+        return msgspec.structs.replace(experiment, cases=tuple(cases))
+
+
+async def _run(request: Request, drawn: _Roofline) -> None:
+    async with drawn.started() as session:
         async with progress(sys.stderr, lambda: drawn.state):
-            ready = await drawn.ready(request.check)
-            drawn.refuse("verdicts")
-            experiment = request.experiment(ready.ops, ready.devices)
-        if not await asking.may_start(
-            selection.extent(experiment), sure=request.cases.sure
-        ):
+            await session.ready(request.check)
+            session.refuse("verdicts")
+            ops, devices = session.state.ops, session.state.devices
+            experiment = request.experiment(ops, devices)
+        extent = selection.extent(experiment)
+        if not await asking.may_start(extent, sure=request.cases.sure):
             drawn.declined = True
             return
-        engine.warn()
-        drawn.device = request.device(ready.devices)
+        drawn.warn()
         async with progress(sys.stderr, lambda: drawn.state):
-            work = request.roofs(experiment, drawn.device, ready.ops)
-            spent = await drawn.measure_roofs(work)
-            if drawn.interrupt.happened or drawn.lost:
+            work = request.roofs(experiment, request.device(devices), ops)
+            began = time.monotonic()
+            job = await session.run(work, "roofs")
+            if job.failed is not None:
+                failed = f"{job.failed.error} {job.failed.hint}".rstrip()
+                if not (job.result or drawn.lost):
+                    raise CannotRun(failed)
+                narrate(failed)
+            if drawn.interrupted or drawn.lost:
                 return
-            suited = await drawn.suited(experiment, request, ready)
+            spent = time.monotonic() - began
+            suited = await drawn.suited(experiment, request, ops)
             budget = request.remaining(suited, spent)
-            await drawn.measure_cases(
-                msgspec.structs.replace(suited, budget_seconds=budget)
-            )
+            await session.run(msgspec.structs.replace(suited, budget_seconds=budget))
 
 
-def _report(drawn: Drawn) -> Report:
+def _bigger(
+    growing: Mapping[int, PlannedCase],
+    infos: Mapping[str, OpInfo],
+    roofs: RoofsMeasured,
+) -> dict[int, Case]:
+    """The cases that are too small yet, one step larger."""
+    wanted = {
+        index: larger(one, infos[one.case.op], roofs) for index, one in growing.items()
+    }
+    return {
+        index: msgspec.structs.replace(one.case, size=wanted[index])
+        for index, one in growing.items()
+        if wanted[index] != one.case.size
+    }
+
+
+def _report(drawn: _Roofline) -> Report:
     results, roofs = drawn.results, drawn.roofs
     return Report(
         document=lambda: encode(_document(drawn)),
@@ -112,7 +194,7 @@ def _report(drawn: Drawn) -> Report:
     )
 
 
-def _text(drawn: Drawn, roofs: RoofsMeasured) -> str:
+def _text(drawn: _Roofline, roofs: RoofsMeasured) -> str:
     """The report; in a terminal with its plot."""
     plot = ""
     if is_terminal(sys.stdout):
@@ -122,7 +204,7 @@ def _text(drawn: Drawn, roofs: RoofsMeasured) -> str:
     return painted(filter(None, parts), "\n\n")
 
 
-def _verdicts(drawn: Drawn, roofs: RoofsMeasured) -> str:
+def _verdicts(drawn: _Roofline, roofs: RoofsMeasured) -> str:
     return view.verdicts(
         roofs,
         drawn.places,
@@ -132,11 +214,11 @@ def _verdicts(drawn: Drawn, roofs: RoofsMeasured) -> str:
     )
 
 
-def _document(drawn: Drawn) -> view.Document:
+def _document(drawn: _Roofline) -> view.Document:
     return view.document(drawn.results, drawn.roofs, drawn.places, drawn.outcome)
 
 
-def _contents(drawn: Drawn, roofs: RoofsMeasured) -> Contents:
+def _contents(drawn: _Roofline, roofs: RoofsMeasured) -> Contents:
     """Every kind of file."""
     results, places = drawn.results, drawn.places
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from textual.widgets import TabbedContent
 
+from jaxtui import selection
 from jaxtui.model import Case, Experiment, PlannedCase
 from jaxtui.text import visible
 from jaxtui.tui import bindings, themes
@@ -45,7 +46,7 @@ class Actions:
 
     def why_not(self, action: str) -> str | None:
         """Why a command cannot be done now, or ``None``."""
-        return bindings.why_not(action, self._app.session.latest, self.tab)
+        return bindings.why_not(action, self._app.session.state, self.tab)
 
     def perform(self, action: str) -> None:
         """Do a command, or say why not; for the palette and for buttons."""
@@ -80,8 +81,6 @@ class Actions:
 
     def action_stop(self) -> None:
         """End the run."""
-        if self._app.stop_lesson() or self._app.stop_check():
-            return
         self._app.background(self._app.session.stop)
 
     def action_edit(self) -> None:
@@ -97,21 +96,17 @@ class Actions:
         case = self._case()
         if case is None:
             return
-        if why := why_no_sweep(case, self._app.session.latest):
+        if why := why_no_sweep(case, self._app.session.state):
             self._app.session.say(why)
             return
         from jaxtui.tui import form
 
-        last = max(case.size, 2**SWEEP_STEPS)
-        first = max(1, last // 2 ** (SWEEP_STEPS - 1))
-        values = form.of_case(case)
-        self.to_form(form.with_sizes(values, f"{first}..{last}"))
+        sizes = selection.halves(max(case.size, 2**SWEEP_STEPS), SWEEP_STEPS)
+        self.to_form(form.with_sizes(form.of_case(case), sizes))
         self.action_run()
 
     def _start_if_meant(self, experiment: Experiment) -> None:
         """Start it; ask before, if it is more than anybody may expect."""
-        from jaxtui import selection
-
         extent = selection.extent(experiment)
         if not extent.is_large:
             self._start(experiment)
@@ -128,7 +123,7 @@ class Actions:
         self._app.push_screen(question, answered)
 
     def _start(self, experiment: Experiment) -> None:
-        self._app.background(partial(self._app.session.run, experiment))
+        self._app.start(experiment, "bench")
 
     def to_form(self, values: form.Values) -> None:
         """Show the form, filled with these values."""
@@ -149,7 +144,7 @@ class Actions:
 
     def _case(self) -> Case | None:
         """The case that is selected: of the run, or else of what would be run."""
-        selected = self._app.session.latest.case
+        selected = self._app.session.state.case
         if selected is not None:
             return selected.case
         offer = self._app.query_one(DevicesPane).offer
@@ -183,7 +178,7 @@ class Actions:
 
     def _focus_in_bench(self) -> None:
         app = self._app
-        if app.session.latest.run is not None:
+        if app.session.state.run is not None:
             app.query_one("ResultsTable").focus()
         else:
             app.query_one("#op").focus()
@@ -234,10 +229,10 @@ class Actions:
         if self.tab == "history":
             self._app.copy_history()
             return
-        if self.tab == "devices" and self._app.session.latest.check.shown:
+        if self.tab == "devices" and self._app.session.state.check.shown:
             self._app.copy_check()
             return
-        run = self._app.session.latest.run
+        run = self._app.session.state.run
         if run is not None:
             self.take_away(bench.results_text(run), "results.txt")
 

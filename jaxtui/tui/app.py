@@ -21,6 +21,21 @@ from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widgets import TabbedContent, TabPane
 
+from jaxtui.model import (
+    CheckDoing,
+    CheckDone,
+    CheckRead,
+    Event,
+    Logged,
+    LoopSeen,
+    PhaseMeasured,
+    PhaseStarted,
+    Progress,
+    Sampled,
+    SnippetShown,
+    SnippetTimed,
+)
+from jaxtui.session import Session
 from jaxtui.signals import exit_within, interrupt
 from jaxtui.tui import bindings, colors, pace, plain_text, themes
 from jaxtui.tui.actions import Actions
@@ -39,7 +54,6 @@ from jaxtui.tui.recorded_actions import RecordedActions
 from jaxtui.tui.requests import Requests
 from jaxtui.tui.roofline_actions import RooflineActions
 from jaxtui.tui.screens.too_small import TooSmall, too_small
-from jaxtui.tui.session import Session
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.devices_pane import DevicesPane
@@ -59,6 +73,21 @@ WARM_UP_SECONDS = 0.3
 
 PATIENCE_SECONDS = 1.0
 """How long an ending by signal may take before it is forced."""
+
+_FREQUENT = (
+    Sampled,
+    Progress,
+    Logged,
+    PhaseStarted,
+    PhaseMeasured,
+    LoopSeen,
+    SnippetShown,
+    SnippetTimed,
+    CheckDoing,
+    CheckRead,
+    CheckDone,
+)
+"""Events that wait for the next redraw; whatever else happens is shown at once."""
 
 
 class JaxtuiApp(
@@ -118,7 +147,8 @@ class JaxtuiApp(
         super().__init__()
         plain_text.show_hidden()
         self._nothing_hidden = plain_text.NothingHidden()
-        self.session = Session(engine, self._changed)
+        self.session = Session(engine, EMPTY)
+        self.session.changed = self._changed
         self.crash: Exception | None = None
         """What ended the app, if it was a mistake of its own."""
         self._clock = clock
@@ -168,25 +198,24 @@ class JaxtuiApp(
 
     # The snapshot.
 
-    def _changed(self, urgent: bool) -> None:
+    def _changed(self, event: Event | None) -> None:
         # Widgets that are being removed have nothing to show it with.
         if self.leaving:
             return
         # Not while a snapshot is being shown: the widgets that are bound to it and come
         # after would be handed the older one last.
         self.learn_on()
-        self.check_on()
-        if urgent:
-            self.state = self.session.latest
+        if not isinstance(event, _FREQUENT):
+            self.state = self.session.state
 
     def _publish(self) -> None:
         """Show the newest snapshot, if the terminal has taken the last one."""
-        if self.state is self.session.latest or pace.backlog(self._driver) > 1:
+        if self.state is self.session.state or pace.backlog(self._driver) > 1:
             return
         if self.leaving:
             return
         if self.pacer.ready():
-            self.state = self.session.latest
+            self.state = self.session.state
 
     def watch_state(self, old: State, new: State) -> None:
         """What follows from a change, beyond drawing it."""
@@ -201,7 +230,7 @@ class JaxtuiApp(
             self.refresh_bindings()
         if old.running and not new.running:
             self.idle.touch()
-            self.background(self.session.refresh_memory)
+            self.background(self.session.engine.refresh_memory)
 
     # Events.
 
@@ -248,11 +277,12 @@ class JaxtuiApp(
 
     def on_bench_pane_picked(self, event: BenchPane.Picked) -> None:
         """Select a case of the run."""
-        self.session.update(picked=event.index)
+        if (run := self.session.state.run) is not None:
+            self.session.update(picked=(run.number, event.index))
 
     def on_case_form_submitted(self) -> None:
         """Run what the form says, or stop."""
-        self.perform("stop" if self.session.latest.running else "run")
+        self.perform("stop" if self.session.state.running else "run")
 
     def on_case_form_changed(self, event: CaseForm.Changed) -> None:
         """Have the engine judge what the form says."""
@@ -271,7 +301,7 @@ class JaxtuiApp(
         """Grey out what cannot be done now."""
         if bindings.command_for(action) is None or isinstance(self.screen, TooSmall):
             return True
-        if bindings.is_elsewhere(action, self.tab, self.session.latest):
+        if bindings.is_elsewhere(action, self.tab, self.session.state):
             return False
         return True if self.why_not(action) is None else None
 

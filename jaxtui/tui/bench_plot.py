@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jaxtui.plot import Color, Picture
+from jaxtui.state import CaseState, Job
 from jaxtui.tui import roofline
 from jaxtui.tui.plot_state import view_of
-from jaxtui.tui.run_state import CaseState, RunState
 from jaxtui.tui.state import State
 from jaxtui.view import calls, curves
 from jaxtui.view.curves import clock_of
@@ -54,7 +54,7 @@ def _no_calls(case: CaseState) -> str:
     return f"No call of {case.case.label} was timed yet{f': {doing}' * bool(doing)}."
 
 
-def _no_curves(state: State, run: RunState) -> str:
+def _no_curves(state: State, run: Job) -> str:
     """Why there is no curve of what is asked for."""
     timed = [case for case in run.cases if case.measurement and case.measurement.ready]
     if not timed:

@@ -66,7 +66,7 @@ class ExportActions:
         from jaxtui.tui import offers
 
         desk, tab = self._desk, self._desk.tab
-        state = desk.session.latest
+        state = desk.session.state
         if tab == "learn":
             return self._step()
         if tab == "history":
@@ -84,7 +84,7 @@ class ExportActions:
         from jaxtui.tui.learn_results import Mistake, concluded
 
         desk = self._desk
-        lesson = desk.session.latest.learn.lesson
+        lesson = desk.session.state.learn.lesson
         if lesson is None:
             return None
         conclusion = concluded(lesson.shown, lesson.step)
@@ -124,7 +124,7 @@ class ExportActions:
         from jaxtui.export import ExportError
 
         session = self._desk.session
-        if session.latest.engine not in ("ready", "running"):
+        if session.state.engine not in ("ready", "running"):
             raise ExportError(NOT_READY)
         try:
             return await session.plan(experiment, recipes=True)

@@ -42,7 +42,7 @@ class HistoryActions:
 
     @property
     def _past(self) -> HistoryState:
-        return self._reader.session.latest.history
+        return self._reader.session.state.history
 
     # Listing.
 

@@ -9,7 +9,7 @@ from textual.content import Content
 from jaxtui import format as fmt
 from jaxtui.analysis.comparison import Side
 from jaxtui.history.store import Entry, Row
-from jaxtui.selection.names import DTYPE_ALIASES
+from jaxtui.selection import DTYPE_ALIASES
 from jaxtui.tui.history_state import LABELS, HistoryState
 from jaxtui.view import compare
 from jaxtui.view import history as view

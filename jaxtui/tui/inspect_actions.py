@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from jaxtui.model import Inspection
 from jaxtui.tui.command import Command
-from jaxtui.tui.inspect_state import NO_INSPECTION
 from jaxtui.tui.loop_actions import loopable
 
 if TYPE_CHECKING:
@@ -33,7 +31,7 @@ class InspectActions:
     def action_inspect(self) -> None:
         """Compile the selected case, and show what became of it."""
         app = cast("JaxtuiApp", self)
-        state, case = app.session.latest, app._case()
+        state, case = app.session.state, app._case()
         device = state.device
         if state.busy:
             app.session.say("A run is going on: stop it first.")
@@ -45,6 +43,5 @@ class InspectActions:
 
         kept = case.mode == "pallas"
         inspection = Inspection(case=case if kept else loopable(case, device.name))
-        app.session.update(inspect=NO_INSPECTION)
-        app.push_screen(InspectScreen(inspection.case.label))
-        app.background(partial(app.session.run, inspection, "inspection"))
+        app.push_screen(InspectScreen(inspection))
+        app.start(inspection, "inspection")

@@ -7,8 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from jaxtui.engine.client import EngineUnavailableError
+from jaxtui.lessons import progress
+from jaxtui.lessons.play import StepRun
+from jaxtui.selection import SelectionError
+from jaxtui.session import RefusedError
+from jaxtui.state import MAXIMUM_LOG_LINES, RUNNING
+from jaxtui.tui import learn_state
 from jaxtui.tui.learn_state import LearnState, LessonState
-from jaxtui.tui.state import MAXIMUM_LOG_LINES
 
 if TYPE_CHECKING:
     from jaxtui.lessons.base import Setting, Step
@@ -17,10 +22,6 @@ if TYPE_CHECKING:
     from jaxtui.tui.learn_results import Mistake
     from jaxtui.tui.widgets.lesson_list import LessonList
     from jaxtui.tui.widgets.step_view import StepView
-
-# The lessons and all that draws them are imported by the action that first uses them.
-
-RUNNING = "A run is going on: stop it first."
 
 
 class LearnActions:
@@ -37,7 +38,7 @@ class LearnActions:
 
     @property
     def _learn(self) -> LearnState:
-        return self._school.session.latest.learn
+        return self._school.session.state.learn
 
     # Reading.
 
@@ -48,8 +49,6 @@ class LearnActions:
 
     def on_step_view_answered(self, event: StepView.Answered) -> None:
         """Take a prediction, unless the result is there already."""
-        from jaxtui.tui import learn_play
-
         lesson = self._learn.lesson
         if lesson is None:
             return
@@ -57,7 +56,7 @@ class LearnActions:
             said = "The result is there already; F2 and F3 show the other tabs."
             self._school.session.say(said)
             return
-        self._set_lesson(learn_play.predicted(lesson, event.choice))
+        self._set_lesson(learn_state.predicted(lesson, event.choice))
         if self._school.learn is not None:
             self._school.learn.to_question()
 
@@ -71,12 +70,10 @@ class LearnActions:
 
     def action_step(self, steps: int) -> None:
         """Show another step."""
-        from jaxtui.tui import learn_play
-
         lesson = self._learn.lesson
         if lesson is None:
             return
-        other = learn_play.moved(lesson, steps)
+        other = learn_state.moved(lesson, steps)
         if other.index == lesson.index:
             last = steps > 0
             end = "That was the last step" if last else "This is the first step"
@@ -87,14 +84,12 @@ class LearnActions:
 
     def action_resize(self, doublings: int) -> None:
         """Double or halve the size of the lesson."""
-        from jaxtui.selection import SelectionError
-        from jaxtui.tui import learn_play
-
         lesson, session = self._learn.lesson, self._school.session
         if lesson is None:
             return
         try:
-            self._set_lesson(learn_play.resized(session.latest, lesson, doublings))
+            here = learn_state.here(session.state, session.state.cursor, lesson)
+            self._set_lesson(learn_state.resized(lesson, here.size, doublings))
         except SelectionError as error:
             session.say(str(error))
 
@@ -112,33 +107,43 @@ class LearnActions:
 
     def run_step(self) -> None:
         """Run the step on screen."""
-        setting = self._setting()
-        if setting is not None:
-            from jaxtui.tui import learn_play
+        setting, lesson = self._setting(), self._learn.lesson
+        if setting is not None and lesson is not None:
+            if self._school.session.state.busy:
+                self._school.session.say(RUNNING)
+                return
+            self._set(learn_state.begun(self._learn, setting))
+            run = StepRun(lesson.shown, setting)
+            self._school.background(partial(self._play_step, run))
 
-            self._set(learn_play.begun(self._learn, setting))
-
-    def learn_on(self) -> None:
-        """Give the engine what the step that is playing needs next, if it is time.
-
-        Called after each change of the snapshot.
-        """
-        learn = self._learn
-        if learn.playing is None:
-            return
-        from jaxtui.tui import learn_play
-
+    async def _play_step(self, run: StepRun) -> None:
+        session = self._school.session
         try:
-            learn, work = learn_play.following(learn)
+            run = await session.play(run, "lesson")
+        except EngineUnavailableError:
+            self._give_up("The engine is not there: R starts it again.")
+            raise
+        except RefusedError as error:
+            self._give_up(str(error))
         except Exception as error:  # a lesson's mistake must not take the app with it
             self._went_wrong(error)
-            return
-        if learn is self._learn:
-            return
-        trouble = _new_trouble(self._learn, learn) or _kept(self._learn, learn)
-        self._set(learn, trouble)
-        if work is not None:
-            self._school.background(partial(self._run, work))
+        else:
+            learn = learn_state.ended(self._learn, run)
+            trouble = _new_trouble(self._learn, learn) or _kept(self._learn, learn)
+            self._set(learn, trouble)
+
+    def learn_on(self) -> None:
+        """Show what the step that is playing has yielded.
+
+        Called after each change of the state.
+        """
+        state = self._school.session.state
+        run = state.series.get("lesson")
+        if state.playing == "lesson" and isinstance(run, StepRun):
+            work = state.job.work if state.job is not None else None
+            learn = learn_state.followed(state.learn, run, work)
+            if learn is not state.learn:
+                self._school.session.state = replace(state, learn=learn)
 
     def settle(self) -> None:
         """A step that neither asks nor runs anything has its conclusion at once."""
@@ -151,28 +156,6 @@ class LearnActions:
         setting = self._setting(silent=True)
         if setting is not None and self._works(step, setting) == ():
             self.run_step()
-
-    def stop_lesson(self) -> bool:
-        """Stop a step whose run has not begun yet; whether there was one."""
-        learn = self._learn
-        if learn.playing is None or self._school.session.latest.running:
-            return False
-        playing = replace(learn.playing, stop=True)
-        self._set(replace(learn, playing=playing), "Stopping as soon as it has begun.")
-        return True
-
-    async def _run(self, work: Work) -> None:
-        session = self._school.session
-        if session.latest.running:
-            self._give_up(RUNNING)
-            return
-        try:
-            await session.run(work, "lesson")
-        except EngineUnavailableError:
-            self._give_up("The engine is not there: R starts it again.")
-            raise
-        if self._learn.playing is not None and self._learn.playing.stop:
-            await session.stop()
 
     # Showing and taking away.
 
@@ -223,7 +206,7 @@ class LearnActions:
         """Say that a lesson has a mistake, and write it to the log."""
         self.lesson_mistakes.append(mistake.error)
         session = self._school.session
-        log = (*session.latest.log, *mistake.lines)[-MAXIMUM_LOG_LINES:]
+        log = (*session.state.log, *mistake.lines)[-MAXIMUM_LOG_LINES:]
         session.update(log=log, message=mistake.sentence)
 
     def _went_wrong(self, error: Exception) -> None:
@@ -247,23 +230,18 @@ class LearnActions:
 
     def _setting(self, *, silent: bool = False) -> Setting | None:
         """Where the open lesson would be run; says why if it cannot be."""
-        from jaxtui.selection import SelectionError
-        from jaxtui.tui import learn_play
-
         lesson, session = self._learn.lesson, self._school.session
         if lesson is None:
             return None
         try:
-            return learn_play.here(session.latest, lesson)
+            return learn_state.here(session.state, session.state.cursor, lesson)
         except SelectionError as error:
             if not silent:
                 session.say(str(error))
             return None
 
     def _give_up(self, why: str) -> None:
-        from jaxtui.tui import learn_play
-
-        self._set(learn_play.given_up(self._learn, why), why)
+        self._set(learn_state.given_up(self._learn, why), why)
 
     def _set_lesson(self, lesson: LessonState) -> None:
         index = self._learn.open
@@ -284,8 +262,6 @@ def _new_trouble(old: LearnState, new: LearnState) -> str:
 
 def _kept(old: LearnState, new: LearnState) -> str:
     """Keep that the step that was playing is done; why not, if it cannot be kept."""
-    from jaxtui.lessons import progress
-
     playing = old.playing
     if playing is None or new.playing is not None:
         return ""

@@ -26,10 +26,10 @@ class LoopActions:
         """Open the async view of the current case."""
         app = cast("JaxtuiApp", self)
         case = app._case()
-        if case is None or not app.session.latest.devices:
+        if case is None or not app.session.state.devices:
             app.session.say("JAX is not ready yet.")
             return
-        device = app.session.latest.device
+        device = app.session.state.device
         assert device is not None
         loop = Loop(
             case=loopable(case, device.name),

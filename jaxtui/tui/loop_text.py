@@ -5,17 +5,17 @@ from __future__ import annotations
 from textual.content import Content
 
 from jaxtui.model import Loop, LoopMeasured
+from jaxtui.state import Job
 from jaxtui.tui import loop_words
 from jaxtui.tui.colors import ascii_only
 from jaxtui.tui.lanes import timeline
-from jaxtui.tui.loop_state import LoopState
 from jaxtui.tui.state import State
 
 _LABEL = 11
 _TIME = 9
 
 
-def headline(state: State, shown: LoopState, loop: Loop, *, due: bool) -> Content:
+def headline(state: State, shown: Job | None, loop: Loop, *, due: bool) -> Content:
     """The stopwatch's reading and the truth, or why they are not there.
 
     Args:
@@ -24,13 +24,14 @@ def headline(state: State, shown: LoopState, loop: Loop, *, due: bool) -> Conten
         loop: the one that was asked for.
         due: whether it has yet to begin.
     """
-    if due or (shown.failed is None and shown.measured is None):
+    measured = None if shown is None else shown.result
+    if due or shown is None or (shown.failed is None and measured is None):
         return Content(loop_words.waiting(state, loop))
     if shown.failed is not None:
         error = Content.styled(shown.failed.error, "bold $text-error")
         return Content("\n").join([error, Content(shown.failed.hint)])
-    assert shown.measured is not None
-    return _figures(shown.measured)
+    assert isinstance(measured, LoopMeasured)
+    return _figures(measured)
 
 
 def _figures(measured: LoopMeasured) -> Content:

@@ -56,12 +56,13 @@ def waiting(state: State, loop: Loop) -> str:
         return "Another run is going on: the loop begins when it is over; s stops it."
     if state.engine == "starting":
         return "JAX is starting: the loop begins when it is ready."
-    if state.running and state.loop.loop == loop:
-        ready = len(state.loop.seen)
+    last = state.loop if state.loop is not None and state.loop.work == loop else None
+    if last is not None and last.outcome is None:
+        ready = len(last.seen)
         return f"The loop is running: {ready} of {loop.calls} are ready; s stops it."
-    if state.loop.loop == loop and state.loop.outcome == "cancelled":
+    if last is not None and last.outcome == "cancelled":
         return "Stopped before the loop had its figures: r runs it again."
-    if state.loop.loop == loop and state.loop.outcome is not None:
+    if last is not None:
         return "The loop ended without figures: r runs it again."
     return "The loop begins."
 

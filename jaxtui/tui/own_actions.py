@@ -50,10 +50,10 @@ class OwnActions:
         from jaxtui.tui.screens.open_file import OpenFile
 
         def noted(path: str) -> None:
-            opened = app.session.latest.opened.with_file(path)
+            opened = app.session.state.opened.with_file(path)
             app.session.update(opened=opened)
 
-        app.push_screen(OpenFile(app.session.latest.opened, noted), self._take_pick)
+        app.push_screen(OpenFile(app.session.state.opened, noted), self._take_pick)
 
     def on_op_choice_open_wanted(self) -> None:
         """The last entry of the list of ops."""
@@ -62,7 +62,7 @@ class OwnActions:
     def action_notes(self) -> None:
         """Show all that there is to say of the selected case."""
         app = cast("JaxtuiApp", self)
-        case, run = app.session.latest.case, app.session.latest.run
+        case, run = app.session.state.case, app.session.state.run
         if case is None or run is None:
             app.session.say("There is no result yet.")
             return
@@ -83,7 +83,7 @@ class OwnActions:
         app = cast("JaxtuiApp", self)
         from jaxtui.tui import form
 
-        app.session.update(opened=app.session.latest.opened.with_pick(pick))
+        app.session.update(opened=app.session.state.opened.with_pick(pick))
         app.to_form(form.with_pick(app._form.values, pick))
         app.session.say(f"r times {brief_name(pick.op, 60)}.")
 

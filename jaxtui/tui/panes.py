@@ -67,12 +67,12 @@ class Panes:
         """Fill the tab Learn when it is first shown: it imports all the lessons."""
         if self.learn is not None or self.leaving:
             return
-        from jaxtui.tui import learn_play
+        from jaxtui.tui import learn_state
         from jaxtui.tui.widgets.learn_pane import LearnPane
 
         async with self._completing:
             if self.learn is None and await self._fill("learn", learn := LearnPane()):
-                self._whole.session.update(learn=learn_play.loaded())
+                self._whole.session.update(learn=learn_state.loaded())
                 learn.set_wide(is_wide(self._whole.size))
                 learn.state = self._whole.state
                 self.learn = learn

@@ -17,16 +17,16 @@ class PlotActions:
     def action_view(self) -> None:
         """The next view of the run."""
         session = cast("JaxtuiApp", self).session
-        session.update(view=next_view(session.latest))
+        session.update(view=next_view(session.state))
 
     def action_metric(self) -> None:
         """The next metric over size."""
         session = cast("JaxtuiApp", self).session
-        index = METRICS.index(session.latest.metric) + 1
+        index = METRICS.index(session.state.metric) + 1
         session.update(metric=METRICS[index % len(METRICS)])
 
     def action_clock(self) -> None:
         """The next clock that the metric has."""
         session = cast("JaxtuiApp", self).session
-        latest = session.latest
+        latest = session.state
         session.update(clock=next_clock(latest.metric, latest.clock))

@@ -31,7 +31,7 @@ class Recorder:
         self._loop = asyncio.get_running_loop()
         self._late: list[str] = []
         self._recording = Recording(self._warn, self._written)
-        app.session.observe = self._recording.observe
+        app.session.observers.append(self._recording.observe)
 
     def close(self) -> list[str]:
         """Wait a moment for what is still to be written.

@@ -7,8 +7,11 @@ from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from jaxtui import model
 from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.model import Experiment
+from jaxtui.session import RefusedError
+from jaxtui.state import Purpose
 
 if TYPE_CHECKING:
     from jaxtui.tui.app import JaxtuiApp
@@ -34,6 +37,13 @@ class Requests:
         """Let a request take its time; an engine that is gone is said to be."""
         self._begin(partial(self._guarded, work), "requests")
 
+    def start(self, work: model.Work, purpose: Purpose) -> None:
+        """Have a work run."""
+        self.background(partial(self._run, work, purpose))
+
+    async def _run(self, work: model.Work, purpose: Purpose) -> None:
+        await self._owner.session.run(work, purpose)
+
     def foresee(self, experiment: Experiment) -> None:
         """Ask the engine, when typing has paused, what would not work."""
         if len(experiment.cases) > MOST_FORESEEN:
@@ -44,7 +54,7 @@ class Requests:
     def release_if_idle(self) -> None:
         """Give the accelerator back when nobody has been there for a while."""
         owner = self._owner
-        state = owner.session.latest
+        state = owner.session.state
         if owner.idle.over(held=state.accelerator is not None, busy=state.busy):
             why = "Nobody did anything for ten minutes: the accelerator was released."
             self.background(partial(owner.session.release, why))
@@ -58,13 +68,15 @@ class Requests:
     async def _guarded(self, work: Work) -> None:
         try:
             await work()
+        except RefusedError as error:
+            self._owner.session.say(str(error))
         except EngineUnavailableError as error:
             self._owner.session.unavailable(error)
 
     async def _foresee(self, experiment: Experiment) -> None:
         session = self._owner.session
         await asyncio.sleep(PAUSE_SECONDS)
-        if session.latest.engine != "ready":
+        if session.state.engine != "ready":
             return
         plan = await session.plan(experiment)
         problems = [case.problem for case in plan.cases if case.problem is not None]

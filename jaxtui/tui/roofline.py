@@ -14,11 +14,13 @@ from jaxtui.analysis.roofline import (
     needed,
     on_the_roofs,
     place,
+    same_silicon,
+    together,
 )
+from jaxtui.analysis.roofline import of_device as known_roofs
 from jaxtui.model import HOST, Case, OpInfo
 from jaxtui.model.roofs import Roof, Roofs, RoofsMeasured
 from jaxtui.plot import Color, Picture
-from jaxtui.tui.roofs_state import RoofsState, is_measured, of_device
 from jaxtui.tui.state import State
 from jaxtui.view import bench
 from jaxtui.view import roofline as view
@@ -81,22 +83,42 @@ def device(state: State) -> str | None:
 
 
 def work_for(
-    state: RoofsState, cases: Iterable[Case], device: str, ops: Iterable[OpInfo] = ()
+    roofs: Iterable[RoofsMeasured],
+    cases: Iterable[Case],
+    device: str,
+    ops: Iterable[OpInfo] = (),
 ) -> Roofs:
     """What to ask of the engine: the dtypes that are not known yet, or else all again.
 
     Args:
-        state: what is known.
+        roofs: what is known.
         cases: of the run; those of other devices do not count.
         device: the one whose roofs are of interest.
         ops: the catalogue.
     """
-    wanted, old = needed(cases, device, ops), of_device(state, device)
+    wanted, old = needed(cases, device, ops), known_roofs(roofs, device)
     if old is None:
         return Roofs(device=device, dtypes=wanted)
     known = {roof.of for roof in old.roofs} | {one.of for one in old.missing}
     new = tuple(one for one in wanted if one not in known)
     return Roofs(device=device, dtypes=new or wanted)
+
+
+def of_device(state: State, device: str) -> RoofsMeasured | None:
+    """What limits a device; while it is measured, as far as that has come."""
+    old, job = known_roofs(state.roofs, device), state.measured_roofs
+    if job is None or job.outcome is not None:
+        return old
+    found = job.result
+    if not isinstance(found, RoofsMeasured) or not same_silicon(found.device, device):
+        return old
+    return together(found, old)
+
+
+def is_measured(state: State, device: str) -> bool:
+    """Whether the roofs of this very device are being measured."""
+    work = state.job.work if state.job is not None else None
+    return isinstance(work, Roofs) and same_silicon(work.device, device)
 
 
 # Where the cases stand.
@@ -116,7 +138,7 @@ class Places:
 def places(state: State) -> Places | None:
     """The run under the roofs, as far as these are known; ``None`` while none is."""
     where = device(state)
-    roofs = None if where is None else of_device(state.roofs, where)
+    roofs = None if where is None else of_device(state, where)
     if roofs is None or state.run is None:
         return None
     found = tuple(
@@ -154,7 +176,7 @@ def _waits(state: State, found: Places, index: int) -> bool:
     if where is None or where.rate is not None:
         return False
     lacks = _lacks(where.measurement.case, found.roofs)
-    return lacks and is_measured(state.roofs, found.roofs.device)
+    return lacks and is_measured(state, found.roofs.device)
 
 
 def _lacks(case: Case, roofs: RoofsMeasured) -> bool:
@@ -227,28 +249,22 @@ def of_a_roof(roof: Roof) -> str:
 # What became of measuring the roofs.
 
 
-def message(state: RoofsState) -> str:
+def message(state: State) -> str:
     """What the last measuring has come to; empty while it runs."""
-    asked = state.asked
-    if asked is None or state.outcome is None:
+    job = state.measured_roofs
+    if job is None or job.outcome is None or not isinstance(job.work, Roofs):
         return ""
-    if state.failed is not None:
-        return failed(state)
-    roofs = of_device(state, asked.device)
-    if state.outcome != "complete":
+    device = job.work.device
+    if job.failed is not None:
+        why = f"{job.failed.error} {job.failed.hint}".strip()
+        if job.outcome == "crashed":
+            return f"Incomplete: no new roofs of {device}. {why}"
+        return f"The roofs of {device} could not be measured. {why}"
+    roofs = known_roofs(state.roofs, device)
+    if job.outcome != "complete":
         stays = "the roofs that were found stay" if roofs else "no roof was found"
-        return f"Stopped; {stays}. z measures the roofs of {asked.device} again."
+        return f"Stopped; {stays}. z measures the roofs of {device} again."
     return "" if roofs is None else f"Roofs of {heights(roofs)}."
-
-
-def failed(state: RoofsState) -> str:
-    """Why the last measuring came to nothing; empty unless it did."""
-    if state.failed is None or state.asked is None:
-        return ""
-    why = f"{state.failed.error} {state.failed.hint}".strip()
-    if state.outcome == "crashed":
-        return f"Incomplete: no new roofs of {state.asked.device}. {why}"
-    return f"The roofs of {state.asked.device} could not be measured. {why}"
 
 
 def heights(roofs: RoofsMeasured) -> str:
@@ -288,10 +304,11 @@ def explanation(state: State) -> str:
     where = device(state)
     if where is None:
         return WHAT_IT_IS
-    fine = state.roofs.outcome == "complete" and state.roofs.failed is None
-    trouble = "" if fine else message(state.roofs)
+    job = state.measured_roofs
+    fine = job is None or (job.outcome == "complete" and job.failed is None)
+    trouble = "" if fine else message(state)
     to_do = f"z measures the roofs of {where}, about {SECONDS:.0f} s."
-    if is_measured(state.roofs, where):
+    if is_measured(state, where):
         found = places(state)
         so_far = f" So far {heights(found.roofs)}." if found else ""
         to_do = f"The roofs of {where} are being measured.{so_far}"

@@ -6,8 +6,7 @@ from jaxtui import format as fmt
 from jaxtui.engine import startup
 from jaxtui.model import CHECK_TESTS
 from jaxtui.tui import roofline
-from jaxtui.tui.check_state import CheckState
-from jaxtui.tui.state import State
+from jaxtui.tui.state import CheckState, State
 from jaxtui.view.bench import notes
 
 
@@ -67,7 +66,7 @@ def progress(state: State, elapsed: float) -> str:
             clock: the engine reports between turns only, and a compile may take
             minutes.
     """
-    check, run = state.check, state.going
+    check, run = state.check, state.job
     if check.going:
         return f"test {check.place} of {len(CHECK_TESTS)}, {fmt.duration(elapsed)}"
     if run is None:
@@ -82,10 +81,10 @@ def message(state: State) -> str:
         return state.message
     if state.check.going:
         return _testing(state.check)
-    if state.going is not None:
-        return state.going.doing or "starting"
+    if state.job is not None:
+        return state.job.doing or "starting"
     if state.purpose == "roofs":
-        return roofline.message(state.roofs)
+        return roofline.message(state)
     run = state.run
     if run is None or state.purpose != "bench":
         return ""

@@ -35,8 +35,8 @@ from jaxtui.model import (
 )
 from jaxtui.model.own import brief_name, is_own, parts, short_name
 from jaxtui.plot import Picture
+from jaxtui.state import CaseState, Job
 from jaxtui.stats import Interval, break_even_calls, interval_of
-from jaxtui.tui.run_state import CaseState, RunState
 from jaxtui.view.text import INCOMPLETE, table
 
 Clock = Literal["ready", "dispatch", "pipelined"]
@@ -96,15 +96,15 @@ _ENDS = {
 _T = TypeVar("_T")
 
 
-def once_per_run(work_out: Callable[[RunState], _T]) -> Callable[[RunState], _T]:
+def once_per_run(work_out: Callable[[Job], _T]) -> Callable[[Job], _T]:
     """A function that remembers its answer for the snapshot that it was last asked of.
 
     Every case of a run asks about all of its cases: without this, a redraw of a
     thousand cases looks at a million.
     """
-    last: tuple[RunState, _T] | None = None
+    last: tuple[Job, _T] | None = None
 
-    def answer(run: RunState) -> _T:
+    def answer(run: Job) -> _T:
         nonlocal last
         if last is None or last[0] is not run:
             last = run, work_out(run)
@@ -122,9 +122,7 @@ def seconds_of(case: CaseState, clock: Clock) -> float | None:
     return found and found.median
 
 
-def against_numpy(
-    case: CaseState, run: RunState, clock: Clock = "ready"
-) -> Interval | None:
+def against_numpy(case: CaseState, run: Job, clock: Clock = "ready") -> Interval | None:
     """NumPy's seconds for the same op and size over those of a JAX case.
 
     NumPy's case has the same dtype if there is such a one, or else any. Both took
@@ -150,7 +148,7 @@ def against_numpy(
     return stats.ratio(theirs, mine, rounds)
 
 
-def times_numpy(case: CaseState, run: RunState, clock: Clock = "ready") -> float | None:
+def times_numpy(case: CaseState, run: Job, clock: Clock = "ready") -> float | None:
     """How many times faster than NumPy a JAX case is; see ``against_numpy``."""
     found = against_numpy(case, run, clock)
     return None if found is None else found.median
@@ -178,7 +176,7 @@ def _interval(case: CaseState, clock: Clock = "ready") -> Interval | None:
 
 
 @once_per_run
-def _by_numpy(run: RunState) -> dict[tuple[str, int], list[CaseState]]:
+def _by_numpy(run: Job) -> dict[tuple[str, int], list[CaseState]]:
     """By op and size: the cases that NumPy ran."""
     found: dict[tuple[str, int], list[CaseState]] = {}
     for one in run.cases:
@@ -217,7 +215,7 @@ def _apparent_rate(measurement: Measurement) -> float | None:
 # The table.
 
 
-def row(case: CaseState, run: RunState) -> dict[str, str]:
+def row(case: CaseState, run: Job) -> dict[str, str]:
     """Every cell of one case, by column."""
     asked = case.case
     # With the folder only where two files of the run have the same name.
@@ -255,7 +253,7 @@ def row(case: CaseState, run: RunState) -> dict[str, str]:
 
 
 @once_per_run
-def _has_namesakes(run: RunState) -> bool:
+def _has_namesakes(run: Job) -> bool:
     files = {parts(one.case.op)[0] for one in run.cases if is_own(one.case.op)}
     return len({file.rpartition("/")[2] for file in files}) < len(files)
 
@@ -264,7 +262,7 @@ def _failed(case: CaseState) -> str:
     return "not run" if case.status == "not run" else "failed"
 
 
-def head(run: RunState) -> tuple[str, ...]:
+def head(run: Job) -> tuple[str, ...]:
     """The columns of the report; that of memory spans only where there are any."""
     measured = [case.measurement for case in run.cases if not case.failure]
     spans = ["memory"] if any(one and one.memory for one in measured) else []
@@ -272,7 +270,7 @@ def head(run: RunState) -> tuple[str, ...]:
     return (*WIDE[:after], "±", *spans, *WIDE[after:])
 
 
-def rows(run: RunState) -> list[list[str]]:
+def rows(run: Job) -> list[list[str]]:
     """The cells of the report, a row for each case."""
     names, found = head(run), []
     for case in run.cases:
@@ -290,17 +288,17 @@ def rows(run: RunState) -> list[list[str]]:
     return found
 
 
-def overview(run: RunState) -> str:
+def overview(run: Job) -> str:
     """The table alone."""
     return table(head(run), rows(run), RIGHT)
 
 
-def report(run: RunState) -> str:
+def report(run: Job) -> str:
     """The table, the notes and the failures of a run, finished or not."""
     return "\n\n".join([overview(run), *remarks(run)])
 
 
-def remarks(run: RunState) -> list[str]:
+def remarks(run: Job) -> list[str]:
     """What there is to say about the table: notes, failures, and what is missing.
 
     The notes of the whole run come first.
@@ -318,7 +316,7 @@ def remarks(run: RunState) -> list[str]:
     return [*found, INCOMPLETE] if run.outcome == "crashed" else found
 
 
-def failure_text(failure: Failure, run: RunState | None = None) -> str:
+def failure_text(failure: Failure, run: Job | None = None) -> str:
     """A failure in words: which case, what happened, what to do.
 
     Args:
@@ -344,22 +342,22 @@ class Sentence:
 
 
 @once_per_run
-def notes(run: RunState) -> tuple[Note, ...]:
+def notes(run: Job) -> tuple[Note, ...]:
     """What is true of the whole run, as far as it is measured."""
     return run_notes(one.measurement for one in run.cases if one.measurement)
 
 
-def own_notes(case: CaseState, run: RunState) -> tuple[Note, ...]:
+def own_notes(case: CaseState, run: Job) -> tuple[Note, ...]:
     """What is different about a case of a run."""
     return differing(case.measurement.notes if case.measurement else (), notes(run))
 
 
-def run_sentences(run: RunState) -> tuple[Sentence, ...]:
+def run_sentences(run: Job) -> tuple[Sentence, ...]:
     """What is true of the whole run."""
     return tuple(Sentence(f"whole run, {note.flag}", note.text) for note in notes(run))
 
 
-def sentences(case: CaseState, run: RunState) -> tuple[Sentence, ...]:
+def sentences(case: CaseState, run: Job) -> tuple[Sentence, ...]:
     """All that is to be said of one case alone, most important first."""
     if case.failure is not None:
         failure = case.failure
@@ -398,7 +396,7 @@ class Line(Record, frozen=True):
     """Whether ``rest`` names something impossible."""
 
 
-def lines(run: RunState) -> tuple[Line, ...]:
+def lines(run: Job) -> tuple[Line, ...]:
     """Stopwatch, truth, first call, NumPy: for the run's first JAX case and NumPy's.
 
     A case that failed takes one line with its error and hint.
@@ -490,7 +488,7 @@ def _doing(case: CaseState) -> str:
 # Files.
 
 
-def title(run: RunState) -> str:
+def title(run: Job) -> str:
     """What was run, in a few words."""
     if len(run.cases) == 1:
         return run.cases[0].case.label
@@ -499,7 +497,7 @@ def title(run: RunState) -> str:
 
 def files(
     results: Results,
-    run: RunState,
+    run: Job,
     picture: Picture | None,
     script: Callable[[], str],
     look: Look = DARK,
@@ -537,7 +535,7 @@ def files(
     }
 
 
-def results_text(run: RunState) -> str:
+def results_text(run: Job) -> str:
     """The table of a run, then the sentences about all of it and about each case."""
     found = [overview(run), ""]
     found += [f"{one.flag}: {one.text}" for one in run_sentences(run)]
@@ -550,7 +548,7 @@ def results_text(run: RunState) -> str:
 # The document.
 
 
-def collect(host: Host | None, cases: Sequence[Case], run: RunState | None) -> Results:
+def collect(host: Host | None, cases: Sequence[Case], run: Job | None) -> Results:
     """A run, finished or not, as a document; what holds for all of it is said once.
 
     Args:
@@ -564,7 +562,7 @@ def collect(host: Host | None, cases: Sequence[Case], run: RunState | None) -> R
 
 
 def endings(
-    cases: Sequence[Case], run: RunState | None
+    cases: Sequence[Case], run: Job | None
 ) -> tuple[list[Measurement], list[Failure]]:
     """Every case of a run as a measurement or a failure, in their order.
 

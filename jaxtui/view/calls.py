@@ -11,9 +11,9 @@ from itertools import pairwise
 from jaxtui import format as fmt
 from jaxtui.model import Summary
 from jaxtui.plot import Axis, Color, Mark, Picture, Reading, Series, Value
+from jaxtui.state import CaseState
 from jaxtui.stats import bin_edge, bin_of
-from jaxtui.tui.run_state import CaseState
-from jaxtui.tui.trace import Trace
+from jaxtui.trace import Trace
 
 MOST_BINS = 30
 

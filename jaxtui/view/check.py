@@ -264,7 +264,7 @@ class Report:
     @property
     def test(self) -> CheckTest | None:
         """The test that is running or comes next."""
-        check = self.exam and (self.exam.check or self.exam.next_check)
+        check = self.exam and (self.exam.check or self.exam.next_work)
         return check.test if check else None
 
     @property

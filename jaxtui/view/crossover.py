@@ -26,9 +26,9 @@ from jaxtui.analysis.crossover import (
 from jaxtui.document import SCHEMA, split_notes
 from jaxtui.model import Case, Failure, Host, Measurement, Note, Record
 from jaxtui.plot import COLORS, Mark, Picture, Series
+from jaxtui.state import CaseState, Job
 from jaxtui.stats import Interval
 from jaxtui.text import painted
-from jaxtui.tui.run_state import CaseState, RunState
 from jaxtui.view import curves
 from jaxtui.view.bench import failure_text
 from jaxtui.view.curves import number, place, rounded
@@ -374,7 +374,7 @@ def picture(search: Search | None) -> Picture | None:
     """
     if search is None or len(search.points) < 2:
         return None
-    run = RunState(
+    run = Job(
         number=0,
         cases=tuple(
             CaseState(one.case, status="done", phases=one.phases, measurement=one)

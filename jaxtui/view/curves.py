@@ -15,7 +15,7 @@ from jaxtui.analysis.crossover import crossing_size
 from jaxtui.model import Case, Measurement
 from jaxtui.model.own import short_name
 from jaxtui.plot import Axis, Color, Mark, Picture, Reading, Series, Value
-from jaxtui.tui.run_state import CaseState, RunState
+from jaxtui.state import CaseState, Job
 from jaxtui.view import calls
 from jaxtui.view.bench import (
     Clock,
@@ -56,7 +56,7 @@ _TICKS: dict[Metric, Callable[[float], str]] = {
 """How the values of each metric stand on an axis."""
 
 
-def sizes(run: RunState) -> list[int]:
+def sizes(run: Job) -> list[int]:
     """The sizes of a run; a user's function may have none."""
     return sorted({case.case.size for case in run.cases} - {0})
 
@@ -82,9 +82,7 @@ def next_clock(metric: Metric, clock: Clock) -> Clock:
     return clocks[(clocks.index(shown) + 1) % len(clocks)]
 
 
-def of_run(
-    run: RunState, case: CaseState | None, colors: Sequence[Color]
-) -> Picture | None:
+def of_run(run: Job, case: CaseState | None, colors: Sequence[Color]) -> Picture | None:
     """What fits a run: curves over several sizes, or else the calls of a case.
 
     Args:
@@ -98,7 +96,7 @@ def of_run(
 
 
 def picture(
-    run: RunState,
+    run: Job,
     metric: Metric,
     colors: Sequence[Color],
     crossings: Sequence[Mark] | None = None,
@@ -183,7 +181,7 @@ def _may_come(case: CaseState, metric: Metric, clock: Clock) -> bool:
     return metric != "numpy" and (metric, clock) != ("time", "dispatch")
 
 
-def label_of(case: CaseState, run: RunState) -> str:
+def label_of(case: CaseState, run: Job) -> str:
     """What tells a case's curve from the others of the run, mode first."""
     names = _telling(run)
     if case.case.on_host:
@@ -193,7 +191,7 @@ def label_of(case: CaseState, run: RunState) -> str:
 
 
 @once_per_run
-def _telling(run: RunState) -> tuple[str, ...]:
+def _telling(run: Job) -> tuple[str, ...]:
     """What beside the mode and the size differs between the cases of a run."""
     cases = [one.case for one in run.cases]
     jax = [case for case in cases if not case.on_host]
@@ -207,7 +205,7 @@ def _telling(run: RunState) -> tuple[str, ...]:
     return tuple(name for name, values in varied.items() if len(values) > 1)
 
 
-def case_at(run: RunState, size: int, selected: CaseState | None) -> int | None:
+def case_at(run: Job, size: int, selected: CaseState | None) -> int | None:
     """Index of the case of a size that is like the selected one, or else of any."""
     there = [i for i, case in enumerate(run.cases) if case.case.size == size]
     wanted = None if selected is None else label_of(selected, run)
@@ -218,9 +216,7 @@ def case_at(run: RunState, size: int, selected: CaseState | None) -> int | None:
 # Values, and what is read off.
 
 
-def value_of(
-    case: CaseState, metric: Metric, clock: Clock, run: RunState
-) -> float | None:
+def value_of(case: CaseState, metric: Metric, clock: Clock, run: Job) -> float | None:
     """A case's point on the curve over size, or ``None`` where it has none.
 
     Args:
@@ -254,7 +250,7 @@ def _rate(metric: Metric, measured: Measurement) -> float | None:
 
 
 def _read(
-    run: RunState,
+    run: Job,
     metric: Metric,
     clock: Clock,
     all_sizes: Sequence[int],
@@ -278,9 +274,7 @@ def _read(
     return Reading(name, tuple(sorted(values, key=lambda value: value.series or 0)))
 
 
-def _text(
-    case: CaseState, metric: Metric, clock: Clock, run: RunState
-) -> tuple[str, str]:
+def _text(case: CaseState, metric: Metric, clock: Clock, run: Job) -> tuple[str, str]:
     """A value with its unit, or why there is none, and what is to be said of it."""
     value, measured = value_of(case, metric, clock, run), case.measurement
     if value is None or measured is None:
@@ -336,7 +330,7 @@ def title_of(metric: Metric, clock: Clock, cases: Sequence[CaseState]) -> str:
 # Where JAX overtakes NumPy, read off between the sizes.
 
 
-def crossing_marks(run: RunState, clock: Clock = "ready") -> tuple[Mark, ...]:
+def crossing_marks(run: Job, clock: Clock = "ready") -> tuple[Mark, ...]:
     """A mark where each way of running crosses NumPy for the last time.
 
     Interpolated between neighbouring sizes on logarithmic axes, without those at which
@@ -354,7 +348,7 @@ def crossing_marks(run: RunState, clock: Clock = "ready") -> tuple[Mark, ...]:
     return tuple(_crossings(run, clock))[:MOST]
 
 
-def _crossings(run: RunState, clock: Clock) -> Iterator[Mark]:
+def _crossings(run: Job, clock: Clock) -> Iterator[Mark]:
     curves: dict[Case, list[CaseState]] = {}
     for case in run.cases:
         if case.case.mode != "numpy":

@@ -18,7 +18,7 @@ from jaxtui.document import SCHEMA, Outcome, Results
 from jaxtui.model import Case, Failure, Host, Measurement, Note, Record
 from jaxtui.model.roofs import MissingRoof, Roof, RoofDtype, RoofsMeasured
 from jaxtui.plot import Axis, Color, Picture, Series, Spot
-from jaxtui.tui.run_state import RunState
+from jaxtui.state import Job
 from jaxtui.view.bench import failure_text
 from jaxtui.view.text import INCOMPLETE, table, wrap
 
@@ -267,7 +267,7 @@ def verdicts(
     roofs: RoofsMeasured,
     places: Sequence[Place],
     failures: Sequence[Failure],
-    run: RunState | None,
+    run: Job | None,
     *,
     lost: bool = False,
 ) -> str:

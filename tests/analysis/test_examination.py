@@ -10,11 +10,7 @@ from jaxtui.analysis.check import judge, overall
 from jaxtui.analysis.examination import (
     Examination,
     begin,
-    cancelled,
-    given_up,
     limit_seconds,
-    observe,
-    overdue,
     plan,
 )
 from jaxtui.model import (
@@ -43,13 +39,13 @@ DIED = WorkFailed(error="The engine crashed (SIGABRT)", hint="", detail="last wo
 
 def after(exam: Examination, *events: Event) -> Examination:
     for event in events:
-        exam = observe(exam, event)
+        exam = exam.observe(event)
     return exam
 
 
 def upcoming(exam: Examination) -> Check:
-    assert exam.next_check is not None
-    return exam.next_check
+    assert exam.next_work is not None
+    return exam.next_work
 
 
 def read(name: str | None, check: Check | None = None) -> CheckRead:
@@ -75,7 +71,7 @@ def started(exam: Examination, *events: Event) -> Examination:
 
 def rest(exam: Examination) -> Examination:
     """Everything that is left, without trouble."""
-    while (check := exam.next_check) is not None:
+    while (check := exam.next_work) is not None:
         exam = after(exam, *sound(check))
     return exam
 
@@ -106,13 +102,13 @@ def test_the_plan_has_every_test_once(level: str) -> None:
 
 def test_the_whole_flow(three: Examination) -> None:
     exam, seen = three, []
-    while (check := exam.next_check) is not None:
+    while (check := exam.next_work) is not None:
         seen.append(check.test)
         assert check.devices == ALL
         assert exam.limit_seconds == limit_seconds(check)
         for event in sound(check):
-            exam = observe(exam, event)
-            assert (exam.next_check is None) == (
+            exam = exam.observe(event)
+            assert (exam.next_work is None) == (
                 event is not COMPLETE or check.test == CHECK_TESTS[-1]
             )
     assert tuple(seen) == CHECK_TESTS
@@ -126,28 +122,28 @@ def test_what_a_running_test_shows(three: Examination) -> None:
     assert (exam.at_work, exam.what) == (ALL, "work on 3 devices")
     exam = after(exam, read("tpu:1"), CheckDone(device="tpu:1"))
     assert (exam.at_work, exam.through) == (("tpu:0", "tpu:2"), ("tpu:1",))
-    assert observe(exam, Logged(line="hello")) == exam
+    assert exam.observe(Logged(line="hello")) == exam
     # Neither who is through nor a device of others can be blamed.
-    assert observe(exam, doing("tpu:0", "tpu:1", "tpu:7")).at_work == ("tpu:0",)
+    assert exam.observe(doing("tpu:0", "tpu:1", "tpu:7")).at_work == ("tpu:0",)
 
 
 @pytest.mark.parametrize("late", [False, True])
 def test_a_user_who_cancels_keeps_what_was_read(three: Examination, late: bool) -> None:
-    assert observe(three, CANCELLED).outcome == "cancelled"
+    assert three.observe(CANCELLED).outcome == "cancelled"
     exam = started(three, doing("tpu:0"), read("tpu:0"))
-    ended = cancelled(overdue(exam)) if late else observe(exam, CANCELLED)
-    assert (ended.outcome, ended.next_check) == ("cancelled", None)
+    ended = exam.overdue().stopped() if late else exam.observe(CANCELLED)
+    assert (ended.outcome, ended.next_work) == ("cancelled", None)
     assert (len(ended.readings), ended.check, ended.at_work) == (1, None, ())
     # Whatever still arrives.
     ended = after(ended, *sound(upcoming(three)), DIED, CRASHED)
-    assert (ended.outcome, ended.next_check, faults(ended)) == ("cancelled", None, {})
+    assert (ended.outcome, ended.next_work, faults(ended)) == ("cancelled", None, {})
 
 
 def test_one_of_several_devices_hangs(three: Examination) -> None:
     exam = started(three, doing(*ALL))
     for name in ("tpu:0", "tpu:2"):
         exam = after(exam, read(name), CheckDone(device=name))
-    exam = observe(overdue(exam), CANCELLED)
+    exam = exam.overdue().observe(CANCELLED)
     assert exam.hung == ("tpu:1",)
     limit = limit_seconds(upcoming(three))
     fault = faults(exam)["tpu:1"]
@@ -164,8 +160,8 @@ def test_one_of_several_devices_hangs(three: Examination) -> None:
 
 
 def test_all_devices_hang(three: Examination) -> None:
-    exam = observe(overdue(started(three, doing(*ALL))), CANCELLED)
-    assert (exam.outcome, exam.next_check) == ("complete", None)
+    exam = started(three, doing(*ALL)).overdue().observe(CANCELLED)
+    assert (exam.outcome, exam.next_work) == ("complete", None)
     assert set(faults(exam)) == set(ALL)
     assert sum(bool(one.skipped) for one in exam.readings) == 3 * 8
     assert overall(judge(exam.readings, exam.devices)) == "fail"
@@ -175,9 +171,9 @@ def test_one_after_the_other_hangs_and_the_rest_get_their_turn(
     three: Examination,
 ) -> None:
     exam = started(three, doing("tpu:0"), CheckDone(device="tpu:0"), doing("tpu:1"))
-    exam = observe(overdue(exam), CANCELLED)
+    exam = exam.overdue().observe(CANCELLED)
     assert (upcoming(exam).test, upcoming(exam).devices) == (FIRST, ("tpu:2",))
-    exam = observe(overdue(started(exam, doing("tpu:2"))), CANCELLED)
+    exam = started(exam, doing("tpu:2")).overdue().observe(CANCELLED)
     assert exam.hung == ("tpu:1", "tpu:2")
     assert (upcoming(exam).test, upcoming(exam).devices) == (SECOND, ("tpu:0",))
     assert rest(exam).outcome == "complete"
@@ -186,24 +182,24 @@ def test_one_after_the_other_hangs_and_the_rest_get_their_turn(
 def test_late_but_not_to_blame(three: Examination) -> None:
     *most, last = sound(upcoming(three))
     # The test came to its end after all.
-    exam = after(overdue(after(three, *most)), last)
+    exam = after(after(three, *most).overdue(), last)
     assert (faults(exam), exam.hung, exam.late) == ({}, (), False)
     assert upcoming(exam).test == SECOND
     # All devices were through.
-    exam = observe(overdue(after(three, *most)), CANCELLED)
+    exam = after(three, *most).overdue().observe(CANCELLED)
     assert exam.hung == ()
     assert "The test present did not finish" in faults(exam)[None]
     assert upcoming(exam).test == SECOND
     # The engine had not even said that it began.
-    exam = after(started(overdue(three)), doing("tpu:0"), CANCELLED)
+    exam = after(started(three.overdue()), doing("tpu:0"), CANCELLED)
     assert (exam.outcome, exam.hung) == (None, ("tpu:0",))
-    assert set(faults(observe(overdue(three), CANCELLED))) == set(ALL)
+    assert set(faults(three.overdue().observe(CANCELLED))) == set(ALL)
 
 
 def test_the_limit_of_the_user_is_the_one_that_is_named() -> None:
-    exam = overdue(started(begin(tpus(1), "full", 7.0), doing("tpu:0")))
+    exam = started(begin(tpus(1), "full", 7.0), doing("tpu:0")).overdue()
     assert (exam.limit_seconds, exam.level) == (7.0, "full")
-    assert "within 7.00 s" in faults(observe(exam, CANCELLED))["tpu:0"]
+    assert "within 7.00 s" in faults(exam.observe(CANCELLED))["tpu:0"]
 
 
 def test_the_engine_dies_and_the_others_get_the_test_again(three: Examination) -> None:
@@ -238,7 +234,7 @@ def test_an_engine_that_dies_before_it_begins_does_not_go_round_for_ever(
     exam = three
     for _ in CHECK_TESTS:
         exam = after(exam, DIED, CRASHED)
-    assert (exam.outcome, exam.next_check) == ("incomplete", None)
+    assert (exam.outcome, exam.next_work) == ("incomplete", None)
     assert len(exam.readings) == 27
     assert all(one.skipped for one in exam.readings)
 
@@ -259,6 +255,6 @@ def test_who_is_blamed_for_a_crash(three: Examination) -> None:
 
 
 def test_no_engine_is_left(three: Examination) -> None:
-    exam = given_up(after(three, *sound(upcoming(three))), "JAX does not start.")
+    exam = after(three, *sound(upcoming(three))).lost("JAX does not start.")
     assert (exam.outcome, faults(exam)) == ("incomplete", {})
     assert sum(one.skipped == "JAX does not start." for one in exam.readings) == 3 * 8

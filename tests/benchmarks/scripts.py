@@ -43,8 +43,7 @@ import msgspec
 from sign_test import sign_test_interval
 
 from jaxtui import lessons
-from jaxtui.commands.session import Session, session, spawn_engine
-from jaxtui.engine.client import EngineOptions
+from jaxtui.engine.client import EngineClient, EngineOptions
 from jaxtui.model import (
     LOOP_STYLES,
     Case,
@@ -52,10 +51,10 @@ from jaxtui.model import (
     Loop,
     LoopMeasured,
     OpInfo,
-    Ready,
-    RunFinished,
 )
 from jaxtui.scripts import loop_script, loop_title, of_cases
+from jaxtui.session import Session, following
+from jaxtui.state import EMPTY
 
 ACCEPTED = 0.15
 """How far a median ratio may be from 1."""
@@ -232,25 +231,10 @@ def measured_cases(cases: Sequence[Case]) -> Figures:
 
 async def engine_loop(loop: Loop) -> Figures:
     """The figures of a loop, by a fresh engine."""
-    async with session(spawn_engine, EngineOptions()) as engine:
-        figures: Figures = {}
-        number = None
-        async for envelope in engine.events():
-            match envelope.event:
-                case Ready():
-                    number = await engine.engine.run(loop)
-                case LoopMeasured() as measured:
-                    figures = of_loop(measured)
-                case RunFinished() if envelope.run == number:
-                    break
-        return figures
-
-
-async def until_ready(engine: Session) -> Ready:
-    async for envelope in engine.events():
-        if isinstance(envelope.event, Ready):
-            return envelope.event
-    raise RuntimeError("the engine ended")
+    async with following(Session(EngineClient(EngineOptions()), EMPTY)) as session:
+        await session.ready()
+        job = await session.run(loop, "loop")
+        return of_loop(job.result) if isinstance(job.result, LoopMeasured) else {}
 
 
 # Both.
@@ -266,9 +250,9 @@ async def of_loops() -> list[Subject]:
     case = Case(
         op="matmul", size=LOOP_SIZE, dtype="float32", device="cpu:0", mode="jit"
     )
-    async with session(spawn_engine, EngineOptions()) as engine:
-        await until_ready(engine)
-        plan = await engine.engine.plan(Experiment(cases=(case,)), recipes=True)
+    async with following(Session(EngineClient(EngineOptions()), EMPTY)) as session:
+        await session.ready()
+        plan = await session.plan(Experiment(cases=(case,)), recipes=True)
     subjects: list[Subject] = []
     for style, chained in itertools.product(LOOP_STYLES, (False, True)):
         loop = Loop(case=case, calls=CALLS, style=style, chained=chained)
@@ -283,14 +267,14 @@ async def of_ops(asked: Sequence[str]) -> list[Subject]:
     """Each op at the size asked for, or at its own."""
     wanted = [(name, size) for name, _, size in (one.partition(":") for one in asked)]
     subjects: list[Subject] = []
-    async with session(spawn_engine, EngineOptions()) as engine:
-        ready = await until_ready(engine)
-        for op in ready.ops:
+    async with following(Session(EngineClient(EngineOptions()), EMPTY)) as session:
+        await session.ready()
+        for op in session.state.ops:
             for name, typed in wanted:
                 if name in (op.name, "all"):
                     cases = of_op(op, int(typed or SIZES.get(op.name, op.default)))
                     experiment = Experiment(cases=cases)
-                    plan = await engine.engine.plan(experiment, recipes=True)
+                    plan = await session.plan(experiment, recipes=True)
                     scripts = [(x.case.label, of_cases([x])) for x in plan.cases]
                     measure = partial(measured_cases, cases)
                     subjects.append(

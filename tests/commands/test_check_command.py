@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from jaxtui.analysis.examination import begin, observe
+from jaxtui.analysis.examination import begin
 from jaxtui.commands.check_report import progress_line
 from jaxtui.document import DEVICE_FIELDS
 from jaxtui.model import CHECK_TESTS, Check, Device, Event, Finding, Ready
@@ -168,7 +168,7 @@ def test_an_unknown_baseline_is_answered_with_those_that_exist(capsys) -> None:
 def test_the_progress_line_says_which_test_and_what_it_does() -> None:
     exam = begin(DEVICES, "quick")
     for event in sound(exam.waiting[0])[:2]:
-        exam = observe(exam, event)
+        exam = exam.observe(event)
     line = progress_line(exam, 3.0, 79, ascii_only=True)
     assert line == "-" * 20 + " 3 s  test 1 of 9, present: doing present"
     assert len(progress_line(exam, 3.0, 30, ascii_only=False)) == 30

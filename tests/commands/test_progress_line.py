@@ -5,7 +5,7 @@ from __future__ import annotations
 from jaxtui.commands.progress import progress_line
 from jaxtui.engine.protocol import Envelope
 from jaxtui.model import Case, Experiment, Progress
-from jaxtui.tui.state import EMPTY, reduce
+from jaxtui.state import EMPTY, reduce
 from tests.commands.fakes import began
 
 

@@ -22,7 +22,7 @@ from jaxtui.model import (
     Ready,
     Waiting,
 )
-from jaxtui.tui.state import EMPTY, reduce
+from jaxtui.state import EMPTY, reduce
 
 ROOT = Path(__file__).parents[2]
 DEADLINE_SECONDS = 180.0

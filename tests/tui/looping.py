@@ -65,7 +65,7 @@ async def open_view(pilot: Pilot[None], app: JaxtuiApp, key: str = "a") -> Async
 
 async def until_measured(pilot: Pilot[None], app: JaxtuiApp) -> None:
     """Until the loop that was asked for last is drawn."""
-    await until(pilot, lambda: app.state.loop.loop == view(app).loop)
+    await until(pilot, lambda: app.state.loop and app.state.loop.work == view(app).loop)
     await until(pilot, lambda: not app.state.running and lanes(app).complete)
     await until(pilot, lambda: "device" in lanes(app).text)
 

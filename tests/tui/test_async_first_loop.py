@@ -37,7 +37,7 @@ async def test_the_selected_case_of_the_bench_is_looped() -> None:
         await until_ready(pilot, app)
         await pilot.press("2", "f5")
         await until(pilot, lambda: app.state.run and not app.state.running)
-        app.session.update(picked=1)
+        app.session.update(picked=(app.session.state.run.number, 1))
         await open_view(pilot, app)
         await until_measured(pilot, app)
         loop = engine.works[-1]

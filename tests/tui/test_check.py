@@ -292,7 +292,7 @@ async def test_stopping_before_the_next_test_has_begun() -> None:
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
         await pilot.press("c")
-        await until(pilot, lambda: app.state.check.asked)
+        await until(pilot, lambda: app.state.check.going)
         await pilot.press("s")
         await until(pilot, lambda: "Stopping as soon as" in app.state.message)
         engine.gate.set()
@@ -360,7 +360,7 @@ async def test_before_a_check_its_keys_say_so() -> None:
         assert app.why_not("check") == "JAX is not ready yet."
         assert app.why_not("check_panel") == "There was no check yet."
         app.action_check("quick")
-        assert "belongs to this process" in app.session.latest.message
+        assert "belongs to this process" in app.session.state.message
 
 
 async def test_the_real_engine_checks_simulated_devices(

@@ -7,6 +7,8 @@ from dataclasses import replace
 import msgspec
 import pytest
 
+from jaxtui.analysis import examination
+from jaxtui.analysis.examination import Examination
 from jaxtui.engine.protocol import Envelope
 from jaxtui.model import (
     CHECK_TESTS,
@@ -20,9 +22,8 @@ from jaxtui.model import (
     RunFinished,
     WorkFailed,
 )
-from jaxtui.tui import check_play
-from jaxtui.tui.check_state import NO_CHECK
-from jaxtui.tui.state import EMPTY, State, begun, reduce
+from jaxtui.state import begun, reduce
+from jaxtui.tui.state import EMPTY, NO_CHECK, State
 from jaxtui.view import check as view
 from jaxtui.view.check import marks
 from jaxtui.view.chipmap import layout, render
@@ -46,14 +47,25 @@ def ready() -> State:
 
 
 def begin(state: State) -> State:
-    return replace(state, check=check_play.begun(state.devices, "quick"))
+    mine = tuple(one for one in state.devices if one.addressable)
+    return playing(state, examination.begin(mine, "quick"))
+
+
+def playing(state: State, exam: Examination) -> State:
+    more = exam.next_work or exam.check
+    return replace(state, series={"check": exam}, playing="check" if more else None)
 
 
 def ask(state: State, number: int) -> tuple[State, Check]:
     """The next test, given to the engine."""
-    check, work = check_play.following(state.check, state.running)
+    work = exam_of(state).next_work
     assert work is not None
-    return begun(replace(state, check=check), number, "check"), work
+    return begun(state, number, "check", work), work
+
+
+def exam_of(state: State) -> Examination:
+    assert state.check.exam is not None
+    return state.check.exam
 
 
 def play(state: State, *, faulty: bool = True, tests: int = 9) -> State:
@@ -62,27 +74,11 @@ def play(state: State, *, faulty: bool = True, tests: int = 9) -> State:
     for number in range(1, tests + 1):
         state, work = ask(state, number)
         state = after(state, *events(work, faulty=faulty), run=number)
-    return state
+    return playing(state, exam_of(state))
 
 
 def judged(state: State) -> view.Report:
     return view.report(state.check.exam)
-
-
-# What runs next.
-
-
-def test_every_test_is_asked_for_once_and_in_order(ready: State) -> None:
-    state, asked = begin(ready), []
-    while state.check.going:
-        state, work = ask(state, len(asked) + 1)
-        asked.append(work.test)
-        assert state.running
-        assert check_play.following(state.check, state.running) == (state.check, None)
-        state = after(state, *events(work), run=len(asked))
-        assert not state.running
-    assert tuple(asked) == CHECK_TESTS
-    assert state.check.elapsed_seconds == pytest.approx(9 * 1.5)
 
 
 def test_it_is_busy_between_its_tests(ready: State) -> None:
@@ -90,17 +86,8 @@ def test_it_is_busy_between_its_tests(ready: State) -> None:
     assert not state.running
     assert state.busy
     assert (state.check.test, state.check.place) == ("compute", 3)
+    assert state.check.elapsed_seconds == pytest.approx(2 * 1.5)
     assert not play(ready).busy
-
-
-def test_nothing_is_asked_for_while_another_run_goes_on(ready: State) -> None:
-    state = begin(ready)
-    assert check_play.following(state.check, running=True) == (state.check, None)
-
-
-def test_events_of_another_run_change_nothing(ready: State) -> None:
-    state, work = ask(begin(ready), 1)
-    assert after(state, *events(work), run=7).check == state.check
 
 
 def test_only_devices_of_this_process_are_tested(ready: State) -> None:
@@ -113,12 +100,8 @@ def test_only_devices_of_this_process_are_tested(ready: State) -> None:
     assert marks(shown, state.devices)["tpu:7"].word == "untested"
 
 
-def test_stopping_between_tests_begins_no_other(ready: State) -> None:
-    check = check_play.stopped(play(ready, tests=3).check)
-    ended, work = check_play.following(check, running=False)
-    assert work is None
-    assert not ended.going
-    shown = view.report(ended.exam)
+def test_a_check_that_was_stopped_keeps_what_was_read(ready: State) -> None:
+    shown = view.report(exam_of(play(ready, tests=3)).stopped())
     assert {one.verdict.test for one in shown.judged} == set(CHECK_TESTS[:3])
 
 
@@ -131,7 +114,7 @@ def test_an_overdue_test_blames_who_was_at_work(ready: State) -> None:
         CheckDone(device="tpu:0"),
         run=4,
     )
-    state = replace(state, check=check_play.overdue(state.check))
+    state = playing(state, exam_of(state).overdue())
     ended = RunFinished(outcome="cancelled", elapsed_seconds=70.0)
     shown = judged(after(state, ended, run=4))
     (blamed,) = shown.at("tpu:1", "bandwidth")
@@ -153,16 +136,17 @@ def test_an_engine_that_dies_costs_a_test(ready: State) -> None:
     shown = judged(state)
     assert shown.word == "pass"
     assert state.check.test == "bandwidth"
-    ended = check_play.given_up(state.check, "JAX could not be started again.")
-    assert not ended.going
-    sentences = [one.verdict.reason for one in view.report(ended.exam).judged]
+    ended = exam_of(state).lost("JAX could not be started again.")
+    assert ended.outcome == "incomplete"
+    sentences = [one.verdict.reason for one in view.report(ended).judged]
     assert any("signal 9" in one for one in sentences)
     assert sum("could not be started" in one for one in sentences) == 8 * 6
 
 
 def test_without_a_check_there_is_nothing(ready: State) -> None:
     event = RunFinished(outcome="complete", elapsed_seconds=1.0)
-    assert after(begun(ready, 1, "check"), event, run=1).check is NO_CHECK
+    work = Check(test="present", devices=("tpu:0",), budget_seconds=1.0)
+    assert after(begun(ready, 1, "check", work), event, run=1).check is NO_CHECK
 
 
 # The chip map.

@@ -15,6 +15,7 @@ from jaxtui.document import Results, encode
 from jaxtui.engine.protocol import Envelope
 from jaxtui.export import DARK, ExportError
 from jaxtui.model import Case, Event, Experiment, Plan, RunFinished, RunStarted
+from jaxtui.state import begun, reduce
 from jaxtui.tui import offers
 from jaxtui.tui.offers.offer import (
     Format,
@@ -24,7 +25,7 @@ from jaxtui.tui.offers.offer import (
     renamed,
     target,
 )
-from jaxtui.tui.state import EMPTY, State, begun, reduce
+from jaxtui.tui.state import EMPTY, State
 from jaxtui.view.bench import collect
 from tests.tui.fake_engine import HOST, cpu_devices, sampled
 
@@ -81,7 +82,7 @@ def test_an_ending_that_nothing_here_has_is_refused() -> None:
 
 def after(*events: Event) -> State:
     state = replace(EMPTY, engine="ready", host=HOST, devices=cpu_devices())
-    state = begun(state, 1, "bench")
+    state = begun(state, 1, "bench", Experiment(cases=CASES))
     for event in events:
         state = reduce(state, Envelope(generation=0, run=1, event=event))
     return state

@@ -203,7 +203,7 @@ async def test_every_other_format_of_a_run() -> None:
         _, text = await taken(pilot, app, "up")
         ast.parse(text)
         assert text.startswith("# 4 cases of matmul, taking turns")
-        app.session.update(picked=2)
+        app.session.update(picked=(app.session.state.run.number, 2))
         name, text = await taken(pilot, app, *["down"] * 5)
         assert text.startswith("# matmul 512 float32 jit on tpu:0\n")
         assert name.startswith("matmul-512-float32-jit-")

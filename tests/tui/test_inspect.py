@@ -101,7 +101,7 @@ async def opened(pilot: Pilot[None], app: JaxtuiApp) -> InspectScreen:
     await until_ready(pilot, app)
     await pilot.press("h")
     await until(pilot, lambda: isinstance(app.screen, InspectScreen))
-    await until(pilot, lambda: app.session.latest.running)
+    await until(pilot, lambda: app.session.state.running)
     screen = app.screen
     assert isinstance(screen, InspectScreen)
     return screen
@@ -183,7 +183,7 @@ async def test_leaving_ends_the_compile() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(pilot, app)
         await pilot.press("escape")
-        await until(pilot, lambda: not app.session.latest.running)
+        await until(pilot, lambda: not app.session.state.running)
         assert not isinstance(app.screen, InspectScreen)
 
 
@@ -196,7 +196,7 @@ async def test_it_waits_for_the_run_that_goes_on() -> None:
         await until(pilot, lambda: app.state.running)
         await pilot.press("2", "escape", "h")
         await pilot.pause()
-        assert app.session.latest.message == "A run is going on: stop it first."
+        assert app.session.state.message == "A run is going on: stop it first."
         assert not isinstance(app.screen, InspectScreen)
 
 

@@ -23,7 +23,7 @@ from jaxtui.model import (
     SnippetStarted,
     WorkFailed,
 )
-from jaxtui.tui import learn_play
+from jaxtui.tui import learn_state
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.learn_state import LessonState, StepState
 from jaxtui.tui.screens.code import CodeScreen
@@ -575,5 +575,5 @@ async def test_progress_is_kept_between_sessions(monkeypatch, tmp_path: Path) ->
         await pilot.press("r")
         await until_complete(pilot, app)
         assert progress.read().steps(FIRST) == (True, False, False)
-    learn = learn_play.loaded()
+    learn = learn_state.loaded()
     assert [state.done for state in learn.lessons] == [(True, False, False), (False,)]

@@ -58,8 +58,8 @@ async def test_the_clock_goes_round_and_rates_have_one() -> None:
             "ready",
         ]
         assert ["numpy" in title for title in titles] == [False, True, True]
-        assert app.session.latest.run is not None
-        assert app.session.latest.run.number == 1
+        assert app.session.state.run is not None
+        assert app.session.state.run.number == 1
         await pilot.press("m")
         await until(pilot, lambda: "FLOP/s" in top(plot))
         assert app.check_action("clock", ()) is None
@@ -111,7 +111,7 @@ async def test_reading_begins_at_the_selected_size_and_enter_picks_another() -> 
         assert app.state.run is not None
         cases = [one.case for one in app.state.run.cases]
         before = next(one for one in cases if one.size == 512 and not one.on_host)
-        app.session.update(picked=cases.index(before))
+        app.session.update(picked=(app.session.state.run.number, cases.index(before)))
         app.query_one(ResultsTable).focus()
         await pilot.press("shift+tab")
         await until(pilot, lambda: top(plot).startswith("512 ready:"))

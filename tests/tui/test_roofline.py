@@ -24,11 +24,10 @@ from jaxtui.model import (
     Work,
     WorkFailed,
 )
+from jaxtui.state import CaseState, Job
 from jaxtui.tui import roofline as roofline_text
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.roofline import WHAT_IT_IS, explanation
-from jaxtui.tui.roofs_state import RoofsState
-from jaxtui.tui.run_state import CaseState, RunState
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.widgets.notes_panel import NotesPanel
 from jaxtui.tui.widgets.plot_view import PlotView
@@ -159,13 +158,13 @@ async def test_the_selected_case_is_the_one_that_is_judged() -> None:
     async with app.run_test(size=WIDE) as pilot:
         await run(pilot, app, ("jit", "numpy"))
         await pilot.press("down", "up", "down")
-        index = app.session.latest.case_index
+        index = app.session.state.case_index
         assert index > 0
         await ask(pilot, app, engine)
         engine.emit_run(started(engine), measured(engine, MEMORY, ARITHMETIC), COMPLETE)
         await until(pilot, lambda: "of the compute roof" in notes(app))
         await pilot.pause()
-        assert app.session.latest.case_index == index
+        assert app.session.state.case_index == index
         assert notes(app).startswith("B: 10 % of the compute roof")
         await pilot.press("up")
         await until(pilot, lambda: notes(app).startswith("A: compute bound at 48 %"))
@@ -268,7 +267,7 @@ async def test_an_engine_that_is_not_there_measures_nothing() -> None:
         engine.run = gone  # type: ignore[method-assign]
         await pilot.press("z")
         await until(pilot, lambda: app.state.engine == "failed")
-        await until(pilot, lambda: not app.state.roofs.going)
+        await until(pilot, lambda: not app.state.running)
         await until(pilot, lambda: "z measures the roofs of cpu:0" in whole(app))
         assert "The engine could not be started." in whole(app)
 
@@ -323,8 +322,8 @@ def state_of(case: CaseState, cache: int | None = None) -> State:
     roofs = RoofsMeasured(
         device="cpu:0", device_kind="cpu", roofs=(MEMORY, ARITHMETIC), cache_bytes=cache
     )
-    run = RunState(number=1, cases=(case,))
-    return State(run=run, roofs=RoofsState(known=(roofs,)), view="roofline")
+    run = Job(number=1, cases=(case,))
+    return State(jobs={"bench": run}, roofs=(roofs,), view="roofline")
 
 
 def test_without_a_run_it_is_explained() -> None:

@@ -16,18 +16,11 @@ from jaxtui.model.roofs import (
     RoofsMeasured,
     RoofsStarted,
 )
+from jaxtui.state import begun, reduce
 from jaxtui.tui import roofline as roofs_words
 from jaxtui.tui import status
-from jaxtui.tui.roofline import device_of, work_for
-from jaxtui.tui.roofs_state import (
-    NO_ROOFS,
-    RoofsState,
-    asking,
-    is_measured,
-    of_device,
-    roofs_event,
-)
-from jaxtui.tui.state import EMPTY, State, begun, reduce
+from jaxtui.tui.roofline import device_of, is_measured, of_device, work_for
+from jaxtui.tui.state import EMPTY, State
 from tests.tui.fake_engine import HOST, OPS, cpu_devices, tpu_devices
 
 F32, BF16 = RoofDtype(dtype="float32"), RoofDtype(dtype="bfloat16")
@@ -53,9 +46,11 @@ def measured(
     return RoofsMeasured(device=device, device_kind="cpu", roofs=roofs, missing=missing)
 
 
-def after(*events: Event, state: RoofsState = NO_ROOFS) -> RoofsState:
+def after(*events: Event, state: State = EMPTY) -> State:
     for event in events:
-        state = roofs_event(state, event)
+        if isinstance(event, RoofsStarted):
+            state = begun(state, 7, "roofs", event.roofs)
+        state = reduce(state, Envelope(generation=0, run=7, event=event))
     return state
 
 
@@ -80,7 +75,7 @@ def case(
     )
 
 
-def heights(state: RoofsState, device: str = "cpu:0") -> list[float]:
+def heights(state: State, device: str = "cpu:0") -> list[float]:
     roofs = of_device(state, device)
     return [] if roofs is None else [one.per_second for one in roofs.roofs]
 
@@ -136,7 +131,7 @@ def test_all_devices_of_a_cpu_are_one(device: str, known: bool) -> None:
 
 
 def test_each_accelerator_has_its_own() -> None:
-    state = NO_ROOFS
+    state = EMPTY
     for device, height in (("tpu:0", 800e9), ("tpu:1", 700e9)):
         event = measured(roof(None, height), device=device)
         state = after(started(device), event, COMPLETE, state=state)
@@ -149,13 +144,13 @@ def test_another_measuring_forgets_the_failure() -> None:
     assert roofs_words.message(state) == (
         "The roofs of cpu:0 could not be measured. It broke. Mend it."
     )
-    assert roofs_words.message(asking(state, Roofs(device="cpu:0", dtypes=()))) == ""
+    assert roofs_words.message(after(started(), state=state)) == ""
 
 
 def test_a_failure_before_the_start_is_known_too() -> None:
     work = Roofs(device="cpu:0", dtypes=(F32,))
     crashed = RunFinished(outcome="crashed", elapsed_seconds=1.0)
-    state = after(FAILED, crashed, state=asking(NO_ROOFS, work))
+    state = after(FAILED, crashed, state=begun(EMPTY, 7, "roofs", work))
     assert roofs_words.message(state) == (
         "Incomplete: no new roofs of cpu:0. It broke. Mend it."
     )
@@ -177,17 +172,17 @@ def test_the_device_is_that_of_the_selected_case() -> None:
 
 def test_only_what_is_not_known_is_asked() -> None:
     cases = [case(), case("host", mode="numpy"), case(dtype="bfloat16"), case("tpu:0")]
-    assert work_for(NO_ROOFS, cases, "cpu:0", OPS).dtypes == (F32, BF16)
+    assert work_for((), cases, "cpu:0", OPS).dtypes == (F32, BF16)
     state = after(started(), measured(roof(None, 12e9), roof(F32, 95e9)), COMPLETE)
-    assert work_for(state, cases, "cpu:0", OPS).dtypes == (BF16,)
-    assert work_for(state, cases[:2], "cpu:0", OPS).dtypes == (F32,)
+    assert work_for(state.roofs, cases, "cpu:0", OPS).dtypes == (BF16,)
+    assert work_for(state.roofs, cases[:2], "cpu:0", OPS).dtypes == (F32,)
 
 
 def test_what_cannot_be_had_is_not_asked_beside_what_is_new() -> None:
     none = (MissingRoof(of=F32, why="no"),)
     state = after(started(), measured(roof(None, 12e9), missing=none), COMPLETE)
     cases = [case(), case(dtype="bfloat16")]
-    assert work_for(state, cases, "cpu:0", OPS).dtypes == (BF16,)
+    assert work_for(state.roofs, cases, "cpu:0", OPS).dtypes == (BF16,)
 
 
 def envelope(event: Event, run: int | None = None) -> Envelope:
@@ -200,33 +195,30 @@ def ready(state: State, devices: int = 1) -> State:
 
 
 def known() -> State:
-    state = begun(ready(EMPTY), 7, "roofs")
-    for event in (started(), measured(roof(None, 12e9), roof(F32, 95e9)), COMPLETE):
-        state = reduce(state, envelope(event, 7))
-    return state
+    found = measured(roof(None, 12e9), roof(F32, 95e9))
+    return after(started(), found, COMPLETE, state=ready(EMPTY))
 
 
 def test_the_snapshot_takes_them_in() -> None:
     state = known()
-    assert heights(state.roofs) == [12e9, 95e9]
+    assert heights(state) == [12e9, 95e9]
     assert state.engine == "ready"
     assert status.message(state) == "Roofs of cpu:0: 12.0 GB/s, 95.0 GFLOP/s float32."
 
 
 def test_a_run_that_begins_makes_the_engine_busy() -> None:
-    state = begun(ready(EMPTY), 7, "roofs")
-    state = reduce(state, envelope(started(), 7))
+    state = after(started(), state=ready(EMPTY))
     assert (state.engine, state.running) == ("running", True)
     late = reduce(state, envelope(RoofMeasured(roof=roof(None, 1e9)), 6))
-    assert late.roofs.found is None
+    assert heights(late) == []
 
 
 def test_they_last_as_long_as_the_devices() -> None:
-    assert ready(known()).roofs.known
+    assert ready(known()).roofs
     more = {"bytes_in_use": 10}
     device = msgspec.structs.replace(cpu_devices()[0], memory=more)
     event = Ready(host=HOST, devices=(device,), ops=OPS)
-    assert reduce(known(), envelope(event)).roofs.known
-    assert ready(known(), devices=2).roofs == NO_ROOFS
+    assert reduce(known(), envelope(event)).roofs
+    assert ready(known(), devices=2).roofs == ()
     other = Ready(host=HOST, devices=tpu_devices(), ops=OPS)
-    assert reduce(known(), envelope(other)).roofs == NO_ROOFS
+    assert reduce(known(), envelope(other)).roofs == ()

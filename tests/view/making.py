@@ -7,7 +7,7 @@ from dataclasses import replace
 import msgspec
 
 from jaxtui.model import Case, Mode
-from jaxtui.tui.run_state import CaseState, RunState
+from jaxtui.state import CaseState, Job
 from tests.tui.fake_engine import measurement, sampled, summary
 
 COLORS = [(index, 0, 0) for index in range(1, 7)]
@@ -43,11 +43,11 @@ def sampled_case(case: Case = JIT, turns: int = 3) -> CaseState:
     return state
 
 
-def run_of(*cases: CaseState) -> RunState:
-    return RunState(number=1, cases=cases)
+def run_of(*cases: CaseState) -> Job:
+    return Job(number=1, cases=cases)
 
 
-def over_sizes(*cases: Case, **changes: object) -> RunState:
+def over_sizes(*cases: Case, **changes: object) -> Job:
     return run_of(
         *(done(at_size(one, size), **changes) for size in SIZES for one in cases)
     )

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from jaxtui.document import Results, encode
+from jaxtui.engine.protocol import Envelope
 from jaxtui.export import as_csv, as_markdown
 from jaxtui.model import (
     Case,
@@ -24,8 +25,8 @@ from jaxtui.model import (
     differing,
     run_notes,
 )
+from jaxtui.state import CaseState, Job, reduce
 from jaxtui.tui import status
-from jaxtui.tui.run_state import CaseState, RunState, run_event, run_started
 from jaxtui.tui.state import EMPTY
 from jaxtui.view import bench
 from jaxtui.view.bench import against_numpy, times_numpy
@@ -37,7 +38,7 @@ from tests.view.making import JIT, NUMPY, done, run_of
 # The four lines.
 
 
-def by_label(state: RunState) -> dict[str, bench.Line]:
+def by_label(state: Job) -> dict[str, bench.Line]:
     return {line.label: line for line in bench.lines(state)}
 
 
@@ -113,8 +114,9 @@ def test_rows_have_every_column() -> None:
 def test_a_case_that_was_never_tried_is_not_run_and_not_failed() -> None:
     second = msgspec.structs.replace(JIT, mode="eager")
     third = msgspec.structs.replace(JIT, mode="pallas")
-    state = run_started(1, RunStarted(cases=(JIT, second, third), budget_seconds=1.0))
+    known = EMPTY
     for event in (
+        RunStarted(cases=(JIT, second, third), budget_seconds=1.0),
         CaseStarted(index=0, case=JIT),
         PhaseStarted(index=0, phase="compile"),
         CaseFailed(index=0, failure=Failure(case=JIT, error="It broke.", hint="")),
@@ -122,7 +124,9 @@ def test_a_case_that_was_never_tried_is_not_run_and_not_failed() -> None:
         CaseFailed(index=1, failure=Failure(case=second, error="Stopped.", hint="")),
         RunFinished(outcome="cancelled", elapsed_seconds=1.0),
     ):
-        state = run_event(state, event)
+        known = reduce(known, Envelope(generation=1, run=1, event=event))
+    state = known.run
+    assert state is not None
     words = ["failed", "not run", "waiting"]
     assert [bench.row(one, state)["ready"] for one in state.cases] == words
     assert bench.remarks(state) == [
@@ -137,7 +141,9 @@ def test_a_case_that_was_never_tried_is_not_run_and_not_failed() -> None:
         "The run was cancelled before its turn came.",
     ]
     assert bench.failure_text(results.failures[2], state).startswith("not run: ")
-    done = status.message(replace(EMPTY, run=replace(state, outcome="complete")))
+    done = status.message(
+        replace(EMPTY, jobs={"bench": replace(state, outcome="complete")})
+    )
     assert "1 failed, 1 not run." in done
 
 
@@ -233,7 +239,7 @@ MEASURED = (
     one(INLINE, busy(0.8), FETCH, COPY, size=9),
     on_host(busy(0.9)),
 )
-RUN = RunState(
+RUN = Job(
     number=1,
     cases=tuple(CaseState(one.case, "done", measurement=one) for one in MEASURED),
 )
@@ -283,7 +289,7 @@ def test_every_face_tells_it_once() -> None:
 
     cells = [bench.row(case, RUN)["notes"] for case in RUN.cases]
     assert cells == ["", "inline", ""]
-    assert status.busy(replace(EMPTY, run=RUN))
+    assert status.busy(replace(EMPTY, jobs={"bench": RUN}))
     assert not status.busy(EMPTY)
 
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxtui.plot import Picture
+from jaxtui.state import CaseState
 from jaxtui.stats import bin_edge, bin_of
-from jaxtui.tui.run_state import CaseState
-from jaxtui.tui.trace import Trace
+from jaxtui.trace import Trace
 from jaxtui.view import calls
 from tests.view.making import COLORS, JIT, NUMPY, sampled_case
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from jaxtui.analysis import examination
-from jaxtui.analysis.examination import Examination, begin, observe
+from jaxtui.analysis.examination import Examination, begin
 from jaxtui.model import (
     CHECK_TESTS,
     Check,
@@ -33,17 +32,17 @@ def play(*, faulty: bool = True, tests: int = 9) -> Examination:
     """A check as far as so many tests."""
     exam = begin(DEVICES, "quick")
     for _ in range(tests):
-        assert exam.next_check is not None
-        for event in events(exam.next_check, faulty=faulty):
-            exam = observe(exam, event)
+        assert exam.next_work is not None
+        for event in events(exam.next_work, faulty=faulty):
+            exam = exam.observe(event)
     return exam
 
 
 def doing(exam: Examination, what: str, *names: str) -> Examination:
     """The next test has begun on these devices."""
-    assert exam.next_check is not None
-    exam = observe(exam, CheckStarted(check=exam.next_check))
-    return observe(exam, CheckDoing(devices=names, what=what))
+    assert exam.next_work is not None
+    exam = exam.observe(CheckStarted(check=exam.next_work))
+    return exam.observe(CheckDoing(devices=names, what=what))
 
 
 BEGUN = begin(DEVICES, "quick")
@@ -209,15 +208,15 @@ def test_the_verdict_names_who_is_to_blame_and_what_to_do() -> None:
     fine = " ".join(texts(view.closing(SOUND)))
     assert "Verdict: pass. Everything that was tested works." in fine
     assert "`jaxtui check --save-baseline NAME`" in fine
-    check = play(tests=2).next_check
+    check = play(tests=2).next_work
     assert check is not None
     exam = play(tests=2)
     for event in events(check, faulty=False):
         if isinstance(event, CheckRead) and event.reading.device == "tpu:0":
             beyond = msgspec.structs.replace(event.reading, measured=400e12)
             event = CheckRead(reading=beyond)
-        exam = observe(exam, event)
-    stopped = report(examination.cancelled(exam))
+        exam = exam.observe(event)
+    stopped = report(exam.stopped())
     assert view.test_cell(stopped, "tpu:0", "compute") == Cell(
         "impossible", "impossible"
     )
@@ -309,13 +308,13 @@ def test_a_device_in_a_line_and_in_full() -> None:
 
 
 def test_a_check_that_is_not_complete_says_so() -> None:
-    stopped = report(examination.cancelled(play(tests=3)))
+    stopped = report(play(tests=3).stopped())
     assert "STOPPED  3 of 9 tests" in text(screen.summary(stopped, 78))
     assert stopped.stage("bandwidth") == "left"
     assert {one.verdict.test for one in stopped.judged} == set(CHECK_TESTS[:3])
     assert "Verdict of what there is: low." in text(view.closing(stopped))
     why = "JAX could not be started again."
-    lost = report(examination.given_up(play(faulty=False, tests=4), why))
+    lost = report(play(faulty=False, tests=4).lost(why))
     assert " INCOMPLETE  the engine was lost" in text(screen.summary(lost, 78))
     assert "JAX could not be started" in text(screen.overview(lost, 78, screen.BRIEF))
     assert view.test_cell(lost, "tpu:0", "steady").text == "skipped"

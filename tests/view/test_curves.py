@@ -11,10 +11,10 @@ import pytest
 
 from jaxtui.model import Case, Failure, Mode
 from jaxtui.plot import Picture
+from jaxtui.state import CaseState, Job
 from jaxtui.tui.bench_plot import plot
 from jaxtui.tui.plot_commands import why_not_plot
 from jaxtui.tui.plot_state import next_view, view_of
-from jaxtui.tui.run_state import CaseState, RunState
 from jaxtui.tui.state import State
 from jaxtui.view import curves
 from jaxtui.view.curves import (
@@ -42,7 +42,7 @@ from tests.view.making import (
 )
 
 
-def picture_of(run: RunState, **options: object) -> Picture:
+def picture_of(run: Job, **options: object) -> Picture:
     options = {"metric": "time", **options}
     drawn = curves.picture(run, colors=COLORS, **options)  # type: ignore[arg-type]
     assert drawn is not None
@@ -109,7 +109,7 @@ def test_rates_say_their_clock_and_have_no_other(metric: str) -> None:
     title = picture_of(run, metric=metric, clock="dispatch").title
     assert "pipelined" in title or metric == "peak"
     assert "dispatch" not in title
-    state = State(run=run, metric=metric)  # type: ignore[arg-type]
+    state = State(jobs={"bench": run}, metric=metric)  # type: ignore[arg-type]
     assert "one clock" in (why_not_plot("clock", state) or "")
 
 
@@ -135,14 +135,14 @@ def test_crossings_are_those_of_the_clock(clock: str) -> None:
 
 
 def test_views_go_round_and_curves_need_several_sizes() -> None:
-    state = State(run=over_sizes(JIT))
+    state = State(jobs={"bench": over_sizes(JIT)})
     seen = []
     for _ in range(4):
         seen.append(view_of(state))
         state = replace(state, view=next_view(state))
     assert seen == ["sweep", "histogram", "roofline", "live"]
     assert view_of(state) == "sweep"
-    one = State(run=run_of(done(JIT)), view="sweep")
+    one = State(jobs={"bench": run_of(done(JIT))}, view="sweep")
     assert view_of(one) == "live"
     assert next_view(replace(one, view="live")) == "histogram"
     assert "only one size" in (why_not_plot("metric", one) or "")
@@ -157,14 +157,16 @@ def test_before_a_run_nothing_can_be_changed() -> None:
 @pytest.mark.parametrize("view", ["live", "histogram", "sweep", "roofline"])
 def test_where_there_is_no_picture_there_are_words(view: str) -> None:
     waiting = [CaseState(one.case) for one in over_sizes(JIT).cases]
-    found = plot(State(run=run_of(*waiting), view=view), COLORS)  # type: ignore[arg-type]
+    found = plot(State(jobs={"bench": run_of(*waiting)}, view=view), COLORS)  # type: ignore[arg-type]
     assert found.picture is None
     assert found.text.endswith(".")
 
 
 def test_a_failed_case_says_why_instead() -> None:
     failure = Failure(case=JIT, error="Out of memory.", hint="Smaller.")
-    state = State(run=run_of(CaseState(JIT, status="failed", failure=failure)))
+    state = State(
+        jobs={"bench": run_of(CaseState(JIT, status="failed", failure=failure))}
+    )
     assert plot(state, COLORS).text == "Out of memory. Smaller."
 
 
@@ -173,7 +175,7 @@ def test_a_failed_case_says_why_instead() -> None:
 )
 def test_a_metric_without_figures_says_why(metric: str, words: str) -> None:
     run = over_sizes(JIT, peak=None)
-    found = plot(State(run=run, metric=metric), COLORS)  # type: ignore[arg-type]
+    found = plot(State(jobs={"bench": run}, metric=metric), COLORS)  # type: ignore[arg-type]
     assert found.picture is None
     assert words in found.text
 
@@ -291,10 +293,10 @@ def sweep(at: float, *more: CaseState, mode: Mode = "jit", slope: float = 0.5):
     """A run in which a mode is as fast as NumPy at that size."""
     cases = [timed("numpy", n, 1e-6 * n) for n in GRID]
     cases += [timed(mode, n, 1e-6 * n * (at / n) ** slope) for n in GRID]
-    return RunState(number=1, cases=(*cases, *more))
+    return Job(number=1, cases=(*cases, *more))
 
 
-def marks(run: RunState) -> list[tuple[float, str]]:
+def marks(run: Job) -> list[tuple[float, str]]:
     found = crossing_marks(run)
     return [(mark.at, mark.label) for mark in found]
 

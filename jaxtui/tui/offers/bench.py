@@ -15,12 +15,12 @@ from jaxtui.view.bench import collect
 if TYPE_CHECKING:
     from jaxtui.model import Host
     from jaxtui.plot import Picture
-    from jaxtui.tui.run_state import RunState
+    from jaxtui.state import Job
     from jaxtui.tui.state import State
 
 
 def of_run(
-    state: State, run: RunState, picture: Picture | None, look: Look, plan: Planner
+    state: State, run: Job, picture: Picture | None, look: Look, plan: Planner
 ) -> Offer:
     """The run of the tab Bench.
 
@@ -43,7 +43,7 @@ def of_run(
 
 
 def _results(
-    host: Host | None, run: RunState, picture: Picture | None, look: Look
+    host: Host | None, run: Job, picture: Picture | None, look: Look
 ) -> tuple[Format, ...]:
     # The script is an offer of its own.
     files = bench.files(so_far(host, run), run, picture, str, look)
@@ -60,7 +60,7 @@ def _results(
     )
 
 
-def _scripts(state: State, run: RunState, plan: Planner) -> tuple[Format, ...]:
+def _scripts(state: State, run: Job, plan: Planner) -> tuple[Format, ...]:
     one = () if state.case is None else (script_of(state.case.case, plan),)
     cases = tuple(each.case for each in run.cases)
     if len(cases) < 2:
@@ -70,11 +70,11 @@ def _scripts(state: State, run: RunState, plan: Planner) -> tuple[Format, ...]:
     return (*one, *formats(_stem(run), (".py", holds, script(cases, plan))))
 
 
-def _stem(run: RunState) -> str:
+def _stem(run: Job) -> str:
     return named(of_cases([one.case for one in run.cases]), stamp())
 
 
-def so_far(host: Host | None, run: RunState) -> Results:
+def so_far(host: Host | None, run: Job) -> Results:
     """A run as a document; of one that goes on, only what has arrived."""
     if run.outcome is None:
         arrived = (

@@ -17,14 +17,14 @@ from textual.reactive import reactive
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from jaxtui.model import Loop
+from jaxtui.model import Loop, LoopMeasured
+from jaxtui.state import Job
 from jaxtui.tui import bindings, loop_text, loop_words, pace, queue_plot
 from jaxtui.tui.colors import drawing, series_colors
 from jaxtui.tui.lanes import Queue, queue
 from jaxtui.tui.loop_commands import GROUP, LOOP_COMMANDS, SHARED
 from jaxtui.tui.loop_keys import LoopKeys
 from jaxtui.tui.loop_palette import LoopCommands
-from jaxtui.tui.loop_state import NO_LOOP, LoopState
 from jaxtui.tui.playback import Playback
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.widgets.giant import Giant
@@ -35,6 +35,18 @@ from jaxtui.tui.widgets.status_line import MessageLine, StatusLine
 
 if TYPE_CHECKING:
     from jaxtui.tui.app import JaxtuiApp
+
+_NOTHING = Job(number=0, purpose="loop")
+"""Before the loop that was asked for has begun."""
+
+
+def _measured(job: Job) -> LoopMeasured | None:
+    return job.result if isinstance(job.result, LoopMeasured) else None
+
+
+def _facts(job: Job) -> tuple[object, ...]:
+    """Whatever is shown at once; the calls come with the clock."""
+    return job.number, job.result, job.failed, job.outcome
 
 
 def _shared() -> Iterator[Binding]:
@@ -147,7 +159,7 @@ class AsyncView(LoopKeys, ModalScreen[None]):
         """Monotonic seconds."""
         self._due = False
         self._starting = False
-        self._shown: LoopState = NO_LOOP
+        self._shown = _NOTHING
 
     @property
     def _app(self) -> JaxtuiApp:
@@ -203,12 +215,12 @@ class AsyncView(LoopKeys, ModalScreen[None]):
     def stop_loop(self) -> None:
         """Stop a loop that goes on."""
         session = self._app.session
-        if session.latest.running and session.latest.purpose == "loop":
+        if session.state.running and session.state.purpose == "loop":
             self._app.background(session.stop)
 
     def _start_if_idle(self) -> None:
         """Begin what is due; until then what came of the loop before is shown."""
-        state = self._app.session.latest
+        state = self._app.session.state
         idle = state.engine in ("ready", "released") and not state.running
         if self._due and idle and not self._starting and self.loop is not None:
             self._due = False
@@ -220,6 +232,7 @@ class AsyncView(LoopKeys, ModalScreen[None]):
             await self._app.session.run(loop, "loop")
         finally:
             self._starting = False
+        self._start_if_idle()
 
     # The snapshot.
 
@@ -228,12 +241,13 @@ class AsyncView(LoopKeys, ModalScreen[None]):
         self._start_if_idle()
         mine = self._mine(state)
         # Calls that came in are shown by ``tick``, whatever else happened is shown now.
-        if replace(self._shown, seen=mine.seen) != mine or not mine.seen or self._due:
+        if _facts(self._shown) != _facts(mine) or not mine.seen or self._due:
             self._show_all()
 
-    def _mine(self, state: State) -> LoopState:
+    def _mine(self, state: State) -> Job:
         """What came of the loop that was asked for."""
-        return state.loop if state.loop.loop == self.loop else NO_LOOP
+        last = state.loop
+        return last if last is not None and last.work == self.loop else _NOTHING
 
     def tick(self) -> None:
         """Move the cursor, or let the lanes grow, if the terminal keeps up."""
@@ -265,7 +279,7 @@ class AsyncView(LoopKeys, ModalScreen[None]):
         if loop is None:
             return
         self._shown = new
-        measured = new.measured
+        measured = _measured(new)
         _update(self.query_one("#loop-title", Static), Content(loop_words.title(loop)))
         headline = loop_text.headline(self.state, new, loop, due=self._due)
         _update(self.query_one("#loop-headline", Static), headline)
@@ -279,7 +293,7 @@ class AsyncView(LoopKeys, ModalScreen[None]):
         )
         giant = self.query_one(Giant)
         giant.measured, giant.waiting = measured, headline.plain
-        if measured is not None and measured is not old.measured:
+        if measured is not None and measured is not _measured(old):
             self.action_replay()
         self.show_call()
         self._show_notes()
@@ -309,20 +323,20 @@ class AsyncView(LoopKeys, ModalScreen[None]):
         return f"calls 1 to {count}" if count > 1 else "call 1"
 
     def _show_notes(self) -> None:
-        measured = self._shown.measured
+        measured = _measured(self._shown)
         content = loop_text.notes(measured, all_of_them=self.has_class("-tall"))
         _update(self.query_one("#loop-sentences", Static), content)
 
     def _queue(self) -> Queue:
         """What the calls say; where the engine has judged, its judgement counts."""
-        found, measured = queue(self.lanes.line), self._shown.measured
+        found, measured = queue(self.lanes.line), _measured(self._shown)
         return found if measured is None else replace(found, held=measured.held_from)
 
     def draw_queue(self) -> None:
         """Draw the queue; also after a change of the theme."""
         line = self.lanes.line
         found = self._queue()
-        words = loop_words.depth(line, found, self._shown.measured)
+        words = loop_words.depth(line, found, _measured(self._shown))
         _update(
             self.query_one("#loop-depth", Static), Content(words if line.calls else "")
         )

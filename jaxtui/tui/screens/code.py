@@ -57,4 +57,4 @@ class CodeScreen(ModalScreen[None]):
         """Copy the script and say where it was written."""
         app = cast("JaxtuiApp", self.app)
         app.take_away(self._script, "case.py")
-        self.query_one("#kept", Label).update(app.session.latest.message)
+        self.query_one("#kept", Label).update(app.session.state.message)

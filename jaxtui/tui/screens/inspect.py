@@ -11,9 +11,9 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Log, Static
 
-from jaxtui.model import Inspected
+from jaxtui.model import Inspected, Inspection
+from jaxtui.state import Job
 from jaxtui.tui import inspect_text
-from jaxtui.tui.inspect_state import InspectState
 from jaxtui.tui.widgets.keys_line import KeysLine
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class InspectScreen(ModalScreen[None]):
     """Modal, so that the keys of the tabs below it do nothing.
 
     Args:
-        label: of the case, shown until there is more to show.
+        inspection: what was asked.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -63,10 +63,11 @@ class InspectScreen(ModalScreen[None]):
     }
     """
 
-    def __init__(self, label: str) -> None:
+    def __init__(self, inspection: Inspection) -> None:
         super().__init__()
-        self._label = label
-        self._state = InspectState()
+        self._inspection = inspection
+        self._label = inspection.case.label
+        self._job: Job | None = None
         self._texts: tuple[str, ...] = ("",) * len(SECTIONS)
         self._section = 0
         self._sought = ""
@@ -88,17 +89,23 @@ class InspectScreen(ModalScreen[None]):
 
     def on_resize(self) -> None:
         """The summary is as wide as there is room for it."""
-        if (inspected := self._state.inspected) is not None:
+        if (inspected := self._inspected) is not None:
             self._texts = self._made(inspected)
             self._write()
 
     def _arrived(self, state: State) -> None:
-        if state.inspect is self._state:
+        job = state.inspection
+        if job is None or job.work != self._inspection or job is self._job:
             return
-        self._state = state.inspect
-        if (inspected := self._state.inspected) is not None:
+        self._job = job
+        if (inspected := self._inspected) is not None:
             self._texts = self._made(inspected)
         self._write()
+
+    @property
+    def _inspected(self) -> Inspected | None:
+        found = self._job.result if self._job is not None else None
+        return found if isinstance(found, Inspected) else None
 
     def _made(self, inspected: Inspected) -> tuple[str, ...]:
         columns = min(100, max(40, self.size.width - 4))
@@ -128,13 +135,13 @@ class InspectScreen(ModalScreen[None]):
 
     def _waiting(self) -> str:
         """What stands there while there is no text."""
-        state = self._state
-        if state.failed is not None:
-            said = f"{state.failed.error} {state.failed.hint}".rstrip()
-            return f"{said}\n\n{state.failed.detail}".rstrip()
-        if state.inspected is not None:
+        job = self._job
+        if job is not None and job.failed is not None:
+            said = f"{job.failed.error} {job.failed.hint}".rstrip()
+            return f"{said}\n\n{job.failed.detail}".rstrip()
+        if self._inspected is not None:
             return "This jax does not show it."
-        if state.outcome is not None:
+        if job is not None and job.outcome is not None:
             return f"{self._label}: it was stopped."
         return f"Compiling {self._label} …"
 
@@ -149,7 +156,7 @@ class InspectScreen(ModalScreen[None]):
             self._close_search()
             return
         app = cast("JaxtuiApp", self.app)
-        latest = app.session.latest
+        latest = app.session.state
         if latest.running and latest.purpose == "inspection":
             app.background(app.session.stop)
         self.dismiss()
@@ -165,15 +172,15 @@ class InspectScreen(ModalScreen[None]):
 
     def action_copy(self) -> None:
         """Copy the text and say where it was written."""
-        if self._state.inspected is None:
+        if self._inspected is None:
             self._say("There is no text yet.")
             return
         whole = self._texts[self._section]
         if SECTIONS[self._section] == "HLO":
-            whole = self._state.inspected.hlo
+            whole = self._inspected.hlo
         app = cast("JaxtuiApp", self.app)
         app.take_away(whole, _FILES[self._section])
-        self._say(app.session.latest.message)
+        self._say(app.session.state.message)
 
     def action_search(self) -> None:
         """Ask what to look for."""

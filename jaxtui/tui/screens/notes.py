@@ -74,4 +74,4 @@ class NotesScreen(ModalScreen[None]):
         said = [f"{one.flag}: {one.text}" for one in self._said]
         text = "\n".join([self._title, *said, *filter(None, ["", self._detail])])
         app.take_away(f"{text}\n", "notes.txt")
-        self.query_one("#notes-kept", Label).update(app.session.latest.message)
+        self.query_one("#notes-kept", Label).update(app.session.state.message)

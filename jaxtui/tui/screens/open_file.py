@@ -15,8 +15,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from jaxtui import selection
-from jaxtui.selection.functions import Listing
-from jaxtui.selection.listing import listing
+from jaxtui.functions import Listing, listing
 from jaxtui.tui.aside import Latest, Work
 from jaxtui.tui.completion import split_names
 from jaxtui.tui.own_state import OpenedState, Picked

@@ -15,8 +15,8 @@ from textual.widgets import Input, Label, OptionList
 from textual.widgets.option_list import Option
 
 from jaxtui import selection
+from jaxtui.functions import Listing, OwnFunction
 from jaxtui.model.own import Spec, parse_specs
-from jaxtui.selection.functions import Listing, OwnFunction, wrong_with
 from jaxtui.tui.own_state import Picked
 from jaxtui.tui.widgets.said import Said
 
@@ -118,7 +118,7 @@ class FunctionChoice(Vertical):
         mark = "x" if function.name in self._marked else " "
         return Content.assemble(
             f"[{mark}] ",
-            (function.name, "dim" if function.problem else "bold"),
+            (function.name, "bold"),
             function.signature,
             *((f"\n    {words}", "dim") for words in _about(function)),
         )
@@ -165,9 +165,6 @@ class FunctionChoice(Vertical):
         if index is None:
             return
         function = self._functions[index]
-        if function.problem:
-            self._say(wrong_with(function, ()), True)
-            return
         self._marked ^= {function.name}
         self._list.replace_option_prompt_at_index(index, self._prompt(function))
         self._judge()
@@ -191,7 +188,13 @@ class FunctionChoice(Vertical):
             self._say(str(error), True)
             return False
         chosen = self._chosen
-        wrong = next(filter(None, (wrong_with(one, typed) for one in chosen)), "")
+        lacks = [one for one in chosen if one.required and not one.factory]
+        wrong = ""
+        if lacks and not typed:
+            wrong = (
+                f"{lacks[0].name} takes {', '.join(lacks[0].required)}, and nothing "
+                "says what to give it: type shapes such as f32[1024,1024]."
+            )
         self._say(wrong or _taken(chosen, typed), bool(wrong))
         return not wrong and bool(chosen)
 
@@ -199,11 +202,11 @@ class FunctionChoice(Vertical):
         """Hand over what is chosen, if it can be timed."""
         chosen = self._chosen
         if not self._judge():
-            if chosen and not any(one.problem for one in chosen):
+            if chosen:
                 self._entry.focus()
             return
         arguments = self._arguments()
-        sized = any(one.factory and one.factory.needs_size for one in chosen)
+        sized = any(one.needs_size for one in chosen)
         has_numpy = all(one.has_numpy for one in chosen)
         names = ",".join(one.name for one in chosen)
         picked = Picked(
@@ -220,22 +223,20 @@ class FunctionChoice(Vertical):
 
 def _about(function: OwnFunction) -> tuple[str, ...]:
     """The lines below its name."""
-    if function.problem:
-        return (f"cannot be timed: it {function.problem}",)
     parts = [function.summary.rstrip(".")] if function.summary else []
-    if function.factory is not None:
-        parts.append(f"arguments from {function.factory.text}")
+    if function.factory:
+        parts.append(f"arguments from {function.factory}")
     if function.has_numpy:
         parts.append("has a NumPy form")
     return (" · ".join(parts),) if parts else ()
 
 
 def _placeholder(functions: Sequence[OwnFunction]) -> str:
-    factory = next((one.factory for one in functions if one.factory), None)
+    factory = next((one.factory for one in functions if one.factory), "")
     example = "such as f32[1024,1024] i32[8]"
-    if factory is None:
+    if not factory:
         return example
-    return f"{factory.name} makes them, or type shapes {example}"
+    return f"{factory.partition('(')[0]} makes them, or type shapes {example}"
 
 
 def _taken(chosen: Sequence[OwnFunction], typed: Sequence[Spec]) -> str:
@@ -247,6 +248,6 @@ def _taken(chosen: Sequence[OwnFunction], typed: Sequence[Spec]) -> str:
     if typed:
         shapes = " ".join(spec.text for spec in typed)
         return f"Enter takes {what}, with random {shapes}."
-    factories = dict.fromkeys(one.factory.text for one in chosen if one.factory)
+    factories = dict.fromkeys(one.factory for one in chosen if one.factory)
     made = f", with what {' and '.join(factories)} returns" if factories else ""
     return f"Enter takes {what}{made}."

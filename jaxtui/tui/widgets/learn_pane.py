@@ -7,7 +7,7 @@ from textual.containers import Vertical
 from textual.reactive import reactive
 from textual.widgets import ContentSwitcher, OptionList, Static
 
-from jaxtui.tui import learn_play, learn_text
+from jaxtui.tui import learn_state, learn_text
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.widgets.lesson_list import LessonList
 from jaxtui.tui.widgets.paper import Paper
@@ -81,7 +81,7 @@ class LearnPane(Vertical):
         lesson = state.learn.lesson
         if lesson is None:
             return
-        where = learn_play.place(state, lesson)
+        where = learn_state.place(state, state.cursor, lesson)
         self.query_one("#lesson-heading", Paper).show(
             lambda width: learn_text.drawn(
                 view.heading(lesson.lesson, lesson.index + 1, where, width)

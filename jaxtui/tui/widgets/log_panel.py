@@ -5,7 +5,8 @@ from __future__ import annotations
 from textual.reactive import reactive
 from textual.widgets import RichLog
 
-from jaxtui.tui.state import EMPTY, MAXIMUM_LOG_LINES, State
+from jaxtui.state import MAXIMUM_LOG_LINES
+from jaxtui.tui.state import EMPTY, State
 
 
 class LogPanel(RichLog):

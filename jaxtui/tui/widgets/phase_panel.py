@@ -7,9 +7,9 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from jaxtui.state import CaseState
 from jaxtui.tui import phasebars
 from jaxtui.tui.colors import ascii_only
-from jaxtui.tui.run_state import CaseState
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.view.text import Line
 

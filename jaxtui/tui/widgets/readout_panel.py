@@ -6,7 +6,7 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from jaxtui.tui.run_state import RunState
+from jaxtui.state import Job
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.view import bench
 
@@ -58,7 +58,7 @@ class ReadoutPanel(Widget):
 
     def watch_state(self, state: State) -> None:
         """Read the lines out of the run."""
-        run: RunState | None = state.run
+        run: Job | None = state.run
         self.lines = () if run is None else bench.lines(run)
 
     def watch_lines(

@@ -9,8 +9,8 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import DataTable
 
+from jaxtui.state import CaseState, Job
 from jaxtui.tui import roofline
-from jaxtui.tui.run_state import CaseState, RunState
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.view import bench
 
@@ -136,12 +136,12 @@ class ResultsTable(DataTable[Text]):
             return _DTYPE_ROOM
         return _ROOM.get(column, 0)
 
-    def _rows(self, run: RunState) -> Sequence[dict[str, str]]:
+    def _rows(self, run: Job) -> Sequence[dict[str, str]]:
         if self._roofline:
             return roofline.rows(self.state)
         return [self._row(case, run) for case in run.cases]
 
-    def _row(self, case: CaseState, run: RunState) -> dict[str, str]:
+    def _row(self, case: CaseState, run: Job) -> dict[str, str]:
         """Cells of a case; where there is no room, notes are only counted."""
         cells = bench.row(case, run)
         if self._wide:
@@ -149,7 +149,7 @@ class ResultsTable(DataTable[Text]):
         notes = len(bench.own_notes(case, run))
         return cells | {"notes": str(notes) if notes else ""}
 
-    def _rebuild(self, run: RunState) -> None:
+    def _rebuild(self, run: Job) -> None:
         self._run = run.number
         self._cells = {}
         with self.app.batch_update():

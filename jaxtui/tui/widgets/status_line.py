@@ -43,8 +43,8 @@ class StatusLine(Widget):
 
     def watch_state(self, old: State, new: State) -> None:
         """Restart the clock when a wait begins."""
-        begins = new.going is not None and (
-            old.going is None or old.going.number != new.going.number
+        begins = new.job is not None and (
+            old.job is None or old.job.number != new.job.number
         )
         if new.check.going and not old.check.going:
             self._checking_since = self._clock()

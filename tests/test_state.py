@@ -30,7 +30,8 @@ from jaxtui.model import (
     RunFinished,
     RunStarted,
 )
-from jaxtui.tui.state import EMPTY, MAXIMUM_LOG_LINES, Going, State, reduce, released
+from jaxtui.state import MAXIMUM_LOG_LINES, reduce, released
+from jaxtui.tui.state import EMPTY, State
 from tests.tui.fake_engine import (
     HOST,
     OPS,
@@ -139,9 +140,8 @@ def test_progress_is_kept(running: State) -> None:
     )
     assert state.run is not None
     assert state.run.elapsed_seconds == 1.0
-    assert state.going == Going(
-        number=1, elapsed_seconds=1.0, remaining_seconds=4.0, doing="compiling"
-    )
+    assert state.job is state.run
+    assert (state.run.remaining_seconds, state.run.doing) == (4.0, "compiling")
 
 
 def test_a_failed_case_keeps_its_reason(running: State) -> None:
@@ -201,9 +201,11 @@ def test_the_selected_case_is_the_first_that_jax_runs(ready: State) -> None:
     )
     assert state.case is not None
     assert state.case.case == JIT
-    picked = replace(state, picked=0).case
+    picked = replace(state, picked=(1, 0)).case
     assert picked is not None
     assert picked.case == NUMPY
+    # Of another run nothing is picked yet.
+    assert replace(state, picked=(7, 0)).case == state.case
 
 
 def test_the_cursor_falls_back_to_the_first_device(ready: State) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from jaxtui.engine.protocol import Envelope
+from jaxtui.lessons.play import StepRun
 from jaxtui.model import (
     Event,
     Experiment,
@@ -19,9 +20,9 @@ from jaxtui.model import (
     WorkFailed,
 )
 from jaxtui.selection import SelectionError
-from jaxtui.tui import learn_play
-from jaxtui.tui.learn_state import LearnState, LessonState, StepState, learn_event
-from jaxtui.tui.state import EMPTY, State, reduce
+from jaxtui.state import EMPTY, State, reduce
+from jaxtui.tui import learn_state
+from jaxtui.tui.learn_state import LearnState, LessonState, StepState
 from tests.tui.fake_engine import HOST, OPS, cpu_devices, summary, tpu_devices
 from tests.tui.lessons_to_try import FIRST, SECOND
 
@@ -54,59 +55,57 @@ def shown(learn: LearnState) -> LessonState:
     return learn.lesson
 
 
-def begun(learn: LearnState) -> LearnState:
-    return learn_play.begun(learn, learn_play.here(CPU, shown(learn)))
+def begun(learn: LearnState) -> tuple[LearnState, StepRun]:
+    setting = learn_state.here(CPU, None, shown(learn))
+    return learn_state.begun(learn, setting), StepRun(shown(learn).shown, setting)
 
 
 def at_step(learn: LearnState, index: int) -> LearnState:
     return learn.with_lesson(0, replace(shown(learn), index=index))
 
 
-def after(learn: LearnState, *events: Event) -> LearnState:
+def after(
+    learn: LearnState, run: StepRun, *events: Event
+) -> tuple[LearnState, StepRun]:
+    """The first work, as far as these events."""
+    work = run.next_work
     for event in events:
-        learn = learn_event(learn, event)
-    return learn
+        run = run.observe(event)
+    return learn_state.followed(learn, run, work), run
 
 
 def played(learn: LearnState, limit: int = 10) -> tuple[LearnState, list[Work]]:
     """To the end, with every work ending well."""
     works = []
-    for _ in range(limit):
-        learn, work = learn_play.following(learn)
-        if work is None:
-            break
+    learn, run = begun(learn)
+    while (work := run.next_work) is not None and len(works) < limit:
         works.append(work)
-        learn = after(learn, FINISHED)
-    return learn, works
+        learn, run = after(learn, run, FINISHED)
+    return learn_state.ended(learn, run), works
 
 
 def test_works_come_one_after_the_other(learn: LearnState) -> None:
-    learn, work = learn_play.following(begun(learn))
-    assert isinstance(work, Snippet)
-    assert learn_play.following(learn) == (learn, None)
-    learn, work = learn_play.following(after(learn, TIMED, FINISHED))
-    assert isinstance(work, Experiment)
-    learn, work = learn_play.following(after(learn, FINISHED))
-    assert work is None
+    learn, run = begun(learn)
+    assert isinstance(run.next_work, Snippet)
+    learn, run = after(learn, run, TIMED, FINISHED)
+    assert isinstance(run.next_work, Experiment)
+    learn, run = after(learn, run, FINISHED)
+    assert run.next_work is None
+    learn = learn_state.ended(learn, run)
     assert shown(learn).step.complete
     assert learn.playing is None
     assert shown(learn).step.outcome.seconds("first") == 1e-3  # type: ignore[union-attr]
 
 
-def test_nothing_plays_until_it_is_begun(learn: LearnState) -> None:
-    assert learn_play.following(learn) == (learn, None)
-    assert after(learn, TIMED, FINISHED) == learn
-
-
 def test_works_follow_until_the_lesson_has_enough(learn: LearnState) -> None:
-    learn, works = played(begun(at_step(learn, 1)))
+    learn, works = played(at_step(learn, 1))
     assert len(works) == 4
     assert shown(learn).step.works == tuple(works)
     assert shown(learn).step.complete
 
 
 def test_a_step_without_works_is_complete_at_once(learn: LearnState) -> None:
-    learn, works = played(begun(at_step(learn, 2)))
+    learn, works = played(at_step(learn, 2))
     assert works == []
     assert shown(learn).step.complete
 
@@ -126,9 +125,9 @@ def test_a_step_without_works_is_complete_at_once(learn: LearnState) -> None:
 def test_a_run_that_comes_to_nothing(
     learn: LearnState, events: tuple[Event, ...], said: str
 ) -> None:
-    first, _ = learn_play.following(begun(learn))
-    learn, work = learn_play.following(after(first, TIMED, *events))
-    assert work is None
+    learn, run = after(*begun(learn), TIMED, *events)
+    assert run.next_work is None
+    learn = learn_state.ended(learn, run)
     assert learn.playing is None
     step = shown(learn).step
     assert step.trouble.startswith(said)
@@ -141,40 +140,40 @@ def test_a_run_that_comes_to_nothing(
 def test_an_earlier_conclusion_survives_a_run_that_is_stopped(
     learn: LearnState,
 ) -> None:
-    learn, _ = played(begun(learn))
+    learn, _ = played(learn)
     before = shown(learn).step
-    again, _ = learn_play.following(begun(learn))
+    again, run = begun(learn)
     assert not shown(again).step.complete
-    again, _ = learn_play.following(after(again, CANCELLED))
-    assert shown(again).step == replace(before, trouble=learn_play.STOPPED)
+    again = learn_state.ended(*after(again, run, CANCELLED))
+    assert shown(again).step == replace(before, trouble=learn_state.STOPPED)
     # And the next run that gets to its end has no trouble any more.
-    again, _ = played(begun(again))
+    again, _ = played(again)
     assert shown(again).step.trouble == ""
 
 
 def test_events_go_to_the_step_that_plays_wherever_the_learner_is(
     learn: LearnState,
 ) -> None:
-    learn, _ = learn_play.following(begun(learn))
+    learn, run = begun(learn)
     elsewhere = replace(at_step(learn, 2), open=1)
-    elsewhere = after(elsewhere, TIMED, FINISHED)
-    assert elsewhere.lessons[0].steps[0].done == 1
+    elsewhere, _ = after(elsewhere, run, TIMED, FINISHED)
+    assert elsewhere.lessons[0].steps[0].outcome.timings  # type: ignore[union-attr]
     assert elsewhere.lessons[1].steps[0].outcome is None
     assert not elsewhere.plays_shown
 
 
 def test_steps_have_a_first_and_a_last(learn: LearnState) -> None:
     lesson = shown(learn)
-    assert learn_play.moved(lesson, -1).index == 0
-    assert learn_play.moved(lesson, 9).index == 2
+    assert learn_state.moved(lesson, -1).index == 0
+    assert learn_state.moved(lesson, 9).index == 2
 
 
 def test_predictions_are_made_before_the_result(learn: LearnState) -> None:
-    lesson = learn_play.predicted(shown(learn), 2)
+    lesson = learn_state.predicted(shown(learn), 2)
     assert lesson.step.prediction == 2
-    assert learn_play.predicted(lesson, 3) == lesson
+    assert learn_state.predicted(lesson, 3) == lesson
     done = lesson.with_step(0, replace(lesson.step, complete=True))
-    assert learn_play.predicted(done, 0) == done
+    assert learn_state.predicted(done, 0) == done
 
 
 def test_the_size_is_that_of_the_platform_until_it_is_chosen(
@@ -182,18 +181,17 @@ def test_the_size_is_that_of_the_platform_until_it_is_chosen(
 ) -> None:
     lesson = shown(learn)
     mixed = state_on(*tpu_devices(), *cpu_devices())
-    assert learn_play.here(CPU, lesson).size == 100
-    assert learn_play.here(mixed, lesson).size == 400
-    on_cpu = replace(mixed, cursor="cpu:0")
-    assert learn_play.here(on_cpu, lesson).device == "cpu:0"
-    assert learn_play.resized(CPU, lesson, -1).size == 60
+    assert learn_state.here(CPU, None, lesson).size == 100
+    assert learn_state.here(mixed, None, lesson).size == 400
+    assert learn_state.here(mixed, "cpu:0", lesson).device == "cpu:0"
+    assert learn_state.resized(lesson, 100, -1).size == 60
     with pytest.raises(SelectionError, match="from 60 to 300"):
-        learn_play.resized(CPU, replace(lesson, size=60), -1)
+        learn_state.resized(lesson, 60, -1)
     with pytest.raises(SelectionError, match="no size"):
-        learn_play.resized(CPU, learn.lessons[1], 1)
+        learn_state.resized(learn.lessons[1], 100, 1)
 
 
 def test_without_devices_there_is_nowhere_to_run(learn: LearnState) -> None:
     with pytest.raises(SelectionError, match="not ready"):
-        learn_play.here(EMPTY, shown(learn))
-    assert learn_play.place(EMPTY, shown(learn)) is None
+        learn_state.here(EMPTY, None, shown(learn))
+    assert learn_state.place(EMPTY, None, shown(learn)) is None

@@ -1,0 +1,145 @@
+"""The engine of a command: started, followed, interrupted and ended."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from jaxtui.commands.findings import narrate
+from jaxtui.commands.launch import CannotRun, spawn_process
+from jaxtui.document import Outcome
+from jaxtui.engine.client import EngineClient, EngineUnavailableError
+from jaxtui.engine.process import EngineOptions
+from jaxtui.history.recording import Recording
+from jaxtui.model import EngineDied, EngineFailed, Event, Waiting
+from jaxtui.session import RefusedError, Session, following
+from jaxtui.signals import interrupt
+from jaxtui.state import EMPTY, State
+from jaxtui.view.devices import failure_text, finding_text
+
+EngineFactory = Callable[[EngineOptions], EngineClient]
+
+_Result = TypeVar("_Result")
+
+
+def spawn_engine(options: EngineOptions) -> EngineClient:
+    """An engine process and its client."""
+    return EngineClient(options, spawn_process(options))
+
+
+class Driver:
+    """A command's session: what it has come to is read when it is interrupted.
+
+    Args:
+        factory: makes the engine.
+        options: how to start it.
+        record: keep what is measured in the history.
+    """
+
+    def __init__(
+        self, factory: EngineFactory, options: EngineOptions, *, record: bool = False
+    ) -> None:
+        self._factory = factory
+        self._options = options
+        self._record = record
+        self._session: Session[State] | None = None
+        self._lost = False
+
+    @property
+    def session(self) -> Session[State]:
+        """The session, once it is started."""
+        assert self._session is not None
+        return self._session
+
+    @property
+    def state(self) -> State:
+        """What is known."""
+        return self._session.state if self._session else EMPTY
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a signal has asked for an end."""
+        return interrupt.happened
+
+    @property
+    def lost(self) -> bool:
+        """Whether something is missing because an engine died."""
+        return self._lost or (self._session is not None and self._session.lost)
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether what has arrived is all that there is to be had."""
+        if self.interrupted:
+            return "cancelled"
+        return "incomplete" if self.lost else "complete"
+
+    def drive(self, work: Coroutine[Any, Any, _Result]) -> _Result | None:
+        """What the command's work gives; ``None`` if something broke it off.
+
+        A signal stops the run that goes on, and without one breaks everything off, as
+        a second signal does.
+
+        Raises:
+            CannotRun: if there is no engine.
+        """
+        try:
+            return interrupt.run(work, self._stop)
+        except RefusedError as error:
+            raise CannotRun(str(error)) from error
+        except (CannotRun, EngineUnavailableError) as error:
+            # Whoever ends all processes of a job has ended the engine as well.
+            if interrupt.happened:
+                return None
+            worked = self._session is not None and self._session.worked
+            if isinstance(error, CannotRun) or not worked:
+                raise CannotRun(str(error)) from error
+            self._lost = True
+            narrate(str(error))
+            return None
+
+    @asynccontextmanager
+    async def started(self) -> AsyncIterator[Session[State]]:
+        """An engine for the length of a ``with`` block; it is gone afterwards."""
+        session = self._session = Session(self._factory(self._options), EMPTY)
+        recording = Recording(narrate) if self._record else None
+        if recording is not None:
+            session.observers.append(recording.observe)
+        session.observers.append(self._narrate)
+        try:
+            async with following(session):
+                yield session
+        finally:
+            if recording is not None:
+                recording.close()
+
+    def warn(self) -> None:
+        """Say what may keep this machine from doing what it can."""
+        for finding in self.state.findings:
+            if finding.severity != "info":
+                narrate(finding_text(finding))
+
+    def _narrate(self, event: Event) -> None:
+        """Tell of deaths and waits; one before the devices are known ends it all."""
+        state = self.state
+        match event:
+            case EngineFailed() as failed if not state.devices:
+                raise CannotRun(failure_text(failed, state.findings))
+            case EngineDied() as died if not state.devices:
+                printed = " ".join(line.strip() for line in state.log[-3:])
+                said = f" It printed: {printed}" if printed else ""
+                how = f"exit status {died.returncode}"
+                raise CannotRun(
+                    f"The engine ended before it had listed its devices ({how}).{said}"
+                )
+            case EngineDied(error=error):
+                narrate(error)
+            case Waiting(finding=finding):
+                narrate(finding_text(finding))
+
+    def _stop(self, at_once: bool) -> Coroutine[Any, Any, None] | None:
+        if at_once:
+            self._options.grace_seconds = 0.0
+        elif self._session is not None and self._session.state.running:
+            return self._session.stop()
+        return None

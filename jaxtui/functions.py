@@ -1,0 +1,193 @@
+"""The functions of a Python file, by its ``def`` lines; it is read and never run.
+
+Importing a file may hang, end the process or take an accelerator. What only running it
+tells, such as which arguments suit a function, the engine says.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import os
+import stat
+import warnings
+from dataclasses import dataclass
+
+from jaxtui.model.own import ARGS, MAKE_ARGS, NUMPY
+
+LARGEST_BYTES = 4_000_000
+"""Of a file that people have written; reading more would hold up whoever waits."""
+
+
+class SelectionError(ValueError):
+    """What was typed selects nothing; the text is one sentence for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFunction:
+    """A function of a file, as far as its ``def`` says."""
+
+    name: str
+    signature: str = "(…)"
+    """``(params, batch)``, or ``(…)`` where the file does not say."""
+    summary: str = ""
+    """The first line of its docstring."""
+    line: int = 0
+    required: tuple[str, ...] = ()
+    """The parameters without a default."""
+    factory: str = ""
+    """What makes its arguments, as it is called: ``make_args(size=256)``."""
+    needs_size: bool = False
+    """Its factory must be given a size."""
+    has_numpy: bool = False
+    """There is ``NAME_numpy`` beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The functions of a file."""
+
+    path: str
+    """Absolute."""
+    functions: tuple[OwnFunction, ...]
+    """In the order of their lines, without what is private or makes arguments."""
+
+    def find(self, name: str) -> OwnFunction:
+        """The function of this name; one that has no ``def`` may exist."""
+        for function in self.functions:
+            if function.name == name:
+                return function
+        return OwnFunction(name, summary="Without a def of its own in this file.")
+
+
+def listing(path: str) -> Listing:
+    """The functions of a file that can be timed.
+
+    Args:
+        path: as it was typed; ``~`` is the home directory.
+
+    Raises:
+        SelectionError: it is no file of Python that can be read; says why.
+    """
+    whole = whole_path(path)
+    defs = {
+        node.name: node
+        for node in _module(whole, path).body
+        if isinstance(node, ast.FunctionDef)
+    }
+    found = [
+        _function(node, defs)
+        for name, node in defs.items()
+        if not (name.startswith("_") or name.endswith((ARGS, NUMPY)))
+        and name != MAKE_ARGS
+    ]
+    return Listing(whole, tuple(sorted(found, key=lambda one: one.line)))
+
+
+def whole_path(path: str) -> str:
+    """The absolute path of what was typed; ``~`` is the home directory.
+
+    Raises:
+        SelectionError: there is no working directory any more, or the path is no text:
+            cases, documents and the history are JSON, which has no other bytes.
+    """
+    try:
+        whole = os.path.abspath(os.path.expanduser(path))
+    except FileNotFoundError as error:
+        raise SelectionError(
+            f"{path} cannot be found: the working directory was deleted."
+        ) from error
+    shown = whole.encode("utf-8", "backslashreplace").decode()
+    if shown != whole:
+        raise SelectionError(
+            f"The path {shown} is no text in UTF-8: rename its folder or file, or copy"
+            " it elsewhere."
+        )
+    return whole
+
+
+def near_file(path: str) -> str:
+    """A file beside it with nearly that name, as a question; empty if there is none."""
+    folder, name = os.path.split(path)
+    try:
+        others = [other for other in os.listdir(folder) if other.endswith(".py")]
+    except OSError:
+        return ""
+    near = difflib.get_close_matches(name, others, n=1)
+    return f" Did you mean {near[0]}?" if near else ""
+
+
+def _function(node: ast.FunctionDef, defs: dict[str, ast.FunctionDef]) -> OwnFunction:
+    maker = defs.get(node.name + ARGS) or defs.get(MAKE_ARGS)
+    sized = next((one for one in _positional(maker) if one != "seed"), None)
+    return OwnFunction(
+        name=node.name,
+        signature=f"({_written(node.args)})",
+        summary=(ast.get_docstring(node) or "").strip().partition("\n")[0],
+        line=node.lineno,
+        required=_required(node),
+        factory=f"{maker.name}({_written(maker.args)})" if maker else "",
+        needs_size=maker is not None and sized in _required(maker),
+        has_numpy=node.name + NUMPY in defs,
+    )
+
+
+def _positional(node: ast.FunctionDef | None) -> list[str]:
+    if node is None:
+        return []
+    return [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
+
+
+def _required(node: ast.FunctionDef) -> tuple[str, ...]:
+    positional = _positional(node)
+    return tuple(positional[: len(positional) - len(node.args.defaults)])
+
+
+def _written(taken: ast.arguments) -> str:
+    """The parameters without their annotations, which may be long."""
+    bare = ast.arguments(
+        posonlyargs=[ast.arg(one.arg) for one in taken.posonlyargs],
+        args=[ast.arg(one.arg) for one in taken.args],
+        vararg=taken.vararg and ast.arg(taken.vararg.arg),
+        kwonlyargs=[ast.arg(one.arg) for one in taken.kwonlyargs],
+        kw_defaults=taken.kw_defaults,
+        kwarg=taken.kwarg and ast.arg(taken.kwarg.arg),
+        defaults=taken.defaults,
+    )
+    return ast.unparse(bare)
+
+
+def _module(whole: str, path: str) -> ast.Module:
+    try:
+        found = os.stat(whole)
+        if stat.S_ISDIR(found.st_mode):
+            raise SelectionError(f"{path} is a folder: name a file in it.")
+        # A pipe or a device may never end, or never begin.
+        if not stat.S_ISREG(found.st_mode):
+            raise SelectionError(f"{path} is no ordinary file.")
+        if not whole.endswith(".py"):
+            raise SelectionError(f"{path} does not end in .py.")
+        if found.st_size > LARGEST_BYTES:
+            size = f"{found.st_size / 1e6:.0f} MB"
+            raise SelectionError(f"{path} has {size}: that is no file of functions.")
+        with open(whole, "rb") as file:
+            content = file.read(LARGEST_BYTES + 1)
+    except FileNotFoundError as error:
+        raise SelectionError(f"There is no file {path}.{near_file(whole)}") from error
+    except SelectionError:
+        raise
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise SelectionError(f"{path} cannot be read: {why}.") from error
+    if b"\0" in content:
+        raise SelectionError(f"{path} is no text.")
+    name = os.path.basename(path)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(content)
+    except SyntaxError as error:
+        where = f" line {error.lineno}" if error.lineno else ""
+        raise SelectionError(f"{name}{where} is no Python: {error.msg}.") from error
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise SelectionError(f"{name} cannot be read: {error}.") from error

@@ -1,0 +1,840 @@
+"""What people type, turned into an experiment: sizes, names and their cross product.
+
+The form, the command line and the API share these functions, so that all of them accept
+the same texts and answer a mistake with the same sentence.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TypeVar, cast
+
+from jaxtui import format as fmt
+from jaxtui import functions
+from jaxtui.functions import SelectionError
+from jaxtui.model import (
+    DTYPES,
+    HOST,
+    HOST_MODES,
+    INPUTS,
+    MODES,
+    PRECISIONS,
+    Case,
+    Device,
+    Experiment,
+    Host,
+    Inputs,
+    Mode,
+    OpInfo,
+    Precision,
+)
+from jaxtui.model.own import (
+    ARGUMENTS,
+    dtype_of,
+    is_own,
+    parse_spec,
+    parse_specs,
+    short_name,
+    written,
+)
+
+__all__ = ["SelectionError"]
+
+MAXIMUM_SIZE = 10**15
+"""No machine holds an array of more elements; a larger number is a slip of the hand."""
+
+MAXIMUM_SIZES = 1000
+"""More sizes than this are a slip of the hand, too."""
+
+SMALLEST_FACTOR = Decimal("1.01")
+
+SIZES_ACCEPTED = (
+    "a size is a positive whole number such as 4096, 4k (4 × 1024) or 1e6, "
+    "a doubling range such as 256..4096, a range with a factor of its own such as "
+    "256..4096x1.41, or a list such as 1000,2000"
+)
+"""The second half of every sentence about a size."""
+
+MAXIMUM_BUDGET_SECONDS = 86_400.0
+"""A day."""
+
+DEFAULT_BUDGET_SECONDS = 5.0
+"""For the experiment that Enter runs in the first minute."""
+
+MANY_CASES = 100
+"""More than this may be a slip of the hand: a small factor, or one list too many."""
+
+MANY_SECONDS = 300.0
+"""Nobody expects a longer run who has not asked for one."""
+
+MAXIMUM_CASES = 10_000
+"""Hours by default, and more rows than anybody reads."""
+
+DTYPE_ALIASES = {
+    "f64": "float64",
+    "f32": "float32",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "float8": "float8_e4m3fn",
+    "f8": "float8_e4m3fn",
+    "i32": "int32",
+    "i8": "int8",
+    "c64": "complex64",
+}
+"""Short names that are accepted beside the full ones; the last of a dtype is shown."""
+
+ARGUMENTS_ARE_OWN = (
+    "--arg describes the arguments of a function of your own: name one, as in "
+    "train.py:step."
+)
+"""Said where it was typed for an op of the catalogue."""
+
+_FACTORS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+_FACTOR = re.compile(r"(.*?)\s*[x×*]\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*")
+_NUMBER = re.compile(
+    r"([0-9]{1,40}(?:\.[0-9]{1,40})?(?:e\+?[0-9]{1,3})?)([kmg]?)", re.IGNORECASE
+)
+_TYPED = re.compile(
+    r"(?P<path>.+\.py)(?::(?P<names>[^:]*)(?::(?P<sizes>.*))?)?", re.DOTALL
+)
+_ARGUMENT = re.compile(r"(?:[^\s,\[]|\[[^\]]*\]?)+")
+
+_Text = TypeVar("_Text", bound=str)
+_Value = TypeVar("_Value")
+
+
+# Sizes.
+
+
+def parse_sizes(text: str) -> tuple[int, ...]:
+    """The sizes that a text such as ``256..4096,1e6`` names, in order, each once.
+
+    ``k``, ``M`` and ``G`` are powers of 1024, so that ``4k`` is the 4096 that matrix
+    sizes usually are and that the axis of a plot calls 4k. A range doubles from its
+    start, or grows by the factor behind it, rounded to whole numbers, and always
+    includes its end: ``300..1000`` is 300, 600, 1000, and ``100..200x1.5`` is 100, 150,
+    200.
+
+    Raises:
+        SelectionError: naming the part that is no size, and what is accepted.
+    """
+    if not text.strip():
+        raise SelectionError(f"The size is empty: {SIZES_ACCEPTED}.")
+    sizes: list[int] = []
+    for part in text.split(","):
+        if not part.strip():
+            raise SelectionError(
+                f'"{text.strip()}" has an empty place in its list: {SIZES_ACCEPTED}.'
+            )
+        sizes.extend(_parse_part(part.strip()))
+    return tuple(dict.fromkeys(sizes))
+
+
+def _parse_part(part: str) -> list[int]:
+    start, dots, end = part.partition("..")
+    if not dots:
+        return [_parse_number(part, part)]
+    end, factor = _parse_factor(end, part)
+    low, high = _parse_number(start.strip(), part), _parse_number(end.strip(), part)
+    if low > high:
+        raise SelectionError(
+            f'The range "{part}" runs downwards: write {end.strip()}..{start.strip()}.'
+        )
+    grown = (round(low * factor**step) for step in itertools.count())
+    sizes = itertools.takewhile(lambda size: size < high, grown)
+    found = list(itertools.islice(sizes, MAXIMUM_SIZES))
+    if len(found) == MAXIMUM_SIZES:
+        raise SelectionError(
+            f'The range "{part}" has more than {MAXIMUM_SIZES} sizes: '
+            "take a larger factor."
+        )
+    return [*found, high]  # near 1 some are the same: the caller keeps each once
+
+
+def _parse_factor(end: str, part: str) -> tuple[str, Decimal]:
+    """The end of a range without its factor, and the factor; 2 if it has none."""
+    match = _FACTOR.fullmatch(end)
+    if match is None:
+        return end, Decimal(2)
+    factor = Decimal(match[2])
+    if factor < SMALLEST_FACTOR:
+        raise SelectionError(
+            f'The factor of the range "{part}" is too small: '
+            f"the smallest accepted is {SMALLEST_FACTOR}."
+        )
+    return match[1], factor
+
+
+def _parse_number(text: str, part: str) -> int:
+    """One number of ``part``, which is what the sentence quotes."""
+    match = _NUMBER.fullmatch(text)
+    value = Decimal(match[1]) * _FACTORS[match[2].lower()] if match else Decimal(0)
+    if value < 1 or value != value.to_integral_value():
+        raise SelectionError(f'"{part}" is no size: {SIZES_ACCEPTED}.')
+    if value > MAXIMUM_SIZE:
+        raise SelectionError(
+            f'The size "{part}" is larger than any machine can hold: '
+            f"the largest accepted is 1e15."
+        )
+    return int(value)
+
+
+def halves(size: int, count: int) -> str:
+    """Sizes up to this one, as they would be typed: exact halves as far as they go.
+
+    Args:
+        size: the largest.
+        count: how many at most. Of a size that cannot be halved twice they are as many,
+            rounded down.
+    """
+    exact = next(step for step in range(count) if size >> step & 1 or step == count - 1)
+    if exact >= 2:
+        return f"{size >> exact}..{size}"
+    found = sorted({max(1, size >> step) for step in range(count)})
+    return ",".join(map(str, found))
+
+
+# Names.
+
+
+@dataclass(frozen=True, slots=True)
+class OpChoice:
+    """An op by name, with sizes of its own where they were given (``matmul:2k``)."""
+
+    name: str
+    sizes: tuple[int, ...] | None = None
+
+
+def parse_ops(
+    texts: Iterable[str], catalogue: Sequence[OpInfo], *, own: bool = False
+) -> tuple[OpChoice, ...]:
+    """The ops that ``OP`` or ``OP:SIZE`` texts name; ``matmul,selu`` names two.
+
+    Args:
+        texts: as they were typed.
+        catalogue: the ops that exist.
+        own: take functions of the user's own, too: ``path/to/file.py:name``.
+
+    Raises:
+        SelectionError: if there is none, or one is not in the catalogue.
+    """
+    known = [op.name for op in catalogue]
+    choices: list[OpChoice] = []
+    for text in texts:
+        if looks_own(text) and (own or ".py" in text):
+            choices.extend(_own_choices(text, own))
+            continue
+        name, colon, sizes = text.partition(":")
+        if colon:
+            op = _choose(name, known, "op")
+            choices.append(OpChoice(op, parse_sizes(sizes)))
+        elif choices and _is_size(text):
+            op = choices[-1].name
+            raise SelectionError(
+                f'There is no op "{text}": a size stands behind its op, as in '
+                f"{op}:{text}, or in --size {text}."
+            )
+        else:
+            choices.extend(OpChoice(op) for op in _choose_all(text, known, "op"))
+    if not choices:
+        raise SelectionError(f"Name at least one op: {listed(known)}.")
+    return tuple(dict.fromkeys(choices))
+
+
+def _is_size(text: str) -> bool:
+    try:
+        return bool(parse_sizes(text))
+    except SelectionError:
+        return False
+
+
+def _own_choices(text: str, taken: bool) -> Iterator[OpChoice]:
+    if not taken:
+        raise SelectionError(
+            f'"{text}" is a function of a file: only `jaxtui bench` and `jaxtui hlo` '
+            "take those."
+        )
+    ops, sizes = parse_own(text)
+    for op in ops:
+        yield OpChoice(op, sizes)
+
+
+def parse_dtypes(text: str) -> tuple[str, ...]:
+    """The dtypes of a list such as ``float32,bf16``.
+
+    Raises:
+        SelectionError: if one is unknown.
+    """
+    names = (part.strip() for part in text.split(","))
+    spelled = ",".join(DTYPE_ALIASES.get(name.lower(), name) for name in names)
+    return _choose_all(spelled, DTYPES, "dtype")
+
+
+def parse_modes(text: str) -> tuple[Mode, ...]:
+    """The modes of a list such as ``jit,numpy``, whether or not an op has them.
+
+    Raises:
+        SelectionError: if one is unknown.
+    """
+    return _choose_all(text, MODES, "mode")
+
+
+def parse_inputs(text: str) -> tuple[Inputs, ...]:
+    """The places of a list such as ``device,host``.
+
+    Raises:
+        SelectionError: if one is unknown.
+    """
+    return _choose_all(text, INPUTS, "place for inputs")
+
+
+def parse_precisions(text: str) -> tuple[Precision, ...]:
+    """The precisions of a list such as ``default,highest``.
+
+    Raises:
+        SelectionError: if one is unknown.
+    """
+    return _choose_all(text, PRECISIONS, "precision")
+
+
+def parse_devices(text: str, devices: Sequence[Device]) -> tuple[str, ...]:
+    """The device names of a list such as ``cpu:0,tpu:3``, of ``tpu``, or of ``all``.
+
+    A platform alone names all of its devices; only devices that this process can
+    address count.
+
+    Raises:
+        SelectionError: if one is not there, or belongs to another process.
+    """
+    mine = [device for device in devices if device.addressable]
+    theirs = {device.name: device for device in devices if not device.addressable}
+    names = [device.name for device in mine]
+    chosen: list[str] = []
+    for part in (part.strip().lower() for part in text.split(",")):
+        of_platform = [device.name for device in mine if device.platform == part]
+        if part == "all":
+            chosen.extend(names)
+        elif part in theirs:
+            raise SelectionError(
+                f"{part} belongs to process {theirs[part].process_index}: "
+                f"from here there is {listed(names)}."
+            )
+        elif part == HOST:
+            raise SelectionError(
+                'JAX does not run on "host": choose the mode numpy for that, and for '
+                f"JAX a device out of {listed(names)}."
+            )
+        else:
+            chosen.extend(of_platform or [_choose(part, names, "device")])
+    return tuple(dict.fromkeys(chosen))
+
+
+def parse_budget(text: str, noun: str = "budget") -> float | None:
+    """A time such as ``10`` or ``2.5s`` in seconds; ``None``, the default, if empty.
+
+    Args:
+        text: as it was typed.
+        noun: what the time is called in the sentence that refuses it.
+
+    Raises:
+        SelectionError: if it is no positive number, or more than a day.
+    """
+    text = text.strip()
+    if not text:
+        return None
+    try:
+        seconds = float(text.removesuffix("s"))
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= MAXIMUM_BUDGET_SECONDS:
+        raise SelectionError(
+            f'The {noun} "{text}" is no time: give seconds such as 10, at most a day.'
+        )
+    return seconds
+
+
+def first_device(devices: Sequence[Device]) -> Device:
+    """The first device that this process can address.
+
+    Raises:
+        SelectionError: if there is none.
+    """
+    for device in devices:
+        if device.addressable:
+            return device
+    raise SelectionError("JAX has no device that this process can use.")
+
+
+def _choose_all(text: str, known: Sequence[_Text], noun: str) -> tuple[_Text, ...]:
+    return tuple(dict.fromkeys(_choose(part, known, noun) for part in text.split(",")))
+
+
+def _choose(text: str, known: Sequence[_Text], noun: str) -> _Text:
+    """The known name that ``text`` is, whatever its case."""
+    name = text.strip().lower()
+    if name in known:
+        return cast("_Text", name)
+    if not name:
+        raise SelectionError(f"The {noun} is empty: there is {listed(known)}.")
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    raise SelectionError(
+        f'There is no {noun} "{text.strip()}": there is {listed(known)}.{hint}'
+    )
+
+
+def listed(names: Sequence[str]) -> str:
+    """The names as a sentence has them."""
+    return ", ".join(names) if names else "none"
+
+
+# Functions of files.
+
+
+def looks_own(text: str) -> bool:
+    """Whether a text means a function of a file, however it is misspelt."""
+    return _TYPED.fullmatch(text.strip()) is not None or "/" in text
+
+
+def parse_own(text: str) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
+    """The ops that ``path/to/file.py:name`` or ``file.py:one,two:2k`` names.
+
+    Returns:
+        Each as ``/path/to/file.py:name``, and the sizes, if any.
+
+    Raises:
+        SelectionError: There is no such file, or no function is named.
+    """
+    match = _TYPED.fullmatch(text.strip())
+    if match is None:
+        raise SelectionError(
+            f'"{text}" is neither an op nor a function of a file: '
+            "write that as path/to/file.py:name."
+        )
+    path = functions.whole_path(match["path"])
+    if not os.path.isfile(path):
+        raise SelectionError(
+            f"There is no file {match['path']}.{functions.near_file(path)}"
+        )
+    names = [name.strip() for name in (match["names"] or "").split(",")]
+    if not all(names):
+        try:
+            listed_here = [one.name for one in functions.listing(path).functions]
+        except SelectionError:
+            listed_here = []
+        first, *others = listed_here or ["step"]
+        also = f" (there is also {', '.join(others)})" if others else ""
+        raise SelectionError(
+            f"Name a function of {match['path']}, as in {match['path']}:{first}{also}."
+        )
+    for name in names:
+        if not all(part.isidentifier() for part in name.split(".")):
+            raise SelectionError(f'"{name}" is no name of a function in "{text}".')
+    sizes = None if match["sizes"] is None else parse_sizes(match["sizes"])
+    return tuple(f"{path}:{name}" for name in names), sizes
+
+
+def parse_arguments(texts: Iterable[str]) -> str:
+    """Typed arguments such as ``f32[1024,1024]``, as a case keeps them.
+
+    Raises:
+        SelectionError: One of them makes no sense.
+    """
+    try:
+        return written(tuple(map(parse_spec, texts)))
+    except ValueError as error:
+        raise SelectionError(str(error)) from error
+
+
+def split_arguments(text: str) -> tuple[str, ...]:
+    """The texts of several arguments on one line, separated by blanks or commas.
+
+    Blanks and commas inside of brackets belong to a shape.
+    """
+    return tuple(_ARGUMENT.findall(text))
+
+
+def own_dtypes(arguments: str) -> tuple[str, ...]:
+    """The dtype of a case with these typed arguments; empty where none are typed."""
+    # Without typed ones it is known when they are made.
+    return (dtype_of(parse_specs(arguments)),) if arguments else ("",)
+
+
+def described(op: str) -> OpInfo:
+    """What there is to say of ``/path/to/file.py:name`` before it has run."""
+    assert is_own(op), op
+    return OpInfo(
+        name=op,
+        summary=f"The function {op}.",
+        size_means="what its factory makes of it",
+        dtypes=(),
+        flops="as XLA counts them",
+        bytes="as XLA counts them",
+        minimum=0,
+        default=0,
+        maximum=0,
+        own=True,
+    )
+
+
+# Cases.
+
+
+def build(
+    ops: Sequence[OpChoice],
+    sizes: Sequence[int] | None = None,
+    dtypes: Sequence[str] = ("float32",),
+    devices: Sequence[str] | None = None,
+    modes: Sequence[Mode] = ("jit",),
+    inputs: Sequence[Inputs] = ("device",),
+    precisions: Sequence[Precision] = ("default",),
+    *,
+    catalogue: Sequence[OpInfo],
+    known_devices: Sequence[Device],
+    budget: float | None = None,
+    target: float = 0.03,
+    seed: int = 0,
+    keep_samples: bool = False,
+    arguments: str = "",
+) -> Experiment:
+    """The experiment of every combination, in the order op, size, dtype, …, inputs.
+
+    What has no meaning for a combination falls back, and a case that arises twice is
+    kept once: NumPy and TensorFlow run on the host with default precision, and an op
+    without matrix products has only the default precision. Of a function of the user's
+    own the arguments decide about the dtype, and if they were typed about the size.
+    A dtype or a mode that an op does not have stays a case, so that whatever was asked
+    for ends as a measurement or a named failure; ``problems`` says so beforehand.
+
+    Args:
+        ops: what to run; sizes that an op carries replace ``sizes`` for it.
+        sizes: ``None`` means each op's own default.
+        dtypes: of the inputs.
+        devices: by name; ``None`` means the first that this process can address.
+        modes: how to execute.
+        inputs: where arguments live before each call.
+        precisions: of matrix products.
+        catalogue: the ops that exist.
+        known_devices: the devices that exist.
+        budget: seconds for everything; ``None`` means the default.
+        target: relative half-width of the interval at which a case stops.
+        seed: of the random inputs.
+        keep_samples: whether measurements carry every sample.
+        arguments: what functions of the user's own are given, as ``parse_arguments``
+            makes it; empty if they have a factory.
+
+    Raises:
+        SelectionError: if there is no case, or more than ``MAXIMUM_CASES``, or no
+            device, or if no op takes any of the precisions.
+    """
+    own_ops = (described(choice.name) for choice in ops if is_own(choice.name))
+    infos = {op.name: op for op in (*catalogue, *own_ops)}
+    if devices is None:
+        devices = [first_device(known_devices).name]
+    chosen = [infos[choice.name] for choice in ops]
+    if "default" not in precisions and not any(op.takes_precision for op in chosen):
+        taking = " and ".join(dict.fromkeys(op.name for op in chosen))
+        raise SelectionError(
+            f'The precision "{precisions[0]}" is for matrix products: '
+            f"{taking} takes only default."
+        )
+    cases: dict[Case, None] = {}
+    lists: dict[str, tuple[int, int]] = {}
+    ways: list[tuple[Precision, str, Mode, Inputs]] = [
+        *itertools.product(precisions, devices, modes, inputs)
+    ]
+    wanted = []
+    count = 0
+    for choice in ops:
+        info = infos[choice.name]
+        own = info.own and bool(arguments)
+        its_sizes = (0,) if own else tuple(choice.sizes or sizes or (info.default,))
+        its_dtypes = tuple(own_dtypes(arguments) if info.own else dtypes)
+        its_ways = dict.fromkeys(_meaningful(way, info) for way in ways)
+        wanted.append((info, its_sizes, its_dtypes, its_ways))
+        before, _ = lists.get(info.name, (0, 0))
+        lists[info.name] = before + len(its_sizes), len(its_dtypes)
+        count += len(its_sizes) * len(its_dtypes) * len(its_ways)
+    if count > MAXIMUM_CASES:  # before any is made: slips of the hand come to millions
+        of = Lists(
+            ops=lists,
+            precisions=len(precisions),
+            devices=len(devices) if set(modes) - set(HOST_MODES) else 1,
+            modes=len(modes),
+            inputs=len(inputs),
+        )
+        raise SelectionError(
+            f"{of.multiplied(count)}: one run has at most "
+            f"{fmt.count(MAXIMUM_CASES)}; shorten a list."
+        )
+    for info, its_sizes, its_dtypes, its_ways in wanted:
+        params: dict[str, int | float | str] = {ARGUMENTS: arguments}
+        for size, dtype, way in itertools.product(its_sizes, its_dtypes, its_ways):
+            precision, device, mode, place = way
+            case = Case(
+                op=info.name,
+                size=size,
+                dtype=dtype,
+                precision=precision,
+                device=device,
+                mode=mode,
+                inputs=place,
+                params=params if info.own and arguments else None,
+            )
+            cases[case] = None
+    if not cases:
+        raise SelectionError("Nothing is selected: name an op, a dtype and a mode.")
+    return Experiment(
+        cases=tuple(cases),
+        budget_seconds=budget,
+        target_half_width=target,
+        keep_samples=keep_samples,
+        seed=seed,
+    )
+
+
+def _meaningful(
+    way: tuple[Precision, str, Mode, Inputs], info: OpInfo
+) -> tuple[Precision, str, Mode, Inputs]:
+    """What of it has a meaning: NumPy and TensorFlow run on the host, and what has no
+    matrix products has only the default precision.
+    """
+    precision, device, mode, place = way
+    if mode in HOST_MODES:
+        return "default", HOST, mode, "host"
+    return precision if info.takes_precision else "default", device, mode, place
+
+
+def problems(experiment: Experiment, catalogue: Sequence[OpInfo]) -> tuple[str, ...]:
+    """Sentences about cases that are known to fail, to be shown while typing.
+
+    Memory is not judged here: that needs the engine's ``Plan``.
+    """
+    infos = {op.name: op for op in catalogue}
+    sentences = (
+        sentence
+        for case in experiment.cases
+        for sentence in _lacking(case, infos.get(case.op) or described(case.op))
+    )
+    return tuple(dict.fromkeys(sentences))
+
+
+def _lacking(case: Case, info: OpInfo) -> Iterator[str]:
+    if info.problem:
+        yield info.problem
+    if case.dtype not in info.dtypes and not info.own:
+        yield f"{info.name} does not take {case.dtype}: it takes {listed(info.dtypes)}."
+    if case.mode not in info.modes:
+        yield f"{info.name} has no mode {case.mode}: it has {listed(info.modes)}."
+
+
+def default_experiment(
+    devices: Sequence[Device], catalogue: Sequence[OpInfo], host: Host
+) -> Experiment:
+    """What Enter runs in the first minute: one matmul, and its NumPy twin.
+
+    The size makes one call last milliseconds, so that dispatch and ready lie visibly
+    apart, in the dtype that the device is made for; NumPy has no fast bfloat16, so its
+    twin is float32.
+
+    Raises:
+        SelectionError: if this process can address no device.
+    """
+    device = first_device(devices)
+    if device.platform == "cpu":
+        size, dtype = (1000 if (host.cpu_count or 1) <= 4 else 2000), "float32"
+    else:
+        size, dtype = 8192, "bfloat16"
+    op = next((op.name for op in catalogue if op.name == "matmul"), catalogue[0].name)
+    return Experiment(
+        cases=(
+            Case(op=op, size=size, dtype=dtype, device=device.name, mode="jit"),
+            Case(
+                op=op,
+                size=size,
+                dtype="float32",
+                device=HOST,
+                mode="numpy",
+                inputs="host",
+            ),
+        ),
+        budget_seconds=DEFAULT_BUDGET_SECONDS,
+    )
+
+
+# How much it is, and in words.
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """How long the lists are whose combinations are the cases."""
+
+    ops: Mapping[str, tuple[int, int]]
+    """By op: with how many sizes, and in how many dtypes, it is timed."""
+    precisions: int = 1
+    devices: int = 1
+    modes: int = 1
+    inputs: int = 1
+
+    @property
+    def combinations(self) -> int:
+        """Of everything with everything."""
+        others = self.precisions * self.devices * self.modes * self.inputs
+        return self._pairs * others
+
+    def multiplied(self, cases: int) -> str:
+        """What comes to so many cases: ``2 ops × 40 sizes = 80 cases``.
+
+        Args:
+            cases: how many there are. Fewer than the combinations where some are the
+                same: NumPy runs on none of the devices that it is combined with.
+        """
+        factors = [
+            _counted(count, noun) for count, noun in self._factors() if count > 1
+        ]
+        what = _counted(cases, "case")
+        if not factors:
+            return what
+        if cases != self.combinations:
+            what = f"{fmt.count(self.combinations)} combinations, {what} in all"
+        return f"{' × '.join(factors)} = {what}"
+
+    @property
+    def _pairs(self) -> int:
+        return sum(sizes * dtypes for sizes, dtypes in self.ops.values())
+
+    def _factors(self) -> Iterator[tuple[int, str]]:
+        sizes, dtypes = zip(*self.ops.values(), strict=True)
+        ops = len(self.ops)
+        if len(set(self.ops.values())) == 1:
+            yield ops, "op"
+            yield sizes[0], "size"
+            yield dtypes[0], "dtype"
+        elif len(set(dtypes)) == 1:
+            yield sum(sizes), f"size of {ops} ops"
+            yield dtypes[0], "dtype"
+        else:
+            yield self._pairs, f"pair of size and dtype for {ops} ops"
+        yield self.precisions, "precision"
+        yield self.devices, "device"
+        yield self.modes, "mode"
+        yield self.inputs, "place for inputs"
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How many cases, why so many, and for how long."""
+
+    cases: int
+    multiplied: str
+    """``2 ops × 40 sizes × 3 dtypes × 3 modes = 720 cases``."""
+    seconds: float
+    """At most: the budget, which includes compiling."""
+    typed: bool = False
+    """The time is what somebody typed, so that it surprises nobody."""
+
+    @property
+    def is_large(self) -> bool:
+        """Whether to ask before it is started."""
+        long = self.seconds > MANY_SECONDS and not self.typed
+        return self.cases > MANY_CASES or long
+
+    @property
+    def text(self) -> str:
+        """``2 ops × 40 sizes × 3 dtypes × 3 modes = 720 cases, about 12 min``."""
+        each = ""
+        if self.typed and self.cases > 1:
+            each = f", {fmt.seconds(self.seconds / self.cases, 2)} for each"
+        return f"{self.multiplied}, about {how_long(self.seconds)}{each}"
+
+
+def extent(experiment: Experiment) -> Extent:
+    """How much an experiment is."""
+    cases = experiment.cases
+    jax = [case for case in cases if not case.on_host]
+    lists = Lists(
+        ops={
+            op: (
+                len({case.size for case in cases if case.op == op}),
+                len({case.dtype for case in cases if case.op == op}),
+            )
+            for op in dict.fromkeys(case.op for case in cases)
+        },
+        precisions=len({case.precision for case in jax} or {""}),
+        devices=len({case.device for case in jax} or {""}),
+        modes=len({case.mode for case in cases}),
+        inputs=len({case.inputs for case in jax} or {""}),
+    )
+    return Extent(
+        cases=len(cases),
+        multiplied=lists.multiplied(len(cases)),
+        seconds=experiment.budget,
+        typed=experiment.budget_seconds is not None,
+    )
+
+
+def _counted(count: int, noun: str) -> str:
+    """``1 size``, ``40 sizes``, ``1,200 sizes of 2 ops``."""
+    first, space, rest = noun.partition(" ")
+    plural = first if count == 1 else f"{first}s"
+    return f"{fmt.count(count)} {plural}{space}{rest}"
+
+
+def describe(experiment: Experiment) -> str:
+    """The experiment in one line: ``matmul 1000 float32 jit on cpu:0 and NumPy, …``."""
+    jax = [case for case in experiment.cases if not case.on_host]
+    text = _described(jax or experiment.cases)
+    for mode, name in (("numpy", "NumPy"), ("tensorflow", "TensorFlow")):
+        twins = _once(case.dtype for case in experiment.cases if case.mode == mode)
+        if jax and twins:
+            same = twins == _once(case.dtype for case in jax)
+            text += f" and {name}" if same else f" and {name} {_some(twins)}"
+    if len(experiment.cases) > 2:
+        text += f", {len(experiment.cases)} cases"
+    return f"{text}, about {how_long(experiment.budget)}"
+
+
+def how_long(seconds: float) -> str:
+    """A time to wait: ``10 s``, ``2.5 min``, ``2.8 h``."""
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    minutes = seconds / 60
+    return f"{minutes:.3g} min" if minutes < 120 else f"{minutes / 60:.2g} h"
+
+
+def _described(cases: Sequence[Case]) -> str:
+    first = cases[0]
+    words = [
+        _some(_once(short_name(case.op) for case in cases)),
+        _span(_once(case.size for case in cases if case.size)),
+        _some(_once(case.dtype for case in cases)),
+        _some([p for p in _once(c.precision for c in cases) if p != "default"]),
+        _some(_once(case.mode for case in cases)),
+    ]
+    if not first.on_host:
+        words.append(f"on {_some(_once(case.device for case in cases))}")
+        if any(case.inputs == "host" for case in cases):
+            words.append("with host inputs")
+    return " ".join(word for word in words if word)
+
+
+def _some(names: Sequence[str]) -> str:
+    """At most three names, and how many more."""
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
+
+
+def _span(sizes: Sequence[int]) -> str:
+    if len(sizes) <= 3:
+        return ", ".join(map(str, sizes))
+    return f"{min(sizes)} to {max(sizes)}"
+
+
+def _once(values: Iterable[_Value]) -> list[_Value]:
+    return list(dict.fromkeys(values))

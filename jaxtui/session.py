@@ -1,0 +1,334 @@
+"""The one way to run work: an engine, what is known of it, and the history.
+
+Events go in, ``state`` is the newest record, and ``run``, ``play`` and ``stop`` ask the
+engine for something. The app and every command use it; only what they show differs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any, Generic, Literal, TypeVar
+
+from jaxtui.engine import startup
+from jaxtui.engine.client import EngineClient, EngineUnavailableError
+from jaxtui.engine.protocol import Envelope
+from jaxtui.model import (
+    EngineFailed,
+    Event,
+    Experiment,
+    OpInfo,
+    Plan,
+    RunFinished,
+    Work,
+)
+from jaxtui.state import (
+    RUNNING,
+    Job,
+    Purpose,
+    Series,
+    State,
+    begun,
+    reduce,
+    released,
+    with_series,
+)
+
+STOPPING = "Stopping after this turn."
+
+_State = TypeVar("_State", bound=State)
+_Series = TypeVar("_Series", bound=Series)
+
+
+class RefusedError(Exception):
+    """What was asked for cannot be run now, or means nothing here; says why."""
+
+
+class Session(Generic[_State]):
+    """One engine, and what is known of it.
+
+    Args:
+        engine: started by ``follow``, closed by ``close``.
+        state: what is known before anything has happened.
+    """
+
+    def __init__(self, engine: EngineClient, state: _State) -> None:
+        self.engine = engine
+        self.state = state
+        self.observers: list[Callable[[Event], object]] = []
+        """Given every event, after the state has taken it in. What one raises ends the
+        session, and is raised by whoever waits for something."""
+        self.changed: Callable[[Event | None], object] = lambda event: None
+        """Called after each change; with ``None`` where no event has caused it."""
+        self.worked = False
+        """Something was run."""
+        self.lost = False
+        """An engine died over some work, and another one in the second attempt, or
+        there is none any more."""
+        self._moved = asyncio.Event()
+        self.ended = False
+        """There will be no more events."""
+        self._fault: Exception | None = None
+
+    async def follow(self) -> None:
+        """Start the engine and take in its events for as long as it has any."""
+        try:
+            await self.engine.start()
+            async for envelope in self.engine.events():
+                self.take(envelope)
+            if (job := self.state.job) is not None:
+                gone = RunFinished(outcome="crashed", elapsed_seconds=0.0)
+                generation = self.state.generation
+                self.take(Envelope(generation=generation, run=job.number, event=gone))
+        except Exception as error:
+            self._fault = error
+            raise
+        finally:
+            self.ended = True
+            self._wake()
+
+    def take(self, envelope: Envelope) -> None:
+        """Take in one event."""
+        event = envelope.event
+        running = self.state.job
+        self.state = reduce(self.state, envelope)
+        if isinstance(event, RunFinished) and running is not self.state.job:
+            self.lost |= event.outcome == "crashed"
+        for observe in self.observers:
+            observe(event)
+        self._tell(event)
+
+    def update(self, **changes: Any) -> None:
+        """Change fields of the state that no event changes."""
+        self.state = replace(self.state, **changes)
+        self._tell(None)
+
+    def say(self, message: str) -> None:
+        """Put one line on the message line."""
+        self.update(message=message)
+
+    async def until(
+        self,
+        done: Callable[[_State], object],
+        otherwise: str = "The engine has ended.",
+    ) -> None:
+        """Wait until something is so.
+
+        Args:
+            done: whether it is.
+            otherwise: what to say if the engine ends before.
+
+        Raises:
+            EngineUnavailableError: The engine has ended before.
+        """
+        while not done(self.state):
+            if self._fault is not None:
+                raise self._fault
+            if self.ended:
+                raise EngineUnavailableError(otherwise)
+            await self._moved.wait()
+
+    async def ready(
+        self, hello: Callable[[Sequence[OpInfo]], object] | None = None
+    ) -> None:
+        """Wait until the engine has listed its devices.
+
+        Args:
+            hello: is given the catalogue before the backend is up, which on a TPU
+                takes seconds: what can be refused by then is refused.
+
+        Raises:
+            EngineUnavailableError: It has ended before.
+        """
+        ended = "The engine ended before it had listed its devices."
+        if hello is not None:
+            await self.until(lambda state: state.ops, ended)
+            hello(self.state.ops)
+        await self.until(lambda state: state.devices, ended)
+
+    def refuse(self, what: Work | Literal["verdicts", "jax"]) -> None:
+        """Once the devices are listed: stop before what means nothing here.
+
+        Raises:
+            RefusedError: A setting of JAX makes it meaningless.
+        """
+        if refusal := self.state.refusal(what):
+            raise RefusedError(refusal)
+
+    # Runs.
+
+    async def run(self, work: Work, purpose: Purpose = "bench") -> Job:
+        """Run a work to its end, and start an engine before if there is none.
+
+        Raises:
+            RefusedError: Something else runs, or the work means nothing here.
+            EngineUnavailableError: There is no engine for it.
+        """
+        if self.state.busy:
+            raise RefusedError(RUNNING)
+        self.update(stopping=False)
+        return await self._run(work, purpose)
+
+    async def play(
+        self,
+        series: _Series,
+        purpose: Purpose,
+        after: Callable[[_Series], object] = lambda series: None,
+    ) -> _Series:
+        """Run the works of a series one after the other.
+
+        Args:
+            series: is in ``state.series`` meanwhile and afterwards, whatever happens.
+            purpose: of its runs.
+            after: called after each work.
+
+        Raises:
+            RefusedError: Something else runs, or a work means nothing here.
+            EngineUnavailableError: There is no engine to go on with.
+        """
+        if self.state.busy:
+            raise RefusedError(RUNNING)
+
+        def latest() -> _Series:
+            return self.state.series[purpose]  # type: ignore[return-value]
+
+        def put(series: Series) -> None:
+            self.state = with_series(self.state, purpose, series)
+
+        put(series)
+        self.update(playing=purpose, played_seconds=0.0, stopping=False)
+        try:
+            while not self.state.stopping and (work := latest().next_work) is not None:
+                limit = latest().limit_seconds
+                await self._run(work, purpose, limit)
+                if self.state.stopping:
+                    put(latest().stopped())
+                after(latest())
+            if self.state.stopping:
+                put(latest().stopped())
+        except asyncio.CancelledError:
+            put(latest().stopped())
+            raise
+        except EngineUnavailableError as error:
+            why = f"JAX could not be started again: {error}"
+            stopping = self.state.stopping
+            put(latest().stopped() if stopping else latest().lost(why))
+            raise
+        finally:
+            self.update(playing=None)
+        return latest()
+
+    async def _run(
+        self, work: Work, purpose: Purpose, limit_seconds: float | None = None
+    ) -> Job:
+        self.refuse(work)
+        if self.state.engine in ("released", "failed"):
+            self._starting("Starting JAX again for this run.")
+        number = await self.engine.run(work)
+        self.worked = True
+        self.state = begun(self.state, number, purpose, work)
+        self._tell(None)
+        if self.state.stopping:  # asked for while the engine came up
+            await self.engine.stop()
+        watch = (
+            asyncio.create_task(self._end_late(number, purpose, limit_seconds))
+            if limit_seconds
+            else None
+        )
+        try:
+            await self.until(
+                lambda state: state.job is None or state.job.number != number
+            )
+        finally:
+            if watch is not None:
+                watch.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await watch
+        return self.state.jobs[purpose]
+
+    async def _end_late(
+        self, number: int, purpose: Purpose, limit_seconds: float
+    ) -> None:
+        """End the work of a series when its time is over."""
+        generation = -1
+        # One that begins again, as its engine has died, has all its time again.
+        while generation != self.state.generation or self.state.engine == "starting":
+            generation = self.state.generation
+            await asyncio.sleep(limit_seconds)
+        if self.state.job is None or self.state.job.number != number:
+            return
+        series = self.state.series[purpose].overdue()
+        self.state = with_series(self.state, purpose, series)
+        self.say(f"It took longer than {limit_seconds:g} s: ending the engine.")
+        await self.engine.stop()
+
+    async def stop(self, why: str = STOPPING) -> None:
+        """End the run and the series that it belongs to; the numbers so far stay.
+
+        Args:
+            why: what the message line says meanwhile.
+        """
+        if not self.state.running:
+            self.update(message="Stopping as soon as it has begun.", stopping=True)
+            return
+        self.update(message=why, stopping=True)
+        await self.engine.stop()
+        if self.state.message == why:
+            self.say("")
+
+    # The engine.
+
+    async def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:
+        """What an experiment would need, and how to do it without jaxtui."""
+        return await self.engine.plan(experiment, recipes=recipes)
+
+    async def release(self, why: str) -> None:
+        """Give the accelerator back."""
+        await self.engine.release()
+        self.state = replace(released(self.state), message=why)
+        self._tell(None)
+
+    async def retry(self) -> None:
+        """Start the engine again after it failed."""
+        self._starting("")
+        await self.engine.start()
+
+    def unavailable(self, error: EngineUnavailableError) -> None:
+        """Say that a request could not be served."""
+        failed = error.failed or EngineFailed(
+            reason="internal",
+            error=str(error),
+            hint="Press R to start the engine again.",
+        )
+        self.update(engine="failed", failed=failed, message=failed.error)
+
+    def _starting(self, message: str) -> None:
+        self.update(
+            engine="starting", failed=None, message=message, start=startup.NOTHING
+        )
+
+    def _tell(self, event: Event | None) -> None:
+        self._wake()
+        self.changed(event)
+
+    def _wake(self) -> None:
+        moved, self._moved = self._moved, asyncio.Event()
+        moved.set()
+
+
+@asynccontextmanager
+async def following(session: Session[_State]) -> AsyncIterator[Session[_State]]:
+    """A session whose events are taken in for the length of a ``with`` block.
+
+    The engine is gone afterwards.
+    """
+    task = asyncio.create_task(session.follow())
+    try:
+        yield session
+    finally:
+        await session.engine.close()
+        # Whoever waited has been told of a fault.
+        await asyncio.gather(task, return_exceptions=True)

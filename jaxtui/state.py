@@ -1,0 +1,585 @@
+"""What is known of an engine and its runs: one immutable record, changed by events.
+
+``reduce`` is pure. Screens, commands and the API read the same record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Literal, Protocol, TypeVar
+
+import msgspec
+
+from jaxtui.analysis import roofline
+from jaxtui.engine import startup
+from jaxtui.engine.protocol import Envelope
+from jaxtui.machine import messages
+from jaxtui.machine.findings import merged
+from jaxtui.model import (
+    Busy,
+    Case,
+    CaseFailed,
+    CaseMeasured,
+    CaseStarted,
+    Check,
+    CheckStarted,
+    Device,
+    Ending,
+    EngineDied,
+    EngineFailed,
+    Event,
+    Experiment,
+    Failure,
+    Finding,
+    Hello,
+    Host,
+    Inspected,
+    InspectionStarted,
+    Logged,
+    Loop,
+    LoopCall,
+    LoopMeasured,
+    LoopSeen,
+    LoopStarted,
+    Measurement,
+    Memory,
+    Noticed,
+    OpInfo,
+    PhaseMeasured,
+    Phases,
+    PhaseStarted,
+    Progress,
+    Ready,
+    RoofMeasured,
+    Roofs,
+    RoofsMeasured,
+    RoofsStarted,
+    RunFinished,
+    RunStarted,
+    Sampled,
+    SnippetStarted,
+    Waiting,
+    Work,
+    WorkFailed,
+)
+from jaxtui.trace import Trace
+
+MAXIMUM_LOG_LINES = 1_000
+
+MESSAGE_CHARACTERS = 140
+"""What the two lines for a message hold on the smallest screen."""
+
+RUNNING = "A run is going on: stop it first."
+
+Purpose = Literal[
+    "bench", "loop", "lesson", "check", "crossover", "inspection", "roofs"
+]
+"""What a run is for: cases, the timeline, a lesson, a test of the check, one size of a
+crossover, what XLA made of a case, or the roofs of a device."""
+
+EngineStatus = Literal["starting", "ready", "running", "released", "failed"]
+
+CaseStatus = Literal["waiting", "running", "done", "failed", "not run"]
+"""``not run``: refused, or the run ended before its turn."""
+
+_AnyState = TypeVar("_AnyState", bound="State")
+
+
+@dataclass(frozen=True, slots=True)
+class CaseState:
+    """One case of a run."""
+
+    case: Case
+    status: CaseStatus = "waiting"
+    doing: str = ""
+    """The phase, e.g. ``compile``; ``sampling`` during rounds."""
+    phases: Phases = field(default_factory=Phases)
+    zero_copy: frozenset[str] = frozenset()
+    """The phases that copied nothing."""
+    measurement: Measurement | None = None
+    failure: Failure | None = None
+    dispatch: Trace = field(default_factory=Trace)
+    ready: Trace = field(default_factory=Trace)
+    """The calls for the live plot."""
+    rounds: tuple[float, ...] = ()
+    """The median ready time of each round, seconds: cases take turns, so that what
+    slows the machine down slows the rounds of one number alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One run, whatever it is for: what was asked, how far it is, and what arrived."""
+
+    number: int
+    purpose: Purpose = "bench"
+    work: Work | None = None
+    elapsed_seconds: float = 0.0
+    remaining_seconds: float = 0.0
+    doing: str = ""
+    """One phrase."""
+    outcome: Ending | None = None
+    """``None`` while it runs."""
+    failed: WorkFailed | None = None
+    """Why a work that is no experiment has no result."""
+    cases: tuple[CaseState, ...] = ()
+    """Of an experiment."""
+    current: int | None = None
+    """Index of the case whose turn or phase it is."""
+    seen: tuple[LoopCall, ...] = ()
+    """The calls of a loop that are known so far."""
+    printed: tuple[str, ...] = ()
+    """What XLA, libtpu or Python printed meanwhile."""
+    result: LoopMeasured | Inspected | RoofsMeasured | None = None
+    """Of another work; of roofs those that are known so far."""
+
+
+class Series(Protocol):
+    """Works that follow from what the ones before have shown, and all they yielded.
+
+    An immutable record: a check, a step of a lesson, the search for a crossover.
+    """
+
+    @property
+    def next_work(self) -> Work | None:
+        """What to run now; ``None`` while something runs, and at the end."""
+
+    @property
+    def limit_seconds(self) -> float | None:
+        """How long what runs now, or comes next, may take."""
+
+    def observe(self, event: Event) -> Series:
+        """The series after one event of the run of its work."""
+
+    def overdue(self) -> Series:
+        """The work has passed its limit and is about to be ended."""
+
+    def stopped(self) -> Series:
+        """The user has ended it; what arrived stays."""
+
+    def lost(self, why: str) -> Series:
+        """There is no engine to run what is left; what arrived stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """An engine, the last run of each purpose, and the last series of each."""
+
+    engine: EngineStatus = "starting"
+    generation: int = 0
+    host: Host | None = None
+    devices: tuple[Device, ...] = ()
+    ops: tuple[OpInfo, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    """What is to be known of the machine, the worst first."""
+    start: startup.Start = startup.NOTHING
+    """How far the newest engine has come with starting."""
+    failed: EngineFailed | None = None
+    purpose: Purpose = "bench"
+    """Of the run that goes on, or else of the last one."""
+    jobs: Mapping[Purpose, Job] = field(default_factory=lambda: MappingProxyType({}))
+    series: Mapping[Purpose, Series] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    playing: Purpose | None = None
+    """The series that goes on, also between two of its works."""
+    played_seconds: float = 0.0
+    """What the works of that series have taken."""
+    stopping: bool = False
+    """The user has asked for an end of what goes on."""
+    roofs: tuple[RoofsMeasured, ...] = ()
+    """What limits the devices: at most one of each piece of silicon; the dtypes of
+    several runs together."""
+    log: tuple[str, ...] = ()
+    message: str = ""
+    """One line that the engine or the last action has to say."""
+
+    @property
+    def job(self) -> Job | None:
+        """The run that goes on."""
+        job = self.jobs.get(self.purpose)
+        return None if job is None or job.outcome is not None else job
+
+    @property
+    def running(self) -> bool:
+        """Whether a run goes on."""
+        return self.job is not None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run goes on, or a series that will soon need the next one."""
+        return self.running or self.playing is not None
+
+    @property
+    def run(self) -> Job | None:
+        """The last run of cases."""
+        return self.jobs.get("bench")
+
+    @property
+    def can_run(self) -> bool:
+        """Whether a run can be asked for; one brings an engine that is gone back."""
+        idle = self.engine in ("ready", "released", "failed")
+        return idle and bool(self.devices)
+
+    @property
+    def accelerator(self) -> str | None:
+        """The platform that is held, ``TPU`` or ``GPU``; ``None`` for CPU only."""
+        held = {device.platform for device in self.devices} - {"cpu"}
+        if self.engine not in ("ready", "running") or not held:
+            return None
+        return sorted(held)[0].upper()
+
+    def refusal(self, what: Work | Literal["verdicts", "jax"]) -> str:
+        """Why a setting of JAX makes something meaningless; empty if none does.
+
+        Args:
+            what: a work, verdicts of any kind, or whatever JAX does. An experiment in
+                which NumPy takes part is left to the engine, which refuses the rest.
+        """
+        judges = what == "verdicts" or isinstance(what, (Check, Roofs, Loop))
+        spared = isinstance(what, Experiment) and any(
+            case.on_host for case in what.cases
+        )
+        for finding in self.findings:
+            if (judges and finding.refuses) or (
+                finding.refuses == "jax" and not spared
+            ):
+                return f"{finding.what} {finding.advice}"
+        return ""
+
+
+EMPTY = State()
+"""Nothing yet: the engine is starting."""
+
+
+def reduce(state: _AnyState, envelope: Envelope) -> _AnyState:
+    """The state after one event; events of older runs change nothing."""
+    event = envelope.event
+    if envelope.run is not None:
+        return _run_event(state, envelope.run, event)
+    if envelope.generation != state.generation:
+        state = replace(state, generation=envelope.generation, start=startup.NOTHING)
+    match event:
+        case Hello():
+            return replace(
+                state,
+                engine="starting",
+                ops=event.ops,
+                failed=None,
+                start=startup.observe(state.start, event),
+            )
+        case Ready():
+            return _ready(state, event)
+        case EngineFailed():
+            return replace(state, engine="failed", failed=event, message=event.error)
+        case EngineDied():
+            return _engine_died(state, event)
+        case Noticed():
+            start = startup.observe(state.start, event)
+            found = merged(event.findings, start.logged)
+            return _with_findings(replace(state, start=start), found)
+        case Waiting():
+            others = [one for one in state.findings if one.name != event.finding.name]
+            found = merged(others, (event.finding,))
+            return _with_findings(state, found, event.finding)
+        case Memory():
+            devices = tuple(
+                msgspec.structs.replace(
+                    one, memory=event.devices.get(one.name, one.memory)
+                )
+                for one in state.devices
+            )
+            return replace(state, devices=devices)
+        case Logged():
+            return _logged(state, event)
+        case Busy():
+            return replace(state, message=RUNNING)
+        case _:
+            return state
+
+
+def begun(state: _AnyState, number: int, purpose: Purpose, work: Work) -> _AnyState:
+    """The state after a run was asked for."""
+    return with_job(replace(state, purpose=purpose), _new_job(number, purpose, work))
+
+
+def with_job(state: _AnyState, job: Job) -> _AnyState:
+    """The state with a run replaced."""
+    return replace(state, jobs={**state.jobs, job.purpose: job})
+
+
+def with_series(state: _AnyState, purpose: Purpose, series: Series) -> _AnyState:
+    """The state with a series replaced."""
+    return replace(state, series={**state.series, purpose: series})
+
+
+def released(state: _AnyState) -> _AnyState:
+    """The state after the accelerator was given back on purpose."""
+    return replace(state, engine="released", message="", start=startup.NOTHING)
+
+
+def sentence(finding: Finding, more: int = 0) -> str:
+    """A finding for the message line: what is wrong, and what to do if there is room.
+
+    Args:
+        finding: it.
+        more: how many others there are beside it.
+    """
+    others = f" (d: {more} more)" if more else ""
+    whole = f"{finding.what} {finding.advice}".strip() + others
+    if len(whole) <= MESSAGE_CHARACTERS:
+        return whole
+    return f"{finding.what} (d: what to do{f', and {more} more' if more else ''})"
+
+
+# The engine.
+
+
+def _ready(state: _AnyState, event: Ready) -> _AnyState:
+    slow = [one.what for one in state.findings if one.name in messages.TRANSIENT]
+    if any(state.message.startswith(what) for what in slow):
+        state = replace(state, message="")
+    still = tuple(
+        one for one in state.start.logged if one.name not in messages.TRANSIENT
+    )
+    before = [(one.name, one.device_kind) for one in state.devices]
+    now = [(one.name, one.device_kind) for one in event.devices]
+    if before and before != now:  # other devices have other roofs
+        jobs = dict(state.jobs)
+        jobs.pop("roofs", None)
+        state = replace(state, roofs=(), jobs=jobs)
+    return replace(
+        _with_findings(state, merged(event.findings, still)),
+        engine="running" if state.running else "ready",
+        host=event.host,
+        devices=event.devices,
+        ops=event.ops,
+        failed=None,
+    )
+
+
+def _engine_died(state: _AnyState, event: EngineDied) -> _AnyState:
+    if state.job is not None:
+        state = with_job(state, replace(state.job, doing="starting JAX again"))
+    state = replace(
+        state, engine="starting", message=event.error, start=startup.NOTHING
+    )
+    if event.restarts:
+        return state
+    failed = EngineFailed(
+        reason="internal", error=event.error, hint="Press R to try once more."
+    )
+    return replace(state, engine="failed", failed=failed)
+
+
+def _logged(state: _AnyState, event: Logged) -> _AnyState:
+    start = startup.observe(state.start, event)
+    new = start.logged[len(state.start.logged) :]
+    log = (*state.log, event.line)[-MAXIMUM_LOG_LINES:]
+    state = replace(state, log=log, start=start)
+    if (job := state.job) is not None:
+        printed = (*job.printed, event.line)[-MAXIMUM_LOG_LINES:]
+        state = with_job(state, replace(job, printed=printed))
+    if not new:
+        return state
+    told = None if new[0].severity == "info" else new[0]
+    return _with_findings(state, merged(state.findings, new), told)
+
+
+def _with_findings(
+    state: _AnyState, findings: tuple[Finding, ...], told: Finding | None = None
+) -> _AnyState:
+    """With these findings.
+
+    Args:
+        state: what was known before.
+        findings: all that are known now, the worst first.
+        told: what the message line says; by default the worst, if it is new and more
+            than good to know.
+    """
+    if told is None and findings and findings[0] not in state.findings:
+        told = findings[0] if findings[0].severity != "info" else None
+    message = state.message
+    if told is not None:
+        more = sum(one.severity != "info" and one != told for one in findings)
+        message = sentence(told, more)
+    return replace(state, findings=findings, message=message)
+
+
+# Runs.
+
+
+def _run_event(state: _AnyState, number: int, event: Event) -> _AnyState:
+    match event:
+        case RunStarted():
+            # In the caller's own process, of a run that nobody has announced.
+            work: Work | None = Experiment(
+                cases=event.cases, budget_seconds=event.budget_seconds
+            )
+            state = _started(state, number, "bench", work)
+        case LoopStarted():
+            state = _started(state, number, "loop", event.loop)
+        case SnippetStarted():
+            state = _started(state, number, "lesson", None)
+        case CheckStarted():
+            state = _started(state, number, "check", event.check)
+        case InspectionStarted():
+            state = _started(state, number, "inspection", event.inspection)
+        case RoofsStarted():
+            state = _started(state, number, "roofs", event.roofs)
+        case _:
+            pass
+    job = state.job
+    if job is None or job.number != number:
+        return state
+    if isinstance(event, WorkFailed) and job.purpose == "check" and not event.detail:
+        event = msgspec.structs.replace(event, detail="\n".join(job.printed))
+    job = _job_event(job, event)
+    state = with_job(state, job)
+    if state.playing == job.purpose:
+        series = state.series[job.purpose].observe(event)
+        state = with_series(state, job.purpose, series)
+    if not isinstance(event, RunFinished):
+        return state
+    if job.purpose == "roofs":
+        state = _with_roofs(state, job)
+    if state.playing == job.purpose:
+        seconds = state.played_seconds + event.elapsed_seconds
+        state = replace(state, played_seconds=seconds)
+    engine = "ready" if state.engine == "running" else state.engine
+    return replace(state, engine=engine)
+
+
+def _started(
+    state: _AnyState, number: int, purpose: Purpose, work: Work | None
+) -> _AnyState:
+    """A run has begun, or begins again, because its engine had died."""
+    state = replace(state, engine="running", message="")
+    if state.job is None:
+        return with_job(
+            replace(state, purpose=purpose), _new_job(number, purpose, work)
+        )
+    if state.job.number != number:
+        return state
+    # Roofs that were found stay until better ones come.
+    kept = state.job.result if purpose == "roofs" else None
+    return with_job(state, replace(state.job, failed=None, seen=(), result=kept))
+
+
+def _new_job(number: int, purpose: Purpose, work: Work | None) -> Job:
+    cases = work.cases if isinstance(work, Experiment) else ()
+    return Job(number, purpose, work, cases=tuple(map(CaseState, cases)))
+
+
+def _job_event(job: Job, event: Event) -> Job:
+    match event:
+        case RunStarted():
+            return replace(job, cases=tuple(map(CaseState, event.cases)))
+        case Progress():
+            return replace(
+                job,
+                elapsed_seconds=event.elapsed_seconds,
+                remaining_seconds=event.remaining_seconds,
+                doing=event.doing,
+            )
+        case RunFinished():
+            return replace(
+                job,
+                elapsed_seconds=event.elapsed_seconds,
+                outcome=event.outcome,
+                current=None,
+            )
+        case (
+            CaseStarted()
+            | PhaseStarted()
+            | PhaseMeasured()
+            | Sampled()
+            | CaseMeasured()
+            | CaseFailed()
+        ):
+            if not 0 <= event.index < len(job.cases):
+                return job
+            cases = [*job.cases]
+            cases[event.index] = _case_event(cases[event.index], event)
+            return replace(job, cases=tuple(cases), current=event.index)
+        case LoopSeen():
+            return replace(job, seen=(*job.seen[: event.first], *event.calls))
+        case LoopMeasured():
+            return replace(job, seen=event.calls, result=event)
+        case Inspected() | RoofsMeasured():
+            return replace(job, result=event)
+        case RoofMeasured() if isinstance(job.work, Roofs):
+            new = RoofsMeasured(
+                device=job.work.device, device_kind="", roofs=(event.roof,)
+            )
+            found = job.result if isinstance(job.result, RoofsMeasured) else None
+            return replace(job, result=roofline.together(new, found))
+        case WorkFailed():
+            return replace(job, failed=event)
+        case _:
+            return job
+
+
+def _case_event(state: CaseState, event: Event) -> CaseState:
+    match event:
+        case CaseStarted():
+            # What an engine had sent before it died does not belong to the next one's.
+            return CaseState(state.case, status="running")
+        case PhaseStarted():
+            return replace(state, doing=event.phase)
+        case PhaseMeasured():
+            seconds: dict[str, Any] = {event.phase: event.seconds}
+            phases = msgspec.structs.replace(state.phases, **seconds)
+            copied = {event.phase} if event.zero_copy else set()
+            return replace(state, phases=phases, zero_copy=state.zero_copy | copied)
+        case Sampled():
+            return replace(
+                state,
+                rounds=(*state.rounds, event.ready_median),
+                # A function of a file has size and dtype only from now on.
+                case=event.measurement.case,
+                doing="sampling",
+                phases=event.measurement.phases,
+                measurement=event.measurement,
+                dispatch=state.dispatch.extended(event.dispatch, event.dispatch_bins),
+                ready=state.ready.extended(event.ready, event.ready_bins),
+            )
+        case CaseMeasured():
+            return replace(
+                state,
+                case=event.measurement.case,
+                status="done",
+                doing="",
+                phases=event.measurement.phases,
+                measurement=event.measurement,
+            )
+        case CaseFailed():
+            # Without a phase nothing of it was tried.
+            status: CaseStatus = "failed" if state.doing else "not run"
+            return replace(state, status=status, doing="", failure=event.failure)
+        case _:
+            return state
+
+
+def _with_roofs(state: _AnyState, job: Job) -> _AnyState:
+    """With the roofs that a run found among those that are known.
+
+    A run that was ended had less time, so it replaces nothing; nothing is known of what
+    an engine was measuring when it died.
+    """
+    found = job.result
+    if not isinstance(found, RoofsMeasured) or job.outcome == "crashed":
+        return state
+    old = roofline.of_device(state.roofs, found.device)
+    whole = job.outcome == "complete" and job.failed is None
+    if old is None or whole:
+        new = roofline.together(found, old)
+    else:
+        new = roofline.together(old, found)
+    others = [
+        one
+        for one in state.roofs
+        if not roofline.same_silicon(one.device, found.device)
+    ]
+    return replace(state, roofs=(*others, new))

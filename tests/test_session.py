@@ -1,0 +1,235 @@
+"""The session: what the app and the commands ask of an engine, and what comes back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+
+import pytest
+
+from jaxtui.engine.client import EngineUnavailableError
+from jaxtui.model import (
+    Case,
+    Event,
+    Experiment,
+    Finding,
+    RunFinished,
+    RunStarted,
+    Snippet,
+    SnippetStarted,
+    Work,
+)
+from jaxtui.session import RefusedError, Session, following
+from jaxtui.state import EMPTY, State
+from tests.tui.fake_engine import FakeEngine
+
+CASE = Case(op="matmul", size=64, dtype="float32", device="cpu:0", mode="jit")
+EXPERIMENT = Experiment(cases=(CASE,), budget_seconds=1.0)
+GONE = "JAX could not be started again:"
+FINISHED = RunFinished(outcome="complete", elapsed_seconds=1.0)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A series of so many works."""
+
+    left: int
+    done: int = 0
+    end: str = ""
+    late: bool = False
+    limit_seconds: float | None = None
+
+    @property
+    def next_work(self) -> Work | None:
+        if self.end or not self.left:
+            return None
+        return Snippet(title=f"work {self.done}", setup="", parts=())
+
+    def observe(self, event: Event) -> Steps:
+        if not isinstance(event, RunFinished):
+            return self
+        return replace(self, left=self.left - 1, done=self.done + 1)
+
+    def overdue(self) -> Steps:
+        return replace(self, late=True)
+
+    def stopped(self) -> Steps:
+        return replace(self, end="stopped")
+
+    def lost(self, why: str) -> Steps:
+        return replace(self, end=why)
+
+
+Opened = tuple[FakeEngine, Session[State]]
+
+
+@pytest.fixture
+async def opened() -> AsyncIterator[Opened]:
+    engine = FakeEngine()
+    engine.answer = lambda work: (SnippetStarted(snippet=work), FINISHED)  # type: ignore[arg-type]
+    async with following(Session(engine, EMPTY)) as session:
+        await session.ready()
+        yield engine, session
+
+
+def silent(engine: FakeEngine) -> None:
+    """Its works begin, and end only when they are stopped."""
+    engine.answer = lambda work: (SnippetStarted(snippet=work),)  # type: ignore[arg-type]
+    engine._scripted = False
+
+
+async def begun(session: Session[State], done: Callable[[State], object]) -> None:
+    await asyncio.wait_for(session.until(done), 5.0)
+
+
+async def test_a_run_gives_what_arrived(opened: Opened) -> None:
+    _, session = opened
+    job = await session.run(EXPERIMENT)
+    assert (job.purpose, job.work, job.outcome) == ("bench", EXPERIMENT, "complete")
+    assert job.cases[0].measurement is not None
+    assert session.state.run is job
+    assert session.worked
+    assert not session.lost
+
+
+async def test_one_run_at_a_time(opened: Opened) -> None:
+    engine, session = opened
+    silent(engine)
+    first = asyncio.create_task(session.run(Steps(1).next_work, "lesson"))  # type: ignore[arg-type]
+    await begun(session, lambda state: state.running)
+    with pytest.raises(RefusedError, match="stop it first"):
+        await session.run(EXPERIMENT)
+    with pytest.raises(RefusedError, match="stop it first"):
+        await session.play(Steps(1), "check")
+    await session.stop()
+    assert (await first).outcome == "cancelled"
+    assert session.state.message == ""
+
+
+async def test_what_means_nothing_here_is_not_run(opened: Opened) -> None:
+    engine, session = opened
+    finding = Finding(
+        name="x", severity="error", what="No jit.", how="", advice="", refuses="jax"
+    )
+    session.update(findings=(finding,))
+    with pytest.raises(RefusedError, match="No jit"):
+        await session.run(EXPERIMENT)
+    assert engine.works == []
+
+
+async def test_a_series_is_played_to_its_end(opened: Opened) -> None:
+    engine, session = opened
+    seen: list[int] = []
+    played = await session.play(Steps(3), "lesson", lambda one: seen.append(one.done))
+    assert seen == [1, 2, 3]
+    assert [getattr(work, "title", "") for work in engine.works] == [
+        "work 0",
+        "work 1",
+        "work 2",
+    ]
+    assert session.state.series["lesson"] is played
+    assert session.state.played_seconds == 3.0
+    assert not session.state.busy
+
+
+async def test_a_stop_ends_the_series_too(opened: Opened) -> None:
+    engine, session = opened
+    silent(engine)
+    playing = asyncio.create_task(session.play(Steps(3), "lesson"))
+    await begun(session, lambda state: state.running)
+    await session.stop()
+    played = await playing
+    assert (played.end, played.done, len(engine.works)) == ("stopped", 1, 1)
+
+
+async def test_a_stop_while_the_engine_comes_up_ends_the_run_as_it_begins(
+    opened: Opened,
+) -> None:
+    engine, session = opened
+    silent(engine)
+    run, asked, go = engine.run, asyncio.Event(), asyncio.Event()
+
+    async def slow(work: Work) -> int:
+        asked.set()
+        await go.wait()
+        return await run(work)
+
+    engine.run = slow  # type: ignore[method-assign]
+    playing = asyncio.create_task(session.play(Steps(3), "lesson"))
+    await asked.wait()
+    await session.stop()
+    go.set()
+    assert (await playing).end == "stopped"
+    assert len(engine.works) == 1
+
+
+async def test_a_work_that_takes_too_long_is_ended(opened: Opened) -> None:
+    engine, session = opened
+    silent(engine)
+    played = await session.play(Steps(1, limit_seconds=0.01), "check")
+    assert played.late
+    assert (played.end, played.done) == ("", 1)
+    assert "stop" in engine.calls
+
+
+async def test_a_series_that_loses_its_engine_keeps_what_arrived(
+    opened: Opened,
+) -> None:
+    engine, session = opened
+
+    async def gone(work: Work) -> int:
+        raise EngineUnavailableError("It is gone.")
+
+    first = await session.play(Steps(1), "lesson")
+    engine.run = gone  # type: ignore[method-assign]
+    with pytest.raises(EngineUnavailableError):
+        await session.play(replace(first, left=2), "lesson")
+    series = session.state.series["lesson"]
+    assert isinstance(series, Steps)
+    assert (series.done, series.end) == (
+        1,
+        "JAX could not be started again: It is gone.",
+    )
+    assert not session.state.busy
+
+
+async def test_one_that_is_cancelled_is_stopped(opened: Opened) -> None:
+    engine, session = opened
+    silent(engine)
+    playing = asyncio.create_task(session.play(Steps(3), "lesson"))
+    await begun(session, lambda state: state.running)
+    playing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await playing
+    assert session.state.series["lesson"].stopped() == session.state.series["lesson"]
+
+
+async def test_an_engine_that_ends_leaves_nobody_waiting() -> None:
+    engine = FakeEngine(scripted=False)
+    async with following(Session(engine, EMPTY)) as session:
+        await session.ready()
+        running = asyncio.create_task(session.run(EXPERIMENT))
+        await begun(session, lambda state: state.running)
+        await engine.close()
+        job = await running
+        assert (job.outcome, session.lost) == ("crashed", True)
+        with pytest.raises(EngineUnavailableError, match="has ended"):
+            await session.until(lambda state: False)
+
+
+async def test_what_an_observer_raises_reaches_whoever_waits() -> None:
+    engine = FakeEngine(ready=False)
+    session = Session(engine, EMPTY)
+
+    def observe(event: Event) -> None:
+        if isinstance(event, RunStarted):
+            raise ValueError("no")
+
+    session.observers.append(observe)
+    async with following(session):
+        waiting = asyncio.create_task(session.ready())
+        await asyncio.sleep(0)
+        engine.emit(RunStarted(cases=(CASE,), budget_seconds=1.0), 1)
+        with pytest.raises(ValueError, match="no"):
+            await waiting
