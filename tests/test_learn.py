@@ -18,7 +18,7 @@ import pytest
 
 from jaxtui import cli, lessons
 from jaxtui.commands.ghost import read_ghost
-from jaxtui.commands.progress import progress_line
+from jaxtui.commands.terminal import progress_line
 from jaxtui.document import Results, encode
 from jaxtui.engine.protocol import Envelope
 from jaxtui.lessons.base import (

@@ -7,13 +7,19 @@ from collections.abc import Sequence
 from functools import partial
 
 from jaxtui import scripts, selection
-from jaxtui.commands import CASE_FAILED, asking, closing
+from jaxtui.commands import CASE_FAILED, closing
 from jaxtui.commands.closing import Report
 from jaxtui.commands.engine import Driver, EngineFactory
 from jaxtui.commands.exporting import NO_EXPORTS, Exports
-from jaxtui.commands.progress import progress
 from jaxtui.commands.request import Request
-from jaxtui.commands.terminal import is_terminal, look, say
+from jaxtui.commands.terminal import (
+    DECLINED,
+    is_terminal,
+    look,
+    may_start,
+    progress,
+    say,
+)
 from jaxtui.document import Results, encode
 from jaxtui.engine.client import EngineOptions
 from jaxtui.export import Contents
@@ -69,7 +75,7 @@ def run(
     run = _Bench(factory, options, record=record)
     run.drive(_run(request, run, exports))
     if run.declined:
-        say(asking.DECLINED)
+        say(DECLINED)
         return CASE_FAILED
     return closing.close(run, _report(run), exports, as_json=as_json)
 
@@ -83,7 +89,7 @@ async def _run(request: Request, run: _Bench, exports: Exports) -> None:
             experiment = request.experiment(run.state.ops, run.state.devices)
         session.refuse(experiment)
         extent = selection.extent(experiment)
-        if not await asking.may_start(extent, sure=request.sure):
+        if not await may_start(extent, sure=request.sure):
             run.declined = True
             return
         run.cases = experiment.cases

@@ -14,8 +14,7 @@ from jaxtui.commands import CANNOT_RUN, CASE_FAILED, check_report
 from jaxtui.commands.check_report import Report
 from jaxtui.commands.check_request import Request
 from jaxtui.commands.engine import Driver, EngineFactory
-from jaxtui.commands.progress import live_line, progress_line
-from jaxtui.commands.terminal import say
+from jaxtui.commands.terminal import live_line, progress_line, say
 from jaxtui.engine.client import EngineOptions
 from jaxtui.model import CHECK_TESTS, Check
 from jaxtui.state import with_series

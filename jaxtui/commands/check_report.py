@@ -11,9 +11,16 @@ from jaxtui.analysis.check import VerdictWord
 from jaxtui.analysis.examination import Examination
 from jaxtui.commands.check_request import Request
 from jaxtui.commands.engine import Driver
-from jaxtui.commands.findings import narrate
-from jaxtui.commands.progress import bar, wipe
-from jaxtui.commands.terminal import in_colour, is_ascii, put, put_bytes, say
+from jaxtui.commands.terminal import (
+    bar,
+    in_colour,
+    is_ascii,
+    narrate,
+    put,
+    put_bytes,
+    say,
+    wipe,
+)
 from jaxtui.document import CheckResults, Outcome, check_results, encode
 from jaxtui.format import plural
 from jaxtui.model import CHECK_TESTS, Check, CheckTest

@@ -16,8 +16,7 @@ from jaxtui.commands.compile_process import (
 from jaxtui.commands.compile_request import Request
 from jaxtui.commands.compile_text import report
 from jaxtui.commands.launch import CannotRun
-from jaxtui.commands.progress import live_line
-from jaxtui.commands.terminal import put, put_bytes, say
+from jaxtui.commands.terminal import live_line, put, put_bytes, say
 from jaxtui.document import encode
 from jaxtui.model.ahead import (
     AheadCode,

@@ -12,9 +12,14 @@ from jaxtui.commands.closing import Report
 from jaxtui.commands.crossover_request import Request
 from jaxtui.commands.engine import Driver, EngineFactory
 from jaxtui.commands.exporting import NO_EXPORTS, Exports
-from jaxtui.commands.findings import narrate
-from jaxtui.commands.progress import bar, live_line, progress_line
-from jaxtui.commands.terminal import is_terminal, look
+from jaxtui.commands.terminal import (
+    bar,
+    is_terminal,
+    live_line,
+    look,
+    narrate,
+    progress_line,
+)
 from jaxtui.document import Results, encode
 from jaxtui.engine.client import EngineOptions
 from jaxtui.export import (

@@ -6,8 +6,7 @@ import sys
 
 from jaxtui.commands import FINE
 from jaxtui.commands.engine import Driver, EngineFactory
-from jaxtui.commands.progress import progress
-from jaxtui.commands.terminal import put, put_bytes, say
+from jaxtui.commands.terminal import progress, put, put_bytes, say
 from jaxtui.document import devices_document, encode
 from jaxtui.engine.client import EngineOptions
 from jaxtui.view.devices import finding_text, overview

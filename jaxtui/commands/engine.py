@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from jaxtui.commands.findings import narrate
 from jaxtui.commands.launch import CannotRun, spawn_process
+from jaxtui.commands.terminal import narrate
 from jaxtui.document import Outcome
 from jaxtui.engine.client import EngineClient, EngineUnavailableError
 from jaxtui.engine.process import EngineOptions

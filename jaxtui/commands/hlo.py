@@ -11,8 +11,7 @@ import msgspec
 from jaxtui.commands import CASE_FAILED, FINE
 from jaxtui.commands.engine import Driver, EngineFactory
 from jaxtui.commands.hlo_request import STAGES, Request, Stage
-from jaxtui.commands.progress import progress
-from jaxtui.commands.terminal import put, put_bytes, say
+from jaxtui.commands.terminal import progress, put, put_bytes, say
 from jaxtui.document import SCHEMA, encode
 from jaxtui.engine.client import EngineOptions
 from jaxtui.model import (

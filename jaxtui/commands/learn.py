@@ -11,10 +11,18 @@ from jaxtui.commands import FINE, closing, lesson_text
 from jaxtui.commands.closing import Report
 from jaxtui.commands.engine import Driver, EngineFactory
 from jaxtui.commands.exporting import NO_EXPORTS
-from jaxtui.commands.guess import can_ask, guess
 from jaxtui.commands.lesson_request import Request
-from jaxtui.commands.progress import progress
-from jaxtui.commands.terminal import is_terminal, look, lost, put, put_bytes, say
+from jaxtui.commands.terminal import (
+    can_ask,
+    guess,
+    is_terminal,
+    look,
+    lost,
+    progress,
+    put,
+    put_bytes,
+    say,
+)
 from jaxtui.document import (
     LessonEntry,
     LessonResults,

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from jaxtui import format as fmt
 from jaxtui.commands import FINE
 from jaxtui.commands.engine import Driver, EngineFactory
-from jaxtui.commands.progress import progress
-from jaxtui.commands.terminal import put, put_bytes
+from jaxtui.commands.terminal import progress, put, put_bytes
 from jaxtui.document import SCHEMA, encode
 from jaxtui.engine.client import EngineOptions
 from jaxtui.model import USUAL_MODES, OpInfo

@@ -11,15 +11,21 @@ import msgspec
 
 from jaxtui import selection
 from jaxtui.analysis.roofline import Place, larger, place
-from jaxtui.commands import CASE_FAILED, asking, closing
+from jaxtui.commands import CASE_FAILED, closing
 from jaxtui.commands.closing import Report
 from jaxtui.commands.engine import Driver, EngineFactory
 from jaxtui.commands.exporting import NO_EXPORTS, Exports
-from jaxtui.commands.findings import narrate
 from jaxtui.commands.launch import CannotRun
-from jaxtui.commands.progress import progress
 from jaxtui.commands.roofline_request import Request
-from jaxtui.commands.terminal import is_terminal, look, say
+from jaxtui.commands.terminal import (
+    DECLINED,
+    is_terminal,
+    look,
+    may_start,
+    narrate,
+    progress,
+    say,
+)
 from jaxtui.document import Results, encode
 from jaxtui.engine.client import EngineOptions
 from jaxtui.export import (
@@ -72,7 +78,7 @@ def run(
     drawn = _Roofline(factory, options, record=record)
     drawn.drive(_run(request, drawn))
     if drawn.declined:
-        say(asking.DECLINED)
+        say(DECLINED)
         return CASE_FAILED
     return closing.close(drawn, _report(drawn), exports, as_json=as_json)
 
@@ -147,7 +153,7 @@ async def _run(request: Request, drawn: _Roofline) -> None:
             ops, devices = session.state.ops, session.state.devices
             experiment = request.experiment(ops, devices)
         extent = selection.extent(experiment)
-        if not await asking.may_start(extent, sure=request.cases.sure):
+        if not await may_start(extent, sure=request.cases.sure):
             drawn.declined = True
             return
         drawn.warn()

@@ -11,8 +11,7 @@ from jaxtui.commands.compile import ending, refused
 from jaxtui.commands.compile_process import AheadProcess, LibtpuMissing, ahead_process
 from jaxtui.commands.compile_request import parsed
 from jaxtui.commands.launch import CannotRun
-from jaxtui.commands.progress import live_line
-from jaxtui.commands.terminal import put, put_bytes, say
+from jaxtui.commands.terminal import live_line, put, put_bytes, say
 from jaxtui.document import devices_document, encode
 from jaxtui.machine import topologies
 from jaxtui.model import Device

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxtui.commands.progress import progress_line
+from jaxtui.commands.terminal import progress_line
 from jaxtui.engine.protocol import Envelope
 from jaxtui.model import Case, Experiment, Progress
 from jaxtui.state import EMPTY, reduce

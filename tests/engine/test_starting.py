@@ -276,7 +276,7 @@ def test_an_error_is_not_hidden_by_what_is_good_to_know():
 
 
 def test_the_line_in_the_terminal_counts_the_start():
-    from jaxtui.commands.progress import progress_line
+    from jaxtui.commands.terminal import progress_line
 
     state = seen(NOTICED, Hello(pid=1, ops=()))
     line = progress_line(state, 12.3, 80, ascii_only=True)
