@@ -80,7 +80,7 @@ CASES = (
     *("sigmoid:16M:jit", "copy:16M:jit", "copy:16M:numpy", "fft:2048:jit"),
     *("sigmoid:4M:numpy", "sigmoid:250k:numpy", "add:3M:numpy"),
     *("matmul:900:jit", "softmax:600:jit", "matmul:2048:jit"),
-    *("add:64M:jit", "sum:250:numpy", "triad:500k:eager", "sort:100k:jit"),
+    *("add:64M:jit", "add:256:jit", "triad:500k:eager", "sort:100k:jit"),
     *("cumsum:30k:numpy", "matmul:64:jit", "sigmoid:1M:eager", "softmax:2000:numpy"),
     *("fft:512:numpy", "add:100k:jit"),
 )

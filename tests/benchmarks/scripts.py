@@ -78,6 +78,9 @@ MODES = ("jit", "numpy")
 BENCH_SECONDS = 4
 """For one case; its script samples for two seconds after compiling."""
 
+STEP = re.compile(r"^step \d+: ")
+"""Before the names of a lesson with several steps."""
+
 FIGURE = re.compile(r"(?:(dispatch|ready|stopwatch|true) )?(\d\.\d+e[+-]\d+) s(?:, |$)")
 
 ROOT = Path(__file__).parents[2]
@@ -159,9 +162,9 @@ def read(text: str, title: str = "") -> Figures:
     for line in text.splitlines():
         found = list(FIGURE.finditer(line))
         if not found:
-            title = line
+            title = STEP.sub("", line)
         for one in found:
-            name = line[: found[0].start()].rstrip(": ") or title
+            name = STEP.sub("", line[: found[0].start()]).rstrip(": ") or title
             clock = one[1] or ""
             figures[f"{name} {clock}".strip()] = Figure(float(one[2]))
     return figures
