@@ -9,44 +9,57 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
 
 from jaxtui import __version__
 from jaxtui.commands import CANNOT_RUN, FINE, INTERNAL, INTERRUPTED, USAGE
-from jaxtui.commands.terminal import guard_streams, lost, say
-from jaxtui.options import (
+from jaxtui.commands.options import (
     Common,
     Number,
     engine_flags,
-    export_flags,
     flag,
-    json_flag,
-    modes,
     no_history,
-    one_device,
-    one_dtype,
-    one_mode,
-    one_op,
-    one_precision,
-    one_size,
-    own_arguments,
-    precisions,
-    python_flag,
-    seed,
-    sure_flag,
     valued,
 )
+from jaxtui.commands.terminal import guard_streams, lost, say
 from jaxtui.signals import interrupt
 
 if TYPE_CHECKING:
     from jaxtui.commands.engine import EngineFactory
-    from jaxtui.machine.malloc import End
+
+
+COMMANDS = (
+    "bench",
+    "check",
+    "compare",
+    "compile",
+    "crossover",
+    "devices",
+    "history",
+    "hlo",
+    "learn",
+    "ops",
+    "roofline",
+)
+"""The modules of ``jaxtui.commands`` that have a command."""
 
 
 class Commands(click.Group):
-    """A group that suggests the nearest command."""
+    """A group that imports a command when it is run, and suggests the nearest one."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All of them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of this name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"jaxtui.commands.{cmd_name}").command
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -99,413 +112,6 @@ def cli(ctx: click.Context, hold: bool, fps: float | None) -> int:
     return FINE
 
 
-@cli.command()
-@valued(
-    "--topology",
-    "NAME",
-    "A TPU instead of this machine: v5litepod-16, or v5e:4x8 with libtpu.",
-)
-@json_flag
-@engine_flags
-@click.pass_obj
-def devices(common: Common, topology: str | None, as_json: bool) -> int:
-    """List the JAX devices and draw where the chips sit."""
-    if topology is not None:
-        from jaxtui.commands import topology as described
-
-        return described.run(common.python, topology, as_json=as_json)
-    from jaxtui.commands import devices as command
-
-    return command.run(*common.engine(), as_json=as_json)
-
-
-@cli.command()
-@json_flag
-@engine_flags
-@click.pass_obj
-def ops(common: Common, as_json: bool) -> int:
-    """List the ops that can be timed."""
-    from jaxtui.commands import ops as command
-
-    return command.run(*common.engine(), as_json=as_json)
-
-
-@cli.command()
-@click.argument("op", nargs=-1, metavar="OP[:SIZE]...")
-@valued(
-    "--size",
-    "SIZES",
-    "4096, 4k (4 × 1024), 1e6, 256..4096 (doubling) or 1000,2000.  "
-    "[default: the op's own]",
-)
-@valued(
-    "--dtype",
-    "DTYPES",
-    "float64, float32, float16, bfloat16, float8_e4m3fn (f8), int32, int8 or "
-    "complex64.",
-    "float32",
-)
-@valued("--device", "DEVICES", "cpu:0, tpu:0,tpu:3, tpu or all.  [default: the first]")
-@modes
-@valued(
-    "--inputs",
-    "PLACES",
-    "Where arguments live before each call: device or host.",
-    "device",
-)
-@precisions
-@valued(
-    "--budget",
-    "SECONDS",
-    "For everything, compile included.  [default: 10, or 1 per case if more]",
-)
-@valued(
-    "--target",
-    "PERCENT",
-    "Stop a case when its interval is this narrow: 10, 3 or 1.",
-    "3",
-    type=click.Choice(["10", "3", "1"]),
-)
-@valued(
-    "--memory",
-    "END",
-    "On a CPU, give results fresh memory in every call, or reused.  [default: what a "
-    "plain program gets, and both ends beside it]",
-    type=click.Choice(["fresh", "reused"]),
-)
-@seed
-@json_flag
-@flag("--samples", "Put every sample into the JSON.")
-@sure_flag
-@own_arguments
-@export_flags(
-    "Write the results as well, by its ending: .json, .csv, .md, .svg, .txt or .py."
-)
-@no_history
-@engine_flags
-@click.pass_obj
-def bench(
-    common: Common,
-    /,
-    *,
-    op: tuple[str, ...],
-    as_json: bool,
-    export: tuple[str, ...],
-    force: bool,
-    memory: End | None,
-    **typed: Any,
-) -> int:
-    """Time ops: every combination of the lists, taking turns.
-
-    Lists are separated by commas; an op may carry its own size, as in
-    matmul:2k selu:1e6. A function of your own is path/to/file.py:name.
-    """
-    from jaxtui.commands import bench as command
-    from jaxtui.commands.exporting import Exports
-
-    request = command.Request.typed(ops=op, **typed)
-    exports = Exports.typed(export, force=force)
-    return command.run(
-        *common.engine(memory),
-        request,
-        as_json=as_json,
-        exports=exports,
-        record=common.record,
-    )
-
-
-@cli.command()
-@click.argument("op", required=False)
-@valued(
-    "--between",
-    "A,B",
-    "The two: numpy,jit or float32,bfloat16 or jit/cpu:0,jit/tpu:0.",
-    "numpy,jit",
-)
-@valued(
-    "--sizes",
-    "SIZES",
-    "The coarse grid: 16..1M (× 4), 16..1Mx10 or 100,1000.  "
-    "[default: 16 to 8 × the op's own]",
-)
-@valued("--dtype", "DTYPE", "Of a side that names none.", "float32")
-@valued(
-    "--device",
-    "DEVICE",
-    "Of a side that names none: cpu:0 or tpu:3.  [default: the first]",
-)
-@valued("--budget", "SECONDS", "For the whole search, compile included.  [default: 60]")
-@seed
-@json_flag
-@export_flags(
-    "Write the answer as well, by its ending: .json, .csv, .md, .svg or .txt."
-)
-@no_history
-@engine_flags
-@click.pass_obj
-def crossover(
-    common: Common,
-    /,
-    *,
-    as_json: bool,
-    export: tuple[str, ...],
-    force: bool,
-    **typed: Any,
-) -> int:
-    """Find the size from which on one way of running an op is faster.
-
-    Per call and for a single one, with and without transfers, compile counted or not.
-    """
-    from jaxtui.commands import crossover as command
-    from jaxtui.commands.exporting import Exports
-
-    request = command.Request.typed(**typed)
-    exports = Exports.typed(export, force=force, endings=command.ENDINGS)
-    return command.run(
-        *common.engine(),
-        request,
-        as_json=as_json,
-        exports=exports,
-        record=common.record,
-    )
-
-
-@cli.command()
-@click.argument("op", nargs=-1, metavar="[OP[:SIZE]]...")
-@valued(
-    "--size",
-    "SIZES",
-    "4096, 4k (4 × 1024), 1e6, 256..4096 (doubling) or 1000,2000.  "
-    "[default: the op's own, or as much as leaves the caches]",
-)
-@valued("--dtype", "DTYPES", "Those that bench takes.", "float32")
-@one_device
-@modes
-@precisions
-@valued(
-    "--budget",
-    "SECONDS",
-    "For roofs and cases together.  [default: 10 for the roofs, and as bench]",
-)
-@seed
-@json_flag
-@sure_flag
-@own_arguments
-@export_flags(
-    "Write the results as well, by its ending: .json, .csv, .md, .svg or .txt."
-)
-@no_history
-@engine_flags
-@click.pass_obj
-def roofline(
-    common: Common,
-    /,
-    *,
-    as_json: bool,
-    export: tuple[str, ...],
-    force: bool,
-    **typed: Any,
-) -> int:
-    """Say what limits an op: the memory, arithmetic or something else.
-
-    Measures how fast the device moves data and computes at best, and how near each op
-    comes to that; without OP all of the catalogue.
-    """
-    from jaxtui.commands import roofline as command
-    from jaxtui.commands.exporting import Exports
-
-    request = command.Request.typed(**typed)
-    exports = Exports.typed(export, force=force, endings=command.ENDINGS)
-    return command.run(
-        *common.engine(),
-        request,
-        as_json=as_json,
-        exports=exports,
-        record=common.record,
-    )
-
-
-@cli.command()
-@valued("--level", "LEVEL", "quick, about ten seconds, or full, some minutes.", "quick")
-@valued(
-    "--devices",
-    "DEVICES",
-    "cpu:0,cpu:3 or tpu.  [default: all of this process]",
-)
-@valued(
-    "--limit",
-    "SECONDS",
-    "For each test: a device that takes longer hangs.  [default: a minute or more]",
-)
-@valued("--save-baseline", "NAME", "Keep the figures, to compare with later.")
-@valued("--baseline", "NAME", "Compare with the figures that were kept.")
-@json_flag
-@engine_flags
-@click.pass_obj
-def check(common: Common, /, *, as_json: bool, **typed: Any) -> int:
-    """Say whether this machine is all right: everything there, right, and fast."""
-    from jaxtui.commands import check as command
-
-    request = command.Request.typed(**typed)
-    return command.run(*common.engine(), request, as_json=as_json)
-
-
-@cli.command("compile")
-@one_op
-@valued(
-    "--topology",
-    "NAME",
-    "The TPU to compile for: v5e:2x4, v4:2x2x1, v6e-8, tpu7x-8.",
-)
-@one_size
-@one_dtype("bfloat16")
-@one_precision
-@one_mode("jit, or pallas where the op has it.")
-@valued("--limit", "SECONDS", "Give the compile up then.  [default: 600]")
-@flag("--hlo", "Print the whole optimised HLO, too.")
-@flag("--code", "Print plain Python instead of compiling.")
-@json_flag
-@python_flag("Python to compile with; it needs jax, msgspec and libtpu.")
-@click.pass_obj
-def compile_(common: Common, /, *, code: bool, as_json: bool, **typed: Any) -> int:
-    """Compile an op for a TPU that is not here, and say what it would need.
-
-    Needs libtpu, and no TPU: pip install "jaxtui[topology]".
-    """
-    from jaxtui.commands import compile as command
-
-    _refuse_json_beside_code(code, as_json)
-    request = command.Request.typed(**typed)
-    if code:
-        return command.code(common.python, request)
-    return command.run(common.python, request, as_json=as_json)
-
-
-@cli.command()
-@one_op
-@one_size
-@one_dtype("float32")
-@one_precision
-@one_device
-@one_mode("jit, eager, or pallas where the op has it.")
-@valued(
-    "--stage",
-    "STAGE",
-    "Print jaxpr, stablehlo, hlo or all of them, whole.  "
-    "[default: the entry of the HLO]",
-)
-@own_arguments
-@json_flag
-@engine_flags
-@click.pass_obj
-def hlo(common: Common, /, *, as_json: bool, **typed: Any) -> int:
-    """Show what XLA makes of an op: kernels, fusions, flops, memory, HLO.
-
-    The op is compiled for a device of this machine and not run. It may be a function
-    of your own, file.py:name, which is imported and given its arguments.
-    """
-    from jaxtui.commands import hlo as command
-
-    request = command.Request.typed(**typed)
-    return command.run(*common.engine(), request, as_json=as_json)
-
-
-@cli.command()
-@click.argument("lesson", required=False)
-@valued(
-    "--size",
-    "SIZE",
-    "The lesson's size, such as 2k.  [default: what takes this machine seconds]",
-)
-@valued("--device", "DEVICE", "cpu:0 or tpu:3.  [default: the first accelerator]")
-@valued("--step", "N", "Only this step.", type=click.IntRange(1))
-@valued("--ghost", "FILE", "What another machine measured: a document of --json.")
-@flag("--code", "Print plain Python instead of running.")
-@json_flag
-@no_history
-@engine_flags
-@click.pass_obj
-def learn(
-    common: Common,
-    /,
-    *,
-    lesson: str | None,
-    code: bool,
-    as_json: bool,
-    **typed: Any,
-) -> int:
-    """List the lessons, or run one as text."""
-    from jaxtui.commands import learn as command
-
-    if lesson is None:
-        if code or any(value is not None for value in typed.values()):
-            raise click.UsageError("Name a lesson: `jaxtui learn` lists them.")
-        return command.contents(as_json=as_json)
-    _refuse_json_beside_code(code, as_json)
-    request = command.Request.typed(lesson, **typed)
-    if code:
-        return command.code(*common.engine(), request)
-    return command.run(*common.engine(), request, as_json=as_json, record=common.record)
-
-
-@cli.command()
-@click.argument("words", nargs=-1)
-@valued("--op", "OP", "Only this op.")
-@valued("--size", "SIZE", "Only this size, such as 2k.")
-@valued("--dtype", "DTYPE", "Only this dtype.")
-@valued("--device", "DEVICE", "Only tpu:0, or all of tpu.")
-@valued("--mode", "MODE", "Only this mode.")
-@valued("--host", "NAME", "Only what this machine measured.")
-@valued("--since", "DATE", "2026-11-21, today, yesterday, 12h, 3d or 2w.")
-@valued("--until", "DATE", "The moment before it, likewise.")
-@valued("--limit", "N", "How many to list.", 30, type=click.IntRange(1))
-@flag("--delete", "Forget them instead of listing them.")
-@flag("--yes", "Do not ask before deleting.")
-@json_flag
-@export_flags("Write the list as well, by its ending: .json, .csv or .md.")
-def history(
-    *,
-    delete: bool,
-    yes: bool,
-    as_json: bool,
-    export: tuple[str, ...],
-    force: bool,
-    **typed: Any,
-) -> int:
-    """List what was measured, the newest first.
-
-    WORDS are looked for in op, size, dtype, device, mode and host.
-    """
-    from jaxtui.commands import history as command
-    from jaxtui.commands.exporting import Exports
-
-    if yes and not delete:
-        raise click.UsageError("--yes belongs to --delete: leave it out without.")
-    if delete and as_json:
-        raise click.UsageError("--delete prints one line: leave --json out with it.")
-    if delete and (export or force):
-        raise click.UsageError("--delete lists nothing: leave --export out with it.")
-    request = command.Request.typed(**typed)
-    if delete:
-        return command.delete(request, sure=yes)
-    exports = Exports.typed(export, force=force, endings=command.ENDINGS)
-    return command.run(request, as_json=as_json, exports=exports)
-
-
-@cli.command()
-@click.argument("first", metavar="A")
-@click.argument("second", metavar="B")
-@json_flag
-def compare(first: str, second: str, as_json: bool) -> int:
-    """Compare two measurements: is B faster than A?
-
-    A and B are ids of the history, or files that `jaxtui bench --json` wrote.
-    """
-    from jaxtui.commands import compare as command
-
-    return command.run(first, second, as_json=as_json)
-
-
 def main(
     arguments: Sequence[str] | None = None,
     *,
@@ -544,11 +150,6 @@ def broken_off(error: Exception | KeyboardInterrupt) -> int:
     if isinstance(error, (click.Abort, KeyboardInterrupt)):
         return INTERRUPTED
     return _failed(error)  # whatever is left is a mistake of ours
-
-
-def _refuse_json_beside_code(code: bool, as_json: bool) -> None:
-    if code and as_json:
-        raise click.UsageError("--code prints Python: leave --json out with it.")
 
 
 def _failed(error: Exception) -> int:

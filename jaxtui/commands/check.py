@@ -5,6 +5,9 @@ from __future__ import annotations
 import sys
 import time
 from datetime import datetime, timezone
+from typing import Any
+
+import click
 
 from jaxtui.analysis import baseline as baselines
 from jaxtui.analysis.baseline import Baseline, BaselineError
@@ -14,12 +17,16 @@ from jaxtui.commands import CANNOT_RUN, CASE_FAILED, check_report
 from jaxtui.commands.check_report import Report
 from jaxtui.commands.check_request import Request
 from jaxtui.commands.engine import Driver, EngineFactory
+from jaxtui.commands.options import (
+    Common,
+    engine_flags,
+    json_flag,
+    valued,
+)
 from jaxtui.commands.terminal import live_line, progress_line, say
 from jaxtui.engine.client import EngineOptions
 from jaxtui.model import CHECK_TESTS, Check
 from jaxtui.state import with_series
-
-__all__ = ["Request", "run"]
 
 
 def run(
@@ -108,3 +115,26 @@ def _save(report: Report, name: str, code: int) -> int:
         say("Mind that the verdict is low: a later check compares with these figures.")
     say(f'Saved as baseline "{name}" in {path}.')
     return code
+
+
+@click.command("check")
+@valued("--level", "LEVEL", "quick, about ten seconds, or full, some minutes.", "quick")
+@valued(
+    "--devices",
+    "DEVICES",
+    "cpu:0,cpu:3 or tpu.  [default: all of this process]",
+)
+@valued(
+    "--limit",
+    "SECONDS",
+    "For each test: a device that takes longer hangs.  [default: a minute or more]",
+)
+@valued("--save-baseline", "NAME", "Keep the figures, to compare with later.")
+@valued("--baseline", "NAME", "Compare with the figures that were kept.")
+@json_flag
+@engine_flags
+@click.pass_obj
+def command(common: Common, /, *, as_json: bool, **typed: Any) -> int:
+    """Say whether this machine is all right: everything there, right, and fast."""
+    request = Request.typed(**typed)
+    return run(*common.engine(), request, as_json=as_json)

@@ -6,11 +6,15 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import msgspec
 
 from jaxtui.analysis.comparison import Side, pairs
 from jaxtui.commands import FINE
 from jaxtui.commands.launch import CannotRun
+from jaxtui.commands.options import (
+    json_flag,
+)
 from jaxtui.commands.terminal import put, put_bytes
 from jaxtui.document import Results, encode
 from jaxtui.history.store import History, HistoryError
@@ -89,3 +93,15 @@ def _of_file(path: Path) -> Iterator[Side]:
             device=None,
             measurement=measurement,
         )
+
+
+@click.command("compare")
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+@json_flag
+def command(first: str, second: str, as_json: bool) -> int:
+    """Compare two measurements: is B faster than A?
+
+    A and B are ids of the history, or files that `jaxtui bench --json` wrote.
+    """
+    return run(first, second, as_json=as_json)

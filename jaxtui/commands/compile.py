@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from typing import Any
+
+import click
 
 from jaxtui.commands import CASE_FAILED, FINE, closing
 from jaxtui.commands.compile_outcome import Outcome, document
@@ -16,6 +19,19 @@ from jaxtui.commands.compile_process import (
 from jaxtui.commands.compile_request import Request
 from jaxtui.commands.compile_text import report
 from jaxtui.commands.launch import CannotRun
+from jaxtui.commands.options import (
+    Common,
+    flag,
+    json_flag,
+    one_dtype,
+    one_mode,
+    one_op,
+    one_precision,
+    one_size,
+    python_flag,
+    refuse_json_beside_code,
+    valued,
+)
 from jaxtui.commands.terminal import live_line, put, put_bytes, say
 from jaxtui.document import encode
 from jaxtui.model.ahead import (
@@ -28,8 +44,6 @@ from jaxtui.model.ahead import (
 )
 from jaxtui.selection import SelectionError
 from jaxtui.signals import interrupt
-
-__all__ = ["Request", "code", "run"]
 
 _WHILE: dict[Stage, str] = {
     "start": "while JAX started",
@@ -74,7 +88,7 @@ def run(python: str | None, request: Request, *, as_json: bool) -> int:
     return CASE_FAILED if outcome.failure else FINE
 
 
-def code(python: str | None, request: Request) -> int:
+def print_code(python: str | None, request: Request) -> int:
     """Prints plain JAX that compiles the same, and gives the exit code.
 
     Raises:
@@ -168,3 +182,32 @@ async def _code(python: str | None, request: Request) -> str:
                 case _:
                     pass
         raise CannotRun(await ending(process))
+
+
+@click.command("compile")
+@one_op
+@valued(
+    "--topology",
+    "NAME",
+    "The TPU to compile for: v5e:2x4, v4:2x2x1, v6e-8, tpu7x-8.",
+)
+@one_size
+@one_dtype("bfloat16")
+@one_precision
+@one_mode("jit, or pallas where the op has it.")
+@valued("--limit", "SECONDS", "Give the compile up then.  [default: 600]")
+@flag("--hlo", "Print the whole optimised HLO, too.")
+@flag("--code", "Print plain Python instead of compiling.")
+@json_flag
+@python_flag("Python to compile with; it needs jax, msgspec and libtpu.")
+@click.pass_obj
+def command(common: Common, /, *, code: bool, as_json: bool, **typed: Any) -> int:
+    """Compile an op for a TPU that is not here, and say what it would need.
+
+    Needs libtpu, and no TPU: pip install "jaxtui[topology]".
+    """
+    refuse_json_beside_code(code, as_json)
+    request = Request.typed(**typed)
+    if code:
+        return print_code(common.python, request)
+    return run(common.python, request, as_json=as_json)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import sys
 import time
 from functools import partial
+from typing import Any
+
+import click
 
 from jaxtui.analysis.crossover import Search, begin, shown_sizes
 from jaxtui.commands import closing
@@ -12,6 +15,15 @@ from jaxtui.commands.closing import Report
 from jaxtui.commands.crossover_request import Request
 from jaxtui.commands.engine import Driver, EngineFactory
 from jaxtui.commands.exporting import NO_EXPORTS, Exports
+from jaxtui.commands.options import (
+    Common,
+    engine_flags,
+    export_flags,
+    json_flag,
+    no_history,
+    seed,
+    valued,
+)
 from jaxtui.commands.terminal import (
     bar,
     is_terminal,
@@ -33,8 +45,6 @@ from jaxtui.export import (
 )
 from jaxtui.plot import printed
 from jaxtui.view import crossover as view
-
-__all__ = ["ENDINGS", "Request", "run"]
 
 ENDINGS = (".json", ".csv", ".md", ".svg", ".txt")
 """What can be exported."""
@@ -168,3 +178,56 @@ def _contents(search: Search, searched: _Searched) -> Contents:
         ".svg": svg,
         ".txt": text,
     }
+
+
+@click.command("crossover")
+@click.argument("op", required=False)
+@valued(
+    "--between",
+    "A,B",
+    "The two: numpy,jit or float32,bfloat16 or jit/cpu:0,jit/tpu:0.",
+    "numpy,jit",
+)
+@valued(
+    "--sizes",
+    "SIZES",
+    "The coarse grid: 16..1M (× 4), 16..1Mx10 or 100,1000.  "
+    "[default: 16 to 8 × the op's own]",
+)
+@valued("--dtype", "DTYPE", "Of a side that names none.", "float32")
+@valued(
+    "--device",
+    "DEVICE",
+    "Of a side that names none: cpu:0 or tpu:3.  [default: the first]",
+)
+@valued("--budget", "SECONDS", "For the whole search, compile included.  [default: 60]")
+@seed
+@json_flag
+@export_flags(
+    "Write the answer as well, by its ending: .json, .csv, .md, .svg or .txt."
+)
+@no_history
+@engine_flags
+@click.pass_obj
+def command(
+    common: Common,
+    /,
+    *,
+    as_json: bool,
+    export: tuple[str, ...],
+    force: bool,
+    **typed: Any,
+) -> int:
+    """Find the size from which on one way of running an op is faster.
+
+    Per call and for a single one, with and without transfers, compile counted or not.
+    """
+    request = Request.typed(**typed)
+    exports = Exports.typed(export, force=force, endings=ENDINGS)
+    return run(
+        *common.engine(),
+        request,
+        as_json=as_json,
+        exports=exports,
+        record=common.record,
+    )

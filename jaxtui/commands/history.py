@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import shutil
 import sys
+from typing import Any
+
+import click
 
 from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
 from jaxtui.commands.exporting import NO_EXPORTS, Exports
 from jaxtui.commands.history_request import Request
 from jaxtui.commands.launch import CannotRun
+from jaxtui.commands.options import (
+    export_flags,
+    flag,
+    json_flag,
+    valued,
+)
 from jaxtui.commands.terminal import is_terminal, put, put_bytes, say, typed_line
 from jaxtui.document import encode
 from jaxtui.format import plural
@@ -16,8 +25,6 @@ from jaxtui.history.store import History, HistoryError
 from jaxtui.selection import SelectionError
 from jaxtui.signals import interrupt
 from jaxtui.view import history as view
-
-__all__ = ["Request", "delete", "run"]
 
 ENDINGS = (".json", ".csv", ".md")
 """Of the files that a list can be written to."""
@@ -55,7 +62,7 @@ def run(request: Request, *, as_json: bool, exports: Exports = NO_EXPORTS) -> in
     return FINE if exports.write(view.files(page)) else CANNOT_RUN
 
 
-def delete(request: Request, *, sure: bool) -> int:
+def forget(request: Request, *, sure: bool) -> int:
     """Forgets what the request means, and gives the exit code.
 
     Raises:
@@ -98,3 +105,44 @@ def _agrees(count: int) -> bool:
         )
     say(f"Delete {plural(count, 'measurement')} for good? Type yes:")
     return (interrupt.run(typed_line()) or "").strip().lower() in ("y", "yes")
+
+
+@click.command("history")
+@click.argument("words", nargs=-1)
+@valued("--op", "OP", "Only this op.")
+@valued("--size", "SIZE", "Only this size, such as 2k.")
+@valued("--dtype", "DTYPE", "Only this dtype.")
+@valued("--device", "DEVICE", "Only tpu:0, or all of tpu.")
+@valued("--mode", "MODE", "Only this mode.")
+@valued("--host", "NAME", "Only what this machine measured.")
+@valued("--since", "DATE", "2026-11-21, today, yesterday, 12h, 3d or 2w.")
+@valued("--until", "DATE", "The moment before it, likewise.")
+@valued("--limit", "N", "How many to list.", 30, type=click.IntRange(1))
+@flag("--delete", "Forget them instead of listing them.")
+@flag("--yes", "Do not ask before deleting.")
+@json_flag
+@export_flags("Write the list as well, by its ending: .json, .csv or .md.")
+def command(
+    *,
+    delete: bool,
+    yes: bool,
+    as_json: bool,
+    export: tuple[str, ...],
+    force: bool,
+    **typed: Any,
+) -> int:
+    """List what was measured, the newest first.
+
+    WORDS are looked for in op, size, dtype, device, mode and host.
+    """
+    if yes and not delete:
+        raise click.UsageError("--yes belongs to --delete: leave it out without.")
+    if delete and as_json:
+        raise click.UsageError("--delete prints one line: leave --json out with it.")
+    if delete and (export or force):
+        raise click.UsageError("--delete lists nothing: leave --export out with it.")
+    request = Request.typed(**typed)
+    if delete:
+        return forget(request, sure=yes)
+    exports = Exports.typed(export, force=force, endings=ENDINGS)
+    return run(request, as_json=as_json, exports=exports)

@@ -6,11 +6,25 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+import click
 import msgspec
 
 from jaxtui.commands import CASE_FAILED, FINE
 from jaxtui.commands.engine import Driver, EngineFactory
-from jaxtui.commands.hlo_request import STAGES, Request, Stage
+from jaxtui.commands.hlo_request import Request, Stage
+from jaxtui.commands.options import (
+    Common,
+    engine_flags,
+    json_flag,
+    one_device,
+    one_dtype,
+    one_mode,
+    one_op,
+    one_precision,
+    one_size,
+    own_arguments,
+    valued,
+)
 from jaxtui.commands.terminal import progress, put, put_bytes, say
 from jaxtui.document import SCHEMA, encode
 from jaxtui.engine.client import EngineOptions
@@ -23,8 +37,6 @@ from jaxtui.model import (
 from jaxtui.model.own import short_name
 from jaxtui.state import Job
 from jaxtui.tui import inspect_text
-
-__all__ = ["STAGES", "Request", "run"]
 
 _TEXTS: tuple[Stage, ...] = ("jaxpr", "stablehlo", "hlo")
 
@@ -130,3 +142,30 @@ def _document(outcome: _Outcome, request: Request) -> dict[str, Any]:
         "eager_kernels": eager,
         "failure": outcome.failed,
     }
+
+
+@click.command("hlo")
+@one_op
+@one_size
+@one_dtype("float32")
+@one_precision
+@one_device
+@one_mode("jit, eager, or pallas where the op has it.")
+@valued(
+    "--stage",
+    "STAGE",
+    "Print jaxpr, stablehlo, hlo or all of them, whole.  "
+    "[default: the entry of the HLO]",
+)
+@own_arguments
+@json_flag
+@engine_flags
+@click.pass_obj
+def command(common: Common, /, *, as_json: bool, **typed: Any) -> int:
+    """Show what XLA makes of an op: kernels, fusions, flops, memory, HLO.
+
+    The op is compiled for a device of this machine and not run. It may be a function
+    of your own, file.py:name, which is imported and given its arguments.
+    """
+    request = Request.typed(**typed)
+    return run(*common.engine(), request, as_json=as_json)

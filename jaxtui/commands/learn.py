@@ -5,6 +5,9 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from functools import partial
+from typing import Any
+
+import click
 
 from jaxtui import lessons
 from jaxtui.commands import FINE, closing, lesson_text
@@ -12,6 +15,15 @@ from jaxtui.commands.closing import Report
 from jaxtui.commands.engine import Driver, EngineFactory
 from jaxtui.commands.exporting import NO_EXPORTS
 from jaxtui.commands.lesson_request import Request
+from jaxtui.commands.options import (
+    Common,
+    engine_flags,
+    flag,
+    json_flag,
+    no_history,
+    refuse_json_beside_code,
+    valued,
+)
 from jaxtui.commands.terminal import (
     can_ask,
     guess,
@@ -37,8 +49,6 @@ from jaxtui.lessons.base import Setting, code_parts, conclude
 from jaxtui.lessons.play import StepRun
 from jaxtui.scripts import Script, joined
 from jaxtui.text import painted
-
-__all__ = ["Request", "code", "contents", "run"]
 
 PLAIN_COLUMNS = 80
 """The width of a plot that is written to a file."""
@@ -94,7 +104,7 @@ def run(
     return closing.close(course, report, NO_EXPORTS, as_json=as_json)
 
 
-def code(factory: EngineFactory, options: EngineOptions, request: Request) -> int:
+def print_code(factory: EngineFactory, options: EngineOptions, request: Request) -> int:
     """Prints the plain Python of a lesson's steps, and gives the exit code.
 
     Raises:
@@ -247,3 +257,39 @@ def _results(played: StepRun) -> StepResults:
         failures=outcome.failures,
         problem=outcome.problem,
     )
+
+
+@click.command("learn")
+@click.argument("lesson", required=False)
+@valued(
+    "--size",
+    "SIZE",
+    "The lesson's size, such as 2k.  [default: what takes this machine seconds]",
+)
+@valued("--device", "DEVICE", "cpu:0 or tpu:3.  [default: the first accelerator]")
+@valued("--step", "N", "Only this step.", type=click.IntRange(1))
+@valued("--ghost", "FILE", "What another machine measured: a document of --json.")
+@flag("--code", "Print plain Python instead of running.")
+@json_flag
+@no_history
+@engine_flags
+@click.pass_obj
+def command(
+    common: Common,
+    /,
+    *,
+    lesson: str | None,
+    code: bool,
+    as_json: bool,
+    **typed: Any,
+) -> int:
+    """List the lessons, or run one as text."""
+    if lesson is None:
+        if code or any(value is not None for value in typed.values()):
+            raise click.UsageError("Name a lesson: `jaxtui learn` lists them.")
+        return contents(as_json=as_json)
+    refuse_json_beside_code(code, as_json)
+    request = Request.typed(lesson, **typed)
+    if code:
+        return print_code(*common.engine(), request)
+    return run(*common.engine(), request, as_json=as_json, record=common.record)

@@ -5,9 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+import click
+
 from jaxtui import format as fmt
 from jaxtui.commands import FINE
 from jaxtui.commands.engine import Driver, EngineFactory
+from jaxtui.commands.options import (
+    Common,
+    engine_flags,
+    json_flag,
+)
 from jaxtui.commands.terminal import progress, put, put_bytes
 from jaxtui.document import SCHEMA, encode
 from jaxtui.engine.client import EngineOptions
@@ -76,3 +83,12 @@ async def _catalogue(driver: Driver) -> None:
         progress(sys.stderr, lambda: driver.state),
     ):
         await session.until(lambda state: state.ops, ended)
+
+
+@click.command("ops")
+@json_flag
+@engine_flags
+@click.pass_obj
+def command(common: Common, as_json: bool) -> int:
+    """List the ops that can be timed."""
+    return run(*common.engine(), as_json=as_json)

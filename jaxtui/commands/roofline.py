@@ -6,7 +6,9 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
+import click
 import msgspec
 
 from jaxtui import selection
@@ -16,6 +18,20 @@ from jaxtui.commands.closing import Report
 from jaxtui.commands.engine import Driver, EngineFactory
 from jaxtui.commands.exporting import NO_EXPORTS, Exports
 from jaxtui.commands.launch import CannotRun
+from jaxtui.commands.options import (
+    Common,
+    engine_flags,
+    export_flags,
+    json_flag,
+    modes,
+    no_history,
+    one_device,
+    own_arguments,
+    precisions,
+    seed,
+    sure_flag,
+    valued,
+)
 from jaxtui.commands.roofline_request import Request
 from jaxtui.commands.terminal import (
     DECLINED,
@@ -43,8 +59,6 @@ from jaxtui.plot import COLORS, printed
 from jaxtui.text import painted
 from jaxtui.view import roofline as view
 from jaxtui.view.bench import collect, endings
-
-__all__ = ["ENDINGS", "Request", "run"]
 
 ENDINGS = (".json", ".csv", ".md", ".svg", ".txt")
 """What can be exported."""
@@ -252,3 +266,55 @@ def _contents(drawn: _Roofline, roofs: RoofsMeasured) -> Contents:
         ".svg": svg,
         ".txt": text,
     }
+
+
+@click.command("roofline")
+@click.argument("op", nargs=-1, metavar="[OP[:SIZE]]...")
+@valued(
+    "--size",
+    "SIZES",
+    "4096, 4k (4 × 1024), 1e6, 256..4096 (doubling) or 1000,2000.  "
+    "[default: the op's own, or as much as leaves the caches]",
+)
+@valued("--dtype", "DTYPES", "Those that bench takes.", "float32")
+@one_device
+@modes
+@precisions
+@valued(
+    "--budget",
+    "SECONDS",
+    "For roofs and cases together.  [default: 10 for the roofs, and as bench]",
+)
+@seed
+@json_flag
+@sure_flag
+@own_arguments
+@export_flags(
+    "Write the results as well, by its ending: .json, .csv, .md, .svg or .txt."
+)
+@no_history
+@engine_flags
+@click.pass_obj
+def command(
+    common: Common,
+    /,
+    *,
+    as_json: bool,
+    export: tuple[str, ...],
+    force: bool,
+    **typed: Any,
+) -> int:
+    """Say what limits an op: the memory, arithmetic or something else.
+
+    Measures how fast the device moves data and computes at best, and how near each op
+    comes to that; without OP all of the catalogue.
+    """
+    request = Request.typed(**typed)
+    exports = Exports.typed(export, force=force, endings=ENDINGS)
+    return run(
+        *common.engine(),
+        request,
+        as_json=as_json,
+        exports=exports,
+        record=common.record,
+    )

@@ -222,3 +222,9 @@ one_precision = valued(
 def one_mode(meaning: str) -> Callable[[_Function], _Function]:
     """``--mode`` of a command that takes one case."""
     return valued("--mode", "MODE", meaning, "jit")
+
+
+def refuse_json_beside_code(code: bool, as_json: bool) -> None:
+    """Refuse JSON beside ``--code``, which prints Python."""
+    if code and as_json:
+        raise click.UsageError("--code prints Python: leave --json out with it.")
