@@ -161,7 +161,7 @@ class Core:
 
                 return run_snippet(work, stop=stop)
             case Check():
-                from jaxtui.measure.check import run_check
+                from jaxtui.measure.check.base import run_check
 
                 return run_check(work, self._survey(), stop=stop)
             case Inspection():

@@ -12,9 +12,9 @@ import msgspec
 from jaxtui import format as fmt
 from jaxtui.machine import hardware, messages, processes, topologies
 from jaxtui.machine.gpu_memory import GpuMemory
-from jaxtui.machine.hardware import NAMES, Maker
+from jaxtui.machine.hardware import NAMES, TPU_PATHS, Maker
 from jaxtui.machine.processes import Lock
-from jaxtui.machine.survey import MAKERS, PLATFORMS, Survey
+from jaxtui.machine.survey import MAKERS, PLATFORMS, VISIBLE, Survey
 from jaxtui.model import Device, Finding, Holder, Severity
 from jaxtui.model.machine import chip_count
 
@@ -25,13 +25,6 @@ CAUSES = ("plugin-missing", "no-device-file", "permission", "memory-fractions")
 
 MUCH = 0.5
 """The part of a GPU's memory from which on others are said to have much of it."""
-
-_VISIBLE: dict[Maker, tuple[str, ...]] = {
-    "tpu": ("TPU_VISIBLE_CHIPS", "TPU_VISIBLE_DEVICES"),
-    "cuda": ("CUDA_VISIBLE_DEVICES",),
-    "rocm": ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
-}
-"""Variables that hide some of the chips."""
 
 _IN_CONTAINER: dict[Maker, str] = {
     "tpu": "start the container with --privileged, or with --device for each file",
@@ -52,8 +45,6 @@ _FILES: dict[Maker, str] = {
     "cuda": "/dev/nvidia*",
     "rocm": "/dev/kfd",
 }
-
-_TPU_PATHS = ("/dev/accel", "/dev/vfio")
 
 _OLDER_TPUS = ("TPU v2", "TPU v3", "TPU v2 or v3", "TPU v4", "TPU v5p")
 """Those to which hugepages make no difference, as JAX has it."""
@@ -222,7 +213,7 @@ def _users(survey: Survey) -> Iterator[Finding]:
                 "start, unless XLA_PYTHON_CLIENT_PREALLOCATE=false is set for them; "
                 "timings suffer while it computes.",
             )
-        tpus = [path for path in holder.paths if path.startswith(_TPU_PATHS)]
+        tpus = [path for path in holder.paths if path.startswith(TPU_PATHS)]
         # Whoever is kept from starting hears it from the engine, with every holder.
         if tpus and survey.nodes_of("tpu") and not_wanted:
             yield Finding(
@@ -334,7 +325,7 @@ def _memory(cards: Sequence[GpuMemory], holders: Sequence[Holder]) -> Iterator[F
 def _gpu_files(holder: Holder) -> list[str]:
     if any(name in holder.command for name in _SERVICES):
         return []
-    return [path for path in holder.paths if not path.startswith(_TPU_PATHS)]
+    return [path for path in holder.paths if not path.startswith(TPU_PATHS)]
 
 
 def _paths(found: Sequence[str]) -> str:
@@ -468,7 +459,7 @@ def _unused(survey: Survey, maker: Maker, present: str, platforms: set[str]) -> 
             how=f"{how} JAX_PLATFORMS is {','.join(survey.platforms)!r}.",
             advice="Unset JAX_PLATFORMS to use it.",
         )
-    for name in _VISIBLE[maker]:
+    for name in VISIBLE[maker]:
         if name in survey.environment and not _visible(survey.environment[name]):
             return Finding(
                 name="hidden-by-environment",
@@ -501,10 +492,9 @@ def _too_few(
     if missing <= 0:
         return
     counted = f"JAX sees {found} of {hardware.in_words(chips)}"
-    numbered = sum(node.path[-1].isdigit() for node in survey.nodes_of(maker))
     chosen = [
         f"{name}={survey.environment[name]}"
-        for name in _VISIBLE[maker]
+        for name in VISIBLE[maker]
         if len(_visible(survey.environment.get(name, ""))) == found
     ]
     if chosen:
@@ -515,7 +505,7 @@ def _too_few(
             how="The environment names that many.",
             advice=f"Unset {chosen[0].partition('=')[0]} to use all.",
         )
-    elif found == numbered:
+    elif found == survey.openable(maker):
         yield Finding(
             name="chips-without-file",
             severity="info" if survey.container else "warning",

@@ -21,8 +21,12 @@ COMMAND = (
 )
 """Asks for all of NVIDIA's cards."""
 
-MEBIBYTE = 1024**2
-"""The unit of nvidia-smi, which it calls MiB."""
+PROCESSES_COMMAND = (
+    "nvidia-smi",
+    "--query-compute-apps=gpu_uuid,pid,used_memory",
+    "--format=csv,noheader,nounits",
+)
+"""Asks for the processes that compute on them."""
 
 
 class GpuMemory(Record, frozen=True):
@@ -37,6 +41,16 @@ class GpuMemory(Record, frozen=True):
     """What says so."""
     uuid: str = ""
     """NVIDIA's."""
+
+
+class GpuProcess(Record, frozen=True):
+    """A process that computes on a card of NVIDIA's."""
+
+    uuid: str
+    """The card's."""
+    pid: int
+    """In the host's numbering: in a container it is another one than here."""
+    used_bytes: int | None
 
 
 class MemoryQuery:
@@ -83,15 +97,31 @@ class MemoryQuery:
 
 
 def parse_nvidia_smi(output: str) -> Iterator[GpuMemory]:
-    """The answer to ``COMMAND``; lines that say something else are left out."""
+    """The answer to ``COMMAND``."""
+    for index, uuid, used, total in _rows(output, 4):
+        if index.isdigit():
+            sizes = _bytes(used), _bytes(total)
+            yield GpuMemory(int(index), *sizes, "`nvidia-smi`", uuid)
+
+
+def parse_processes(output: str) -> Iterator[GpuProcess]:
+    """The answer to ``PROCESSES_COMMAND``."""
+    for uuid, pid, used in _rows(output, 3):
+        if pid.isdigit():
+            yield GpuProcess(uuid, int(pid), _bytes(used))
+
+
+def _rows(output: str, columns: int) -> Iterator[list[str]]:
+    """The cells of each line; lines that say something else are left out."""
     for line in output.splitlines():
         cells = [cell.strip() for cell in line.split(",")]
-        if len(cells) == 4 and cells[0].isdigit():
-            # ``[N/A]``, ``[Not Supported]``, ``[Insufficient Permissions]``: no number.
-            used, total = (
-                int(cell) * MEBIBYTE if cell.isdigit() else None for cell in cells[2:]
-            )
-            yield GpuMemory(int(cells[0]), used, total, "`nvidia-smi`", cells[1])
+        if len(cells) == columns:
+            yield cells
+
+
+def _bytes(cell: str) -> int | None:
+    """``[N/A]``, ``[Not Supported]``, ``[Insufficient Permissions]`` are no numbers."""
+    return int(cell) * 1024**2 if cell.isdigit() else None
 
 
 def of_amd(chips: Sequence[Chip], sys: Path = Path("/sys")) -> Iterator[GpuMemory]:

@@ -104,6 +104,10 @@ _NODES: tuple[tuple[Maker, str, re.Pattern[str]], ...] = (
 """Platform, folder under /dev, and the names in it."""
 
 
+TPU_PATHS = ("/dev/accel", "/dev/vfio")
+"""How the paths of a TPU's device files begin."""
+
+
 class Node(Record, frozen=True):
     """One device file."""
 

@@ -13,19 +13,24 @@ from jaxtui.machine.packages import Packages
 from jaxtui.machine.processes import Lock
 from jaxtui.model import Holder, Record
 
+VISIBLE: dict[Maker, tuple[str, ...]] = {
+    "tpu": ("TPU_VISIBLE_CHIPS", "TPU_VISIBLE_DEVICES"),
+    "cuda": ("CUDA_VISIBLE_DEVICES",),
+    "rocm": ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
+}
+"""Variables that list the chips which JAX may use."""
+
+TPU_BOUNDS = ("TPU_PROCESS_BOUNDS", "TPU_CHIPS_PER_PROCESS_BOUNDS")
+"""Variables that give a process a part of a host's chips, by shape."""
+
 _RELEVANT = (
     "JAX_PLATFORMS",
     "JAX_PLATFORM_NAME",
-    "CUDA_VISIBLE_DEVICES",
-    "HIP_VISIBLE_DEVICES",
-    "ROCR_VISIBLE_DEVICES",
-    "TPU_VISIBLE_CHIPS",
-    "TPU_VISIBLE_DEVICES",
+    *dict.fromkeys(name for names in VISIBLE.values() for name in names),
+    *TPU_BOUNDS,
     "TPU_ACCELERATOR_TYPE",
     "TPU_WORKER_ID",
     "TPU_WORKER_HOSTNAMES",
-    "TPU_PROCESS_BOUNDS",
-    "TPU_CHIPS_PER_PROCESS_BOUNDS",
     "MEGASCALE_NUM_SLICES",
     "XLA_PYTHON_CLIENT_PREALLOCATE",
     "XLA_CLIENT_MEM_FRACTION",
@@ -85,6 +90,10 @@ class Survey(Record, frozen=True):
             for node in self.nodes
             if node.maker == maker and (node.path.startswith(sure) or self.of(maker))
         )
+
+    def openable(self, maker: Maker) -> int:
+        """The chips of one maker that have a device file of their own."""
+        return sum(node.path[-1].isdigit() for node in self.nodes_of(maker))
 
     def present(self, maker: Maker) -> str:
         """What there is of one maker, in words; empty if there is nothing.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import queue
 import re
@@ -9,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from time import perf_counter
 
 import jax
 
@@ -17,18 +19,22 @@ from jaxtui.measure import devices, errors
 from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.probe import probe
 from jaxtui.measure.snippets.values import headline
+from jaxtui.measure.turns import never, quiet_collector
 from jaxtui.model import (
     Case,
     Check,
     CheckDoing,
     CheckDone,
     CheckRead,
+    CheckStarted,
     CheckTest,
     Device,
     Expected,
     Reading,
     RunEvent,
+    RunFinished,
     Unit,
+    WorkFailed,
 )
 from jaxtui.stats import Interval
 
@@ -62,6 +68,39 @@ class Context:
             ValueError: There is no such device.
         """
         return tuple(devices.find(name) for name in self.check.devices)
+
+
+def run_check(
+    check: Check, seen: Survey | None = None, *, stop: Callable[[], bool] = never
+) -> Iterator[RunEvent]:
+    """Run one test on its devices.
+
+    The first event is ``CheckStarted``, the last ``RunFinished``. Every device of the
+    test ends in ``CheckDone`` unless the test was stopped or ``WorkFailed`` says why
+    not. Nothing happens until the first event is taken.
+
+    Args:
+        check: The test.
+        seen: The machine from outside, for the test ``present``.
+        stop: Called between turns; once true, the run ends as ``cancelled``.
+    """
+    start = perf_counter()
+    yield CheckStarted(check=check)
+    module = importlib.import_module(f"jaxtui.measure.check.{check.test}")
+    try:
+        with quiet_collector():
+            yield from module.test(Context(check, seen or Survey(), stop))
+    # Whatever goes wrong in a test that is not one device's affair ends this test only.
+    except Exception as error:
+        yield WorkFailed(
+            error=f"The test {check.test} broke off: {headline(error)}",
+            hint="The original text has the details.",
+            detail=errors.full_text(error),
+        )
+    yield RunFinished(
+        outcome="cancelled" if stop() else "complete",
+        elapsed_seconds=perf_counter() - start,
+    )
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -11,6 +10,15 @@ from dataclasses import dataclass
 import jax
 
 from jaxtui import format as fmt
+from jaxtui.machine.gpu_memory import (
+    COMMAND,
+    PROCESSES_COMMAND,
+    GpuMemory,
+    GpuProcess,
+    parse_nvidia_smi,
+    parse_processes,
+)
+from jaxtui.machine.hardware import TPU_PATHS
 from jaxtui.measure.check import children
 from jaxtui.measure.check.base import Context, by_device, name, reading
 from jaxtui.measure.devices import memory_of
@@ -26,18 +34,10 @@ MUCH = 0.1
 LITTLE = 0.1
 """The share of the host's memory that should be free."""
 
-TPU_FILES = ("/dev/accel", "/dev/vfio")
-
 GPUS = ("gpu", "cuda")
-
-SMI = "nvidia-smi"
 
 SMI_SECONDS = 5.0
 """Without its persistence daemon the driver takes a second for each GPU."""
-
-SMI_GPUS = "--query-gpu=index,uuid,memory.used,memory.total"
-SMI_PROCESSES = "--query-compute-apps=gpu_uuid,pid,used_memory"
-SMI_FORMAT = "--format=csv,noheader,nounits"
 
 CONTEXT_BYTES = 1024**3
 """More than a CUDA context and its kernels take beside the arrays, some 500 MB."""
@@ -121,7 +121,7 @@ def of_device(
     mine = [
         one
         for one in holders
-        if any(path.startswith(TPU_FILES) == tpu for path in one.paths)
+        if any(path.startswith(TPU_PATHS) == tpu for path in one.paths)
     ]
     if others is not None and others.used_bytes > MUCH * others.total_bytes:
         doubt = others.sentence
@@ -139,34 +139,12 @@ def of_device(
 
 
 @dataclass(frozen=True, slots=True)
-class Gpu:
-    """One GPU."""
-
-    index: int
-    uuid: str
-    used_bytes: int | None
-    """By all processes and the driver; ``None`` where it does not say."""
-    total_bytes: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Process:
-    """A process that computes on a GPU."""
-
-    uuid: str
-    """The GPU's."""
-    pid: int
-    """In the host's numbering: in a container it is another one than here."""
-    used_bytes: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class Others:
     """What all processes but this one have of a GPU's memory."""
 
     used_bytes: int
     total_bytes: int
-    processes: tuple[Process, ...]
+    processes: tuple[GpuProcess, ...]
     """The largest first; this one is among them where its number is not known."""
 
     @property
@@ -188,10 +166,10 @@ class Others:
 class SmiReport:
     """Everything that nvidia-smi said."""
 
-    gpus: tuple[Gpu, ...] = ()
-    processes: tuple[Process, ...] = ()
+    gpus: tuple[GpuMemory, ...] = ()
+    processes: tuple[GpuProcess, ...] = ()
 
-    def gpu(self, ordinal: int | None, visible: str | None) -> Gpu | None:
+    def gpu(self, ordinal: int | None, visible: str | None) -> GpuMemory | None:
         """The GPU behind a device; ``None`` where that cannot be told.
 
         Args:
@@ -213,7 +191,7 @@ class SmiReport:
                 return gpu
         return None
 
-    def others(self, gpu: Gpu, own_pid: int, own_bytes: int) -> Others | None:
+    def others(self, gpu: GpuMemory, own_pid: int, own_bytes: int) -> Others | None:
         """What others have of a GPU's memory; ``None`` where that cannot be told.
 
         Args:
@@ -235,57 +213,29 @@ class SmiReport:
 
 
 def query_smi(
-    program: str = SMI, limit_seconds: float = SMI_SECONDS
+    limit_seconds: float = SMI_SECONDS, program: str = COMMAND[0]
 ) -> SmiReport | None:
     """Run nvidia-smi.
 
     Args:
-        program: Its name or path.
         limit_seconds: It hangs where the driver does.
+        program: Its name or path.
 
     Returns:
         ``None`` if there is none here, or it failed or did not answer in time.
     """
-    path = shutil.which(program)
-    if path is None:
-        return None
 
-    def output(query: str) -> str | None:
+    def output(command: Sequence[str]) -> str | None:
         try:
-            ended = children.run([path, query, SMI_FORMAT], limit_seconds)
+            ended = children.run([program, *command[1:]], limit_seconds)
         except OSError:
             return None
         return ended.output if ended.code == 0 else None
 
     with ThreadPoolExecutor(2) as both:
-        gpus, processes = both.map(output, (SMI_GPUS, SMI_PROCESSES))
-    return None if gpus is None else parse_smi(gpus, processes or "")
-
-
-def parse_smi(gpus: str, processes: str) -> SmiReport:
-    """The two answers; lines that say something else, such as sentences, do not count.
-
-    ``[N/A]``, ``[Not Supported]`` and ``[Insufficient Permissions]`` are no numbers.
-    """
-
-    def rows(text: str, columns: int) -> Iterator[list[str]]:
-        for line in text.splitlines():
-            cells = [cell.strip() for cell in line.split(",")]
-            if len(cells) == columns:
-                yield cells
-
-    def mebibytes(cell: str) -> int | None:
-        return int(cell) * 1024**2 if cell.isdigit() else None
-
+        gpus, processes = both.map(output, (COMMAND, PROCESSES_COMMAND))
+    if gpus is None:
+        return None
     return SmiReport(
-        tuple(
-            Gpu(int(index), uuid, mebibytes(used), mebibytes(total))
-            for index, uuid, used, total in rows(gpus, 4)
-            if index.isdigit()
-        ),
-        tuple(
-            Process(uuid, int(pid), mebibytes(used))
-            for uuid, pid, used in rows(processes, 3)
-            if pid.isdigit()
-        ),
+        tuple(parse_nvidia_smi(gpus)), tuple(parse_processes(processes or ""))
     )

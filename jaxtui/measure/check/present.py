@@ -10,7 +10,7 @@ import jax
 from jaxtui.format import plural
 from jaxtui.machine import hardware
 from jaxtui.machine.hardware import Chip, Maker
-from jaxtui.machine.survey import Survey
+from jaxtui.machine.survey import MAKERS, TPU_BOUNDS, VISIBLE, Survey
 from jaxtui.machine.topologies import chips_of
 from jaxtui.measure import devices as seen_by_jax
 from jaxtui.measure.check.base import Context, by_device, reading
@@ -24,25 +24,11 @@ NONE = "accelerators"
 
 TYPE = "TPU_ACCELERATOR_TYPE"
 
-MAKERS: tuple[Maker, ...] = ("tpu", "cuda", "rocm")
-
 PLUGINS: Mapping[Maker, str] = {
     "tpu": "libtpu",
     "cuda": "JAX's CUDA plugin",
     "rocm": "JAX's ROCm plugin",
 }
-
-LIMITING: Mapping[Maker, tuple[str, ...]] = {
-    "tpu": (
-        "TPU_VISIBLE_CHIPS",
-        "TPU_VISIBLE_DEVICES",
-        "TPU_PROCESS_BOUNDS",
-        "TPU_CHIPS_PER_PROCESS_BOUNDS",
-    ),
-    "cuda": ("CUDA_VISIBLE_DEVICES",),
-    "rocm": ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
-}
-"""Variables with which a user asks for fewer devices than there are."""
 
 _chips = partial(reading, "present", None, unit="chips")
 """A number of chips of the machine."""
@@ -96,7 +82,7 @@ def _against_bus(devices: Sequence[Device], seen: Survey, maker: Maker) -> Readi
     if found > given:
         said += f" {source.capitalize()} shows {given}: some are divided."
         return _chips(ON_BUS, found, said=said)
-    limits = _limits(seen, LIMITING[maker]) or _shared_host(devices, maker)
+    limits = _limits(seen, maker) or _shared_host(devices, maker)
     if found < given and limits:
         return _chips(ON_BUS, found, said=f"{said} {found} of {given}, as {limits}.")
     fault = ""
@@ -114,7 +100,7 @@ def _openable(seen: Survey, maker: Maker) -> tuple[int, str]:
     A container sees the whole bus of its host, and the device files of its share.
     """
     chips = len(seen.of(maker))
-    files = sum(node.maker == maker and node.path[-1].isdigit() for node in seen.nodes)
+    files = seen.openable(maker)
     return (files, "/dev") if 0 < files < chips else (chips, "the PCI bus")
 
 
@@ -129,7 +115,7 @@ def _against_promise(devices: Sequence[Device], seen: Survey) -> Reading:
     promised = slices * of_slice
     each = f"{slices} slices of {type_}" if slices > 1 else type_
     said = f"{each} stands for {plural(promised, 'chip')}."
-    limits = _limits(seen, LIMITING["tpu"])
+    limits = _limits(seen, "tpu")
     if found < promised and limits:
         return _chips(PROMISED, found, said=f"{said} {found} of them, as {limits}.")
     if found > promised:
@@ -155,7 +141,7 @@ def _unused(
     plugin = seen.packages is None or bool(seen.packages.for_maker(maker))
     if not plugin:
         said += f" {PLUGINS[maker]} is not installed."
-    limits = _limits(seen, ("JAX_PLATFORMS", "JAX_PLATFORM_NAME", *LIMITING[maker]))
+    limits = _limits(seen, maker, "JAX_PLATFORMS", "JAX_PLATFORM_NAME")
     if limits or devices[0].simulated:
         return _chips(what, 0, said=f"{said} That is as {limits or 'asked'}.")
     # AMD makes the graphics of many computers whose owners never think of ROCm.
@@ -183,8 +169,9 @@ def _maker(device: Device) -> Maker | None:
     return "rocm" if amd else "cuda"
 
 
-def _limits(seen: Survey, names: Sequence[str]) -> str:
+def _limits(seen: Survey, maker: Maker, *others: str) -> str:
     """``CUDA_VISIBLE_DEVICES=0 asks``, of what limits the devices; else empty."""
+    names = (*others, *VISIBLE[maker], *(TPU_BOUNDS if maker == "tpu" else ()))
     said = [
         f"{name}={seen.environment[name]}" for name in names if name in seen.environment
     ]

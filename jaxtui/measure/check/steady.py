@@ -21,7 +21,6 @@ import msgspec
 
 from jaxtui import child
 from jaxtui import format as fmt
-from jaxtui.machine.tpu_sdk import MARK
 from jaxtui.measure.check import children, products, work
 from jaxtui.measure.check.base import (
     Context,
@@ -32,6 +31,7 @@ from jaxtui.measure.check.base import (
     setting,
 )
 from jaxtui.measure.check.children import Ended
+from jaxtui.measure.check.tpu_sdk import MARK
 from jaxtui.measure.turns import take_turns
 from jaxtui.model import CheckLevel, CheckRead, Expected, Reading, RunEvent
 from jaxtui.stats import median, rounds_interval
@@ -151,7 +151,11 @@ def sdk_readings(context: Context) -> Iterator[Reading]:
     if not any(device.platform == "tpu" for device in context.devices):
         return
     limit = SDK_SECONDS[context.check.level]
-    command = [*child.command("jaxtui.machine.tpu_sdk"), str(int(limit) + 1), *WHAT]
+    command = [
+        *child.command("jaxtui.measure.check.tpu_sdk"),
+        str(int(limit) + 1),
+        *WHAT,
+    ]
     ended = children.run(
         command, limit, environment=environment(os.environ), stop=context.stop
     )

@@ -8,7 +8,8 @@ from typing import Any
 import jax
 import pytest
 
-from jaxtui.measure.check import base, run_check, work
+from jaxtui.measure.check import base, work
+from jaxtui.measure.check.base import run_check
 from jaxtui.measure.clocks import Call
 from jaxtui.model import (
     Case,

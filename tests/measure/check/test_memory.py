@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from jaxtui.machine.gpu_memory import GpuProcess, parse_nvidia_smi, parse_processes
 from jaxtui.measure import host
 from jaxtui.measure.check import memory
 from jaxtui.model import Holder
@@ -43,7 +44,9 @@ GPU-5f1b1a3e-0000-0000-0000-000000000000, 17, 500
 GPU-77c0a9d2-0000-0000-0000-000000000001, 17, [Insufficient Permissions]
 GPU-77c0a9d2-0000-0000-0000-000000000001, 18, [N/A]
 """
-SMI = memory.parse_smi(GPUS_TEXT, PROCESSES_TEXT)
+SMI = memory.SmiReport(
+    tuple(parse_nvidia_smi(GPUS_TEXT)), tuple(parse_processes(PROCESSES_TEXT))
+)
 
 
 def test_every_device_has_the_memory_of_the_host() -> None:
@@ -131,7 +134,7 @@ def test_what_nvidia_smi_says_is_understood() -> None:
     assert [one.used_bytes for one in SMI.processes[2:]] == [None, None]
     none = "No devices were found\n"
     for text in ("", none, "No running processes found\n", "a, b\n1, 2, 3, 4"):
-        assert memory.parse_smi(none, text) == memory.SmiReport()
+        assert not [*parse_nvidia_smi(none), *parse_processes(text)]
 
 
 @pytest.mark.parametrize(
@@ -175,7 +178,7 @@ def test_what_others_use(own_pid: int, own_bytes: int, used_mib: int) -> None:
 
 @pytest.mark.parametrize(("used", "doubted"), [(14 * GIB, False), (15 * GIB, True)])
 def test_a_gpu_that_others_use_much_of(used: int, doubted: bool) -> None:
-    process = memory.Process("GPU-5", 4242, 13 * GIB)
+    process = GpuProcess("GPU-5", 4242, 13 * GIB)
     others = memory.Others(used, 140 * GIB, (process,))
     doubt = memory.of_device("gpu:0", GPU, others=others).doubt
     says = "15.0 GiB of the 140 GiB of this GPU, says nvidia-smi: process 4242 (13.0"
@@ -184,12 +187,12 @@ def test_a_gpu_that_others_use_much_of(used: int, doubted: bool) -> None:
 
 def test_the_program_itself(tmp_path: Path) -> None:
     path = tmp_path / "nvidia-smi"
-    assert memory.query_smi(str(path)) is None
+    assert memory.query_smi(program=str(path)) is None
 
     def answer(script: str, limit_seconds: float = 5.0) -> memory.SmiReport | None:
         path.write_text(f"#!/bin/sh\n{script}\n")
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
-        return memory.query_smi(str(path), limit_seconds)
+        return memory.query_smi(limit_seconds, str(path))
 
     both = 'case "$1" in *query-gpu*) cat <<E\n' + GPUS_TEXT
     both += "E\n;; *) cat <<E\n" + PROCESSES_TEXT + "E\n;; esac"

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from jaxtui.measure import ops
-from jaxtui.measure.check import agreement, base, numerics, run_check
+from jaxtui.measure.check import agreement, base, numerics
 from jaxtui.measure.check.agreement import (
     SAME_BITS,
     Ballot,
@@ -26,6 +26,7 @@ from jaxtui.measure.check.agreement import (
     Visit,
     difference,
 )
+from jaxtui.measure.check.base import run_check
 from jaxtui.measure.check.numerics import computations
 from jaxtui.measure.clocks import Call
 from jaxtui.model import Case, CheckDoing, CheckDone, CheckRead, Reading, RunEvent

@@ -9,7 +9,8 @@ from jaxtui.machine import topologies
 from jaxtui.machine.hardware import Chip, Node
 from jaxtui.machine.packages import Packages
 from jaxtui.machine.survey import Survey
-from jaxtui.measure.check import present, run_check
+from jaxtui.measure.check import present
+from jaxtui.measure.check.base import run_check
 from jaxtui.model import CheckDone, CheckRead, Device, Reading
 from jaxtui.model.machine import chip_count
 from tests.measure.check.faults import check

@@ -14,9 +14,9 @@ import pytest
 
 from jaxtui.machine.survey import Survey
 from jaxtui.measure import notes
-from jaxtui.measure.check import bandwidth, base, compute, run_check, steady, together
+from jaxtui.measure.check import bandwidth, base, compute, steady, together
 from jaxtui.measure.check import work as computing
-from jaxtui.measure.check.base import Context, by_device, name
+from jaxtui.measure.check.base import Context, by_device, name, run_check
 from jaxtui.measure.contention import Usage
 from jaxtui.measure.turns import never
 from jaxtui.model import (

@@ -53,7 +53,8 @@ def read(stop: bool = False) -> list[Reading]:
 
 
 def test_a_healthy_tpu(sdk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sdk.write_text(HEALTHY + "print('libtpu has something to say')")
+    alone = "import sys; assert 'jax' not in sys.modules\n"
+    sdk.write_text(alone + HEALTHY + "print('libtpu has something to say')")
     throttle, links = read()
     assert (throttle.what, throttle.measured) == ("throttle score", 0)
     assert (links.what, links.measured) == ("link health", 0)

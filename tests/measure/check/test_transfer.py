@@ -10,7 +10,8 @@ import jax
 import numpy as np
 import pytest
 
-from jaxtui.measure.check import run_check, transfer
+from jaxtui.measure.check import transfer
+from jaxtui.measure.check.base import run_check
 from jaxtui.measure.check.transfer import PINNED_KIND, Series
 from jaxtui.measure.inputs import _allocate
 from jaxtui.model import CheckDoing, CheckDone, CheckLevel, CheckRead, Reading
