@@ -9,6 +9,7 @@ from __future__ import annotations
 import pkgutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -16,23 +17,43 @@ import jaxtui
 
 UI = ("textual", "rich", "plotext")
 CORE = ("jax", "jaxlib", "numpy", "ml_dtypes")
+HEAVY = {*UI, *CORE}
 
-CORE_ONLY = ("jaxtui.measure", "jaxtui.engine.server")
-"""Modules that belong to the measuring side, with everything below them."""
+BARE = """
+from jaxtui import __main__ as bare
+from jaxtui.commands import app
+bare.spawn_at_once = lambda arguments: object()
+app.open_on = lambda process: 0
+bare.main()
+"""
+
+HELP = "from jaxtui.cli import main\nmain(['bench', '--help'])"
+
+DRAW = """
+from jaxtui.plot import Picture, Series
+Picture((Series('a', [1.0, 2.0], [1.0, 2.0]),)).rows(40, 10)
+"""
 
 
-def modules(package: str) -> list[str]:
-    """Every module of the package, by its full name."""
-    found = pkgutil.walk_packages(jaxtui.__path__, "jaxtui.")
-    names = ["jaxtui", *(module.name for module in found)]
-    return [n for n in names if n == package or n.startswith(package + ".")]
+def modules(*packages: str) -> str:
+    """The statements that import every module of the packages."""
+    names = [
+        module.name for module in pkgutil.walk_packages(jaxtui.__path__, "jaxtui.")
+    ]
+    found = [
+        name
+        for package in packages
+        for name in names
+        if name == package or name.startswith(f"{package}.")
+    ]
+    assert len(found) >= len(packages)
+    return "".join(f"import {name}\n" for name in found)
 
 
-def brought(statement: str, forbidden: tuple[str, ...]) -> set[str]:
-    """Which of the forbidden modules are loaded after a statement in a new process."""
-    script = f"{statement}\nimport sys\nprint(*(set({forbidden!r}) & set(sys.modules)))"
+def brought(statement: str) -> set[str]:
+    """All modules that are loaded after a statement in a new process."""
     done = subprocess.run(
-        [sys.executable, "-c", script],
+        [sys.executable, "-c", f"{statement}\nimport sys\nprint(*sys.modules)"],
         capture_output=True,
         text=True,
         timeout=180,
@@ -41,67 +62,53 @@ def brought(statement: str, forbidden: tuple[str, ...]) -> set[str]:
     return set(done.stdout.splitlines()[-1].split())
 
 
-def imports(names: list[str]) -> str:
-    assert names
-    return "\n".join(f"import {name}" for name in names)
-
-
-def test_the_command_line_imports_nothing_heavy() -> None:
-    heavy = (*CORE, *UI)
-    assert brought("import jaxtui.cli", heavy) == set()
-
-
-def test_a_bare_jaxtui_imports_nothing_that_reads_a_command_line() -> None:
-    script = (
-        "from jaxtui import __main__ as bare\n"
-        "from jaxtui.commands import app\n"
-        "bare.spawn_at_once = lambda arguments: object()\n"
-        "app.open_on = lambda process: 0\n"
-        "print(bare.main())"
-    )
-    assert brought(script, ("click", *UI, *CORE)) == set()
-
-
-def test_help_imports_neither_jax_nor_the_screen() -> None:
-    script = "from jaxtui.cli import main\nmain(['bench', '--help'])"
-    assert brought(script, (*CORE, "textual")) == set()
-
-
-def test_the_ui_never_imports_jax_or_numpy() -> None:
-    names = modules("jaxtui.tui") + modules("jaxtui.commands")
-    others = ["jaxtui.plot", "jaxtui.selection", "jaxtui.engine.client"]
-    assert brought(imports(names + others), CORE) == set()
-
-
-def test_drawing_a_plot_imports_no_numpy() -> None:
-    draw = (
-        "from jaxtui.plot import Picture, Series\n"
-        "Picture((Series('a', [1.0, 2.0], [1.0, 2.0]),)).rows(40, 10)"
-    )
-    assert brought(draw, CORE) == set()
+@pytest.mark.parametrize(
+    ("statement", "absent"),
+    [
+        ("import jaxtui", HEAVY | {"click", "msgspec"}),
+        ("import jaxtui.cli", HEAVY),
+        (BARE, HEAVY | {"click"}),
+        (HELP, {"textual", *CORE}),
+        ("import jaxtui.engine.client", HEAVY | {"jaxtui.measure"}),
+        ("import jaxtui.engine.process", HEAVY | {"asyncio", "msgspec"}),
+        ("import jaxtui.engine.server", HEAVY | {"asyncio"}),
+        # The engine is spawned before Textual is imported.
+        ("import jaxtui.commands.app", {"textual", *CORE}),
+        (
+            modules("jaxtui.tui", "jaxtui.commands", "jaxtui.plot", "jaxtui.selection")
+            + DRAW,
+            {*CORE},
+        ),
+    ],
+    ids=[
+        *("package", "cli", "bare", "help", "client", "process", "server", "app"),
+        "ui",
+    ],
+)
+def test_what_an_import_leaves_out(statement: str, absent: set[str]) -> None:
+    assert not brought(statement) & absent
 
 
 def test_the_measuring_side_never_imports_the_ui() -> None:
-    names = [name for package in CORE_ONLY for name in modules(package)]
-    assert brought(imports(names), (*UI, "click")) == set()
+    found = brought(modules("jaxtui.measure", "jaxtui.engine.server"))
+    assert not found & {*UI, "click"}
+    # The check itself can fail.
+    assert found >= {"jax", "numpy"}
 
 
-def test_the_engine_is_spawned_before_textual_is_imported() -> None:
-    assert brought("import jaxtui.commands.app", ("textual", *CORE)) == set()
+def test_every_benchmark_can_be_imported() -> None:
+    folder = Path(__file__).parent / "benchmarks"
+    names = sorted(path.stem for path in folder.glob("*.py"))
+    assert names
+    found = brought(
+        f"import sys; sys.path.insert(0, {str(folder)!r})\nimport {', '.join(names)}"
+    )
+    assert found >= {*names}
 
 
-@pytest.mark.parametrize("name", ["bench", "devices", "ops"])
-def test_public_names_are_lazy(name: str) -> None:
-    assert brought("import jaxtui", (*CORE, *UI, "click", "msgspec")) == set()
-    assert callable(getattr(jaxtui, name))
-    assert name in dir(jaxtui)
-
-
-def test_an_unknown_public_name_is_an_attribute_error() -> None:
+def test_public_names_are_there_and_others_are_not() -> None:
+    for name in ("bench", "devices", "ops"):
+        assert callable(getattr(jaxtui, name))
+        assert name in dir(jaxtui)
     with pytest.raises(AttributeError, match="nosuch"):
         jaxtui.nosuch  # noqa: B018
-
-
-def test_the_check_itself_can_fail() -> None:
-    assert brought("import json", ("json", "jax")) == {"json"}
-    assert brought(imports(modules("jaxtui.measure")), CORE) >= {"jax", "numpy"}
