@@ -43,6 +43,7 @@ COMMANDS = (
     "learn",
     "ops",
     "roofline",
+    "schema",
 )
 """The modules of ``jaxtui.commands`` that have a command."""
 
