@@ -6,8 +6,10 @@ would act on is shown as an escape.
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
+import unicodedata
 from collections.abc import Iterable
 
 HIDDEN = re.compile(
@@ -22,6 +24,37 @@ HIDDEN = re.compile(
 """A character that is shown as an escape."""
 
 _HIDDEN_IN_LINES = re.compile(rf"(?![\t\n]){HIDDEN.pattern}")
+
+
+PLAIN = "jaxtui-plain"
+"""Name of the way to encode what an encoding lacks, for ``errors=`` of a stream: plots
+are drawn in ASCII, and any other character is a question mark for each of its cells."""
+
+_PLAIN_INK = str.maketrans("•◆▪▴×○◇▫▵┈░µ", "o&%@x$snw.-u")
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lost = error.object[error.start : error.end].translate(_PLAIN_INK)
+    return "".join(map(_plain_character, lost)), error.end
+
+
+def _plain_character(char: str) -> str:
+    if char.isascii():
+        return char
+    if "\u2800" <= char <= "\u28ff":  # braille
+        return "*"
+    if "\u2580" <= char <= "\u259f":  # blocks
+        return "#"
+    if "\u2500" <= char <= "\u257f":  # lines and their corners
+        return "-" if char in "─━┄┅┈┉╌╍" else "|" if char in "│┃┆┇┊┋╎╏" else "+"
+    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return ""
+    return "?" * (1 + (unicodedata.east_asian_width(char) in "WF"))
+
+
+codecs.register_error(PLAIN, _plain)
 
 
 class Painted(str):

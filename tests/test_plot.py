@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from jaxtui.plot import Mark, Picture, Reading, Series, Value, frame, strokes
 from jaxtui.plot.axes import Axis, fit, ticks
 from jaxtui.plot.strokes import clip
+from jaxtui.text import PLAIN
 
 NASTY = (0.0, -0.0, 5e-324, -5e-324, 1e-300, 1e300, -1e300, 1.7e308, math.inf)
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
@@ -95,7 +96,6 @@ marks = st.builds(
     x=axes,
     y=axes,
     color=st.booleans(),
-    only_ascii=st.booleans(),
     failing=st.booleans(),
     places=st.just(()) | st.lists(floats, max_size=4),
     reading=readings,
@@ -108,7 +108,6 @@ def test_any_floats_at_any_size(
     x,
     y,
     color,
-    only_ascii,
     failing,
     places,
     reading,
@@ -120,7 +119,7 @@ def test_any_floats_at_any_size(
         if failing:
             patch.setattr(strokes, "_plotext_text", lambda *_: 1 / 0)
         cursor = 0 if places else None
-        text = made.draw(width, height, color=color, ascii=only_ascii, cursor=cursor)
+        text = made.draw(width, height, color=color, cursor=cursor)
         if places and height > 0:
             assert made.nearest(0, width, height) in range(len(places))
     check_size(text, width, height)
@@ -197,9 +196,18 @@ def test_colours_are_the_series_own():
     assert "\x1b" not in two_clocks(12, color=False)
 
 
-def test_ascii_has_no_other_character():
-    text = draw([Series("a", range(9), range(9))], width=40, height=15, ascii=True)
-    assert ESCAPES.sub("", text).isascii()
+def test_a_terminal_without_braille_gets_the_same_plot_in_ascii():
+    series = [
+        Series("a", range(9), range(9)),
+        Series("b", range(9), [4] * 9, points=True, line=False),
+        Series("c", range(9), range(9), bars=True),
+    ]
+    text = plain(draw(series, width=40, height=15, marks=(Mark(3, "m"),)))
+    for line in text:
+        assert len(line.encode("ascii", PLAIN)) == len(line)
+    drawn = "\n".join(text).encode("ascii", PLAIN).decode()
+    assert set("*&#-|+") <= set(drawn)
+    assert "?" not in drawn
 
 
 def test_curves_differ_without_colour():
@@ -334,9 +342,8 @@ LABELS = ("alpha", "beta", "gamma", "delta")
     ends=st.lists(st.integers(0, 20), min_size=4, max_size=4),
     width=st.integers(8, 90),
     height=st.integers(4, 30),
-    only_ascii=st.booleans(),
 )
-def test_names_are_whole_or_absent(places, ends, width, height, only_ascii):
+def test_names_are_whole_or_absent(places, ends, width, height):
     """Of marks and of curves where they end: none is cut or written over."""
     series = [
         Series(label, [0, end], [end, end], named=True)
@@ -354,13 +361,12 @@ def test_names_are_whole_or_absent(places, ends, width, height, only_ascii):
         x=Axis(limits=(0, 20)),
         y=Axis(limits=(0, 20), format=lambda _: ""),
         color=False,
-        ascii=only_ascii,
         marks=at,
     )
     body = text.split("\n")[-max(1, height - max(1, height // 4)) :]
     letters = re.findall(r"[A-Za-z]{2,}", "\n".join(body))
     known = {*names, *LABELS}
-    assert all(found in known or (only_ascii and "x" in found) for found in letters)
+    assert all(found in known for found in letters)
 
 
 def test_a_header_that_does_not_fit_takes_more_lines_where_there_are_some():

@@ -46,7 +46,6 @@ def drawing(
     *,
     width: int,
     colour: bool,
-    ascii_only: bool,
 ) -> str:
     """The step's plot; empty if it has none, or nothing to draw.
 
@@ -56,10 +55,9 @@ def drawing(
         outcome: what it yielded.
         width: columns of the terminal.
         colour: whether to use colours.
-        ascii_only: use no character beyond ASCII.
     """
     picture = step.picture(setting, outcome) if step.picture else None
-    return printed(picture, width=width, colour=colour, ascii_only=ascii_only)
+    return printed(picture, width=width, colour=colour)
 
 
 def closing(

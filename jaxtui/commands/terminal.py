@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TextIO, TypedDict
 from jaxtui.engine import startup
 from jaxtui.selection import Extent, SelectionError
 from jaxtui.state import State
-from jaxtui.text import visible
+from jaxtui.text import PLAIN, visible
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -81,7 +81,7 @@ def guard_streams() -> None:
         guarded = io.TextIOWrapper(
             io.BufferedWriter(raw),
             encoding=stream.encoding if stream else "utf-8",
-            errors="replace",
+            errors=PLAIN,
             line_buffering=name == "stderr" or raw.isatty(),
         )
         setattr(sys, name, guarded)
@@ -122,7 +122,6 @@ class Look(TypedDict):
     width: int
     """Columns."""
     colour: bool
-    ascii_only: bool
 
 
 def look(stream: TextIO) -> Look:
@@ -130,7 +129,6 @@ def look(stream: TextIO) -> Look:
     return Look(
         width=shutil.get_terminal_size().columns,
         colour=in_colour(stream),
-        ascii_only=is_ascii(stream),
     )
 
 
@@ -143,7 +141,7 @@ def say(text: str) -> None:
 def put(text: str) -> None:
     """Writes a result to stdout; characters that it lacks become ``?``."""
     text = visible(text)
-    put_bytes(text.encode(sys.stdout.encoding or "ascii", errors="replace") + b"\n")
+    put_bytes(text.encode(sys.stdout.encoding or "ascii", errors=PLAIN) + b"\n")
 
 
 def put_bytes(data: bytes) -> None:

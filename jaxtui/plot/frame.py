@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from jaxtui.plot.axes import Tick
@@ -28,44 +27,29 @@ NAME_REACH = 12
 Canvas = list[list[Cell]]
 
 
-@dataclass(frozen=True)
-class Glyphs:
-    """The characters of a frame."""
-
-    side: str
-    tick: str
-    corner: str
-    base: str
-    below: str
-    grid: str
-    across: str
-    """A mark's horizontal line."""
-    upright: str
-    """A mark's vertical line."""
-    cursor: str
-    """The line at the place whose values are read off."""
-    levels: str
-    """A bar's last cell, by how full it is."""
+GRID = "┈"
+ACROSS = "╌"
+"""A mark's horizontal line."""
+UPRIGHT = "┆"
+"""A mark's vertical line."""
+CURSOR = "│"
+"""The line at the place whose values are read off."""
+LEVELS = "▁▂▃▄▅▆▇█"
+"""A bar's last cell, by how full it is."""
 
 
-LINES = Glyphs("│", "┤", "└", "─", "┬", "┈", "╌", "┆", "│", "▁▂▃▄▅▆▇█")
-ASCII = Glyphs("|", "+", "+", "-", "+", ".", "-", ":", "|", "#")
-
-
-def sides(canvas: Canvas, ticks: Sequence[Tick], margin: int, glyphs: Glyphs) -> Canvas:
+def sides(canvas: Canvas, ticks: Sequence[Tick], margin: int) -> Canvas:
     """The canvas with the vertical axis and its labels, ``margin`` wide, before it."""
     labels = {len(canvas) - 1 - tick.cell: tick.label for tick in ticks}
     framed = []
     for index, row in enumerate(canvas):
         label = labels.get(index)
-        rule = glyphs.side if label is None else glyphs.tick
+        rule = "│" if label is None else "┤"
         framed.append([*cells((label or "").rjust(margin)), (rule, MUTED), *row])
     return framed
 
 
-def footer(
-    ticks: Sequence[Tick], name: str, columns: int, lines: int, glyphs: Glyphs
-) -> Canvas:
+def footer(ticks: Sequence[Tick], name: str, columns: int, lines: int) -> Canvas:
     """The horizontal axis: labels in the rule, or under it where two lines are free.
 
     Args:
@@ -73,16 +57,15 @@ def footer(
         name: what the axis shows; written at the right end where there is room.
         columns: cells of the canvas; the rows are one longer, for the corner.
         lines: 0, 1 or 2.
-        glyphs: the characters to draw with.
     """
     if lines == 0:
         return []
-    rule: list[Cell] = [(glyphs.corner, MUTED), *([(glyphs.base, MUTED)] * columns)]
+    rule: list[Cell] = [("└", MUTED), *([("─", MUTED)] * columns)]
     labels = rule if lines == 1 else [BLANK] * (columns + 1)
     used = 0
     for tick in ticks:
         if lines == 2:
-            rule[1 + tick.cell] = (glyphs.below, MUTED)
+            rule[1 + tick.cell] = ("┬", MUTED)
         text = cells(tick.label)
         labels[1 + tick.start : 1 + tick.start + len(text)] = text
         used = 1 + tick.start + len(text)
@@ -92,12 +75,12 @@ def footer(
     return [rule] if lines == 1 else [rule, labels]
 
 
-def grid(canvas: Canvas, ticks: Sequence[Tick], glyphs: Glyphs) -> None:
+def grid(canvas: Canvas, ticks: Sequence[Tick]) -> None:
     """Dot the canvas at the height of each tick."""
     for tick in ticks:
         row = canvas[len(canvas) - 1 - tick.cell]
         for column in range(3, len(row), 4):
-            row[column] = (glyphs.grid, MUTED)
+            row[column] = (GRID, MUTED)
 
 
 def upright(canvas: Canvas, column: int, cell: Cell) -> None:
@@ -140,22 +123,20 @@ def bar_heights(points: Sequence[Point], columns: int) -> list[float]:
     return found
 
 
-def bars(
-    canvas: Canvas, heights: Sequence[float], color: Color | None, levels: str
-) -> None:
-    """Fill every column up to its height, the last cell in eighths where possible."""
+def bars(canvas: Canvas, heights: Sequence[float], color: Color | None) -> None:
+    """Fill every column up to its height, the last cell in eighths."""
     for column, height in enumerate(heights):
         full = min(math.floor(height), len(canvas))
         for row in range(full):
-            canvas[len(canvas) - 1 - row][column] = (levels[-1], color)
-        part = math.ceil((height - full) * len(levels))
+            canvas[len(canvas) - 1 - row][column] = (LEVELS[-1], color)
+        part = math.ceil((height - full) * len(LEVELS))
         if part > 0 and full < len(canvas):
-            canvas[len(canvas) - 1 - full][column] = (levels[part - 1], color)
+            canvas[len(canvas) - 1 - full][column] = (LEVELS[part - 1], color)
 
 
 # Names: of marks, and of curves where they end. None is cut or hides anything.
 
-_BACKGROUND = {" ", LINES.grid, ASCII.grid, LINES.across, ASCII.across}
+_BACKGROUND = {" ", GRID, ACROSS}
 
 
 def name_upright(canvas: Canvas, column: int, label: str) -> None:

@@ -62,7 +62,6 @@ class _Layout:
     x: Scale
     y: Scale
     y_ticks: list[Tick]
-    glyphs: frame.Glyphs
 
     def points(self, curve: Curve) -> list[tuple[float, float]]:
         """All points of a curve on the canvas, in cells."""
@@ -146,11 +145,10 @@ class Picture:
         height: int,
         *,
         color: bool = True,
-        ascii: bool = False,  # noqa: A002
         cursor: int | None = None,
     ) -> str:
         """The same as ``rows``, as text in which ANSI codes are the colours."""
-        rows = self.rows(width, height, color=color, ascii=ascii, cursor=cursor)
+        rows = self.rows(width, height, color=color, cursor=cursor)
         return paint(rows, color=color)
 
     def rows(
@@ -159,7 +157,6 @@ class Picture:
         height: int,
         *,
         color: bool = True,
-        ascii: bool = False,  # noqa: A002
         cursor: int | None = None,
     ) -> list[Row]:
         """Exactly ``height`` lines of ``width`` cells.
@@ -168,17 +165,16 @@ class Picture:
             width: cells of a line.
             height: lines.
             color: colours are shown; without, curves differ by their marker.
-            ascii: use no character beyond ASCII, except those in labels.
             cursor: the place whose values stand in the place of title and legend.
         """
         if width < 1 or height < 1:
             return []
         left = self._left(width)
         place = None if cursor is None else cursor - self._before
-        own = self._cells(width - left, height, color, ascii, place)
+        own = self._cells(width - left, height, color, place)
         if self.left is None or not left:
             return [row(line) for line in own]
-        other = self.left._cells(left - 1, height, color, ascii, cursor)
+        other = self.left._cells(left - 1, height, color, cursor)
         return [row([*one, BLANK, *two]) for one, two in zip(other, own, strict=True)]
 
     def nearest(self, column: int, width: int, height: int) -> int | None:
@@ -194,7 +190,7 @@ class Picture:
             return self.left.nearest(column, left - 1, height)
         if not self.places or width < 1 or height < 1:
             return None
-        layout = self._layout(width - left, height, color=True, ascii=False)
+        layout = self._layout(width - left, height, color=True)
         first = left + (layout.margin + 1 if width - left >= 4 else 0)
         columns = [
             first + int(layout.x.cells((value,), layout.columns)[0])
@@ -217,12 +213,10 @@ class Picture:
         height: int,
         *,
         color: bool,
-        ascii: bool,  # noqa: A002
     ) -> _Layout:
         """Share the size out between header, axes and canvas."""
-        glyphs = frame.ASCII if ascii else frame.LINES
-        curves = ready(self.series, self.x, self.y, color=color, ascii=ascii)
-        entries = [_entry(curve, glyphs) for curve in curves]
+        curves = ready(self.series, self.x, self.y, color=color)
+        entries = [_entry(curve) for curve in curves]
         heading = " · ".join(part for part in (self.title, self.y.label) if part)
         above = 0
         if height >= 4:
@@ -248,7 +242,6 @@ class Picture:
             x=fit((a for curve in curves for a in curve.x), self.x),
             y=y,
             y_ticks=y_ticks,
-            glyphs=glyphs,
         )
 
     def _cells(
@@ -256,12 +249,11 @@ class Picture:
         width: int,
         height: int,
         color: bool,
-        ascii: bool,  # noqa: A002
         place: int | None,
     ) -> list[list[Cell]]:
         if place is not None and not 0 <= place < len(self.places):
             place = None
-        layout = self._layout(width, height, color=color, ascii=ascii)
+        layout = self._layout(width, height, color=color)
         entries, above = layout.entries, layout.above
         rows: list[list[Cell]] = []
         if above and place is not None:
@@ -271,17 +263,17 @@ class Picture:
         body = self._canvas(layout, place)
         if width < 4:
             return [*rows, *body, *([[BLANK] * width] * layout.below)]
-        columns, glyphs = layout.columns, layout.glyphs
+        columns = layout.columns
         x_ticks = ticks(layout.x, self.x, columns, along=True)
-        bottom = frame.footer(x_ticks, self.x.label, columns, layout.below, glyphs)
-        rows += frame.sides(body, layout.y_ticks, layout.margin, glyphs)
+        bottom = frame.footer(x_ticks, self.x.label, columns, layout.below)
+        rows += frame.sides(body, layout.y_ticks, layout.margin)
         return rows + [[BLANK] * layout.margin + line for line in bottom]
 
     def _canvas(self, layout: _Layout, place: int | None) -> list[list[Cell]]:
         """Grid, bars and lines, the curves over them, the names last."""
-        columns, rows, glyphs = layout.columns, layout.rows, layout.glyphs
+        columns, rows = layout.columns, layout.rows
         canvas = [[BLANK] * columns for _ in range(rows)]
-        frame.grid(canvas, layout.y_ticks, glyphs)
+        frame.grid(canvas, layout.y_ticks)
         for curve in layout.curves:
             if curve.series.bars:
                 # A bin with nothing in it has no bar.
@@ -292,7 +284,7 @@ class Picture:
                     )
                 ]
                 filled = frame.bar_heights(feet, columns)
-                frame.bars(canvas, filled, curve.color, glyphs.levels)
+                frame.bars(canvas, filled, curve.color)
         marked = [
             (mark, cell)
             for mark in self.marks
@@ -301,12 +293,12 @@ class Picture:
         for mark, cell in marked:
             tint = mark.color or frame.MUTED
             if mark.axis == "x":
-                frame.upright(canvas, cell, (glyphs.upright, tint))
+                frame.upright(canvas, cell, (frame.UPRIGHT, tint))
             else:
-                frame.across(canvas, cell, (glyphs.across, tint))
+                frame.across(canvas, cell, (frame.ACROSS, tint))
         cursor = None if place is None else layout.cell(self.places[place])
         if cursor is not None:
-            frame.upright(canvas, cursor, (glyphs.cursor, None))
+            frame.upright(canvas, cursor, (frame.CURSOR, None))
         failed = ""
         try:
             drawn = strokes.drawn(layout.strokes(), columns, rows)
@@ -337,13 +329,13 @@ class Picture:
         return canvas
 
 
-def _entry(curve: Curve, glyphs: frame.Glyphs) -> Entry:
+def _entry(curve: Curve) -> Entry:
     """A curve in the legend."""
     sample = _SAMPLES.get(curve.marker, curve.marker * 2)
     if curve.series.points:
         sample = curve.dot
     elif curve.series.bars:
-        sample = glyphs.levels[-1]
+        sample = frame.LEVELS[-1]
     return Entry(sample, curve.series.label, curve.color)
 
 
@@ -352,7 +344,6 @@ def printed(
     *,
     width: int,
     colour: bool,
-    ascii_only: bool,
     height: int = HEIGHT,
 ) -> str:
     """A picture as a command prints it; empty if there is none.
@@ -361,9 +352,8 @@ def printed(
         picture: what to draw.
         width: columns of the terminal.
         colour: whether to use colours; curves differ by their marker otherwise.
-        ascii_only: use no character beyond ASCII.
         height: lines.
     """
     if picture is None:
         return ""
-    return picture.draw(min(width, WIDEST), height, color=colour, ascii=ascii_only)
+    return picture.draw(min(width, WIDEST), height, color=colour)

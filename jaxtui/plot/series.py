@@ -20,9 +20,7 @@ _PALETTE: tuple[Color, ...] = (
 """Colours of series that bring none: told apart by colour-blind eyes as well."""
 
 _LINES = ("braille", "hd", "+", "~", "=")
-_LINES_ASCII = ("*", "+", "~", "=", ",")
 _DOTS = ("•", "◆", "▪", "▴", "×", "○", "◇", "▫", "▵", "*")
-_DOTS_ASCII = ("o", "x", "#", "%", "@", "&", "$", "s", "n", "w")
 """No character stands for the line of one series and the points of another."""
 
 
@@ -88,7 +86,6 @@ def ready(
     y: Axis,
     *,
     color: bool,
-    ascii: bool,  # noqa: A002
 ) -> list[Curve]:
     """Every series made ready, with a look of its own.
 
@@ -97,10 +94,8 @@ def ready(
         x: the horizontal axis.
         y: the vertical axis.
         color: whether colours tell the lines apart.
-        ascii: use no character beyond ASCII.
     """
-    markers = _LINES_ASCII if ascii else _LINES[:1] if color else _LINES
-    dots = _DOTS_ASCII if ascii else _DOTS
+    markers = _LINES[:1] if color else _LINES
     left, low = lowest(x.log), lowest(y.log)
     curves = []
     for index, one in enumerate(series):
@@ -115,7 +110,7 @@ def ready(
             [b for _, b in points],
             one.color or _PALETTE[index % len(_PALETTE)],
             markers[index % len(markers)],
-            dots[index % len(dots)],
+            _DOTS[index % len(_DOTS)],
         )
         curves.append(curve)
     return curves

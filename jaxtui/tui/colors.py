@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -31,12 +30,6 @@ def series_colors(variables: Mapping[str, str]) -> list[plot.Color]:
     ]
 
 
-def ascii_only() -> bool:
-    """Whether the stream that Textual draws on has no braille."""
-    encoding = getattr(sys.__stderr__, "encoding", None) or "ascii"
-    return not encoding.lower().replace("-", "").startswith("utf")
-
-
 def few_colors(app: App[Any]) -> bool:
     """Whether curves must differ by more than their colour."""
     if app.is_headless:
@@ -52,15 +45,12 @@ class Drawing:
 
     picture: Picture
     color: bool
-    ascii: bool
     cursor: int | None = None
     """The place of the picture that is read off."""
 
     def __call__(self, width: int, height: int) -> list[Row]:
         """Exactly ``height`` lines of ``width`` cells."""
-        return self.picture.rows(
-            width, height, color=self.color, ascii=self.ascii, cursor=self.cursor
-        )
+        return self.picture.rows(width, height, color=self.color, cursor=self.cursor)
 
 
 def drawing(
@@ -75,7 +65,7 @@ def drawing(
     """
     if picture is None:
         return None
-    return Drawing(picture, not few_colors(app), ascii_only(), cursor)
+    return Drawing(picture, not few_colors(app), cursor)
 
 
 def warm_up() -> None:

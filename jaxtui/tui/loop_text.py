@@ -7,7 +7,6 @@ from textual.content import Content
 from jaxtui.model import Loop, LoopMeasured
 from jaxtui.state import Job
 from jaxtui.tui import loop_words
-from jaxtui.tui.colors import ascii_only
 from jaxtui.tui.lanes import timeline
 from jaxtui.tui.state import State
 
@@ -57,14 +56,12 @@ def legend(playing: str, width: int) -> Content:
         playing: how the loop is being played.
         width: cells.
     """
-    few = "=" if ascii_only() else "█"
-    line = "-" if ascii_only() else "─"
     left = Content.assemble(
-        (few, "$plot-2"),
+        ("█", "$plot-2"),
         " call  ",
-        (line, "$plot-axis"),
+        ("─", "$plot-axis"),
         " wait  ",
-        (few, "$plot-1"),
+        ("█", "$plot-1"),
         " compute",
     )
     room = width - left.cell_length - len(playing)

@@ -46,7 +46,6 @@ def bars(
     zero_copy: bool = False,
     transferred_bytes: float | None = None,
     log: bool = True,
-    ascii: bool = False,  # noqa: A002
 ) -> list[Line]:
     """A line per clock: its name, a bar, and its value; ``—`` where there is none.
 
@@ -60,7 +59,6 @@ def bars(
         zero_copy: The transfer copied nothing; then it says so instead of a time.
         transferred_bytes: What the transfer moved; gives its bandwidth.
         log: Bars are as long as the logarithm of the time; else as the time itself.
-        ascii: Draw the bars with ``#``.
 
     Returns:
         Lines whose roles are ``label``, ``bar-<clock>``, ``value`` and ``muted``.
@@ -81,8 +79,7 @@ def bars(
     room = max(0, width - _LABEL_ROOM - values_room - 1)
     drawn = _lengths(values, room, log)
     return [
-        _line(label, _bar(drawn[label], ascii), texts[label], room, width)
-        for label in values
+        _line(label, _bar(drawn[label]), texts[label], room, width) for label in values
     ]
 
 
@@ -125,9 +122,7 @@ def _lengths(values: dict[str, float | None], room: int, log: bool) -> dict[str,
     return lengths
 
 
-def _bar(length: float, ascii: bool) -> str:  # noqa: A002
-    if ascii:
-        return "#" * (max(1, round(length)) if length > 0 else 0)
+def _bar(length: float) -> str:
     whole, eighths = divmod(round(8 * length), 8)
     return ("█" * whole + _EIGHTHS[eighths]).rstrip()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from typing import TextIO
 
@@ -13,19 +12,11 @@ from textual import content
 from textual.color import Color
 from textual.filter import LineFilter
 
-from jaxtui.text import HIDDEN, visible
-
-_HANDLER = "jaxtui-plain"
-
-
-def _question_marks(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    return "?" * cell_len(error.object[error.start : error.end]), error.end
+from jaxtui.text import HIDDEN, PLAIN, visible
 
 
 def prepare(stream: TextIO | None) -> None:
-    """Let a stream write a question mark for each cell that it cannot encode.
+    """Let a stream write something in ASCII for each cell that it cannot encode.
 
     Python's own way for stderr, a backslash and the character's number, is several
     cells wide and would shift the whole screen.
@@ -33,8 +24,7 @@ def prepare(stream: TextIO | None) -> None:
     reconfigure = getattr(stream, "reconfigure", None)
     encoding = getattr(stream, "encoding", None) or ""
     if reconfigure is not None and not encoding.lower().startswith("utf"):
-        codecs.register_error(_HANDLER, _question_marks)
-        reconfigure(errors=_HANDLER)
+        reconfigure(errors=PLAIN)
 
 
 def show_hidden() -> None:

@@ -91,15 +91,9 @@ def test_both_ends_of_the_memory_span_stand_below_ready():
 
 
 @pytest.mark.parametrize("width", range(1, 100, 7))
-@pytest.mark.parametrize("ascii_only", [False, True])
-def test_no_line_is_too_wide(width, ascii_only):
-    rows = draw(width, ascii=ascii_only)
+def test_no_line_is_too_wide(width):
+    rows = draw(width)
     assert max(map(len, rows.values())) <= width
-
-
-def test_ascii_bars():
-    assert "#" in draw(ascii=True)["compile"]
-    assert "█" not in draw(ascii=True)["compile"]
 
 
 def test_nothing_measured_yet():

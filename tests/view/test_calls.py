@@ -34,7 +34,7 @@ def test_the_curves_of_calls_are_named_where_they_end() -> None:
     for status in ("running", "done"):
         drawn = calls.live(replace(sampled_case(), status=status), COLORS)  # type: ignore[arg-type]
         assert drawn is not None
-        for options in ({}, {"color": False}, {"ascii": True}):
+        for options in ({}, {"color": False}):
             _, *body = drawn.draw(80, 14, **options).split("\n")  # type: ignore[arg-type]
             for name in ("ready", "dispatch"):
                 assert sum(f"{name}" in line for line in body) == 1

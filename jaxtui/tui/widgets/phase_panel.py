@@ -9,7 +9,6 @@ from textual.widget import Widget
 
 from jaxtui.state import CaseState
 from jaxtui.tui import phasebars
-from jaxtui.tui.colors import ascii_only
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.view.text import Line
 
@@ -80,7 +79,6 @@ class PhasePanel(Widget):
             self.size.width,
             memory=measured.memory if measured else None,
             zero_copy="transfer" in case.zero_copy,
-            ascii=ascii_only(),
         )
 
 
