@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 import re
 import traceback
-from collections.abc import Callable, Iterator
 
 import msgspec
 
 from jaxtui.measure import errors, own
 from jaxtui.measure.own import OwnError
-from jaxtui.model import Case, Failure, RunEvent, WorkFailed
+from jaxtui.model import Case, Failure, WorkFailed
 from jaxtui.model.own import short_name
 
 FAULTS = (Exception, SystemExit)
@@ -69,19 +68,6 @@ def explained(error: BaseException, case: Case, phase: str) -> Failure:
     if source is None:
         return errors.translate(error, case, phase)
     return _explained_own(error, case, phase, source.file)
-
-
-def guarded(
-    events: Iterator[RunEvent], case: Case, phase: Callable[[], str]
-) -> Iterator[RunEvent]:
-    """The events of a work of one case; what it raises becomes ``WorkFailed``."""
-    try:
-        yield from events
-    except RefusedError as refused:
-        yield refused.failed
-    except FAULTS as error:  # whatever JAX, XLA or the code of a file raises
-        told = explained(error, case, phase())
-        yield WorkFailed(error=told.error, hint=told.hint, detail=told.detail)
 
 
 def _explained_own(error: BaseException, case: Case, phase: str, file: str) -> Failure:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -14,9 +14,10 @@ import jax.numpy as jnp
 import msgspec
 from jax.sharding import SingleDeviceSharding
 
-from jaxtui.measure import devices, ops, own, planning, programs, session, settings
-from jaxtui.measure.failures import RefusedError, guarded
+from jaxtui.measure import devices, ops, own, planning, programs, settings
+from jaxtui.measure.failures import RefusedError
 from jaxtui.measure.own import arguments
+from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import never
 from jaxtui.measure.workload import compiled_form, op_scope, own_scope
 from jaxtui.model import (
@@ -26,10 +27,8 @@ from jaxtui.model import (
     Inspected,
     Inspection,
     InspectionStarted,
-    ProcessWarmedUp,
     Progress,
     RunEvent,
-    RunFinished,
 )
 from jaxtui.model.programs import EagerStep, Program
 
@@ -59,14 +58,7 @@ def run_inspection(
         inspection: What to look into.
         stop: Asked between stages.
     """
-    yield InspectionStarted(inspection=inspection)
-    start = perf_counter()
-    run = _Run(inspection.case, stop, start)
-    yield from guarded(run.events(), inspection.case, lambda: run.phase)
-    yield RunFinished(
-        outcome="cancelled" if run.stopped else "complete",
-        elapsed_seconds=perf_counter() - start,
-    )
+    return _Run(inspection, stop).events()
 
 
 @dataclass(frozen=True)
@@ -144,25 +136,27 @@ class _Stages:
     steps: list[_Step] = field(default_factory=list)
 
 
-class _Run:
-    def __init__(self, case: Case, stop: Callable[[], bool], start: float) -> None:
-        self.phase = "trace"
-        self.stopped = False
-        self._case, self._stop, self._start = case, stop, start
+class _Run(Runner):
+    phase = "trace"
 
-    def events(self) -> Iterator[RunEvent]:
-        try:
-            yield from self._work()
-        except _StoppedError:
-            self.stopped = True
+    def __init__(self, inspection: Inspection, stop: Callable[[], bool]) -> None:
+        super().__init__(InspectionStarted(inspection=inspection), 0.0, stop)
+        self.case = inspection.case
 
-    def _work(self) -> Iterator[RunEvent]:
-        case = self._case
+    def work(self) -> Iterator[RunEvent]:
+        with suppress(_StoppedError):
+            yield from self._stages()
+
+    def progress(self, doing: str) -> Progress:
+        """Named with its case; whoever would go on is asked whether to stop."""
+        if self.stop():
+            raise _StoppedError
+        return super().progress(f"{doing}: {self.case.label}")
+
+    def _stages(self) -> Iterator[RunEvent]:
+        case = self.case
         device = _checked(case)
-        yield self._progress("warming up the process")
-        known, warmed = session.start(device)
-        if warmed:
-            yield ProcessWarmedUp(seconds=known.warm_up_seconds)
+        yield from self.warm_up(device)
         subject = yield from self._subject(device)
         stages = _Stages(subject, device)
         jitted = jax.jit(subject.form)
@@ -176,15 +170,15 @@ class _Run:
         yield _inspected(stages)
 
     def _subject(self, device: jax.Device) -> Generator[RunEvent, None, _Subject]:
-        source = own.source(self._case.op)
+        source = own.source(self.case.op)
         if source is None:
-            return _of_op(self._case, device)
+            return _of_op(self.case, device)
         self.phase = "import"
-        yield self._progress(self.phase)
+        yield self.progress(self.phase)
         function = own.load(source, device)
         self.phase = "inputs"
-        yield self._progress("arguments")
-        return _of_function(function, self._case, device)
+        yield self.progress("arguments")
+        return _of_function(function, self.case, device)
 
     def _whole(self, stages: _Stages) -> Iterator[RunEvent]:
         """The case as one program, and then its steps for comparison."""
@@ -192,9 +186,9 @@ class _Run:
         stages.compiled = yield from self._timed(
             "compile", stages, stages.lowered.compile
         )
-        catalogued = own.source(self._case.op) is None
+        catalogued = own.source(self.case.op) is None
         few = catalogued or len(stages.traced.jaxpr.eqns) <= STEPS_AT_MOST
-        if self._case.mode != "jit" or not few:
+        if self.case.mode != "jit" or not few:
             return
         try:
             yield from self._steps(stages)
@@ -209,7 +203,7 @@ class _Run:
         known: dict[Hashable, _Step] = {}
         for number, equation in enumerate(equations, 1):
             self.phase = "compile"
-            yield self._progress(f"step {number} of {len(equations)}")
+            yield self.progress(f"step {number} of {len(equations)}")
             avals = [variable.aval for variable in equation.invars]
             key = (equation.primitive.name, str(equation.params), str(avals))
             if key in known:
@@ -223,21 +217,12 @@ class _Run:
         self, phase: str, stages: _Stages, stage: Callable[[], Any]
     ) -> Generator[RunEvent, None, Any]:
         self.phase = phase
-        yield self._progress(phase)
+        yield self.progress(phase)
         with stages.subject.scope():
             start = perf_counter()
             made = stage()
             stages.took[phase] = perf_counter() - start
         return made
-
-    def _progress(self, doing: str) -> Progress:
-        if self._stop():
-            raise _StoppedError
-        return Progress(
-            elapsed_seconds=perf_counter() - self._start,
-            remaining_seconds=0.0,
-            doing=f"{doing}: {self._case.label}",
-        )
 
 
 def compiled_step(equation: Any, device: jax.Device) -> _Step:

@@ -19,7 +19,8 @@ import numpy as np
 import pytest
 
 from jaxtui.engine.protocol import Envelope, decode_envelope, encode
-from jaxtui.measure.snippets import apart, refusal, run_snippet
+from jaxtui.measure.failures import RefusedError
+from jaxtui.measure.snippets import apart, check_memory, run_snippet
 from jaxtui.measure.snippets.values import Namespace, numbers, show
 from jaxtui.model import (
     Progress,
@@ -394,19 +395,17 @@ class Chip:
 
 def test_memory_of_an_accelerator_is_what_it_says():
     chip = Chip({"bytes_limit": 16 << 30, "bytes_in_use": 4 << 30})
-    assert refusal(12 << 30, chip) is None
-    refused = refusal((12 << 30) + 1, chip)
-    assert refused is not None
-    assert "tpu:3 has 12.0 GiB free" in refused.error
-    assert refusal(1 << 60, Chip(None)) is None
+    check_memory(12 << 30, chip)
+    with pytest.raises(RefusedError, match=r"tpu:3 has 12\.0 GiB free"):
+        check_memory((12 << 30) + 1, chip)
+    check_memory(1 << 60, Chip(None))
     stats = {
         "bytes_limit": 16 << 30,
         "bytes_in_use": 1 << 30,
         "bytes_reserved": 9 << 30,
     }
-    refused = refusal(7 << 30, Chip(stats))
-    assert refused is not None
-    assert "6.00 GiB free" in refused.error
+    with pytest.raises(RefusedError, match=r"6\.00 GiB free"):
+        check_memory(7 << 30, Chip(stats))
 
 
 def test_a_setup_that_raises_ends_it():

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from time import perf_counter
 
 import jax
 
@@ -18,8 +17,9 @@ from jaxtui.machine.survey import Survey
 from jaxtui.measure import devices, errors
 from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.probe import probe
+from jaxtui.measure.runner import Runner
 from jaxtui.measure.snippets.values import headline
-from jaxtui.measure.turns import never, quiet_collector
+from jaxtui.measure.turns import never
 from jaxtui.model import (
     Case,
     Check,
@@ -32,7 +32,6 @@ from jaxtui.model import (
     Expected,
     Reading,
     RunEvent,
-    RunFinished,
     Unit,
     WorkFailed,
 )
@@ -84,23 +83,26 @@ def run_check(
         seen: The machine from outside, for the test ``present``.
         stop: Called between turns; once true, the run ends as ``cancelled``.
     """
-    start = perf_counter()
-    yield CheckStarted(check=check)
-    module = importlib.import_module(f"jaxtui.measure.check.{check.test}")
-    try:
-        with quiet_collector():
-            yield from module.test(Context(check, seen or Survey(), stop))
-    # Whatever goes wrong in a test that is not one device's affair ends this test only.
-    except Exception as error:
-        yield WorkFailed(
-            error=f"The test {check.test} broke off: {headline(error)}",
+    return _Run(check, seen or Survey(), stop).events()
+
+
+class _Run(Runner):
+    def __init__(self, check: Check, seen: Survey, stop: Callable[[], bool]) -> None:
+        super().__init__(CheckStarted(check=check), check.budget_seconds, stop)
+        self._context = Context(check, seen, stop)
+        self._test = check.test
+
+    def work(self) -> Iterator[RunEvent]:
+        test = importlib.import_module(f"jaxtui.measure.check.{self._test}").test
+        yield from test(self._context)
+
+    def failure(self, error: BaseException) -> WorkFailed:
+        # Whatever is not one device's affair ends this test only.
+        return WorkFailed(
+            error=f"The test {self._test} broke off: {headline(error)}",
             hint="The original text has the details.",
             detail=errors.full_text(error),
         )
-    yield RunFinished(
-        outcome="cancelled" if stop() else "complete",
-        elapsed_seconds=perf_counter() - start,
-    )
 
 
 @dataclass(frozen=True)

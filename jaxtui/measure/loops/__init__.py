@@ -12,13 +12,14 @@ from time import perf_counter
 import msgspec
 
 from jaxtui import format as text
-from jaxtui.measure import devices, session, trace
-from jaxtui.measure.failures import FAULTS, guarded
+from jaxtui.measure import devices, trace
+from jaxtui.measure.failures import FAULTS
 from jaxtui.measure.loops import findings, repeats, subjects
 from jaxtui.measure.loops.repeats import Body, Stamps, Totals, Warmth
 from jaxtui.measure.loops.subjects import Subject
+from jaxtui.measure.runner import Runner
 from jaxtui.measure.session import Session
-from jaxtui.measure.turns import never, quiet_collector
+from jaxtui.measure.turns import never
 from jaxtui.model import (
     Loop,
     LoopCall,
@@ -26,10 +27,7 @@ from jaxtui.model import (
     LoopMeasured,
     LoopSeen,
     LoopStarted,
-    ProcessWarmedUp,
-    Progress,
     RunEvent,
-    RunFinished,
 )
 from jaxtui.stats import median
 
@@ -72,63 +70,35 @@ def run_loop(loop: Loop, *, stop: Callable[[], bool] = never) -> Iterator[RunEve
         stop: Asked between repeats, and between the calls of a loop that takes long;
             once true, the run ends as ``cancelled``.
     """
-    with quiet_collector():
-        yield from _Run(loop, stop).events()
+    return _Run(loop, stop).events()
 
 
-class _Run:
+class _Run(Runner):
+    phase = "inputs"
+
     def __init__(self, loop: Loop, stop: Callable[[], bool]) -> None:
-        self._loop = loop
-        self._stop = stop
+        super().__init__(LoopStarted(loop=loop), loop.budget, stop)
+        self._loop, self.case = loop, loop.case
         self._closed = False
-        self._start = perf_counter()
-        self._phase = "inputs"
         self._random = random.Random(0)
         self._watched: list[tuple[Totals, Stamps]] = []
         self._undisturbed: list[Totals] = []
         self._traced: tuple[Totals, tuple[LoopCall, ...]] | None = None
         self._missing = "There was no time left for a trace."
 
-    def events(self) -> Iterator[RunEvent]:
-        yield LoopStarted(loop=self._loop)
-        yield from guarded(self._work(), self._loop.case, lambda: self._phase)
-        yield RunFinished(
-            outcome="cancelled" if self._stop() else "complete",
-            elapsed_seconds=self._elapsed,
-        )
-
-    @property
-    def _elapsed(self) -> float:
-        return perf_counter() - self._start
-
-    @property
-    def _remaining(self) -> float:
-        return max(0.0, self._loop.budget - self._elapsed)
-
-    def _progress(self, doing: str) -> Progress:
-        return Progress(
-            elapsed_seconds=self._elapsed,
-            remaining_seconds=self._remaining,
-            doing=doing,
-        )
-
-    def _work(self) -> Iterator[RunEvent]:
+    def work(self) -> Iterator[RunEvent]:
         planned = subjects.plan(self._loop)
-        case = self._loop.case
-        device = devices.find(case.device)
-        yield self._progress("warming up the process")
-        known, warmed = session.start(device)
-        if warmed:
-            yield ProcessWarmedUp(seconds=known.warm_up_seconds)
+        case, device = self.case, devices.find(self.case.device)
+        known = yield from self.warm_up(device)
         subject = subjects.of(self._loop, planned, device)
         subject.check(known.queue_depth)
         for phase in subject.phases():
-            self._phase = phase
-            yield self._progress(f"{phase.replace('_', ' ')}: {case.label}")
-            if self._stop():
+            self.phase = phase
+            yield self.progress(f"{phase.replace('_', ' ')}: {case.label}")
+            if self.stop():
                 return
-        self._phase = "warm-up"
-        yield self._progress(f"warm-up: {case.label}")
+        self.phase = "warm-up"
+        yield self.progress(f"warm-up: {case.label}")
         body = Body(
             self._loop,
             subject.workload,
@@ -137,7 +107,7 @@ class _Run:
         )
         warmth = repeats.warm_up(body)
         subjects.check_repeat(self._loop, warmth.repeat_seconds)
-        self._phase = "sampling"
+        self.phase = "sampling"
         yield from self._repeats(body, warmth)
         if self._watched and self._undisturbed:
             try:
@@ -154,7 +124,7 @@ class _Run:
         for pair in range(REPEATS):
             longest = max([warmth.repeat_seconds, *(t.true for t in self._undisturbed)])
             # Two, and the traced one.
-            if self._stop() or (pair and 3 * longest > self._remaining):
+            if self.stop() or (pair and 3 * longest > self.remaining):
                 return
             kinds = [self._watch, self._leave_alone]
             if self._random.random() < 0.5:
@@ -163,23 +133,23 @@ class _Run:
                 # The screen shows it.
                 kinds = [self._watch_live, self._leave_alone]
             for repeat in kinds:
-                yield self._progress(f"repeat {pair + 1}: {self._loop.case.label}")
+                yield self.progress(f"repeat {pair + 1}: {self.case.label}")
                 yield from repeat(body)
-                if self._stop():
+                if self.stop():
                     return
 
     def _until_stopped(self) -> Iterable[int]:
         calls = range(self._loop.calls)
-        return takewhile(lambda _: not (self._closed or self._stop()), calls)
+        return takewhile(lambda _: not (self._closed or self.stop()), calls)
 
     def _leave_alone(self, body: Body) -> Iterator[RunEvent]:
-        fair = self._remaining / (2 * REPEATS)
+        fair = self.remaining / (2 * REPEATS)
         end = perf_counter() + min(UNDISTURBED_SECONDS, fair)
         while True:
             totals = body.undisturbed()
             if totals.calls == self._loop.calls:
                 self._undisturbed.append(totals)
-            if self._stop() or perf_counter() >= end:
+            if self.stop() or perf_counter() >= end:
                 return iter(())
 
     def _watch(self, body: Body) -> Iterator[RunEvent]:
@@ -212,9 +182,9 @@ class _Run:
         if each > TRACED_CALL_SECONDS:
             self._missing = f"A call of {text.seconds(each)} is too long for a trace."
             return
-        if self._stop() or warmth.repeat_seconds > self._remaining:
+        if self.stop() or warmth.repeat_seconds > self.remaining:
             return
-        yield self._progress(f"traced repeat: {self._loop.case.label}")
+        yield self.progress(f"traced repeat: {self.case.label}")
         made = body.workload
 
         def call() -> None:
@@ -229,7 +199,7 @@ class _Run:
             return
         if warmth.repeat_seconds > LIVE_SECONDS:
             body = replace(body, turns=self._until_stopped)
-        count = int(self._remaining / max(warmth.repeat_seconds, 1e-9))
+        count = int(self.remaining / max(warmth.repeat_seconds, 1e-9))
         taken: list[tuple[Totals, Stamps]] = []
 
         def loops() -> None:
@@ -238,7 +208,7 @@ class _Run:
                 taken.append((body.watched(stamps), stamps))
 
         found = trace.record(loops)
-        if self._stop():
+        if self.stop():
             self._missing = "The run was stopped before its trace was complete."
         else:
             self._missing = found.missing

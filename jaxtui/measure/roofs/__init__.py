@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from time import perf_counter
 
 import jax
 
-from jaxtui.measure import devices, session
+from jaxtui.measure import devices
 from jaxtui.measure.check.bandwidth import last_cache_bytes
 from jaxtui.measure.check.base import of_device
-from jaxtui.measure.failures import guarded
 from jaxtui.measure.roofs import candidates
 from jaxtui.measure.roofs.contest import Contest
-from jaxtui.measure.turns import never, quiet_collector
-from jaxtui.model import (
-    Case,
-    ProcessWarmedUp,
-    Progress,
-    RunEvent,
-    RunFinished,
-)
+from jaxtui.measure.runner import Runner
+from jaxtui.measure.turns import never
+from jaxtui.model import Case, Progress, RunEvent
 from jaxtui.model.roofs import (
     MissingRoof,
     Roof,
@@ -47,40 +40,27 @@ def run_roofs(work: Roofs, *, stop: Callable[[], bool] = never) -> Iterator[RunE
         work: Device, dtypes and budget.
         stop: Asked between rounds.
     """
-    yield RoofsStarted(roofs=work)
-    run = _Run(work, stop)
-    # What an error is said to be of, where it was of nothing in particular.
-    anything = Case(op="roofs", size=0, dtype="", device=work.device, mode="jit")
-    with quiet_collector():
-        yield from guarded(run.events(), anything, lambda: "first_call")
-    yield RunFinished(
-        outcome="cancelled" if run.stopped else "complete",
-        elapsed_seconds=run.elapsed_seconds,
-    )
+    return _Run(work, stop).events()
 
 
-class _Run:
+class _Run(Runner):
+    phase = "first_call"
+
     def __init__(self, work: Roofs, stop: Callable[[], bool]) -> None:
-        self.stopped = False
-        self._work, self._asked, self._start = work, stop, perf_counter()
+        super().__init__(RoofsStarted(roofs=work), work.budget, stop)
+        self.case = Case(op="roofs", size=0, dtype="", device=work.device, mode="jit")
+        self._work = work
         self._spent = 0.0
         # What is known so far, in the order of the contests.
         self._roofs: dict[RoofDtype | None, Roof] = {}
         self._missing: dict[RoofDtype | None, MissingRoof] = {}
 
-    @property
-    def elapsed_seconds(self) -> float:
-        return perf_counter() - self._start
-
-    def events(self) -> Iterator[RunEvent]:
+    def work(self) -> Iterator[RunEvent]:
         device = devices.find_own(self._work.device)
-        yield self._progress("warming up the process")
-        known, warmed = session.start(device)
-        if warmed:
-            yield ProcessWarmedUp(seconds=known.warm_up_seconds)
+        yield from self.warm_up(device)
         cache = last_cache_bytes() if device.platform == "cpu" else None
         yield from self._contests(device, cache)
-        if self._roofs or not self.stopped:
+        if self._roofs or not self.stop():
             yield RoofsMeasured(
                 device=self._work.device,
                 device_kind=device.device_kind,
@@ -93,11 +73,11 @@ class _Run:
         """All of them: on a CPU several times over, where all arrays have room."""
         wanted: list[RoofDtype | None] = [None, *dict.fromkeys(self._work.dtypes)]
         passes = PASSES if device.platform == "cpu" else 1
-        share = self._work.budget / (len(wanted) * passes)
+        share = self.budget / (len(wanted) * passes)
         contests: dict[RoofDtype | None, Contest] = {}
         for number in range(passes):
             for of in wanted:
-                if self._stop() or of in self._missing:
+                if self.stop() or of in self._missing:
                     continue
                 if number == 0:
                     contests[of] = self._contest(device, of, cache)
@@ -118,15 +98,15 @@ class _Run:
         return Contest(device, of, found, candidates.published(of, setting))
 
     def _prepared(self, contest: Contest, of: RoofDtype | None) -> Iterator[RunEvent]:
-        yield self._progress(f"preparing {_named(of)}")
-        for ready in contest.prepare(self._stop):
-            yield self._progress(f"prepared {ready.what}")
+        yield self.progress(f"preparing {_named(of)}")
+        for ready in contest.prepare(self.stop):
+            yield self.progress(f"prepared {ready.what}")
 
     def _visited(
         self, contest: Contest, of: RoofDtype | None, seconds: float
     ) -> Iterator[RunEvent]:
-        yield self._progress(f"measuring {_named(of)}")
-        contest.visit(seconds, self._stop)
+        yield self.progress(f"measuring {_named(of)}")
+        contest.visit(seconds, self.stop)
         self._spent += seconds
         roof = contest.roof()
         if roof is not None:
@@ -135,16 +115,14 @@ class _Run:
         elif of not in self._roofs and (missing := contest.missing()):
             self._missing[of] = missing
 
-    def _stop(self) -> bool:
-        self.stopped = self.stopped or self._asked()
-        return self.stopped
+    @property
+    def remaining(self) -> float:
+        """Of the time that is shared out; compiling comes on top."""
+        return max(0.0, self.budget - self._spent)
 
-    def _progress(self, doing: str) -> Progress:
-        return Progress(
-            elapsed_seconds=self.elapsed_seconds,
-            remaining_seconds=max(0.0, self._work.budget - self._spent),
-            doing=f"{doing} on {self._work.device}",
-        )
+    def progress(self, doing: str) -> Progress:
+        """Named with its device."""
+        return super().progress(f"{doing} on {self._work.device}")
 
 
 def _named(of: RoofDtype | None) -> str:

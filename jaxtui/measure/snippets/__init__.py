@@ -17,8 +17,10 @@ import msgspec
 from jaxtui.format import bytes_text
 from jaxtui.measure import devices
 from jaxtui.measure.errors import full_text
+from jaxtui.measure.failures import RefusedError
 from jaxtui.measure.orphans import end_with_input, signal_with_parent
 from jaxtui.measure.planning import Supply
+from jaxtui.measure.runner import Runner
 from jaxtui.measure.settings import enable_x64
 from jaxtui.measure.snippets.apart import run_apart
 from jaxtui.measure.snippets.values import Namespace, headline, show
@@ -26,15 +28,12 @@ from jaxtui.measure.turns import (
     ROUNDS_WANTED,
     Turns,
     never,
-    quiet_collector,
     take_turns,
 )
 from jaxtui.measure.workload import Scope, Workload
 from jaxtui.model import (
     Case,
-    Progress,
     RunEvent,
-    RunFinished,
     Shown,
     Snippet,
     SnippetShown,
@@ -83,15 +82,6 @@ class Queue:
             Exception: Whatever the computation of the value ended in.
         """
         jax.block_until_ready((value, [_step(place) for place in self._places]))
-
-
-class PartError(Exception):
-    """A timed expression raised, or is none."""
-
-    def __init__(self, name: str, error: Exception) -> None:
-        """Keep the part's name and what it raised."""
-        super().__init__(name)
-        self.name, self.error = name, error
 
 
 class _Part:
@@ -150,55 +140,48 @@ def run_snippet(
         snippet: What to run.
         stop: Asked between turns and parts; once true, the run ends as ``cancelled``.
     """
-    start = perf_counter()
-    yield SnippetStarted(snippet=snippet)
-    if snippet.cpu_devices is not None:
-        yield from run_apart(snippet, stop)
-    else:
-        with quiet_collector():
-            yield from _Run(snippet, stop).events()
-    yield RunFinished(
-        outcome="cancelled" if stop() else "complete",
-        elapsed_seconds=perf_counter() - start,
-    )
+    return _Run(snippet, stop).events()
 
 
-class _Run:
+class _Run(Runner):
     """A snippet in this process and thread."""
 
     def __init__(self, snippet: Snippet, stop: Callable[[], bool]) -> None:
+        super().__init__(SnippetStarted(snippet=snippet), snippet.budget, stop)
         self._snippet = snippet
-        self._stop = stop
-        self._start = perf_counter()
-        self._end = self._start + snippet.budget
+        self._rounds_end = 0.0
         self._names = Namespace(snippet.title)
         self._device: jax.Device | None = None
 
-    def events(self) -> Iterator[RunEvent]:
-        if problem := self._refusal():
-            yield problem
+    def failure(self, error: BaseException) -> WorkFailed:
+        return failure("The snippet", error).failed
+
+    @property
+    def remaining(self) -> float:
+        return max(super().remaining, self._rounds_end - perf_counter())
+
+    def work(self) -> Iterator[RunEvent]:
+        if self._snippet.cpu_devices is not None:
+            yield from run_apart(self._snippet, self.stop)
             return
-        yield self._progress("setting up")
+        self._check()
+        yield self.progress("setting up")
         try:
             queue = self._set_up()
         except Exception as error:
-            yield failure("The setup", error)
-            return
-        try:
-            parts = yield from self._in_order(queue)
-            yield from self._rounds(parts)
-        except PartError as failed:
-            yield failure(repr(failed.name), failed.error)
+            raise failure("The setup", error) from error
+        parts = yield from self._in_order(queue)
+        yield from self._rounds(parts)
 
-    def _refusal(self) -> WorkFailed | None:
+    def _check(self) -> None:
         if self._snippet.device is not None:
             try:
                 self._device = devices.find(self._snippet.device)
             except ValueError as error:
-                return WorkFailed(error=str(error), hint="`jaxtui devices` lists them.")
+                raise RefusedError(str(error), "`jaxtui devices` lists them.") from None
         with self._scope():
             (device,) = jnp.zeros(()).devices()
-        return refusal(self._snippet.memory_bytes, device)
+        check_memory(self._snippet.memory_bytes, device)
 
     @contextmanager
     def _scope(self) -> Iterator[None]:
@@ -222,19 +205,19 @@ class _Run:
         """What happens once; returns what is left to take turns."""
         repeated: list[_Part] = []
         for part in self._snippet.parts:
-            if self._stop():
+            if self.stop():
                 break
             if isinstance(part, Shown):
-                yield self._progress(part.name)
+                yield self.progress(part.name)
                 yield self._shown(part, queue)
                 continue
             timed = self._part(part, queue)
             if part.once:
-                yield self._progress(part.name)
+                yield self.progress(part.name)
                 try:
                     timed.turns.turn("latency", 0.0)
                 except Exception as error:
-                    raise PartError(part.name, error) from error
+                    raise failure(repr(part.name), error) from error
                 yield SnippetTimed(timing=timed.timing(once=True))
             else:
                 repeated.append(timed)
@@ -253,7 +236,7 @@ class _Run:
         try:
             call = self._names.function(part.code, part.name)
         except SyntaxError as error:
-            raise PartError(part.name, error) from error
+            raise failure(repr(part.name), error) from error
         return _Part(part.name, call, queue, self._quietly)
 
     @contextmanager
@@ -264,23 +247,22 @@ class _Run:
 
     def _rounds(self, parts: Sequence[_Part]) -> Iterator[RunEvent]:
         begin = perf_counter()
-        self._end = max(self._end, begin + ROUNDS_SHARE * self._snippet.budget)
-        spread = begin + min(SPREAD_SECONDS, self._end - begin)
+        available = max(self.remaining, ROUNDS_SHARE * self.budget)
+        self._rounds_end = end = begin + available
+        spread = begin + min(SPREAD_SECONDS, available)
         by_turns = {part.turns: part for part in parts}
         turns = [part.turns for part in parts]
-        for one in take_turns(
-            turns, self._end - begin, stop=self._stop, faults=(Exception,)
-        ):
+        for one in take_turns(turns, available, stop=self.stop, faults=(Exception,)):
             part = by_turns[one]
             if isinstance(one.fault, Exception):
-                raise PartError(part.name, one.fault)
+                raise failure(repr(part.name), one.fault)
             if part.is_due:
                 yield SnippetTimed(timing=part.timing())
-            yield self._progress(part.name)
+            yield self.progress(part.name)
             if len({len(each.rounds) for each in turns}) > 1:
                 continue  # each has as many turns
             now = perf_counter()
-            over = now + sum(each.call_seconds for each in turns) > self._end
+            over = now + sum(each.call_seconds for each in turns) > end
             narrow = now >= spread and all(each.is_narrow for each in parts)
             if over or narrow:
                 break
@@ -288,33 +270,27 @@ class _Run:
             if part.turns.rounds and part.told < len(part.turns.rounds):
                 yield SnippetTimed(timing=part.timing())
 
-    def _progress(self, doing: str) -> Progress:
-        now = perf_counter()
-        return Progress(
-            elapsed_seconds=now - self._start,
-            remaining_seconds=max(0.0, self._end - now),
-            doing=doing,
-        )
 
+def check_memory(memory_bytes: int, device: Any) -> None:
+    """Count what a snippet needs.
 
-def refusal(memory_bytes: int, device: Any) -> WorkFailed | None:
-    """Why so much memory cannot be had on a JAX device; ``None`` if it can."""
+    Raises:
+        RefusedError: So much cannot be had on that JAX device.
+    """
     described = devices.describe_device(device, process_index=device.process_index)
     free = Supply().free_bytes(described)
     if free is None or memory_bytes <= free:
-        return None
+        return
     where = "this machine" if device.platform == "cpu" else described.name
-    return WorkFailed(
-        error=(
-            f"This needs {bytes_text(memory_bytes)} of memory;"
-            f" {where} has {bytes_text(free)} free."
-        ),
-        hint=SMALLER,
-        detail=f"Asked for: {memory_bytes} bytes. Free on {described.name}: {free}.",
+    raise RefusedError(
+        f"This needs {bytes_text(memory_bytes)} of memory;"
+        f" {where} has {bytes_text(free)} free.",
+        SMALLER,
+        f"Asked for: {memory_bytes} bytes. Free on {described.name}: {free}.",
     )
 
 
-def failure(what: str, error: Exception) -> WorkFailed:
+def failure(what: str, error: BaseException) -> RefusedError:
     """What raised, and its text.
 
     Args:
@@ -322,10 +298,10 @@ def failure(what: str, error: Exception) -> WorkFailed:
         error: What was raised.
     """
     memory = isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error)
-    return WorkFailed(
-        error=f"{what} failed: {headline(error)}",
-        hint=SMALLER if memory else "The original text has the details.",
-        detail=full_text(error),
+    return RefusedError(
+        f"{what} failed: {headline(error)}",
+        SMALLER if memory else "The original text has the details.",
+        full_text(error),
     )
 
 

@@ -110,7 +110,7 @@ def show(name: str, run: Callable[[], object]) -> Value:
     return msgspec.structs.replace(made, warnings=tuple(said))
 
 
-def headline(error: Exception) -> str:
+def headline(error: BaseException) -> str:
     """The type of an exception and the first line of its text."""
     lines = str(error).strip().splitlines() or [""]
     return _cut(f"{type(error).__name__}: {lines[0]}".rstrip(": "), ERROR_CHARACTERS)
