@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import tempfile
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from textual.widgets import TabbedContent
 
 from jaxtui import selection
+from jaxtui.export import ExportError, here, stamp, unused, write
 from jaxtui.model import Case, Experiment, PlannedCase
 from jaxtui.text import visible
 from jaxtui.tui import bindings, themes
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from jaxtui.tui.app import JaxtuiApp
     from jaxtui.tui.widgets.bench_pane import BenchPane
     from jaxtui.tui.widgets.case_form import CaseForm
+
 
 # What the tab Bench and the other screens need is imported by the action that first
 # uses it: all of it together would hold up the first frame.
@@ -238,10 +242,8 @@ class Actions:
 
     def take_away(self, text: str, name: str) -> None:
         """Copy a text as far as the terminal lets us, and write it to a file."""
-        from jaxtui.tui import copying
-
         self._app.copy_to_clipboard(visible(text))
-        self._app.session.say(copying.keep(text, name))
+        self._app.session.say(_kept(text, name))
 
     # Engine.
 
@@ -290,3 +292,20 @@ def _no_code(planned: PlannedCase) -> str:
     problem = planned.problem
     why = f" {problem.error} {problem.hint}".rstrip() if problem else ""
     return f"{planned.case.label} cannot be written as code here.{why}"
+
+
+def _kept(text: str, name: str) -> str:
+    """Write a text to a new file, and say where.
+
+    The clipboard escape is swallowed by many a terminal (tmux's default does), and
+    nothing tells whether it arrived; so the file is written whatever happened to it.
+    """
+    for folder in (here(), Path(tempfile.gettempdir())):
+        path = unused(folder / f"jaxtui-{stamp()}-{name}")
+        try:
+            write(path, text)
+        except ExportError as error:
+            trouble = error
+        else:
+            return f"Copied if the terminal allows it, and written to {path}"
+    return f"Copied if the terminal allows it; no file: {trouble}"

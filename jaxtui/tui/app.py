@@ -43,16 +43,15 @@ from jaxtui.tui.check_actions import CheckActions
 from jaxtui.tui.command import key_names
 from jaxtui.tui.export_actions import ExportActions
 from jaxtui.tui.history_actions import HistoryActions
-from jaxtui.tui.idle import IdleWatch
 from jaxtui.tui.inspect_actions import InspectActions
 from jaxtui.tui.learn_actions import LearnActions
 from jaxtui.tui.loop_actions import LoopActions
 from jaxtui.tui.own_actions import OwnActions
 from jaxtui.tui.panes import Panes
-from jaxtui.tui.plot_actions import PlotActions
+from jaxtui.tui.plot_commands import PlotActions
 from jaxtui.tui.recorded_actions import RecordedActions
 from jaxtui.tui.requests import Requests
-from jaxtui.tui.roofline_actions import RooflineActions
+from jaxtui.tui.roofline import RooflineActions
 from jaxtui.tui.screens.too_small import TooSmall, too_small
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.widgets.device_table import DeviceTable
@@ -64,6 +63,43 @@ if TYPE_CHECKING:
     from jaxtui.engine.client import EngineClient
     from jaxtui.tui.widgets.bench_pane import BenchPane
     from jaxtui.tui.widgets.case_form import CaseForm
+
+
+IDLE_SECONDS = 600.0
+"""Ten minutes."""
+
+
+class IdleWatch:
+    """Tells when a held accelerator has been idle for too long.
+
+    Args:
+        hold: never.
+        clock: monotonic seconds.
+    """
+
+    def __init__(self, *, hold: bool, clock: Callable[[], float]) -> None:
+        self._hold = hold
+        self._clock = clock
+        self._last = clock()
+
+    def touch(self) -> None:
+        """Somebody did something."""
+        self._last = self._clock()
+
+    def over(self, *, held: bool, busy: bool) -> bool:
+        """Whether it is time to release; counts anew from then on.
+
+        Args:
+            held: an accelerator is held.
+            busy: a run is going on.
+        """
+        if self._hold or busy or not held:
+            return False
+        if self._clock() - self._last < IDLE_SECONDS:
+            return False
+        self.touch()
+        return True
+
 
 INTERNAL = 70
 """Exit code after a mistake of the app's own."""
@@ -307,7 +343,7 @@ class JaxtuiApp(
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """The palette: every command that acts there, with its keys."""
-        from jaxtui.tui.palette import offered
+        from jaxtui.tui.bindings import offered
 
         for command in offered(screen):
             yield SystemCommand(

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from jaxtui.plot import Color, Picture
 from jaxtui.state import CaseState, Job
 from jaxtui.tui import roofline
-from jaxtui.tui.plot_state import view_of
-from jaxtui.tui.state import State
+from jaxtui.tui.state import State, view_of
 from jaxtui.view import calls, curves
 from jaxtui.view.curves import clock_of
 

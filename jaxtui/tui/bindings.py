@@ -6,11 +6,12 @@ has a second key that works while an input has the focus.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from textual.binding import Binding
 
-from jaxtui.tui.check_commands import CHECK_COMMANDS, is_of_a_check
+from jaxtui.tui.check_actions import CHECK_COMMANDS, is_of_a_check
 from jaxtui.tui.command import Command
 from jaxtui.tui.export_actions import EXPORT, why_not_export
 from jaxtui.tui.history_commands import HISTORY_COMMANDS, why_not_history
@@ -30,8 +31,12 @@ from jaxtui.tui.plot_commands import (
     why_not_plot,
 )
 from jaxtui.tui.recorded_actions import OPEN_RECORDED
-from jaxtui.tui.roofline_actions import MEASURE_ROOFS
+from jaxtui.tui.roofline import MEASURE_ROOFS
 from jaxtui.tui.state import State
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
 
 COMMANDS: tuple[Command, ...] = (
     Command(
@@ -321,3 +326,18 @@ def _not_on_tab(action: str, tab: str) -> str | None:
         return None
     names = " and ".join(name.capitalize() for name in command.tabs)
     return f"This is for the tab{'s' if len(command.tabs) > 1 else ''} {names}."
+
+
+def offered(screen: Screen[object]) -> Iterator[Command]:
+    """The commands that act on a screen, in the order of the table.
+
+    Above the tabs that is all of them: one that belongs to another tab says so. On a
+    screen that covers the tabs it is those to which the screen has given a key.
+    """
+    if not screen.is_modal:
+        yield from COMMANDS
+        return
+    bound = {active.binding.action for active in screen.active_bindings.values()}
+    for command in COMMANDS:
+        if f"app.{command.action}" in bound:
+            yield command

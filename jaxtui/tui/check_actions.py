@@ -1,4 +1,4 @@
-"""The actions of the health check."""
+"""The keys of the health check, and what they do."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from jaxtui.analysis import examination
+from jaxtui.tui.command import Command
 from jaxtui.tui.state import CheckState
 from jaxtui.view.check import Report, written
 
@@ -13,6 +14,43 @@ if TYPE_CHECKING:
     from jaxtui.analysis.examination import Examination
     from jaxtui.model import CheckLevel
     from jaxtui.tui.app import JaxtuiApp
+
+
+CHECK_COMMANDS: tuple[Command, ...] = (
+    Command(
+        "check",
+        "c,ctrl+k",
+        "check('quick')",
+        "Check",
+        "Check this machine (quick): is everything there, right and fast?",
+        "Check",
+        footer=True,
+        tab="devices",
+    ),
+    Command(
+        "full-check",
+        "C,ctrl+e",
+        "check('full')",
+        "Full check",
+        "Check this machine thoroughly (full): it takes some minutes.",
+        "Check",
+        tab="devices",
+    ),
+    Command(
+        "check-panel",
+        "escape",
+        "check_panel",
+        "Hide",
+        "Stop the check that is going on; hide the last one, or show it again.",
+        "Check",
+        tab="devices",
+    ),
+)
+
+
+def is_of_a_check(action: str) -> bool:
+    """Whether an action means something only once there is a check."""
+    return action == "check_panel"
 
 
 class CheckActions:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from jaxtui.model import Experiment, Plan
     from jaxtui.plot import Picture
     from jaxtui.tui.app import JaxtuiApp
-    from jaxtui.tui.offers.offer import Offer
+    from jaxtui.tui.offers import Offer
     from jaxtui.tui.state import State
 
 # What writes files is imported by the first export.
@@ -81,7 +81,7 @@ class ExportActions:
 
     def _step(self) -> Offer | None:
         from jaxtui.tui import offers
-        from jaxtui.tui.learn_results import Mistake, concluded
+        from jaxtui.tui.learn_text import Mistake, concluded
 
         desk = self._desk
         lesson = desk.session.state.learn.lesson

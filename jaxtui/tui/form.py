@@ -10,8 +10,7 @@ from jaxtui import selection
 from jaxtui.format import plural
 from jaxtui.model import HOST, Case, Experiment, Inputs, Mode, OpInfo, Precision
 from jaxtui.model.own import ARGUMENTS, is_own
-from jaxtui.tui.own_state import Picked
-from jaxtui.tui.state import State
+from jaxtui.tui.state import Picked, State
 
 AUTOMATIC = ""
 """The budget's text when the default is meant."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jaxtui.lessons.base import Setting, Step
     from jaxtui.model import Work
     from jaxtui.tui.app import JaxtuiApp
-    from jaxtui.tui.learn_results import Mistake
+    from jaxtui.tui.learn_text import Mistake
     from jaxtui.tui.widgets.lesson_list import LessonList
     from jaxtui.tui.widgets.step_view import StepView
 
@@ -192,7 +192,7 @@ class LearnActions:
         if lesson is None:
             return
         from jaxtui.tui import learn_text
-        from jaxtui.tui.learn_results import Mistake, concluded
+        from jaxtui.tui.learn_text import Mistake, concluded
 
         conclusion = concluded(lesson.shown, lesson.step)
         if isinstance(conclusion, Mistake):
@@ -210,7 +210,7 @@ class LearnActions:
         session.update(log=log, message=mistake.sentence)
 
     def _went_wrong(self, error: Exception) -> None:
-        from jaxtui.tui.learn_results import Mistake
+        from jaxtui.tui.learn_text import Mistake
 
         mistake = Mistake(error)
         self._give_up(mistake.sentence)
@@ -221,7 +221,7 @@ class LearnActions:
         try:
             return step.works(setting)
         except Exception as error:  # a lesson's mistake must not take the app with it
-            from jaxtui.tui.learn_results import Mistake
+            from jaxtui.tui.learn_text import Mistake
 
             self.mistaken(Mistake(error))
             return None

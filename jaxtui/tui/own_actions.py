@@ -11,8 +11,7 @@ from jaxtui.view import bench
 
 if TYPE_CHECKING:
     from jaxtui.tui.app import JaxtuiApp
-    from jaxtui.tui.own_state import Picked
-    from jaxtui.tui.state import State
+    from jaxtui.tui.state import Picked, State
 
 OPEN_FILE: tuple[Command, ...] = (
     Command(

@@ -1,15 +1,17 @@
-"""What the keys of the plot in the tab Bench do."""
+"""The keys of the plot in the tab Bench, and what they do."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from jaxtui.tui.command import Command
-from jaxtui.tui.plot_state import view_of
-from jaxtui.view.curves import clock_of, sizes
+from jaxtui.tui.state import next_view, view_of
+from jaxtui.view.curves import METRICS, clock_of, next_clock, sizes
 
 if TYPE_CHECKING:
+    from jaxtui.tui.app import JaxtuiApp
     from jaxtui.tui.state import State
+
 
 PLOT_COMMANDS: tuple[Command, ...] = (
     Command(
@@ -94,3 +96,24 @@ def decisive(state: State) -> tuple[object, ...]:
     if state.run is None:
         return ()
     return view_of(state), clock_of(state.metric, state.clock) is None
+
+
+class PlotActions:
+    """A part of the app."""
+
+    def action_view(self) -> None:
+        """The next view of the run."""
+        session = cast("JaxtuiApp", self).session
+        session.update(view=next_view(session.state))
+
+    def action_metric(self) -> None:
+        """The next metric over size."""
+        session = cast("JaxtuiApp", self).session
+        index = METRICS.index(session.state.metric) + 1
+        session.update(metric=METRICS[index % len(METRICS)])
+
+    def action_clock(self) -> None:
+        """The next clock that the metric has."""
+        session = cast("JaxtuiApp", self).session
+        latest = session.state
+        session.update(clock=next_clock(latest.metric, latest.clock))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
 
 from jaxtui import format as fmt
 from jaxtui.analysis.roofline import (
@@ -21,10 +22,15 @@ from jaxtui.analysis.roofline import of_device as known_roofs
 from jaxtui.model import HOST, Case, OpInfo
 from jaxtui.model.roofs import Roof, Roofs, RoofsMeasured
 from jaxtui.plot import Color, Picture
+from jaxtui.tui.command import Command
 from jaxtui.tui.state import State
 from jaxtui.view import bench
 from jaxtui.view import roofline as view
 from jaxtui.view.bench import Sentence
+
+if TYPE_CHECKING:
+    from jaxtui.tui.app import JaxtuiApp
+
 
 WHAT_IT_IS = """\
 A roofline shows what limits each case: under the slanting roof it waits for the \
@@ -313,3 +319,32 @@ def explanation(state: State) -> str:
         so_far = f" So far {heights(found.roofs)}." if found else ""
         to_do = f"The roofs of {where} are being measured.{so_far}"
     return "\n\n".join(filter(None, (WHAT_IT_IS, trouble, to_do)))
+
+
+MEASURE_ROOFS: tuple[Command, ...] = (
+    Command(
+        "roofs",
+        "z,f4",
+        "roofs",
+        "Roofs",
+        "Measure how fast the device is at best, and show how near each case comes.",
+        "Run",
+        tab="bench",
+    ),
+)
+"""What measures them, in the tab Bench."""
+
+
+class RooflineActions:
+    """A part of the app."""
+
+    def action_roofs(self) -> None:
+        """Measure the roofs that limit the cases, and show these under them."""
+        app = cast("JaxtuiApp", self)
+        state = app.session.state
+        cases = [one.case for one in state.run.cases] if state.run else []
+        device = device_of(cases, state.case_index)
+        if device is None:
+            return
+        app.session.update(view="roofline")
+        app.start(work_for(state.roofs, cases, device, state.ops), "roofs")

@@ -3,18 +3,85 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
+from jaxtui.history.recording import Recording
 from jaxtui.signals import interrupt
 from jaxtui.text import visible
 from jaxtui.tui import plain_text
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.recorder import Recorder
 
 if TYPE_CHECKING:
     from jaxtui.engine.client import EngineClient
     from jaxtui.engine.process import EngineOptions, EngineProcess
+
+
+PATIENCE_SECONDS = 0.5
+"""How long leaving may wait for the history."""
+
+UNFINISHED = (
+    "The history did not take everything in time: the last measurements may not be"
+    " in it."
+)
+
+
+class Recorder:
+    """The recording of one app, which lists what is kept and says what goes wrong."""
+
+    def __init__(self, app: JaxtuiApp) -> None:
+        """Take the app, inside of its loop, and listen to its engine."""
+        self._app = app
+        self._loop = asyncio.get_running_loop()
+        self._late: list[str] = []
+        self._recording = Recording(self._warn, self._written)
+        app.session.observers.append(self._recording.observe)
+
+    def close(self) -> list[str]:
+        """Wait a moment for what is still to be written.
+
+        Returns:
+            What went wrong since the screen was left, for the terminal.
+        """
+        if not self._recording.close(PATIENCE_SECONDS):
+            self._late.append(UNFINISHED)
+        return self._late
+
+    def _warn(self, sentence: str) -> None:
+        if self._app.leaving:
+            self._late.append(sentence)
+        else:
+            self._on_screen(partial(self._app.session.say, sentence))
+
+    def _written(self) -> None:
+        self._on_screen(self._app.look_again)
+
+    def _on_screen(self, act: Callable[[], object]) -> None:
+        # The thread that writes must not wait for the screen, which may wait for it.
+        with contextlib.suppress(RuntimeError):  # the loop has just been closed
+            self._loop.call_soon_threadsafe(act)
+
+
+def crash_report(error: BaseException) -> str:
+    """One sentence; the traceback goes to a file that it names."""
+    trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    sentence = f"jaxtui: internal error: {type(error).__name__}: {error}."
+    try:
+        # Of a name that nobody can have taken, and for its owner only.
+        descriptor, path = tempfile.mkstemp(prefix="jaxtui-crash-", suffix=".log")
+        with os.fdopen(
+            descriptor, "w", encoding="utf-8", errors="backslashreplace"
+        ) as log:
+            log.write(trace)
+    except OSError:
+        return f"{sentence}\n{trace}"
+    return f"{sentence} The traceback is in {path}."
 
 
 def run_app(
@@ -57,8 +124,6 @@ async def _run(
     for sentence in recorder.close() if recorder else ():
         print(visible(sentence), file=sys.__stderr__)
     if app.crash is not None:
-        from jaxtui.tui import crashes
-
-        sentence = visible(crashes.report(app.crash))
+        sentence = visible(crash_report(app.crash))
         print(sentence, file=sys.__stderr__)
     return app.return_code or 0

@@ -2,18 +2,61 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from jaxtui import state
 from jaxtui.analysis.examination import Examination
 from jaxtui.model import CHECK_TESTS, CheckLevel, CheckTest, Device
+from jaxtui.model.own import parts
 from jaxtui.state import CaseState, Job
 from jaxtui.tui.history_state import NO_HISTORY, HistoryState
 from jaxtui.tui.learn_state import NO_LESSONS, LearnState
-from jaxtui.tui.own_state import NOTHING_OPENED, OpenedState
-from jaxtui.tui.plot_state import View
 from jaxtui.view.bench import Clock
-from jaxtui.view.curves import Metric
+from jaxtui.view.curves import Metric, sizes
+
+MOST = 8
+"""Files, and choices, that are offered again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """Functions of one file that were chosen to run against each other."""
+
+    op: str
+    """``/path/to/file.py:one,two``."""
+    arguments: str = ""
+    """What was typed for them; empty where they have a factory."""
+    sizes: str = ""
+    """What the form begins with; empty where a factory has a size of its own."""
+    modes: tuple[str, ...] = ("jit",)
+    """What all of them have."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedState:
+    """What was opened in this session, the last one first."""
+
+    picks: tuple[Picked, ...] = ()
+    files: tuple[str, ...] = ()
+
+    def with_file(self, path: str) -> OpenedState:
+        """After a file was opened, whatever became of it."""
+        others = (one for one in self.files if one != path)
+        return replace(self, files=(path, *others)[:MOST])
+
+    def with_pick(self, pick: Picked) -> OpenedState:
+        """After functions were chosen."""
+        others = (one for one in self.picks if one.op != pick.op)
+        picks = (pick, *others)[:MOST]
+        return replace(self.with_file(parts(pick.op)[0]), picks=picks)
+
+    def pick(self, op: str) -> Picked | None:
+        """The choice with these functions."""
+        return next((one for one in self.picks if one.op == op), None)
+
+
+NOTHING_OPENED = OpenedState()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,3 +175,24 @@ class State(state.State):
 
 EMPTY = State()
 """Nothing yet: the engine is starting."""
+
+
+View = Literal["live", "sweep", "histogram", "roofline"]
+
+VIEWS: tuple[View, ...] = ("live", "sweep", "histogram", "roofline")
+"""In the order in which the key goes round."""
+
+
+def view_of(state: State) -> View:
+    """The view that is shown: the one that was asked for, or else what fits."""
+    several = state.run is not None and len(sizes(state.run)) > 1
+    if state.view is None or (state.view == "sweep" and not several):
+        return "sweep" if several else "live"
+    return state.view
+
+
+def next_view(state: State) -> View:
+    """The view after the one that is shown; curves need several sizes."""
+    several = state.run is not None and len(sizes(state.run)) > 1
+    views = [view for view in VIEWS if view != "sweep" or several]
+    return views[(views.index(view_of(state)) + 1) % len(views)]

@@ -15,8 +15,7 @@ from jaxtui import cli
 from jaxtui.history.recording import Recording
 from jaxtui.history.store import NO_SQLITE, History
 from jaxtui.model import CaseMeasured, Experiment, Measurement, Ready
-from jaxtui.tui import recorder
-from jaxtui.tui.recorder import UNFINISHED, Recorder
+from jaxtui.tui.run import UNFINISHED, Recorder
 from tests.commands.fakes import FakeEngine, complete
 from tests.commands.fakes import measured as measured_by
 from tests.history.making import DEVICE, HOST, measurement
@@ -207,15 +206,15 @@ async def test_leaving_does_not_wait_for_a_history_that_is_locked(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     History().add(HOST, DEVICE, measurement())
-    monkeypatch.setattr(recorder, "PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr("jaxtui.tui.run.PATIENCE_SECONDS", 0.01)
     app = app_on(fake_engine.FakeEngine())
     keeping = Recorder(app)
     other = sqlite3.connect(data / "history.db", isolation_level=None)
     async with app.run_test() as pilot:
         await until_ready(pilot, app)
         other.execute("BEGIN EXCLUSIVE")
-        assert app.session.observe is not None
-        app.session.observe(MEASURED)
+        for observe in app.session.observers:
+            observe(MEASURED)
         app.exit()
     assert keeping.close() == [UNFINISHED]
     other.close()

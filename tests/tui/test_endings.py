@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from jaxtui.tui import crashes, plain_text
-from jaxtui.tui.idle import IDLE_SECONDS, IdleWatch
+from jaxtui.tui import plain_text, run
+from jaxtui.tui.app import IDLE_SECONDS, IdleWatch
 
 
 def test_a_crash_is_one_sentence_and_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crashes.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(run.tempfile, "gettempdir", lambda: str(tmp_path))
     # Anybody can put a link where a file of a known name is going to be.
     planted = tmp_path / f"jaxtui-crash-{os.getpid()}.log"
     planted.symlink_to(tmp_path / "elsewhere")
     try:
         raise ValueError("planted \udce9")
     except ValueError as error:
-        sentence = crashes.report(error)
+        sentence = run.crash_report(error)
     (log,) = set(tmp_path.iterdir()) - {planted}
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
     assert sentence.startswith("jaxtui: internal error: ValueError: planted \udce9.")
@@ -35,8 +35,8 @@ def test_a_crash_is_one_sentence_and_a_file(
 def test_a_crash_without_a_place_to_write_keeps_its_traceback(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(crashes.tempfile, "gettempdir", lambda: "/nowhere/at/all")
-    assert "ValueError: planted" in crashes.report(ValueError("planted"))
+    monkeypatch.setattr(run.tempfile, "gettempdir", lambda: "/nowhere/at/all")
+    assert "ValueError: planted" in run.crash_report(ValueError("planted"))
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])

@@ -17,7 +17,7 @@ from jaxtui.export import DARK, ExportError
 from jaxtui.model import Case, Event, Experiment, Plan, RunFinished, RunStarted
 from jaxtui.state import begun, reduce
 from jaxtui.tui import offers
-from jaxtui.tui.offers.offer import (
+from jaxtui.tui.offers import (
     Format,
     Offer,
     at_once,

@@ -21,7 +21,7 @@ from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.aside import Latest
 from jaxtui.tui.history_state import PAGE, HistoryState
 from jaxtui.tui.history_text import below, listing, words
-from jaxtui.tui.recorder import Recorder
+from jaxtui.tui.run import Recorder
 from jaxtui.tui.screens.code import CodeScreen
 from jaxtui.tui.screens.question import Question
 from jaxtui.tui.widgets.history_table import HistoryTable

@@ -17,7 +17,6 @@ from jaxtui.model import Case, Inspected, Inspection, Loop, Ready
 from jaxtui.tui import form
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.own_actions import why_no_sweep
-from jaxtui.tui.own_state import MOST, NOTHING_OPENED, Picked
 from jaxtui.tui.screens import open_file
 from jaxtui.tui.screens.async_view import AsyncView
 from jaxtui.tui.screens.code import CodeScreen
@@ -25,7 +24,7 @@ from jaxtui.tui.screens.inspect import InspectScreen
 from jaxtui.tui.screens.notes import NotesScreen
 from jaxtui.tui.screens.op_popup import OPEN, OpPopup, entries
 from jaxtui.tui.screens.open_file import OpenFile
-from jaxtui.tui.state import EMPTY, State
+from jaxtui.tui.state import EMPTY, MOST, NOTHING_OPENED, Picked, State
 from jaxtui.tui.widgets import function_choice
 from jaxtui.tui.widgets.case_form import CaseForm
 from jaxtui.tui.widgets.choice import Choice

@@ -15,8 +15,7 @@ from jaxtui.state import CaseState, Job
 from jaxtui.text import PLAIN
 from jaxtui.tui.bench_plot import plot
 from jaxtui.tui.plot_commands import why_not_plot
-from jaxtui.tui.plot_state import next_view, view_of
-from jaxtui.tui.state import State
+from jaxtui.tui.state import State, next_view, view_of
 from jaxtui.view import curves
 from jaxtui.view.curves import (
     METRICS,

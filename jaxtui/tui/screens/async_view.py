@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -17,14 +17,15 @@ from textual.reactive import reactive
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from jaxtui import format as fmt
 from jaxtui.model import Loop, LoopMeasured
+from jaxtui.plot import Axis, Color, Mark, Picture, Series
 from jaxtui.state import Job
-from jaxtui.tui import bindings, loop_text, loop_words, pace, queue_plot
+from jaxtui.tui import bindings, loop_text, loop_words, pace
 from jaxtui.tui.colors import drawing, series_colors
 from jaxtui.tui.lanes import Queue, queue
-from jaxtui.tui.loop_commands import GROUP, LOOP_COMMANDS, SHARED
+from jaxtui.tui.loop_commands import GROUP, LOOP_COMMANDS, SHARED, LoopCommands
 from jaxtui.tui.loop_keys import LoopKeys
-from jaxtui.tui.loop_palette import LoopCommands
 from jaxtui.tui.playback import Playback
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.widgets.giant import Giant
@@ -35,6 +36,7 @@ from jaxtui.tui.widgets.status_line import MessageLine, StatusLine
 
 if TYPE_CHECKING:
     from jaxtui.tui.app import JaxtuiApp
+
 
 _NOTHING = Job(number=0, purpose="loop")
 """Before the loop that was asked for has begun."""
@@ -341,7 +343,7 @@ class AsyncView(LoopKeys, ModalScreen[None]):
             self.query_one("#loop-depth", Static), Content(words if line.calls else "")
         )
         colors = series_colors(self.app.theme_variables)
-        picture = queue_plot.picture(found, colors)
+        picture = _queue_picture(found, colors)
         self.query_one("#loop-plot", PlotView).show(drawing(picture, self.app))
 
     def _themed(self) -> None:
@@ -368,3 +370,47 @@ def _update(widget: Static, content: Content) -> None:
     """Write it if it differs."""
     if widget.content != content:
         widget.update(content)
+
+
+def _queue_picture(queue: Queue, colors: Sequence[Color]) -> Picture | None:
+    """Dispatch over calls in flight; ``None`` without calls.
+
+    Args:
+        queue: what the calls say.
+        colors: of the calls, and of the marks.
+    """
+    if not queue.dispatch:
+        return None
+    calls = Series(
+        "a call",
+        [float(count) for count in queue.in_flight],
+        list(queue.dispatch),
+        colors[1],
+        points=True,
+        line=False,
+    )
+    marks = [Mark(queue.computation, "one computation", "y", colors[0])]
+    if queue.held is not None:
+        text = f"held back at {queue.depth}"
+        marks.append(Mark(float(queue.depth), text, "x", colors[3]))
+    # The mark of one computation must be in view, also where no call took so long.
+    ends = [*queue.dispatch, queue.computation]
+    positive = [value for value in ends if value > 0]
+    limits = (min(positive) / 2, max(positive) * 2) if positive else None
+    return Picture(
+        (calls,),
+        Axis(
+            "calls in flight when the call was entered",
+            limits=(0.0, max(4.0, queue.deepest + 1.0)),
+            format=_whole,
+        ),
+        Axis(
+            "until the call returned", log=True, limits=limits, format=fmt.tick_seconds
+        ),
+        "",
+        tuple(marks),
+    )
+
+
+def _whole(value: float) -> str:
+    return f"{value:.0f}" if value == int(value) else ""

@@ -22,7 +22,7 @@ from jaxtui import format as fmt
 from jaxtui.export import ExistsError, ExportError, check, here, write
 from jaxtui.text import visible
 from jaxtui.tui.aside import Latest, in_thread
-from jaxtui.tui.offers.offer import (
+from jaxtui.tui.offers import (
     Format,
     Offer,
     ending_of,

@@ -17,8 +17,8 @@ from textual.widgets.option_list import Option
 
 from jaxtui.model import OpInfo
 from jaxtui.model.own import brief_name
-from jaxtui.tui.own_state import Picked
 from jaxtui.tui.screens.choice_popup import ChoicePopup, PopupOptions
+from jaxtui.tui.state import Picked
 
 OPEN = "Open file…"
 """The last entry, which is no op."""

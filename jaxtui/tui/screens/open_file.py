@@ -18,10 +18,9 @@ from jaxtui import selection
 from jaxtui.functions import Listing, listing
 from jaxtui.tui.aside import Latest, Work
 from jaxtui.tui.completion import split_names
-from jaxtui.tui.own_state import OpenedState, Picked
-from jaxtui.tui.widgets.file_choice import FileChoice
+from jaxtui.tui.state import OpenedState, Picked
+from jaxtui.tui.widgets.file_choice import FileChoice, Said
 from jaxtui.tui.widgets.function_choice import FunctionChoice
-from jaxtui.tui.widgets.said import Said
 
 _OF_FILES = "Tab completes   ↑↓ Enter open   Esc closes"
 _OF_FUNCTIONS = "Space marks   Tab arguments   Enter takes what is marked   Esc back"

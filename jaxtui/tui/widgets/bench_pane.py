@@ -12,8 +12,7 @@ from textual.widgets import Static
 from jaxtui.model.own import is_own
 from jaxtui.tui import bench_plot
 from jaxtui.tui.colors import series_colors
-from jaxtui.tui.plot_state import view_of
-from jaxtui.tui.state import EMPTY, State
+from jaxtui.tui.state import EMPTY, State, view_of
 from jaxtui.tui.widgets.case_form import CaseForm
 from jaxtui.tui.widgets.log_panel import LogPanel
 from jaxtui.tui.widgets.notes_panel import NotesPanel

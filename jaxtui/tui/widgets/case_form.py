@@ -12,12 +12,41 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import Button, Input, Label, Static
 
-from jaxtui.model import DTYPES, INPUTS, PRECISIONS, USUAL_MODES, Experiment
-from jaxtui.model.own import is_own
+from jaxtui.model import DTYPES, INPUTS, PRECISIONS, USUAL_MODES, Experiment, OpInfo
+from jaxtui.model.own import brief_name, is_own
 from jaxtui.tui import form
-from jaxtui.tui.state import EMPTY, State
+from jaxtui.tui.screens.op_popup import OPEN, OpPopup, entries
+from jaxtui.tui.state import EMPTY, Picked, State
 from jaxtui.tui.widgets.choice import Choice
-from jaxtui.tui.widgets.op_choice import OpChoice
+
+
+class OpChoice(Choice):
+    """Its list says of each op what it is, and ends with opening a file."""
+
+    class OpenWanted(Message):
+        """A file is to be opened."""
+
+    ops: tuple[OpInfo, ...] = ()
+    """What there is to choose."""
+    picks: tuple[Picked, ...] = ()
+    """Functions that were chosen before."""
+
+    def action_open(self) -> None:
+        """Open the list below this widget."""
+        listed = entries(self.ops, self.picks)
+        popup = OpPopup(listed, self.chosen, self.region.offset)
+        self.app.push_screen(popup, self._take)
+
+    def _summary(self) -> str:
+        if len(self.chosen) == 1:
+            return brief_name(self.chosen[0])
+        return super()._summary()
+
+    def _take(self, chosen: tuple[str, ...] | None) -> None:
+        if chosen == (OPEN,):
+            self.post_message(self.OpenWanted())
+            return
+        super()._take(chosen)
 
 
 class CaseForm(Vertical):

@@ -19,7 +19,20 @@ from textual.widgets.option_list import Option
 from jaxtui.text import visible
 from jaxtui.tui.aside import Latest, Work
 from jaxtui.tui.completion import Candidates, candidates, split_names
-from jaxtui.tui.widgets.said import Said
+
+
+class Said(Message):
+    """A sentence for people.
+
+    Args:
+        words: the sentence; empty for none.
+        problem: whether it says what is wrong.
+    """
+
+    def __init__(self, words: str, problem: bool = False) -> None:
+        super().__init__()
+        self.words = words
+        self.problem = problem
 
 
 class _Files(OptionList, can_focus=False):

@@ -17,8 +17,8 @@ from textual.widgets.option_list import Option
 from jaxtui import selection
 from jaxtui.functions import Listing, OwnFunction
 from jaxtui.model.own import Spec, parse_specs
-from jaxtui.tui.own_state import Picked
-from jaxtui.tui.widgets.said import Said
+from jaxtui.tui.state import Picked
+from jaxtui.tui.widgets.file_choice import Said
 
 SIZE = "256"
 """What a factory without a size of its own is given to begin with."""

@@ -15,8 +15,8 @@ from jaxtui.plot import Picture
 from jaxtui.tui import learn_text
 from jaxtui.tui.colors import drawing, series_colors
 from jaxtui.tui.learn_commands import ANSWERS
-from jaxtui.tui.learn_results import Mistake, concluded, pictured
 from jaxtui.tui.learn_state import LearnState, LessonState
+from jaxtui.tui.learn_text import Mistake, concluded, pictured
 from jaxtui.tui.widgets.paper import Paper, Write
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.view import lesson as view
