@@ -168,7 +168,7 @@ def bytes_used(used: float | None, limit: float | None = None) -> str:
 
 def size(value: int | None) -> str:
     """An op's size as it can be typed: ``4096``, ``1e6``."""
-    if not value:  # a function of the user's own may have none
+    if not value:  # a function of the user may have none
         return ABSENT
     short = f"{value:.2e}" if value >= 10_000 else ""
     if short and float(short) == value:

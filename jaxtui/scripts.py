@@ -212,7 +212,7 @@ def _turns_script(found: dict[Case, Recipe]) -> Script:
         lines = [*recipe.remarks]
         if mixed:
             lines += [_setting(*each) for each in own.items()]
-        # Functions of the user's own may use their arguments up.
+        # Functions of the user may use their arguments up.
         if recipe.arguments != arguments or recipe.tree:
             lines += recipe.arguments
         arguments = recipe.arguments

@@ -1,6 +1,6 @@
 """Ctrl-C, SIGTERM and SIGHUP: the ways in which a process is asked to end.
 
-The first signal ends what goes on in good order, so that what had arrived is printed,
+The first signal stops what is running in good order: what had arrived is printed,
 written and kept; a second one ends it at once. One handler does it from the first line
 to the last, because a signal in an import, between two runs or while something is
 printed must lose nothing either.
@@ -31,13 +31,13 @@ LAST_TURNS = 10
 """Of the event loop, in which what is in a pipe comes to where it is kept."""
 
 Stop = Callable[[bool], "Coroutine[Any, Any, None] | None"]
-"""Begins to stop what goes on, at once if ``True``; ``None`` if all is to be ended."""
+"""Begins to stop the run, at once if ``True``; ``None`` if all is to be ended."""
 
 
 def exit_within(seconds: float, code: int) -> threading.Timer:
     """End this process after ``seconds`` unless it has ended by then.
 
-    Writing to a terminal that is gone or that nobody reads lasts for ever. The engine
+    Writing to a terminal that is gone or is not read blocks for ever. The engine
     then misses a goodbye and ends too, and the terminal is restored as after a kill.
     """
     timer = threading.Timer(seconds, os._exit, (code,))
@@ -113,7 +113,7 @@ class Interrupt:
 
         loop = asyncio.get_running_loop()
         self._tell = lambda again: loop.call_soon_threadsafe(told, again)
-        # One of an earlier block, as in a test before, is nobody's any more.
+        # One of an earlier block, as in a test before, belongs to no block any more.
         if self._heeded and self.happened:
             told(False)
 

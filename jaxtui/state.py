@@ -177,17 +177,17 @@ class State:
     """How far the newest engine has come with starting."""
     failed: EngineFailed | None = None
     purpose: Purpose = "bench"
-    """Of the run that goes on, or else of the last one."""
+    """Of the current run, or else of the last one."""
     jobs: Mapping[Purpose, Job] = field(default_factory=lambda: MappingProxyType({}))
     series: Mapping[Purpose, Series] = field(
         default_factory=lambda: MappingProxyType({})
     )
     playing: Purpose | None = None
-    """The series that goes on, also between two of its works."""
+    """The current series, also between two of its works."""
     played_seconds: float = 0.0
     """What the works of that series have taken."""
     stopping: bool = False
-    """The user has asked for an end of what goes on."""
+    """The user has asked for the end of the current run."""
     roofs: tuple[RoofsMeasured, ...] = ()
     """What limits the devices: at most one of each piece of silicon; the dtypes of
     several runs together."""
@@ -197,18 +197,18 @@ class State:
 
     @property
     def job(self) -> Job | None:
-        """The run that goes on."""
+        """The current run."""
         job = self.jobs.get(self.purpose)
         return None if job is None or job.outcome is not None else job
 
     @property
     def running(self) -> bool:
-        """Whether a run goes on."""
+        """Whether there is a current run."""
         return self.job is not None
 
     @property
     def busy(self) -> bool:
-        """Whether a run goes on, or a series that will soon need the next one."""
+        """Whether there is a current run, or a series that will start the next one."""
         return self.running or self.playing is not None
 
     @property
@@ -413,7 +413,7 @@ def _with_findings(
 def _run_event(state: _AnyState, number: int, event: Event) -> _AnyState:
     match event:
         case RunStarted():
-            # In the caller's own process, of a run that nobody has announced.
+            # In the caller's own process, where no session has named the work.
             work: Work | None = Experiment(
                 cases=event.cases, budget_seconds=event.budget_seconds
             )

@@ -26,7 +26,7 @@ MOVES_ONLY, UNCOUNTED = "none", "not counted"
 """How the catalogue's words about the flops of an op begin that has no formula."""
 
 USUAL = "float32"
-"""What the arguments of a function of the user's own mostly are, before it has run."""
+"""What the arguments of a user's function mostly are, before it has run."""
 
 CACHES = 1.75
 """How many times the last cache the arrays of a memory-bound case are at least. No more

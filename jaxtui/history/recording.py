@@ -21,7 +21,7 @@ class Recording:
     """Takes in every event of an engine, and keeps its finished measurements.
 
     A thread does the writing, so that a slow disk or a locked file costs the screen
-    nothing. What goes wrong is said once; measuring goes on without a history. Where
+    nothing. What goes wrong is said once; measuring continues without a history. Where
     another process holds the file, what is measured waits until it lets go.
     """
 
@@ -36,7 +36,7 @@ class Recording:
         Args:
             warn: called from whichever thread finds out, seldom more than once.
             written: called from another thread after each measurement that is kept.
-            history: where to; the user's own by default.
+            history: where to; by default the one of this user.
         """
         self._warn = warn
         self._written = written

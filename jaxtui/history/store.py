@@ -457,7 +457,7 @@ class History:
             raise _cannot(self.path, error) from error
 
     def _begin_anew(self, seen: int | None, error: sqlite3.DatabaseError) -> None:
-        """Put the file aside that was seen to be damaged, unless somebody has."""
+        """Put a damaged file aside, unless another process has."""
         try:
             folder = os.open(self.path.parent, os.O_RDONLY)
             try:

@@ -34,13 +34,13 @@ class Outcome:
     values: Mapping[str, Value] = field(default_factory=dict)
     loops: tuple[LoopMeasured, ...] = ()
     seen: LoopSeen | None = None
-    """The newest calls of a loop that goes on."""
+    """The newest calls of a loop that is running."""
     problem: WorkFailed | None = None
     """Why a whole work has no result: it failed, was stopped, or the engine died."""
     lost: bool = False
     """The engine died, and another one in the second attempt."""
     stopped: bool = False
-    """Somebody stopped it."""
+    """It was stopped before its end."""
 
     def find(self, **facts: object) -> Measurement | None:
         """The measurement whose case has these facts, e.g. ``op="selu", mode="jit"``.

@@ -83,7 +83,7 @@ class IdleWatch:
         self._last = clock()
 
     def touch(self) -> None:
-        """Somebody did something."""
+        """There was input."""
         self._last = self._clock()
 
     def over(self, *, held: bool, busy: bool) -> bool:
@@ -91,7 +91,7 @@ class IdleWatch:
 
         Args:
             held: an accelerator is held.
-            busy: a run is going on.
+            busy: something is running.
         """
         if self._hold or busy or not held:
             return False
@@ -146,7 +146,7 @@ class JaxtuiApp(
 
     Args:
         engine: not started yet; the caller closes it.
-        hold: keep the accelerator when nobody does anything.
+        hold: keep the accelerator without input.
         fps: redraws per second at most; ``None`` means 4, or 2 over SSH.
         clock: monotonic seconds.
     """
@@ -271,7 +271,7 @@ class JaxtuiApp(
     # Events.
 
     async def on_event(self, event: events.Event) -> None:
-        """Note that somebody is there."""
+        """Note that there was input."""
         if isinstance(event, events.InputEvent):
             self.idle.touch()
             await self.complete()
@@ -381,7 +381,7 @@ class JaxtuiApp(
 
 
 def _load_what_devices_need() -> None:
-    # After the first frame and before there are devices: nobody waits for this then.
+    # After the first frame and before there are devices: nothing waits for this then.
     importlib.import_module("jaxtui.selection")
     importlib.import_module("jaxtui.view.devices")
     # Off since the start, because all of this stays.

@@ -46,8 +46,8 @@ async def in_thread(question: Callable[[], _T]) -> _T:
 class Latest:
     """One question at a time; of those that come meanwhile only the newest is asked.
 
-    So typing fast asks no more than the disk can answer, and an answer to what nobody
-    wants to know any more is dropped.
+    So typing fast asks no more than the disk can answer, and an answer to an older
+    question is dropped.
     """
 
     def __init__(self) -> None:

@@ -38,7 +38,7 @@ class Values:
     precisions: tuple[str, ...] = ("default",)
     budget: str = AUTOMATIC
     arguments: str = ""
-    """What functions of the user's own are given; empty if they have a factory."""
+    """What the user's functions are given; empty if they have a factory."""
 
     @property
     def ops(self) -> tuple[str, ...]:

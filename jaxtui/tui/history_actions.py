@@ -59,7 +59,7 @@ class HistoryActions:
             self.look()
 
     def on_history_pane_typed(self, event: HistoryPane.Typed) -> None:
-        """Filter as somebody types."""
+        """Filter with each key typed."""
         if event.text != self._past.text:
             self._set_past(replace(self._past, text=event.text, cursor=None))
             self._list(event.text, PAGE)

@@ -65,7 +65,7 @@ class LearnActions:
         self.mistaken(event.mistake)
 
     def action_lessons(self) -> None:
-        """Back to the list; what runs goes on."""
+        """Back to the list; what runs is not stopped."""
         self._set(replace(self._learn, open=None))
 
     def action_step(self, steps: int) -> None:
@@ -167,7 +167,7 @@ class LearnActions:
             self._school.background(show)
 
     def step_works(self, *, silent: bool = False) -> tuple[Work, ...] | None:
-        """All that the step on screen runs, or has run; ``None`` if nobody can say it.
+        """All that the step on screen runs, or has run; ``None`` if that is not known.
 
         Args:
             silent: do not say why.

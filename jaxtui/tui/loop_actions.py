@@ -16,7 +16,7 @@ FIRST_CALLS = 20
 first look shall show the hand-over alone."""
 
 BUDGET_SECONDS = 6.0
-"""For a loop that somebody waits for, compile included."""
+"""Of a loop that the user waits for, compile included."""
 
 
 class LoopActions:

@@ -34,7 +34,7 @@ class LoopKeys:
     # Another loop, or another place.
 
     def action_close(self) -> None:
-        """Back to the tabs; a loop that goes on is stopped."""
+        """Back to the tabs; a running loop is stopped."""
         self._view.stop_loop()
         self._view.dismiss()
 

@@ -61,7 +61,7 @@ class Format:
     holds: str
     """What is in it: a plain line of at most 60 cells."""
     stem: str
-    """What the file is called if nobody says otherwise, without the ending."""
+    """What the file is called by default, without the ending."""
     content: Content
 
     @property
@@ -71,7 +71,7 @@ class Format:
 
     @property
     def name(self) -> str:
-        """What the file is called if nobody says otherwise."""
+        """What the file is called by default."""
         return self.stem + self.ending
 
 
@@ -89,7 +89,7 @@ def formats(stem: str, *described: tuple[str, str, Content]) -> tuple[Format, ..
     """Several formats of one thing.
 
     Args:
-        stem: what the files are called if nobody says otherwise.
+        stem: what the files are called by default.
         described: ending, what is in it, and what makes it.
     """
     return tuple(
@@ -227,7 +227,7 @@ def _stem(run: Job) -> str:
 
 
 def so_far(host: Host | None, run: Job) -> Results:
-    """A run as a document; of one that goes on, only what has arrived."""
+    """A run as a document; while it is running, only what has arrived."""
     if run.outcome is None:
         arrived = (
             one

@@ -1,4 +1,4 @@
-"""The key that opens a file with functions of the user's own."""
+"""The key that opens a file with functions of the user."""
 
 from __future__ import annotations
 

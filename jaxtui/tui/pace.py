@@ -1,7 +1,7 @@
 """How often the screen may change: paced by the bytes that the terminal is sent.
 
 A slow link shows what is sent to it seconds later, and then every key press seems
-lost; so redraws that nobody asked for wait until the link could have carried the last.
+lost; so redraws without a key press wait until the link could have carried the last.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class Panes:
 
         Its modules and its twenty widgets would hold up the first frame, and then JAX,
         which needs the processor to come up. So it comes when the devices are on
-        screen, and in any case before anything that somebody types or clicks.
+        screen, and in any case before any key or click.
         """
         if self.bench is not None or self.leaving:
             return

@@ -47,7 +47,7 @@ class Playback:
         return replace(self, slow=slow, since=now - share * takes)
 
     def toggled(self, clock: float) -> Playback:
-        """Paused, or going on."""
+        """Pause or resume."""
         if self.paused is None:
             return replace(self, paused=clock)
         return replace(self, paused=None, since=self.since + clock - self.paused)

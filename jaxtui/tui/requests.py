@@ -52,16 +52,16 @@ class Requests:
         self._begin(partial(self._guarded, work), "plan", exclusive=True)
 
     def release_if_idle(self) -> None:
-        """Give the accelerator back when nobody has been there for a while."""
+        """Give the accelerator back after a time without input."""
         owner = self._owner
         state = owner.session.state
         if owner.idle.over(held=state.accelerator is not None, busy=state.busy):
-            why = "Nobody did anything for ten minutes: the accelerator was released."
+            why = "No input for ten minutes: the accelerator was released."
             self.background(partial(owner.session.release, why))
 
     def _begin(self, work: Work, group: str, *, exclusive: bool = False) -> None:
         # The callable and not its coroutine: a worker that is superseded before it
-        # began would leave one that nobody ever awaits.
+        # began would leave one that is never awaited.
         begin: Callable[[], Awaitable[None]] = work
         self._owner.run_worker(begin, group=group, exclusive=exclusive)
 

@@ -73,7 +73,7 @@ def crash_report(error: BaseException) -> str:
     trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     sentence = f"jaxtui: internal error: {type(error).__name__}: {error}."
     try:
-        # Of a name that nobody can have taken, and for its owner only.
+        # A new name, readable by its owner only.
         descriptor, path = tempfile.mkstemp(prefix="jaxtui-crash-", suffix=".log")
         with os.fdopen(
             descriptor, "w", encoding="utf-8", errors="backslashreplace"
@@ -97,7 +97,7 @@ def run_app(
     Args:
         options: how to start engines.
         process: the engine that was started already.
-        hold: keep the accelerator when nobody does anything.
+        hold: keep the accelerator without input.
         fps: redraws per second at most.
         record: keep what is measured in the history.
 

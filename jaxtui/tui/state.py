@@ -127,7 +127,7 @@ class State(state.State):
 
     @property
     def inspection(self) -> Job | None:
-        """What XLA made of a case, the last time that somebody asked."""
+        """What XLA made of a case, the last time it was asked for."""
         return self.jobs.get("inspection")
 
     @property

@@ -58,7 +58,7 @@ def settings(state: State, *, short: bool = False) -> str:
 
 
 def progress(state: State, elapsed: float) -> str:
-    """Elapsed and remaining of the run that is going on; empty without one.
+    """Elapsed and remaining of the running experiment; empty without one.
 
     Args:
         state: what is on screen.
@@ -106,6 +106,6 @@ def message(state: State) -> str:
 
 
 def _testing(check: CheckState) -> str:
-    """The test that is going on, and what it does."""
+    """The test that is running, and what it does."""
     doing = check.exam.what if check.exam is not None else ""
     return f"{check.test}: {doing or 'starting'}"

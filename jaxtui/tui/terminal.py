@@ -96,7 +96,7 @@ def _watch(fd: int, saved: list[Any], lasting: int, its_end: int) -> None:
 def restore(fd: int, saved: list[Any]) -> None:
     """Undo what a full-screen app does; a terminal that is gone is left alone.
 
-    One that nobody reads takes it as soon as somebody does, or hangs up.
+    One that is not read takes it once it is read again, or hangs up.
     """
     try:
         if _is_raw(fd, saved):

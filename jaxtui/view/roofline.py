@@ -111,7 +111,7 @@ def rate_text(roof: Roof, value: float | None = None) -> str:
 
 
 def published_text(roof: Roof) -> str:
-    """What somebody says the device could do, next to what it does."""
+    """The published figure, next to the measured one."""
     said = roof.published
     if said is None:
         return "nobody publishes one"
@@ -400,7 +400,7 @@ def _published(
     high: float,
     colors: Sequence[Color],
 ) -> Iterator[Series]:
-    """Dotted, where somebody publishes figures: as far as there are such."""
+    """The published figures, dotted, where there are any."""
     slope = memory.published.value if memory.published else math.inf
     flats = [(i, one.published.value) for i, one in enumerate(compute) if one.published]
     label = "published"

@@ -205,7 +205,7 @@ class AsyncView(LoopKeys, ModalScreen[None]):
     # Runs.
 
     def run_loop(self, loop: Loop) -> None:
-        """Run a loop as soon as nothing else runs; a loop that goes on is stopped."""
+        """Run a loop as soon as nothing else runs; a running loop is stopped."""
         self.loop = loop
         self._due = True
         self.stop_playing()
@@ -215,7 +215,7 @@ class AsyncView(LoopKeys, ModalScreen[None]):
         self._start_if_idle()
 
     def stop_loop(self) -> None:
-        """Stop a loop that goes on."""
+        """Stop the running loop."""
         session = self._app.session
         if session.state.running and session.state.purpose == "loop":
             self._app.background(session.stop)

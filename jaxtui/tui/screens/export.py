@@ -176,7 +176,7 @@ class ExportScreen(ModalScreen[None]):
         self._choose(self._offer.formats[event.option_index])
 
     def _choose(self, chosen: Format) -> None:
-        """The ending follows the format, and the name as long as nobody changed it."""
+        """The ending follows the format, and the name until it is edited."""
         if chosen is self._chosen:
             return
         typed = self._input.value
@@ -247,7 +247,7 @@ class ExportScreen(ModalScreen[None]):
         self.action_write()
 
     def action_write(self) -> None:
-        """Write the file, unless one is there that nobody gave up."""
+        """Write the file, unless one is there that may not be replaced."""
         # A slow line delivers several keys at once: the list may be further than what
         # it has told.
         highlighted = self.query_one(_Formats).highlighted

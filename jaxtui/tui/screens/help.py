@@ -94,7 +94,7 @@ class HelpScreen(ModalScreen[None]):
 
 
 def _table(rows: Rows, width: int) -> Table:
-    """Two columns; what is too long goes on under its own beginning."""
+    """Two columns; what is too long is wrapped under its own beginning."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold", width=width)
     table.add_column(ratio=1)

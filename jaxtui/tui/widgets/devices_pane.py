@@ -156,7 +156,7 @@ def _words_of(experiment: Experiment) -> str:
 
 
 def _going(state: State) -> tuple[object, ...]:
-    """What the words of the run that is going on depend on."""
+    """What the words of the running experiment depend on."""
     run = state.run and state.run.number
     return state.running, state.purpose, run, state.check.going
 

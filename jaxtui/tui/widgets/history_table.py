@@ -93,7 +93,7 @@ class HistoryTable(DataTable[Text]):
         self.post_message(self.Taken())
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """The wheel goes on without the cursor."""
+        """The wheel scrolls without the cursor."""
         super().watch_scroll_y(old_value, new_value)
         if new_value > old_value:
             self._look_ahead(int(new_value) + self.size.height)

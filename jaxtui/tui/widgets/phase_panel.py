@@ -45,7 +45,7 @@ class PhasePanel(Widget):
             self.refresh()
 
     def render(self) -> Content:
-        """The case, its bars, and the phase that goes on."""
+        """The case, its bars, and the current phase."""
         self._shown = self._lines(self.state)
         return Content("\n").join(
             Content.styled(text, "bold")

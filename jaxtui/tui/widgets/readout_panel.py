@@ -27,7 +27,7 @@ class OfferLine(Widget):
     offer: reactive[str] = reactive("")
     """The experiment in words; empty while there is none."""
     running: reactive[str] = reactive("")
-    """The experiment that is going on, in words; empty while there is none."""
+    """The running experiment, in words; empty while there is none."""
 
     def render(self) -> Content:
         """The offer, or why there is none."""

@@ -28,11 +28,11 @@ _ROOM = {
 }
 """Cells that a column keeps for figures yet to come.
 
-A column that grows while a run goes on makes the whole screen be laid out again.
+A column that grows during a run makes the whole screen be laid out again.
 """
 
 _DTYPE_ROOM = len("bfloat16")
-"""The same for dtypes that functions of the user's own will turn out to have."""
+"""The same for dtypes of the user's functions, which are known after a run."""
 
 _NOTES_ROOM = 26
 """The same for notes where they are written out."""
