@@ -1,5 +1,8 @@
 """What plain Python needs for a case, with nothing but JAX and NumPy.
 
+``recipe`` gives the pieces of scripts that run it, which ``jaxtui.scripts`` puts
+together; ``ahead`` the whole script that compiles it for a TPU that is not here.
+
 The op's function in it is the function that is timed: its own source, without the
 docstring, the annotations and the branches that this case does not take. A function of
 a file is imported from there; only its source is read here.
@@ -19,12 +22,15 @@ from typing import Any
 import jax
 
 from jaxtui.measure import ops, own
+from jaxtui.measure.aot.entry import DEFAULTS
 from jaxtui.measure.inputs import numpy_dtype
 from jaxtui.measure.ops.arguments import FOREIGN, as_dtype
 from jaxtui.measure.ops.base import Op
 from jaxtui.measure.own.arguments import WIDE, draw_code
 from jaxtui.model import COMPILED_MODES, Case, Recipe
+from jaxtui.model.ahead import Topology
 from jaxtui.model.own import ARGS, MAKE_ARGS, NUMPY
+from jaxtui.text import docstring, literal
 
 IMPORTS = {
     "importlib": "import importlib",
@@ -46,6 +52,47 @@ COLUMNS = 88
 NEEDS_DEVICES = "# {} exists with JAX_NUM_CPU_DEVICES={} in the environment."
 INTERPRETED = "# On a CPU Pallas interprets the kernel: the times mean nothing."
 
+AHEAD = """\
+{title}
+
+{libraries}
+
+# libtpu and JAX read these when they are imported.
+{variables}
+os.environ["JAX_PLATFORMS"] = "cpu"  # the machine's own TPU is left alone
+
+{imports}
+{settings}
+
+{function}
+
+
+topology = topologies.get_topology_desc(
+{topology}
+)
+device = topology.devices[0]
+sharding = SingleDeviceSharding(device)
+args = [
+{arguments}
+]
+{compiled}
+
+print(compiled.cost_analysis())
+print(compiled.memory_analysis())
+print(compiled.as_text())
+"""
+
+COMPILED = """\
+lowered = jax.jit({call}).trace(*args).lower()
+compiled = lowered.compile()"""
+
+COMPILED_KERNEL = """\
+# A kernel is lowered for the device of the mesh, not for that of its arguments.
+mesh = Mesh(np.array([device]), ("device",))
+with jax.sharding.use_abstract_mesh(mesh.abstract_mesh):
+    lowered = jax.jit({call}).trace(*args).lower()
+    compiled = lowered.compile()"""
+
 TO_NUMPY = (
     "args = jax.tree.map(lambda x: np.array(x) if isinstance(x, jax.Array) else x,"
     " args)"
@@ -62,6 +109,68 @@ def recipe(case: Case, seed: int = 0) -> Recipe:
     if source is None:
         return _of_op(ops.get(case.op), case, seed)
     return _of_file(source, case, seed)
+
+
+def ahead(case: Case, topology: Topology) -> str:
+    """The script that compiles an op for one device of a topology.
+
+    It prints what XLA says of the program, and its optimised HLO.
+
+    Raises:
+        ValueError: The op is unknown, or lacks the case's mode.
+    """
+    op, kernel = ops.get(case.op), case.mode == "pallas"
+    form = op.pallas if kernel else op.jax
+    if form is None:
+        raise ValueError(f"{op.name} has no mode {case.mode}.")
+    call = op.name
+    if kernel:
+        call = f'functools.partial({op.name}, platform="tpu")'
+    elif op.takes_precision and case.precision != "default":
+        call = f'functools.partial({op.name}, precision="{case.precision}")'
+    function = source(form, op.name)
+    compiled = (COMPILED_KERNEL if kernel else COMPILED).format(call=call)
+    dtypes = [(one.shape, one.dtype(case.dtype)) for one in op.arguments(case.size)]
+    needed = _imports(f"{function}\n{compiled}", "jax", "jnp")
+    place = ["Mesh"] * kernel + ["SingleDeviceSharding"]
+    imports = [
+        *(line for line in needed if line.startswith("import ")),
+        *(line for line in needed if line.startswith("from ")),
+        "from jax.experimental import topologies",
+        f"from jax.sharding import {', '.join(place)}",
+    ]
+    options = {"platform": "tpu", "topology_name": topology.name, **topology.options}
+    return AHEAD.format(
+        title=docstring(
+            f"{case.op} {case.size} {case.dtype} {case.mode},"
+            f" compiled for one device of {topology.name} without jaxtui."
+        ),
+        libraries="import functools\nimport os" if call != op.name else "import os",
+        variables="\n".join(
+            f'os.environ.setdefault("{name}", "{value}")'
+            for name, value in DEFAULTS.items()
+        ),
+        imports="\n".join(imports),
+        settings='\njax.config.update("jax_enable_x64", True)\n'
+        if case.dtype == "float64"
+        else "",
+        function=function,
+        topology="\n".join(
+            f"    {name}={literal(value) if isinstance(value, str) else repr(value)},"
+            for name, value in options.items()
+        ),
+        arguments="\n".join(
+            f"    jax.ShapeDtypeStruct({shape}, jnp.{dtype}, sharding=sharding),"
+            for shape, dtype in dtypes
+        ),
+        compiled=compiled,
+    )
+
+
+def _imports(text: str, *needed: str) -> tuple[str, ...]:
+    """The lines that import what is used in a text, and what is needed besides."""
+    used = {*needed, *re.findall(r"\b(\w+)\.", text)}
+    return tuple(line for name, line in IMPORTS.items() if name in used)
 
 
 def _of_op(op: Op, case: Case, seed: int) -> Recipe:
@@ -159,9 +268,8 @@ def _recipe(
         if tree:
             wait = "jax.block_until_ready"
     text = "\n".join([function, *arguments, call, wait, *(v for _, v in settings)])
-    needed = {"np", *re.findall(r"\b(\w+)\.", text), *(["jax"] if settings else [])}
     return Recipe(
-        imports=tuple(line for name, line in IMPORTS.items() if name in needed),
+        imports=_imports(text, "np", *(["jax"] if settings else [])),
         remarks=tuple(remarks),
         settings=tuple(settings),
         function=function,

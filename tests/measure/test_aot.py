@@ -14,10 +14,10 @@ import pytest
 
 from jaxtui import child
 from jaxtui.measure import programs
-from jaxtui.measure.aot.code import code
 from jaxtui.measure.aot.compiling import bound, compile_ahead, refusal
 from jaxtui.measure.aot.entry import DEFAULTS, aot_environment, libtpu_version
 from jaxtui.measure.peaks import memory, peak
+from jaxtui.measure.script import ahead
 from jaxtui.model import Case, Peak
 from jaxtui.model.ahead import (
     AheadCompiled,
@@ -240,7 +240,7 @@ def test_refusals_of_libtpu_are_translated_and_kept(text: str, says: str) -> Non
 )
 def test_the_code_is_plain_jax(one: Case) -> None:
     topology = Topology(name="v5e:2x4", options={"chips_per_host_bounds": (2, 4, 1)})
-    script = code(one, topology)
+    script = ahead(one, topology)
     compile(script, "case.py", "exec")
     assert "import jaxtui" not in script
     assert 'topology_name="v5e:2x4"' in script

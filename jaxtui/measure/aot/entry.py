@@ -89,9 +89,9 @@ def answer_to(request: AheadRequest) -> Iterator[AheadAnswer]:
     if not isinstance(request, CodeRequest):
         yield from _on_topology(request)
         return
-    from jaxtui.measure.aot.code import code
+    from jaxtui.measure.script import ahead
 
-    yield _wrong(request) or AheadCode(code=code(request.case, request.topology))
+    yield _wrong(request) or AheadCode(code=ahead(request.case, request.topology))
 
 
 def _ready() -> AheadAnswer:
