@@ -37,10 +37,10 @@ def test_the_command_names_them_and_runs_the_rest(
     }
     assert len(said) == 4
     assert said[10**12, "jit"].startswith(
-        "triad 1000000000000 float32 needs 28.0 TB on"
+        "triad 1000000000000 float32 needs 25.5 TiB on"
     )
     assert said[10**13, "numpy"].startswith(
-        "triad 10000000000000 float32 needs 360.0 TB"
+        "triad 10000000000000 float32 needs 327 TiB"
     )
     assert all("are free" in error for error in said.values())
 

@@ -19,9 +19,9 @@ import numpy as np
 
 from jaxtui.measure import programs, session, transfers
 from jaxtui.measure.clocks import wait_for
+from jaxtui.measure.devices import probe
 from jaxtui.measure.own import OwnError
 from jaxtui.measure.own.arguments import dtype_of
-from jaxtui.measure.probe import probe
 from jaxtui.measure.programs import counted
 from jaxtui.measure.transfers import Transfer
 from jaxtui.measure.workload import Workload, arrays_of

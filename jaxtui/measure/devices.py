@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import difflib
 import os
+from collections.abc import Callable
 from typing import Any
 
 import jax
 
 from jaxtui.measure.failures import RefusedError
-from jaxtui.measure.probe import probe
 from jaxtui.model import Device
 
 SIMULATED = "JAXTUI_SIMULATED"
@@ -36,6 +36,19 @@ MODELLED = frozenset(Device.__struct_fields__)
 
 LEFT_OUT = frozenset({"client", "host_id", "task_id"})
 """An object without a useful text, and deprecated aliases of ``process_index``."""
+
+
+def probe(read: Callable[[], Any]) -> Any:
+    """What ``read`` returns, or ``None`` where the device cannot answer.
+
+    Devices come from plugins, which raise what they like for what they lack: an
+    AttributeError with an empty message on CPU, UNIMPLEMENTED or INVALID_ARGUMENT as
+    a runtime error on others.
+    """
+    try:
+        return read()
+    except Exception:  # the set of exceptions is open, see above
+        return None
 
 
 def simulating() -> bool:

@@ -32,6 +32,8 @@ PHASES = {
 }
 """Where an error surfaced, as the end of a sentence."""
 
+HEADLINE_CHARACTERS = 300
+
 _Sentences = tuple[str, str]
 """What is wrong, and what to do about it."""
 
@@ -40,6 +42,14 @@ def full_text(exc: BaseException) -> str:
     """The type and the whole text of an exception; its text may be empty."""
     text = str(exc)
     return f"{type(exc).__name__}: {text}" if text else f"{type(exc).__name__}:"
+
+
+def headline(error: BaseException) -> str:
+    """The type of an exception and the first line of its text."""
+    lines = str(error).strip().splitlines() or [""]
+    line = f"{type(error).__name__}: {lines[0]}".rstrip(": ")
+    over = len(line) > HEADLINE_CHARACTERS
+    return f"{line[: HEADLINE_CHARACTERS - 1]}…" if over else line
 
 
 def translate(exc: BaseException, case: Case, phase: str) -> Failure:

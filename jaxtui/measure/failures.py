@@ -96,9 +96,12 @@ def _explained_own(error: BaseException, case: Case, phase: str, file: str) -> F
             hint="Time it in mode jit, where donation is left out.",
             detail=detail,
         )
+    what = errors.headline(error).rstrip(".:")
+    if isinstance(error, SyntaxError):
+        what = f"{type(error).__name__}: {error.msg}"  # without its file and line
     return Failure(
         case=case,
-        error=f"{name} failed {when}{place}: {headline(error)}.",
+        error=f"{name} failed {when}{place}: {what}.",
         hint="",
         detail=detail,
     )
@@ -123,12 +126,3 @@ def traced(error: BaseException, file: str) -> tuple[str, str]:
     head = "Traceback (most recent call last), only your own files:\n"
     detail = head + "".join(traceback.format_list(frames)) + last
     return f" ({name}:{frames[-1].lineno})", detail
-
-
-def headline(error: BaseException) -> str:
-    """The exception's type and the first line of what it says."""
-    if isinstance(error, SyntaxError):
-        return f"{type(error).__name__}: {error.msg}"
-    lines = str(error).strip().splitlines()
-    said = f": {lines[0].rstrip('.:')}" if lines else ""
-    return f"{type(error).__name__}{said}"

@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxtui.machine import malloc
 from jaxtui.measure import settings
-from jaxtui.measure.probe import probe
+from jaxtui.measure.devices import probe
 from jaxtui.model import Host
 
 PREFIXES = ("JAX_", "JAXTUI_", "XLA_", "TPU_", "LIBTPU_", "MEGASCALE_", "NCCL_")

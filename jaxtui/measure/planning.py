@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from jaxtui.format import bytes_text
 from jaxtui.measure import devices, ops, own, settings, tensorflow_numpy
 from jaxtui.measure.accuracy import samples_rows
 from jaxtui.measure.host import available_host_bytes
@@ -308,13 +309,16 @@ def _check_memory(
     on_host = device is None or device.platform == "cpu"
     total = needed + host_needed if on_host else needed
     if free is not None and total > free:
-        error = f"{what} needs {_text(total)} on {case.device}; {_text(free)} are free."
+        error = (
+            f"{what} needs {bytes_text(total)} on {case.device};"
+            f" {bytes_text(free)} are free."
+        )
         return Failure(case=case, error=error, hint=hint)
     host_free = supply.host_bytes
     if not on_host and host_free is not None and host_needed > host_free:
         error = (
-            f"{what} needs {_text(host_needed)} of host memory to make its inputs and"
-            f" check its result; {_text(host_free)} are free."
+            f"{what} needs {bytes_text(host_needed)} of host memory to make its inputs"
+            f" and check its result; {bytes_text(host_free)} are free."
         )
         return Failure(case=case, error=error, hint=hint)
     return None
@@ -355,13 +359,3 @@ def _look_up(name: str) -> Device | str:
 
 def _one_of(names: tuple[str, ...]) -> str:
     return f"It is one of {', '.join(names)}."
-
-
-def _text(count: int) -> str:
-    """Bytes for people, in decimal units."""
-    amount = float(count)
-    for unit in ("B", "kB", "MB", "GB", "TB", "PB"):
-        if amount < 1000:
-            return f"{amount:.1f} {unit}" if unit != "B" else f"{count} B"
-        amount /= 1000
-    return f"{amount:.1f} EB" if amount < 1000 else "over 1000 EB"

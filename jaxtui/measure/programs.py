@@ -11,9 +11,9 @@ import jax
 from jax.sharding import SingleDeviceSharding
 
 from jaxtui.measure import peaks
+from jaxtui.measure.devices import probe
 from jaxtui.measure.ops.arguments import as_dtype
 from jaxtui.measure.ops.base import Op
-from jaxtui.measure.probe import probe
 from jaxtui.model import Case
 from jaxtui.model.programs import Fusion, Program, ProgramMemory
 

@@ -9,7 +9,7 @@ import pytest
 
 from jaxtui.machine import topologies
 from jaxtui.measure import devices, host
-from jaxtui.measure.probe import probe
+from jaxtui.measure.devices import probe
 
 TOPOLOGIES = json.loads(topologies.PATH.read_text())
 

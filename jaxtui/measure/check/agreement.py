@@ -14,11 +14,10 @@ from jaxtui.format import plural
 from jaxtui.measure import accuracy, ops
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.check.base import TroubleError, name, place, reading
-from jaxtui.measure.errors import full_text
+from jaxtui.measure.errors import full_text, headline
 from jaxtui.measure.inputs import host_inputs
 from jaxtui.measure.ops.arguments import Array
 from jaxtui.measure.ops.base import wide
-from jaxtui.measure.snippets.values import headline
 from jaxtui.model import Case, Expected, Precision, Reading
 
 SAME_BITS = "elements with other bits"

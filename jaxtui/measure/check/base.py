@@ -15,10 +15,10 @@ import jax
 
 from jaxtui.machine.survey import Survey
 from jaxtui.measure import devices, errors
+from jaxtui.measure.devices import probe
+from jaxtui.measure.errors import headline
 from jaxtui.measure.host import available_host_bytes
-from jaxtui.measure.probe import probe
 from jaxtui.measure.runner import Runner
-from jaxtui.measure.snippets.values import headline
 from jaxtui.measure.turns import never
 from jaxtui.model import (
     Case,

@@ -21,9 +21,8 @@ from jaxtui.machine.gpu_memory import (
 from jaxtui.machine.hardware import TPU_PATHS
 from jaxtui.measure.check import children
 from jaxtui.measure.check.base import Context, by_device, name, reading
-from jaxtui.measure.devices import memory_of
+from jaxtui.measure.devices import memory_of, probe
 from jaxtui.measure.host import available_host_bytes, total_host_bytes
-from jaxtui.measure.probe import probe
 from jaxtui.model import Holder, Reading, RunEvent
 
 WHAT = "free memory"

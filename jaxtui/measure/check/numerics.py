@@ -40,8 +40,8 @@ from jaxtui.measure.check.base import (
     name,
 )
 from jaxtui.measure.clocks import Call
+from jaxtui.measure.devices import probe
 from jaxtui.measure.ops.arguments import Array
-from jaxtui.measure.probe import probe
 from jaxtui.model import (
     PRECISIONS,
     CheckDoing,

@@ -26,11 +26,11 @@ from jaxtui.measure.check.base import (
     reading,
     shares_silicon,
 )
+from jaxtui.measure.devices import probe
 from jaxtui.measure.errors import full_text
 from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.inputs import misaligned_copy
 from jaxtui.measure.ops.arguments import Array
-from jaxtui.measure.probe import probe
 from jaxtui.model import CheckLevel, Reading, RunEvent
 from jaxtui.stats import median, rounds_interval
 

@@ -15,11 +15,10 @@ import jax
 import msgspec
 import numpy as np
 
-from jaxtui.measure.errors import full_text
+from jaxtui.measure.errors import full_text, headline
 from jaxtui.model import SNIPPET_IMPORTS, Value
 
 TEXT_CHARACTERS = 2000
-ERROR_CHARACTERS = 300
 NUMBERS_AT_MOST = 1000
 
 NO_VALUE = object()
@@ -108,12 +107,6 @@ def show(name: str, run: Callable[[], object]) -> Value:
             )
     said = dict.fromkeys(str(warning.message) for warning in caught)
     return msgspec.structs.replace(made, warnings=tuple(said))
-
-
-def headline(error: BaseException) -> str:
-    """The type of an exception and the first line of its text."""
-    lines = str(error).strip().splitlines() or [""]
-    return _cut(f"{type(error).__name__}: {lines[0]}".rstrip(": "), ERROR_CHARACTERS)
 
 
 def numbers(value: object) -> tuple[float, ...]:
