@@ -5,31 +5,49 @@ function object that JAX has not seen (its caches are keyed on the function), an
 kernels only after ``jax.clear_caches()``. ``jit(f).trace → .lower → .compile`` keep the
 phases apart; what is called afterwards is the jitted function itself, which finds that
 executable and compiles nothing again (seen on jax 0.6.2, 0.10.2 and 0.12).
+
+A "transfer" on CPU may be no transfer: ``device_put`` takes a 64-byte aligned NumPy
+buffer as it is, ``np.asarray`` shows a device buffer as it is, and both ignore
+``may_alias=False``. The second ``np.asarray`` of one ``jax.Array`` returns a cached
+copy. So every repetition uses a new buffer, and pointers tell whether it was copied.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import msgspec
 import numpy as np
 
-from jaxtui.measure import programs, session, transfers
+from jaxtui.measure import programs, session
 from jaxtui.measure.clocks import wait_for
 from jaxtui.measure.devices import probe
+from jaxtui.measure.ops.arguments import Array
 from jaxtui.measure.own import OwnError
 from jaxtui.measure.own.arguments import dtype_of
 from jaxtui.measure.programs import counted
-from jaxtui.measure.transfers import Transfer
 from jaxtui.measure.workload import Workload, arrays_of
 from jaxtui.model import COMPILED_MODES, Phase, PhaseMeasured, PhaseStarted, RunEvent
+from jaxtui.stats import median
+
+REPETITIONS = 5
+SECONDS_AT_MOST = 0.5
+"""Fewer repetitions where one takes long."""
 
 
 class DtypeError(TypeError):
     """JAX silently computed in another precision than was asked for."""
+
+
+class Transfer(NamedTuple):
+    """The median over the repetitions."""
+
+    seconds: float
+    aliased: bool
+    """Nothing was copied: the two sides share memory."""
 
 
 Step = Callable[[], Transfer]
@@ -120,7 +138,7 @@ class _Stages:
 
 def _transfer(workload: Workload) -> Transfer:
     assert workload.device is not None, "the host needs no transfer"
-    taken = transfers.to_device(workload.copies, workload.device)
+    taken = to_device(workload.copies, workload.device)
     hosted = workload.case.inputs == "host"
     workload.args = workload.hosts() if hosted else workload.resident()
     return taken
@@ -180,4 +198,65 @@ def _fetch(workload: Workload) -> Transfer:
     def fresh() -> list[Any]:
         return list(arrays_of(workload.call(*workload.args)))
 
-    return transfers.to_host(fresh, lambda arrays: [np.asarray(one) for one in arrays])
+    return to_host(fresh, lambda arrays: [np.asarray(one) for one in arrays])
+
+
+def to_device(fresh: Callable[[], Any], device: jax.Device) -> Transfer:
+    """Time ``device_put`` of all arguments at once, blocked on.
+
+    Args:
+        fresh: Makes new host arrays with the same contents, as a list or any pytree.
+        device: Where to.
+    """
+
+    def once() -> tuple[float, bool]:
+        hosts = fresh()
+        start = perf_counter()
+        arrays = jax.block_until_ready(jax.device_put(hosts, device))
+        seconds = perf_counter() - start
+        leaves = jax.tree.leaves(arrays), jax.tree.leaves(hosts)
+        return seconds, all(map(shares_memory, *leaves))
+
+    return _repeated(once)
+
+
+def to_host(
+    fresh: Callable[[], Any], fetch: Callable[[Any], Any] = np.asarray
+) -> Transfer:
+    """Time ``np.asarray`` of a result that was not looked at yet.
+
+    Args:
+        fresh: Makes a new array, or a pytree of them.
+        fetch: Brings it to the host; for a pytree ``jax.device_get``.
+    """
+
+    def once() -> tuple[float, bool]:
+        result = jax.block_until_ready(fresh())
+        start = perf_counter()
+        host = fetch(result)
+        seconds = perf_counter() - start
+        leaves = jax.tree.leaves(result), jax.tree.leaves(host)
+        return seconds, all(map(shares_memory, *leaves))
+
+    return _repeated(once)
+
+
+def shares_memory(array: jax.Array, host: Array) -> bool:
+    """Whether a single-device array and a NumPy array are the same bytes."""
+    try:
+        return bool(array.unsafe_buffer_pointer() == host.ctypes.data)
+    except (RuntimeError, ValueError, NotImplementedError, AttributeError):
+        # Sharded arrays, typed keys and some plugins have no pointer to compare.
+        return False
+
+
+def _repeated(once: Callable[[], tuple[float, bool]]) -> Transfer:
+    seconds: list[float] = []
+    aliased: list[bool] = []
+    for _ in range(REPETITIONS):
+        taken, shared = once()
+        seconds.append(taken)
+        aliased.append(shared)
+        if sum(seconds) > SECONDS_AT_MOST:
+            break
+    return Transfer(median(seconds), all(aliased))

@@ -11,7 +11,7 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from jaxtui.measure import inputs, transfers
+from jaxtui.measure import coldpath, inputs
 
 ELEMENTS = 1_000_000
 
@@ -40,15 +40,15 @@ def test_an_aligned_buffer_is_called_aliased_and_a_misaligned_one_is_copied() ->
         copy[...] = data
         return [copy]
 
-    assert transfers.to_device(aligned, device).aliased
-    copied = transfers.to_device(lambda: [inputs.misaligned_copy(data)], device)
+    assert coldpath.to_device(aligned, device).aliased
+    copied = coldpath.to_device(lambda: [inputs.misaligned_copy(data)], device)
     assert not copied.aliased
 
 
 def test_a_fetch_on_cpu_is_called_aliased() -> None:
     x = jax.device_put(np.ones(ELEMENTS, np.float32), jax.devices()[0])
     double = jax.jit(lambda x: x * 2)
-    assert transfers.to_host(lambda: double(x)).aliased
+    assert coldpath.to_host(lambda: double(x)).aliased
 
 
 def test_a_second_look_at_one_array_is_not_reported_as_a_fetch() -> None:
@@ -60,8 +60,8 @@ def test_a_second_look_at_one_array_is_not_reported_as_a_fetch() -> None:
     double = jax.jit(lambda x: x * 2)
     looked_at = double(x)
     np.asarray(looked_at)
-    cached = transfers.to_host(lambda: looked_at)
-    honest = transfers.to_host(lambda: double(x))
+    cached = coldpath.to_host(lambda: looked_at)
+    honest = coldpath.to_host(lambda: double(x))
     assert not honest.aliased
     # A 32 MB copy takes milliseconds, the cached one microseconds.
     assert honest.seconds > 10 * cached.seconds
