@@ -14,7 +14,14 @@ import pytest
 
 from jaxtui.machine.survey import Survey
 from jaxtui.measure import notes
-from jaxtui.measure.check import bandwidth, base, compute, steady, together
+from jaxtui.measure.check import (
+    bandwidth,
+    base,
+    compute,
+    products,
+    steady,
+    together,
+)
 from jaxtui.measure.check import work as computing
 from jaxtui.measure.check.base import Context, by_device, name, run_check
 from jaxtui.measure.contention import Usage
@@ -55,8 +62,14 @@ FACTOR = 8.0
 
 @pytest.fixture(autouse=True)
 def small_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last cache of this host may be huge, and its memory small."""
+    """The last cache of this host may be huge, its memory small and its cores few."""
     monkeypatch.setattr(bandwidth, "last_cache_bytes", lambda: 2**20)
+
+    def size(_kind: object, _setting: object, seconds: float) -> int:
+        # Shorter ones would run inline, in the test dispatch.
+        return 256 if seconds >= products.SATURATING_SECONDS else 512
+
+    monkeypatch.setattr(products, "_size", size)
 
 
 @cache
