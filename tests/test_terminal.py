@@ -26,6 +26,11 @@ pytestmark = pytest.mark.skipif(
 SECONDS = 120.0
 """For anything to appear; JAX starts meanwhile, on a machine that may be busy."""
 
+APP = f"{sys.executable} -m jaxtui"
+FAKE = Path(__file__).parent / "engine" / "fake_core.py"
+WITHOUT_JAX = f"{APP} --python '{sys.executable} {FAKE}'"
+"""With an engine that is up at once, where nothing is to be measured."""
+
 BROKEN = """
 from jaxtui.tui.app import JaxtuiApp
 def broken(self): raise RuntimeError("the planted fault")
@@ -124,9 +129,7 @@ def alive(pid: int) -> bool:
 class RunningApp:
     """The app in a shell, with the devices on screen."""
 
-    def __init__(
-        self, shell: Shell, command: str = f"{sys.executable} -m jaxtui"
-    ) -> None:
+    def __init__(self, shell: Shell, command: str = WITHOUT_JAX) -> None:
         self.shell = shell
         shell.shows("ready>")
         shell.run(f"{command}; echo rc=$?")
@@ -155,6 +158,15 @@ def shell() -> Iterator[Shell]:
 @pytest.fixture
 def app(shell: Shell) -> RunningApp:
     return RunningApp(shell)
+
+
+@pytest.fixture
+def measuring(shell: Shell) -> RunningApp:
+    """One whose first lesson is being measured."""
+    app = RunningApp(shell, APP)
+    shell.type("\r")
+    shell.shows("stopwatch")
+    return app
 
 
 def last_setting(written: bytes, mode: int) -> str | None:
@@ -205,13 +217,11 @@ def test_quitting_by_key(app: RunningApp, key: str, code: int) -> None:
     assert_restored(app.shell)
 
 
-def test_quitting_in_the_middle_of_a_run(app: RunningApp) -> None:
-    app.shell.type("\r")
-    app.shell.shows("stopwatch")
-    app.shell.type("\x03")
-    app.shell.until(lambda: b"rc=130" in app.shell.written, "rc=130")
-    app.engine_is_gone()
-    assert_restored(app.shell)
+def test_quitting_in_the_middle_of_a_run(measuring: RunningApp) -> None:
+    measuring.shell.type("\x03")
+    measuring.shell.until(lambda: b"rc=130" in measuring.shell.written, "rc=130")
+    measuring.engine_is_gone()
+    assert_restored(measuring.shell)
 
 
 def test_a_crash_of_the_ui_says_so_and_restores_the_terminal(
@@ -219,7 +229,7 @@ def test_a_crash_of_the_ui_says_so_and_restores_the_terminal(
 ) -> None:
     script = tmp_path / "broken.py"
     script.write_text(BROKEN)
-    app = RunningApp(shell, f"{sys.executable} {script}")
+    app = RunningApp(shell, WITHOUT_JAX.replace("-m jaxtui", str(script)))
     shell.type("t")
     shell.until(lambda: b"rc=70" in shell.written, "rc=70")
     app.engine_is_gone()
@@ -240,26 +250,21 @@ def test_ctrl_z_suspends_and_fg_comes_back(app: RunningApp) -> None:
     assert_restored(shell)
 
 
-def test_a_dropped_connection_leaves_nothing_behind(app: RunningApp) -> None:
-    app.shell.type("\r")
-    app.shell.shows("stopwatch")
-    app.shell.close()
+def test_a_dropped_connection_leaves_nothing_behind(measuring: RunningApp) -> None:
+    measuring.shell.close()
     end = time.monotonic() + SECONDS
-    while alive(app.pid) or alive(app.engine):
+    while alive(measuring.pid) or alive(measuring.engine):
         assert time.monotonic() < end, "something outlived the terminal"
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGABRT])
 def test_an_engine_that_dies_in_a_run_is_replaced_and_the_next_run_works(
-    app: RunningApp, number: signal.Signals
+    measuring: RunningApp,
 ) -> None:
-    shell = app.shell
-    shell.type("\r")
-    shell.shows("stopwatch")
-    os.kill(app.engine, number)
+    shell = measuring.shell
+    os.kill(measuring.engine, signal.SIGABRT)
     shell.shows("engine")
-    app.newest_engine(app.engine)
+    measuring.newest_engine(measuring.engine)
     shell.until(
         lambda: "ENTER:" in shell.text or "Enter again" in shell.text, "the end"
     )
@@ -271,11 +276,11 @@ def test_an_engine_that_dies_in_a_run_is_replaced_and_the_next_run_works(
 
 @pytest.mark.parametrize("exported", ["", "COLUMNS=80 LINES=24 "])
 def test_too_small_says_so_and_comes_back(shell: Shell, exported: str) -> None:
-    app = RunningApp(shell, f"{exported}{sys.executable} -m jaxtui")
-    app.shell.resize(8, 30)
-    app.shell.shows("small")
-    app.shell.resize(24, 80)
-    app.shell.shows("ENTER:")
+    RunningApp(shell, f"{exported}{WITHOUT_JAX}")
+    shell.resize(8, 30)
+    shell.shows("small")
+    shell.resize(24, 80)
+    shell.shows("ENTER:")
 
 
 @pytest.mark.parametrize(

@@ -219,4 +219,6 @@ def measurement(case: Case, turn: int, stopped: Stopped | None) -> Measurement:
 
 
 if __name__ == "__main__":
-    sys.exit(main(core=FakeCore()))
+    # In the place of --python, what the interpreter would be given comes first.
+    arguments = sys.argv[sys.argv.index("--requests") :]
+    sys.exit(main(arguments, core=FakeCore()))

@@ -2,56 +2,52 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-
 import pytest
 
-from tests.faults.running import LIMIT_SECONDS, PROGRAM
+from jaxtui import cli
 
-OPTIONS = (
-    "--fps",
-    "--start-limit",
-    "--cpu-devices",
-    "bench selu --budget",
-    "bench selu --target",
-    "bench selu --seed",
-    "bench selu --size",
-    "crossover selu --budget",
-    "crossover selu --sizes",
-    "roofline selu --budget",
-    "check --limit",
-    "compile selu --topology v5e:2x2 --limit",
-    "learn clock --step",
-    "learn clock --size",
-    "history --limit",
+REFUSED = (
+    "--fps nan",
+    "--start-limit nan",
+    "--start-limit 1e999",
+    "--cpu-devices nan",
+    "bench selu --budget nan",
+    "bench selu --budget 1e999",
+    "bench selu --target nan",
+    "bench selu --seed nan",
+    "bench selu --size nan",
+    "crossover selu --budget nan",
+    "crossover selu --sizes nan",
+    "roofline selu --budget nan",
+    "check --limit nan",
+    "compile selu --topology v5e:2x2 --limit nan",
+    "learn clock --step nan",
+    "learn clock --size nan",
+    "history --limit nan",
 )
 
 
-def assert_is_refused(*arguments: str, **environment: str) -> None:
-    done = subprocess.run(
-        [*PROGRAM, *arguments],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environment},
-        stdin=subprocess.DEVNULL,
-        timeout=LIMIT_SECONDS,
-    )
-    assert (done.returncode, done.stdout) == (64, ""), done
-    assert done.stderr.startswith("jaxtui: ")
-    assert done.stderr.count("\n") == 1
+def assert_is_refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> None:
+    assert cli.main([*arguments]) == 64
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("jaxtui: ")
+    assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize("option", OPTIONS)
-def test_nan_is_refused(option: str) -> None:
-    assert_is_refused(*option.split(), "nan")
+@pytest.mark.parametrize("command", REFUSED)
+def test_what_is_no_number_is_refused(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert_is_refused(capsys, *command.split())
 
 
-@pytest.mark.parametrize("option", ["--start-limit", "bench selu --budget"])
-def test_infinity_is_refused(option: str) -> None:
-    assert_is_refused(*option.split(), "1e999")
-
-
-def test_the_environment_gives_numbers_too() -> None:
-    assert_is_refused("devices", JAXTUI_START_LIMIT="nan")
-    assert_is_refused(JAXTUI_START_LIMIT="inf")
+@pytest.mark.parametrize(("value", "command"), [("nan", ("devices",)), ("inf", ())])
+def test_the_environment_gives_numbers_too(
+    value: str,
+    command: tuple[str, ...],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("JAXTUI_START_LIMIT", value)
+    assert_is_refused(capsys, *command)

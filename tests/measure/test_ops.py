@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import jax
 import ml_dtypes
@@ -19,7 +21,16 @@ NAMED = pytest.mark.parametrize(
     ("op", "dtype"), PAIRS, ids=[f"{op.name}-{dtype}" for op, dtype in PAIRS]
 )
 EAGER = ("float32", "bfloat16", "int8", "complex64")
-EACH = pytest.mark.parametrize("op", ops.OPS.values(), ids=list(ops.OPS))
+
+
+def each(where: Callable[[Op], object] = lambda op: True) -> pytest.MarkDecorator:
+    """Every op of which something is so."""
+    return pytest.mark.parametrize(
+        "op", [*filter(where, ops.OPS.values())], ids=lambda op: op.name
+    )
+
+
+EACH = each()
 
 
 def small(op: Op) -> int:
@@ -27,17 +38,25 @@ def small(op: Op) -> int:
     return sizes.get(op.name, 33 if "×" in op.size_means else 3000)
 
 
-@NAMED
-@pytest.mark.parametrize("mode", ["jit", "eager"])
+def jax_forms() -> Iterator[Any]:
+    """Eagerly the same primitives run, so that a dtype of each kind will do.
+
+    What XLA refuses on a CPU does run so.
+    """
+    for op, dtype in PAIRS:
+        refused = dtype in op.lacks.get("cpu", ())
+        if not refused:
+            yield pytest.param(op, dtype, "jit", id=f"{op.name}-{dtype}-jit")
+        if refused or dtype in EAGER:
+            yield pytest.param(op, dtype, "eager", id=f"{op.name}-{dtype}-eager")
+
+
+@pytest.mark.parametrize(("op", "dtype", "mode"), jax_forms())
 def test_jax_forms_are_right_and_keep_their_dtype(
     op: Op, dtype: str, mode: str
 ) -> None:
-    """Eagerly the same primitives run, so that a dtype of each kind will do."""
     size = small(op)
     args = inputs.host_inputs(op, size, dtype, seed=1)
-    refused = dtype in op.lacks.get("cpu", ())
-    if refused if mode == "jit" else not refused and dtype not in EAGER:
-        pytest.skip("XLA refuses it on a CPU, or another dtype stands for it")
     with enable_x64(dtype):
         function = op.bind("highest")
         call = jax.jit(function) if mode == "jit" else function
@@ -90,10 +109,9 @@ def test_an_op_without_a_kernel_says_so() -> None:
         ops.get("matmul").bind_kernel("cpu")
 
 
-@EACH
+@each(lambda op: op.tensorflow)
 def test_tensorflow_forms_are_right_with_numpy_in_its_place(op: Op) -> None:
-    if op.tensorflow is None:
-        pytest.skip("it has none")
+    assert op.tensorflow is not None
     args = inputs.numpy_inputs(op, small(op), "float32", seed=1)
     result = np.asarray(op.tensorflow(np, *args))
     assert accuracy.check(op, "float32", small(op), args, result).ok
@@ -272,10 +290,9 @@ def test_at_set_replaces_a_quarter_and_leaves_the_input_alone() -> None:
     assert np.count_nonzero(result != x) == 250
 
 
-@EACH
+@each(lambda op: op.reference and op.result_shape(small(op)))
 def test_rows_of_a_reference_are_the_rows_of_the_whole(op: Op) -> None:
-    if op.reference is None or not op.result_shape(small(op)):
-        pytest.skip("it has no rows")
+    assert op.reference is not None
     args = inputs.host_inputs(op, small(op), "float32", seed=3)
     rows = np.array([0, 5, 5, op.result_shape(small(op))[op.rows_axis] - 1])
     whole = np.take(op.reference(slice(None), *args), rows, op.rows_axis)
@@ -291,11 +308,11 @@ def test_formulas_cover_inputs_and_results(op: Op) -> None:
     assert ideal == pytest.approx(moved, rel=0.01)
 
 
-@EACH
+# Others have none, or XLA does not see them.
+@each(lambda op: op.counted_flops(small(op)) is not None)
 def test_xla_counts_about_the_flops_of_the_formula(op: Op) -> None:
     flops = op.counted_flops(small(op))
-    if flops is None:
-        pytest.skip("it has no flops, or XLA does not see them")
+    assert flops is not None
     args = inputs.host_inputs(op, small(op), "float32", seed=0)
     compiled = jax.jit(op.bind()).lower(*args).compile()
     counted = compiled.cost_analysis()
