@@ -214,7 +214,7 @@ def test_what_the_engine_survives_costs_one_case_at_most(
     ]
     missing = harmless[-1].replace(":f", ":nope")
     functions = (leaks, exits, ends, missing, *harmless)
-    measured, failed = bench(capsys, *functions, budget="6")
+    measured, failed = bench(capsys, *functions, budget="4")
     assert measured == {*harmless}, failed
     assert {*failed} == {leaks, exits, ends, missing}
     assert "called sys.exit('enough') (exits.py:10)" in failed[exits]["error"]
