@@ -242,8 +242,8 @@ def _users(survey: Survey) -> Iterator[Finding]:
         yield Finding(
             name="hidden-processes",
             severity="info",
-            what="Not every process could be looked into, so an accelerator may "
-            "be in use unseen.",
+            what="Not every process could be looked into, so somebody may use an "
+            "accelerator unseen.",
             how=f"{'; '.join(reasons)}.",
             advice="`sudo lsof /dev/accel* /dev/vfio/* /dev/nvidia* /dev/kfd` on the "
             "host shows all.",

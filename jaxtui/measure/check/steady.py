@@ -44,7 +44,7 @@ AT_MOST_ON_CPU = 1.5
 
 BOUND = "jaxtui's own bound: the last quarter takes at most {share:.0%} longer"
 
-TOO_SHORT = " Chips throttle after tens of seconds: level full takes longer."
+TOO_SHORT = " Chips throttle after tens of seconds: level full goes on for longer."
 
 LEAST_BURSTS = 4
 """One for each quarter."""
