@@ -17,9 +17,10 @@ from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import BindingType
 from textual.driver import Driver
 from textual.filter import LineFilter
+from textual.geometry import Size
 from textual.reactive import reactive
 from textual.screen import Screen
-from textual.widgets import TabbedContent, TabPane
+from textual.widgets import Static, TabbedContent, TabPane
 
 from jaxtui.model import (
     CheckDoing,
@@ -39,20 +40,18 @@ from jaxtui.session import Session
 from jaxtui.signals import exit_within, interrupt
 from jaxtui.tui import bindings, colors, pace, plain_text, themes
 from jaxtui.tui.actions import Actions
+from jaxtui.tui.case_actions import CaseActions
 from jaxtui.tui.check_actions import CheckActions
 from jaxtui.tui.command import key_names
 from jaxtui.tui.export_actions import ExportActions
 from jaxtui.tui.history_actions import HistoryActions
-from jaxtui.tui.inspect_actions import InspectActions
 from jaxtui.tui.learn_actions import LearnActions
-from jaxtui.tui.loop_actions import LoopActions
 from jaxtui.tui.own_actions import OwnActions
 from jaxtui.tui.panes import Panes
 from jaxtui.tui.plot_commands import PlotActions
 from jaxtui.tui.recorded_actions import RecordedActions
 from jaxtui.tui.requests import Requests
 from jaxtui.tui.roofline import RooflineActions
-from jaxtui.tui.screens.too_small import TooSmall, too_small
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.devices_pane import DevicesPane
@@ -63,6 +62,29 @@ if TYPE_CHECKING:
     from jaxtui.engine.client import EngineClient
     from jaxtui.tui.widgets.bench_pane import BenchPane
     from jaxtui.tui.widgets.case_form import CaseForm
+
+
+MINIMUM = Size(60, 15)
+"""Below this the screens cannot be read."""
+
+
+def too_small(size: Size) -> bool:
+    """Whether the app cannot be used at this size."""
+    return size.width < MINIMUM.width or size.height < MINIMUM.height
+
+
+class TooSmall(Screen[None]):
+    """One line, until the terminal has grown."""
+
+    DEFAULT_CSS = """
+    TooSmall { align: center middle; }
+    """
+
+    def compose(self) -> ComposeResult:
+        """How large it must be."""
+        yield Static(
+            f"Too small: make this terminal {MINIMUM.width}×{MINIMUM.height} or larger."
+        )
 
 
 IDLE_SECONDS = 600.0
@@ -131,9 +153,8 @@ class JaxtuiApp(
     CheckActions,
     ExportActions,
     HistoryActions,
-    InspectActions,
     LearnActions,
-    LoopActions,
+    CaseActions,
     OwnActions,
     PlotActions,
     RecordedActions,

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from textual.binding import Binding
 
+from jaxtui.tui.case_actions import OPEN_INSPECTION
 from jaxtui.tui.check_actions import CHECK_COMMANDS, is_of_a_check
 from jaxtui.tui.command import Command
 from jaxtui.tui.export_actions import EXPORT, why_not_export
 from jaxtui.tui.history_commands import HISTORY_COMMANDS, why_not_history
-from jaxtui.tui.inspect_actions import OPEN_INSPECTION
 from jaxtui.tui.learn_commands import (
     ANSWERS,
     LEARN_COMMANDS,

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from jaxtui.tui import loop_actions
+from jaxtui.tui import case_actions
 
 TICK_SECONDS = 0.02
 """Between two redraws of the apps that are tested."""
@@ -41,4 +41,4 @@ def _idle_is_when_nothing_is_left_to_do(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.fixture
 def long_enough_to_be_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """The made-up runtime holds the host of a loop back from call 33 on."""
-    monkeypatch.setattr(loop_actions, "FIRST_CALLS", 40)
+    monkeypatch.setattr(case_actions, "FIRST_CALLS", 40)

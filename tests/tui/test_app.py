@@ -12,16 +12,14 @@ from textual.widgets import Input, Static, TabbedContent
 from jaxtui.model import Case, CaseFailed, Failure, Logged
 from jaxtui.tui import bindings, themes
 from jaxtui.tui.actions import TABS
-from jaxtui.tui.app import JaxtuiApp
+from jaxtui.tui.app import JaxtuiApp, TooSmall
 from jaxtui.tui.screens.code import CodeScreen
 from jaxtui.tui.screens.help import HelpScreen, on_tab
 from jaxtui.tui.screens.help import sections as help_sections
-from jaxtui.tui.screens.too_small import TooSmall
-from jaxtui.tui.widgets.bench_pane import BenchPane
+from jaxtui.tui.widgets.bench_pane import BenchPane, LogPanel
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.detail_pane import DetailPane
 from jaxtui.tui.widgets.device_table import DeviceTable
-from jaxtui.tui.widgets.log_panel import LogPanel
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.tui.widgets.readout_panel import OfferLine, ReadoutPanel
 from jaxtui.tui.widgets.results_table import ResultsTable

@@ -8,7 +8,7 @@ from jaxtui.model import (
     Case,
     Loop,
 )
-from jaxtui.tui.loop_actions import loopable
+from jaxtui.tui.case_actions import loopable
 from tests.tui.driving import app_on, until, until_ready
 from tests.tui.fake_engine import FakeEngine, cpu_devices
 from tests.tui.looping import (

@@ -12,12 +12,12 @@ from jaxtui.model import (
     Peak,
 )
 from jaxtui.tui import bindings, themes
+from jaxtui.tui.app import TooSmall
 from jaxtui.tui.loop_commands import LOOP_COMMANDS, SHARED
 from jaxtui.tui.loop_keys import CALLS
 from jaxtui.tui.screens.async_view import AsyncView
 from jaxtui.tui.screens.code import CodeScreen
 from jaxtui.tui.screens.help import HelpScreen
-from jaxtui.tui.screens.too_small import TooSmall
 from tests.tui.driving import app_on, until, until_ready
 from tests.tui.fake_engine import FakeEngine, cpu_devices, tpu_devices
 from tests.tui.looping import (

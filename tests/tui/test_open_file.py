@@ -26,9 +26,9 @@ from jaxtui.tui.screens.op_popup import OPEN, OpPopup, entries
 from jaxtui.tui.screens.open_file import OpenFile
 from jaxtui.tui.state import EMPTY, MOST, NOTHING_OPENED, Picked, State
 from jaxtui.tui.widgets import function_choice
+from jaxtui.tui.widgets.bench_pane import NotesPanel
 from jaxtui.tui.widgets.case_form import CaseForm
 from jaxtui.tui.widgets.choice import Choice
-from jaxtui.tui.widgets.notes_panel import NotesPanel
 from tests.tui.driving import app_on, until, until_done, until_ready
 from tests.tui.fake_engine import HOST, OPS, FakeEngine, cpu_devices
 

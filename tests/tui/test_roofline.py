@@ -29,7 +29,7 @@ from jaxtui.tui import roofline as roofline_text
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.roofline import WHAT_IT_IS, explanation
 from jaxtui.tui.state import EMPTY, State
-from jaxtui.tui.widgets.notes_panel import NotesPanel
+from jaxtui.tui.widgets.bench_pane import NotesPanel
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.tui.widgets.results_table import ResultsTable
 from tests.tui.driving import app_on, until, until_done, until_ready

@@ -4,22 +4,106 @@ from __future__ import annotations
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
-from textual.widgets import Static
+from textual.widgets import RichLog, Static
 
 from jaxtui.model.own import is_own
-from jaxtui.tui import bench_plot
+from jaxtui.state import MAXIMUM_LOG_LINES
+from jaxtui.tui import bench_plot, roofline
 from jaxtui.tui.colors import series_colors
 from jaxtui.tui.state import EMPTY, State, view_of
 from jaxtui.tui.widgets.case_form import CaseForm
-from jaxtui.tui.widgets.log_panel import LogPanel
-from jaxtui.tui.widgets.notes_panel import NotesPanel
 from jaxtui.tui.widgets.phase_panel import PhasePanel
 from jaxtui.tui.widgets.plot_reader import PlotReader
 from jaxtui.tui.widgets.results_table import ResultsTable
+from jaxtui.view import bench
 from jaxtui.view.curves import case_at, sizes
+
+
+class LogPanel(RichLog):
+    """The engine's output, written only while it is in view."""
+
+    DEFAULT_CSS = """
+    LogPanel { height: 8; display: none; background: $surface; padding: 0 1; }
+    """
+
+    state: reactive[State] = reactive(EMPTY, repaint=False)
+    """What is on screen."""
+
+    def __init__(self) -> None:
+        super().__init__(max_lines=MAXIMUM_LOG_LINES, wrap=True)
+        self._written: tuple[str, ...] = ()
+
+    def watch_state(self) -> None:
+        """Write what is new."""
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Write the lines that came while the panel was hidden."""
+        log = self.state.log
+        if not self.display or log is self._written:
+            return
+        if log[: len(self._written)] != self._written:
+            # The oldest lines have gone: begin again.
+            self.clear()
+            self._written = ()
+        for line in log[len(self._written) :] or ():
+            self.write(line)
+        if not log:
+            self.clear()
+            self.write("XLA has printed nothing so far.")
+        self._written = log
+
+
+class NotesPanel(VerticalScroll, can_focus=False):
+    """What a number is worth, and why a case failed."""
+
+    DEFAULT_CSS = """
+    NotesPanel { height: 3; padding: 0 1; scrollbar-size-vertical: 1; }
+    """
+
+    state: reactive[State] = reactive(EMPTY, repaint=False)
+    """What is on screen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shown: tuple[bench.Sentence, ...] = ()
+        self._lines = 0
+
+    def compose(self) -> ComposeResult:
+        """One text."""
+        yield Static(id="notes")
+
+    def watch_state(self, state: State) -> None:
+        """Write it anew when it differs."""
+        found = _sentences(state)
+        if found == self._shown:
+            return
+        self._shown = found
+        text = Content("\n").join(
+            Content.assemble(
+                (f"{one.flag}: ", "bold $text-error" if one.bad else "bold"), one.text
+            )
+            for one in found
+        )
+        lines = len(text.wrap(max(1, self.content_size.width)))
+        self.query_one("#notes", Static).update(text, layout=lines != self._lines)
+        self._lines = lines
+
+
+def _sentences(state: State) -> tuple[bench.Sentence, ...]:
+    """About the selected case, what the plot shows first, and about the run."""
+    case, run = state.case, state.run
+    if case is None or run is None:
+        return ()
+    found = (*bench.sentences(case, run), *bench.run_sentences(run))
+    if state.view != "roofline":
+        return found
+    return *roofline.sentences(state), *found
+
 
 BEFORE = """\
 [b]r[/b] or [b]F5[/b] runs what the form says; all of its cases take turns.
