@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import msgspec
 from jax.sharding import SingleDeviceSharding
 
-from jaxtui.measure import devices, ops, own, planning, programs, settings
+from jaxtui.measure import devices, ops, own, planning, programs
 from jaxtui.measure.failures import RefusedError
 from jaxtui.measure.own import arguments
 from jaxtui.measure.runner import Runner
@@ -22,7 +22,6 @@ from jaxtui.measure.turns import never
 from jaxtui.measure.workload import compiled_form, op_scope, own_scope
 from jaxtui.model import (
     HOST_MODES,
-    MODES,
     Case,
     Inspected,
     Inspection,
@@ -122,26 +121,20 @@ class _Step(NamedTuple):
     hlo: str
 
 
-@dataclass
-class _Stages:
-    """What there is of the case so far."""
-
-    subject: _Subject
-    device: jax.Device
-    traced: Any = None
-    lowered: Any = None
-    compiled: Any = None
-    """The case as one program; ``None`` for an eager one."""
-    took: dict[str, float] = field(default_factory=dict)
-    steps: list[_Step] = field(default_factory=list)
-
-
 class _Run(Runner):
     phase = "trace"
+    _subject: _Subject
+    _device: jax.Device
+    _traced: Any
+    _lowered: Any = None
+    _compiled: Any = None
+    """The case as one program; ``None`` for an eager one."""
 
     def __init__(self, inspection: Inspection, stop: Callable[[], bool]) -> None:
         super().__init__(InspectionStarted(inspection=inspection), 0.0, stop)
         self.case = inspection.case
+        self._took: dict[str, float] = {}
+        self._steps: list[_Step] = []
 
     def work(self) -> Iterator[RunEvent]:
         with suppress(_StoppedError):
@@ -155,51 +148,41 @@ class _Run(Runner):
 
     def _stages(self) -> Iterator[RunEvent]:
         case = self.case
-        device = _checked(case)
-        yield from self.warm_up(device)
-        subject = yield from self._subject(device)
-        stages = _Stages(subject, device)
-        jitted = jax.jit(subject.form)
-        stages.traced = yield from self._timed(
-            "trace", stages, lambda: jitted.trace(*subject.args)
-        )
-        if case.mode == "eager":
-            yield from self._steps(stages)
-        else:
-            yield from self._whole(stages)
-        yield _inspected(stages)
-
-    def _subject(self, device: jax.Device) -> Generator[RunEvent, None, _Subject]:
-        source = own.source(self.case.op)
+        self._device = _checked(case)
+        yield from self.warm_up(self._device)
+        source = own.source(case.op)
         if source is None:
-            return _of_op(self.case, device)
-        self.phase = "import"
-        yield self.progress(self.phase)
-        function = own.load(source, device)
-        self.phase = "inputs"
-        yield self.progress("arguments")
-        return _of_function(function, self.case, device)
+            self._subject = _of_op(case, self._device)
+        else:
+            self.phase = "import"
+            yield self.progress(self.phase)
+            function = own.load(source, self._device)
+            self.phase = "inputs"
+            yield self.progress("arguments")
+            self._subject = _of_function(function, case, self._device)
+        jitted, args = jax.jit(self._subject.form), self._subject.args
+        self._traced = yield from self._timed("trace", lambda: jitted.trace(*args))
+        if case.mode == "eager":
+            yield from self._each_step()
+        else:
+            self._lowered = yield from self._timed("lower", self._traced.lower)
+            self._compiled = yield from self._timed("compile", self._lowered.compile)
+            few = len(self._traced.jaxpr.eqns) <= STEPS_AT_MOST
+            if case.mode == "jit" and (source is None or few):
+                yield from self._for_comparison()
+        yield self._inspected()
 
-    def _whole(self, stages: _Stages) -> Iterator[RunEvent]:
-        """The case as one program, and then its steps for comparison."""
-        stages.lowered = yield from self._timed("lower", stages, stages.traced.lower)
-        stages.compiled = yield from self._timed(
-            "compile", stages, stages.lowered.compile
-        )
-        catalogued = own.source(self.case.op) is None
-        few = catalogued or len(stages.traced.jaxpr.eqns) <= STEPS_AT_MOST
-        if self.case.mode != "jit" or not few:
-            return
+    def _for_comparison(self) -> Iterator[RunEvent]:
         try:
-            yield from self._steps(stages)
+            yield from self._each_step()
         except _StoppedError:
             raise
         except Exception:  # the program that was asked for is there
-            stages.steps.clear()
+            self._steps.clear()
 
-    def _steps(self, stages: _Stages) -> Iterator[RunEvent]:
+    def _each_step(self) -> Iterator[RunEvent]:
         """The programs of an eager call, equal ones compiled once, as JAX does."""
-        equations = stages.traced.jaxpr.eqns
+        equations = self._traced.jaxpr.eqns
         known: dict[Hashable, _Step] = {}
         for number, equation in enumerate(equations, 1):
             self.phase = "compile"
@@ -209,20 +192,47 @@ class _Run(Runner):
             if key in known:
                 step = known[key]._replace(lower_seconds=0.0, compile_seconds=0.0)
             else:
-                with stages.subject.scope():
-                    step = known[key] = compiled_step(equation, stages.device)
-            stages.steps.append(step)
+                with self._subject.scope():
+                    step = known[key] = compiled_step(equation, self._device)
+            self._steps.append(step)
 
     def _timed(
-        self, phase: str, stages: _Stages, stage: Callable[[], Any]
+        self, phase: str, stage: Callable[[], Any]
     ) -> Generator[RunEvent, None, Any]:
         self.phase = phase
         yield self.progress(phase)
-        with stages.subject.scope():
+        with self._subject.scope():
             start = perf_counter()
             made = stage()
-            stages.took[phase] = perf_counter() - start
+            self._took[phase] = perf_counter() - start
         return made
+
+    def _inspected(self) -> Inspected:
+        steps, took, subject = self._steps, self._took, self._subject
+        if self._compiled is None:
+            took["lower"] = sum(each.lower_seconds for each in steps)
+            took["compile"] = sum(each.compile_seconds for each in steps)
+            program = _sum([each.step.program for each in steps])
+            stablehlo = _joined([(each.step.name, each.stablehlo) for each in steps])
+            hlo = _joined([(each.step.name, each.hlo) for each in steps])
+        else:
+            program = programs.read(self._compiled, self._device.device_kind)
+            stablehlo = programs.text_of(self._lowered) or ""
+            hlo = programs.text_of(self._compiled) or ""
+        return Inspected(
+            case=subject.case,
+            device_kind=self._device.device_kind,
+            trace_seconds=took["trace"],
+            lower_seconds=took["lower"],
+            compile_seconds=took["compile"],
+            flops=subject.flops,
+            bytes=subject.bytes,
+            program=program,
+            steps=tuple(each.step for each in steps),
+            jaxpr=str(self._traced.jaxpr),
+            stablehlo=stablehlo,
+            hlo=hlo,
+        )
 
 
 def compiled_step(equation: Any, device: jax.Device) -> _Step:
@@ -259,34 +269,6 @@ def compiled_step(equation: Any, device: jax.Device) -> _Step:
         end - middle,
         programs.text_of(lowered) or "",
         programs.text_of(compiled) or "",
-    )
-
-
-def _inspected(stages: _Stages) -> Inspected:
-    subject, steps, took = stages.subject, stages.steps, stages.took
-    if stages.compiled is None:
-        took["lower"] = sum(each.lower_seconds for each in steps)
-        took["compile"] = sum(each.compile_seconds for each in steps)
-        program = _sum([each.step.program for each in steps])
-        stablehlo = _joined([(each.step.name, each.stablehlo) for each in steps])
-        hlo = _joined([(each.step.name, each.hlo) for each in steps])
-    else:
-        program = programs.read(stages.compiled, stages.device.device_kind)
-        stablehlo = programs.text_of(stages.lowered) or ""
-        hlo = programs.text_of(stages.compiled) or ""
-    return Inspected(
-        case=subject.case,
-        device_kind=stages.device.device_kind,
-        trace_seconds=took["trace"],
-        lower_seconds=took["lower"],
-        compile_seconds=took["compile"],
-        flops=subject.flops,
-        bytes=subject.bytes,
-        program=program,
-        steps=tuple(each.step for each in steps),
-        jaxpr=str(stages.traced.jaxpr),
-        stablehlo=stablehlo,
-        hlo=hlo,
     )
 
 
@@ -336,20 +318,11 @@ def _checked(case: Case) -> jax.Device:
     Raises:
         RefusedError: There is no such case, or nothing of it goes through XLA.
     """
-    if case.mode not in MODES:
-        raise RefusedError(
-            f"There is no mode {case.mode!r}.", "Choose jit, eager or pallas."
-        )
     if case.mode in HOST_MODES:
         raise RefusedError(
             f"Mode {case.mode} does not go through XLA, so there is nothing to show.",
             "Choose mode jit or eager.",
         )
-    if refused := settings.refusal():
-        raise RefusedError(*refused)
-    if wrong := planning.check_case(case):
+    if wrong := planning.check(case, planning.Supply())[0]:
         raise RefusedError(*wrong)
-    device = devices.find_own(case.device)
-    if wrong := planning.check_platform(case, device.platform):
-        raise RefusedError(*wrong)
-    return device
+    return devices.find(case.device)

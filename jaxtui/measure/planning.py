@@ -26,7 +26,6 @@ from jaxtui.model import (
     Device,
     Experiment,
     Failure,
-    Peak,
     Plan,
     PlannedCase,
 )
@@ -99,15 +98,15 @@ def _planned(case: Case, supply: Supply, seed: int, recipes: bool) -> PlannedCas
 
 def plan_case(case: Case, supply: Supply) -> PlannedCase:
     """One case; a problem stands on it as a ``Failure``."""
-    wrong = check_case(case)
-    device: Device | None = None
-    if wrong is None:
-        wrong, device = _check_place(case, supply)
+    wrong, device = check(case, supply)
     if wrong is not None:
         return _refused(case, *wrong)
     if own.source(case.op) is not None:
         return _plan_own(case, device, supply)
-    op = ops.get(case.op)
+    op, rate = ops.get(case.op), None
+    if device is not None:
+        precision, matrix = settings.precision(case), op.takes_precision
+        rate = peak(device.device_kind, case.dtype, precision, matrix=matrix)
     needed, host_needed = memory_bytes(op, case), host_memory_bytes(op, case)
     problem = _check_memory(case, needed, host_needed, device, supply)
     return PlannedCase(
@@ -116,7 +115,7 @@ def plan_case(case: Case, supply: Supply) -> PlannedCase:
         host_memory_bytes=host_needed,
         flops=op.flops(case.size, case.dtype),
         bytes=op.bytes(case.size, case.dtype),
-        peak=_peak(op, case, device),
+        peak=rate,
         problem=problem,
     )
 
@@ -158,14 +157,6 @@ def _plan_own(case: Case, device: Device | None, supply: Supply) -> PlannedCase:
     )
 
 
-def _peak(op: Op, case: Case, device: Device | None) -> Peak | None:
-    if device is None:
-        return None
-    matrix = op.takes_precision
-    precision = settings.precision(case)
-    return peak(device.device_kind, case.dtype, precision, matrix=matrix)
-
-
 def memory_bytes(op: Op, case: Case) -> int:
     """Memory where the case computes: arguments, results and temporaries.
 
@@ -195,13 +186,14 @@ def host_memory_bytes(op: Op, case: Case) -> int:
     return inputs + result + reference
 
 
-def check_case(case: Case) -> Wrong | None:
-    """What is wrong with a case wherever it runs, or ``None``."""
-    return check_op(case) if own.source(case.op) is None else own.check(case)
+def check(case: Case, supply: Supply) -> tuple[Wrong | None, Device | None]:
+    """What keeps a case from running here, memory apart, and where it would run."""
+    wrong = check_op(case) if own.source(case.op) is None else own.check(case)
+    return (wrong, None) if wrong else _check_place(case, supply)
 
 
 def check_op(case: Case) -> Wrong | None:
-    """The same for an op of the catalogue, which alone may be compiled ahead."""
+    """What is wrong with a case of the catalogue wherever it runs, or ``None``."""
     try:
         op = ops.get(case.op)
     except ValueError as error:

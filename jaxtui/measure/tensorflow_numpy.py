@@ -39,7 +39,9 @@ def call(op: Op) -> Call:
     """
     if op.tensorflow is None:
         raise ValueError(f"{op.name} has no TensorFlow form.")
-    return functools.partial(op.tensorflow, _numpy())
+    load()
+    numpy = importlib.import_module("tensorflow.experimental.numpy")
+    return functools.partial(op.tensorflow, numpy)
 
 
 def make_inputs(op: Op, size: int, dtype: str, seed: int) -> tuple[Any, ...]:
@@ -71,8 +73,3 @@ def load() -> Any:
     with contextlib.suppress(RuntimeError):
         tensorflow.config.set_visible_devices([], "GPU")
     return tensorflow
-
-
-def _numpy() -> Any:
-    load()
-    return importlib.import_module("tensorflow.experimental.numpy")
