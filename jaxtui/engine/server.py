@@ -35,7 +35,7 @@ from jaxtui.engine.protocol import (
     StopRequest,
     decode_request,
 )
-from jaxtui.measure.orphans import signal_with_parent
+from jaxtui.measure.children import signal_with_parent
 from jaxtui.model import (
     Busy,
     EngineFailed,

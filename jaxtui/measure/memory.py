@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import random
 import resource
-import select
 import signal
 import subprocess
 import sys
@@ -23,7 +22,7 @@ import msgspec
 from jaxtui import child
 from jaxtui.machine import malloc
 from jaxtui.machine.malloc import ENDS, End
-from jaxtui.measure.orphans import signal_with_parent
+from jaxtui.measure.children import lines, signal_with_parent
 from jaxtui.model import HOST, Case, Experiment, MemorySpan
 from jaxtui.model.base import Record
 from jaxtui.stats import median
@@ -51,10 +50,6 @@ CALLS_AT_LEAST = 1 + len(ENDS) * (SETTLING_CALLS + 1)
 
 START_SECONDS = 20.0
 """For the process and its JAX; import and compile take one to three."""
-
-POLL_SECONDS = 0.05
-"""How long a stop may go unnoticed."""
-
 
 ERROR_CHARACTERS = 200
 """Of what a case raised at one end only."""
@@ -146,20 +141,14 @@ class Spans:
         assert self._process is not None
         assert self._process.stdin is not None
         self._process.stdin.write(msgspec.json.encode(asked) + b"\n")
-        limit = perf_counter() + START_SECONDS + 3 * asked.seconds
-        line = b""
-        while not line.endswith(b"\n"):
-            if self._stop():
-                self.close()
-                self._over = True
-                return None
-            if perf_counter() > limit:
-                raise OSError("it did not answer")
-            if select.select((self._answers,), (), (), POLL_SECONDS)[0]:
-                more = os.read(self._answers, 1 << 16)
-                if not more:
-                    raise BrokenPipeError
-                line += more
+        seconds = START_SECONDS + 3 * asked.seconds
+        line = next(lines(self._answers, self._stop, seconds), None)
+        if line is None:
+            if not self._stop():
+                raise BrokenPipeError
+            self.close()
+            self._over = True
+            return None
         return msgspec.json.decode(line, type=MemorySpan | str)
 
     def _start(self) -> None:

@@ -17,7 +17,7 @@ from time import perf_counter
 
 import msgspec
 
-from jaxtui.measure.orphans import end_with_input, signal_with_parent
+from jaxtui.measure.children import end_with_input, signal_with_parent
 from jaxtui.model.ahead import (
     AheadAnswer,
     AheadCode,

@@ -16,9 +16,9 @@ import msgspec
 
 from jaxtui.format import bytes_text
 from jaxtui.measure import devices
+from jaxtui.measure.children import end_with_input, signal_with_parent
 from jaxtui.measure.errors import full_text, headline
 from jaxtui.measure.failures import RefusedError
-from jaxtui.measure.orphans import end_with_input, signal_with_parent
 from jaxtui.measure.planning import Supply
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.settings import enable_x64

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
@@ -12,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 import msgspec
 
 from jaxtui import child
+from jaxtui.measure.children import lines
 from jaxtui.measure.devices import SIMULATED
 from jaxtui.model import (
     Progress,
@@ -23,9 +23,6 @@ from jaxtui.model import (
 )
 
 COMMAND = child.command("jaxtui.measure.snippets")
-
-POLL_SECONDS = 0.05
-"""How long a stop may go unnoticed."""
 
 
 def run_apart(snippet: Snippet, stop: Callable[[], bool]) -> Iterator[RunEvent]:
@@ -82,7 +79,7 @@ def _events(
     # A child that is gone already says so by its exit status.
     with contextlib.suppress(BrokenPipeError):
         process.stdin.write(msgspec.json.encode(alone) + b"\n")
-    for line in _lines(process.stdout.fileno(), stop):
+    for line in lines(process.stdout.fileno(), stop):
         event = msgspec.json.decode(line, type=RunEvent)
         if isinstance(event, RunFinished):
             return
@@ -98,16 +95,3 @@ def _events(
             error=f"The process with {snippet.cpu_devices} CPU devices ended {how}.",
             hint="What it said last is in the log.",
         )
-
-
-def _lines(fd: int, stop: Callable[[], bool]) -> Iterator[bytes]:
-    """The lines from a pipe, until it ends or is stopped."""
-    rest = b""
-    while not stop():
-        if not select.select((fd,), (), (), POLL_SECONDS)[0]:
-            continue
-        chunk = os.read(fd, 1 << 16)
-        if not chunk:
-            return
-        *lines, rest = (rest + chunk).split(b"\n")
-        yield from lines
