@@ -15,8 +15,8 @@ from jaxtui.tui.case_actions import OPEN_INSPECTION
 from jaxtui.tui.check_actions import CHECK_COMMANDS, is_of_a_check
 from jaxtui.tui.command import Command
 from jaxtui.tui.export_actions import EXPORT, why_not_export
-from jaxtui.tui.history_commands import HISTORY_COMMANDS, why_not_history
-from jaxtui.tui.learn_commands import (
+from jaxtui.tui.history_actions import HISTORY_COMMANDS, why_not_history
+from jaxtui.tui.learn_actions import (
     ANSWERS,
     LEARN_COMMANDS,
     is_of_a_lesson,

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from jaxtui.model import Case, Loop, LoopCall, LoopKernel
 from jaxtui.tui import loop_words
-from jaxtui.tui.bigtext import fits, large
 from jaxtui.tui.lane_drawing import BLOCKS, GUTTER, SOLID, Row, Shot, draw, layout, tick
 from jaxtui.tui.lanes import (
     SMALLEST_SPAN,
@@ -25,6 +24,7 @@ from jaxtui.tui.lanes import (
     whole,
 )
 from jaxtui.tui.playback import SECONDS, SLOW_SECONDS, Playback
+from jaxtui.tui.widgets.giant import fits, large
 from tests.tui.fake_engine import looped
 
 CASE = Case(op="matmul", size=1000, dtype="float32", device="cpu:0", mode="jit")

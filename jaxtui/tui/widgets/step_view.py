@@ -14,7 +14,7 @@ from jaxtui.lessons.base import PROSE_COLUMNS, Conclusion
 from jaxtui.plot import Picture
 from jaxtui.tui import learn_text
 from jaxtui.tui.colors import drawing, series_colors
-from jaxtui.tui.learn_commands import ANSWERS
+from jaxtui.tui.learn_actions import ANSWERS
 from jaxtui.tui.learn_state import LearnState, LessonState
 from jaxtui.tui.learn_text import Mistake, concluded, pictured
 from jaxtui.tui.widgets.paper import Paper, Write
