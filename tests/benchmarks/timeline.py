@@ -65,7 +65,7 @@ def body(size: int, *, chained: bool, calls: int = CALLS) -> Body:
         mode="jit",
     )
     loop = Loop(case=case, calls=calls, style="never", chained=chained)
-    subject = subjects.of(loop, subjects.plan(loop), device)
+    subject = subjects.Subject(loop, subjects.plan(loop), device)
     for _ in subject.phases():
         pass
     made = Body(loop, subject.workload, turns=lambda: range(calls))

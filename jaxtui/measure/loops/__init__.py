@@ -90,7 +90,7 @@ class _Run(Runner):
         planned = subjects.plan(self._loop)
         case, device = self.case, devices.find(self.case.device)
         known = yield from self.warm_up(device)
-        subject = subjects.of(self._loop, planned, device)
+        subject = Subject(self._loop, planned, device)
         subject.check(known.queue_depth)
         for phase in subject.phases():
             self.phase = phase

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import abc
 from collections.abc import Iterator
 from time import perf_counter
 
@@ -32,13 +31,15 @@ SEED = 0
 """Of the arguments; a loop names none."""
 
 
-class Subject(abc.ABC):
-    """The cold path of a loop, and what is known once it is done."""
+class Subject:
+    """What a loop calls: its cold path, and what is known once that is done."""
 
     workload: Workload
 
     def __init__(self, loop: Loop, planned: PlannedCase, device: jax.Device) -> None:
         self._loop, self._planned, self._device = loop, planned, device
+        self._source = own.source(loop.case.op)
+        self._depth = 0
         self.results: Results = ARRAY
         """What the loop does with what its calls return."""
         self.flops = planned.flops
@@ -47,9 +48,10 @@ class Subject(abc.ABC):
         self.notes: tuple[Note, ...] = ()
         """What must be said of it beside what the loop shows."""
 
-    @abc.abstractmethod
     def check(self, depth: int) -> None:
         """Refuse what is known to be too much, before anything is allocated.
+
+        Nothing is known of a function of a file before it has run.
 
         Args:
             depth: computations that may be in flight.
@@ -57,75 +59,45 @@ class Subject(abc.ABC):
         Raises:
             RefusedError: It is too much.
         """
+        self._depth = depth
+        if self._source is None:
+            check_memory(self._loop, self._planned, depth)
+            check_time(self._loop, self._device)
 
-    @abc.abstractmethod
     def phases(self) -> Iterator[str]:
-        """Do them one by one; each is named before it is done.
+        """Do the phases of the cold path one by one; each is named before it is done.
+
+        Those copies are left out that are only there to be timed. A function of a file
+        is called once more, to learn from that.
 
         Raises:
             RefusedError: Only now it shows that the loop cannot be.
             Exception: Whatever a phase raises.
         """
-
-    def _cold_path(self) -> Iterator[str]:
-        made = self.workload
+        case, pool = self._loop.case, Pool(SEED)
+        if self._source is None:
+            yield "inputs"
+            op = ops.get(case.op)
+            self.workload = made = workload.of_op(case, op, self._device, pool)
+        else:
+            yield "import"
+            function = own.load(self._source, self._device)
+            yield "inputs"
+            made = workload.of_function(function, case, self._device, pool)
+            self.workload = made
+            jax.clear_caches()  # what the function has jitted itself is cold, too
         with made.scope():
-            hosted = made.case.inputs == "host"
-            made.args = made.hosts() if hosted else made.resident()
+            made.args = made.hosts() if case.inputs == "host" else made.resident()
         for phase, step in coldpath.steps(made):
             if phase not in ("transfer", "fetch"):
                 yield phase
                 with made.scope():
                     step()
-
-
-class OpSubject(Subject):
-    """An op of the catalogue, of which everything is known beforehand."""
-
-    def __init__(
-        self, op: Op, loop: Loop, planned: PlannedCase, device: jax.Device
-    ) -> None:
-        super().__init__(loop, planned, device)
-        self.workload = workload.of_op(loop.case, op, device, Pool(SEED))
-
-    def check(self, depth: int) -> None:
-        """Count the memory and estimate the time."""
-        check_memory(self._loop, self._planned, depth)
-        check_time(self._loop, self._device)
-
-    def phases(self) -> Iterator[str]:
-        """Those of a case, without the copies that are only there to be timed."""
-        yield "inputs"
-        yield from self._cold_path()
-
-
-class OwnSubject(Subject):
-    """A function of a file: what it takes and gives is seen when it has run."""
-
-    def __init__(
-        self, source: own.Source, loop: Loop, planned: PlannedCase, device: jax.Device
-    ) -> None:
-        super().__init__(loop, planned, device)
-        self._source = source
-        self._depth = 0
-
-    def check(self, depth: int) -> None:
-        """Only remember how much may be in flight."""
-        self._depth = depth
-
-    def phases(self) -> Iterator[str]:
-        """Import and arguments, then those of a case, then a call to learn from."""
-        yield "import"
-        function = own.load(self._source, self._device)
-        yield "inputs"
-        case = self._loop.case
-        self.workload = workload.of_function(function, case, self._device, Pool(SEED))
-        jax.clear_caches()  # what the function has jitted itself is cold, too
-        yield from self._cold_path()
-        self.flops, self.peak = self.workload.flops, self.workload.peak
-        self.notes = (notes.own(self.workload),)
-        yield "warm-up"
-        self._learn()
+        if self._source is not None:
+            self.flops, self.peak = made.flops, made.peak
+            self.notes = (notes.own(made),)
+            yield "warm-up"
+            self._learn()
 
     def _learn(self) -> None:
         """What a call returns, how large that is, and how long it takes."""
@@ -138,14 +110,6 @@ class OwnSubject(Subject):
         check_repeat(self._loop, self._loop.calls * seconds)
         check_results(self._loop, made.result_bytes, self._depth)
         self.results = of_own(self._loop, made, result)
-
-
-def of(loop: Loop, planned: PlannedCase, device: jax.Device) -> Subject:
-    """What the loop's case calls."""
-    source = own.source(loop.case.op)
-    if source is None:
-        return OpSubject(ops.get(loop.case.op), loop, planned, device)
-    return OwnSubject(source, loop, planned, device)
 
 
 def plan(loop: Loop) -> PlannedCase:
