@@ -416,6 +416,12 @@ def test_a_setup_that_raises_ends_it():
     assert not values(events)
 
 
+@pytest.mark.parametrize("kind", [Shown, Timed])
+def test_what_leaves_python_is_a_failure_too(kind):
+    failed = failure(run(kind(name="it", code="sys.exit(3)"), setup="import sys"))
+    assert failed.error == "The snippet failed: SystemExit: 3"
+
+
 def test_running_out_of_memory_has_its_hint():
     failed = failure(run(setup="raise MemoryError('no room')"))
     assert "smaller" in failed.hint
