@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import select
@@ -14,6 +15,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from jaxtui import cli
+
 LIMIT_SECONDS = 120.0
 """For anything to happen, on a machine that may be busy."""
 
@@ -21,6 +26,24 @@ PROGRAM = (sys.executable, "-m", "jaxtui")
 
 NEVER_READY = "#!/bin/sh\necho $$ > {started}\nexec sleep 1000\n"
 """A Python for ``--python`` whose engine says nothing."""
+
+
+def ended(data: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """A command that needs no process of its own, with its data in a folder."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAXTUI_DATA", str(data))
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = cli.main([*map(os.fsdecode, map(_text, arguments))])
+    texts = []
+    for stream in (out, err):
+        stream.seek(0)
+        texts.append(stream.read())
+    return subprocess.CompletedProcess(arguments, code, *texts)
+
+
+def _text(argument: object) -> str | bytes:
+    return argument if isinstance(argument, bytes) else str(argument)
 
 
 class Running:

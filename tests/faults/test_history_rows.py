@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.running import ended
 from tests.test_terminal import Shell
 
 SECONDS = 120
@@ -50,7 +51,7 @@ def environment(**variables: object) -> dict[str, str]:
     return {**os.environ, **{name: str(value) for name, value in variables.items()}}
 
 
-def jaxtui(
+def process(
     folder: Path, *arguments: object, program: tuple[str, ...] = ("-m", "jaxtui")
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -69,7 +70,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data") / "made"
     before = os.umask(0)
     try:
-        done = jaxtui(folder, "bench", "selu", "--size", "8,16", "--budget", "0.2")
+        done = process(folder, "bench", "selu", "--size", "8,16", "--budget", "0.2")
     finally:
         os.umask(before)
     assert done.returncode == 0, done.stderr
@@ -128,12 +129,12 @@ def damaged(connection: sqlite3.Connection) -> list[int]:
 def test_a_damaged_row_costs_itself(folder: Path) -> None:
     files = [folder / f"list.{ending}" for ending in ("json", "csv", "md")]
     good = [
-        line.split()[0] for line in jaxtui(folder, "history").stdout.splitlines()[1:]
+        line.split()[0] for line in ended(folder, "history").stdout.splitlines()[1:]
     ]
     numbers = changed(folder, damaged)
     exports = [text for file in files for text in ("--export", file)]
     said = f"{len(numbers)} rows of the history could not be read."
-    done = jaxtui(folder, "history", *exports)
+    done = ended(folder, "history", *exports)
     assert done.returncode == 0, done.stderr
     assert said in done.stderr
     assert "Traceback" not in done.stderr
@@ -145,18 +146,18 @@ def test_a_damaged_row_costs_itself(folder: Path) -> None:
     assert [row["id"] for row in csv.DictReader(files[1].open())] == good
     assert len(files[2].read_text().splitlines()) == 4
     # Damaged ones take no places of others.
-    done = jaxtui(folder, "history", "--json", "--limit", "1")
+    done = ended(folder, "history", "--json", "--limit", "1")
     assert [str(row["id"]) for row in json.loads(done.stdout)["measurements"]] == good[
         :1
     ]
     for number in (numbers[0], numbers[-1] + 1):
-        done = jaxtui(folder, "compare", 1, number)
+        done = ended(folder, "compare", 1, number)
         assert done.returncode in (3, 64)
         assert f"easurement {number}" in done.stderr
         assert len(done.stderr.splitlines()) == 1
-    assert jaxtui(folder, "compare", 1, 2).returncode == 0
+    assert ended(folder, "compare", 1, 2).returncode == 0
     # They can be deleted as any other.
-    done = jaxtui(folder, "history", "--since", "1970-01-01", "--delete", "--yes")
+    done = ended(folder, "history", "--since", "1970-01-01", "--delete", "--yes")
     assert done.returncode == 0, done.stderr
 
 
@@ -170,11 +171,11 @@ def test_a_damaged_document_is_listed_and_not_compared(folder: Path) -> None:
         return numbers
 
     numbers = changed(folder, damage)
-    done = jaxtui(folder, "history", "--json")
+    done = ended(folder, "history", "--json")
     assert json.loads(done.stdout)["unreadable"] == 0
     assert len(json.loads(done.stdout)["measurements"]) == 2 + len(numbers)
     for number in numbers:
-        done = jaxtui(folder, "compare", number, 1)
+        done = ended(folder, "compare", number, 1)
         assert done.returncode == 3, done.stderr
         assert done.stderr.startswith(f"jaxtui: Measurement {number} of the history is")
         assert len(done.stderr.splitlines()) == 1
@@ -189,15 +190,15 @@ def test_a_place_where_no_history_can_be(tmp_path: Path) -> None:
     long = tmp_path / ("n" * 300)
     held_up = ("-c", HELD_UP)
     for folder in (file, loop, taken, closed, long):
-        done = jaxtui(folder, "history", program=held_up)
+        done = process(folder, "history", program=held_up)
         assert done.returncode == 3, (folder, done.stderr)
         assert done.stderr.startswith(f"jaxtui: The history {folder}/history.db ")
         assert len(done.stderr.splitlines()) == 1
-    assert jaxtui(closed, "compare", 1, 2, program=held_up).returncode == 3
+    assert process(closed, "compare", 1, 2, program=held_up).returncode == 3
     # Nothing is there yet: that is no fault.
     (tmp_path / "e").mkdir()
     (tmp_path / "e" / "history.db").symlink_to("nowhere")
-    assert jaxtui(tmp_path / "e", "history").returncode == 0
+    assert ended(tmp_path / "e", "history").returncode == 0
     closed.chmod(0o700)
 
 
@@ -213,7 +214,7 @@ def test_a_history_is_its_owner_s(measured: Path, folder: Path) -> None:
     for name in names:
         name.chmod(0o666)
     folder.chmod(0o755)
-    done = jaxtui(folder, "history")
+    done = ended(folder, "history")
     assert (done.returncode, done.stderr) == (0, "")
     assert {rights(name) for name in names if name.exists()} == {0o600}
     # It may serve others; only the one that the platform names is jaxtui's own.
@@ -246,7 +247,7 @@ def test_the_platform_s_folder_is_its_owner_s(measured: Path, tmp_path: Path) ->
     ],
 )
 def test_a_number_beyond_all_measure(folder: Path, arguments: tuple[str, ...]) -> None:
-    done = jaxtui(folder, *arguments)
+    done = ended(folder, *arguments)
     assert done.returncode == 64
     assert len(done.stderr.splitlines()) == 1
 
@@ -313,10 +314,10 @@ def make_args(): return (jax.numpy.ones(8),)
 """
     )
     for command in ("bench", "hlo"):
-        done = jaxtui(measured, command, f"{neighbour}/neighbour.py:fail")
+        done = ended(measured, command, f"{neighbour}/neighbour.py:fail")
         assert done.returncode == 64, done.stderr
         assert "is no text in UTF-8" in done.stderr
         assert len(done.stderr.splitlines()) == 1
-    done = jaxtui(measured, "bench", f"{own}:f", "--budget", "1", "--json")
+    done = process(measured, "bench", f"{own}:f", "--budget", "1", "--json")
     (failure,) = json.loads(done.stdout)["failures"]
     assert "ValueError: odd" in failure["error"]

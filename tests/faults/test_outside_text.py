@@ -21,6 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxtui.text import docstring, literal, visible, visible_json
+from tests.faults.running import ended
 
 DEADLINE_SECONDS = 60
 
@@ -135,8 +136,10 @@ def test_a_literal_and_a_docstring_hold_any_text(text: str) -> None:
 def test_what_was_typed_is_repeated_as_text(
     tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
-    done = jaxtui(tmp_path, *arguments)
+    done = ended(tmp_path, *arguments)
     assert done.returncode == 64
+    assert not ACTED_ON.search(done.stdout + done.stderr), ascii(done.stderr)
+    assert "Traceback" not in done.stderr
     assert r"\x1b]52;c;cHduZWQ" in done.stderr
 
 
