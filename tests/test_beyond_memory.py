@@ -20,7 +20,7 @@ def test_the_command_names_them_and_runs_the_rest(
     code = cli.main(
         [
             *("bench", "triad", "--size", SIZES, "--mode", "jit,numpy"),
-            *("--budget", "3", "--cpu-devices", "1", "--json"),
+            *("--budget", "2", "--cpu-devices", "1", "--json"),
         ]
     )
     assert code == 1
@@ -57,7 +57,7 @@ async def test_the_app_does_the_same_and_goes_on() -> None:
                     sizes=SIZES,
                     devices=("cpu:0",),
                     modes=("jit",),
-                    budget="3",
+                    budget="1.5",
                 )
             )
             await pilot.pause()
