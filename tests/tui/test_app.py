@@ -9,7 +9,7 @@ from rich.table import Table
 from textual.app import ComposeResult
 from textual.widgets import Input, Static, TabbedContent
 
-from jaxtui.model import Case, CaseFailed, Failure, Logged
+from jaxtui.model import CaseFailed, Failure, Logged
 from jaxtui.tui import bindings, themes
 from jaxtui.tui.actions import TABS
 from jaxtui.tui.app import JaxtuiApp, TooSmall
@@ -34,26 +34,48 @@ def shown(app: JaxtuiApp, kind: type) -> str:
     return app.query_one(kind).render().plain  # type: ignore[no-any-return]
 
 
-async def test_first_frame_does_not_wait_for_jax() -> None:
+async def test_first_frame_does_not_wait_for_jax_nor_for_who_holds_it() -> None:
     engine = FakeEngine(ready=False)
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
         await pilot.pause()
         assert "starting JAX" in shown(app, StatusLine)
         assert "as soon as JAX is ready" in shown(app, OfferLine)
+
+        # Held by another: who it is, and it can be tried again.
+        engine.held()
+        await until(pilot, lambda: app.state.engine == "failed")
+        facts = app.query_one("#facts", Static)
+        await until(pilot, lambda: "process 4242" in str(facts.content))
+        assert "python train.py" in str(facts.content)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "run" not in engine.calls
+        await pilot.press("R")
         engine.become_ready()
         await until_ready(pilot, app)
         assert "CPU only" in shown(app, StatusLine)
+        engine.devices = cpu_devices(4, simulated=True)
+        engine.become_ready()
+        await until(pilot, lambda: "SIMULATED" in shown(app, StatusLine))
 
 
-async def test_enter_gives_the_four_lines() -> None:
+@pytest.mark.parametrize("size", [NARROW, WIDE])
+async def test_the_first_minute(size: tuple[int, int]) -> None:
     app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=NARROW) as pilot:
+    async with app.run_test(size=size) as pilot:
         await until_ready(pilot, app)
         assert "matmul 8192 bfloat16 jit on tpu:0" in shown(app, OfferLine)
+        # Details fill the room until there are results.
+        facts = app.query_one("#facts", Static)
+        await until(pilot, lambda: "v5litepod-8" in str(facts.content))
+        assert "bytes_limit" in str(facts.content)
+        offer_is_in_view(app)
+
         await pilot.press("enter")
         await until_done(pilot, app)
         await pilot.pause()
+        offer_is_in_view(app)
         text = shown(app, ReadoutPanel)
         labels = [line[:14].strip() for line in text.splitlines()]
         assert labels == ["stopwatch says", "truth", "first call", "NumPy float32"]
@@ -62,25 +84,17 @@ async def test_enter_gives_the_four_lines() -> None:
         plot = app.query_one("#first-plot", PlotView)
         assert plot.size.height >= 8
         assert "dispatch" in plot.text
+        pane = app.query_one(DetailPane)
+        if size == WIDE:
+            assert pane.display
+        else:
+            await until(pilot, lambda: not pane.display)
+            await pilot.press("d")
+            await until(pilot, lambda: pane.display)
+            await pilot.press("d")
+            await until(pilot, lambda: not pane.display)
 
-
-@pytest.mark.parametrize("size", [NARROW, WIDE])
-async def test_offer_stays_in_view(size: tuple[int, int]) -> None:
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=size) as pilot:
-        await until_ready(pilot, app)
-        for _ in range(2):
-            region = app.query_one(OfferLine).region
-            assert app.screen.region.contains_region(region)
-            assert region.height == 1
-            await pilot.press("enter")
-            await until_done(pilot, app)
-
-
-async def test_table_and_map_move_together() -> None:
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
+        # Table and map move together.
         await pilot.press("down", "down")
         await until(pilot, lambda: app.state.cursor == "tpu:2")
         app.query_one(ChipMap).focus()
@@ -89,45 +103,20 @@ async def test_table_and_map_move_together() -> None:
         assert app.query_one(DeviceTable).cursor_row == 6
         assert "on tpu:6" in shown(app, OfferLine)
 
-
-async def test_details_fill_the_room_until_there_are_results() -> None:
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        facts = app.query_one("#facts", Static)
-        await until(pilot, lambda: "v5litepod-8" in str(facts.content))
-        assert "bytes_limit" in str(facts.content)
-        await pilot.press("enter")
-        await until_done(pilot, app)
-        pane = app.query_one(DetailPane)
-        await until(pilot, lambda: not pane.display)
-        await pilot.press("d")
-        await until(pilot, lambda: pane.display)
-        await pilot.press("d")
-        await until(pilot, lambda: not pane.display)
-
-
-async def test_details_are_there_by_themselves_where_there_is_room() -> None:
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=WIDE) as pilot:
-        await until_ready(pilot, app)
-        await pilot.press("enter")
-        await until_done(pilot, app)
-        assert app.query_one(DetailPane).display
-        assert app.query_one("#first-plot", PlotView).size.height >= 8
-
-
-async def test_edit_takes_the_case_to_the_form() -> None:
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        await pilot.press("down", "e")
+        # The form takes the case.
+        await pilot.press("e")
         await until(pilot, lambda: app.query_one(TabbedContent).active == "bench")
         assert app.query_one("#sizes", Input).value == "8192"
 
 
-async def test_bench_runs_and_updates_rows_in_place() -> None:
-    engine = FakeEngine(cpu_devices())
+def offer_is_in_view(app: JaxtuiApp) -> None:
+    region = app.query_one(OfferLine).region
+    assert app.screen.region.contains_region(region)
+    assert region.height == 1
+
+
+async def test_bench_fills_rows_metrics_go_round_and_the_log_is_read() -> None:
+    engine = FakeEngine(tpu_devices())
     app = app_on(engine)
     async with app.run_test(size=WIDE) as pilot:
         await until_ready(pilot, app)
@@ -136,92 +125,63 @@ async def test_bench_runs_and_updates_rows_in_place() -> None:
         cases = engine.experiments[0].cases
         table = app.query_one(ResultsTable)
         await until(pilot, lambda: table.row_count == len(cases))
-        assert "over size" in app.query_one("#bench-plot", PlotView).text
+        plot = app.query_one("#bench-plot", PlotView)
+        assert "over size" in plot.text
         assert str(table.get_cell("1", "× numpy")).strip().endswith("×")
 
-
-async def test_metric_goes_round() -> None:
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=WIDE) as pilot:
-        await until_ready(pilot, app)
-        await pilot.press("2", "r")
-        await until_done(pilot, app)
         titles = []
         for metric in ("flops", "bytes", "peak", "numpy", "time"):
             await pilot.press("m")
             await until(pilot, lambda metric=metric: app.state.metric == metric)
-            titles.append(app.query_one("#bench-plot", PlotView).text.splitlines()[0])
-        assert [title.split()[0] for title in titles] == [
-            "FLOP/s",
-            "bytes/s",
-            "%",
-            "×",
-            "ready",
-        ]
+            titles.append(plot.text.split()[0])
+        assert titles == ["FLOP/s", "bytes/s", "%", "×", "ready"]
+
+        # The log is written only while it is in view.
+        engine.emit(Logged(line="from XLA [bracketed]"))
+        await until(pilot, lambda: app.state.log)
+        log = app.query_one(LogPanel)
+        assert not log.lines
+        await pilot.press("l")
+        await until(pilot, lambda: log.lines)
+        assert "from XLA [bracketed]" in log.lines[0].text
 
 
-async def test_stop_keeps_what_had_arrived() -> None:
+async def test_one_run_at_a_time_and_what_had_arrived_stays() -> None:
     engine = FakeEngine(scripted=False)
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
         await pilot.press("enter")
         await until(pilot, lambda: app.state.running)
+        await pilot.pause()
+        assert shown(app, OfferLine).startswith("RUNNING matmul 1000")
+        await pilot.press("enter")
+        await until(pilot, lambda: "stop it first" in app.state.message)
+        assert engine.calls.count("run") == 1
         engine.emit_run(sampled(0, engine.experiments[0].cases[0], 0))
         await pilot.press("s")
         await until_done(pilot, app)
+        await pilot.pause()
         assert "stop" in engine.calls
         assert app.state.run is not None
         assert app.state.run.outcome == "cancelled"
         assert app.state.run.cases[0].ready.points
+        assert shown(app, OfferLine).startswith("ENTER:")
 
-
-async def test_a_second_run_is_not_started_while_one_runs() -> None:
-    engine = FakeEngine(scripted=False)
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
+        # The death of the engine is said.
         await pilot.press("enter")
         await until(pilot, lambda: app.state.running)
-        await pilot.press("enter")
-        await until(pilot, lambda: "stop it first" in app.state.message)
-        assert engine.calls.count("run") == 1
-
-
-async def test_engine_death_is_said_and_what_had_arrived_stays() -> None:
-    engine = FakeEngine(scripted=False)
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        await pilot.press("enter")
-        await until(pilot, lambda: app.state.running)
-        engine.emit_run(sampled(0, engine.experiments[0].cases[0], 0))
+        engine.emit_run(sampled(0, engine.experiments[1].cases[0], 0))
         engine.die()
         await until(pilot, lambda: "killed" in shown(app, MessageLine))
-        assert app.state.run is not None
+        assert app.state.run.number == 2
         assert app.state.run.cases[0].ready.points
         engine.become_ready()
         await until(pilot, lambda: app.state.generation == 2)
 
 
-async def test_release_frees_and_the_next_run_takes_it_again() -> None:
-    engine = FakeEngine(tpu_devices())
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        assert "HOLDING TPU (x frees)" in shown(app, StatusLine)
-        await pilot.press("x")
-        await until(pilot, lambda: app.state.engine == "released")
-        assert "released" in shown(app, StatusLine)
-        assert "HOLDING" not in shown(app, StatusLine)
-        await pilot.press("enter")
-        await until_done(pilot, app)
-        assert engine.calls.count("start") == 2
-        assert "HOLDING TPU" in shown(app, StatusLine)
-
-
 @pytest.mark.parametrize("hold", [False, True])
-async def test_ten_idle_minutes_release_unless_told_to_hold(hold: bool) -> None:
+async def test_the_accelerator_is_freed_by_a_key_and_by_idle_time(hold: bool) -> None:
     now = [0.0]
     engine = FakeEngine(tpu_devices())
     app = app_on(engine, hold=hold, clock=lambda: now[0])
@@ -236,44 +196,34 @@ async def test_ten_idle_minutes_release_unless_told_to_hold(hold: bool) -> None:
         if hold:
             await pilot.pause()
             assert "release" not in engine.calls
-        else:
-            await until(pilot, lambda: app.state.engine == "released")
-            assert "ten minutes" in app.state.message
+            await pilot.press("x")
+        await until(pilot, lambda: app.state.engine == "released")
+        assert ("ten minutes" in app.state.message) is not hold
+        assert "released" in shown(app, StatusLine)
+        assert "HOLDING" not in shown(app, StatusLine)
+        # The next run takes it again.
+        await pilot.press("enter")
+        await until_done(pilot, app)
+        assert engine.calls.count("start") == 2
+        assert "HOLDING TPU (x frees)" in shown(app, StatusLine)
 
 
-@pytest.mark.parametrize("key", ["enter", "r", "c", "w", "R"])
-async def test_after_its_last_death_a_key_brings_the_engine_back(key: str) -> None:
+async def test_after_its_last_death_a_key_brings_the_engine_back() -> None:
     engine = FakeEngine()
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
-        engine.die(restarts=False)
-        await until(pilot, lambda: app.state.engine == "failed")
-        await pilot.press(key)
-        await until(pilot, lambda: engine.calls.count("start") == 2)
-        await until(pilot, lambda: app.state.engine in ("ready", "running"))
-        assert app.state.failed is None
-        if key != "R":
-            await until(pilot, lambda: "run" in engine.calls)
-            await until(pilot, lambda: not app.state.busy)
-
-
-async def test_held_by_another_shows_who_and_can_be_retried() -> None:
-    engine = FakeEngine(tpu_devices(), ready=False)
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await pilot.pause()
-        engine.held()
-        await until(pilot, lambda: app.state.engine == "failed")
-        facts = app.query_one("#facts", Static)
-        await until(pilot, lambda: "process 4242" in str(facts.content))
-        assert "python train.py" in str(facts.content)
-        await pilot.press("enter")
-        await pilot.pause()
-        assert "run" not in engine.calls
-        await pilot.press("R")
-        engine.become_ready()
-        await until_ready(pilot, app)
+        for deaths, key in enumerate(("enter", "r", "c", "w", "R"), start=1):
+            engine.die(restarts=False)
+            await until(pilot, lambda: app.state.engine == "failed")
+            runs = engine.calls.count("run")
+            await pilot.press(key)
+            await until(pilot, lambda: engine.calls.count("start") == 1 + deaths)  # noqa: B023
+            await until(pilot, lambda: app.state.engine in ("ready", "running"))
+            assert app.state.failed is None
+            if key != "R":
+                await until(pilot, lambda: engine.calls.count("run") > runs)  # noqa: B023
+                await until(pilot, lambda: not app.state.busy)
 
 
 async def test_a_failed_case_is_a_row_with_its_error() -> None:
@@ -298,21 +248,7 @@ async def test_a_failed_case_is_a_row_with_its_error() -> None:
         await until(pilot, lambda: "Choose a smaller" in str(notes.content))
 
 
-async def test_the_log_is_written_only_while_in_view() -> None:
-    engine = FakeEngine()
-    app = app_on(engine)
-    async with app.run_test(size=WIDE) as pilot:
-        await until_ready(pilot, app)
-        engine.emit(Logged(line="from XLA [bracketed]"))
-        await until(pilot, lambda: app.state.log)
-        log = app.query_one(LogPanel)
-        assert not log.lines
-        await pilot.press("2", "l")
-        await until(pilot, lambda: log.lines)
-        assert "from XLA [bracketed]" in log.lines[0].text
-
-
-async def test_code_is_shown_and_kept_in_a_file(
+async def test_code_and_results_are_kept_in_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -328,35 +264,13 @@ async def test_code_is_shown_and_kept_in_a_file(
         assert str(written) in app.state.message
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, CodeScreen))
-
-
-async def test_results_are_kept_in_a_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
+        written.unlink()
         await pilot.press("enter")
         await until_done(pilot, app)
         await pilot.press("y")
         await until(pilot, lambda: list(tmp_path.iterdir()))
         (written,) = tmp_path.iterdir()
         assert "matmul 1000 float32 jit on cpu:0" in written.read_text()
-
-
-async def test_too_small_says_so_and_comes_back() -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        focused = app.focused
-        await pilot.resize_terminal(40, 10)
-        await until(pilot, lambda: isinstance(app.screen, TooSmall))
-        assert "60×15" in str(app.screen.query_one(Static).content)
-        await pilot.resize_terminal(1, 1)
-        await pilot.resize_terminal(*NARROW)
-        await until(pilot, lambda: not isinstance(app.screen, TooSmall))
-        assert app.focused is focused
 
 
 async def test_every_binding_is_in_palette_and_help() -> None:
@@ -377,6 +291,8 @@ async def test_every_binding_is_in_palette_and_help() -> None:
         for command in bindings.COMMANDS:
             assert any(command.description in help_ for help_ in offered), command.id
             assert command.description in text, command.id
+        await pilot.press("escape", "ctrl+c")
+    assert app.return_code == 130
 
 
 @pytest.mark.parametrize("tab", TABS)
@@ -408,7 +324,7 @@ def test_every_command_has_an_action() -> None:
         assert hasattr(JaxtuiApp, f"action_{name}"), command.id
 
 
-async def test_what_cannot_be_done_now_says_why() -> None:
+async def test_what_cannot_be_done_themes_a_small_screen_and_ctrl_c() -> None:
     app = app_on(FakeEngine())
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
@@ -417,27 +333,16 @@ async def test_what_cannot_be_done_now_says_why() -> None:
         assert app.check_action("stop", ()) is None
         assert app.check_action("metric", ()) is False
 
+        focused = app.focused
+        await pilot.resize_terminal(40, 10)
+        await until(pilot, lambda: isinstance(app.screen, TooSmall))
+        assert "60×15" in str(app.screen.query_one(Static).content)
+        await pilot.resize_terminal(1, 1)
+        await pilot.resize_terminal(*NARROW)
+        await until(pilot, lambda: not isinstance(app.screen, TooSmall))
+        assert app.focused is focused
 
-async def test_what_runs_is_said_instead_of_the_offer() -> None:
-    engine = FakeEngine(scripted=False)
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        await pilot.press("enter")
-        await until(pilot, lambda: app.state.run is not None and app.state.running)
-        await pilot.pause()
-        line = app.query_one(OfferLine).render().plain
-        assert line.startswith("RUNNING matmul 1000")
-        await pilot.press("s")
-        await until(pilot, lambda: not app.state.running)
-        await pilot.pause()
-        assert app.query_one(OfferLine).render().plain.startswith("ENTER:")
-
-
-async def test_themes_go_round_and_the_projector_toggles() -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
+        # Themes go round, and the projector toggles.
         seen = [app.theme]
         for _ in range(3):
             await pilot.press("t")
@@ -446,14 +351,30 @@ async def test_themes_go_round_and_the_projector_toggles() -> None:
         await pilot.press("p")
         assert app.theme == themes.PROJECTOR
 
+        # Phases are toggled where there is no room.
+        await pilot.press("2")
+        panel = app.query_one("PhasePanel")
+        assert not panel.display
+        await pilot.press("b")
+        await until(pilot, lambda: panel.display)
 
-@pytest.mark.parametrize(("key", "code"), [("q", 0), ("ctrl+c", 130)])
-async def test_leaving(key: str, code: int) -> None:
-    app = app_on(FakeEngine())
+        # Also from an input.
+        app.query_one("#sizes").focus()
+        await pilot.press("ctrl+c")
+    assert app.return_code == 130
+
+
+async def test_sweep_times_the_case_over_sizes() -> None:
+    engine = FakeEngine()
+    app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
-        await pilot.press(key)
-    assert (app.return_code or 0) == code
+        await pilot.press("w")
+        await until_done(pilot, app)
+        sizes = {case.size for case in engine.experiments[0].cases}
+        assert sizes == {125, 250, 500, 1000}
+        await pilot.press("q")
+    assert (app.return_code or 0) == 0
 
 
 async def test_leaving_while_the_tab_bench_is_being_filled(
@@ -470,45 +391,3 @@ async def test_leaving_while_the_tab_bench_is_being_filled(
     async with app.run_test(size=NARROW) as pilot:
         await until(pilot, lambda: not app.is_running or app.return_code)
     assert (app.return_code, app.crash) == (143, None)
-
-
-async def test_ctrl_c_leaves_from_an_input_too() -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        await pilot.press("2")
-        app.query_one("#sizes").focus()
-        await pilot.press("ctrl+c")
-    assert app.return_code == 130
-
-
-async def test_simulated_devices_say_so() -> None:
-    app = app_on(FakeEngine(cpu_devices(4, simulated=True)))
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        await until(pilot, lambda: "SIMULATED" in shown(app, StatusLine))
-
-
-async def test_phases_are_toggled_where_there_is_no_room() -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        await pilot.press("2")
-        panel = app.query_one("PhasePanel")
-        assert not panel.display
-        await pilot.press("b")
-        await until(pilot, lambda: panel.display)
-        assert isinstance(app.query_one(BenchPane).phases, bool)
-
-
-async def test_sweep_times_the_case_over_sizes() -> None:
-    engine = FakeEngine()
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        await pilot.press("w")
-        await until_done(pilot, app)
-        sizes = {case.size for case in engine.experiments[0].cases}
-        assert sizes == {125, 250, 500, 1000}
-        assert max(sizes) == 1000
-        assert isinstance(engine.experiments[0].cases[0], Case)

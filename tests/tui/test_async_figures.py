@@ -9,6 +9,7 @@ from jaxtui.model import (
     Loop,
     LoopStarted,
     Note,
+    RunFinished,
     WorkFailed,
 )
 from jaxtui.tui import loop_words
@@ -20,7 +21,6 @@ from tests.tui.fake_engine import FakeEngine, looped
 from tests.tui.looping import (
     CASE,
     NARROW,
-    WIDE,
     answers,
     frame,
     lanes,
@@ -33,14 +33,28 @@ pytestmark = pytest.mark.usefixtures("long_enough_to_be_held_back")
 
 
 async def test_giant_numbers_hide_the_truth_until_space() -> None:
-    app = app_on(FakeEngine())
+    engine = FakeEngine()
+    engine.answer = lambda work: [LoopStarted(loop=work)]  # type: ignore[arg-type]
+    app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
         screen = await open_view(pilot, app)
+        giant = screen.query_one(Giant)
+        # Why there are none.
+        await pilot.press("g", "space")
+        await until(pilot, lambda: "0 of 40 are ready" in "\n".join(frame(app)))
+        assert not giant.revealed
+        failed = WorkFailed(error="It needs 40 GiB.", hint="Choose a smaller size.")
+        finished = RunFinished(outcome="complete", elapsed_seconds=0.1)
+        engine.emit_run(failed, finished)
+        await until(pilot, lambda: "It needs 40 GiB." in "\n".join(frame(app)))
+        await pilot.press("g")
+        assert not giant.display
+
+        answers(engine)
+        await pilot.press("r")
         await until_measured(pilot, app)
         await pilot.press("g")
-        await until(pilot, lambda: screen.query_one(Giant).display)
-        giant = screen.query_one(Giant)
-        await until(pilot, lambda: giant.size.height)
+        await until(pilot, lambda: giant.display and giant.size.height)
         assert not giant.revealed
         hidden = "\n".join(frame(app))
         assert "press space" in hidden
@@ -57,28 +71,14 @@ async def test_giant_numbers_hide_the_truth_until_space() -> None:
         assert not giant.display
 
 
-async def test_giant_numbers_say_why_there_are_none() -> None:
-    engine = FakeEngine()
-    engine.answer = lambda work: [LoopStarted(loop=work)]  # type: ignore[arg-type]
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await open_view(pilot, app)
-        await pilot.press("g", "space")
-        await until(pilot, lambda: "0 of 40 are ready" in "\n".join(frame(app)))
-        assert not screen.query_one(Giant).revealed
-        failed = WorkFailed(error="It needs 40 GiB.", hint="Choose a smaller size.")
-        engine.emit_run(failed)
-        await until(pilot, lambda: "It needs 40 GiB." in "\n".join(frame(app)))
-
-
 async def test_the_queue_is_drawn_and_its_depth_is_said() -> None:
-    app = app_on(FakeEngine())
+    engine = FakeEngine()
+    app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
         screen = await open_view(pilot, app)
         await pilot.press("k")
         await until_measured(pilot, app)
-        answers_held = queue(timeline(app.state.loop.seen)).held
-        assert answers_held == 32
+        assert queue(timeline(app.state.loop.seen)).held == 32
         await pilot.press("d")
         plot = screen.query_one("#loop-plot", PlotView)
         await until(pilot, lambda: plot.text.strip())
@@ -86,19 +86,6 @@ async def test_the_queue_is_drawn_and_its_depth_is_said() -> None:
         assert not lanes(app).display
         await pilot.press("d")
         await until(pilot, lambda: lanes(app).display)
-
-
-async def test_the_queue_has_room_of_its_own_on_a_large_screen() -> None:
-    engine = FakeEngine()
-    answers(engine, held_from=32)
-    app = app_on(engine)
-    async with app.run_test(size=WIDE) as pilot:
-        screen = await open_view(pilot, app)
-        await until_measured(pilot, app)
-        plot = screen.query_one("#loop-plot", PlotView)
-        await until(pilot, lambda: "held back at 32" in plot.text)
-        assert lanes(app).display
-        assert "from call 33 on" in shown(app, "depth")
 
 
 def test_a_loop_too_short_to_fill_the_queue_says_so() -> None:

@@ -14,6 +14,7 @@ from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.playback import SECONDS, SLOW_SECONDS
 from jaxtui.tui.widgets.lane_view import LaneView
+from jaxtui.tui.widgets.plot_view import PlotView
 from tests.tui.driving import app_on, until
 from tests.tui.fake_engine import FakeEngine, looped
 from tests.tui.looping import (
@@ -63,7 +64,7 @@ async def test_the_kernels_of_the_selected_call_are_named(
         assert "a watcher and a trace" in shown(app, "sentences")
 
 
-async def test_it_plays_and_slow_motion_takes_longer() -> None:
+async def test_it_plays_in_slow_motion_and_step_by_step() -> None:
     clock = Clock()
     app = app_on(FakeEngine(), clock=clock)
     async with app.run_test(size=NARROW) as pilot:
@@ -94,14 +95,8 @@ async def test_it_plays_and_slow_motion_takes_longer() -> None:
         assert screen.playback is not None
         assert lanes(app).until == 0.0
 
-
-async def test_a_step_stops_the_playback_and_shows_one_call_more() -> None:
-    clock = Clock()
-    app = app_on(FakeEngine(), clock=clock)
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await open_view(pilot, app)
-        await until_measured(pilot, app)
-        clock.now = SECONDS
+        # A step stops the playback and shows one call more.
+        clock.now += SLOW_SECONDS
         screen.tick()
         for count in (1, 2, 3):
             await pilot.press("full_stop")
@@ -111,7 +106,7 @@ async def test_a_step_stops_the_playback_and_shows_one_call_more() -> None:
         await until(pilot, lambda: "4" not in device_lane(app))
         await pilot.press("comma")
         assert lanes(app).count == 2
-        await pilot.press("enter")
+        await pilot.press("l", "enter")
         clock.now += SECONDS / 2
         screen.tick()
         ready = lanes(app).line.computing_at(lanes(app).line.total / 2)
@@ -126,7 +121,7 @@ def device_lane(app: JaxtuiApp) -> str:
     return "\n".join(lines[start : start + 3])
 
 
-async def test_zoom_and_selection_scroll() -> None:
+async def test_zoom_selection_and_click() -> None:
     clock = Clock()
     app = app_on(FakeEngine(), clock=clock)
     async with app.run_test(size=NARROW) as pilot:
@@ -151,16 +146,7 @@ async def test_zoom_and_selection_scroll() -> None:
         assert lanes(app).selected == 0
         await pilot.press("0")
         assert lanes(app).window is None
-
-
-async def test_a_click_selects_a_call() -> None:
-    clock = Clock()
-    app = app_on(FakeEngine(), clock=clock)
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await open_view(pilot, app)
-        await until_measured(pilot, app)
-        clock.now = SECONDS
-        screen.tick()
+        # And a click selects a call.
         await until(pilot, lambda: "█13" in device_lane(app))
         lines = lanes(app).text.splitlines()
         row = next(i for i, line in enumerate(lines) if "█13" in line)
@@ -168,11 +154,21 @@ async def test_a_click_selects_a_call() -> None:
         await until(pilot, lambda: lanes(app).selected == 12)
 
 
-async def test_another_theme_colours_the_lanes_anew() -> None:
-    app = app_on(FakeEngine())
+async def test_a_large_screen_its_colours_and_what_a_frame_sends() -> None:
+    clock = Clock()
+    engine = FakeEngine()
+    answers(engine, held_from=32)
+    app = app_on(engine, clock=clock)
     async with app.run_test(size=WIDE) as pilot:
         screen = await open_view(pilot, app)
         await until_measured(pilot, app)
+        # The queue has room of its own.
+        plot = screen.query_one("#loop-plot", PlotView)
+        await until(pilot, lambda: "held back at 32" in plot.text)
+        assert lanes(app).display
+        assert "from call 33 on" in shown(app, "depth")
+
+        # Another theme colours the lanes anew.
         screen.action_last()
         await until(pilot, lambda: "work" in lanes(app).text)
         for theme in (themes.LIGHT, themes.PROJECTOR):
@@ -180,31 +176,10 @@ async def test_another_theme_colours_the_lanes_anew() -> None:
             assert app.theme == theme
             await until(pilot, lambda: lane_color(app) == plot_color(app, "plot-1"))
 
-
-def lane_color(app: JaxtuiApp) -> tuple[int, int, int]:
-    """Of the line below the lane of the device."""
-    shaded = [
-        segment.style.color
-        for strip in lanes(app)._strips
-        for segment in strip
-        if segment.text.startswith("├") and segment.style and segment.style.color
-    ]
-    return tuple(shaded[-1].triplet or (0, 0, 0))  # type: ignore[return-value]
-
-
-def plot_color(app: JaxtuiApp, name: str) -> tuple[int, int, int]:
-    return Color.parse(app.theme_variables[name]).rgb
-
-
-async def test_200_calls_are_drawn_cell_by_cell() -> None:
-    """A frame sends what changed: a cursor moves over a lane of 200 calls."""
-    clock = Clock()
-    app = app_on(FakeEngine(), clock=clock)
-    async with app.run_test(size=WIDE) as pilot:
-        screen = await open_view(pilot, app)
+        # A frame sends what changed: a cursor moves over a lane of 200 calls.
         screen.run_loop(Loop(case=CASE, calls=200))
         await until_measured(pilot, app)
-        clock.now = SECONDS / 2
+        clock.now += SECONDS / 2
         screen.tick()
         await until(pilot, lambda: lanes(app).until)
         await pilot.pause()
@@ -220,3 +195,18 @@ async def test_200_calls_are_drawn_cell_by_cell() -> None:
         screen.tick()
         await until(pilot, lambda: regions)
         assert sum(regions) < lanes(app).size.area / 4
+
+
+def lane_color(app: JaxtuiApp) -> tuple[int, int, int]:
+    """Of the line below the lane of the device."""
+    shaded = [
+        segment.style.color
+        for strip in lanes(app)._strips
+        for segment in strip
+        if segment.text.startswith("├") and segment.style and segment.style.color
+    ]
+    return tuple(shaded[-1].triplet or (0, 0, 0))  # type: ignore[return-value]
+
+
+def plot_color(app: JaxtuiApp, name: str) -> tuple[int, int, int]:
+    return Color.parse(app.theme_variables[name]).rgb

@@ -14,7 +14,6 @@ from jaxtui.model import (
     Peak,
     RunEvent,
     RunFinished,
-    Snippet,
     WorkFailed,
 )
 from tests.tui.driving import app_on, until, until_ready
@@ -33,12 +32,12 @@ from tests.tui.looping import (
 pytestmark = pytest.mark.usefixtures("long_enough_to_be_held_back")
 
 
-async def test_a_claim_above_the_peak_is_red_and_named() -> None:
+async def test_a_claim_above_the_peak_and_work_that_is_inline() -> None:
     engine = FakeEngine(tpu_devices())
     peak = Peak(flops_per_second=1e12, bytes_per_second=None, source="somewhere")
     answers(engine, peak=peak)
     app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
+    async with app.run_test(size=WIDE) as pilot:
         await open_view(pilot, app)
         await until_measured(pilot, app)
         headline = view(app).query_one("#loop-headline", Static).content
@@ -47,23 +46,27 @@ async def test_a_claim_above_the_peak_is_red_and_named() -> None:
         styles = [str(span.style) for span in headline.spans]  # type: ignore[union-attr]
         assert any("error" in style for style in styles)
 
-
-async def test_inline_work_is_never_called_asynchronous() -> None:
-    engine = FakeEngine()
-    answers(engine, inline=True)
-    app = app_on(engine)
-    async with app.run_test(size=WIDE) as pilot:
-        await open_view(pilot, app)
+        # What runs inline is never called asynchronous.
+        answers(engine, inline=True)
+        await pilot.press("r")
+        await until(
+            pilot, lambda: "Nothing here is asynchronous" in shown(app, "headline")
+        )
         await until_measured(pilot, app)
-        assert "Nothing here is asynchronous" in shown(app, "headline")
         assert "inferred" not in lanes(app).text
         assert "inside the call" in shown(app, "call")
         assert "Nothing is ever in flight" in shown(app, "depth")
 
 
-async def test_the_lanes_grow_while_the_calls_run() -> None:
-    engine = FakeEngine()
-    engine.answer = lambda work: [LoopStarted(loop=work)]  # type: ignore[arg-type]
+def begins(work: object) -> Sequence[RunEvent]:
+    """A loop that does not end by itself."""
+    assert isinstance(work, Loop)
+    return [LoopStarted(loop=work)]
+
+
+async def test_a_loop_grows_and_is_stopped_by_a_key_and_by_another_loop() -> None:
+    engine = FakeEngine(scripted=False)
+    engine.answer = begins
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
         screen = await open_view(pilot, app)
@@ -78,37 +81,41 @@ async def test_the_lanes_grow_while_the_calls_run() -> None:
         # Nothing is known yet of the whole.
         assert "work" not in lanes(app).text
 
+        await pilot.press("s")
+        await until(pilot, lambda: "stop" in engine.calls and not app.state.running)
+        await until(pilot, lambda: "Stopped before" in shown(app, "headline"))
 
-async def test_a_failure_is_said_with_its_hint() -> None:
+        # Another style stops the loop that goes on.
+        await pilot.press("r")
+        await until(pilot, lambda: app.state.running)
+        answers(engine)
+        await pilot.press("b")
+        await until_measured(pilot, app)
+        styles = [work.style for work in engine.works if isinstance(work, Loop)]
+        assert styles == ["never", "never", "end"]
+        assert engine.calls.count("stop") == 2
+
+
+async def test_failure_and_death_are_said_and_r_runs_again() -> None:
     engine = FakeEngine()
 
-    def answer(work: Loop | Snippet) -> Sequence[RunEvent]:
-        assert isinstance(work, Loop)
+    def fails(work: object) -> Sequence[RunEvent]:
         return [
-            LoopStarted(loop=work),
+            *begins(work),
             WorkFailed(error="It needs 40 GiB.", hint="Choose a smaller size."),
             RunFinished(outcome="complete", elapsed_seconds=0.1),
         ]
 
-    engine.answer = answer
+    engine.answer = fails
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
         await open_view(pilot, app)
         await until(pilot, lambda: "40 GiB" in shown(app, "headline"))
         assert "Choose a smaller size." in shown(app, "headline")
-        answers(engine)
+        engine.answer = begins
         await pilot.press("r")
-        await until_measured(pilot, app)
-        assert "40 GiB" not in shown(app, "headline")
-
-
-async def test_the_death_of_the_engine_is_said_and_r_runs_again() -> None:
-    engine = FakeEngine()
-    engine.answer = lambda work: [LoopStarted(loop=work)]  # type: ignore[arg-type]
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await open_view(pilot, app)
         await until(pilot, lambda: app.state.running)
+        assert "40 GiB" not in shown(app, "headline")
         engine.emit_run(
             WorkFailed(error="The engine was killed (signal 9).", hint=""),
             RunFinished(outcome="crashed", elapsed_seconds=0.1),
@@ -120,32 +127,6 @@ async def test_the_death_of_the_engine_is_said_and_r_runs_again() -> None:
         await until(pilot, lambda: "JAX is starting" in shown(app, "headline"))
         engine.become_ready()
         await until_measured(pilot, app)
-
-
-async def test_stop_ends_the_loop_and_says_so() -> None:
-    engine = FakeEngine(scripted=False)
-    engine.answer = lambda work: [LoopStarted(loop=work)]  # type: ignore[arg-type]
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await open_view(pilot, app)
-        await until(pilot, lambda: app.state.running)
-        await pilot.press("s")
-        await until(pilot, lambda: "stop" in engine.calls and not app.state.running)
-        await until(pilot, lambda: "Stopped before" in shown(app, "headline"))
-
-
-async def test_another_style_stops_the_loop_that_goes_on() -> None:
-    engine = FakeEngine(scripted=False)
-    engine.answer = lambda work: [LoopStarted(loop=work)]  # type: ignore[arg-type]
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await open_view(pilot, app)
-        await until(pilot, lambda: app.state.running)
-        answers(engine)
-        await pilot.press("b")
-        await until_measured(pilot, app)
-        styles = [work.style for work in engine.works if isinstance(work, Loop)]
-        assert styles == ["never", "end"]
 
 
 async def test_a_run_of_the_bench_is_not_disturbed() -> None:

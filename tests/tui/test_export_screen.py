@@ -184,7 +184,9 @@ async def test_the_picture_is_the_plot_that_is_shown_in_the_colours_of_the_theme
         assert theme.variables["plot-1"] in document
 
 
-async def test_every_other_format_of_a_run() -> None:
+async def test_every_other_format_its_name_and_a_copy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     app = app_on(FakeEngine(tpu_devices()))
     async with app.run_test(size=NARROW) as pilot:
         await ran(pilot, app)
@@ -208,11 +210,35 @@ async def test_every_other_format_of_a_run() -> None:
         assert text.startswith("# matmul 512 float32 jit on tpu:0\n")
         assert name.startswith("matmul-512-float32-jit-")
 
+        # The ending follows the format, and the format the ending.
+        screen = await asked(pilot, app)
+        await typed(pilot, screen, "mine.json")
+        await pilot.press("down")
+        await until(pilot, lambda: name_in(screen).value == "mine.csv")
+        await typed(pilot, screen, "mine.md")
+        await until(pilot, lambda: said(screen).endswith("mine.md"))
+        assert screen.query_one(OptionList).highlighted == 2
+        path = await written(pilot, app)
+        assert path.name == "mine.md"
+        assert path.read_text().startswith("| op")
+        path.unlink()
 
-async def test_one_case_has_one_script() -> None:
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=NARROW) as pilot:
-        await ran(pilot, app, CASES[:1])
+        # It can be copied as well, unless it is too long.
+        for key in ("a", "ctrl+y"):
+            app.copy_to_clipboard("")
+            _, text = await taken(pilot, app, key)
+            assert app.clipboard == text
+            assert "copied if the terminal allows it" in app.state.message
+        assert CLIPBOARD_BYTES * 4 / 3 < 100_000
+        monkeypatch.setattr(export, "CLIPBOARD_BYTES", 10)
+        app.copy_to_clipboard("")
+        await taken(pilot, app, "a")
+        assert "too long for the clipboard" in app.state.message
+        assert app.clipboard == ""
+
+        # One case has one script.
+        await app.session.run(Experiment(cases=CASES[:1]))
+        await until(pilot, lambda: app.state.run.number == 2 and not app.state.running)
         screen = await asked(pilot, app)
         assert sum(line.startswith("Script") for line in listed(screen)) == 1
 
@@ -235,65 +261,26 @@ async def test_without_an_engine_a_script_is_a_sentence_and_nothing_is_lost() ->
         await until(pilot, lambda: app.state.message.startswith("Wrote"))
 
 
-# Paths.
+# What is not written.
 
 
-async def test_the_ending_follows_the_format_and_the_format_the_ending() -> None:
+async def test_no_file_is_replaced_unasked_and_nothing_holds_the_app_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     app = app_on(FakeEngine(tpu_devices()))
     async with app.run_test(size=NARROW) as pilot:
         await ran(pilot, app)
         screen = await asked(pilot, app)
-        await typed(pilot, screen, "mine.json")
-        await pilot.press("down")
-        await until(pilot, lambda: name_in(screen).value == "mine.csv")
-        await typed(pilot, screen, "mine.md")
-        await until(pilot, lambda: said(screen).endswith("mine.md"))
-        assert screen.query_one(OptionList).highlighted == 2
-        path = await written(pilot, app)
-        assert path.name == "mine.md"
-        assert path.read_text().startswith("| op")
-
-
-async def test_an_existing_file_is_said_beforehand_and_needs_a_second_enter() -> None:
-    Path("old.json").write_text("old")
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=NARROW) as pilot:
-        await ran(pilot, app)
-        screen = await asked(pilot, app)
-        await typed(pilot, screen, "old.json")
-        await until(pilot, lambda: "exists already. Enter asks" in said(screen))
-        await pilot.press("enter")
-        await until(pilot, lambda: "Enter once more replaces it" in said(screen))
-        assert Path("old.json").read_text() == "old"
-        # Another name takes the question back.
-        await typed(pilot, screen, "olds.json")
-        await typed(pilot, screen, "old.json")
-        await until(pilot, lambda: "Enter asks" in said(screen))
-        await pilot.press("enter")
-        await until(pilot, lambda: "Enter once more replaces it" in said(screen))
-        assert Path("old.json").read_text() == "old"
-        path = await written(pilot, app)
-        assert msgspec.json.decode(path.read_bytes(), type=Results).measurements
-
-
-async def test_a_file_that_came_meanwhile_is_not_replaced() -> None:
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=NARROW) as pilot:
-        await ran(pilot, app)
-        screen = await asked(pilot, app)
+        # A file that came meanwhile.
         theirs = Path(name_in(screen).value)
         theirs.write_text("theirs")
         await pilot.press("enter")
         await until(pilot, lambda: "Enter once more replaces it" in said(screen))
         assert theirs.read_text() == "theirs"
+        theirs.unlink()
 
-
-async def test_what_cannot_be_written_is_a_sentence() -> None:
-    Path("folder.json").mkdir()
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=NARROW) as pilot:
-        await ran(pilot, app)
-        screen = await asked(pilot, app)
+        # What cannot be written is a sentence.
+        Path("folder.json").mkdir()
         for name, words in (
             ("nowhere/a.json", "nowhere does not exist."),
             ("folder.json", "is a folder: name a file in it."),
@@ -307,71 +294,48 @@ async def test_what_cannot_be_written_is_a_sentence() -> None:
             assert app.screen is screen
             assert name_in(screen).value == name
             assert os.listdir() == ["folder.json"]
+        Path("folder.json").rmdir()
 
-
-# Leaving, copying.
-
-
-async def test_esc_writes_nothing() -> None:
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=NARROW) as pilot:
-        await ran(pilot, app)
-        screen = await asked(pilot, app)
+        # Esc writes nothing.
         name_in(screen).focus()
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, ExportScreen))
         assert os.listdir() == []
 
+        # An existing file is said beforehand and needs a second Enter.
+        Path("old.json").write_text("old")
+        screen = await asked(pilot, app)
+        # Another name takes the question back.
+        for name in ("old.json", "olds.json", "old.json"):
+            await typed(pilot, screen, name)
+            if name == "olds.json":
+                continue
+            await until(pilot, lambda: "exists already. Enter asks" in said(screen))
+            await pilot.press("enter")
+            await until(pilot, lambda: "Enter once more replaces it" in said(screen))
+            assert Path("old.json").read_text() == "old"
+        path = await written(pilot, app)
+        assert msgspec.json.decode(path.read_bytes(), type=Results).measurements
 
-async def test_a_disk_that_hangs_holds_nothing_up(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    release = threading.Event()
-    monkeypatch.setattr(export, "write", lambda *_, **__: release.wait())
-    app = app_on(FakeEngine(tpu_devices()))
-    try:
-        async with app.run_test(size=NARROW) as pilot:
-            await ran(pilot, app)
+        # A disk that hangs.
+        release = threading.Event()
+        monkeypatch.setattr(export, "write", lambda *_, **__: release.wait())
+        try:
             screen = await asked(pilot, app)
             await pilot.press("enter")
             await until(pilot, lambda: said(screen) == "Writing…")
             await pilot.press("enter", "escape")
             await until(pilot, lambda: "it may still appear" in app.state.message)
             assert not isinstance(app.screen, ExportScreen)
-    finally:
-        release.set()
-
-
-@pytest.mark.parametrize("key", ["a", "ctrl+y"])
-async def test_a_copies_it_as_well(key: str) -> None:
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=NARROW) as pilot:
-        await ran(pilot, app)
-        await asked(pilot, app)
-        path = await written(pilot, app, key)
-        assert app.clipboard == path.read_text()
-        assert "copied if the terminal allows it" in app.state.message
-
-
-async def test_what_is_too_long_for_the_clipboard_is_written_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert CLIPBOARD_BYTES * 4 / 3 < 100_000
-    monkeypatch.setattr(export, "CLIPBOARD_BYTES", 10)
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=NARROW) as pilot:
-        await ran(pilot, app)
-        await asked(pilot, app)
-        await written(pilot, app, "a")
-        assert "too long for the clipboard" in app.state.message
-        assert app.clipboard == ""
+        finally:
+            release.set()
 
 
 # The other tabs.
 
 
-async def test_before_there_is_a_result_the_key_says_so() -> None:
-    app = app_on(FakeEngine())
+async def test_devices_and_the_health_check() -> None:
+    app = app_on(FakeEngine(tpu_devices()))
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
         await pilot.press("2")
@@ -379,22 +343,12 @@ async def test_before_there_is_a_result_the_key_says_so() -> None:
         app.perform("export")
         await until(pilot, lambda: app.state.message == "There is no result yet.")
 
+        await pilot.press("1")
+        await until(pilot, lambda: app.tab == "devices")
+        name, text = await taken(pilot, app)
+        assert len(json.loads(text)["devices"]) == 8
+        assert name.startswith("devices-vm-")
 
-async def test_the_devices_alone() -> None:
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        await asked(pilot, app)
-        path = await written(pilot, app)
-        document = json.loads(path.read_text())
-        assert len(document["devices"]) == 8
-        assert path.name.startswith("devices-vm-")
-
-
-async def test_the_health_check() -> None:
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
         await pilot.press("c")
         await until(pilot, lambda: app.state.check.exam and not app.state.check.going)
         name, text = await taken(pilot, app, "down")
@@ -484,61 +438,40 @@ async def test_all_that_the_words_mean(
         assert text == same.read_text()
 
 
-async def test_the_one_at_the_cursor_can_be_compared(
-    history: History, capsys: pytest.CaptureFixture[str]
-) -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await past(pilot, app)
-        await asked(pilot, app)
-        path = await written(pilot, app, "down", "down", "down")
-        kept = msgspec.json.decode(path.read_bytes(), type=Results)
-        assert kept.measurements == (history.entry(3).measurement,)
-        assert kept.host == HOST
-    assert cli.main(["compare", "1", str(path)]) == 0
-    assert "A ratio" in capsys.readouterr().out.replace("a ratio", "A ratio")
-
-
-async def test_the_two_that_are_marked(
-    history: History, capsys: pytest.CaptureFixture[str]
-) -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=WIDE) as pilot:
-        await past(pilot, app)
-        await pilot.press("space", "down", "down", "space")
-        await until(pilot, lambda: app.state.history.comparison)
-        _, words = await taken(pilot, app, "down")
-        _, document = await taken(pilot, app)
-    assert "dtype: bfloat16 and float32" in words
-    assert cli.main(["compare", "3", "1", "--json"]) == 0
-    assert document == capsys.readouterr().out
-
-
-async def test_a_history_that_cannot_be_read_is_a_sentence(
-    history: History, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("size", [NARROW, WIDE])
+async def test_the_one_at_the_cursor_and_the_two_that_are_marked(
+    size: tuple[int, int],
+    history: History,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise HistoryError("The history is on the moon.")
 
     app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await past(pilot, app)
-        screen = await asked(pilot, app)
-        monkeypatch.setattr(History, "page", fail)
-        await pilot.press("enter")
-        await until(pilot, lambda: said(screen) == "The history is on the moon.")
-        assert os.listdir() == []
-
-
-@pytest.mark.parametrize("size", [NARROW, WIDE])
-async def test_nothing_is_wider_than_the_screen(
-    size: tuple[int, int], history: History
-) -> None:
-    app = app_on(FakeEngine())
     async with app.run_test(size=size) as pilot:
         await past(pilot, app)
-        await pilot.press("space", "down", "space")
+        # A history that cannot be read is a sentence.
+        screen = await asked(pilot, app)
+        with monkeypatch.context() as patch:
+            patch.setattr(History, "page", fail)
+            await pilot.press("enter")
+            await until(pilot, lambda: said(screen) == "The history is on the moon.")
+        assert os.listdir() == []
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, ExportScreen))
+
+        name, text = await taken(pilot, app, "down", "down", "down")
+        kept = msgspec.json.decode(text, type=Results)
+        assert kept.measurements == (history.entry(3).measurement,)
+        assert kept.host == HOST
+        await pilot.press("space", "down", "down", "space")
         await until(pilot, lambda: app.state.history.comparison)
+        _, words = await taken(pilot, app, "down")
+        assert "dtype: bfloat16 and float32" in words
+        _, document = await taken(pilot, app)
+
+        # Nothing is wider than the screen.
         screen = await asked(pilot, app)
         assert len(listed(screen)) == 8
         box = screen.query_one("#export")
@@ -546,3 +479,9 @@ async def test_nothing_is_wider_than_the_screen(
         for widget in screen.query("#export *"):
             assert widget.region.right <= size[0]
             assert widget.region.bottom <= size[1]
+
+    assert cli.main(["compare", "3", "1", "--json"]) == 0
+    assert document == capsys.readouterr().out
+    Path(name).write_text(text)
+    assert cli.main(["compare", "1", name]) == 0
+    assert "a ratio" in capsys.readouterr().out.lower()

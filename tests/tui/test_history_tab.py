@@ -75,7 +75,7 @@ def said_below(app: JaxtuiApp) -> str:
     return app.history.text
 
 
-async def test_the_newest_come_first_with_the_detail_of_the_one_at_the_cursor(
+async def test_the_newest_come_first_and_two_that_are_marked_are_compared(
     three: History,
 ) -> None:
     app = app_on(FakeEngine())
@@ -93,13 +93,33 @@ async def test_the_newest_come_first_with_the_detail_of_the_one_at_the_cursor(
         await pilot.press("down")
         await until(pilot, lambda: "selu 1000" in said_below(app))
 
+        await pilot.press("up", "space")
+        await until(pilot, lambda: "Space on another row" in said_below(app))
+        assert str(table.get_row_at(0)[0]).strip() == "A"
+        await pilot.press("down", "down", "space")
+        await until(pilot, lambda: app.state.history.comparison)
+        text = said_below(app)
+        assert "B is really slower, 2 times" in text
+        assert "jax: 0.10.2 and 0.12" in text
+        assert "chip: TPU v5 lite and cpu" in text
+        assert str(table.get_row_at(2)[0]).strip() == "B"
+        await pilot.press("up", "space")
+        await until(pilot, lambda: "Two are marked" in app.state.message)
+        assert app.state.history.marked == (3, 1)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.state.history.marked == ())
+        await until(pilot, lambda: "selu 1000" in said_below(app))
+        assert str(table.get_row_at(0)[0]).strip() == ""
 
-async def test_a_low_screen_has_one_line_of_detail_and_room_for_two(
-    three: History,
+
+async def test_a_low_screen_words_that_filter_and_what_is_done_with_one(
+    three: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     app = app_on(FakeEngine())
     async with app.run_test(size=NARROW) as pilot:
         table = await shown(pilot, app)
+        # One line of detail, and room for two that are compared.
         line = said_below(app)
         assert line.startswith("matmul 256 bfloat16 jit on tpu:0: 2.0 ms")
         assert "\n" not in line
@@ -113,6 +133,53 @@ async def test_a_low_screen_has_one_line_of_detail_and_room_for_two(
         assert "B are not comparable: " in said_below(app)
         assert "Not the same: op: selu and matmul; " in said_below(app)
         assert max(map(len, said_below(app).split("\n"))) <= 78
+        await pilot.press("escape")
+        await until(pilot, lambda: app.state.history.marked == ())
+
+        # Typing filters.
+        await pilot.press("slash", *"BF16")
+        await until(pilot, lambda: ids(app) == [3])
+        await pilot.press("space", *"vm")
+        await until(pilot, lambda: app.state.history.text == "BF16 vm")
+        await pilot.press("space", *"zz")
+        await until(pilot, lambda: app.state.history.count == 0)
+        empty = app.query_one("#history-empty", Static)
+        assert "all of the words “BF16 vm zz”" in str(empty.content)
+        await pilot.press("escape")
+        await until(pilot, lambda: table.has_focus)
+        # Once more gives up the words.
+        await pilot.press("escape")
+        await until(pilot, lambda: ids(app) == [3, 2, 1])
+        assert table.has_focus
+        await pilot.press("slash", *"selu", "enter")
+        await until(pilot, lambda: ids(app) == [2] and table.has_focus)
+        await pilot.press("escape")
+        await until(pilot, lambda: ids(app) == [3, 2, 1])
+        assert app.query_one("#history-words", Input).value == ""
+
+        # Copied, shown as code, taken to the form.
+        await pilot.press("y")
+        await until(pilot, lambda: "written to" in app.state.message)
+        (path,) = tmp_path.glob("jaxtui-*-history.md")
+        assert path.read_text() == app.clipboard == listing(app.state.history)
+        lines = path.read_text().splitlines()
+        assert len(lines) == 5
+        assert "| 2 |" in lines[3]
+        assert "selu" in lines[3]
+        await pilot.press("home", "down")
+        await until(pilot, lambda: "selu" in said_below(app))
+        await pilot.press("v")
+        await until(pilot, lambda: isinstance(app.screen, CodeScreen))
+        assert "selu 1000" in str(app.screen.query_one("#title", Static).content)
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, CodeScreen))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.tab == "bench")
+        await until(pilot, lambda: app.query_one("#sizes", Input).value == "1000")
+
+        # Another tab reads no history.
+        monkeypatch.setattr(app, "look", pytest.fail)
+        app.look_again()
 
 
 async def test_a_narrow_table_names_hosts_only_where_they_differ(
@@ -134,54 +201,6 @@ async def test_a_narrow_table_names_hosts_only_where_they_differ(
         await until(pilot, lambda: len(app.state.history.rows) == 2)
         hosts = [str(table.get_row_at(i)[-1]).strip() for i in range(2)]
         assert hosts == [OTHER.hostname, HOST.hostname]
-
-
-async def test_typing_filters(three: History) -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        table = await shown(pilot, app)
-        await pilot.press("slash", *"BF16")
-        await until(pilot, lambda: ids(app) == [3])
-        await pilot.press("space", *"vm")
-        await until(pilot, lambda: app.state.history.text == "BF16 vm")
-        await pilot.press("space", *"zz")
-        await until(pilot, lambda: app.state.history.count == 0)
-        empty = app.query_one("#history-empty", Static)
-        assert "all of the words “BF16 vm zz”" in str(empty.content)
-        await pilot.press("escape")
-        await until(pilot, lambda: table.has_focus)
-        # Once more gives up the words.
-        await pilot.press("escape")
-        await until(pilot, lambda: ids(app) == [3, 2, 1])
-        assert table.has_focus
-        await pilot.press("slash", *"selu", "enter")
-        await until(pilot, lambda: ids(app) == [2] and table.has_focus)
-        await pilot.press("escape")
-        await until(pilot, lambda: ids(app) == [3, 2, 1])
-        assert app.query_one("#history-words", Input).value == ""
-
-
-async def test_two_that_are_marked_are_compared(three: History) -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=WIDE) as pilot:
-        table = await shown(pilot, app)
-        await pilot.press("space")
-        await until(pilot, lambda: "Space on another row" in said_below(app))
-        assert str(table.get_row_at(0)[0]).strip() == "A"
-        await pilot.press("down", "down", "space")
-        await until(pilot, lambda: app.state.history.comparison)
-        text = said_below(app)
-        assert "B is really slower, 2 times" in text
-        assert "jax: 0.10.2 and 0.12" in text
-        assert "chip: TPU v5 lite and cpu" in text
-        assert str(table.get_row_at(2)[0]).strip() == "B"
-        await pilot.press("up", "space")
-        await until(pilot, lambda: "Two are marked" in app.state.message)
-        assert app.state.history.marked == (3, 1)
-        await pilot.press("escape")
-        await until(pilot, lambda: app.state.history.marked == ())
-        await until(pilot, lambda: "selu 1000" in said_below(app))
-        assert str(table.get_row_at(0)[0]).strip() == ""
 
 
 async def test_deleting_asks_first(three: History) -> None:
@@ -208,33 +227,6 @@ async def test_deleting_asks_first(three: History) -> None:
         await pilot.press("y")
         await until(pilot, lambda: ids(app) == [1])
         assert app.state.history.marked == ()
-
-
-async def test_a_measurement_is_copied_shown_as_code_and_taken_to_the_form(
-    three: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await shown(pilot, app)
-        await pilot.press("y")
-        await until(pilot, lambda: "written to" in app.state.message)
-        (path,) = tmp_path.glob("jaxtui-*-history.md")
-        assert path.read_text() == app.clipboard == listing(app.state.history)
-        lines = path.read_text().splitlines()
-        assert len(lines) == 5
-        assert "| 2 |" in lines[3]
-        assert "selu" in lines[3]
-        await pilot.press("down")
-        await until(pilot, lambda: "selu" in said_below(app))
-        await pilot.press("v")
-        await until(pilot, lambda: isinstance(app.screen, CodeScreen))
-        assert "selu 1000" in str(app.screen.query_one("#title", Static).content)
-        await pilot.press("escape")
-        await until(pilot, lambda: not isinstance(app.screen, CodeScreen))
-        await pilot.press("enter")
-        await until(pilot, lambda: app.tab == "bench")
-        await until(pilot, lambda: app.query_one("#sizes", Input).value == "1000")
 
 
 async def test_a_measurement_of_another_machine_has_no_code_here(
@@ -299,19 +291,7 @@ async def test_what_is_measured_is_listed_as_soon_as_it_is_written(
     assert keeping.close() == []
 
 
-async def test_another_tab_reads_no_history(
-    three: History, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await shown(pilot, app)
-        await pilot.press("1")
-        await until(pilot, lambda: app.tab == "devices")
-        monkeypatch.setattr(app, "look", pytest.fail)
-        app.look_again()
-
-
-async def test_an_empty_history_says_how_to_fill_it(
+async def test_an_empty_a_damaged_and_an_unreadable_history(
     history: History, tmp_path: Path
 ) -> None:
     app = app_on(FakeEngine())
@@ -326,34 +306,27 @@ async def test_an_empty_history_says_how_to_fill_it(
         assert app.why_not("history_mark") == "No measurement is listed."
         assert list(tmp_path.iterdir()) == []
 
+        # A damaged file is put aside, and that is said.
+        history.path.parent.mkdir(exist_ok=True)
+        history.path.write_bytes(b"this is no database, but it is long enough" * 100)
+        await pilot.press("1", "4")
+        await until(pilot, lambda: "it was kept as" in app.state.message)
+        assert app.state.history.count == 0
 
-async def test_a_history_that_cannot_be_read_says_why(history: History) -> None:
-    history.path.mkdir(parents=True)
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        await pilot.press("4")
+        # What cannot be read says why.
+        for left in tmp_path.glob("**/" + history.path.name + "*"):
+            left.unlink()
+        history.path.mkdir(parents=True)
+        await pilot.press("1", "4")
         await until(pilot, lambda: app.state.history.trouble)
         assert f"The history {history.path} cannot be used" in app.state.message
         await pilot.pause()
-        empty = app.query_one("#history-empty", Static)
         assert "cannot be used" in str(empty.content)
         history.path.rmdir()
         history.add(HOST, DEVICE, measurement())
         await pilot.press("f2", "ctrl+s")
         await until(pilot, lambda: ids(app) == [1])
         assert app.state.history.trouble == ""
-
-
-async def test_a_damaged_file_is_put_aside_and_said(history: History) -> None:
-    history.path.parent.mkdir(exist_ok=True)
-    history.path.write_bytes(b"this is no database, but it is long enough" * 100)
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        await pilot.press("4")
-        await until(pilot, lambda: "it was kept as" in app.state.message)
-        assert app.state.history.count == 0
 
 
 async def test_what_another_process_deleted_is_said(three: History) -> None:

@@ -145,7 +145,11 @@ async def test_every_text_can_be_read(size: tuple[int, int]) -> None:
         assert not isinstance(app.screen, InspectScreen)
 
 
-async def test_a_search_goes_from_line_to_line() -> None:
+async def test_a_search_goes_from_line_to_line_and_a_copy_is_of_the_text_in_view(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    copied: list[tuple[str, str]] = []
+    monkeypatch.setattr(JaxtuiApp, "take_away", lambda _, *what: copied.append(what))
     engine = quiet_engine()
     app = app_on(engine)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -161,9 +165,11 @@ async def test_a_search_goes_from_line_to_line() -> None:
         assert said(screen) == '"nowhere" is not in this text.'
         await pilot.press("slash", "escape")
         assert isinstance(app.screen, InspectScreen)
+        await pilot.press("4", "y")
+        assert copied == [(HLO, "optimised.hlo.txt")]
 
 
-async def test_what_cannot_be_compiled_is_said() -> None:
+async def test_what_cannot_be_compiled_is_said_and_leaving_ends_the_compile() -> None:
     engine = quiet_engine()
     app = app_on(engine)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -175,37 +181,18 @@ async def test_what_cannot_be_compiled_is_said() -> None:
         engine.emit_run(first, failed, last)
         await until(pilot, lambda: "refused" in text(screen))
         assert text(screen) == "XLA refused it. Take less.\n\nE1"
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, InspectScreen))
 
-
-async def test_leaving_ends_the_compile() -> None:
-    engine = quiet_engine()
-    app = app_on(engine)
-    async with app.run_test(size=(80, 24)) as pilot:
         await opened(pilot, app)
         await pilot.press("escape")
         await until(pilot, lambda: not app.session.state.running)
         assert not isinstance(app.screen, InspectScreen)
 
-
-async def test_it_waits_for_the_run_that_goes_on() -> None:
-    engine = quiet_engine()
-    app = app_on(engine)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until_ready(pilot, app)
+        # It waits for the run that goes on.
         app.perform("run")
         await until(pilot, lambda: app.state.running)
         await pilot.press("2", "escape", "h")
         await pilot.pause()
         assert app.session.state.message == "A run is going on: stop it first."
         assert not isinstance(app.screen, InspectScreen)
-
-
-async def test_a_copy_is_of_the_text_in_view(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[tuple[str, str]] = []
-    monkeypatch.setattr(JaxtuiApp, "take_away", lambda _, *what: taken.append(what))
-    engine = quiet_engine()
-    app = app_on(engine)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await with_answer(pilot, app, engine)
-        await pilot.press("4", "y")
-        assert taken == [(HLO, "optimised.hlo.txt")]

@@ -102,22 +102,7 @@ def enabled(screen: Screen[object], action: str) -> bool:
     return found.enabled
 
 
-async def test_a_click_is_the_key_and_pointing_explains_it() -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        await until(pilot, lambda: enabled(app.screen, "run"))
-        keys = line(app.screen)
-        at = written(app.screen).index("e Edit")
-        assert await pilot.hover(KeysLine, offset=(at + 3, 0))
-        assert keys.tooltip == "Take the case to the form."
-        assert await pilot.hover(KeysLine, offset=(NARROW[0] - 1, 0))
-        assert keys.tooltip is None
-        assert await pilot.click(KeysLine, offset=(at, 0))
-        await until(pilot, lambda: app.tab == "bench")
-
-
-async def test_keys_that_change_in_a_row_are_asked_for_once(
+async def test_pointing_explains_a_key_a_click_is_the_key_and_changes_are_gathered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     app = app_on(FakeEngine())
@@ -132,9 +117,19 @@ async def test_keys_that_change_in_a_row_are_asked_for_once(
 
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
+        await until(pilot, lambda: enabled(app.screen, "run"))
         await pilot.pause()
-        monkeypatch.setattr(Screen, "active_bindings", property(counted))
-        for _ in range(6):
-            app.screen.refresh_bindings()
-        await pilot.pause()
-        assert asked == 1
+        with monkeypatch.context() as patch:
+            patch.setattr(Screen, "active_bindings", property(counted))
+            for _ in range(6):
+                app.screen.refresh_bindings()
+            await pilot.pause()
+            assert asked == 1
+        keys = line(app.screen)
+        at = written(app.screen).index("e Edit")
+        assert await pilot.hover(KeysLine, offset=(at + 3, 0))
+        assert keys.tooltip == "Take the case to the form."
+        assert await pilot.hover(KeysLine, offset=(NARROW[0] - 1, 0))
+        assert keys.tooltip is None
+        assert await pilot.click(KeysLine, offset=(at, 0))
+        await until(pilot, lambda: app.tab == "bench")

@@ -46,64 +46,37 @@ async def test_the_form_counts_as_it_is_typed() -> None:
         assert line.has_class("-problem")
 
 
-async def test_yes_starts_it() -> None:
+async def test_a_long_run_is_asked_about_and_a_short_one_is_not() -> None:
     engine = FakeEngine()
     app = app_on(engine)
     async with app.run_test(size=(80, 24)) as pilot:
-        said = await typed(pilot, app, SIZES)
-        question = await asked(pilot, app)
-        assert question == f"{said}. Start it?"
-        assert not engine.experiments
-        await pilot.press("y")
-        await until_done(pilot, app)
-        assert len(engine.experiments[0].cases) > 100
-
-
-async def test_enter_and_esc_do_not() -> None:
-    engine = FakeEngine()
-    app = app_on(engine)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await typed(pilot, app, SIZES)
-        for key in ("enter", "escape"):
-            await asked(pilot, app)
-            await pilot.press(key)
-            await until(pilot, lambda: not isinstance(app.screen, Question))
-        assert not engine.experiments
-        assert not app.state.busy
-
-
-async def test_enter_in_an_input_asks_too() -> None:
-    engine = FakeEngine()
-    app = app_on(engine)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await typed(pilot, app, SIZES)
-        app.query_one("#sizes").focus()
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, Question))
-        await pilot.press("enter")
-        await until(pilot, lambda: not isinstance(app.screen, Question))
-        assert not engine.experiments
-
-
-async def test_a_short_run_is_not_asked_about() -> None:
-    engine = FakeEngine()
-    app = app_on(engine)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await typed(pilot, app, "1..1e6")
-        app.query_one("#run").focus()
-        await pilot.press("r")
-        await until_done(pilot, app)
-        assert engine.experiments
-
-
-async def test_the_notes_of_many_cases_stay_in_view_on_a_small_screen() -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=(80, 24)) as pilot:
+        # A short one, whose notes stay in view.
         await typed(pilot, app, "256..4096")
         app.query_one("#run").focus()
         await pilot.press("r")
         await until_done(pilot, app)
         await pilot.pause()
+        assert len(engine.experiments) == 1
         notes = app.query_one("NotesPanel").region
         assert notes.height >= 3
         assert notes.bottom <= app.query_one("MessageLine").region.y
+
+        said = await typed(pilot, app, SIZES)
+        for key in ("enter", "escape"):
+            assert await asked(pilot, app) == f"{said}. Start it?"
+            await pilot.press(key)
+            await until(pilot, lambda: not isinstance(app.screen, Question))
+        # Enter in an input asks too.
+        app.query_one("#sizes").focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Question))
+        await pilot.press("enter")
+        await until(pilot, lambda: not isinstance(app.screen, Question))
+        assert len(engine.experiments) == 1
+        assert not app.state.busy
+
+        await asked(pilot, app)
+        await pilot.press("y")
+        await until(pilot, lambda: len(engine.experiments) == 2)
+        await until_done(pilot, app)
+        assert len(engine.experiments[1].cases) > 100

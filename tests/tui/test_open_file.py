@@ -267,7 +267,19 @@ async def test_the_last_entry_opens_a_file() -> None:
 # The path.
 
 
-async def test_typing_a_path(work: Path) -> None:
+async def test_arrows_choose_and_a_folder_is_gone_into(work: Path) -> None:
+    (work / "sub" / "deep.py").write_text("def f(x): ...\n")
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot, app)
+        await pilot.press("down", "down", "enter")
+        await until(pilot, lambda: listed(app, "#open-files") == ["sub/deep.py"])
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.has_class("-functions"))
+        assert listed(app, "#open-functions") == ["[ ] f(x)"]
+
+
+async def test_typing_a_path(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = app_on(FakeEngine())
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot, app)
@@ -286,30 +298,11 @@ async def test_typing_a_path(work: Path) -> None:
         ]
         await pilot.press("escape")
         await until(pilot, lambda: path.has_focus)
-        await pilot.press("escape")
-        await until(pilot, lambda: len(app.screen_stack) == 1)
         assert app.state.opened.files == (f"{work}/train.py",)
 
-
-async def test_arrows_choose_and_a_folder_is_gone_into(work: Path) -> None:
-    (work / "sub" / "deep.py").write_text("def f(x): ...\n")
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await opened(pilot, app)
-        await pilot.press("down", "down", "enter")
-        await until(pilot, lambda: listed(app, "#open-files") == ["sub/deep.py"])
-        await pilot.press("enter")
-        await until(pilot, lambda: screen.has_class("-functions"))
-        assert listed(app, "#open-functions") == ["[ ] f(x)"]
-
-
-async def test_what_cannot_be_opened_says_why(work: Path) -> None:
-    (work / "wrong.py").write_text("def f(x:\n")
-    (work / "empty.py").write_text("x = 3\n")
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await opened(pilot, app)
-        path = screen.query_one("#open-path", Input)
+        # What cannot be opened says why.
+        (work / "wrong.py").write_text("def f(x:\n")
+        (work / "empty.py").write_text("x = 3\n")
         for typed, words in (
             ("trian.py", "There is no file trian.py. Did you mean train.py?"),
             ("wrong.py", "wrong.py line 1 is no Python"),
@@ -322,31 +315,22 @@ async def test_what_cannot_be_opened_says_why(work: Path) -> None:
             assert not screen.has_class("-functions")
             assert screen.query_one("#open-says").has_class("-problem")
 
+        # A disk that does not answer holds nothing up.
+        gone = threading.Event()
 
-async def test_a_disk_that_does_not_answer_holds_nothing_up(
-    work: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    gone = threading.Event()
+        def never(path: str) -> object:
+            gone.wait(180)
+            raise AssertionError(path)
 
-    def never(path: str) -> object:
-        gone.wait(180)
-        raise AssertionError(path)
-
-    app = app_on(FakeEngine())
-    try:
-        async with app.run_test(size=NARROW) as pilot:
-            screen = await opened(pilot, app)
-            monkeypatch.setattr(open_file, "listing", never)
-            screen.query_one("#open-path", Input).value = "train.py"
+        monkeypatch.setattr(open_file, "listing", never)
+        try:
+            path.value = "train.py"
             await pilot.press("enter")
             await until(pilot, lambda: says(app) == "Reading train.py …")
             await pilot.press("escape")
             await until(pilot, lambda: len(app.screen_stack) == 1)
-    finally:
-        gone.set()
-
-
-# The functions.
+        finally:
+            gone.set()
 
 
 @pytest.mark.parametrize("size", [NARROW, WIDE])
@@ -430,23 +414,6 @@ async def test_a_size_that_a_factory_needs_is_filled_in(work: Path) -> None:
         assert bench(app).values.sizes == function_choice.SIZE
 
 
-async def test_an_engine_that_comes_back_does_not_take_them_away(work: Path) -> None:
-    engine = FakeEngine()
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await read(pilot, app, "train.py")
-        await pilot.press("enter")
-        await until(pilot, lambda: len(app.screen_stack) == 1)
-        engine.emit(Ready(host=HOST, devices=cpu_devices(2), ops=OPS))
-        await until(pilot, lambda: len(app.state.devices) == 2)
-        devices = bench(app).query_one("#devices", Choice)
-        await until(pilot, lambda: len(devices.options) == 2)
-        assert bench(app).values.op == f"{work}/train.py:step"
-
-
-# The keys on a case of one's own, with the fake engine.
-
-
 async def test_keys_work_or_say_why_not(work: Path) -> None:
     engine = FakeEngine()
     app = app_on(engine)
@@ -454,6 +421,12 @@ async def test_keys_work_or_say_why_not(work: Path) -> None:
         await read(pilot, app, "train.py")
         await pilot.press("enter")
         await until(pilot, lambda: len(app.screen_stack) == 1)
+        # An engine that comes back does not take them away.
+        engine.emit(Ready(host=HOST, devices=cpu_devices(2), ops=OPS))
+        await until(pilot, lambda: len(app.state.devices) == 2)
+        devices = bench(app).query_one("#devices", Choice)
+        await until(pilot, lambda: len(devices.options) == 2)
+        assert bench(app).values.op == f"{work}/train.py:step"
         await pilot.press("r")
         await until_done(pilot, app)
         await pilot.press("w")

@@ -45,7 +45,7 @@ def cursor_columns(plot: PlotReader) -> set[int]:
     return {one for one in counted if counted.count(one) >= len(lines) // 2}
 
 
-async def test_the_clock_goes_round_and_rates_have_one() -> None:
+async def test_clocks_and_views_go_round() -> None:
     async with ran() as (app, pilot, plot):
         titles = []
         for clock in ("dispatch", "pipelined", "ready"):
@@ -60,6 +60,19 @@ async def test_the_clock_goes_round_and_rates_have_one() -> None:
         assert ["numpy" in title for title in titles] == [False, True, True]
         assert app.session.state.run is not None
         assert app.session.state.run.number == 1
+
+        seen = []
+        for view in ("histogram", "roofline", "live", "sweep"):
+            await pilot.press("g")
+            await until(pilot, lambda view=view: app.state.view == view)
+            await pilot.pause()
+            seen.append(plot.text)
+        for words, text in zip(
+            ("median", "roof", "calls, in order", "over size"), seen, strict=True
+        ):
+            assert words in text
+
+        # Rates have one clock.
         await pilot.press("m")
         await until(pilot, lambda: "FLOP/s" in top(plot))
         assert app.check_action("clock", ()) is None
@@ -67,22 +80,18 @@ async def test_the_clock_goes_round_and_rates_have_one() -> None:
         await until(pilot, lambda: "Rates have one clock" in app.state.message)
         assert "pipelined" in top(plot)
 
-
-async def test_views_go_round() -> None:
-    async with ran() as (app, pilot, plot):
-        seen = []
-        for view in ("histogram", "roofline", "live", "sweep"):
-            await pilot.press("g")
-            await until(pilot, lambda view=view: app.state.view == view)
-            await pilot.pause()
-            seen.append(plot.text)
-        assert "median" in seen[0]
-        assert "roof" in seen[1]
-        assert "calls, in order" in seen[2]
-        assert "over size" in seen[3]
+        # The second keys work from an input.
+        app.session.update(metric="time")
+        app.query_one("#sizes").focus()
+        await pilot.press("ctrl+backslash")
+        await until(pilot, lambda: app.state.clock == "dispatch")
+        await pilot.press("ctrl+g")
+        await until(pilot, lambda: app.state.view == "histogram")
 
 
-async def test_keys_move_the_cursor_and_escape_leaves() -> None:
+async def test_keys_and_mouse_read_the_curve_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async with ran() as (app, pilot, plot):
         plot.focus()
         await until(pilot, lambda: plot.place is not None)
@@ -101,19 +110,15 @@ async def test_keys_move_the_cursor_and_escape_leaves() -> None:
         await until(pilot, lambda: isinstance(app.focused, ResultsTable))
         assert plot.place is None
         assert "over size" in top(plot)
-        app.query_one(ResultsTable).focus()
-        await pilot.press("shift+tab")
-        await until(pilot, lambda: app.focused is plot)
 
-
-async def test_reading_begins_at_the_selected_size_and_enter_picks_another() -> None:
-    async with ran() as (app, pilot, plot):
+        # Reading begins at the selected size, and Enter picks another.
         assert app.state.run is not None
         cases = [one.case for one in app.state.run.cases]
         before = next(one for one in cases if one.size == 512 and not one.on_host)
         app.session.update(picked=(app.session.state.run.number, cases.index(before)))
         app.query_one(ResultsTable).focus()
         await pilot.press("shift+tab")
+        await until(pilot, lambda: app.focused is plot)
         await until(pilot, lambda: top(plot).startswith("512 ready:"))
         await pilot.press("end", "enter")
         await until(pilot, lambda: app.state.case and app.state.case.case.size == 2048)
@@ -121,54 +126,44 @@ async def test_reading_begins_at_the_selected_size_and_enter_picks_another() -> 
         assert app.state.case.case.mode == before.mode
         assert app.focused is plot
 
-
-async def test_the_mouse_reads_off_and_leaves_title_and_legend_behind() -> None:
-    async with ran() as (app, pilot, plot):
-        width = plot.size.width
+        # The mouse reads off, and leaves title and legend behind.
         app.query_one(ResultsTable).focus()
-        await pilot.hover(PlotReader, offset=(width - 2, 4))
+        await pilot.hover(PlotReader, offset=(plot.size.width - 2, 4))
         await until(pilot, lambda: top(plot).startswith("2048 ready:"))
         await pilot.hover(PlotReader, offset=(7, 4))
         await until(pilot, lambda: top(plot).startswith("256 ready:"))
         await pilot.hover(ResultsTable, offset=(3, 1))
         await until(pilot, lambda: "over size" in top(plot))
+        # A terminal that is behind is not sent every move.
+        with monkeypatch.context() as patch:
+            later: list[Callable[[], None]] = []
+            calm: list[bool] = []
+            patch.setattr(plot, "_calm", lambda: bool(calm))
+            patch.setattr(plot, "set_timer", lambda _, then: later.append(then))
+            for column in (7, 30, plot.size.width - 2):
+                await pilot.hover(PlotReader, offset=(column, 4))
+            assert plot.place is None
+            (then,) = later
+            then()
+            assert plot.place is None
+            calm.append(True)
+            later[-1]()
+            assert top(plot).startswith("2048 ready:")
         await pilot.click(PlotReader, offset=(plot.size.width - 2, 4))
         await until(pilot, lambda: app.focused is plot)
         assert top(plot).startswith("2048 ready:")
 
-
-async def test_the_second_keys_work_from_an_input() -> None:
-    async with ran() as (app, pilot, _):
-        app.query_one("#sizes").focus()
-        await pilot.press("ctrl+backslash")
-        await until(pilot, lambda: app.state.clock == "dispatch")
-        await pilot.press("ctrl+g")
+        # Another view begins its own reading.
+        await pilot.press("g")
         await until(pilot, lambda: app.state.view == "histogram")
+        await until(pilot, lambda: "calls" in top(plot))
+        assert "ready" in top(plot)
 
 
-async def test_a_terminal_that_is_behind_is_not_sent_every_move(
+async def test_a_move_repaints_little_and_calls_and_bins_are_read_off_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with ran() as (_, pilot, plot):
-        later: list[Callable[[], None]] = []
-        calm: list[bool] = []
-        monkeypatch.setattr(plot, "_calm", lambda: bool(calm))
-        monkeypatch.setattr(plot, "set_timer", lambda _, then: later.append(then))
-        for column in (7, 30, plot.size.width - 2):
-            await pilot.hover(PlotReader, offset=(column, 4))
-        assert plot.place is None
-        (then,) = later
-        then()
-        assert plot.place is None
-        calm.append(True)
-        later[-1]()
-        assert top(plot).startswith("2048 ready:")
-
-
-async def test_moving_the_cursor_repaints_two_columns_and_the_readout(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async with ran(WIDE) as (_, pilot, plot):
+    async with ran(WIDE) as (app, pilot, plot):
         plot.focus()
         await until(pilot, lambda: plot.place is not None)
         asked: list[Region] = []
@@ -178,15 +173,15 @@ async def test_moving_the_cursor_repaints_two_columns_and_the_readout(
             asked.extend(regions)
             return refresh(*regions, **options)  # type: ignore[arg-type,return-value]
 
-        monkeypatch.setattr(plot, "refresh", recording)
-        await pilot.press("right")
+        # Two columns and the readout.
+        with monkeypatch.context() as patch:
+            patch.setattr(plot, "refresh", recording)
+            await pilot.press("right")
         cells = sum(region.area for region in asked)
         assert 0 < cells < 3 * plot.size.height + 3 * plot.size.width
         assert max(region.width for region in asked if region.y > 2) <= 2
 
-
-async def test_the_calls_and_bins_are_read_off_too() -> None:
-    async with ran(WIDE) as (app, pilot, plot):
+        await pilot.press("escape")
         for view, words in (("live", "call"), ("histogram", "ready ")):
             app.session.update(view=view)
             plot.focus()
@@ -196,12 +191,3 @@ async def test_the_calls_and_bins_are_read_off_too() -> None:
             assert plot.place > 1
             await pilot.press("enter", "escape")
             await until(pilot, lambda: isinstance(app.focused, ResultsTable))
-
-
-async def test_another_view_begins_its_own_reading() -> None:
-    async with ran() as (app, pilot, plot):
-        plot.focus()
-        await pilot.press("end", "g")
-        await until(pilot, lambda: app.state.view == "histogram")
-        await until(pilot, lambda: "calls" in top(plot))
-        assert "ready" in top(plot)

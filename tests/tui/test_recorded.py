@@ -56,35 +56,29 @@ async def test_one_is_chosen_from_the_list_and_marked(size: tuple[int, int]) -> 
         assert words.startswith("v3-32 = 32 TensorCores = 16 chips")
 
 
-async def test_keys_that_come_at_once_mean_the_same() -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=(80, 24)) as pilot:
+async def test_walking_through_them_and_back() -> None:
+    engine = FakeEngine()
+    app = app_on(engine)
+    async with app.run_test(size=(120, 40)) as pilot:
         await until_ready(pilot, app)
+        titles = [command.title for command in app.get_system_commands(app.screen)]
+        assert "View: Show a recorded TPU…" in titles
+        await pilot.press("o")
+        await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
+        await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+
+        # Keys that come at once mean the same.
         await pilot.press("o")
         await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
         for key in ("down", "down", "enter"):
             app.post_message(events.Key(key, None))
         await until(pilot, lambda: isinstance(app.screen, RecordedScreen))
-        assert isinstance(app.screen, RecordedScreen)
-        assert app.screen.topology == "v3-32"
+        screen = app.screen
+        assert isinstance(screen, RecordedScreen)
+        assert screen.topology == "v3-32"
 
-
-async def test_the_table_and_the_map_move_together() -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await opened(pilot, app, "enter")
-        await pilot.press("down")
-        await until(pilot, lambda: screen.state.cursor == "tpu:1")
-        assert "tpu:1 at 0,0,0 core 1" in drawn(screen)
-        await pilot.press("tab", "down")
-        await until(pilot, lambda: screen.state.cursor == "tpu:4")
-        assert screen.query_one(DeviceTable).cursor_row == 4
-
-
-async def test_another_one_is_chosen_without_going_back() -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(pilot, app, "enter")
+        # Another one is chosen without going back.
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
         await pilot.press("end", "enter")
@@ -96,43 +90,8 @@ async def test_another_one_is_chosen_without_going_back() -> None:
         await pilot.pause()
         assert screen.query_one(DeviceTable).row_count == 16
 
-
-async def test_escape_leads_back_to_the_own_devices() -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=(80, 24)) as pilot:
-        await opened(pilot, app, "enter")
-        await pilot.press("escape")
-        await until(pilot, lambda: len(app.screen_stack) == 1)
-        assert [device.name for device in app.state.devices] == ["cpu:0"]
-        await pilot.press("o")
-        await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
-        await pilot.press("escape")
-        await until(pilot, lambda: len(app.screen_stack) == 1)
-
-
-async def test_nothing_can_be_run_on_it() -> None:
-    engine = FakeEngine()
-    app = app_on(engine)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await opened(pilot, app, "enter")
-        await pilot.press("r", "c", "w", "pagedown")
-        await pilot.pause()
-        assert isinstance(app.screen, RecordedScreen)
-        assert engine.works == []
-
-
-async def test_the_palette_offers_it() -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until_ready(pilot, app)
-        titles = [command.title for command in app.get_system_commands(app.screen)]
-        assert "View: Show a recorded TPU…" in titles
-
-
-async def test_every_recorded_one_is_drawn() -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(pilot, app, "enter")
+        # Each of them is drawn.
+        await pilot.press("n")
         for name in topologies.names():
             await until(pilot, lambda name=name: f" {name}, " in title(screen))
             await pilot.pause()
@@ -140,3 +99,22 @@ async def test_every_recorded_one_is_drawn() -> None:
             assert screen.query_one(DeviceTable).row_count == count
             assert "no coords" not in drawn(screen)
             await pilot.press("n")
+
+        # The table and the map move together.
+        await until(pilot, lambda: screen.topology == "v2-8")
+        screen.query_one(DeviceTable).focus()
+        await pilot.press("home", "down")
+        await until(pilot, lambda: screen.state.cursor == "tpu:1")
+        assert "tpu:1 at 0,0,0 core 1" in drawn(screen)
+        await pilot.press("tab", "down")
+        await until(pilot, lambda: screen.state.cursor == "tpu:4")
+        assert screen.query_one(DeviceTable).cursor_row == 4
+
+        # Nothing can be run on it.
+        await pilot.press("r", "c", "w", "pagedown")
+        await pilot.pause()
+        assert app.screen is screen
+        assert engine.works == []
+        await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        assert [device.name for device in app.state.devices] == ["cpu:0"]

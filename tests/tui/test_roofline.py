@@ -152,7 +152,7 @@ async def test_the_roofs_grow_and_the_verdict_stands_below(
         assert "Roofs of cpu:0: 20.0 GB/s, 2.00 TFLOP/s float32." in whole(app)
 
 
-async def test_the_selected_case_is_the_one_that_is_judged() -> None:
+async def test_the_selected_case_is_judged_and_the_next_run_too() -> None:
     engine = quiet_engine()
     app = app_on(engine)
     async with app.run_test(size=WIDE) as pilot:
@@ -169,24 +169,15 @@ async def test_the_selected_case_is_the_one_that_is_judged() -> None:
         await pilot.press("up")
         await until(pilot, lambda: notes(app).startswith("A: compute bound at 48 %"))
 
-
-async def test_a_run_that_ends_has_its_points_under_the_known_roofs() -> None:
-    engine = quiet_engine()
-    app = app_on(engine)
-    async with app.run_test(size=WIDE) as pilot:
-        await run(pilot, app)
-        await ask(pilot, app, engine)
-        engine.emit_run(started(engine), measured(engine, MEMORY, ARITHMETIC), COMPLETE)
-        await until(pilot, lambda: notes(app).startswith("A: compute bound"))
+        # A run that ends has its points under the known roofs.
         await run(pilot, app, ("jit", "numpy"))
         assert len(engine.works) == 3
+        await until(pilot, lambda: app.state.run.number == 3 and not app.state.running)
         await until(pilot, lambda: notes(app).startswith("A: compute bound"))
         assert app.state.view == "roofline"
         table = app.query_one(ResultsTable)
-        assert [str(table.get_cell_at((row, 0))).strip() for row in (0, 1)] == [
-            "A",
-            "B",
-        ]
+        letters = [str(table.get_cell_at((row, 0))).strip() for row in (0, 1)]
+        assert letters == ["A", "B"]
 
 
 async def test_what_has_no_place_says_why() -> None:
@@ -205,12 +196,20 @@ async def test_what_has_no_place_says_why() -> None:
         assert "these roofs are those of tpu:0" in notes(app)
 
 
-async def test_a_failure_is_told_where_the_plot_would_be() -> None:
+async def test_why_not_a_failure_a_death_and_a_stop() -> None:
     engine = quiet_engine()
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("2", "escape")
+        app.perform("roofs")
+        await until(pilot, lambda: "Run something first" in app.state.message)
         await run(pilot, app)
         await ask(pilot, app, engine)
+        app.perform("roofs")
+        await until(pilot, lambda: "A run is going on" in app.state.message)
+
+        # A failure is told where the plot would be.
         failed = WorkFailed(error="There is no memory left.", hint="Close something.")
         engine.emit_run(started(engine), failed, COMPLETE)
         await until(pilot, lambda: not app.state.running)
@@ -218,12 +217,21 @@ async def test_a_failure_is_told_where_the_plot_would_be() -> None:
         assert "z measures the roofs of cpu:0" in whole(app)
         assert app.state.engine == "ready"
 
+        # An engine that dies leaves the figures of the run.
+        await ask(pilot, app, engine)
+        engine.emit_run(
+            started(engine),
+            WorkFailed(error="The engine was killed (signal 9).", hint=""),
+            RunFinished(outcome="crashed", elapsed_seconds=1.0),
+        )
+        engine.die()
+        engine.become_ready()
+        await until(pilot, lambda: app.state.engine == "ready")
+        await until(pilot, lambda: "killed (signal 9)" in whole(app))
+        assert "matmul" in whole(app)
+        assert "z measures the roofs of cpu:0" in whole(app)
 
-async def test_a_stop_keeps_what_was_found() -> None:
-    engine = quiet_engine()
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await run(pilot, app)
+        # A stop keeps what was found.
         await ask(pilot, app, engine)
         engine.emit_run(started(engine), RoofMeasured(roof=MEMORY))
         await until(pilot, lambda: "20.0 GB/s" in plot(app))
@@ -233,26 +241,6 @@ async def test_a_stop_keeps_what_was_found() -> None:
         await until(pilot, lambda: "the roofs that were found stay" in whole(app))
         assert "20.0 GB/s" in plot(app)
         assert "z measures it" in notes(app)
-
-
-async def test_an_engine_that_dies_leaves_the_figures_of_the_run() -> None:
-    engine = quiet_engine()
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await run(pilot, app)
-        await ask(pilot, app, engine)
-        text = "The engine was killed (signal 9)."
-        engine.emit_run(
-            started(engine),
-            WorkFailed(error=text, hint=""),
-            RunFinished(outcome="crashed", elapsed_seconds=1.0),
-        )
-        engine.die()
-        engine.become_ready()
-        await until(pilot, lambda: app.state.engine == "ready")
-        await until(pilot, lambda: "killed (signal 9)" in whole(app))
-        assert "matmul" in whole(app)
-        assert "z measures the roofs of cpu:0" in whole(app)
 
 
 async def test_an_engine_that_is_not_there_measures_nothing() -> None:
@@ -270,21 +258,6 @@ async def test_an_engine_that_is_not_there_measures_nothing() -> None:
         await until(pilot, lambda: not app.state.running)
         await until(pilot, lambda: "z measures the roofs of cpu:0" in whole(app))
         assert "The engine could not be started." in whole(app)
-
-
-async def test_the_key_says_why_not() -> None:
-    engine = quiet_engine()
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        await pilot.press("2", "escape")
-        app.perform("roofs")
-        await until(pilot, lambda: "Run something first" in app.state.message)
-        await run(pilot, app)
-        await ask(pilot, app, engine)
-        app.perform("roofs")
-        await until(pilot, lambda: "A run is going on" in app.state.message)
-        engine.emit_run(started(engine), COMPLETE)
 
 
 @pytest.mark.parametrize(
