@@ -85,6 +85,10 @@ def cell(app: JaxtuiApp, device: str, column: str) -> str:
     return app.query_one(DeviceTable).get_cell(device, column).plain.strip()
 
 
+def details(app: JaxtuiApp) -> str:
+    return app.query_one("#facts").content.plain  # type: ignore[attr-defined,no-any-return]
+
+
 def columns(app: JaxtuiApp) -> list[str]:
     return [str(key.value) for key in app.query_one(DeviceTable).columns]
 
@@ -161,7 +165,9 @@ async def test_a_check_at_80_by_24(
         assert not pane.display
         await pilot.press("d")
         await until(pilot, lambda: pane.display)
-        facts = app.query_one("#facts").content.plain  # type: ignore[attr-defined]
+        # Written anew once it has its width.
+        await until(pilot, lambda: "numerics, identical bits" in details(app))
+        facts = details(app)
         assert facts.startswith("tpu:3 (3,0,0) in the check")
         assert "4 of 1048576 elements differ" in " ".join(facts.split())
         assert facts.index("numerics, identical bits") < facts.index("memory, free")
