@@ -116,8 +116,14 @@ async def _run(request: Request, run: _Bench, exports: Exports) -> None:
             await session.run(experiment)
 
 
+_BEGUN = ("running", "done", "failed")
+"""The status of a case of which something has arrived."""
+
+
 def _report(run: _Bench) -> Report:
     results, state = run.results, run.state.run
+    if state and not any(one.failure or one.status in _BEGUN for one in state.cases):
+        state = None
     return Report(
         document=lambda: encode(results),
         text=partial(_text, state) if state else None,

@@ -77,6 +77,18 @@ def test_the_best_is_the_roof() -> None:
     assert roof.ci_low <= roof.per_second <= roof.ci_high
 
 
+@pytest.mark.parametrize("order", [("fast", "slow"), ("slow", "fast")])
+def test_whoever_is_dropped_before_its_turn_is_not_waited_for(
+    order: tuple[str, str],
+) -> None:
+    found = {"fast": Rounds(1.0), "slow": Rounds(100.0)}
+    for one, rounds in zip(found.values(), (FAIR_ROUNDS - 1, FAIR_ROUNDS), strict=True):
+        one.rounds = [Block([], [one.seconds])] * rounds
+        one.medians = [one.seconds] * rounds
+    contest(**{name: found[name] for name in order}).visit(0.0, after(100))
+    assert len(found["fast"].rounds) <= FAIR_ROUNDS + 1
+
+
 def test_the_hopeless_get_no_more_turns_and_the_others_as_many() -> None:
     slow, fast, near = Rounds(2.0), Rounds(1.0), Rounds(1.4)
     found = contest(slow=slow, fast=fast, near=near)

@@ -90,7 +90,8 @@ class Contest:
                 self._troubles.append(trouble(turns.fault, one))
                 self._ready.remove(one)
             self._drop_the_hopeless()
-            if perf_counter() >= end and visited == {*ready}:
+            # Whoever was dropped before its turn is not waited for.
+            if perf_counter() >= end and visited >= {x.turns for x in self._ready}:
                 break
 
     def roof(self) -> Roof | None:
