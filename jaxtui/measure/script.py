@@ -22,13 +22,12 @@ from typing import Any
 import jax
 
 from jaxtui.measure import ops, own
-from jaxtui.measure.aot.entry import DEFAULTS
 from jaxtui.measure.inputs import numpy_dtype
 from jaxtui.measure.ops.arguments import FOREIGN, as_dtype
 from jaxtui.measure.ops.base import Op
 from jaxtui.measure.own.arguments import WIDE, draw_code
 from jaxtui.model import COMPILED_MODES, Case, Recipe
-from jaxtui.model.ahead import Topology
+from jaxtui.model.ahead import LIBTPU_DEFAULTS, Topology
 from jaxtui.model.own import ARGS, MAKE_ARGS, NUMPY
 from jaxtui.text import docstring, literal
 
@@ -148,7 +147,7 @@ def ahead(case: Case, topology: Topology) -> str:
         libraries="import functools\nimport os" if call != op.name else "import os",
         variables="\n".join(
             f'os.environ.setdefault("{name}", "{value}")'
-            for name, value in DEFAULTS.items()
+            for name, value in LIBTPU_DEFAULTS.items()
         ),
         imports="\n".join(imports),
         settings='\njax.config.update("jax_enable_x64", True)\n'

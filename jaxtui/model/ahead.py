@@ -11,6 +11,15 @@ from jaxtui.model.cases import Case, Failure, OpInfo, Peak
 from jaxtui.model.machine import Device
 from jaxtui.model.programs import ProgramMemory
 
+LIBTPU_DEFAULTS = {
+    "TPU_SKIP_MDS_QUERY": "1",
+    "TPU_WORKER_HOSTNAMES": "localhost",
+    "TPU_ACCELERATOR_TYPE": "v5litepod-8",
+    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
+}
+"""What libtpu would otherwise ask a metadata server (half a minute per question where
+there is none), print warnings about, or lock for one process of the machine."""
+
 Stage = Literal["start", "topology", "warm-up", "trace", "lower", "compile"]
 """What the process does, in this order."""
 

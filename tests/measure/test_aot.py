@@ -15,11 +15,12 @@ import pytest
 from jaxtui import child
 from jaxtui.measure import programs
 from jaxtui.measure.aot.compiling import bound, compile_ahead, refusal
-from jaxtui.measure.aot.entry import DEFAULTS, aot_environment, libtpu_version
+from jaxtui.measure.aot.entry import aot_environment, libtpu_version
 from jaxtui.measure.peaks import memory, peak
 from jaxtui.measure.script import ahead
 from jaxtui.model import Case, Peak
 from jaxtui.model.ahead import (
+    LIBTPU_DEFAULTS,
     AheadCompiled,
     AheadDoing,
     AheadFailed,
@@ -186,7 +187,7 @@ def test_the_environment_leaves_the_own_chips_alone() -> None:
     assert made["JAX_ENABLE_COMPILATION_CACHE"] == "0"
     assert made["TPU_ACCELERATOR_TYPE"] == "v4-8"
     assert made["TPU_SKIP_MDS_QUERY"] == "1"
-    assert aot_environment({}).keys() >= DEFAULTS.keys()
+    assert aot_environment({}).keys() >= LIBTPU_DEFAULTS.keys()
 
 
 def test_libtpu_is_looked_for_where_jax_looks(
@@ -247,7 +248,9 @@ def test_the_code_is_plain_jax(one: Case) -> None:
     assert "chips_per_host_bounds=(2, 4, 1)" in script
     assert ("jax_enable_x64" in script) == (one.dtype == "float64")
     # It sets what the process that compiles sets.
-    assert all(f'"{name}", "{value}"' in script for name, value in DEFAULTS.items())
+    assert all(
+        f'"{name}", "{value}"' in script for name, value in LIBTPU_DEFAULTS.items()
+    )
     assert script.index("os.environ") < script.index("import jax\n")
 
 

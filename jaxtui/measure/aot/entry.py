@@ -19,6 +19,7 @@ import msgspec
 
 from jaxtui.measure.children import end_with_input, signal_with_parent
 from jaxtui.model.ahead import (
+    LIBTPU_DEFAULTS,
     AheadAnswer,
     AheadCode,
     AheadDescribed,
@@ -35,15 +36,6 @@ from jaxtui.model.ahead import (
 
 # What imports jax is imported by the functions below: the environment comes first, and
 # so does the answer that libtpu is missing.
-
-DEFAULTS = {
-    "TPU_SKIP_MDS_QUERY": "1",
-    "TPU_WORKER_HOSTNAMES": "localhost",
-    "TPU_ACCELERATOR_TYPE": "v5litepod-8",
-    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
-}
-"""What libtpu would otherwise ask a metadata server (half a minute per question where
-there is none), print warnings about, or lock for one process of the machine."""
 
 
 class Answers:
@@ -149,7 +141,7 @@ def aot_environment(base: Mapping[str, str]) -> dict[str, str]:
     Args:
         base: what the process would have otherwise; what it says about TPUs stays.
     """
-    changed = {**DEFAULTS, **base}
+    changed = {**LIBTPU_DEFAULTS, **base}
     # Nothing is run, so the machine's own TPU or GPU is left to others.
     changed["JAX_PLATFORMS"] = "cpu"
     # A warm persistent cache would be read as a compile of a few milliseconds.
