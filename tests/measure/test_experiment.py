@@ -320,7 +320,7 @@ def test_absurd_sizes_and_unknown_names_are_failures_before_anything_is_allocate
         case("matmul", 10, device="tpu:7"),
         case("add", 10),
     )
-    for one, words in zip(failed, ("PB", "matmul", "int8", "tpu:7"), strict=True):
+    for one, words in zip(failed, ("PiB", "matmul", "int8", "tpu:7"), strict=True):
         assert isinstance(one, Failure)
         assert words in f"{one.error} {one.hint}", one
     assert isinstance(fine, Measurement)
