@@ -80,6 +80,8 @@ class Requests:
             return
         plan = await session.plan(experiment)
         problems = [case.problem for case in plan.cases if case.problem is not None]
+        if not self._owner.screen_stack:  # the app has closed meanwhile
+            return
         from jaxtui.tui.widgets.case_form import CaseForm
 
         entry = self._owner.screen_stack[0].query_one(CaseForm)
