@@ -103,7 +103,7 @@ def bench(
         keep_samples=samples,
         arguments=selection.parse_arguments([args] if isinstance(args, str) else args),
     )
-    for finding in map(_settings.finding, _settings.found()):
+    for finding in map(_settings.finding, _settings.deviations()):
         warnings.warn(f"{finding.what} {finding.advice}", stacklevel=2)
     host = _host.host()
     events: list[Event] = [Ready(host=host, devices=known, ops=known_ops)]

@@ -1,22 +1,27 @@
-"""The commands: their options, and how whatever happens becomes an exit code.
-
-Only click and the standard library are imported here; a command imports what it needs
-when it runs, so that ``--help`` and a mistyped option answer at once and the engine,
-which takes longest to come up, is started at once.
-"""
+"""The command line: a lazy group of commands, and what becomes an exit code."""
 
 from __future__ import annotations
 
+import difflib
 import signal
-from collections.abc import Sequence
+import traceback
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from jaxtui import __version__
-from jaxtui.commands import CANNOT_RUN, FINE, INTERNAL, INTERRUPTED, USAGE
-from jaxtui.commands.options import (
+from jaxtui.commands import (
+    CANNOT_RUN,
+    FINE,
+    INTERNAL,
+    INTERRUPTED,
+    USAGE,
+    CannotRun,
+    app,
+)
+from jaxtui.commands.common import (
     Common,
     Number,
     engine_flags,
@@ -25,11 +30,8 @@ from jaxtui.commands.options import (
     valued,
 )
 from jaxtui.commands.terminal import guard_streams, lost, say
+from jaxtui.engine.process import EngineOptions
 from jaxtui.signals import interrupt
-
-if TYPE_CHECKING:
-    from jaxtui.commands.engine import EngineFactory
-
 
 COMMANDS = (
     "bench",
@@ -49,7 +51,7 @@ COMMANDS = (
 
 
 class Commands(click.Group):
-    """A group that imports a command when it is run, and suggests the nearest one."""
+    """A group that imports a command when it is used, and suggests the nearest one."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All of them."""
@@ -66,15 +68,13 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that ``args`` begin with."""
-        name, known = args[0], self.list_commands(ctx)
-        if name in known or name.startswith("-"):
+        name = args[0]
+        if name in COMMANDS or name.startswith("-"):
             return super().resolve_command(ctx, args)
-        import difflib
-
-        near = difflib.get_close_matches(name, known, n=1)
+        near = difflib.get_close_matches(name, COMMANDS, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         raise click.UsageError(
-            f'There is no command "{name}": there is {", ".join(known)}.{hint}'
+            f'There is no command "{name}": there is {", ".join(COMMANDS)}.{hint}'
         )
 
 
@@ -94,18 +94,8 @@ def cli(ctx: click.Context, hold: bool, fps: float | None) -> int:
 
     Without a command the app opens.
     """
-    common = ctx.ensure_object(Common)
     if ctx.invoked_subcommand is None:
-        from jaxtui.commands import app
-
-        return app.run(
-            common.python,
-            common.cpu_devices,
-            hold=hold,
-            fps=fps,
-            start_limit=common.start_limit,
-            record=common.record,
-        )
+        return app.run(ctx.ensure_object(Common), hold=hold, fps=fps)
     if hold or fps:
         raise click.UsageError(
             "--hold and --fps belong to the app: leave them out with a command."
@@ -116,9 +106,9 @@ def cli(ctx: click.Context, hold: bool, fps: float | None) -> int:
 def main(
     arguments: Sequence[str] | None = None,
     *,
-    engine: EngineFactory | None = None,
+    engine: Callable[[EngineOptions], Any] | None = None,
 ) -> int:
-    """Runs a command line and gives its exit code; never raises.
+    """Run a command line and return its exit code; never raises.
 
     Args:
         arguments: without the program's name; ``None`` means those of this process.
@@ -133,8 +123,14 @@ def main(
                 standalone_mode=False,
                 obj=Common(factory=engine),
             )
-        except (Exception, KeyboardInterrupt) as error:
-            code = broken_off(error)
+        except click.ClickException as error:
+            code = _refuse(USAGE, error.format_message())
+        except CannotRun as error:
+            code = _refuse(CANNOT_RUN, str(error))
+        except (click.Abort, KeyboardInterrupt):
+            code = INTERRUPTED
+        except Exception as error:
+            code = _failed(error)
         else:
             if interrupt.happened:
                 code = interrupt.code
@@ -144,26 +140,12 @@ def main(
         return code if isinstance(code, int) else FINE
 
 
-def broken_off(error: Exception | KeyboardInterrupt) -> int:
-    """Says what an exception means, and gives its exit code."""
-    if isinstance(error, click.ClickException):
-        return _refuse(USAGE, error.format_message())
-    if isinstance(error, (click.Abort, KeyboardInterrupt)):
-        return INTERRUPTED
-    return _failed(error)  # whatever is left is a mistake of ours
-
-
 def _failed(error: Exception) -> int:
-    """What an exception of ours means."""
-    import traceback
-
-    from jaxtui.commands.launch import CannotRun
+    # Only now: what this brings would keep the app's engine from being started.
     from jaxtui.selection import SelectionError
 
     if isinstance(error, SelectionError):
         return _refuse(USAGE, str(error))
-    if isinstance(error, CannotRun):
-        return _refuse(CANNOT_RUN, str(error))
     say("".join(traceback.format_exception(error)).rstrip())
     return _refuse(INTERNAL, "This is a mistake in jaxtui, not in what you typed.")
 

@@ -194,6 +194,27 @@ class CheckResults(Record, frozen=True, kw_only=True):
     outcome: Outcome
 
 
+def machine(host: Host | None, *facts: str, by: str = ", ") -> str:
+    """Such as ``box, Xeon E5, jax 0.12.0``; empty where nothing is known.
+
+    Args:
+        host: the machine.
+        facts: of it, in this order: ``hostname``, ``cpu``, ``jax`` …
+        by: stands between them.
+    """
+    if host is None:
+        return ""
+    texts = {
+        "hostname": host.hostname,
+        "cpu": host.cpu_model or "",
+        "python": f"Python {host.python}",
+        "jax": f"jax {host.jax}",
+        "jaxlib": f"jaxlib {host.jaxlib}",
+        "numpy": f"numpy {host.numpy}",
+    }
+    return by.join(filter(None, (texts[fact] for fact in facts)))
+
+
 def split_notes(
     measurements: Iterable[Measurement],
 ) -> tuple[tuple[Note, ...], tuple[Measurement, ...]]:

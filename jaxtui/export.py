@@ -23,10 +23,10 @@ from rich.terminal_theme import SVG_EXPORT_THEME, TerminalTheme
 from rich.text import Text
 
 from jaxtui import format as fmt
-from jaxtui.document import Results
+from jaxtui.document import Results, machine
 from jaxtui.model import PHASES, Case, Measurement, Note
 from jaxtui.model.own import is_own, parts, short_name
-from jaxtui.plot import Row
+from jaxtui.plot import Picture, Row
 from jaxtui.text import visible
 
 FORMATS = {
@@ -38,6 +38,9 @@ FORMATS = {
     ".py": "plain Python that does the same with nothing but JAX and NumPy",
 }
 """What can be written, by the ending of a file's name."""
+
+PICTURES = tuple(ending for ending in FORMATS if ending != ".py")
+"""What can be written of results that no single script would give again."""
 
 Contents = Mapping[str, Callable[[], str]]
 """What a file with this ending holds; made only if it is asked for."""
@@ -93,11 +96,11 @@ CSV = (
 """The columns, in order."""
 
 MARKDOWN = (
-    *("op", "size", "dtype", "device", "mode", "ready", "±", "dispatch", "rate"),
-    "notes",
+    *("op", "size", "dtype", "device", "mode", "ready", "interval"),
+    *("dispatch", "rate", "notes"),
 )
 
-_RIGHT = ("size", "ready", "±", "dispatch", "rate", "memory")
+_RIGHT = ("size", "ready", "interval", "dispatch", "rate", "memory")
 
 _NOT_IN_NAMES = re.compile(r"[^\w.+-]+", re.ASCII)
 
@@ -216,6 +219,43 @@ def _in_words(path: Path) -> Iterator[None]:
         raise ExportError(f"{str(path)!r} cannot be written: {error}.") from error
 
 
+def contents(
+    document: Callable[[], bytes],
+    results: Results,
+    picture: Picture | None,
+    title: str,
+    text: Callable[[str], str],
+    *,
+    rows: Callable[[], Sequence[Row]] | None = None,
+    look: Look | None = None,
+) -> dict[str, Callable[[], str]]:
+    """Every kind of file but a script.
+
+    Args:
+        document: makes the JSON.
+        results: for the tables.
+        picture: the plot, if there is one.
+        title: stands above it.
+        text: makes the text around a drawing, which is empty without a plot.
+        rows: makes what is drawn as a picture; by default the plot, or else the text.
+        look: the colours of the picture.
+    """
+
+    def whole() -> str:
+        return text(picture.draw(COLUMNS, LINES, color=False) if picture else "")
+
+    def drawn() -> Sequence[Row]:
+        return picture.rows(COLUMNS, LINES) if picture else text_rows(whole())
+
+    return {
+        ".json": lambda: document().decode(),
+        ".csv": lambda: as_csv(results),
+        ".md": lambda: as_markdown(results),
+        ".svg": lambda: as_svg((rows or drawn)(), title, look or DARK),
+        ".txt": lambda: whole() + "\n",
+    }
+
+
 # What a file is called by default.
 
 
@@ -307,15 +347,13 @@ def as_markdown(results: Results) -> str:
     """A table for people; below it the machine, the run's notes and what failed."""
     host = results.host
     head: tuple[str, ...] = MARKDOWN
-    rows = [_markdown_row(one) for one in results.measurements]
     if any(one.memory for one in results.measurements):
         head = (*head, "memory")
-        spans = [fmt.span(one.memory) for one in results.measurements]
-        rows = [(*row, span) for row, span in zip(rows, spans, strict=True)]
-    lines = [markdown(head, rows, _RIGHT)]
+    units = fmt.Units.of(results.measurements)
+    rows = [_markdown_cells(one) | units.cells(one) for one in results.measurements]
+    lines = [markdown(head, [[row[name] for name in head] for row in rows], _RIGHT)]
     if host is not None:
-        cpu = f", {host.cpu_model}" if host.cpu_model else ""
-        lines += ["", f"{host.hostname}{cpu}, jax {host.jax}, numpy {host.numpy}"]
+        lines += ["", machine(host, "hostname", "cpu", "jax", "numpy")]
         lines += [f"{name}={value}" for name, value in host.settings.items()]
     for note in results.notes:
         lines += ["", f"{note.flag}: {note.text}"]
@@ -325,25 +363,18 @@ def as_markdown(results: Results) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _markdown_row(one: Measurement) -> tuple[str, ...]:
-    case, ready = one.case, one.ready
+def _markdown_cells(one: Measurement) -> dict[str, str]:
+    case = one.case
     precision = "" if case.precision == "default" else f" {case.precision}"
     hosted = " (host inputs)" if case.inputs == "host" and not case.on_host else ""
-    rate = fmt.flops_rate(one.flops_per_second)
-    if one.flops_per_second is None:
-        rate = fmt.bytes_rate(one.bytes_per_second)
-    return (
-        short_name(case.op),
-        str(case.size or fmt.ABSENT),
-        case.dtype + precision,
-        case.device,
-        case.mode + hosted,
-        fmt.seconds(ready.median if ready else None),
-        fmt.percent(ready.half_width if ready else None),
-        fmt.seconds(one.dispatch.median if one.dispatch else None),
-        rate,
-        _flags(one.notes),
-    )
+    return {
+        "op": short_name(case.op),
+        "size": str(case.size or fmt.ABSENT),
+        "dtype": case.dtype + precision,
+        "device": case.device,
+        "mode": case.mode + hosted,
+        "notes": _flags(one.notes),
+    }
 
 
 def markdown(

@@ -6,15 +6,16 @@ Records keep base units; a prefix appears only here.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
-from jaxtui.model import MemorySpan, Record, Summary
+from jaxtui.model import Measurement, MemorySpan, Record, Summary
 
 ABSENT = "—"
+"""Stands wherever there is no number."""
 
 LEAST_CONFIDENCE = 0.95
 """What is less sure is called minimum and maximum: below six rounds."""
-"""Stands wherever there is no number."""
 
 _SECONDS = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
@@ -59,6 +60,21 @@ def _fitting(value: float, units: Sequence[tuple[float, str]], digits: int) -> U
     return Unit(name, factor)
 
 
+def common(
+    values: Iterable[float], quantity: Literal["s", "FLOP/s", "B/s"] = "s"
+) -> Unit:
+    """One unit for values that stand together, chosen for the largest.
+
+    No time is written as a part of a second: where some are below one, all are written
+    in milliseconds at most.
+    """
+    known = [value for value in values if 0 < value < math.inf]
+    if quantity != "s":
+        return _fitting(max(known, default=1.0), _si(quantity), 3)
+    units = _SECONDS if min(known, default=0.0) >= 1 else _SECONDS[:-1]
+    return _fitting(max(known, default=1e-3), units, 3)
+
+
 def _si(unit: str) -> list[tuple[float, str]]:
     return [(1000.0**power, prefix + unit) for power, prefix in enumerate(_PREFIXES)]
 
@@ -95,16 +111,31 @@ def measured(summary: Summary | None) -> str:
     """A median with only as many digits as its interval supports."""
     if summary is None or not math.isfinite(summary.median):
         return ABSENT
-    width = summary.half_width
-    digits = 3 if width < 0.01 else 2 if width < 0.5 else 1
-    value = summary.median
+    unit = _supported(summary)
+    return f"{unit.text(summary.median, digits_known(summary))} {unit.name}"
+
+
+def ends(summary: Summary) -> str:
+    """The ends of an interval in the unit of its median: ``12.1–13.4 ms``."""
+    unit = _supported(summary)
+    return f"{unit.text(summary.ci_low)}–{unit.text(summary.ci_high)} {unit.name}"
+
+
+def _supported(summary: Summary) -> Unit:
+    """The unit of a median whose digits are known."""
+    digits, value = digits_known(summary), summary.median
     unit = _fitting(value, _SECONDS, digits)
-    # 0.81 ms and not 810 µs, whose zero would pass for a digit.
-    if digits < 3 and value / unit.factor >= 10.0**digits * 0.995:
-        factors = [factor for factor, _ in _SECONDS]
-        place = min(factors.index(unit.factor) + 1, len(_SECONDS) - 1)
-        unit = Unit(_SECONDS[place][1], _SECONDS[place][0])
-    return f"{unit.text(value, digits)} {unit.name}"
+    # 0.81 ms and not 810 µs, whose zero would pass for a digit; but no time is written
+    # as a part of a second.
+    within_reach = 10.0**digits * 0.995
+    if digits < 3 and unit.factor < 1e-3 and value / unit.factor >= within_reach:
+        unit = _fitting(1000 * unit.factor, _SECONDS, 3)
+    return unit
+
+
+def digits_known(summary: Summary) -> int:
+    """The significant digits of a median that its interval supports."""
+    return 3 if summary.half_width < 0.01 else 2 if summary.half_width < 0.5 else 1
 
 
 def interval(summary: Summary) -> str:
@@ -267,3 +298,56 @@ def plural(number: int, noun: str) -> str:
     """``1 chip``, ``2 chips``, ``2 processes``."""
     ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
     return f"{count(number)} {noun}{ending}"
+
+
+class Units(Record, frozen=True):
+    """One unit for each column of a table of measurements."""
+
+    ready: Unit
+    dispatch: Unit
+    memory: Unit
+    flops: Unit
+    bytes: Unit
+
+    @classmethod
+    def of(cls, measurements: Sequence[Measurement]) -> Units:
+        """Those that suit all of them."""
+        spans = [one.memory for one in measurements if one.memory]
+        flops = [one.flops_per_second or 0.0 for one in measurements]
+        moved = [one.bytes_per_second or 0.0 for one in measurements]
+        return cls(
+            ready=common(one.ready.median for one in measurements if one.ready),
+            dispatch=common(
+                one.dispatch.median for one in measurements if one.dispatch
+            ),
+            memory=common(end for span in spans for end in (span.reused, span.fresh)),
+            flops=common(flops, "FLOP/s"),
+            bytes=common(moved, "B/s"),
+        )
+
+    def cells(self, one: Measurement) -> dict[str, str]:
+        """``ready``, ``interval``, ``memory``, ``dispatch`` and ``rate``.
+
+        The interval is in the unit of its median; a rate of bytes stands only where
+        there is none of flops.
+        """
+        found = dict.fromkeys(("ready", "interval", "memory", "dispatch"), ABSENT)
+        found["rate"] = _in(self.bytes, one.bytes_per_second, 3)
+        if one.flops_per_second:
+            found["rate"] = _in(self.flops, one.flops_per_second, 3)
+        if ready := one.ready:
+            found["ready"] = _in(self.ready, ready.median, digits_known(ready))
+            ends = (self.ready.text(end) for end in (ready.ci_low, ready.ci_high))
+            found["interval"] = "–".join(ends) if ready.rounds > 1 else "one round"
+        if dispatch := one.dispatch:
+            digits = digits_known(dispatch)
+            found["dispatch"] = _in(self.dispatch, dispatch.median, digits)
+        if memory := one.memory:
+            reused = self.memory.text(memory.reused, 2)
+            found["memory"] = f"{reused}–{_in(self.memory, memory.fresh, 3)}"
+        return found
+
+
+def _in(unit: Unit, value: float | None, digits: int) -> str:
+    text = unit.text(value or None, digits)
+    return text if text == ABSENT else f"{text} {unit.name}"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from jaxtui.model.own import ARGS, MAKE_ARGS, NUMPY
 
 LARGEST_BYTES = 4_000_000
-"""Of a file that people have written; reading more would hold up whoever waits."""
+"""Of a file that people have written; reading more would take too long."""
 
 
 class SelectionError(ValueError):
@@ -100,7 +100,7 @@ def whole_path(path: str) -> str:
     shown = whole.encode("utf-8", "backslashreplace").decode()
     if shown != whole:
         raise SelectionError(
-            f"The path {shown} is no text in UTF-8: rename its folder or file, or copy"
+            f"The path {shown} is not text in UTF-8: rename its folder or file, or copy"
             " it elsewhere."
         )
     return whole
@@ -164,12 +164,12 @@ def _module(whole: str, path: str) -> ast.Module:
             raise SelectionError(f"{path} is a folder: name a file in it.")
         # A pipe or a device may never end, or never begin.
         if not stat.S_ISREG(found.st_mode):
-            raise SelectionError(f"{path} is no ordinary file.")
+            raise SelectionError(f"{path} is not an ordinary file.")
         if not whole.endswith(".py"):
             raise SelectionError(f"{path} does not end in .py.")
         if found.st_size > LARGEST_BYTES:
             size = f"{found.st_size / 1e6:.0f} MB"
-            raise SelectionError(f"{path} has {size}: that is no file of functions.")
+            raise SelectionError(f"{path} has {size}: that is not a file of functions.")
         with open(whole, "rb") as file:
             content = file.read(LARGEST_BYTES + 1)
     except FileNotFoundError as error:
@@ -180,7 +180,7 @@ def _module(whole: str, path: str) -> ast.Module:
         why = getattr(error, "strerror", None) or str(error)
         raise SelectionError(f"{path} cannot be read: {why}.") from error
     if b"\0" in content:
-        raise SelectionError(f"{path} is no text.")
+        raise SelectionError(f"{path} is not text.")
     name = os.path.basename(path)
     try:
         with warnings.catch_warnings():
@@ -188,6 +188,6 @@ def _module(whole: str, path: str) -> ast.Module:
             return ast.parse(content)
     except SyntaxError as error:
         where = f" line {error.lineno}" if error.lineno else ""
-        raise SelectionError(f"{name}{where} is no Python: {error.msg}.") from error
+        raise SelectionError(f"{name}{where} is not Python: {error.msg}.") from error
     except (ValueError, RecursionError, MemoryError) as error:
         raise SelectionError(f"{name} cannot be read: {error}.") from error

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import ast
 import inspect
-import re
-import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 from jaxtui.export import ExportError
 from jaxtui.model import (
-    SNIPPET_IMPORTS,
     Case,
     Loop,
     LoopStyle,
@@ -28,10 +25,31 @@ from jaxtui.model import (
     Snippet,
     Timed,
 )
+from jaxtui.model.ahead import LIBTPU_DEFAULTS, Topology
 from jaxtui.model.own import short_name
-from jaxtui.text import literal, visible
+from jaxtui.text import docstring, literal, visible
 
-JNP_AND_LAX = {"import jax.numpy as jnp", "from jax import lax"}
+IMPORTS = {
+    "importlib": "import importlib",
+    "io": "import io",
+    "runpy": "import runpy",
+    "sys": "import sys",
+    "types": "import types",
+    "perf_counter": "from time import perf_counter",
+    "perf_counter_ns": "from time import perf_counter_ns",
+    "jax": "import jax",
+    "jnp": "import jax.numpy as jnp",
+    "ml_dtypes": "import ml_dtypes  # comes with JAX",
+    "np": "import numpy as np",
+    "tf": "import tensorflow as tf",
+    "tnp": "import tensorflow.experimental.numpy as tnp",
+    "lax": "from jax import lax",
+    "lax, jnp": "from jax import lax, numpy as jnp",
+}
+"""The lines of a script, in their order, by the names that they define."""
+
+SNIPPET_MODULES = {"jax", "jnp", "np", "lax"}
+"""What the code of a snippet may use."""
 
 DEFAULTS = {"jax_enable_x64": "False", "jax_default_device": "None"}
 """What a script may set for the whole process, and JAX's own values."""
@@ -86,6 +104,47 @@ import sys
 # This part has to choose JAX's devices before JAX starts: it gets its own process.
 subprocess.run([sys.executable, "-c", {code}], check=True)
 """
+
+AHEAD = """\
+{title}
+
+{libraries}
+
+# libtpu and JAX read these when they are imported.
+{variables}
+os.environ["JAX_PLATFORMS"] = "cpu"  # the machine's own TPU is left alone
+
+{imports}
+{settings}
+
+{function}
+
+
+topology = topologies.get_topology_desc(
+{topology}
+)
+device = topology.devices[0]
+sharding = SingleDeviceSharding(device)
+args = [
+{arguments}
+]
+{compiled}
+
+print(compiled.cost_analysis())
+print(compiled.memory_analysis())
+print(compiled.as_text())
+"""
+
+COMPILED = """\
+lowered = jax.jit({call}).trace(*args).lower()
+compiled = lowered.compile()"""
+
+COMPILED_KERNEL = """\
+# A kernel is lowered for the device of the mesh, not for that of its arguments.
+mesh = Mesh(np.array([device]), ("device",))
+with jax.sharding.use_abstract_mesh(mesh.abstract_mesh):
+    lowered = jax.jit({call}).trace(*args).lower()
+    compiled = lowered.compile()"""
 
 LOOPED = """\
 repeats = [loop()]  # the first time takes longer
@@ -176,12 +235,12 @@ def missing(planned: PlannedCase) -> Script:
 
 
 def _case_script(case: Case, recipe: Recipe) -> Script:
-    settings = [_setting(*each) for each in recipe.settings]
-    imports = set(recipe.imports)
-    if imports.issuperset(JNP_AND_LAX):
+    modules = {*recipe.modules, "perf_counter_ns"}
+    if modules >= {"jnp", "lax"}:
         # A line less: all of it has to fit on a slide.
-        imports = {*imports, "from jax import lax, numpy as jnp"} - JNP_AND_LAX
-    head = [*recipe.remarks, *_imports(imports), *settings]
+        modules = modules - {"jnp", "lax"} | {"lax, jnp"}
+    settings = [_setting(*each) for each in recipe.settings]
+    head = [*recipe.remarks, *_imports(modules), *settings]
     lines = [
         *recipe.arguments,
         _call(recipe),
@@ -200,7 +259,9 @@ def _case_script(case: Case, recipe: Recipe) -> Script:
 def _turns_script(found: dict[Case, Recipe]) -> Script:
     ops = " and ".join(dict.fromkeys(short_name(case.op) for case in found))
     # NumPy takes whatever the others need.
-    needs = {one.settings for case, one in found.items() if not case.on_host}
+    needs = list(
+        dict.fromkeys(x.settings for case, x in found.items() if not case.on_host)
+    )
     names = tuple(dict.fromkeys(name for each in needs for name, _ in each))
     mixed = len(needs) > 1
     common = [] if mixed else [_setting(*each) for each in (*needs, ())[0]]
@@ -219,9 +280,8 @@ def _turns_script(found: dict[Case, Recipe]) -> Script:
         items = ", ".join(f'"{name}": {value}' for name, value in own.items())
         value = f"{{{items}}}, f, args, wait" if mixed else "f, args, wait"
         lines += [_call(recipe), f"cases[{_title(case.label)}] = {value}"]
-        name = "own" if recipe.tree else recipe.function.partition("(")[0]
-        new = defined.get(name) != recipe.function
-        defined[name] = recipe.function
+        new = defined.get(recipe.name) != recipe.function
+        defined[recipe.name] = recipe.function
         blocks.append(_sections(recipe.function if new else "", "\n".join(lines)))
     hosts = 0 < sum(case.on_host for case in found) < len(found)
     turns = TAKE_TURNS.format(
@@ -232,11 +292,11 @@ def _turns_script(found: dict[Case, Recipe]) -> Script:
         figures="dispatch {dispatch:.3e} s, ready {ready:.3e} s",
     )
     seconds = max(4, (2 if hosts else 1) * len(found))
-    every = (line for one in found.values() for line in one.imports)
+    modules = {name for one in found.values() for name in one.modules}
     return Script(
         title=f"{len(found)} cases of {ops}, taking turns",
         body=_sections(
-            "\n".join([*_imports(every), *common]),
+            "\n".join([*_imports({*modules, "perf_counter_ns"}), *common]),
             timer(),
             turns,
             "cases = {}",
@@ -255,7 +315,9 @@ def loop_script(loop: Loop, planned: PlannedCase) -> Script:
     recipe = planned.recipe
     if recipe is None:
         return missing(planned)
-    imports = [*recipe.imports, *(["import io"] if loop.style == "print" else [])]
+    modules = {*recipe.modules, "perf_counter"}
+    if loop.style == "print":
+        modules.add("io")
     settings = [_setting(*each) for each in recipe.settings]
     body = "\n".join(_loop(loop, recipe.tree))
     lines = [*recipe.arguments, f"f = {recipe.call}"]
@@ -264,7 +326,7 @@ def loop_script(loop: Loop, planned: PlannedCase) -> Script:
             "# Does the next call take the whole result, or the first of several?",
             "whole = jax.tree.structure(f(*args)) == jax.tree.structure(args[0])",
         ]
-    head = [*recipe.remarks, *_imports(imports, "perf_counter"), *settings]
+    head = [*recipe.remarks, *_imports(modules), *settings]
     return Script(
         title=loop_title(loop),
         body=_sections(
@@ -326,10 +388,11 @@ def snippet_script(snippet: Snippet) -> Script:
     """
     timed = [part for part in snippet.parts if isinstance(part, Timed)]
     turns = [part for part in timed if not part.once]
-    names = {"jax", *(["np"] if turns else [])}
+    modules = {"jax", *(["np"] if turns else [])}
+    modules |= {"perf_counter_ns"} if timed else set()
     for text in (snippet.setup, *(part.code for part in snippet.parts)):
-        names.update(re.findall(r"\w+", text))
-    imports = [x for x in SNIPPET_IMPORTS.splitlines() if x.split()[-1] in names]
+        used = {x.id for x in ast.walk(ast.parse(text)) if isinstance(x, ast.Name)}
+        modules |= used & SNIPPET_MODULES
     settings = [("jax_enable_x64", "True")] if snippet.x64 else []
     devices = "jax.local_devices()"
     if snippet.device is not None:
@@ -339,7 +402,7 @@ def snippet_script(snippet: Snippet) -> Script:
         devices = f"{{{device}, *{devices}}}"
     head = [
         *([DEVICES.format(count=snippet.cpu_devices)] if snippet.cpu_devices else []),
-        *_imports(imports, "perf_counter_ns" if timed else ""),
+        *_imports(modules),
         *(_setting(*each) for each in settings),
     ]
     helpers = [timer(), WAIT_FOR.format(devices=devices)] if timed else []
@@ -375,8 +438,7 @@ def _part(part: Shown | Timed) -> str:
     if isinstance(part, Timed):
         call = f"time_calls(lambda: {_argument(part.code)}, (), wait_for, 0)"
         return f'print({label}, format({call}[0][0], ".3e"), "s")'
-    expression = _expression(part.code)
-    if expression is None or ast.unparse(expression).startswith("print("):
+    if _prints(part.code):
         shown = "\n".join([f"print({label})", part.code.strip("\n")])
     else:
         shown = f"print({label}, {_argument(part.code)})"
@@ -388,11 +450,14 @@ def _part(part: Shown | Timed) -> str:
     )
 
 
-def _expression(code: str) -> ast.expr | None:
-    try:
-        return ast.parse(code.strip(), mode="eval").body
-    except SyntaxError:
-        return None
+def _prints(code: str) -> bool:
+    """Whether it is a statement, or a call of print."""
+    match ast.parse(code.strip()).body:
+        case [ast.Expr(value=ast.Call(func=ast.Name(id="print")))]:
+            return True
+        case [ast.Expr()]:
+            return False
+    return True
 
 
 def _argument(code: str) -> str:
@@ -402,6 +467,47 @@ def _argument(code: str) -> str:
     if "\n" in code or "#" in code:
         return f"(\n{code}\n)"
     return f"({code})" if isinstance(tree, ast.Tuple) else code
+
+
+# Compiling ahead of time.
+
+
+def ahead_script(case: Case, topology: Topology, recipe: Recipe) -> str:
+    """The script that compiles an op for one device of a topology.
+
+    It prints what XLA says of the program, and its optimised HLO.
+    """
+    kernel = case.mode == "pallas"
+    places = "Mesh, SingleDeviceSharding" if kernel else "SingleDeviceSharding"
+    options = {"platform": "tpu", "topology_name": topology.name, **topology.options}
+    return AHEAD.format(
+        title=docstring(
+            f"{case.op} {case.size} {case.dtype} {case.mode},"
+            f" compiled for one device of {topology.name} without jaxtui."
+        ),
+        libraries="import os"
+        if recipe.call == recipe.name
+        else "import functools\nimport os",
+        variables="\n".join(
+            f'os.environ.setdefault("{name}", "{value}")'
+            for name, value in LIBTPU_DEFAULTS.items()
+        ),
+        imports="\n".join(
+            [
+                *_imports({*recipe.modules}),
+                "from jax.experimental import topologies",
+                f"from jax.sharding import {places}",
+            ]
+        ),
+        settings="".join(f"\n{_setting(*each)}\n" for each in recipe.settings),
+        function=recipe.function,
+        topology="\n".join(
+            f"    {name}={literal(value) if isinstance(value, str) else repr(value)},"
+            for name, value in options.items()
+        ),
+        arguments="\n".join(f"    {one}," for one in recipe.arguments),
+        compiled=(COMPILED_KERNEL if kernel else COMPILED).format(call=recipe.call),
+    )
 
 
 # Pieces.
@@ -439,16 +545,8 @@ def _call(recipe: Recipe) -> str:
     return line if len(line) <= 88 else f"f = {recipe.call}\nwait = {recipe.wait}"
 
 
-def _imports(lines: Iterable[str], clock: str = "perf_counter_ns") -> list[str]:
-    """Each line once, the standard library first."""
-    every = {*lines, *([f"from time import {clock}"] if clock else [])}
-
-    def place(line: str) -> tuple[bool, bool, str]:
-        module = re.split(r"[ .]", line)[1]
-        third = module not in sys.stdlib_module_names
-        return third, line.startswith("from "), line
-
-    return sorted(every, key=place)
+def _imports(modules: Set[str]) -> list[str]:
+    return [line for name, line in IMPORTS.items() if name in modules]
 
 
 def _sections(*texts: str) -> str:

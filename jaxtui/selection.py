@@ -71,10 +71,10 @@ MANY_CASES = 100
 """More than this may be a slip of the hand: a small factor, or one list too many."""
 
 MANY_SECONDS = 300.0
-"""Nobody expects a longer run who has not asked for one."""
+"""A longer run is a surprise, unless its budget was typed."""
 
 MAXIMUM_CASES = 10_000
-"""Hours by default, and more rows than anybody reads."""
+"""Hours by default, and more rows than can be read."""
 
 DTYPE_ALIASES = {
     "f64": "float64",
@@ -176,7 +176,7 @@ def _parse_number(text: str, part: str) -> int:
     match = _NUMBER.fullmatch(text)
     value = Decimal(match[1]) * _FACTORS[match[2].lower()] if match else Decimal(0)
     if value < 1 or value != value.to_integral_value():
-        raise SelectionError(f'"{part}" is no size: {SIZES_ACCEPTED}.')
+        raise SelectionError(f'"{part}" is not a size: {SIZES_ACCEPTED}.')
     if value > MAXIMUM_SIZE:
         raise SelectionError(
             f'The size "{part}" is larger than any machine can hold: '
@@ -219,7 +219,7 @@ def parse_ops(
     Args:
         texts: as they were typed.
         catalogue: the ops that exist.
-        own: take functions of the user's own, too: ``path/to/file.py:name``.
+        own: take functions of files, too: ``path/to/file.py:name``.
 
     Raises:
         SelectionError: if there is none, or one is not in the catalogue.
@@ -354,7 +354,8 @@ def parse_budget(text: str, noun: str = "budget") -> float | None:
         seconds = 0.0
     if not 0 < seconds <= MAXIMUM_BUDGET_SECONDS:
         raise SelectionError(
-            f'The {noun} "{text}" is no time: give seconds such as 10, at most a day.'
+            f'The {noun} "{text}" is not a time: give seconds such as 10, '
+            "at most a day."
         )
     return seconds
 
@@ -507,8 +508,8 @@ def build(
 
     What has no meaning for a combination falls back, and a case that arises twice is
     kept once: NumPy and TensorFlow run on the host with default precision, and an op
-    without matrix products has only the default precision. Of a function of the user's
-    own the arguments decide about the dtype, and if they were typed about the size.
+    without matrix products has only the default precision. Of a function of a file
+    the arguments decide about the dtype, and if they were typed about the size.
     A dtype or a mode that an op does not have stays a case, so that whatever was asked
     for ends as a measurement or a named failure; ``problems`` says so beforehand.
 
@@ -526,7 +527,7 @@ def build(
         target: relative half-width of the interval at which a case stops.
         seed: of the random inputs.
         keep_samples: whether measurements carry every sample.
-        arguments: what functions of the user's own are given, as ``parse_arguments``
+        arguments: what functions of files are given, as ``parse_arguments``
             makes it; empty if they have a factory.
 
     Raises:
@@ -737,7 +738,7 @@ class Extent:
     seconds: float
     """At most: the budget, which includes compiling."""
     typed: bool = False
-    """The time is what somebody typed, so that it surprises nobody."""
+    """The time was typed, so that it is no surprise."""
 
     @property
     def is_large(self) -> bool:

@@ -13,12 +13,9 @@ import contextlib
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine
-    from types import FrameType
+from collections.abc import Callable, Coroutine, Iterator
+from types import FrameType
+from typing import Any, TypeVar
 
 _Result = TypeVar("_Result")
 
@@ -30,7 +27,7 @@ PATIENCE_SECONDS = 3.0
 LAST_TURNS = 10
 """Of the event loop, in which what is in a pipe comes to where it is kept."""
 
-Stop = Callable[[bool], "Coroutine[Any, Any, None] | None"]
+Stop = Callable[[bool], Coroutine[Any, Any, None] | None]
 """Begins to stop the run, at once if ``True``; ``None`` if all is to be ended."""
 
 
@@ -158,6 +155,11 @@ class Interrupt:
             if self._limit is not None:
                 self._limit.cancel()
                 self._limit = None
+
+    def hang_up(self) -> None:
+        """End as after a SIGHUP, which this process may ignore; from any thread."""
+        self._arrived(signal.SIGHUP, None)
+        exit_within(PATIENCE_SECONDS, self.code)
 
     def _arrived(self, number: int, frame: FrameType | None) -> None:
         again = self.happened

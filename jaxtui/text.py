@@ -30,7 +30,7 @@ PLAIN = "jaxtui-plain"
 """Name of the way to encode what an encoding lacks, for ``errors=`` of a stream: plots
 are drawn in ASCII, and any other character is a question mark for each of its cells."""
 
-_PLAIN_INK = str.maketrans("•◆▪▴×○◇▫▵┈░µ", "o&%@x$snw.-u")
+_PLAIN_INK = str.maketrans("•◆▪▴×○◇▫▵┈░µ·–—…", "o&%@x$snw.-u---.")
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:

@@ -20,8 +20,9 @@ from jaxtui.engine.client import EngineClient, EngineOptions
 from jaxtui.model import Case, Loop
 from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.screens.async_view import AsyncView
-from jaxtui.tui.widgets.case_form import CaseForm
+from jaxtui.tui.classroom import Classroom
+from jaxtui.tui.form import CaseForm
+from jaxtui.tui.timeline import TimelineScreen
 
 HERE = Path(__file__).parent
 Screen = Pilot[None]
@@ -35,6 +36,8 @@ class Shot:
     play: Callable[[JaxtuiApp, Screen], Awaitable[None]]
     theme: str = themes.DARK
     cpu_devices: int | None = None
+    frames: int = 1
+    """More than one: what the playback of the timeline shows, as one moving picture."""
 
 
 async def until(pilot: Screen, holds: Callable[[], bool]) -> None:
@@ -84,19 +87,28 @@ def live(**values: object) -> Callable[[JaxtuiApp, Screen], Awaitable[None]]:
 
 
 def loop(*keys: str, calls: int = 20) -> Callable[[JaxtuiApp, Screen], Awaitable[None]]:
-    """The async view of a product, played to its end, then these keys."""
+    """The timeline of a product, refined to its end, then these keys."""
 
     async def play(app: JaxtuiApp, pilot: Screen) -> None:
         case = Case(op="matmul", size=1000, dtype="float32", device="cpu:0", mode="jit")
-        app.open_loop(Loop(case=case, calls=calls))
-        await until(pilot, lambda: app.state.loop and app.state.loop.result)
+        app.push_screen(TimelineScreen(Loop(case=case, calls=calls)))
         view = app.screen
-        assert isinstance(view, AsyncView)
-        await until(pilot, lambda: view.playback is None)
+        assert isinstance(view, TimelineScreen)
+        await until(pilot, lambda: view.measured is not None and not app.state.running)
         await pilot.press(*keys)
         await pilot.pause(0.5)
 
     return play
+
+
+async def classroom(app: JaxtuiApp, pilot: Screen) -> None:
+    """The class view at the factor, after a bet."""
+    app.open_classroom()
+    room = app.screen
+    assert isinstance(room, Classroom)
+    await until(pilot, lambda: room.why_not("next") is None)
+    await pilot.press("space", "right", "right", "space", "space", "space")
+    await pilot.pause(0.5)
 
 
 async def check(app: JaxtuiApp, pilot: Screen) -> None:
@@ -118,7 +130,7 @@ async def lesson(app: JaxtuiApp, pilot: Screen) -> None:
 async def roofline(app: JaxtuiApp, pilot: Screen) -> None:
     """Products of several sizes, and the roofs of the device over them."""
     await bench(**PRODUCTS, budget="12")(app, pilot)
-    await pilot.press("f4")
+    await pilot.press("z")
     await until(pilot, lambda: app.session.state.running)
     await until(pilot, lambda: not app.session.state.running)
 
@@ -127,13 +139,18 @@ async def run_form(app: JaxtuiApp, pilot: Screen, values: dict[str, object]) -> 
     """Show the form, fill it and press Run."""
     from jaxtui.tui.form import Values
 
-    app.action_show_tab("bench")
+    app.show_tab("bench")
     await pilot.pause(0.3)
     app.query_one(CaseForm).fill(Values(**values))  # type: ignore[arg-type]
     await pilot.pause(0.5)
     await pilot.press("f5")
     await until(pilot, lambda: app.session.state.running)
 
+
+FRAME_SECONDS = 0.4
+
+LAST_FRAMES = 6
+"""For so many the last one stays."""
 
 SWEEP = {"op": "matmul", "sizes": "64..1024", "dtypes": ("float32", "bfloat16")}
 MODES = {"op": "selu", "sizes": "1e2,1e3,1e4,1e5,1e6,1e7"}
@@ -152,8 +169,9 @@ SHOTS = {
     "devices-120x40": Shot((120, 40), devices, cpu_devices=8),
     "check-120x40": Shot((120, 40), check, cpu_devices=8),
     "projector-120x40": Shot((120, 40), live(**SINGLE), themes.PROJECTOR),
-    "async-120x40": Shot((120, 40), loop(calls=64)),
-    "giant-80x24": Shot((80, 24), loop("g", "space"), themes.PROJECTOR),
+    "timeline-120x40": Shot((120, 40), loop(calls=64)),
+    "playback-80x24": Shot((80, 24), loop("space"), frames=11),
+    "class-120x40": Shot((120, 40), classroom),
     "learn-80x24": Shot((80, 24), lesson),
     "light-80x24": Shot((80, 24), first_minute, themes.LIGHT),
 }
@@ -170,11 +188,34 @@ async def take(name: str, shot: Shot) -> None:
             await shot.play(app, pilot)
             app.redraw()
             await pilot.pause(0.5)
+            pictures = []
+            for _ in range(shot.frames):
+                pictures.append(app.export_screenshot(title="jaxtui"))
+                await pilot.pause(FRAME_SECONDS)
             path = HERE / f"{name}.svg"
-            path.write_text(app.export_screenshot(title="jaxtui"), encoding="utf-8")
+            path.write_text(moving(pictures), encoding="utf-8")
             print(path)
     finally:
         await engine.close()
+
+
+def moving(pictures: list[str]) -> str:
+    """Pictures one after the other, the last one for longer."""
+    if len(pictures) == 1:
+        return pictures[0]
+    count = len(pictures) + LAST_FRAMES
+    head = pictures[0][: pictures[0].index(">") + 1]
+    parts = []
+    for index, picture in enumerate(pictures):
+        end = 1.0 if picture is pictures[-1] else (index + 1) / count
+        times = f"0;{index / count:.4f};{end:.4f}"
+        parts.append(
+            f'<g visibility="hidden"><animate attributeName="visibility" '
+            f'values="hidden;visible;hidden" keyTimes="{times}" calcMode="discrete" '
+            f'dur="{count * FRAME_SECONDS:.1f}s" repeatCount="indefinite"/>'
+            f"{picture}</g>"
+        )
+    return "\n".join([head, *parts, "</svg>"])
 
 
 def main() -> None:

@@ -152,9 +152,9 @@ def test_a_case_without_a_result_is_a_failure() -> None:
 
 
 def test_sizes_may_be_numbers_or_text() -> None:
-    with pytest.raises(SelectionError, match='"0" is no size'):
+    with pytest.raises(SelectionError, match='"0" is not a size'):
         jaxtui.bench("matmul", size=0)
-    with pytest.raises(SelectionError, match='"x" is no size'):
+    with pytest.raises(SelectionError, match='"x" is not a size'):
         jaxtui.bench("matmul", size="x")
 
 
@@ -162,15 +162,15 @@ def test_sizes_may_be_numbers_or_text() -> None:
     ("given", "said"),
     [
         ({"size": []}, "The size is empty"),
-        ({"size": 1.5}, '"1.5" is no size'),
+        ({"size": 1.5}, '"1.5" is not a size'),
         ({"mode": []}, "The mode is empty"),
         ({"mode": "jitt"}, "Did you mean jit"),
         ({"dtype": None}, 'no dtype "None"'),
         ({"dtype": object}, "no dtype"),
         ({"device": "tpu:7"}, 'no device "tpu:7"'),
         ({"inputs": ["disk"]}, "place for inputs"),
-        ({"budget": 0}, 'The budget "0" is no time'),
-        ({"budget": "long"}, 'The budget "long" is no time'),
+        ({"budget": 0}, 'The budget "0" is not a time'),
+        ({"budget": "long"}, 'The budget "long" is not a time'),
         ({"target": 3}, "The target 3 is no share"),
         ({"seed": -1}, "The seed -1"),
     ],

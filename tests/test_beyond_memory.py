@@ -9,6 +9,7 @@ import pytest
 from jaxtui import cli
 from jaxtui.engine.client import EngineClient, EngineOptions
 from jaxtui.tui import form
+from jaxtui.tui.bench import BenchPane
 from tests.tui.driving import app_on, until, until_done, until_ready
 
 SIZES = "1000,1e13,1e4,1e12,1e5"
@@ -51,7 +52,9 @@ async def test_the_app_does_the_same_and_goes_on() -> None:
     try:
         async with app.run_test(size=(120, 40)) as pilot:
             await until_ready(pilot, app)
-            app.to_form(
+            await pilot.press("2")
+            await until(pilot, lambda: app.pane(BenchPane) and app.focused)
+            app.query_one(BenchPane).to_form(
                 form.Values(
                     op="triad",
                     sizes=SIZES,

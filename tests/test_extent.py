@@ -26,45 +26,42 @@ def text(*ops: OpChoice, **options: object) -> str:
 # Counting.
 
 
+MATMUL, SELU = OpChoice("matmul"), OpChoice("selu")
+THREE = ("float32", "float16", "bfloat16")
+PAIR = ("jit", "eager")
+EVERYWHERE = {"devices": ("tpu:0", "tpu:1"), "inputs": ("device", "host")}
+
+
 @pytest.mark.parametrize(
     ("ops", "options", "said"),
     [
         ((), {}, "1 case, about 10 s"),
         ((), {"sizes": range(1, 41)}, "40 sizes = 40 cases, about 40 s"),
         (
-            (OpChoice("matmul"), OpChoice("selu")),
-            {
-                "sizes": range(1, 41),
-                "dtypes": ("float32", "float16", "bfloat16"),
-                "modes": ("jit", "eager", "numpy"),
-            },
+            (MATMUL, SELU),
+            {"sizes": range(1, 41), "dtypes": THREE, "modes": (*PAIR, "numpy")},
             "2 ops × 40 sizes × 3 dtypes × 3 modes = 720 cases, about 12 min",
         ),
         (
-            (OpChoice("matmul", (1, 2, 3)), OpChoice("selu")),
-            {"sizes": (5, 6), "modes": ("jit", "eager")},
+            (OpChoice("matmul", (1, 2, 3)), SELU),
+            {"sizes": (5, 6), "modes": PAIR},
             "5 sizes of 2 ops × 2 modes = 10 cases, about 10 s",
         ),
         # NumPy runs once, whatever it is combined with.
         (
             (),
-            {
-                "sizes": range(100),
-                "devices": ("tpu:0", "tpu:1"),
-                "modes": ("jit", "numpy"),
-                "inputs": ("device", "host"),
-            },
+            {"sizes": range(100), "modes": ("jit", "numpy"), **EVERYWHERE},
             "100 sizes × 2 devices × 2 modes × 2 places for inputs = 800 combinations,"
             " 500 cases in all, about 8.33 min",
         ),
         (
             (),
-            {"sizes": range(600), "modes": ("jit", "eager"), "budget": 30.0},
+            {"sizes": range(600), "modes": PAIR, "budget": 30.0},
             "600 sizes × 2 modes = 1,200 cases, about 30 s, 25 ms for each",
         ),
         (
             (),
-            {"sizes": range(5000), "modes": ("jit", "eager")},
+            {"sizes": range(5000), "modes": PAIR},
             "5,000 sizes × 2 modes = 10,000 cases, about 2.8 h",
         ),
     ],

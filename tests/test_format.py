@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from jaxtui import format as fmt
-from jaxtui.model import Summary
+from jaxtui.model import Case, Measurement, Phases, Summary
 
 
 def summary(median: float, half_width: float) -> Summary:
@@ -60,6 +60,7 @@ def test_seconds(value, text):
         (5.6e-5, 0.021, "56 µs ± 2.1 %"),
         (8.12e-4, 0.6, "0.8 ms ± 60 %"),
         (123.0, 0.1, "120 s ± 10 %"),
+        (0.101, 0.1, "100 ms ± 10 %"),
         (1e-3, 0.0, "1.00 ms ± 0 %"),
     ],
 )
@@ -169,3 +170,33 @@ def test_nouns_follow_their_number() -> None:
     assert fmt.plural(1, "chip") == "1 chip"
     assert fmt.plural(0, "chip") == "0 chips"
     assert fmt.plural(2, "other process") == "2 other processes"
+
+
+def test_a_table_has_one_unit_in_each_column_and_no_part_of_a_second() -> None:
+    def timed(seconds: float, flops: float | None = None) -> Measurement:
+        case = Case(op="a", size=1, dtype="d", device="cpu:0", mode="jit")
+        return Measurement(
+            case=case,
+            phases=Phases(),
+            dispatch=None,
+            ready=summary(seconds, 0.005),
+            pipelined_seconds=None,
+            flops=None,
+            bytes=None,
+            flops_per_second=flops,
+            bytes_per_second=2e9,
+            output_dtype="d",
+            error_vs_float64=None,
+            stopped=None,
+            stable=True,
+        )
+
+    measured = [timed(0.5, 2e12), timed(0.003, 4e9), timed(2.0)]
+    cells = list(map(fmt.Units.of(measured).cells, measured))
+    assert [one["ready"] for one in cells] == ["500 ms", "3.00 ms", "2000 ms"]
+    assert [one["interval"] for one in cells] == ["498–502", "2.99–3.01", "1990–2010"]
+    rates = ["2.00 TFLOP/s", "0.00400 TFLOP/s", "2.00 GB/s"]
+    assert [one["rate"] for one in cells] == rates
+    assert cells[0]["dispatch"] == cells[0]["memory"] == fmt.ABSENT
+    (alone,) = map(fmt.Units.of(measured[2:]).cells, measured[2:])
+    assert alone["ready"] == "2.00 s"

@@ -19,13 +19,18 @@ UI = ("textual", "rich", "plotext")
 CORE = ("jax", "jaxlib", "numpy", "ml_dtypes")
 HEAVY = {*UI, *CORE}
 
-BARE = """
-from jaxtui import __main__ as bare
-from jaxtui.commands import app
-bare.spawn_at_once = lambda arguments: object()
-app.open_on = lambda process: 0
-bare.main()
+SPAWN = """
+from jaxtui import cli
+from jaxtui.commands import common
+def spawn(options):
+    import sys
+    print(*sys.modules)
+    sys.exit()
+common.spawn_process = cli.app.spawn_process = spawn
+cli.app.is_terminal = lambda stream: True
+cli.main([])
 """
+"""What is loaded when the engine of the app is spawned."""
 
 HELP = "from jaxtui.cli import main\nmain(['bench', '--help'])"
 
@@ -67,13 +72,12 @@ def brought(statement: str) -> set[str]:
     [
         ("import jaxtui", HEAVY | {"click", "msgspec"}),
         ("import jaxtui.cli", HEAVY),
-        (BARE, HEAVY | {"click"}),
+        # The engine is spawned before Textual is imported.
+        (SPAWN, HEAVY | {"asyncio", "jaxtui.model"}),
         (HELP, {"textual", *CORE}),
         ("import jaxtui.engine.client", HEAVY | {"jaxtui.measure"}),
         ("import jaxtui.engine.process", HEAVY | {"asyncio", "msgspec"}),
         ("import jaxtui.engine.server", HEAVY | {"asyncio"}),
-        # The engine is spawned before Textual is imported.
-        ("import jaxtui.commands.app", {"textual", *CORE}),
         (
             modules("jaxtui.tui", "jaxtui.commands", "jaxtui.plot", "jaxtui.selection")
             + DRAW,
@@ -81,8 +85,7 @@ def brought(statement: str) -> set[str]:
         ),
     ],
     ids=[
-        *("package", "cli", "bare", "help", "client", "process", "server", "app"),
-        "ui",
+        *("package", "cli", "spawn", "help", "client", "process", "server", "ui"),
     ],
 )
 def test_what_an_import_leaves_out(statement: str, absent: set[str]) -> None:

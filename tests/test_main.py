@@ -1,4 +1,4 @@
-"""``jaxtui`` as a program: what is opened at once, and what is read first."""
+"""``jaxtui`` as a program: what is read first, and what opens the app."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 
 from jaxtui import __main__ as program
 from jaxtui import cli
-from jaxtui.commands import app, launch
+from jaxtui.commands import app, common
+from jaxtui.commands.common import Common
 from jaxtui.signals import Interrupt
 
 
@@ -26,14 +27,8 @@ class Terminal(io.StringIO):
 def spawned(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """The engines that were started."""
     engines: list[object] = []
-
-    def spawn(options: object) -> object:
-        engines.append(options)
-        return engines
-
-    monkeypatch.setattr(launch.EngineProcess, "spawn", spawn)
-    for name in launch.FOR_CLICK:
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(common.EngineProcess, "spawn", engines.append)
+    monkeypatch.delenv("JAXTUI_START_LIMIT", raising=False)
     return engines
 
 
@@ -46,21 +41,14 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str, deaf: str = "") -> int
     return program.main()
 
 
-def test_without_arguments_the_app_opens_on_an_engine_that_was_started(
-    spawned: list[object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    taken: list[object] = []
-    monkeypatch.setattr(app, "open_on", lambda process: taken.append(process) or 143)
-    assert run(monkeypatch) == 143
-    assert taken == [spawned]
-    assert len(spawned) == 1
-
-
 def test_what_was_typed_is_read_before_anything_is_started(
     spawned: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert run(monkeypatch, "--no-such-option") == 64
     assert run(monkeypatch, "--version") == 0
+    monkeypatch.setenv("_JAXTUI_COMPLETE", "bash_source")
+    with pytest.raises(SystemExit):
+        run(monkeypatch)
     assert spawned == []
 
 
@@ -72,30 +60,19 @@ def test_without_a_terminal_nothing_is_started(
     assert spawned == []
 
 
-def test_a_shell_that_completes_what_is_typed_starts_nothing(
+def test_the_app_has_the_options_and_its_ending_is_the_exit_code(
     spawned: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(app, "open_on", pytest.fail)
-    monkeypatch.setenv("_JAXTUI_COMPLETE", "bash_source")
-    with pytest.raises(SystemExit):
-        run(monkeypatch)
-    assert spawned == []
+    opened: list[tuple[Common, bool]] = []
 
+    def opens(common: Common, *, hold: bool, fps: float | None) -> int:
+        opened.append((common, hold))
+        return 143
 
-def test_a_limit_from_the_environment_is_not_passed_over(
-    spawned: list[object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    limits: list[object] = []
-
-    def run_app(*_: object, start_limit: float | None, **__: object) -> int:
-        limits.append(start_limit)
-        return 0
-
-    monkeypatch.setattr(app, "open_on", pytest.fail)
-    monkeypatch.setattr(app, "run", run_app)
+    monkeypatch.setattr(app, "run", opens)
     monkeypatch.setenv("JAXTUI_START_LIMIT", "7")
-    assert run(monkeypatch) == 0
-    assert limits == [7.0]
+    assert run(monkeypatch, "--hold", "--no-history") == 143
+    assert opened == [(Common(start_limit=7.0, record=False), True)]
 
 
 @pytest.mark.parametrize(
@@ -108,10 +85,10 @@ def test_the_app_that_breaks_off_has_its_exit_code(
     error: BaseException,
     code: int,
 ) -> None:
-    def broken(process: object) -> int:
+    def broken(common: Common, *, hold: bool, fps: float | None) -> int:
         raise error
 
-    monkeypatch.setattr(app, "open_on", broken)
+    monkeypatch.setattr(app, "run", broken)
     assert run(monkeypatch) == code
 
 

@@ -15,13 +15,11 @@ from jaxtui.engine import active
 from jaxtui.engine.client import EngineClient, EngineOptions
 from jaxtui.model import (
     Case,
-    Experiment,
     Loop,
     LoopMeasured,
     RunFinished,
     WorkFailed,
 )
-from tests.tui.driving import app_on, until, until_ready
 
 BUDGET = "3"
 """Enough to prepare each of two on a busy machine, in two engines if need be."""
@@ -102,15 +100,6 @@ HANGS = """
     while True:
         print('still here', flush=True)
         time.sleep(0.05)
-"""
-
-REPLACES_BUILTINS = """
-    import builtins
-
-    builtins.isinstance = builtins.len = None
-
-    def f(x):
-        return x + 1
 """
 
 CLOSES_PIPES = """
@@ -306,42 +295,3 @@ async def test_a_loop_over_it_costs_that_loop_alone(
     assert "The loop over" in given_up.error
     assert "did not come back within 5 s" in given_up.error
     assert isinstance(measured, LoopMeasured)
-
-
-async def test_the_app_lives_on_with_another_engine(
-    write: Callable[[str, str], str],
-) -> None:
-    def own(op: str) -> Case:
-        params: dict[str, int | float | str] = {"args": "f32[8]"}
-        return Case(
-            op=op, size=0, dtype="", device="cpu:0", mode="eager", params=params
-        )
-
-    add = Case(op="add", size=100, dtype="float32", device="cpu:0", mode="jit")
-    first = (own(write(REPLACES_BUILTINS, "bad")), own(write(FINE, "fine")), add)
-    engine = EngineClient(EngineOptions(cpu_devices=1))
-    app = app_on(engine)  # type: ignore[arg-type]
-    try:
-        async with app.run_test(size=(80, 24)) as pilot:
-            await until_ready(pilot, app)
-            generations = []
-            for cases in (first, (add,)):
-                work = Experiment(cases=cases, budget_seconds=3.0)
-                await app.session.run(work)
-                await until(pilot, lambda: not app.session.state.running)
-                run = app.session.state.run
-                assert run is not None
-                assert all(one.measurement for one in run.cases[-1:])
-                generations.append(engine.generation)
-                if cases is first:
-                    assert [one.status for one in run.cases] == [
-                        "failed",
-                        "done",
-                        "done",
-                    ]
-            # Two after the file had broken them, and one without the other file.
-            assert generations == [3, 4]
-            await pilot.press("1")
-            assert app.is_running
-    finally:
-        await engine.close()

@@ -96,11 +96,11 @@ def refused(path: Path | str) -> str:
 def test_syntax_errors_name_the_line(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text("import jax\n\ndef f(x:\n    return x\n")
-    assert refused(path).startswith("mine.py line 3 is no Python: ")
+    assert refused(path).startswith("mine.py line 3 is not Python: ")
     path.write_bytes(b"def f(x): return '\xff'\n")
-    assert "is no Python" in refused(path)
+    assert "is not Python" in refused(path)
     path.write_bytes(b"# coding: nonsense\n")
-    assert "is no Python" in refused(path)
+    assert "is not Python" in refused(path)
 
 
 def test_what_is_no_file_of_python(
@@ -112,12 +112,12 @@ def test_what_is_no_file_of_python(
     (tmp_path / "notes.txt").write_text("def f(x): ...")
     assert "does not end in .py" in refused(tmp_path / "notes.txt")
     (tmp_path / "binary.py").write_bytes(b"\x7fELF\0\0")
-    assert "is no text" in refused(tmp_path / "binary.py")
+    assert "is not text" in refused(tmp_path / "binary.py")
     os.mkfifo(tmp_path / "pipe.py")
-    assert "is no ordinary file" in refused(tmp_path / "pipe.py")
+    assert "is not an ordinary file" in refused(tmp_path / "pipe.py")
     with open(tmp_path / "huge.py", "wb") as file:
         file.truncate(LARGEST_BYTES + 1)
-    assert "4 MB: that is no file of functions" in refused(tmp_path / "huge.py")
+    assert "4 MB: that is not a file of functions" in refused(tmp_path / "huge.py")
     assert "cannot be read" in refused("nul\0l.py")
     (tmp_path / "deep.py").write_text("x = " + "(" * 5000 + ")" * 5000)
     assert "deep.py" in refused(tmp_path / "deep.py")

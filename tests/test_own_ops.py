@@ -77,43 +77,6 @@ def test_the_table_names_function_and_note(
     assert "as XLA counts them" in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["{0}/mein.py:f"], "Did you mean mine.py?"),
-        (["{0}/mine.py"], "Name a function of"),
-        (["{0}/mine.py:"], "mine.py:f (there is also g)"),
-        (["{0}/mine.py:f()"], '"f()" is no name of a function'),
-        (["{0}/mine"], "neither an op nor a function of a file"),
-        (["{0}/mine.py:f", "--arg", "g32[8]"], "has no known dtype: there is f64"),
-        (["{0}/mine.py:f", "--arg", "8,8"], "as XLA writes them: f32[1024,1024]"),
-        (["{0}/mine.py:f", "--arg", "f32[0]"], "has no elements"),
-        (["matmul", "--arg", "f32[8]"], "--arg describes the arguments of a function"),
-    ],
-)
-def test_what_makes_no_sense_is_said_at_once(
-    write: Callable[..., str],
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    sentence: str,
-) -> None:
-    path = write("def f(x):\n    return x\ndef g(x):\n    return x\n")
-    folder = str(Path(path).parent)
-    assert bench(*(one.replace("{0}", folder) for one in arguments)) == 64
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert sentence in err
-    assert "Traceback" not in err
-
-
-def test_other_commands_say_that_they_do_not_take_functions(
-    write: Callable[..., str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = write(TWO)
-    assert cli.main(["crossover", f"{path}:step"]) == 64
-    assert "only `jaxtui bench`" in capsys.readouterr().err
-
-
 async def generations_of(*ops: str) -> list[int]:
     """Which engine measured each op; each is a run of its own."""
     engine = EngineClient(EngineOptions(cpu_devices=1))

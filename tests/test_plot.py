@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 import re
-import subprocess
 import sys
 from dataclasses import replace
 from itertools import pairwise
@@ -127,34 +126,6 @@ def test_any_floats_at_any_size(
         assert "\x1b" not in text
 
 
-NASTY_BATCH = """
-import math, random
-from jaxtui.plot import Axis, Picture, Series
-nasty = [0.0, 5e-324, -5e-324, 1e-300, 1e300, -1e300, 1.7e308, math.inf, math.nan]
-seeded = random.Random(7)
-sizes = [(1, 1), (2, 2), (3, 9), (9, 3), (80, 24), (300, 100)]
-for case in range(120):
-    values = [seeded.choice(nasty + [seeded.gauss(0, 1)]) for _ in range(30)]
-    keys = [seeded.choice(nasty + [float(i)]) for i in range(30)]
-    log = case % 2 == 0
-    limits = seeded.choice([None, (0, 1), (1, 1), (1e-5, 1e-4), (math.nan, 1.0)])
-    width, height = sizes[case % len(sizes)]
-    axis = Axis(log=log, limits=limits)
-    Picture((Series("a", keys, values),), axis, axis).rows(width, height)
-    far = Series("b", [0, 1, 2], [0.5, 1e9, 0.5])
-    Picture((far,), y=Axis(limits=(0, 1))).rows(width, height)
-print("survived")
-"""
-
-
-def test_nasty_values_never_abort_the_process():
-    done = subprocess.run(
-        [sys.executable, "-c", NASTY_BATCH], capture_output=True, text=True, timeout=180
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "survived\n"
-
-
 def si(value: float) -> str:
     return f"{value * 1e6:g}µs" if value < 0.999e-3 else f"{value * 1e3:g}ms"
 
@@ -193,7 +164,10 @@ def test_colours_are_the_series_own():
     assert "\x1b[38;2;1;2;3m" in text
     assert "\x1b[38;2;4;5;6m" in text
     assert "\x1b[48" not in text
-    assert "\x1b" not in two_clocks(12, color=False)
+    bare = two_clocks(12, color=False)
+    assert "\x1b" not in bare
+    # Without colour the looks tell the curves apart.
+    assert len(set(re.findall(r"(\S+) (?:ready|dispatch)", bare.split("\n")[0]))) == 2
 
 
 def test_a_terminal_without_braille_gets_the_same_plot_in_ascii():
@@ -208,13 +182,6 @@ def test_a_terminal_without_braille_gets_the_same_plot_in_ascii():
     drawn = "\n".join(text).encode("ascii", PLAIN).decode()
     assert set("*&#-|+") <= set(drawn)
     assert "?" not in drawn
-
-
-def test_curves_differ_without_colour():
-    series = [Series("a", [0, 1], [0, 0]), Series("b", [0, 1], [9, 9])]
-    legend = plain(draw(series, width=40, height=9, color=False))[0]
-    first, _, second = legend.split()[0:3]
-    assert first != second
 
 
 def test_sizes_of_a_sweep_are_the_ticks():

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from jaxtui import lessons, scripts
-from jaxtui.lessons.base import code_parts
+from jaxtui.lessons.play import code_parts
 from jaxtui.measure import clocks, ops, planning
-from jaxtui.measure.script import recipe
+from jaxtui.measure.recipes import recipe
 from jaxtui.model import (
     LOOP_STYLES,
     Case,
@@ -187,6 +187,16 @@ def test_what_cases_share_stands_there_once() -> None:
     assert len(text.splitlines()) < 70
 
 
+def test_settings_come_in_the_order_of_the_cases() -> None:
+    wide, there = case(dtype="float64"), case(device="cpu:1", inputs="host")
+    for cases, names in (
+        ((wide, there), ["jax_enable_x64", "jax_default_device"]),
+        ((there, wide), ["jax_default_device", "jax_enable_x64"]),
+    ):
+        text = scripts.of_cases(plan(*cases))
+        assert re.findall(r'config\.update\("(\w+)"', text) == 2 * names
+
+
 def test_what_cannot_run_is_left_out_and_said() -> None:
     able, missing = plan(case(), case(op="selu", dtype="int8"))
     assert missing.recipe is None
@@ -203,7 +213,7 @@ def test_recipes_are_made_for_those_who_ask() -> None:
     assert "default_rng(5)" in str(one.recipe)
 
 
-# Functions of the user's own.
+# Functions of files.
 
 OWN = """\
 import dataclasses

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from itertools import pairwise
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -132,38 +133,25 @@ def test_sizes_that_are_refused(text: str) -> None:
         assert text.strip().strip(",") in sentence
 
 
-def test_a_refused_size_says_what_is_accepted() -> None:
-    with pytest.raises(SelectionError, match=r'^"abc" is no size: .*4096.*256\.\.4096'):
-        selection.parse_sizes("12,abc")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("12,abc", r'^"abc" is not a size: .*4096.*256\.\.4096'),
+        ("4096..256", r"write 256\.\.4096\."),
+    ],
+)
+def test_a_refused_size_says_what_is_accepted(text: str, said: str) -> None:
+    with pytest.raises(SelectionError, match=said):
+        selection.parse_sizes(text)
 
 
-def test_a_range_that_runs_downwards_says_how_to_write_it() -> None:
-    with pytest.raises(SelectionError, match=r"write 256\.\.4096\."):
-        selection.parse_sizes("4096..256")
-
-
-@given(st.text(max_size=30))
+@given(st.text(max_size=30) | st.text("0123456789kKmMgGe+.,- ", max_size=20))
 def test_any_text_is_sizes_or_one_sentence(text: str) -> None:
     sizes = outcome(selection.parse_sizes, text)
     if not isinstance(sizes, str):
         assert sizes
         assert len(set(sizes)) == len(sizes)
         assert all(0 < size <= selection.MAXIMUM_SIZE for size in sizes)
-
-
-@given(st.text("0123456789kKmMgGe+.,- ", max_size=20))
-def test_any_text_of_size_characters_is_sizes_or_one_sentence(text: str) -> None:
-    sizes = outcome(selection.parse_sizes, text)
-    if isinstance(sizes, str):
-        assert one_sentence(sizes)
-    else:
-        assert all(0 < size <= selection.MAXIMUM_SIZE for size in sizes)
-
-
-@given(st.lists(st.integers(1, selection.MAXIMUM_SIZE), min_size=1, max_size=8))
-def test_a_list_of_numbers_is_itself(numbers: list[int]) -> None:
-    text = ",".join(map(str, numbers))
-    assert selection.parse_sizes(text) == tuple(dict.fromkeys(numbers))
 
 
 @given(st.integers(1, 10**9), st.integers(0, 10**9))
@@ -197,29 +185,34 @@ def test_budgets_that_are_accepted(text: str, seconds: float | None) -> None:
 
 @pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "soon", "1e9", "5 min"])
 def test_budgets_that_are_refused(text: str) -> None:
-    with pytest.raises(SelectionError, match=f'^The budget "{text}" is no time: '):
+    with pytest.raises(SelectionError, match=f'^The budget "{text}" is not a time: '):
         selection.parse_budget(text)
 
 
 # Names.
 
 
-def test_ops_carry_their_own_sizes() -> None:
-    assert selection.parse_ops(["matmul:2k", "selu:1e6,2e6", "sigmoid"], CATALOGUE) == (
-        OpChoice("matmul", (2048,)),
-        OpChoice("selu", (1_000_000, 2_000_000)),
-        OpChoice("sigmoid"),
-    )
+@pytest.mark.parametrize(
+    ("texts", "ops"),
+    [
+        (["matmul:2k"], (OpChoice("matmul", (2048,)),)),
+        (
+            ["selu:1e6,2e6", "sigmoid"],
+            (OpChoice("selu", (10**6, 2 * 10**6)), OpChoice("sigmoid")),
+        ),
+        (["matmul,SELU"], (OpChoice("matmul"), OpChoice("selu"))),
+    ],
+)
+def test_ops_and_their_own_sizes(texts: list[str], ops: tuple[OpChoice, ...]) -> None:
+    assert selection.parse_ops(texts, CATALOGUE) == ops
 
 
-def test_a_size_behind_an_op_without_its_colon_is_told_apart() -> None:
-    with pytest.raises(SelectionError, match="as in matmul:256, or in --size 256"):
-        selection.parse_ops(["matmul", "256"], CATALOGUE)
+def parse_op(*texts: str) -> tuple[OpChoice, ...]:
+    return selection.parse_ops(texts, CATALOGUE)
 
 
-def test_ops_may_be_a_list() -> None:
-    chosen = selection.parse_ops(["matmul,SELU"], CATALOGUE)
-    assert chosen == (OpChoice("matmul"), OpChoice("selu"))
+def parse_devices(text: str) -> tuple[str, ...]:
+    return selection.parse_devices(text, DEVICES)
 
 
 @pytest.mark.parametrize(
@@ -231,6 +224,10 @@ def test_ops_may_be_a_list() -> None:
         (selection.parse_modes, "Pallas,tensorflow", ("pallas", "tensorflow")),
         (selection.parse_inputs, "host,device", ("host", "device")),
         (selection.parse_precisions, "highest", ("highest",)),
+        (parse_devices, "tpu:1", ("tpu:1",)),
+        (parse_devices, "tpu:1, TPU:0", ("tpu:1", "tpu:0")),
+        (parse_devices, "all", ("tpu:0", "tpu:1")),
+        (parse_devices, "tpu", ("tpu:0", "tpu:1")),
     ],
 )
 def test_lists_of_names(parse, text: str, expected: tuple[str, ...]) -> None:
@@ -244,9 +241,9 @@ def test_lists_of_names(parse, text: str, expected: tuple[str, ...]) -> None:
         (selection.parse_modes, "jti", "jit, pallas, tensorflow", "jit"),
         (selection.parse_inputs, "devcie", "device, host", "device"),
         (selection.parse_precisions, "hihgest", "default, high, highest", "highest"),
-        (lambda t: selection.parse_ops([t], CATALOGUE), "matmull", "selu", "matmul"),
-        (lambda t: selection.parse_ops([t], CATALOGUE), "matmull:2k", "selu", "matmul"),
-        (lambda t: selection.parse_devices(t, DEVICES), "tpuu:1", "tpu:0", "tpu:1"),
+        (parse_op, "matmull", "selu", "matmul"),
+        (parse_op, "matmull:2k", "selu", "matmul"),
+        (parse_devices, "tpuu:1", "tpu:0", "tpu:1"),
     ],
 )
 def test_an_unknown_name_says_what_exists_and_suggests(
@@ -260,33 +257,32 @@ def test_an_unknown_name_says_what_exists_and_suggests(
     assert sentence.endswith(f"Did you mean {nearest}?")
 
 
-@pytest.mark.parametrize("text", ["", ",", "float32,,int8"])
-def test_an_empty_name_is_refused(text: str) -> None:
-    with pytest.raises(SelectionError, match="empty"):
-        selection.parse_dtypes(text)
-
-
 @pytest.mark.parametrize(
-    ("text", "names"),
+    ("call", "said"),
     [
-        ("tpu:1", ("tpu:1",)),
-        ("tpu:1, TPU:0", ("tpu:1", "tpu:0")),
-        ("all", ("tpu:0", "tpu:1")),
-        ("tpu", ("tpu:0", "tpu:1")),
+        (lambda: selection.parse_dtypes(""), "empty"),
+        (lambda: selection.parse_dtypes(","), "empty"),
+        (lambda: selection.parse_dtypes("float32,,int8"), "empty"),
+        (lambda: parse_op("matmul", "256"), "as in matmul:256, or in --size 256"),
+        (lambda: parse_devices("tpu:2"), "tpu:2 belongs to process 1"),
+        (lambda: parse_devices("host"), "choose the mode numpy"),
+        (
+            lambda: build(OpChoice("selu"), precisions=("highest",)),
+            "selu takes only default",
+        ),
+        (
+            lambda: selection.build(
+                (OpChoice("matmul"),), catalogue=CATALOGUE, known_devices=()
+            ),
+            "no device",
+        ),
     ],
 )
-def test_devices_that_are_there(text: str, names: tuple[str, ...]) -> None:
-    assert selection.parse_devices(text, DEVICES) == names
-
-
-def test_a_device_of_another_process_is_refused_with_its_reason() -> None:
-    with pytest.raises(SelectionError, match="tpu:2 belongs to process 1"):
-        selection.parse_devices("tpu:2", DEVICES)
-
-
-def test_the_host_is_no_device() -> None:
-    with pytest.raises(SelectionError, match="choose the mode numpy"):
-        selection.parse_devices("host", DEVICES)
+def test_what_selects_nothing_is_refused_with_its_reason(
+    call: Callable[[], object], said: str
+) -> None:
+    with pytest.raises(SelectionError, match=said):
+        call()
 
 
 @given(st.text(max_size=20))
@@ -296,8 +292,8 @@ def test_any_text_is_names_or_one_sentence(text: str) -> None:
         selection.parse_modes,
         selection.parse_inputs,
         selection.parse_precisions,
-        lambda text: selection.parse_devices(text, DEVICES),
-        lambda text: selection.parse_ops([text], CATALOGUE),
+        parse_devices,
+        parse_op,
     ]
     assert all(outcome(parse, text) for parse in parsers)
 
@@ -332,26 +328,13 @@ def test_numpy_cases_run_on_the_host_and_are_kept_once() -> None:
     assert len(experiment.cases) == 1 + 2 * 2 * 2
 
 
-def test_an_ops_own_size_replaces_the_common_one() -> None:
-    experiment = build(OpChoice("matmul"), OpChoice("selu", (7,)), sizes=(1, 2))
-    assert [(case.op, case.size) for case in experiment.cases] == [
-        ("matmul", 1),
-        ("matmul", 2),
-        ("selu", 7),
-    ]
-
-
-def test_a_dtype_that_an_op_does_not_allow_stays_a_case_and_is_told() -> None:
-    experiment = build(
-        OpChoice("matmul"), OpChoice("sigmoid"), dtypes=("float32", "int32")
-    )
+def test_what_an_op_does_not_take_stays_a_case_and_is_told() -> None:
+    ops = (OpChoice("matmul"), OpChoice("sigmoid"))
+    experiment = build(*ops, dtypes=("float32", "int32"))
     assert len(experiment.cases) == 4
     assert selection.problems(experiment, CATALOGUE) == (
         "sigmoid does not take int32: it takes float32.",
     )
-
-
-def test_a_mode_that_an_op_does_not_have_stays_a_case_and_is_told() -> None:
     experiment = build(OpChoice("selu"), modes=("jit", "pallas"))
     assert [case.mode for case in experiment.cases] == ["jit", "pallas"]
     assert selection.problems(experiment, CATALOGUE) == (
@@ -365,24 +348,16 @@ def test_tensorflow_runs_on_the_host_like_numpy() -> None:
     assert (second.device, second.on_host) == ("tpu:0", False)
 
 
-def test_an_op_without_products_has_only_the_default_precision() -> None:
-    ops = (OpChoice("matmul"), OpChoice("selu"))
-    experiment = build(*ops, precisions=("default", "highest"))
-    assert [(case.op, case.precision) for case in experiment.cases] == [
-        ("matmul", "default"),
-        ("matmul", "highest"),
-        ("selu", "default"),
+def test_an_ops_own_size_and_no_precision_of_its_own() -> None:
+    ops = (OpChoice("matmul"), OpChoice("selu", (7,)))
+    experiment = build(*ops, sizes=(1, 2), precisions=("default", "highest"))
+    assert [(case.op, case.size, case.precision) for case in experiment.cases] == [
+        ("matmul", 1, "default"),
+        ("matmul", 1, "highest"),
+        ("matmul", 2, "default"),
+        ("matmul", 2, "highest"),
+        ("selu", 7, "default"),
     ]
-
-
-def test_a_precision_that_no_op_takes_is_refused() -> None:
-    with pytest.raises(SelectionError, match="selu takes only default"):
-        build(OpChoice("selu"), precisions=("highest",))
-
-
-def test_no_device_is_refused() -> None:
-    with pytest.raises(SelectionError, match="no device"):
-        selection.build((OpChoice("matmul"),), catalogue=CATALOGUE, known_devices=())
 
 
 @given(
@@ -402,6 +377,11 @@ def test_every_combination_is_a_case_once(sizes, dtypes, modes, inputs) -> None:
 # The first minute, and words.
 
 
+def first_on(*devices: Device, cores: int | None = 2) -> Experiment:
+    host = msgspec.structs.replace(HOST_FACTS, cpu_count=cores)
+    return selection.default_experiment(devices, CATALOGUE, host)
+
+
 @pytest.mark.parametrize(
     ("platform", "cores", "size", "dtype"),
     [
@@ -413,10 +393,7 @@ def test_every_combination_is_a_case_once(sizes, dtypes, modes, inputs) -> None:
     ],
 )
 def test_the_first_experiment_suits_the_machine(platform, cores, size, dtype) -> None:
-    host = Host(**{**fields(HOST_FACTS), "cpu_count": cores})
-    experiment = selection.default_experiment(
-        [device(f"{platform}:0")], CATALOGUE, host
-    )
+    experiment = first_on(device(f"{platform}:0"), cores=cores)
     jax, numpy = experiment.cases
     assert (jax.op, jax.size, jax.dtype, jax.mode) == ("matmul", size, dtype, "jit")
     assert (numpy.op, numpy.size, numpy.dtype) == ("matmul", size, "float32")
@@ -424,38 +401,41 @@ def test_the_first_experiment_suits_the_machine(platform, cores, size, dtype) ->
     assert experiment.budget == 5.0
 
 
-def test_describing_the_first_experiment() -> None:
-    first = selection.default_experiment([device("cpu:0")], CATALOGUE, HOST_FACTS)
-    text = "matmul 1000 float32 jit on cpu:0 and NumPy, about 5 s"
-    assert selection.describe(first) == text
-    on_tpu = selection.default_experiment(DEVICES, CATALOGUE, HOST_FACTS)
-    text = "matmul 8192 bfloat16 jit on tpu:0 and NumPy float32, about 5 s"
-    assert selection.describe(on_tpu) == text
+MANY = build(
+    sizes=(256, 512, 1024, 2048),
+    dtypes=("float32", "bfloat16"),
+    modes=("jit", "eager"),
+    inputs=("host",),
+    budget=300.0,
+)
 
 
-def test_describing_many_cases() -> None:
-    experiment = build(
-        sizes=(256, 512, 1024, 2048),
-        dtypes=("float32", "bfloat16"),
-        modes=("jit", "eager"),
-        inputs=("host",),
-        budget=300.0,
-    )
-    assert selection.describe(experiment) == (
-        "matmul 256 to 2048 float32, bfloat16 jit, eager on tpu:0 with host inputs, "
-        "16 cases, about 5 min"
-    )
-
-
-def test_describing_tensorflow() -> None:
-    text = "matmul 1000 float32 jit on tpu:0 and NumPy and TensorFlow, 3 cases, "
-    modes = ("jit", "numpy", "tensorflow")
-    assert selection.describe(build(modes=modes)).startswith(text)
-
-
-def test_describing_numpy_alone() -> None:
-    text = "matmul 1000 float32 numpy, about 10 s"
-    assert selection.describe(build(modes=("numpy",))) == text
+@pytest.mark.parametrize(
+    ("experiment", "text"),
+    [
+        (
+            first_on(device("cpu:0")),
+            "matmul 1000 float32 jit on cpu:0 and NumPy, about 5 s",
+        ),
+        (
+            first_on(*DEVICES),
+            "matmul 8192 bfloat16 jit on tpu:0 and NumPy float32, about 5 s",
+        ),
+        (
+            MANY,
+            "matmul 256 to 2048 float32, bfloat16 jit, eager on tpu:0 with host inputs,"
+            " 16 cases, about 5 min",
+        ),
+        (
+            build(modes=("jit", "numpy", "tensorflow"), budget=10.0),
+            "matmul 1000 float32 jit on tpu:0 and NumPy and TensorFlow, 3 cases, about"
+            " 10 s",
+        ),
+        (build(modes=("numpy",)), "matmul 1000 float32 numpy, about 10 s"),
+    ],
+)
+def test_an_experiment_in_a_line(experiment: Experiment, text: str) -> None:
+    assert selection.describe(experiment) == text
 
 
 def outcome(
@@ -471,7 +451,3 @@ def outcome(
 def one_sentence(text: str) -> bool:
     own = re.sub(r'"[^"]*"', "", text)
     return own.endswith(".") and "\n" not in own and not re.search(r"\. [A-Z]", own)
-
-
-def fields(record: Host) -> dict[str, object]:
-    return {name: getattr(record, name) for name in record.__struct_fields__}

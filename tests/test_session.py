@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import pytest
 
@@ -26,8 +27,10 @@ from tests.tui.fake_engine import FakeEngine
 
 CASE = Case(op="matmul", size=64, dtype="float32", device="cpu:0", mode="jit")
 EXPERIMENT = Experiment(cases=(CASE,), budget_seconds=1.0)
-GONE = "JAX could not be started again:"
 FINISHED = RunFinished(outcome="complete", elapsed_seconds=1.0)
+
+
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -79,8 +82,12 @@ def silent(engine: FakeEngine) -> None:
     engine._scripted = False
 
 
+async def soon(awaited: Awaitable[_Result]) -> _Result:
+    return await asyncio.wait_for(awaited, 5.0)
+
+
 async def begun(session: Session[State], done: Callable[[State], object]) -> None:
-    await asyncio.wait_for(session.until(done), 5.0)
+    await soon(session.until(done))
 
 
 async def test_a_run_gives_what_arrived(opened: Opened) -> None:
@@ -103,7 +110,7 @@ async def test_one_run_at_a_time(opened: Opened) -> None:
     with pytest.raises(RefusedError, match="stop it first"):
         await session.play(Steps(1), "check")
     await session.stop()
-    assert (await first).outcome == "cancelled"
+    assert (await soon(first)).outcome == "cancelled"
     assert session.state.message == ""
 
 
@@ -139,7 +146,7 @@ async def test_a_stop_ends_the_series_too(opened: Opened) -> None:
     playing = asyncio.create_task(session.play(Steps(3), "lesson"))
     await begun(session, lambda state: state.running)
     await session.stop()
-    played = await playing
+    played = await soon(playing)
     assert (played.end, played.done, len(engine.works)) == ("stopped", 1, 1)
 
 
@@ -160,14 +167,14 @@ async def test_a_stop_while_the_engine_comes_up_ends_the_run_as_it_begins(
     await asked.wait()
     await session.stop()
     go.set()
-    assert (await playing).end == "stopped"
+    assert (await soon(playing)).end == "stopped"
     assert len(engine.works) == 1
 
 
 async def test_a_work_that_takes_too_long_is_ended(opened: Opened) -> None:
     engine, session = opened
     silent(engine)
-    played = await session.play(Steps(1, limit_seconds=0.01), "check")
+    played = await soon(session.play(Steps(1, limit_seconds=0.01), "check"))
     assert played.late
     assert (played.end, played.done) == ("", 1)
     assert "stop" in engine.calls
@@ -212,7 +219,7 @@ async def test_an_engine_that_ends_leaves_nobody_waiting() -> None:
         running = asyncio.create_task(session.run(EXPERIMENT))
         await begun(session, lambda state: state.running)
         await engine.close()
-        job = await running
+        job = await soon(running)
         assert (job.outcome, session.lost) == ("crashed", True)
         with pytest.raises(EngineUnavailableError, match="has ended"):
             await session.until(lambda state: False)

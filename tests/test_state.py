@@ -14,23 +14,34 @@ from jaxtui.model import (
     CaseFailed,
     CaseMeasured,
     CaseStarted,
+    Check,
+    CheckStarted,
     EngineDied,
     EngineFailed,
     Event,
     Failure,
     Finding,
     Hello,
+    Inspection,
+    InspectionStarted,
     Logged,
+    Loop,
+    LoopStarted,
     Memory,
     Noticed,
     PhaseMeasured,
     PhaseStarted,
     Progress,
     Ready,
+    Roofs,
+    RoofsStarted,
     RunFinished,
     RunStarted,
+    Snippet,
+    SnippetStarted,
+    WorkFailed,
 )
-from jaxtui.state import MAXIMUM_LOG_LINES, reduce, released
+from jaxtui.state import MAXIMUM_LOG_LINES, Purpose, reduce, released
 from jaxtui.tui.state import EMPTY, State
 from tests.tui.fake_engine import (
     HOST,
@@ -85,15 +96,10 @@ def test_what_is_to_be_known_of_the_machine_is_said_once() -> None:
     assert after(Noticed(findings=(hint,))).message == ""
 
 
-def test_cpu_alone_holds_nothing() -> None:
-    state = after(Ready(host=HOST, devices=cpu_devices(), ops=OPS))
-    assert state.accelerator is None
-
-
-def test_released_holds_nothing_and_keeps_the_devices(ready: State) -> None:
+def test_what_is_held(ready: State) -> None:
+    assert after(Ready(host=HOST, devices=cpu_devices(), ops=OPS)).accelerator is None
     state = released(ready)
-    assert state.accelerator is None
-    assert state.devices == ready.devices
+    assert (state.accelerator, state.devices) == (None, ready.devices)
 
 
 def test_a_run_goes_from_waiting_to_done(running: State) -> None:
@@ -123,25 +129,42 @@ def test_a_run_goes_from_waiting_to_done(running: State) -> None:
     assert state.engine == "ready"
 
 
-def test_events_of_an_older_run_change_nothing(running: State) -> None:
-    state = after(CaseStarted(index=0, case=JIT), state=running, run=7)
-    assert state == running
-
-
-def test_an_index_beyond_the_cases_changes_nothing(running: State) -> None:
+def test_events_of_an_older_run_or_no_case_change_nothing(running: State) -> None:
+    assert after(CaseStarted(index=0, case=JIT), state=running, run=7) == running
     assert after(CaseStarted(index=9, case=JIT), state=running, run=1) == running
 
 
-def test_progress_is_kept(running: State) -> None:
-    state = after(
-        Progress(elapsed_seconds=1.0, remaining_seconds=4.0, doing="compiling"),
-        state=running,
-        run=1,
-    )
-    assert state.run is not None
-    assert state.run.elapsed_seconds == 1.0
-    assert state.job is state.run
-    assert (state.run.remaining_seconds, state.run.doing) == (4.0, "compiling")
+CHECK = Check(test="compute", devices=("cpu:0",), budget_seconds=1.0)
+ROOFS = Roofs(device="cpu:0", dtypes=(), budget_seconds=1.0)
+
+
+@pytest.mark.parametrize(
+    ("purpose", "began"),
+    [
+        ("bench", RunStarted(cases=(JIT,), budget_seconds=5.0)),
+        ("loop", LoopStarted(loop=Loop(case=JIT))),
+        ("lesson", SnippetStarted(snippet=Snippet(title="x", setup="", parts=()))),
+        ("check", CheckStarted(check=CHECK)),
+        ("inspection", InspectionStarted(inspection=Inspection(case=JIT))),
+        ("roofs", RoofsStarted(roofs=ROOFS)),
+    ],
+)
+def test_every_kind_of_run_has_a_job(purpose: Purpose, began: Event) -> None:
+    failed = WorkFailed(error="It broke.", hint="")
+    progress = Progress(elapsed_seconds=1.0, remaining_seconds=4.0, doing="this")
+    ended = RunFinished(outcome="crashed", elapsed_seconds=3.0)
+    state = after(began, progress, run=1)
+    assert (state.engine, state.busy, state.purpose) == ("running", True, purpose)
+    job = state.jobs[purpose]
+    assert (job.elapsed_seconds, job.remaining_seconds, job.doing) == (1.0, 4.0, "this")
+    state = after(Logged(line="its last words"), state=state)
+    state = after(failed, ended, state=state, run=1)
+    job = state.jobs[purpose]
+    assert job.failed is not None
+    assert job.failed.error == "It broke."
+    assert job.printed == ("its last words",)
+    assert (job.outcome, job.elapsed_seconds) == ("crashed", 3.0)
+    assert (state.job, state.engine, state.busy) == (None, "ready", False)
 
 
 def test_a_failed_case_keeps_its_reason(running: State) -> None:

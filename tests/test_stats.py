@@ -14,7 +14,7 @@ from jaxtui.model import Summary
 from jaxtui.model.measurement import confidence
 from jaxtui.stats import Interval
 from tests.benchmarks.sign_test import sign_test_interval
-from tests.summaries import summarize
+from tests.records import summarize
 
 seconds = st.floats(1e-9, 1e3)
 
@@ -108,7 +108,8 @@ def test_the_median_of_all_rounds_lies_in_their_interval(medians: list[float]) -
 
 def test_an_interval_of_drifting_rounds_spans_the_drift() -> None:
     interval = stats.rounds_interval([1.0] * 50 + [2.0] * 50)
-    assert (interval.low, interval.high) == (1.0, 2.0)
+    assert (interval.low, interval.median, interval.high) == (1.0, 1.5, 2.0)
+    assert interval.half_width == pytest.approx(1 / 3)
 
 
 def test_a_ratio_is_that_of_rounds_which_both_took() -> None:

@@ -11,20 +11,16 @@ import os
 import re
 import signal
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-import pexpect
-import pyte
 import pytest
+
+from tests.processes import Shell, alive, children, wait_until
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="reads /proc"
 )
-
-SECONDS = 120.0
-"""For anything to appear; JAX starts meanwhile, on a machine that may be busy."""
 
 APP = f"{sys.executable} -m jaxtui"
 FAKE = Path(__file__).parent / "engine" / "fake_core.py"
@@ -40,92 +36,6 @@ import sys; sys.exit(main())
 """
 
 
-class Shell:
-    """``sh -i`` on a pty, and the screen that a person would see."""
-
-    def __init__(self, lines: int = 24, columns: int = 80) -> None:
-        environment = {
-            **os.environ,
-            "TERM": "xterm-256color",
-            "COLORTERM": "truecolor",
-            "PS1": "ready> ",
-            "JAX_PLATFORMS": "cpu",
-            "PYTHONPATH": str(Path(__file__).parents[1]),
-            "PYTHONUTF8": "1",
-        }
-        # pytest-xdist sets COLUMNS, which is no terminal's doing.
-        for name in ("NO_COLOR", "ENV", "COLUMNS", "LINES"):
-            environment.pop(name, None)
-        self.child = pexpect.spawn(
-            "/bin/sh", ["-i"], env=environment, dimensions=(lines, columns), timeout=1
-        )
-        self.screen = pyte.Screen(columns, lines)
-        self._stream = pyte.ByteStream(self.screen)
-        self.written = b""
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self.screen.display)
-
-    def type(self, text: str) -> None:
-        self.child.send(text)
-
-    def run(self, command: str) -> None:
-        self.type(command + "\r")
-
-    def read(self) -> None:
-        """Take in what has been written, waiting a little for it."""
-        try:
-            data = self.child.read_nonblocking(65536, timeout=0.1)
-        except pexpect.TIMEOUT:
-            return
-        self.written += data
-        # pyte takes "CSI < u", the end of kitty's keys, for "restore the cursor".
-        self._stream.feed(
-            re.sub(rb"\x1b\[[<>=?][0-9;]*[upq]|\x1b\[\?[0-9;]*\$p", b"", data)
-        )
-
-    def until(
-        self, seen: Callable[[], bool], what: str, seconds: float = SECONDS
-    ) -> None:
-        end = time.monotonic() + seconds
-        while not seen():
-            assert time.monotonic() < end, f"{what} never came:\n{self.text}"
-            self.read()
-
-    def shows(self, text: str, seconds: float = SECONDS) -> None:
-        self.until(lambda: text in self.text, repr(text), seconds)
-
-    def resize(self, lines: int, columns: int) -> None:
-        self.child.setwinsize(lines, columns)
-        self.screen.resize(lines, columns)
-
-    def close(self) -> None:
-        self.child.close(force=True)
-
-
-def children(pid: int) -> list[int]:
-    """The direct children of a process."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[1]) == pid and fields[0] != "Z":
-            found.append(int(stat.parent.name))
-    return found
-
-
-def alive(pid: int) -> bool:
-    try:
-        return (
-            Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-        )
-    except OSError:
-        return False
-
-
 class RunningApp:
     """The app in a shell, with the devices on screen."""
 
@@ -134,7 +44,7 @@ class RunningApp:
         shell.shows("ready>")
         shell.run(f"{command}; echo rc=$?")
         shell.shows("cpu:0")
-        shell.shows("ENTER:")
+        shell.shows("Enter run")
         (self.pid,) = children(shell.child.pid)
         (self.engine,) = children(self.pid)
 
@@ -165,14 +75,8 @@ def measuring(shell: Shell) -> RunningApp:
     """One whose first lesson is being measured."""
     app = RunningApp(shell, APP)
     shell.type("\r")
-    shell.shows("stopwatch")
+    shell.shows(" left")
     return app
-
-
-def last_setting(written: bytes, mode: int) -> str | None:
-    """``h`` or ``l``, whichever a private mode was set to last."""
-    found = re.findall(rb"\x1b\[\?(?:[0-9;]*;)?%d(?:;[0-9;]*)?([hl])" % mode, written)
-    return found[-1].decode() if found else None
 
 
 def assert_restored(shell: Shell) -> None:
@@ -184,10 +88,10 @@ def assert_restored(shell: Shell) -> None:
     settings = shell.written[before:].decode(errors="replace")
     for name in ("icanon", "echo", "isig", "iexten", "icrnl", "opost"):
         assert re.search(rf"(?<![-\w]){name}\b", settings), f"{name} is off"
-    assert last_setting(shell.written, 1049) == "l", "still on the alternate screen"
-    assert last_setting(shell.written, 25) == "h", "the cursor is hidden"
+    assert shell.last_mode(1049) == "l", "still on the alternate screen"
+    assert shell.last_mode(25) == "h", "the cursor is hidden"
     for mode in (1000, 1002, 1003, 1006, 1015, 2004, 1004):
-        assert last_setting(shell.written, mode) in (None, "l"), f"mode {mode} is on"
+        assert shell.last_mode(mode) in ("", "l"), f"mode {mode} is on"
 
 
 @pytest.mark.parametrize(
@@ -205,21 +109,21 @@ def test_signals_leave_the_terminal_as_it_was_and_no_engine(
 ) -> None:
     os.kill(app.pid, number)
     app.engine_is_gone()
-    app.shell.until(lambda: f"rc={code}".encode() in app.shell.written, f"rc={code}")
+    app.shell.writes(f"rc={code}")
     assert_restored(app.shell)
 
 
 @pytest.mark.parametrize(("key", "code"), [("q", 0), ("\x03", 130)])
 def test_quitting_by_key(app: RunningApp, key: str, code: int) -> None:
     app.shell.type(key)
-    app.shell.until(lambda: f"rc={code}".encode() in app.shell.written, f"rc={code}")
+    app.shell.writes(f"rc={code}")
     app.engine_is_gone()
     assert_restored(app.shell)
 
 
 def test_quitting_in_the_middle_of_a_run(measuring: RunningApp) -> None:
     measuring.shell.type("\x03")
-    measuring.shell.until(lambda: b"rc=130" in measuring.shell.written, "rc=130")
+    measuring.shell.writes("rc=130")
     measuring.engine_is_gone()
     assert_restored(measuring.shell)
 
@@ -231,7 +135,7 @@ def test_a_crash_of_the_ui_says_so_and_restores_the_terminal(
     script.write_text(BROKEN)
     app = RunningApp(shell, WITHOUT_JAX.replace("-m jaxtui", str(script)))
     shell.type("t")
-    shell.until(lambda: b"rc=70" in shell.written, "rc=70")
+    shell.writes("rc=70")
     app.engine_is_gone()
     assert b"the planted fault" in shell.written
     assert_restored(shell)
@@ -243,19 +147,34 @@ def test_ctrl_z_suspends_and_fg_comes_back(app: RunningApp) -> None:
     shell.until(lambda: b"topped" in shell.written, "the shell's word that it stopped")
     assert_restored(shell)
     shell.run("fg; echo rc=$?")
-    shell.shows("ENTER:")
+    shell.shows("Enter run")
     shell.type("q")
-    shell.until(lambda: b"rc=0" in shell.written, "rc=0")
+    shell.writes("rc=0")
     app.engine_is_gone()
     assert_restored(shell)
 
 
 def test_a_dropped_connection_leaves_nothing_behind(measuring: RunningApp) -> None:
     measuring.shell.close()
-    end = time.monotonic() + SECONDS
-    while alive(measuring.pid) or alive(measuring.engine):
-        assert time.monotonic() < end, "something outlived the terminal"
-        time.sleep(0.02)
+    both = measuring.pid, measuring.engine
+    wait_until(lambda: not any(map(alive, both)), "the end of both")
+
+
+def test_an_app_that_ignores_hangups_ends_with_its_terminal(
+    shell: Shell, tmp_path: Path
+) -> None:
+    code = tmp_path / "code"
+    ignoring = f"(trap '' HUP; {WITHOUT_JAX}; echo $? > {code})"
+    started = RunningApp(shell, ignoring)
+    app = started.engine  # a subshell is between the shell and the app
+    (engine,) = children(app)
+    shell.close()
+    try:
+        wait_until(lambda: not any(map(alive, (started.pid, app, engine))), "the end")
+    except AssertionError:
+        os.kill(app, signal.SIGKILL)
+        raise
+    assert code.read_text() == "129\n"
 
 
 def test_an_engine_that_dies_in_a_run_is_replaced_and_the_next_run_works(
@@ -266,7 +185,7 @@ def test_an_engine_that_dies_in_a_run_is_replaced_and_the_next_run_works(
     shell.shows("engine")
     measuring.newest_engine(measuring.engine)
     shell.until(
-        lambda: "ENTER:" in shell.text or "Enter again" in shell.text, "the end"
+        lambda: "Enter run" in shell.text or "Enter again" in shell.text, "the end"
     )
     shell.until(lambda: "stop" not in shell.text.splitlines()[0], "the end of the run")
     shell.type("\r")
@@ -280,7 +199,7 @@ def test_too_small_says_so_and_comes_back(shell: Shell, exported: str) -> None:
     shell.resize(8, 30)
     shell.shows("small")
     shell.resize(24, 80)
-    shell.shows("ENTER:")
+    shell.shows("Enter run")
 
 
 @pytest.mark.parametrize(
@@ -291,7 +210,7 @@ def test_without_a_terminal_the_app_says_what_to_use(
 ) -> None:
     shell.shows("ready>")
     shell.run(f"cd {tmp_path}; {sys.executable} -m jaxtui {redirect}; echo rc=$?")
-    shell.until(lambda: b"rc=3" in shell.written, "rc=3")
+    shell.writes("rc=3")
     file = tmp_path / "no"
     said = shell.text + (file.read_text() if file.exists() else "")
     assert name in said

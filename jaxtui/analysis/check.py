@@ -97,8 +97,6 @@ class Verdict(Record, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A reading with what it means."""
-
     reading: Reading
     verdict: Verdict
 

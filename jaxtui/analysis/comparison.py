@@ -38,8 +38,6 @@ HOST_FACTS = (
 
 
 class Side(Record, frozen=True, kw_only=True):
-    """One measurement with where it comes from."""
-
     label: str
     """How the user named it: an id, or a file."""
     host: Host | None
@@ -111,12 +109,7 @@ def compare(first: Side, second: Side) -> Comparison:
 def _judged(
     first: Side, second: Side, found: Interval, figures: str
 ) -> tuple[Answer, str]:
-    others = [
-        name
-        for name in WORK
-        if getattr(first.measurement.case, name)
-        != getattr(second.measurement.case, name)
-    ]
+    others = unlike(first, second)
     if others:
         return "not comparable", (
             f"{first.label} and {second.label} are not comparable: they are not of the"
@@ -136,6 +129,12 @@ def _judged(
         f"{figures} They were not measured in turns, and two runs on one machine may "
         f"differ by {UNPAIRED:.0%} without a cause: measure both in one run to know."
     )
+
+
+def unlike(first: Side, second: Side) -> list[str]:
+    """Of ``WORK`` what is not the same, so that nothing follows from the times."""
+    a, b = first.measurement.case, second.measurement.case
+    return [name for name in WORK if getattr(a, name) != getattr(b, name)]
 
 
 def _differences(first: Side, second: Side) -> Iterator[str]:

@@ -185,7 +185,6 @@ class Point:
     rounds: Rounds = NO_ROUNDS
 
     def of(self, side: Side) -> Measurement:
-        """One of the two."""
         return self.first if side == "first" else self.second
 
 
@@ -279,7 +278,6 @@ class Answer(Record, frozen=True, kw_only=True):
 
     @property
     def crossing(self) -> Crossing | None:
-        """The last one."""
         return self.crossings[-1] if self.crossings else None
 
 
@@ -424,7 +422,6 @@ class Search:
 
     @property
     def next_work(self) -> Experiment | None:
-        """What to run now: both at one size; ``None`` as for ``next_size``."""
         size = self.next_size
         if size is None:
             return None
@@ -436,23 +433,19 @@ class Search:
 
     @property
     def limit_seconds(self) -> float | None:
-        """None: every work has a budget."""
         return None
 
     @property
     def answers(self) -> tuple[Answer, ...]:
-        """What is known so far, by every clock that can tell the two apart."""
         used = clocks(self.first, self.second)
         return tuple(answer(self.points, clock) for clock in used)
 
     @property
     def left_seconds(self) -> float:
-        """Of the budget."""
         return max(0.0, self.budget_seconds - self.spent_seconds)
 
     @property
     def failed_sizes(self) -> set[int]:
-        """Those at which one of the two failed."""
         return {failure.case.size for failure in self.failures}
 
     @property
@@ -467,7 +460,6 @@ class Search:
         )
 
     def observe(self, event: Event) -> Search:
-        """The search after one event of the run of its experiment."""
         if self.outcome is not None:
             return self
         match event:
@@ -489,11 +481,9 @@ class Search:
         return self
 
     def stopped(self) -> Search:
-        """The user has ended it; what was measured stays."""
         return replace(self, size=None, results=(), outcome="cancelled")
 
     def lost(self, why: str) -> Search:
-        """No engine is left; what was measured stays."""
         return replace(self, size=None, results=(), outcome="incomplete")
 
     def _next(self) -> int | None:

@@ -103,21 +103,18 @@ class Examination:
 
     @property
     def next_work(self) -> Check | None:
-        """What to run now; ``None`` while a test is running, and at the end."""
         if self.check is not None or self.outcome is not None or not self.waiting:
             return None
         return self.waiting[0]
 
     @property
     def limit_seconds(self) -> float:
-        """How long the test that is running, or comes next, may take."""
         check = self.check or self.next_work
         if self.limit is not None or check is None:
             return self.limit or 0.0
         return limit_seconds(check)
 
     def observe(self, event: Event) -> Examination:
-        """The examination after one event of the run of its test."""
         if isinstance(event, CheckRead):
             return replace(self, readings=(*self.readings, event.reading))
         if self.outcome is not None:
@@ -194,7 +191,6 @@ def longest_seconds(level: CheckLevel) -> float:
 
 
 def limit_seconds(check: Check) -> float:
-    """After how long a test is ended by force, unless the user has chosen a limit."""
     return ALLOWANCE_SECONDS + 3 * check.budget_seconds
 
 

@@ -98,7 +98,6 @@ def ridge(compute: Roof, bandwidth: Roof) -> float:
 
 
 def bandwidth_roof(roofs: RoofsMeasured) -> Roof | None:
-    """The memory roof, where it is known."""
     return next(_usable(roofs, "bandwidth"), None)
 
 
@@ -307,7 +306,6 @@ def same_silicon(one: str, other: str) -> bool:
 
 
 def of_device(roofs: Iterable[RoofsMeasured], device: str) -> RoofsMeasured | None:
-    """The roofs of a device among those that are known."""
     return next((one for one in roofs if same_silicon(one.device, device)), None)
 
 

@@ -107,7 +107,6 @@ RATES: tuple[Unit, ...] = ("flop/s", "bytes/s")
 
 
 def on_host(device: Device | None) -> bool:
-    """Whether the device is the host's own processor."""
     return device is not None and (device.platform == "cpu" or device.simulated)
 
 

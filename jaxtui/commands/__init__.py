@@ -1,7 +1,4 @@
-"""What each command does once its options are parsed; imported when it is run.
-
-And the exit codes, which all of them share.
-"""
+"""The commands, one file each with its options and its body, and their exit codes."""
 
 FINE = 0
 """Everything that was asked for was done."""
@@ -24,3 +21,7 @@ INTERNAL = 70
 
 INTERRUPTED = 130
 """Ctrl-C; 128 and its number for every signal."""
+
+
+class CannotRun(Exception):  # noqa: N818  (it is an answer, not a programming error)
+    """The engine cannot serve; the text is what to tell the user."""

@@ -2,151 +2,41 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import click
 
 from jaxtui import scripts, selection
-from jaxtui.commands import CASE_FAILED, closing
-from jaxtui.commands.closing import Report
-from jaxtui.commands.engine import Driver, EngineFactory
-from jaxtui.commands.exporting import NO_EXPORTS, Exports
+from jaxtui.commands import CASE_FAILED
+from jaxtui.commands.common import Common, engine_flags, flag, no_history, valued
+from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import (
-    Common,
-    engine_flags,
-    export_flags,
-    flag,
+    BUDGET,
+    DEVICE_LIST,
+    DTYPE_LIST,
+    INPUTS_LIST,
+    SIZES,
+    check_ops,
     json_flag,
     modes,
-    no_history,
     own_arguments,
     precisions,
     seed,
     sure_flag,
-    valued,
 )
-from jaxtui.commands.request import Request
-from jaxtui.commands.terminal import (
-    DECLINED,
-    is_terminal,
-    look,
-    may_start,
-    progress,
-    say,
-)
+from jaxtui.commands.output import Exports, close, export_flags, plot
+from jaxtui.commands.progress import DECLINED, may_start
+from jaxtui.commands.terminal import say
 from jaxtui.document import Results, encode
-from jaxtui.engine.client import EngineOptions
-from jaxtui.export import Contents
-from jaxtui.machine.malloc import End
-from jaxtui.model import Case, PlannedCase
-from jaxtui.plot import COLORS, Picture, printed
+from jaxtui.export import FORMATS, Contents
+from jaxtui.machine import malloc
+from jaxtui.model import Case, Inputs, Mode, PlannedCase, Precision
+from jaxtui.plot import COLORS, Picture
+from jaxtui.selection import SelectionError
 from jaxtui.state import Job
 from jaxtui.text import painted
-from jaxtui.view.bench import collect, files, report
+from jaxtui.view import bench as view
 from jaxtui.view.curves import of_run
-
-
-class _Bench(Driver):
-    """How far a run has come."""
-
-    cases: tuple[Case, ...] = ()
-    planned: tuple[PlannedCase, ...] = ()
-    """The cases as the engine planned them, if a script is to be written."""
-    declined: bool = False
-    """Somebody was asked whether so long a run is meant, and it is not."""
-
-    @property
-    def results(self) -> Results:
-        """Every case as a measurement or a failure, whatever has arrived."""
-        return collect(self.state.host, self.cases, self.state.run)
-
-
-def run(
-    factory: EngineFactory,
-    options: EngineOptions,
-    request: Request,
-    *,
-    as_json: bool,
-    exports: Exports = NO_EXPORTS,
-    record: bool = False,
-) -> int:
-    """Runs what was asked for, prints it, and gives the exit code.
-
-    Args:
-        factory: makes the engine.
-        options: how to start it.
-        request: what was asked for.
-        as_json: print one JSON document instead of text.
-        exports: the files to write, whatever has arrived.
-        record: keep what is measured in the history.
-
-    Raises:
-        CannotRun: if the engine cannot start; nothing is on stdout then.
-        SelectionError: if an op or a device does not exist, or if the run is long and
-            nobody is there to be asked.
-    """
-    run = _Bench(factory, options, record=record)
-    run.drive(_run(request, run, exports))
-    if run.declined:
-        say(DECLINED)
-        return CASE_FAILED
-    return closing.close(run, _report(run), exports, as_json=as_json)
-
-
-async def _run(request: Request, run: _Bench, exports: Exports) -> None:
-    async with run.started() as session:
-        async with progress(sys.stderr, lambda: run.state):
-            await session.ready(
-                lambda ops: selection.parse_ops(request.ops, ops, own=True)
-            )
-            experiment = request.experiment(run.state.ops, run.state.devices)
-        session.refuse(experiment)
-        extent = selection.extent(experiment)
-        if not await may_start(extent, sure=request.sure):
-            run.declined = True
-            return
-        run.cases = experiment.cases
-        run.warn()
-        async with progress(sys.stderr, lambda: run.state):
-            if exports.wants(".py"):
-                run.planned = (await session.plan(experiment, recipes=True)).cases
-            await session.run(experiment)
-
-
-_BEGUN = ("running", "done", "failed")
-"""The status of a case of which something has arrived."""
-
-
-def _report(run: _Bench) -> Report:
-    results, state = run.results, run.state.run
-    if state and not any(one.failure or one.status in _BEGUN for one in state.cases):
-        state = None
-    return Report(
-        document=lambda: encode(results),
-        text=partial(_text, state) if state else None,
-        contents=partial(_contents, results, state, run.planned) if state else None,
-        fine=not results.failures,
-    )
-
-
-def _text(run: Job) -> str:
-    """The report, and in a terminal the plot under it."""
-    drawing = ""
-    if is_terminal(sys.stdout):
-        drawing = printed(_picture(run), **look(sys.stdout))
-    return painted(filter(None, [report(run), drawing]), "\n\n")
-
-
-def _contents(results: Results, run: Job, planned: Sequence[PlannedCase]) -> Contents:
-    return files(results, run, _picture(run), lambda: scripts.of_cases(planned))
-
-
-def _picture(run: Job) -> Picture | None:
-    """The samples of a single case, or curves over size."""
-    return of_run(run, run.cases[0] if len(run.cases) == 1 else None, COLORS)
 
 
 @click.command("bench")
@@ -156,6 +46,7 @@ def _picture(run: Job) -> Picture | None:
     "SIZES",
     "4096, 4k (4 × 1024), 1e6, 256..4096 (doubling) or 1000,2000.  "
     "[default: the op's own]",
+    type=SIZES,
 )
 @valued(
     "--dtype",
@@ -163,20 +54,28 @@ def _picture(run: Job) -> Picture | None:
     "float64, float32, float16, bfloat16, float8_e4m3fn (f8), int32, int8 or "
     "complex64.",
     "float32",
+    type=DTYPE_LIST,
 )
-@valued("--device", "DEVICES", "cpu:0, tpu:0,tpu:3, tpu or all.  [default: the first]")
+@valued(
+    "--device",
+    "DEVICES",
+    "cpu:0, tpu:0,tpu:3, tpu or all.  [default: the first]",
+    type=DEVICE_LIST,
+)
 @modes
 @valued(
     "--inputs",
     "PLACES",
     "Where arguments live before each call: device or host.",
     "device",
+    type=INPUTS_LIST,
 )
 @precisions
 @valued(
     "--budget",
     "SECONDS",
     "For everything, compile included.  [default: 10, or 1 per case if more]",
+    type=BUDGET,
 )
 @valued(
     "--target",
@@ -197,9 +96,7 @@ def _picture(run: Job) -> Picture | None:
 @flag("--samples", "Put every sample into the JSON.")
 @sure_flag
 @own_arguments
-@export_flags(
-    "Write the results as well, by its ending: .json, .csv, .md, .svg, .txt or .py."
-)
+@export_flags("the results", tuple(FORMATS))
 @no_history
 @engine_flags
 @click.pass_obj
@@ -208,23 +105,114 @@ def command(
     /,
     *,
     op: tuple[str, ...],
+    size: tuple[int, ...] | None,
+    dtype: tuple[str, ...],
+    device: str | None,
+    mode: tuple[Mode, ...],
+    inputs: tuple[Inputs, ...],
+    precision: tuple[Precision, ...],
+    budget: float | None,
+    target: str,
+    memory: malloc.End | None,
+    seed: int,
     as_json: bool,
-    export: tuple[str, ...],
-    force: bool,
-    memory: End | None,
-    **typed: Any,
+    samples: bool,
+    yes: bool,
+    arg: str,
+    exports: Exports,
 ) -> int:
     """Time ops: every combination of the lists, taking turns.
 
     Lists are separated by commas; an op may carry its own size, as in
     matmul:2k selu:1e6. A function of your own is path/to/file.py:name.
     """
-    request = Request.typed(ops=op, **typed)
-    exports = Exports.typed(export, force=force)
-    return run(
-        *common.engine(memory),
-        request,
-        as_json=as_json,
+    if not op:
+        raise SelectionError(
+            "Name at least one op, as in `jaxtui bench matmul`: `jaxtui ops` lists "
+            "them."
+        )
+    check_ops(op, arg)
+    environment = malloc.environment(memory) if memory else None
+    bench = _Bench(common, environment=environment, record=True)
+
+    async def run() -> bool:
+        async with bench.started() as session:
+            async with bench.progress():
+                await session.ready(lambda ops: selection.parse_ops(op, ops, own=True))
+                ops, devices = session.state.ops, session.state.devices
+                experiment = selection.build(
+                    selection.parse_ops(op, ops, own=True),
+                    size,
+                    dtype,
+                    selection.parse_devices(device, devices) if device else None,
+                    mode,
+                    inputs,
+                    precision,
+                    catalogue=ops,
+                    known_devices=devices,
+                    budget=budget,
+                    target=float(target) / 100,
+                    seed=seed,
+                    keep_samples=samples,
+                    arguments=arg,
+                )
+            session.refuse(experiment)
+            if not await may_start(selection.extent(experiment), sure=yes):
+                return False
+            bench.cases = experiment.cases
+            bench.warn()
+            async with bench.progress():
+                if exports.wants(".py"):
+                    plan = await session.plan(experiment, recipes=True)
+                    bench.planned = plan.cases
+                await session.run(experiment)
+        return True
+
+    if bench.drive(run()) is False:
+        say(DECLINED)
+        return CASE_FAILED
+    results, job = bench.results, bench.begun
+
+    def text(job: Job) -> str:
+        return painted(filter(None, [view.report(job), plot(_picture(job))]), "\n\n")
+
+    def contents(job: Job) -> Contents:
+        script = partial(scripts.of_cases, bench.planned)
+        return view.files(results, job, _picture(job), script)
+
+    return close(
+        bench,
+        document=lambda: encode(results),
+        text=partial(text, job) if job else None,
+        contents=partial(contents, job) if job else None,
         exports=exports,
-        record=common.record,
+        as_json=as_json,
+        fine=not results.failures,
     )
+
+
+class _Bench(Driver):
+    """How far a run has come."""
+
+    cases: tuple[Case, ...] = ()
+    planned: tuple[PlannedCase, ...] = ()
+    """The cases as the engine planned them, if a script is to be written."""
+
+    @property
+    def results(self) -> Results:
+        """Every case as a measurement or a failure, whatever has arrived."""
+        return view.collect(self.state.host, self.cases, self.state.run)
+
+    @property
+    def begun(self) -> Job | None:
+        """The run, once something of a case has arrived."""
+        run = self.state.run
+        statuses = ("running", "done", "failed")
+        if run and any(one.failure or one.status in statuses for one in run.cases):
+            return run
+        return None
+
+
+def _picture(run: Job) -> Picture | None:
+    """The samples of a single case, or curves over size."""
+    return of_run(run, run.cases[0] if len(run.cases) == 1 else None, COLORS)

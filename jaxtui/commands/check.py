@@ -2,109 +2,180 @@
 
 from __future__ import annotations
 
-import sys
 import time
+from collections.abc import Sequence
 from datetime import datetime, timezone
-from typing import Any
 
 import click
 
 from jaxtui.analysis import baseline as baselines
-from jaxtui.analysis.baseline import Baseline, BaselineError
+from jaxtui.analysis.baseline import Baseline, BaselineError, differences
 from jaxtui.analysis.check import EXIT_CODES
-from jaxtui.analysis.examination import begin
-from jaxtui.commands import CANNOT_RUN, CASE_FAILED, check_report
-from jaxtui.commands.check_report import Report
-from jaxtui.commands.check_request import Request
-from jaxtui.commands.engine import Driver, EngineFactory
-from jaxtui.commands.options import (
-    Common,
-    engine_flags,
-    json_flag,
-    valued,
-)
-from jaxtui.commands.terminal import live_line, progress_line, say
-from jaxtui.engine.client import EngineOptions
-from jaxtui.model import CHECK_TESTS, Check
-from jaxtui.state import with_series
+from jaxtui.analysis.examination import Examination, begin, longest_seconds
+from jaxtui.commands import CANNOT_RUN, CASE_FAILED, CannotRun
+from jaxtui.commands.common import Common, engine_flags, valued
+from jaxtui.commands.engine import Driver
+from jaxtui.commands.options import DEVICE_LIST, Parsed, json_flag, one_of
+from jaxtui.commands.progress import bar, live_line, progress_line
+from jaxtui.commands.terminal import in_colour, narrate, put, put_bytes, say, wipe
+from jaxtui.document import Outcome, check_results, encode, machine
+from jaxtui.format import plural
+from jaxtui.model import CHECK_LEVELS, CHECK_TESTS, Check, CheckLevel, CheckTest, Device
+from jaxtui.selection import SelectionError, parse_budget, parse_devices
+from jaxtui.state import State, with_series
+from jaxtui.text import painted as joined
+from jaxtui.view import check as view
+from jaxtui.view.devices import explain, finding_text
+from jaxtui.view.text import INCOMPLETE, Line, painted, wrap
 
 
-def run(
-    factory: EngineFactory, options: EngineOptions, request: Request, *, as_json: bool
-) -> int:
-    """Checks the machine, prints what was found, and gives the exit code.
+def _new_name(name: str) -> str:
+    # Before anything is measured: afterwards would be a pity.
+    try:
+        baselines.check_name(name)
+    except BaselineError as error:
+        raise SelectionError(str(error)) from error
+    return name
+
+
+def _baseline(name: str) -> Baseline:
+    """The figures of this name.
 
     Raises:
-        CannotRun: if the engine cannot start, or the baseline is of other hardware;
-            nothing is on stdout then.
-        SelectionError: if a device does not exist.
+        SelectionError: there are none.
+        CannotRun: their file is of no use.
     """
-    checked = Driver(factory, options)
-    report = Report(checked, request, as_json)
-    checked.drive(_run(report))
-    report.end()
-    code = EXIT_CODES[report.verdict]
-    if checked.interrupted:
-        say(_interrupted(report))
-        return code
-    if report.outcome == "incomplete":
-        # What was found to be wrong stays so; all else says nothing.
-        code = max(code, CASE_FAILED) if report.verdict != "skipped" else CASE_FAILED
-    return code if request.save_as is None else _save(report, request.save_as, code)
+    known: tuple[str, ...] | None = None
+    try:
+        known = baselines.names()
+        return baselines.load(name)
+    except BaselineError as error:
+        if known is not None and name not in known:
+            raise SelectionError(str(error)) from error
+        raise CannotRun(str(error)) from error
 
 
-async def _run(report: Report) -> None:
-    checked, request, began = report.checked, report.request, time.monotonic()
-
-    def draw(width: int, ascii_only: bool) -> str:
-        state, elapsed = checked.state, time.monotonic() - began
-        if report.examination is None or state.engine == "starting":
-            return progress_line(state, elapsed, width, ascii_only=ascii_only)
-        return check_report.progress_line(
-            report.examination, elapsed, width, ascii_only=ascii_only
+@click.command("check")
+@valued(
+    "--level",
+    "LEVEL",
+    "quick, about ten seconds, or full, some minutes.",
+    "quick",
+    type=one_of("level", CHECK_LEVELS),
+)
+@valued(
+    "--devices",
+    "DEVICES",
+    "cpu:0,cpu:3 or tpu.  [default: all of this process]",
+    type=DEVICE_LIST,
+)
+@valued(
+    "--limit",
+    "SECONDS",
+    "For each test: a device that takes longer hangs.  [default: a minute or more]",
+)
+@valued(
+    "--save-baseline",
+    "NAME",
+    "Keep the figures, to compare with later.",
+    type=Parsed("name", _new_name),
+)
+@valued(
+    "--baseline",
+    "NAME",
+    "Compare with the figures that were kept.",
+    type=Parsed("name", _baseline),
+)
+@json_flag
+@engine_flags
+@click.pass_obj
+def command(
+    common: Common,
+    /,
+    *,
+    level: CheckLevel,
+    devices: str | None,
+    limit: str | None,
+    save_baseline: str | None,
+    baseline: Baseline | None,
+    as_json: bool,
+) -> int:
+    """Say whether this machine is all right: everything there, right, and fast."""
+    seconds, longest = parse_budget(limit or "", "limit"), longest_seconds(level)
+    if limit is not None and seconds is not None and seconds <= longest:
+        raise SelectionError(
+            f'The limit "{limit.strip()}" is shorter than the longest test measures at '
+            f"level {level}: give more than {longest:g} seconds."
         )
+    check = _Check(common, level, baseline, as_json)
 
-    async with checked.started() as session, live_line(sys.stderr, draw):
-        await session.ready()
-        session.refuse("verdicts")
-        state = session.state
-        assert state.host is not None
-        chosen = request.chosen(state.devices, state.host)
-        exam = begin(chosen, request.level, request.limit)
-        session.state = with_series(state, "check", exam)
-        report.begin()
-        await session.play(exam, "check", report.after)
+    async def run() -> None:
+        async with check.started() as session, live_line(check.line):
+            await session.ready()
+            session.refuse("verdicts")
+            chosen = _chosen(session.state, devices, baseline)
+            exam = begin(chosen, level, seconds)
+            session.state = with_series(session.state, "check", exam)
+            check.begin()
+            await session.play(exam, "check", check.after)
+
+    check.drive(run())
+    check.end()
+    word = check.report.word
+    code = EXIT_CODES[word]
+    if check.interrupted:
+        job = check.state.jobs.get("check")
+        where = "before the first test."
+        if job is not None and isinstance(job.work, Check):
+            number = CHECK_TESTS.index(job.work.test) + 1
+            where = (
+                f"in test {number} of {len(CHECK_TESTS)}, {job.work.test}: this is "
+                "what had arrived."
+            )
+        say(f"Interrupted {where}")
+        return code
+    if check.outcome == "incomplete":
+        # What was found to be wrong stays so; all else says nothing.
+        code = max(code, CASE_FAILED) if word != "skipped" else CASE_FAILED
+    return code if save_baseline is None else _save(check, save_baseline, code)
 
 
-def _interrupted(report: Report) -> str:
-    job = report.checked.state.jobs.get("check")
-    if job is None or not isinstance(job.work, Check):
-        return "Interrupted before the first test."
-    test = job.work.test
-    number = CHECK_TESTS.index(test) + 1
-    return (
-        f"Interrupted in test {number} of {len(CHECK_TESTS)}, {test}: "
-        "this is what had arrived."
-    )
+def _chosen(
+    state: State, devices: str | None, baseline: Baseline | None
+) -> tuple[Device, ...]:
+    """The devices to test: all of this process, unless some are named.
+
+    Raises:
+        SelectionError: if one does not exist, or is another process's.
+        CannotRun: if there is none, or the baseline is of other hardware.
+    """
+    names = parse_devices(devices or "all", state.devices)
+    chosen = tuple(device for device in state.devices if device.name in names)
+    if not chosen:
+        raise CannotRun("JAX has no device that this process can use.")
+    if baseline is not None and state.host is not None:
+        try:
+            # The machine counts: a few of its devices may be compared, too.
+            own = tuple(device for device in state.devices if device.addressable)
+            baselines.refuse_other_hardware(baseline, own, state.host)
+        except BaselineError as error:
+            raise CannotRun(str(error)) from error
+    return chosen
 
 
-def _save(report: Report, name: str, code: int) -> int:
+def _save(check: _Check, name: str, code: int) -> int:
     """Keep the figures unless something is wrong with them; the exit code."""
-    state, examination = report.checked.state, report.examination
-    if (
-        code >= EXIT_CODES["fail"]
-        or report.outcome != "complete"
-        or state.host is None
-        or examination is None
-    ):
+    host, exam = check.state.host, check.exam
+    complete = check.outcome == "complete"
+    if code >= EXIT_CODES["fail"] or not complete or host is None or exam is None:
         say(f'Not saved as baseline "{name}", because the check did not pass.')
         return code
     saved = Baseline(
         name=name,
         saved_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        host=state.host,
-        devices=tuple(one for one in state.devices if one.addressable),
-        readings=examination.readings,
+        host=host,
+        devices=tuple(one for one in check.state.devices if one.addressable),
+        readings=exam.readings,
     )
     try:
         path = baselines.save(saved)
@@ -117,24 +188,139 @@ def _save(report: Report, name: str, code: int) -> int:
     return code
 
 
-@click.command("check")
-@valued("--level", "LEVEL", "quick, about ten seconds, or full, some minutes.", "quick")
-@valued(
-    "--devices",
-    "DEVICES",
-    "cpu:0,cpu:3 or tpu.  [default: all of this process]",
-)
-@valued(
-    "--limit",
-    "SECONDS",
-    "For each test: a device that takes longer hangs.  [default: a minute or more]",
-)
-@valued("--save-baseline", "NAME", "Keep the figures, to compare with later.")
-@valued("--baseline", "NAME", "Compare with the figures that were kept.")
-@json_flag
-@engine_flags
-@click.pass_obj
-def command(common: Common, /, *, as_json: bool, **typed: Any) -> int:
-    """Say whether this machine is all right: everything there, right, and fast."""
-    request = Request.typed(**typed)
-    return run(*common.engine(), request, as_json=as_json)
+class _Check(Driver):
+    """How far a check has come; as text it is printed test by test."""
+
+    def __init__(
+        self,
+        common: Common,
+        level: CheckLevel,
+        baseline: Baseline | None,
+        as_json: bool,
+    ) -> None:
+        super().__init__(common)
+        self._level: CheckLevel = level
+        self._baseline = baseline
+        self._as_json = as_json
+        self._report = view.NO_REPORT
+        self._printed: set[CheckTest] = set()
+        self._began = time.monotonic()
+
+    @property
+    def exam(self) -> Examination | None:
+        """``None`` until the devices are known."""
+        exam = self.state.series.get("check")
+        return exam if isinstance(exam, Examination) else None
+
+    @property
+    def report(self) -> view.Report:
+        """All that was read, with its verdicts."""
+        last, baseline = self._report, self._baseline
+        self._report = view.report(self.exam, last=last, baseline=baseline)
+        return self._report
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether every test was run, and came to an end."""
+        return (self.exam and self.exam.outcome) or "cancelled"
+
+    def line(self, width: int) -> str:
+        """The line of progress, never wider than ``width``."""
+        exam, elapsed = self.exam, time.monotonic() - self._began
+        if exam is None or self.state.engine == "starting":
+            return progress_line(self.state, elapsed, width)
+        return check_line(exam, elapsed, width)
+
+    def begin(self) -> None:
+        """Say what the machine is, as soon as JAX is up."""
+        state, baseline = self.state, self._baseline
+        compared = ""
+        if baseline is not None and state.host is not None:
+            # What the figures are compared with, and what has changed since.
+            changed = ". ".join(differences(baseline, state.host))
+            since = f", since when has changed: {changed}" if changed else ""
+            day = baseline.saved_at[:10]
+            compared = f"Compared with the baseline {baseline.name} of {day}{since}."
+        if not self._as_json:
+            wipe()
+            put(self._heading(compared))
+            return
+        for text in (*map(finding_text, state.findings), compared):
+            if text:
+                narrate(text)
+
+    def _heading(self, compared: str) -> str:
+        """The machine, what is to be known of it, and what will be tested."""
+        state, tested = self.state, self.report.devices
+        facts = [machine(state.host, "hostname", "cpu", "jax", by=" · ")]
+        facts += dict.fromkeys(
+            one.device_kind for one in state.devices if one.platform != "cpu"
+        )
+        lines = [" · ".join(filter(None, facts)), explain(state.devices)]
+        for finding in state.findings:
+            lines += finding_text(finding).splitlines()
+        text = [part for line in (*lines, compared) for part in wrap(line)]
+        if theirs := [device for device in state.devices if not device.addressable]:
+            processes = len({device.process_index for device in theirs})
+            text += wrap(
+                f"Not tested from here: {plural(len(theirs), 'device')} of "
+                f"{plural(processes, 'other process')}; run `jaxtui check` there, too."
+            )
+        names = view.who([device.name for device in tested], tested)
+        return "\n".join([*text, f"Check of {names}, level {self._level}:"])
+
+    def after(self, exam: Examination) -> None:
+        """Print the test that was run, if it has all its readings."""
+        job, following = self.state.jobs["check"], exam.next_work
+        assert isinstance(job.work, Check)
+        if not self.interrupted and (
+            following is None or following.test != job.work.test
+        ):
+            self._ended(job.work.test)
+
+    def _ended(self, test: CheckTest) -> None:
+        """Print the readings of a test, unless a document follows at the end."""
+        report = self.report
+        if self._as_json or not (judged := report.of_test(test)):
+            return
+        self._printed.add(test)
+        _print([(), *view.block(test, judged, report.devices)])
+
+    def end(self) -> None:
+        """Print what was not printed yet, and the verdict."""
+        if self._as_json:
+            results = check_results(
+                self.state.host,
+                self.state.devices,
+                self.report.judged,
+                level=self._level,
+                baseline=self._baseline.name if self._baseline else None,
+                outcome=self.outcome,
+            )
+            put_bytes(encode(results))
+            if self.outcome == "incomplete":
+                say(INCOMPLETE)
+        elif self.exam is not None:
+            for test in CHECK_TESTS:
+                if test not in self._printed:
+                    self._ended(test)
+            _print([(), *view.closing(self.report)])
+
+
+def _print(lines: Sequence[Line]) -> None:
+    wipe()
+    colour = in_colour()
+    put(joined(painted(line, colour=colour) for line in lines))
+
+
+def check_line(exam: Examination, elapsed_seconds: float, width: int) -> str:
+    """How far a check is, never wider than ``width``."""
+    check = exam.check or exam.next_work
+    if check is None:
+        return ""
+    number = CHECK_TESTS.index(check.test)
+    line = (
+        f"{bar(number / len(CHECK_TESTS))} {elapsed_seconds:.0f} s  test {number + 1} "
+        f"of {len(CHECK_TESTS)}, {check.test}: {exam.what or 'starting'}"
+    )
+    return line[:width].rstrip()

@@ -10,11 +10,8 @@ import click
 import msgspec
 
 from jaxtui.analysis.comparison import Side, pairs
-from jaxtui.commands import FINE
-from jaxtui.commands.launch import CannotRun
-from jaxtui.commands.options import (
-    json_flag,
-)
+from jaxtui.commands import FINE, CannotRun
+from jaxtui.commands.options import json_flag
 from jaxtui.commands.terminal import put, put_bytes
 from jaxtui.document import Results, encode
 from jaxtui.history.store import History, HistoryError
@@ -23,17 +20,14 @@ from jaxtui.text import visible
 from jaxtui.view.compare import Pairs, text
 
 
-def run(first: str, second: str, *, as_json: bool) -> int:
-    """Prints how the second compares with the first, and gives the exit code.
+@click.command("compare")
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+@json_flag
+def command(first: str, second: str, as_json: bool) -> int:
+    """Compare two measurements: is B faster than A?
 
-    Args:
-        first: An id of the history, or a document of ``jaxtui bench --json``.
-        second: Likewise.
-        as_json: One JSON document instead of text.
-
-    Raises:
-        SelectionError: if there is no such measurement, or nothing to compare.
-        CannotRun: if the history cannot be read.
+    A and B are ids of the history, or files that `jaxtui bench --json` wrote.
     """
     sides = [_sides(one) for one in (first, second)]
     found = pairs(*sides)
@@ -93,15 +87,3 @@ def _of_file(path: Path) -> Iterator[Side]:
             device=None,
             measurement=measurement,
         )
-
-
-@click.command("compare")
-@click.argument("first", metavar="A")
-@click.argument("second", metavar="B")
-@json_flag
-def command(first: str, second: str, as_json: bool) -> int:
-    """Compare two measurements: is B faster than A?
-
-    A and B are ids of the history, or files that `jaxtui bench --json` wrote.
-    """
-    return run(first, second, as_json=as_json)

@@ -3,185 +3,78 @@
 from __future__ import annotations
 
 import asyncio
-import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import click
+import msgspec
 
-from jaxtui.commands import CASE_FAILED, FINE, closing
-from jaxtui.commands.compile_outcome import Outcome, document
+from jaxtui import format as fmt
+from jaxtui import scripts, selection
+from jaxtui.commands import CASE_FAILED, FINE, CannotRun
+from jaxtui.commands.common import Common, flag, python_flag, valued
 from jaxtui.commands.compile_process import (
+    WHILE,
     AheadProcess,
     ahead_process,
-    last_words,
     legible,
+    parsed_topology,
 )
-from jaxtui.commands.compile_request import Request
-from jaxtui.commands.compile_text import report
-from jaxtui.commands.launch import CannotRun
 from jaxtui.commands.options import (
-    Common,
-    flag,
+    LIMIT,
     json_flag,
+    one_case,
     one_dtype,
     one_mode,
     one_op,
     one_precision,
     one_size,
-    python_flag,
+    only,
     refuse_json_beside_code,
-    valued,
 )
-from jaxtui.commands.terminal import live_line, put, put_bytes, say
-from jaxtui.document import encode
+from jaxtui.commands.output import INTERRUPTED
+from jaxtui.commands.progress import live_line
+from jaxtui.commands.terminal import put, put_bytes, say
+from jaxtui.document import SCHEMA, encode
+from jaxtui.model import COMPILED_MODES, Case, Device, Failure, Mode, Precision
 from jaxtui.model.ahead import (
+    AheadAnswer,
     AheadCode,
+    AheadCompiled,
+    AheadDescribed,
+    AheadFailed,
+    AheadHello,
     AheadReady,
-    AheadRefused,
+    AheadTook,
     CodeRequest,
+    Compiled,
     CompileRequest,
     Stage,
+    Topology,
 )
+from jaxtui.model.machine import chip_count
 from jaxtui.selection import SelectionError
 from jaxtui.signals import interrupt
+from jaxtui.view import chipmap, program
+from jaxtui.view.text import COLUMNS, table
 
-_WHILE: dict[Stage, str] = {
-    "start": "while JAX started",
-    "topology": "while it described the topology",
-    "warm-up": "while it compiled a small program first",
-    "trace": "while JAX traced the op",
-    "lower": "while JAX lowered the op",
-    "compile": "while XLA compiled the op",
-}
+DEVICE = "tpu:0"
+"""What the first device of a topology is called, until it is known better."""
 
-_OTHERWISE = (
+DEFAULT_LIMIT_SECONDS = 600.0
+
+CLOCKS: tuple[Stage, ...] = ("warm-up", "trace", "lower", "compile")
+"""The stages whose seconds are reported."""
+
+OTHERWISE = (
     "This is a fault of libtpu: another dtype, size or mode, or another version of "
     "libtpu, may work."
 )
 
-
-def run(python: str | None, request: Request, *, as_json: bool) -> int:
-    """Compiles what was asked for, prints it, and gives the exit code.
-
-    Args:
-        python: the interpreter to compile with; ``None`` is this one.
-        request: what to compile.
-        as_json: print one JSON document.
-
-    Raises:
-        CannotRun: if libtpu or JAX cannot be used; nothing is on stdout then.
-        SelectionError: if there is no such op or topology.
-    """
-    outcome = Outcome(request)
-    interrupt.run(_compile(python, outcome))
-    unanswered = outcome.compiled is None and outcome.failure is None
-    if interrupt.happened and outcome.case is not None and unanswered:
-        outcome.fail("The compile was interrupted.", "Run it again.")
-    if as_json:
-        put_bytes(encode(document(outcome)))
-    elif outcome.libtpu:
-        put(report(outcome))
-        if outcome.failure and outcome.failure.detail:
-            say(legible(outcome.failure.detail))
-    if interrupt.happened:
-        say(closing.INTERRUPTED)
-    return CASE_FAILED if outcome.failure else FINE
-
-
-def print_code(python: str | None, request: Request) -> int:
-    """Prints plain JAX that compiles the same, and gives the exit code.
-
-    Raises:
-        CannotRun: if JAX cannot be used.
-        SelectionError: if there is no such op.
-    """
-    script = interrupt.run(_code(python, request))
-    if script is not None:
-        put(script.rstrip())
-    return FINE
-
-
-async def _compile(python: str | None, outcome: Outcome) -> None:
-    async with (
-        ahead_process(python) as process,
-        live_line(sys.stderr, process.line),
-    ):
-        await _within_limit(process, outcome)
-
-
-async def _within_limit(process: AheadProcess, outcome: Outcome) -> None:
-    limit = outcome.request.limit_seconds
-    try:
-        await asyncio.wait_for(_follow(process, outcome), limit)
-    except asyncio.TimeoutError:
-        when = _WHILE[process.stage]
-        error = f"{outcome.label} was given up after {limit:g} s, {when}."
-        if outcome.case is None:
-            raise CannotRun(error) from None
-        outcome.fail(error, "Give it more time with --limit, or a smaller size.")
-
-
-async def _follow(process: AheadProcess, outcome: Outcome) -> None:
-    """Asks as soon as the catalogue is there, and takes in every answer.
-
-    Raises:
-        CannotRun: if the process cannot serve.
-        SelectionError: if there is no such op or topology.
-    """
-    async for answer in process.answers():
-        outcome.take(answer)
-        match answer:
-            case AheadReady(ops=ops):
-                request = outcome.request
-                outcome.case = request.case(ops)
-                await process.ask(
-                    CompileRequest(
-                        topology=request.topology, case=outcome.case, hlo=request.hlo
-                    )
-                )
-            case AheadRefused():
-                raise SelectionError(refused(answer))
-            case _:
-                pass
-    if outcome.compiled is None and outcome.failure is None:
-        await _ended(process, outcome)
-
-
-async def _ended(process: AheadProcess, outcome: Outcome) -> None:
-    """The process ended without a result: why, as far as it said so."""
-    sentence = await ending(process)
-    if process.stage in ("start", "topology") or outcome.case is None:
-        raise CannotRun(sentence)
-    outcome.fail(f"{outcome.label}: {sentence}", _OTHERWISE, "\n".join(process.log))
-
-
-async def ending(process: AheadProcess) -> str:
-    """How a process ended that should not have, and the last that it printed."""
-    how = await process.end()
-    words = last_words(process.log)
-    said = f" It printed: {words}" if words else ""
-    return f"The process that compiles {how} {_WHILE[process.stage]}.{said}"
-
-
-def refused(answer: AheadRefused) -> str:
-    """Why there is no such topology or case, and the original text under it."""
-    return "\n".join(part for part in (answer.error, answer.detail) if part)
-
-
-async def _code(python: str | None, request: Request) -> str:
-    async with ahead_process(python) as process:
-        async for answer in process.answers(needs_libtpu=False):
-            match answer:
-                case AheadReady(ops=ops):
-                    case = request.case(ops)
-                    await process.ask(CodeRequest(topology=request.topology, case=case))
-                case AheadCode(code=script):
-                    return script
-                case AheadRefused():
-                    raise SelectionError(refused(answer))
-                case _:
-                    pass
-        raise CannotRun(await ending(process))
+NOT_HERE = "compiled, not run: there is no such TPU here"
 
 
 @click.command("compile")
@@ -195,19 +88,261 @@ async def _code(python: str | None, request: Request) -> str:
 @one_dtype("bfloat16")
 @one_precision
 @one_mode("jit, or pallas where the op has it.")
-@valued("--limit", "SECONDS", "Give the compile up then.  [default: 600]")
+@valued("--limit", "SECONDS", "Give the compile up then.  [default: 600]", type=LIMIT)
 @flag("--hlo", "Print the whole optimised HLO, too.")
 @flag("--code", "Print plain Python instead of compiling.")
 @json_flag
 @python_flag("Python to compile with; it needs jax, msgspec and libtpu.")
 @click.pass_obj
-def command(common: Common, /, *, code: bool, as_json: bool, **typed: Any) -> int:
+def command(
+    common: Common,
+    /,
+    *,
+    op: str | None,
+    topology: str | None,
+    size: int | None,
+    dtype: str,
+    precision: Precision,
+    mode: Mode,
+    limit: float | None,
+    hlo: bool,
+    code: bool,
+    as_json: bool,
+) -> int:
     """Compile an op for a TPU that is not here, and say what it would need.
 
     Needs libtpu, and no TPU: pip install "jaxtui[topology]".
     """
     refuse_json_beside_code(code, as_json)
-    request = Request.typed(**typed)
+    if op is None or topology is None:
+        what = "an op" if op is None else "a topology"
+        raise SelectionError(
+            f"Name {what}, as in `jaxtui compile matmul --topology v5e:2x4`."
+        )
+    if ":" in op and not selection.looks_own(op):
+        only(selection.parse_sizes(op.partition(":")[2]), "size")
+    if mode not in COMPILED_MODES:
+        raise SelectionError(
+            f"The mode {mode} compiles nothing: there is "
+            f"{' and '.join(COMPILED_MODES)}."
+        )
+
+    case = partial(one_case, op, size, dtype, DEVICE, mode, precision)
+    found = parsed_topology(topology)
+    python = common.python
+
+    async def script() -> str:
+        async with ahead_process(python) as process:
+            async for answer in process.answers(needs_libtpu=False):
+                match answer:
+                    case AheadReady(ops=ops):
+                        await process.ask(CodeRequest(topology=found, case=case(ops)))
+                    case AheadCode(case=one, recipe=recipe):
+                        return scripts.ahead_script(one, found, recipe)
+                    case _:
+                        pass
+            raise CannotRun(await process.ending())
+
+    async def compiled() -> None:
+        async with ahead_process(python) as process, live_line(process.line):
+            try:
+                await asyncio.wait_for(follow(process), seconds)
+            except asyncio.TimeoutError:
+                when = WHILE[process.stage]
+                error = f"{outcome.label} was given up after {seconds:g} s, {when}."
+                if outcome.case is None:
+                    raise CannotRun(error) from None
+                hint = "Give it more time with --limit, or a smaller size."
+                outcome.fail(error, hint)
+
+    async def follow(process: AheadProcess) -> None:
+        """Ask as soon as the catalogue is there, and take in every answer."""
+        async for answer in process.answers():
+            outcome.take(answer)
+            if isinstance(answer, AheadReady):
+                outcome.case = case(answer.ops)
+                request = CompileRequest(topology=found, case=outcome.case, hlo=hlo)
+                await process.ask(request)
+        if outcome.unanswered:
+            sentence = await process.ending()
+            if process.stage in ("start", "topology") or outcome.case is None:
+                raise CannotRun(sentence)
+            log = "\n".join(process.log)
+            outcome.fail(f"{outcome.label}: {sentence}", OTHERWISE, log)
+
     if code:
-        return print_code(common.python, request)
-    return run(common.python, request, as_json=as_json)
+        if (text := interrupt.run(script())) is not None:
+            put(text.rstrip())
+        return FINE
+    seconds = limit or DEFAULT_LIMIT_SECONDS
+    outcome = Outcome(op, topology.strip(), found)
+    interrupt.run(compiled())
+    if interrupt.happened and outcome.case is not None and outcome.unanswered:
+        outcome.fail("The compile was interrupted.", "Run it again.")
+    if as_json:
+        put_bytes(encode(_document(outcome)))
+    elif outcome.libtpu:
+        put("\n\n".join(filter(None, _report(outcome))))
+        if outcome.failure and outcome.failure.detail:
+            say(legible(outcome.failure.detail))
+    if interrupt.happened:
+        say(INTERRUPTED)
+    return CASE_FAILED if outcome.failure else FINE
+
+
+@dataclass
+class Outcome:
+    """What has arrived; read when it is interrupted."""
+
+    op: str
+    typed: str
+    """The topology as it was typed."""
+    topology: Topology
+    case: Case | None = None
+    """``None`` before the catalogue is known."""
+    libtpu: str | None = None
+    jax: str | None = None
+    devices: Sequence[Device] = ()
+    took: dict[Stage, float] = field(default_factory=dict)
+    compiled: Compiled | None = None
+    failure: Failure | None = None
+
+    def take(self, answer: AheadAnswer) -> None:
+        """Take in what the process says."""
+        match answer:
+            case AheadHello(libtpu=version):
+                self.libtpu = version
+            case AheadReady(jax=version):
+                self.jax = version
+            case AheadDescribed(devices=devices):
+                self.devices = devices
+            case AheadTook(stage=stage, seconds=seconds):
+                self.took[stage] = seconds
+            case AheadCompiled(compiled=compiled):
+                self.compiled, self.case = compiled, compiled.case
+            case AheadFailed(failure=failure):
+                self.failure = failure
+            case _:
+                pass
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether there is neither a result nor a failure."""
+        return self.compiled is None and self.failure is None
+
+    @property
+    def device_kind(self) -> str | None:
+        """Of the device that was compiled for."""
+        return self.devices[0].device_kind if self.devices else None
+
+    @property
+    def label(self) -> str:
+        """The case and the topology in one line."""
+        what = self.case.label if self.case else f"{self.op} on {DEVICE}"
+        return f"{what} of {self.typed}"
+
+    def fail(self, error: str, hint: str, detail: str = "") -> None:
+        """There is no result, and this is why."""
+        assert self.case is not None
+        self.failure = Failure(case=self.case, error=error, hint=hint, detail=detail)
+
+
+# The document.
+
+
+def _document(outcome: Outcome) -> dict[str, Any]:
+    """The JSON document as plain objects; what is not known is ``None``."""
+    compiled, devices = outcome.compiled, outcome.devices
+    facts = dict.fromkeys(Compiled.__struct_fields__)
+    if compiled:
+        facts = msgspec.structs.asdict(compiled)
+    clocks = {
+        f"{stage.replace('-', '_')}_seconds": outcome.took.get(stage)
+        for stage in CLOCKS
+    }
+    elsewhere = {"case", "device_kind", *clocks}
+    return {
+        "schema": SCHEMA,
+        "case": outcome.case,
+        "topology": {
+            "asked": outcome.typed,
+            "name": outcome.topology.name,
+            "options": outcome.topology.options,
+            "devices": len(devices) or None,
+            "chips": chip_count(devices) or None,
+            "processes": len({device.process_index for device in devices}) or None,
+        },
+        "device_kind": outcome.device_kind,
+        "libtpu": outcome.libtpu,
+        "jax": outcome.jax,
+        **clocks,
+        **{name: fact for name, fact in facts.items() if name not in elsewhere},
+        "source": compiled.peak.source if compiled and compiled.peak else None,
+        "failure": outcome.failure,
+    }
+
+
+# The text.
+
+
+def _report(outcome: Outcome) -> Iterator[str]:
+    """What was compiled, how long that took, and what the program needs."""
+    lines = [outcome.label]
+    if outcome.devices:
+        kind = f"{outcome.device_kind}, {chipmap.summary(outcome.devices)}"
+        lines.append(f"{outcome.topology.label}: {kind}; for one device of them")
+    lines.append(f"{NOT_HERE} · libtpu {outcome.libtpu} · jax {outcome.jax}")
+    yield "\n".join(map(_wrapped, lines))
+    if rows := [
+        (stage, fmt.seconds(outcome.took[stage]))
+        for stage in CLOCKS[1:]
+        if stage in outcome.took
+    ]:
+        yield table(("stage", "seconds"), rows, right=("seconds",))
+    if compiled := outcome.compiled:
+        yield program.counts(
+            compiled.flops, compiled.bytes, compiled.xla_flops, compiled.xla_bytes
+        )
+        if compiled.memory:
+            yield program.memory(compiled.memory, compiled.device_kind)
+        yield "\n".join(map(_wrapped, _bound(compiled)))
+        kernels = program.kernels(compiled.kernels, compiled.instructions)
+        hint = "" if compiled.hlo or compiled.kernels is None else " (--hlo prints it)"
+        yield _wrapped(f"program: {kernels}{hint}")
+        if compiled.hlo is not None:
+            yield compiled.hlo.strip()
+    if failure := outcome.failure:
+        yield _wrapped(f"failed: {failure.error} {failure.hint}".rstrip())
+
+
+def _bound(compiled: Compiled) -> Iterator[str]:
+    """The lower bound, where it comes from, and what it leaves out."""
+    peak, seconds = compiled.peak, compiled.bound_seconds
+    if peak is None or seconds is None or compiled.bound_by is None:
+        yield f"lower bound: none, no peak of {compiled.device_kind} is known here."
+        return
+    by, work = "memory bandwidth", fmt.rate(compiled.bytes, "B")
+    rate = fmt.bytes_rate(peak.bytes_per_second)
+    if compiled.bound_by == "compute":
+        by, work = "compute", fmt.rate(compiled.flops, "FLOP")
+        rate = fmt.flops_rate(peak.flops_per_second)
+    yield (
+        f"lower bound {fmt.seconds(seconds)} per call, by {by}: {work} at {rate}. It "
+        "is a bound, no prediction: no call takes less, how much more only a run tells."
+    )
+    if compiled.flops and peak.flops_per_second is None:
+        yield (
+            f"The peak rate of {compiled.case.dtype} arithmetic in such an op is not "
+            "known, so that only the memory bounds it."
+        )
+    yield f"peaks: {peak.source}"
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(
+        text,
+        COLUMNS,
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -11,27 +11,28 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from functools import cache
 
 import msgspec
 
 from jaxtui import child
-from jaxtui.commands.launch import CannotRun
+from jaxtui.commands import CannotRun
 from jaxtui.engine.connection import log_lines
 from jaxtui.engine.process import how_ended
 from jaxtui.engine.protocol import MAX_LINE_BYTES
-from jaxtui.machine.topologies import INSTALL
+from jaxtui.machine.topologies import INSTALL, TopologyError, parse
 from jaxtui.model.ahead import (
     AheadAnswer,
     AheadDoing,
     AheadHello,
-    AheadReady,
+    AheadRefused,
     AheadRequest,
     AheadUnavailable,
     Stage,
+    Topology,
 )
+from jaxtui.selection import SelectionError
 
-COMMAND = child.command("jaxtui.measure.aot.entry")
+COMMAND = child.command("jaxtui.measure.ahead_process")
 
 KEPT_LINES = 200
 """Of what libtpu printed; a crash prints some fifty."""
@@ -50,7 +51,18 @@ DOING: dict[Stage, str] = {
     "lower": "lowering",
     "compile": "compiling",
 }
-"""For a line that says what goes on."""
+"""For the line that says how far it is."""
+
+WHILE: dict[Stage, str] = {
+    "start": "while JAX started",
+    "topology": "while it described the topology",
+    "warm-up": "while it compiled a small program first",
+    "trace": "while JAX traced the op",
+    "lower": "while JAX lowered the op",
+    "compile": "while XLA compiled the op",
+}
+
+_DECODER = msgspec.json.Decoder(AheadAnswer)
 
 _FATAL = re.compile(r"^F\d{4} [\d:.]+ +\d+ (\S+:\d+\] .*)")
 _CRASH_NOISE = re.compile(
@@ -70,8 +82,6 @@ class AheadProcess:
         self._logging = asyncio.ensure_future(self._keep_log())
         self.log: deque[str] = deque(maxlen=KEPT_LINES)
         """The last lines that it printed."""
-        self.hello: AheadHello | None = None
-        self.ready: AheadReady | None = None
         self.stage: Stage = "start"
         """What it does."""
         self.since = time.monotonic()
@@ -89,21 +99,21 @@ class AheadProcess:
 
         Raises:
             CannotRun: libtpu or JAX cannot be used, or an answer makes no sense.
+            SelectionError: there is no such topology or case.
         """
         while line := await self._line():
             try:
-                answer = _decoder().decode(line)
+                answer = _DECODER.decode(line)
             except msgspec.DecodeError as error:
                 raise CannotRun(
                     "What the process that compiles said cannot be read."
                 ) from error
             match answer:
-                case AheadHello(libtpu=libtpu):
-                    self.hello = answer
-                    if libtpu is None and needs_libtpu:
-                        raise LibtpuMissing
-                case AheadReady():
-                    self.ready = answer
+                case AheadHello(libtpu=None) if needs_libtpu:
+                    raise LibtpuMissing
+                case AheadRefused():
+                    parts = (answer.error, answer.detail)
+                    raise SelectionError("\n".join(filter(None, parts)))
                 case AheadUnavailable(error=sentence):
                     raise CannotRun(sentence)
                 case AheadDoing(stage=stage):
@@ -112,17 +122,20 @@ class AheadProcess:
                     pass
             yield answer
 
-    def line(self, width: int, ascii_only: bool) -> str:
-        """What goes on and for how long, for a terminal."""
+    def line(self, width: int) -> str:
+        """What it does and for how long, for a terminal."""
         seconds = time.monotonic() - self.since
         return f"{DOING[self.stage]}, {seconds:.0f} s (Ctrl-C ends it)"[:width]
 
-    async def end(self) -> str:
-        """How it ended by itself, as the rest of a sentence."""
+    async def ending(self) -> str:
+        """How it ended that should not have, and the last that it printed."""
         status = await self._process.wait()
         # A grandchild may keep the pipe open.
         await asyncio.wait({self._logging}, timeout=0.5)
-        return how_ended(status)
+        words = last_words(self.log)
+        printed = f" It printed: {words}" if words else ""
+        how = how_ended(status)
+        return f"The process that compiles {how} {WHILE[self.stage]}.{printed}"
 
     async def close(self) -> None:
         """End it, if it has not ended."""
@@ -156,20 +169,32 @@ class LibtpuMissing(CannotRun):
         )
 
 
+def parsed_topology(text: str) -> Topology:
+    """The topology that was typed.
+
+    Raises:
+        SelectionError: there is none of this name.
+    """
+    try:
+        return parse(text)
+    except TopologyError as error:
+        raise SelectionError(str(error)) from error
+
+
 @asynccontextmanager
-async def ahead_process(python: str | None) -> AsyncIterator[AheadProcess]:
+async def ahead_process(python: Sequence[str]) -> AsyncIterator[AheadProcess]:
     """A process for the length of a ``with`` block; it is gone afterwards.
 
     It is in a session of its own, so that a Ctrl-C at the terminal is this side's
     business alone.
 
     Args:
-        python: the interpreter, with arguments if it needs any; ``None`` is this one.
+        python: the interpreter, with arguments if it needs any; this one if empty.
 
     Raises:
         CannotRun: it cannot be started.
     """
-    interpreter = shlex.split(python) if python else COMMAND[:1]
+    interpreter = python or COMMAND[:1]
     answers, answers_end = os.pipe()
     try:
         process = await asyncio.create_subprocess_exec(
@@ -215,8 +240,3 @@ def last_words(log: Sequence[str]) -> str:
     lines = fatal or [line.strip() for line in log if not _CRASH_NOISE.match(line)]
     # Every thread that fails the same check says so.
     return " ".join([*dict.fromkeys(lines)][-SHOWN_LINES:])
-
-
-@cache
-def _decoder() -> msgspec.json.Decoder[AheadAnswer]:
-    return msgspec.json.Decoder(AheadAnswer)

@@ -2,182 +2,135 @@
 
 from __future__ import annotations
 
-import sys
 import time
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TypedDict, cast
 
 import click
+import msgspec
 
+from jaxtui import export, selection
 from jaxtui.analysis.crossover import Search, begin, shown_sizes
-from jaxtui.commands import closing
-from jaxtui.commands.closing import Report
-from jaxtui.commands.crossover_request import Request
-from jaxtui.commands.engine import Driver, EngineFactory
-from jaxtui.commands.exporting import NO_EXPORTS, Exports
-from jaxtui.commands.options import (
-    Common,
-    engine_flags,
-    export_flags,
-    json_flag,
-    no_history,
-    seed,
-    valued,
+from jaxtui.commands.common import Common, engine_flags, no_history, valued
+from jaxtui.commands.engine import Driver
+from jaxtui.commands.options import BUDGET, DEVICE, Parsed, json_flag, seed
+from jaxtui.commands.output import Exports, close, export_flags, plot
+from jaxtui.commands.progress import bar, live_line, progress_line
+from jaxtui.commands.terminal import narrate
+from jaxtui.document import Results, encode, machine
+from jaxtui.export import PICTURES, Contents
+from jaxtui.model import (
+    DTYPES,
+    INPUTS,
+    MODES,
+    PRECISIONS,
+    Case,
+    Device,
+    Experiment,
+    Inputs,
+    Mode,
+    OpInfo,
+    Precision,
 )
-from jaxtui.commands.terminal import (
-    bar,
-    is_terminal,
-    live_line,
-    look,
-    narrate,
-    progress_line,
-)
-from jaxtui.document import Results, encode
-from jaxtui.engine.client import EngineOptions
-from jaxtui.export import (
-    COLUMNS,
-    LINES,
-    Contents,
-    as_csv,
-    as_markdown,
-    as_svg,
-    text_rows,
-)
-from jaxtui.plot import printed
+from jaxtui.selection import SelectionError
 from jaxtui.view import crossover as view
 
-ENDINGS = (".json", ".csv", ".md", ".svg", ".txt")
-"""What can be exported."""
+GROWTH = 4
+"""From one size of the grid to the next, unless the range has a factor of its own."""
+
+LARGEST_GRID = 64
+"""Sizes; the search closes in by itself, so that more would only cost time."""
+
+SMALLEST, SPAN = 16, 8
+"""Without --sizes the grid goes from 16 to so many times the op's default size."""
+
+BUDGET_SECONDS = 60.0
+
+ACCEPTED = (
+    "name two, such as numpy,jit or float32,bfloat16 or jit/cpu:0,jit/tpu:0; a side is "
+    "made of a mode, dtype, device, precision or place for inputs"
+)
+
+KINDS = (
+    ("mode", MODES),
+    ("dtype", DTYPES),
+    ("precision", PRECISIONS),
+    ("inputs", INPUTS),
+)
+"""What a word of a side can be; the vocabularies have no word in common."""
 
 
-def run(
-    factory: EngineFactory,
-    options: EngineOptions,
-    request: Request,
-    *,
-    as_json: bool,
-    exports: Exports = NO_EXPORTS,
-    record: bool = False,
-) -> int:
-    """Searches, prints what was found, and gives the exit code.
+class Side(TypedDict, total=False):
+    """What was typed for one side; the rest is what both have in common."""
 
-    That there is no crossover is an answer; an error is only that there is no size at
-    which both were measured.
-
-    Args:
-        factory: makes the engine.
-        options: how to start it.
-        request: what was asked for.
-        as_json: print one JSON document instead of text.
-        exports: the files to write, whatever has arrived.
-        record: keep what is measured in the history.
-
-    Raises:
-        CannotRun: if the engine cannot start; nothing is on stdout then.
-        SelectionError: if the op, a mode of it or a device does not exist.
-    """
-    searched = _Searched(factory, options, record=record)
-    searched.drive(_run(request, searched))
-    return closing.close(searched, _report(searched), exports, as_json=as_json)
+    mode: Mode
+    dtype: str
+    precision: Precision
+    inputs: Inputs
+    device: str
 
 
-class _Searched(Driver):
-    """How far a search has come."""
-
-    began = 0.0
-
-    @property
-    def search(self) -> Search | None:
-        """``None`` until the devices are known."""
-        search = self.state.series.get("crossover")
-        return search if isinstance(search, Search) else None
-
-
-async def _run(request: Request, searched: _Searched) -> None:
-    told: set[int] = set()
-    searched.began = time.monotonic()
-
-    def ended(search: Search) -> None:
-        for size in shown_sizes(search):
-            if size not in told:
-                told.add(size)
-                narrate(view.size_line(search, size))
-
-    def draw(width: int, ascii_only: bool) -> str:
-        return _progress(searched, width, ascii_only=ascii_only)
-
-    async with searched.started() as session, live_line(sys.stderr, draw):
-        await session.ready(lambda ops: request.sizes(request.info(ops)))
-        session.refuse("jax")
-        state = session.state
-        first, second = request.cases(state.ops, state.devices)
-        sizes = request.sizes(request.info(state.ops))
-        searched.warn()
-        search = begin(first, second, sizes, request.budget, request.seed)
-        await session.play(search, "crossover", ended)
+def _sides(text: str) -> tuple[Side, Side]:
+    sides = [_side(part.strip()) for part in text.split(",")]
+    if len(sides) != 2:
+        number = "one side only" if len(sides) == 1 else f"{len(sides)} sides"
+        raise SelectionError(f'"{text}" has {number}: {ACCEPTED}.')
+    first, second = sides
+    if first == second:
+        raise SelectionError(
+            f'"{text}" names the same twice, and nothing crosses itself: {ACCEPTED}.'
+        )
+    return first, second
 
 
-def _progress(searched: _Searched, width: int, *, ascii_only: bool) -> str:
-    """The line about the search, never wider than ``width``."""
-    search, elapsed = searched.search, time.monotonic() - searched.began
-    if search is None:
-        return progress_line(searched.state, elapsed, width, ascii_only=ascii_only)
-    size = search.size or search.next_size
-    share = min(1.0, search.spent_seconds / search.budget_seconds)
-    drawn = bar(share, ascii_only=ascii_only)
-    left = f", at most {search.left_seconds:.0f} s left"
-    job = searched.state.job
-    doing = job.doing if job else ""
-    return f"{drawn} {elapsed:.0f} s{left}  {doing or f'size {size}'}"[:width].rstrip()
+def _side(text: str) -> Side:
+    side: dict[str, str] = {}
+    for part in text.split("/"):
+        word = part.strip().lower()
+        word = selection.DTYPE_ALIASES.get(word, word)
+        kind = next((kind for kind, words in KINDS if word in words), "")
+        # Which devices there are is known only later.
+        if ":" in word or word in ("cpu", "gpu", "tpu", "cuda", "rocm"):
+            kind = "device"
+        if not word:
+            raise SelectionError(f"A side of --between is empty: {ACCEPTED}.")
+        if not kind:
+            where = f' in "{text}"' if word != text else ""
+            raise SelectionError(f'There is no "{word}"{where} to compare: {ACCEPTED}.')
+        if kind in side:
+            raise SelectionError(f'"{text}" has two {kind}s: {ACCEPTED}.')
+        side[kind] = word
+    return cast("Side", side)
 
 
-def _report(searched: _Searched) -> Report:
-    search = searched.search
-    found = search is not None and bool(search.points)
-    return Report(
-        document=lambda: encode(view.document(searched.state.host, search)),
-        text=partial(_text, search, searched) if search else None,
-        contents=partial(_contents, search, searched) if search and found else None,
-        fine=found,
-    )
+def _grid(text: str) -> tuple[int, ...]:
+    sizes = selection.parse_sizes(text)
+    if len(sizes) < 2:
+        raise SelectionError(
+            f'"{text}" is one size: a crossover is searched for in a range such as '
+            "16..8192."
+        )
+    only_range = ".." in text and "," not in text
+    own_factor = any(sign in text for sign in "x×*")
+    if only_range and not own_factor:
+        sizes = selection.parse_sizes(f"{text}x{GROWTH}")
+    if len(sizes) > LARGEST_GRID:
+        raise SelectionError(
+            f'"{text}" has {len(sizes)} sizes: the search closes in by itself, so that '
+            f"{LARGEST_GRID} are enough; take a larger factor."
+        )
+    return tuple(sorted(sizes))
 
 
-def _text(search: Search, searched: _Searched) -> str:
-    """The report; in a terminal with its plot."""
-    plot = ""
-    if is_terminal(sys.stdout):
-        plot = printed(view.picture(search), **look(sys.stdout))
-    return view.text(search, _size_means(search, searched), plot)
-
-
-def _size_means(search: Search, searched: _Searched) -> str:
-    ops = {op.name: op.size_means for op in searched.state.ops}
-    return ops.get(search.first.op, "size")
-
-
-def _contents(search: Search, searched: _Searched) -> Contents:
-    """Every kind of file."""
-    host = searched.state.host
-    results = Results.of(host, view.measurements(search), search.failures)
-
-    picture = view.picture(search)
-
-    def text() -> str:
-        drawing = picture.draw(COLUMNS, LINES, color=False) if picture else ""
-        return view.text(search, _size_means(search, searched), drawing) + "\n"
-
-    def svg() -> str:
-        where = f" · {host.hostname}, jax {host.jax}" if host else ""
-        shown = picture.rows(COLUMNS, LINES) if picture else text_rows(text())
-        return as_svg(shown, f"{search.first.op}{where}")
-
-    return {
-        ".json": lambda: encode(view.document(host, search)).decode(),
-        ".csv": lambda: as_csv(results),
-        ".md": lambda: as_markdown(results),
-        ".svg": svg,
-        ".txt": text,
-    }
+def _dtype(text: str) -> str:
+    dtypes = selection.parse_dtypes(text)
+    if len(dtypes) > 1:
+        raise SelectionError(
+            f'--dtype "{text}" names several: to compare two, say '
+            f"--between {dtypes[0]},{dtypes[1]}."
+        )
+    return dtypes[0]
 
 
 @click.command("crossover")
@@ -187,25 +140,37 @@ def _contents(search: Search, searched: _Searched) -> Contents:
     "A,B",
     "The two: numpy,jit or float32,bfloat16 or jit/cpu:0,jit/tpu:0.",
     "numpy,jit",
+    type=Parsed("sides", _sides, (*MODES, *DTYPES, *PRECISIONS)),
 )
 @valued(
     "--sizes",
     "SIZES",
     "The coarse grid: 16..1M (× 4), 16..1Mx10 or 100,1000.  "
     "[default: 16 to 8 × the op's own]",
+    type=Parsed("sizes", _grid),
 )
-@valued("--dtype", "DTYPE", "Of a side that names none.", "float32")
+@valued(
+    "--dtype",
+    "DTYPE",
+    "Of a side that names none.",
+    "float32",
+    type=Parsed("dtype", _dtype, DTYPES),
+)
 @valued(
     "--device",
     "DEVICE",
     "Of a side that names none: cpu:0 or tpu:3.  [default: the first]",
+    type=DEVICE,
 )
-@valued("--budget", "SECONDS", "For the whole search, compile included.  [default: 60]")
+@valued(
+    "--budget",
+    "SECONDS",
+    "For the whole search, compile included.  [default: 60]",
+    type=BUDGET,
+)
 @seed
 @json_flag
-@export_flags(
-    "Write the answer as well, by its ending: .json, .csv, .md, .svg or .txt."
-)
+@export_flags("the answer", PICTURES)
 @no_history
 @engine_flags
 @click.pass_obj
@@ -213,21 +178,172 @@ def command(
     common: Common,
     /,
     *,
+    op: str | None,
+    between: tuple[Side, Side],
+    sizes: tuple[int, ...] | None,
+    dtype: str,
+    device: str | None,
+    budget: float | None,
+    seed: int,
     as_json: bool,
-    export: tuple[str, ...],
-    force: bool,
-    **typed: Any,
+    exports: Exports,
 ) -> int:
     """Find the size from which on one way of running an op is faster.
 
     Per call and for a single one, with and without transfers, compile counted or not.
     """
-    request = Request.typed(**typed)
-    exports = Exports.typed(export, force=force, endings=ENDINGS)
-    return run(
-        *common.engine(),
-        request,
-        as_json=as_json,
+    if not op:
+        raise SelectionError(
+            "Name an op, as in `jaxtui crossover matmul`: `jaxtui ops` lists them."
+        )
+    shared: Side = {"dtype": dtype}
+    if device is not None:
+        shared["device"] = device
+    crossover = _Crossover(common, record=True)
+
+    async def run() -> None:
+        told: set[int] = set()
+
+        def ended(search: Search) -> None:
+            for size in shown_sizes(search):
+                if size not in told:
+                    told.add(size)
+                    narrate(view.size_line(search, size))
+
+        async with crossover.started() as session, live_line(crossover.line):
+            await session.ready(lambda ops: _ascending(sizes, _info(op, ops)))
+            session.refuse("jax")
+            ops, devices = session.state.ops, session.state.devices
+            info = _info(op, ops)
+            grid = _ascending(sizes, info)
+            first, second = (
+                _case(cast("Side", {**shared, **side}), info, grid[0], ops, devices)
+                for side in between
+            )
+            if first == second:
+                raise SelectionError(
+                    f"Both sides are {first.label}, and nothing crosses itself: "
+                    f"{ACCEPTED}."
+                )
+            both = Experiment(cases=(first, second))
+            for problem in selection.problems(both, ops):
+                raise SelectionError(problem)
+            crossover.warn()
+            search = begin(first, second, grid, budget or BUDGET_SECONDS, seed)
+            await session.play(search, "crossover", ended)
+
+    crossover.drive(run())
+    search, host = crossover.search, crossover.state.host
+
+    def document() -> bytes:
+        return encode(view.document(host, search))
+
+    def text(search: Search, drawing: str) -> str:
+        means = {info.name: info.size_means for info in crossover.state.ops}
+        return view.text(search, means.get(search.first.op, "size"), drawing)
+
+    def contents(search: Search) -> Contents:
+        where = machine(host, "hostname", "jax")
+        return export.contents(
+            document,
+            Results.of(host, view.measurements(search), search.failures),
+            view.picture(search),
+            " · ".join(filter(None, (search.first.op, where))),
+            partial(text, search),
+        )
+
+    # That there is no crossover is an answer, and no size with both sides is none.
+    found = search is not None and bool(search.points)
+    return close(
+        crossover,
+        document=document,
+        text=(lambda: text(search, plot(view.picture(search)))) if search else None,
+        contents=partial(contents, search) if search and found else None,
         exports=exports,
-        record=common.record,
+        as_json=as_json,
+        fine=found,
     )
+
+
+class _Crossover(Driver):
+    """How far a search has come."""
+
+    _began: float | None = None
+
+    @property
+    def search(self) -> Search | None:
+        """``None`` until the devices are known."""
+        search = self.state.series.get("crossover")
+        return search if isinstance(search, Search) else None
+
+    def line(self, width: int) -> str:
+        """The line of progress, never wider than ``width``."""
+        self._began = self._began or time.monotonic()
+        search, elapsed = self.search, time.monotonic() - self._began
+        if search is None:
+            return progress_line(self.state, elapsed, width)
+        share = min(1.0, search.spent_seconds / search.budget_seconds)
+        job = self.state.job
+        doing = (job and job.doing) or f"size {search.size or search.next_size}"
+        left = f"at most {search.left_seconds:.0f} s left"
+        return f"{bar(share)} {elapsed:.0f} s, {left}  {doing}"[:width].rstrip()
+
+
+def _info(op: str, catalogue: Sequence[OpInfo]) -> OpInfo:
+    """The op.
+
+    Raises:
+        SelectionError: if it does not exist, or the text names more than an op.
+    """
+    choices = selection.parse_ops((op,), catalogue)
+    if len(choices) > 1 or choices[0].sizes is not None:
+        raise SelectionError(
+            f'"{op}" is more than one op: give one, and its sizes as --sizes.'
+        )
+    return next(info for info in catalogue if info.name == choices[0].name)
+
+
+def _ascending(grid: tuple[int, ...] | None, info: OpInfo) -> tuple[int, ...]:
+    """The coarse grid; without one, from 16 to some times the op's default size.
+
+    Raises:
+        SelectionError: if the op has no such small sizes.
+    """
+    if grid is None:
+        low = max(info.minimum, min(SMALLEST, info.default // SMALLEST))
+        high = max(low + 1, min(info.maximum, SPAN * info.default))
+        return selection.parse_sizes(f"{low}..{high}x{GROWTH}")
+    if grid[0] < info.minimum:
+        raise SelectionError(
+            f"{info.name} has no size {grid[0]}; the smallest is {info.minimum}. The "
+            f"size is the {info.size_means}."
+        )
+    return grid
+
+
+def _case(
+    side: Side,
+    info: OpInfo,
+    size: int,
+    catalogue: Sequence[OpInfo],
+    devices: Sequence[Device],
+) -> Case:
+    named = None
+    if device := side.get("device"):
+        named = selection.parse_devices(device, devices)
+        if len(named) > 1:
+            raise SelectionError(
+                f'"{device}" is {len(named)} devices: a side of a crossover has one, '
+                f"such as {named[0]}."
+            )
+    built = selection.build(
+        (selection.OpChoice(info.name, (size,)),),
+        dtypes=(side["dtype"],),
+        devices=named,
+        modes=(side.get("mode", "jit"),),
+        inputs=(side.get("inputs", "device"),),
+        precisions=(side.get("precision", "default"),),
+        catalogue=catalogue,
+        known_devices=devices,
+    )
+    return msgspec.structs.replace(built.cases[0], size=size)

@@ -1,33 +1,59 @@
-"""``jaxtui devices``: what JAX sees on this machine."""
+"""``jaxtui devices``: what JAX sees on this machine, or on a TPU that is not here."""
 
 from __future__ import annotations
 
-import sys
+import asyncio
+from collections.abc import Sequence
 
 import click
 
-from jaxtui.commands import FINE
-from jaxtui.commands.engine import Driver, EngineFactory
-from jaxtui.commands.options import (
-    Common,
-    engine_flags,
-    json_flag,
-    valued,
+from jaxtui.commands import FINE, CannotRun
+from jaxtui.commands.common import Common, engine_flags, valued
+from jaxtui.commands.compile_process import (
+    AheadProcess,
+    LibtpuMissing,
+    ahead_process,
+    parsed_topology,
 )
-from jaxtui.commands.terminal import progress, put, put_bytes, say
+from jaxtui.commands.engine import Driver
+from jaxtui.commands.options import Parsed, json_flag
+from jaxtui.commands.progress import live_line
+from jaxtui.commands.terminal import put, put_bytes, say
 from jaxtui.document import devices_document, encode
-from jaxtui.engine.client import EngineOptions
+from jaxtui.machine import topologies
+from jaxtui.model import Device
+from jaxtui.model.ahead import AheadDescribed, AheadHello, DescribeRequest, Topology
+from jaxtui.signals import interrupt
 from jaxtui.view.devices import finding_text, overview
 
+LIMIT_SECONDS = 120.0
+"""libtpu describes the largest topology in seconds."""
 
-def run(factory: EngineFactory, options: EngineOptions, *, as_json: bool) -> int:
-    """Prints the devices and gives the exit code.
 
-    Raises:
-        CannotRun: if the engine cannot start.
-    """
-    driver = Driver(factory, options)
-    driver.drive(_ready(driver))
+@click.command("devices")
+@valued(
+    "--topology",
+    "NAME",
+    "A TPU instead of this machine: v5litepod-16, or v5e:4x8 with libtpu.",
+    type=Parsed("topology", str, topologies.names()),
+)
+@json_flag
+@engine_flags
+@click.pass_obj
+def command(common: Common, topology: str | None, as_json: bool) -> int:
+    """List the JAX devices and draw where the chips sit."""
+    if topology is not None:
+        return _describe(common.python, topology, as_json=as_json)
+    driver = Driver(common)
+
+    async def ready() -> None:
+        async with driver.started() as session, driver.progress():
+            await session.ready()
+            # JAX's reasons come by the log, which may be a little later.
+            await session.engine.close()
+            await session.until(lambda _: session.ended)
+
+    driver.drive(ready())
     state = driver.state
     if as_json:
         put_bytes(encode(devices_document(state.host, state.devices)))
@@ -38,31 +64,68 @@ def run(factory: EngineFactory, options: EngineOptions, *, as_json: bool) -> int
     return FINE
 
 
-async def _ready(driver: Driver) -> None:
-    """Wait for the devices, and for the last words of the engine."""
-    async with (
-        driver.started() as session,
-        progress(sys.stderr, lambda: driver.state),
-    ):
-        await session.ready()
-        # JAX's reasons come by the log, which may be a little later.
-        await session.engine.close()
-        await session.until(lambda _: session.ended)
+def _describe(python: Sequence[str], name: str, *, as_json: bool) -> int:
+    """Print the devices of a topology, and return the exit code.
+
+    A recorded name needs nothing. libtpu describes every other one, and what happens to
+    be recorded is shown where libtpu is missing.
+
+    Raises:
+        CannotRun: if libtpu cannot be used.
+        SelectionError: if there is no topology of this name.
+    """
+    found: tuple[str, tuple[Device, ...]] | None = None
+    recorded: str | None = name
+    if name not in topologies.names():
+        topology = parsed_topology(name)
+        try:
+            found = interrupt.run(_described(python, topology))
+            recorded = None
+        except LibtpuMissing as missing:
+            recorded = topologies.recorded_as(topology)
+            if recorded is None:
+                known = ", ".join(topologies.names())
+                raise CannotRun(
+                    f'{missing} Without it "{name}" is not known, only {known}.'
+                ) from None
+    if recorded is not None:
+        source = f"RECORDED: {recorded}, as JAX lists it there; not this machine."
+        found = source, topologies.devices(recorded)
+    source, devices = found or ("Interrupted.", ())
+    if as_json:
+        put_bytes(encode(devices_document(None, devices)))
+        say(source)
+    else:
+        put(f"{source}\n{overview(None, devices)}")
+    return FINE
 
 
-@click.command("devices")
-@valued(
-    "--topology",
-    "NAME",
-    "A TPU instead of this machine: v5litepod-16, or v5e:4x8 with libtpu.",
-)
-@json_flag
-@engine_flags
-@click.pass_obj
-def command(common: Common, topology: str | None, as_json: bool) -> int:
-    """List the JAX devices and draw where the chips sit."""
-    if topology is not None:
-        from jaxtui.commands import topology as described
+async def _described(
+    python: Sequence[str], topology: Topology
+) -> tuple[str, tuple[Device, ...]]:
+    """Where the devices of a topology are from, and those that libtpu makes of it."""
+    async with ahead_process(python) as process, live_line(process.line):
+        try:
+            return await asyncio.wait_for(_ask(process, topology), LIMIT_SECONDS)
+        except asyncio.TimeoutError:
+            raise CannotRun(
+                f'libtpu has not described "{topology.label}" within '
+                f"{LIMIT_SECONDS:g} s."
+            ) from None
 
-        return described.run(common.python, topology, as_json=as_json)
-    return run(*common.engine(), as_json=as_json)
+
+async def _ask(
+    process: AheadProcess, topology: Topology
+) -> tuple[str, tuple[Device, ...]]:
+    libtpu = ""
+    async for answer in process.answers():
+        match answer:
+            case AheadHello(libtpu=version):
+                libtpu = version or ""
+                await process.ask(DescribeRequest(topology=topology))
+            case AheadDescribed(devices=devices):
+                source = f"{topology.label}, from libtpu {libtpu}; not this machine."
+                return source, devices
+            case _:
+                pass
+    raise CannotRun(await process.ending())

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, TypeVar
 
-from jaxtui.commands.launch import CannotRun, spawn_process
+from jaxtui.commands import CannotRun
+from jaxtui.commands.common import Common, spawn_process
+from jaxtui.commands.progress import progress
 from jaxtui.commands.terminal import narrate
 from jaxtui.document import Outcome
 from jaxtui.engine.client import EngineClient, EngineUnavailableError
-from jaxtui.engine.process import EngineOptions
 from jaxtui.history.recording import Recording
 from jaxtui.model import EngineDied, EngineFailed, Event, Waiting
 from jaxtui.session import RefusedError, Session, following
@@ -18,31 +19,26 @@ from jaxtui.signals import interrupt
 from jaxtui.state import EMPTY, State
 from jaxtui.view.devices import failure_text, finding_text
 
-EngineFactory = Callable[[EngineOptions], EngineClient]
-
 _Result = TypeVar("_Result")
 
-
-def spawn_engine(options: EngineOptions) -> EngineClient:
-    """An engine process and its client."""
-    return EngineClient(options, spawn_process(options))
+Environment = Mapping[str, str | None] | None
 
 
 class Driver:
     """A command's session: what it has come to is read when it is interrupted.
 
     Args:
-        factory: makes the engine.
-        options: how to start it.
-        record: keep what is measured in the history.
+        common: how to start the engine.
+        environment: variables to set for it; ``None`` takes one away.
+        record: keep what is measured in the history, unless ``--no-history``.
     """
 
     def __init__(
-        self, factory: EngineFactory, options: EngineOptions, *, record: bool = False
+        self, common: Common, *, environment: Environment = None, record: bool = False
     ) -> None:
-        self._factory = factory
-        self._options = options
-        self._record = record
+        self._factory = common.factory
+        self._options = common.engine_options(environment)
+        self._record = record and common.record
         self._session: Session[State] | None = None
         self._lost = False
 
@@ -77,7 +73,7 @@ class Driver:
     def drive(self, work: Coroutine[Any, Any, _Result]) -> _Result | None:
         """What the command's work gives; ``None`` if something broke it off.
 
-        A signal stops the run that goes on, and without one breaks everything off, as
+        A signal stops the current run, and without one breaks everything off, as
         a second signal does.
 
         Raises:
@@ -88,7 +84,7 @@ class Driver:
         except RefusedError as error:
             raise CannotRun(str(error)) from error
         except (CannotRun, EngineUnavailableError) as error:
-            # Whoever ends all processes of a job has ended the engine as well.
+            # What ends all processes of a job has ended the engine as well.
             if interrupt.happened:
                 return None
             worked = self._session is not None and self._session.worked
@@ -101,7 +97,12 @@ class Driver:
     @asynccontextmanager
     async def started(self) -> AsyncIterator[Session[State]]:
         """An engine for the length of a ``with`` block; it is gone afterwards."""
-        session = self._session = Session(self._factory(self._options), EMPTY)
+        options = self._options
+        if self._factory is not None:
+            engine = self._factory(options)
+        else:
+            engine = EngineClient(options, spawn_process(options))
+        session = self._session = Session(engine, EMPTY)
         recording = Recording(narrate) if self._record else None
         if recording is not None:
             session.observers.append(recording.observe)
@@ -112,6 +113,10 @@ class Driver:
         finally:
             if recording is not None:
                 recording.close()
+
+    def progress(self) -> AbstractAsyncContextManager[None]:
+        """Shows how far it is, in a terminal, for the length of a ``with`` block."""
+        return progress(lambda: self.state)
 
     def warn(self) -> None:
         """Say what may keep this machine from doing what it can."""

@@ -2,134 +2,109 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
-from typing import Any
+from datetime import datetime, timedelta
 
 import click
 
-from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
-from jaxtui.commands.exporting import NO_EXPORTS, Exports
-from jaxtui.commands.history_request import Request
-from jaxtui.commands.launch import CannotRun
+from jaxtui import selection
+from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE, CannotRun
+from jaxtui.commands.common import flag, valued
 from jaxtui.commands.options import (
-    export_flags,
-    flag,
+    DEVICE_LIST,
+    DTYPE_LIST,
+    MODE_LIST,
+    Parsed,
     json_flag,
-    valued,
 )
-from jaxtui.commands.terminal import is_terminal, put, put_bytes, say, typed_line
+from jaxtui.commands.output import Exports, export_flags
+from jaxtui.commands.progress import typed_line
+from jaxtui.commands.terminal import is_terminal, put, put_bytes, say
 from jaxtui.document import encode
 from jaxtui.format import plural
-from jaxtui.history.store import History, HistoryError
+from jaxtui.history.store import Filter, History, HistoryError
+from jaxtui.model import Mode
 from jaxtui.selection import SelectionError
 from jaxtui.signals import interrupt
 from jaxtui.view import history as view
 
-ENDINGS = (".json", ".csv", ".md")
-"""Of the files that a list can be written to."""
+_AGO = re.compile(r"(\d+)\s*(h|d|w)")
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
-def run(request: Request, *, as_json: bool, exports: Exports = NO_EXPORTS) -> int:
-    """Prints the list and gives the exit code.
+def moment(text: str, now: datetime | None = None) -> float:
+    """Seconds since 1970 of ``2026-11-21``, ``2026-11-21 14:30``, ``today``, ``3d``.
+
+    A date means its beginning, in the reader's own time; ``12h``, ``3d`` and ``2w``
+    count back from now.
 
     Args:
-        request: which measurements.
-        as_json: print one JSON document instead of a table.
-        exports: the files to write what is listed to.
+        text: What was typed.
+        now: The present; for tests.
 
     Raises:
-        CannotRun: if the history cannot be read.
+        SelectionError: It is none of these.
     """
-    history = History()
+    now = now or datetime.now()
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    if text == "today":
+        return midnight.timestamp()
+    if text == "yesterday":
+        return (midnight - timedelta(days=1)).timestamp()
     try:
-        page = history.page(request.wanted, limit=request.limit)
-    except HistoryError as error:
-        raise CannotRun(str(error)) from error
-    if history.moved:
-        say(history.moved)
-    if page.unreadable:
-        say(view.unreadable(page.unreadable))
-    if as_json:
-        put_bytes(encode(view.document(page)))
-    elif page.rows:
-        # Whoever pipes it somewhere gets every column.
-        terminal = is_terminal(sys.stdout)
-        width = shutil.get_terminal_size().columns if terminal else None
-        put(view.text(page, width))
-    elif not page.unreadable:
-        put(_nothing(history, request))
-    return FINE if exports.write(view.files(page)) else CANNOT_RUN
-
-
-def forget(request: Request, *, sure: bool) -> int:
-    """Forgets what the request means, and gives the exit code.
-
-    Raises:
-        CannotRun: if the history cannot be written.
-        SelectionError: if nothing says which, or nobody is there to be asked.
-    """
-    history = History()
-    if request.is_empty:
+        if ago := _AGO.fullmatch(text.strip()):
+            return (now - int(ago[1]) * _UNITS[ago[2]]).timestamp()
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError, OSError):
         raise SelectionError(
-            "Say which measurements to delete, as in `jaxtui history --op selu "
-            "--delete`; --since 1970-01-01 means all of them."
-        )
-    try:
-        count = history.count(request.wanted)
-        if not count:
-            put("There is no such measurement.")
-            return FINE
-        if not sure and not _agrees(count):
-            put("Nothing was deleted.")
-            return CASE_FAILED
-        put(f"Deleted {history.delete(request.wanted)} from {history.path}.")
-    except HistoryError as error:
-        raise CannotRun(str(error)) from error
-    return FINE
+            f'"{text}" is no date: 2026-11-21, "2026-11-21 14:30", today, yesterday,'
+            " 12h, 3d or 2w."
+        ) from None
 
 
-def _nothing(history: History, request: Request) -> str:
-    if request.is_empty:
-        return (
-            "The history is empty: whatever `jaxtui` or `jaxtui bench` measures is kept"
-            f" in {history.path}."
-        )
-    return "There is no such measurement: `jaxtui history` lists all."
+MOMENT = Parsed("date", moment, ("today", "yesterday", "12h", "3d", "2w"))
 
 
-def _agrees(count: int) -> bool:
-    if not is_terminal(sys.stdin):
-        raise SelectionError(
-            f"This would delete {count} measurements: add --yes if it is meant."
-        )
-    say(f"Delete {plural(count, 'measurement')} for good? Type yes:")
-    return (interrupt.run(typed_line()) or "").strip().lower() in ("y", "yes")
+def _size(text: str) -> int:
+    sizes = selection.parse_sizes(text)
+    if len(sizes) > 1:
+        raise SelectionError(f'"{text}" is more than one size: give one.')
+    return sizes[0]
 
 
 @click.command("history")
 @click.argument("words", nargs=-1)
 @valued("--op", "OP", "Only this op.")
-@valued("--size", "SIZE", "Only this size, such as 2k.")
-@valued("--dtype", "DTYPE", "Only this dtype.")
-@valued("--device", "DEVICE", "Only tpu:0, or all of tpu.")
-@valued("--mode", "MODE", "Only this mode.")
+@valued("--size", "SIZE", "Only this size, such as 2k.", type=Parsed("size", _size))
+@valued("--dtype", "DTYPE", "Only this dtype.", type=DTYPE_LIST)
+@valued("--device", "DEVICE", "Only tpu:0, or all of tpu.", type=DEVICE_LIST)
+@valued("--mode", "MODE", "Only this mode.", type=MODE_LIST)
 @valued("--host", "NAME", "Only what this machine measured.")
-@valued("--since", "DATE", "2026-11-21, today, yesterday, 12h, 3d or 2w.")
-@valued("--until", "DATE", "The moment before it, likewise.")
+@valued("--since", "DATE", "2026-11-21, today, yesterday, 12h, 3d or 2w.", type=MOMENT)
+@valued("--until", "DATE", "The moment before it, likewise.", type=MOMENT)
 @valued("--limit", "N", "How many to list.", 30, type=click.IntRange(1))
 @flag("--delete", "Forget them instead of listing them.")
 @flag("--yes", "Do not ask before deleting.")
 @json_flag
-@export_flags("Write the list as well, by its ending: .json, .csv or .md.")
+@export_flags("the list", (".json", ".csv", ".md"))
 def command(
     *,
+    words: tuple[str, ...],
+    op: str | None,
+    size: int | None,
+    dtype: tuple[str, ...] | None,
+    device: str | None,
+    mode: tuple[Mode, ...] | None,
+    host: str | None,
+    since: float | None,
+    until: float | None,
+    limit: int,
     delete: bool,
     yes: bool,
     as_json: bool,
-    export: tuple[str, ...],
-    force: bool,
-    **typed: Any,
+    exports: Exports,
 ) -> int:
     """List what was measured, the newest first.
 
@@ -139,10 +114,72 @@ def command(
         raise click.UsageError("--yes belongs to --delete: leave it out without.")
     if delete and as_json:
         raise click.UsageError("--delete prints one line: leave --json out with it.")
-    if delete and (export or force):
+    if delete and exports.paths:
         raise click.UsageError("--delete lists nothing: leave --export out with it.")
-    request = Request.typed(**typed)
-    if delete:
-        return forget(request, sure=yes)
-    exports = Exports.typed(export, force=force, endings=ENDINGS)
-    return run(request, as_json=as_json, exports=exports)
+    wanted = Filter(
+        op=op,
+        size=size,
+        dtype=dtype[0] if dtype else None,
+        device=device,
+        mode=mode[0] if mode else None,
+        host=host,
+        since=since,
+        until=until,
+        text=" ".join(words) or None,
+    )
+    history = History()
+    try:
+        if delete:
+            return _delete(history, wanted, sure=yes)
+        page = history.page(wanted, limit=limit)
+    except HistoryError as error:
+        raise CannotRun(str(error)) from error
+    if history.moved:
+        say(history.moved)
+    if page.unreadable:
+        say(view.unreadable(page.unreadable))
+    if as_json:
+        put_bytes(encode(view.document(page)))
+    elif page.rows:
+        # A pipe gets every column.
+        terminal = is_terminal(sys.stdout)
+        width = shutil.get_terminal_size().columns if terminal else None
+        put(view.text(page, width))
+    elif not page.unreadable and wanted == Filter():
+        put(
+            "The history is empty: whatever `jaxtui` or `jaxtui bench` measures is kept"
+            f" in {history.path}."
+        )
+    elif not page.unreadable:
+        put("There is no such measurement: `jaxtui history` lists all.")
+    return FINE if exports.write(view.files(page)) else CANNOT_RUN
+
+
+def _delete(history: History, wanted: Filter, *, sure: bool) -> int:
+    """Delete what is wanted, and return the exit code.
+
+    Raises:
+        HistoryError: if the history cannot be written.
+        SelectionError: if nothing says which, or there is no terminal to ask on.
+    """
+    if wanted == Filter():
+        raise SelectionError(
+            "Say which measurements to delete, as in `jaxtui history --op selu "
+            "--delete`; --since 1970-01-01 means all of them."
+        )
+    count = history.count(wanted)
+    if not count:
+        put("There is no such measurement.")
+        return FINE
+    if not sure:
+        if not is_terminal(sys.stdin):
+            raise SelectionError(
+                f"This would delete {count} measurements: add --yes if it is meant."
+            )
+        say(f"Delete {plural(count, 'measurement')} for good? Type yes:")
+        typed = interrupt.run(typed_line()) or ""
+        if typed.strip().lower() not in ("y", "yes"):
+            put("Nothing was deleted.")
+            return CASE_FAILED
+    put(f"Deleted {history.delete(wanted)} from {history.path}.")
+    return FINE

@@ -2,146 +2,46 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 import msgspec
 
+from jaxtui import selection
 from jaxtui.commands import CASE_FAILED, FINE
-from jaxtui.commands.engine import Driver, EngineFactory
-from jaxtui.commands.hlo_request import Request, Stage
+from jaxtui.commands.common import Common, engine_flags, valued
+from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import (
-    Common,
-    engine_flags,
+    check_ops,
     json_flag,
+    one_case,
     one_device,
     one_dtype,
     one_mode,
+    one_of,
     one_op,
     one_precision,
     one_size,
+    only,
     own_arguments,
-    valued,
 )
-from jaxtui.commands.terminal import progress, put, put_bytes, say
+from jaxtui.commands.terminal import put, put_bytes, say
 from jaxtui.document import SCHEMA, encode
-from jaxtui.engine.client import EngineOptions
 from jaxtui.model import (
+    HOST_MODES,
     Case,
     Inspected,
     Inspection,
-    WorkFailed,
+    Mode,
+    Precision,
 )
 from jaxtui.model.own import short_name
-from jaxtui.state import Job
-from jaxtui.tui import inspect_text
+from jaxtui.selection import SelectionError
+from jaxtui.view import program
 
-_TEXTS: tuple[Stage, ...] = ("jaxpr", "stablehlo", "hlo")
-
-
-class _Outcome(Driver):
-    """What has arrived."""
-
-    case: Case | None = None
-
-    @property
-    def job(self) -> Job | None:
-        """The run."""
-        return self.state.jobs.get("inspection")
-
-    @property
-    def inspected(self) -> Inspected | None:
-        """The result."""
-        found = self.job.result if self.job else None
-        return found if isinstance(found, Inspected) else None
-
-    @property
-    def failed(self) -> WorkFailed | None:
-        """Why there is none."""
-        return self.job.failed if self.job else None
-
-
-def run(
-    factory: EngineFactory, options: EngineOptions, request: Request, *, as_json: bool
-) -> int:
-    """Compiles what was asked for, prints what became of it, gives the exit code.
-
-    Args:
-        factory: makes the engine.
-        options: how to start it.
-        request: the case, and which texts to print.
-        as_json: print one JSON document.
-
-    Raises:
-        CannotRun: if the engine cannot start; nothing is on stdout then.
-        SelectionError: if an op or a device does not exist.
-    """
-    outcome = _Outcome(factory, options)
-    outcome.drive(_inspect(request, outcome))
-    if as_json:
-        put_bytes(encode(_document(outcome, request)))
-    elif outcome.inspected is not None:
-        put("\n\n".join(_report(outcome.inspected, request.stage)))
-    if outcome.failed is not None and not as_json:
-        say(_sentence(outcome.failed, outcome.case))
-        if outcome.failed.detail:
-            say(outcome.failed.detail)
-    if outcome.interrupted:
-        say("Interrupted.")
-    return FINE if outcome.inspected is not None else CASE_FAILED
-
-
-async def _inspect(request: Request, outcome: _Outcome) -> None:
-    async with (
-        outcome.started() as session,
-        progress(sys.stderr, lambda: outcome.state),
-    ):
-        await session.ready(request.check)
-        session.refuse("jax")
-        outcome.case = request.case(outcome.state.ops, outcome.state.devices)
-        await session.run(Inspection(case=outcome.case), "inspection")
-
-
-def _sentence(failed: WorkFailed, case: Case | None) -> str:
-    """What went wrong with which case: of an engine that died only that is known."""
-    sentence = f"{failed.error} {failed.hint}".rstrip()
-    if case is None or short_name(case.op) in failed.error:
-        return sentence
-    return f"{case.label}: {sentence}"
-
-
-def _report(inspected: Inspected, stage: Stage | None) -> Iterator[str]:
-    yield inspect_text.summary(inspected)
-    if stage is None:
-        yield inspect_text.entry(inspect_text.hlo(inspected.hlo))
-    for name in _TEXTS:
-        if stage in (name, "all"):
-            text = str(getattr(inspected, name)).strip()
-            yield f"{name}:\n\n{text}" if stage == "all" else text
-
-
-def _document(outcome: _Outcome, request: Request) -> dict[str, Any]:
-    """The JSON document; texts that were not asked for are ``None``."""
-    inspected = outcome.inspected
-    facts: dict[str, Any] = (
-        msgspec.structs.asdict(inspected)
-        if inspected is not None
-        else dict.fromkeys(Inspected.__struct_fields__)
-    )
-    for name in _TEXTS:
-        if request.stage not in (None, name, "all"):
-            facts[name] = None
-    eager = None if inspected is None else inspected.eager_kernels
-    return {
-        "schema": SCHEMA,
-        "host": outcome.state.host,
-        **facts,
-        "case": outcome.case if inspected is None else inspected.case,
-        "eager_kernels": eager,
-        "failure": outcome.failed,
-    }
+TEXTS = ("jaxpr", "stablehlo", "hlo")
+"""What can be printed, whole."""
 
 
 @click.command("hlo")
@@ -156,16 +56,111 @@ def _document(outcome: _Outcome, request: Request) -> dict[str, Any]:
     "STAGE",
     "Print jaxpr, stablehlo, hlo or all of them, whole.  "
     "[default: the entry of the HLO]",
+    type=one_of("stage", (*TEXTS, "all")),
 )
 @own_arguments
 @json_flag
 @engine_flags
 @click.pass_obj
-def command(common: Common, /, *, as_json: bool, **typed: Any) -> int:
+def command(
+    common: Common,
+    /,
+    *,
+    op: str | None,
+    size: int | None,
+    dtype: str,
+    precision: Precision,
+    device: str | None,
+    mode: Mode,
+    stage: str | None,
+    arg: str,
+    as_json: bool,
+) -> int:
     """Show what XLA makes of an op: kernels, fusions, flops, memory, HLO.
 
     The op is compiled for a device of this machine and not run. It may be a function
     of your own, file.py:name, which is imported and given its arguments.
     """
-    request = Request.typed(**typed)
-    return run(*common.engine(), request, as_json=as_json)
+    if op is None:
+        raise SelectionError("Name an op, as in `jaxtui hlo selu`.")
+    sizes: Sequence[int] | None = None
+    if selection.looks_own(op):
+        _, sizes = selection.parse_own(op)
+    elif ":" in op:
+        sizes = selection.parse_sizes(op.partition(":")[2])
+    only(sizes or (0,), "size")
+    check_ops((op,), arg)
+    if mode in HOST_MODES:
+        raise SelectionError(
+            f"The mode {mode} does not go through XLA: there is jit, eager and pallas."
+        )
+
+    hlo = _Hlo(common)
+
+    async def run() -> None:
+        async with hlo.started() as session, hlo.progress():
+            await session.ready(
+                lambda ops: only(selection.parse_ops([op], ops, own=True), "op")
+            )
+            session.refuse("jax")
+            ops, devices = session.state.ops, session.state.devices
+            first = selection.first_device(devices).name
+            named = only(selection.parse_devices(device or first, devices), "device")
+            hlo.case = one_case(
+                op,
+                size,
+                dtype,
+                named,
+                mode,
+                precision,
+                ops,
+                devices,
+                own=True,
+                arguments=arg,
+            )
+            await session.run(Inspection(case=hlo.case), "inspection")
+
+    hlo.drive(run())
+    job, case = hlo.state.jobs.get("inspection"), hlo.case
+    inspected = job.result if job and isinstance(job.result, Inspected) else None
+    failed = job.failed if job else None
+    if as_json:
+        facts: dict[str, Any] = dict.fromkeys(Inspected.__struct_fields__)
+        if inspected is not None:
+            facts = msgspec.structs.asdict(inspected)
+            facts["eager_kernels"] = inspected.eager_kernels
+        else:
+            facts |= {"case": case, "eager_kernels": None}
+        if stage not in (None, "all"):
+            facts |= dict.fromkeys(name for name in TEXTS if name != stage)
+        document = {"schema": SCHEMA, "host": hlo.state.host, **facts}
+        put_bytes(encode({**document, "failure": failed}))
+    elif inspected is not None:
+        put("\n\n".join(_report(inspected, stage)))
+    if failed is not None and not as_json:
+        sentence = f"{failed.error} {failed.hint}".rstrip()
+        # Of an engine that died only that is known.
+        if case is not None and short_name(case.op) not in failed.error:
+            sentence = f"{case.label}: {sentence}"
+        say(sentence)
+        if failed.detail:
+            say(failed.detail)
+    if hlo.interrupted:
+        say("Interrupted.")
+    return FINE if inspected is not None else CASE_FAILED
+
+
+class _Hlo(Driver):
+    """How far an inspection has come."""
+
+    case: Case | None = None
+
+
+def _report(inspected: Inspected, stage: str | None) -> Iterator[str]:
+    yield program.summary(inspected)
+    if stage is None:
+        yield program.entry(program.hlo(inspected.hlo))
+    for name in TEXTS:
+        if stage in (name, "all"):
+            text = str(getattr(inspected, name)).strip()
+            yield f"{name}:\n\n{text}" if stage == "all" else text

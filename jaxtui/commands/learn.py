@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import replace
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from pathlib import Path
 
 import click
+import msgspec
 
 from jaxtui import lessons
-from jaxtui.commands import FINE, closing, lesson_text
-from jaxtui.commands.closing import Report
-from jaxtui.commands.engine import Driver, EngineFactory
-from jaxtui.commands.exporting import NO_EXPORTS
-from jaxtui.commands.lesson_request import Request
-from jaxtui.commands.options import (
-    Common,
-    engine_flags,
-    flag,
-    json_flag,
-    no_history,
-    refuse_json_beside_code,
-    valued,
-)
-from jaxtui.commands.terminal import (
-    can_ask,
-    guess,
-    is_terminal,
-    look,
-    lost,
-    progress,
-    put,
-    put_bytes,
-    say,
-)
+from jaxtui.commands import FINE, app
+from jaxtui.commands.common import Common, engine_flags, flag, no_history, valued
+from jaxtui.commands.engine import Driver
+from jaxtui.commands.options import DEVICE, Parsed, json_flag, refuse_json_beside_code
+from jaxtui.commands.output import Exports, close, plot
+from jaxtui.commands.progress import can_ask, guess
+from jaxtui.commands.terminal import lost, put, put_bytes, say
 from jaxtui.document import (
+    SCHEMA,
     LessonEntry,
     LessonResults,
     Lessons,
@@ -43,19 +28,239 @@ from jaxtui.document import (
     StepRow,
     encode,
 )
-from jaxtui.engine.client import EngineOptions
 from jaxtui.lessons import progress as kept
-from jaxtui.lessons.base import Setting, code_parts, conclude
-from jaxtui.lessons.play import StepRun
+from jaxtui.lessons.base import PROSE_COLUMNS, Conclusion, Lesson, Setting, setting
+from jaxtui.lessons.play import StepRun, code_parts, conclude
+from jaxtui.model import Host, Measurement, Record
 from jaxtui.scripts import Script, joined
+from jaxtui.selection import SelectionError, parse_sizes
 from jaxtui.text import painted
+from jaxtui.view import lesson as view
+from jaxtui.view.text import Line, Span, plain
 
 PLAIN_COLUMNS = 80
 """The width of a plot that is written to a file."""
 
 
-def contents(*, as_json: bool) -> int:
-    """Prints the list of lessons and gives the exit code."""
+def _lesson(name: str) -> Lesson:
+    """The lesson of a name, whatever its case."""
+    known = list(lessons.NAMES)
+    if name.lower() in known:
+        return lessons.load(name.lower())
+    near = difflib.get_close_matches(name.lower(), known, n=1)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    raise SelectionError(
+        f'There is no lesson "{name}": there is {", ".join(known)}.{hint}'
+    )
+
+
+def _size(text: str) -> int:
+    sizes = parse_sizes(text)
+    if len(sizes) > 1:
+        raise SelectionError(
+            f'A lesson takes one size, and "{text.strip()}" names {len(sizes)}: '
+            f"choose one, such as {sizes[0]}."
+        )
+    return sizes[0]
+
+
+# What another machine measured, from a document that was saved there.
+
+
+@dataclass(frozen=True)
+class Ghost:
+    """Measurements that are drawn beside the learner's own."""
+
+    label: str
+    """Which machine they are from, and what computed there."""
+    measurements: tuple[Measurement, ...]
+
+
+class _Step(Record, frozen=True, kw_only=True):
+    measurements: tuple[Measurement, ...] = ()
+
+
+class _Document(Record, frozen=True, kw_only=True):
+    """What ``jaxtui bench --json`` and ``jaxtui learn NAME --json`` have in common."""
+
+    schema: int
+    host: Host | None = None
+    measurements: tuple[Measurement, ...] = ()
+    steps: tuple[_Step, ...] = ()
+
+
+def read_ghost(path: str) -> Ghost:
+    """The measurements of a saved document.
+
+    Raises:
+        SelectionError: if there is no such file, or it holds no measurements.
+    """
+    refused = (
+        f'"{path}" is no document of `jaxtui learn NAME --json` or '
+        "`jaxtui bench --json`:"
+    )
+    try:
+        document = msgspec.json.decode(Path(path).read_bytes(), type=_Document)
+    except OSError as error:
+        why = error.strerror or error
+        raise SelectionError(f'"{path}" cannot be read: {why}.') from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        why = f"it does not look like one ({error})"
+        raise SelectionError(f"{refused} {why}.") from error
+    if document.schema != SCHEMA:
+        why = f"its schema is {document.schema} and not {SCHEMA}"
+        raise SelectionError(f"{refused} {why}.")
+    found = list(document.measurements)
+    found += [one for step in document.steps for one in step.measurements]
+    if not found:
+        raise SelectionError(f"{refused} it has no measurements in it.")
+    # Several steps of a lesson may have timed the same case: the last one counts.
+    kept = tuple(
+        one
+        for index, one in enumerate(found)
+        if all(one.case != later.case for later in found[index + 1 :])
+    )
+    hostname = document.host.hostname if document.host else "another machine"
+    devices = dict.fromkeys(one.case.device for one in found if not one.case.on_host)
+    return Ghost(", ".join([hostname, *list(devices)[:1]]), kept)
+
+
+# The command.
+
+
+@click.command("learn")
+@click.argument("lesson", required=False, type=Parsed("lesson", _lesson, lessons.NAMES))
+@valued(
+    "--size",
+    "SIZE",
+    "The lesson's size, such as 2k.  [default: what takes this machine seconds]",
+    type=Parsed("size", _size),
+)
+@valued(
+    "--device",
+    "DEVICE",
+    "cpu:0 or tpu:3.  [default: the first accelerator]",
+    type=DEVICE,
+)
+@valued("--step", "N", "Only this step.", type=click.IntRange(1))
+@valued(
+    "--ghost",
+    "FILE",
+    "What another machine measured: a document of --json.",
+    type=Parsed("file", read_ghost),
+)
+@flag("--code", "Print plain Python instead of running.")
+@click.option(
+    "--class",
+    "classroom",
+    is_flag=True,
+    help="Open the app for a class: a stopwatch, a bet, the factor, the fix.",
+)
+@json_flag
+@no_history
+@engine_flags
+@click.pass_obj
+def command(
+    common: Common,
+    /,
+    *,
+    lesson: Lesson | None,
+    size: int | None,
+    device: str | None,
+    step: int | None,
+    ghost: Ghost | None,
+    code: bool,
+    classroom: bool,
+    as_json: bool,
+) -> int:
+    """List the lessons, or run one as text."""
+    if classroom:
+        if any((lesson, size, device, step, ghost, code, as_json)):
+            raise click.UsageError("--class opens the app: leave everything else out.")
+        return app.run(common, classroom=True)
+    if lesson is None:
+        if code or any(value is not None for value in (size, device, step, ghost)):
+            raise click.UsageError("Name a lesson: `jaxtui learn` lists them.")
+        return _list(as_json=as_json)
+    refuse_json_beside_code(code, as_json)
+    if size is not None:
+        lesson.check_size(size)
+    numbers: Sequence[int] = range(1, len(lesson.steps) + 1)
+    if step is not None:
+        if step > len(lesson.steps):
+            raise SelectionError(
+                f"The lesson {lesson.name} has no step {step}: it has "
+                f"{len(lesson.steps)}."
+            )
+        numbers = [step]
+    course = _Course(common)
+
+    async def where() -> Setting:
+        """Where the lesson runs, as soon as the devices are known."""
+        async with course.progress():
+            await course.session.ready()
+            course.session.refuse("verdicts")
+        state = course.state
+        return setting(
+            lesson,
+            state.devices,
+            state.host,
+            state.ops,
+            size,
+            device,
+            ghosts=ghost.measurements if ghost else (),
+            ghost_label=ghost.label if ghost else "",
+        )
+
+    async def script() -> str:
+        """Everything that the steps run, as one file."""
+        async with course.started():
+            here = await where()
+            plan = partial(course.session.plan, recipes=True)
+            parts: list[Script] = []
+            for number in numbers:
+                one = lesson.steps[number - 1]
+                found = await code_parts(one.works(here), plan)
+                if step is not None:
+                    return joined(found, one.title)
+                parts += [
+                    replace(part, title=f"step {number}: {part.title}")
+                    for part in found
+                ]
+        return joined(parts, lesson.title)
+
+    async def run() -> None:
+        async with course.started():
+            here = await where()
+            for number in numbers:
+                if not (course.interrupted or lost()):
+                    first = number == numbers[0]
+                    await _step(course, lesson, number, here, first, as_json)
+
+    if code:
+        if (text := course.drive(script())) is not None:
+            put(text.rstrip("\n"))
+        return FINE
+    course.drive(run())
+
+    def document() -> bytes:
+        steps = tuple(map(_results, course.played))
+        host = course.state.host
+        return encode(LessonResults.of(host, lesson.name, steps, course.outcome))
+
+    return close(
+        course,
+        document=document,
+        text=None,  # each step was printed when it ended
+        contents=None,
+        exports=Exports(),
+        as_json=as_json,
+        fine=not any(map(_flawed, course.played)),
+    )
+
+
+def _list(*, as_json: bool) -> int:
+    """Print the lessons, and how far the learner is; return the exit code."""
     every = lessons.load_all()
     if as_json:
         entries = tuple(
@@ -64,67 +269,17 @@ def contents(*, as_json: bool) -> int:
         )
         put_bytes(encode(Lessons(lessons=entries)))
     else:
-        put(lesson_text.contents(every, kept.read()))
-    return FINE
-
-
-def run(
-    factory: EngineFactory,
-    options: EngineOptions,
-    request: Request,
-    *,
-    as_json: bool,
-    record: bool = False,
-) -> int:
-    """Runs a lesson, prints it step by step, and gives the exit code.
-
-    Args:
-        factory: makes the engine.
-        options: how to start it.
-        request: what was asked for.
-        as_json: print one JSON document instead of text.
-        record: keep what is measured in the history.
-
-    Raises:
-        CannotRun: if there is no engine, or none any more.
-        SelectionError: if the device does not exist.
-    """
-    course = _Course(factory, options, record=record)
-    course.drive(_run(request, course, as_json))
-
-    def document() -> bytes:
-        steps = tuple(map(_results, course.played))
-        name, host = request.lesson.name, course.state.host
-        return encode(LessonResults.of(host, name, steps, course.outcome))
-
-    # As text each step was printed when it ended.
-    report = Report(
-        document, text=None, contents=None, fine=not any(map(_flawed, course.played))
-    )
-    return closing.close(course, report, NO_EXPORTS, as_json=as_json)
-
-
-def print_code(factory: EngineFactory, options: EngineOptions, request: Request) -> int:
-    """Prints the plain Python of a lesson's steps, and gives the exit code.
-
-    Raises:
-        CannotRun: if the engine cannot start.
-        SelectionError: if the device does not exist.
-    """
-    course = _Course(factory, options)
-    script = course.drive(_code(request, course))
-    if script is not None:
-        put(script.rstrip("\n"))
+        progress = kept.read()
+        done = [progress.steps(lesson) for lesson in every]
+        put(_plain(view.contents(every, done, PROSE_COLUMNS)))
     return FINE
 
 
 class _Course(Driver):
     """How far a lesson has come."""
 
-    def __init__(
-        self, factory: EngineFactory, options: EngineOptions, *, record: bool = False
-    ) -> None:
-        super().__init__(factory, options, record=record)
+    def __init__(self, common: Common) -> None:
+        super().__init__(common, record=True)
         self._played: list[StepRun] = []
         self._playing = False
 
@@ -151,75 +306,65 @@ class _Course(Driver):
             self._playing = False
 
 
-async def _run(request: Request, course: _Course, as_json: bool) -> None:
-    async with course.started():
-        setting = await _setting(request, course)
-        for index in request.indices:
-            if not (course.interrupted or lost()):
-                await _step(course, request, index, setting, as_json)
-
-
-async def _setting(request: Request, course: _Course) -> Setting:
-    """Where the lesson runs, as soon as the devices are known."""
-    async with progress(sys.stderr, lambda: course.state):
-        await course.session.ready()
-        course.session.refuse("verdicts")
-    return request.setting(course.state)
-
-
 async def _step(
-    course: _Course, request: Request, index: int, setting: Setting, as_json: bool
+    course: _Course,
+    lesson: Lesson,
+    number: int,
+    here: Setting,
+    first: bool,
+    as_json: bool,
 ) -> None:
     """One step: what it says, the learner's guess, its works, what came of them."""
-    step = request.lesson.steps[index]
+    step = lesson.steps[number - 1]
     guessed = None
     if not as_json:
-        first = index == request.indices[0]
-        put(lesson_text.opening(request.lesson, setting, index + 1, first=first))
-        if step.question and can_ask():
-            guessed = await guess(len(step.question.choices))
+        title, name = view.heading(lesson, number, here, PROSE_COLUMNS)
+        question = step.question
+        opening = view.paragraphs(
+            [title, *view.prose(lesson.summary, PROSE_COLUMNS)] if first else (),
+            [name, (Span("-" * len(plain(name))),)],
+            view.program(step.works(here), PROSE_COLUMNS),
+            view.question(question, None, None, PROSE_COLUMNS) if question else (),
+        )
+        put(f"{'' if first else chr(10)}{_plain(opening)}\n")
+        if question and can_ask():
+            guessed = await guess(len(question.choices))
     try:
-        async with progress(sys.stderr, lambda: course.state):
-            await course.play(StepRun(step, setting))
+        async with course.progress():
+            await course.play(StepRun(step, here))
     finally:
+        played = course.played[-1]
         if not as_json:
-            _print(course.played[-1], guessed)
-        if course.played[-1].outcome.problem is None and (
-            trouble := kept.add(request.lesson.name, step.title)
+            _print(played, guessed)
+        if played.outcome.problem is None and (
+            trouble := kept.add(lesson.name, step.title)
         ):
             say(trouble)
 
 
-async def _code(request: Request, course: _Course) -> str:
-    """Everything that the steps run, as one file."""
-    async with course.started():
-        setting = await _setting(request, course)
-        plan = partial(course.session.plan, recipes=True)
-        if len(request.steps) == 1:
-            (step,) = request.steps
-            return joined(await code_parts(step.works(setting), plan), step.title)
-        parts: list[Script] = []
-        for index, step in zip(request.indices, request.steps, strict=True):
-            for part in await code_parts(step.works(setting), plan):
-                title = f"step {index + 1}: {part.title}"
-                parts.append(replace(part, title=title))
-    return joined(parts, request.lesson.title)
-
-
 def _print(played: StepRun, guessed: int | None) -> None:
     """What came of a step, the plot above the words."""
-    how = look(sys.stdout)
-    if not is_terminal(sys.stdout):
-        how["width"] = PLAIN_COLUMNS
-    drawing = lesson_text.drawing(played.step, played.setting, played.outcome, **how)
-    if drawing:
+    step, here, outcome = played.step, played.setting, played.outcome
+    picture = step.picture(here, outcome) if step.picture else None
+    if drawing := plot(picture, elsewhere=PLAIN_COLUMNS):
         put(painted((drawing, "")))
-    conclusion = conclude(played.step, played.setting, played.outcome)
+    conclusion: Conclusion = conclude(step, here, outcome)
+    problem, width = outcome.problem, PROSE_COLUMNS
+    sentence = f"{problem.error} {problem.hint}".rstrip() if problem else ""
     put(
-        lesson_text.closing(
-            played.step, played.setting, conclusion, played.outcome, guessed
+        _plain(
+            view.paragraphs(
+                view.trouble(sentence, width) if problem else (),
+                view.results(step, conclusion, outcome.failures, guessed, width),
+                view.prose(step.prose, width, ticks=True),
+                view.source(step, here, width),
+            )
         )
     )
+
+
+def _plain(lines: Iterable[Line]) -> str:
+    return "\n".join(plain(line).rstrip() for line in lines)
 
 
 def _flawed(played: StepRun) -> bool:
@@ -257,39 +402,3 @@ def _results(played: StepRun) -> StepResults:
         failures=outcome.failures,
         problem=outcome.problem,
     )
-
-
-@click.command("learn")
-@click.argument("lesson", required=False)
-@valued(
-    "--size",
-    "SIZE",
-    "The lesson's size, such as 2k.  [default: what takes this machine seconds]",
-)
-@valued("--device", "DEVICE", "cpu:0 or tpu:3.  [default: the first accelerator]")
-@valued("--step", "N", "Only this step.", type=click.IntRange(1))
-@valued("--ghost", "FILE", "What another machine measured: a document of --json.")
-@flag("--code", "Print plain Python instead of running.")
-@json_flag
-@no_history
-@engine_flags
-@click.pass_obj
-def command(
-    common: Common,
-    /,
-    *,
-    lesson: str | None,
-    code: bool,
-    as_json: bool,
-    **typed: Any,
-) -> int:
-    """List the lessons, or run one as text."""
-    if lesson is None:
-        if code or any(value is not None for value in typed.values()):
-            raise click.UsageError("Name a lesson: `jaxtui learn` lists them.")
-        return contents(as_json=as_json)
-    refuse_json_beside_code(code, as_json)
-    request = Request.typed(lesson, **typed)
-    if code:
-        return print_code(*common.engine(), request)
-    return run(*common.engine(), request, as_json=as_json, record=common.record)

@@ -1,230 +1,251 @@
-"""The options that several commands take, and short ways to declare any other.
-
-Like the command line itself, this imports click and the standard library only.
-"""
+"""The types of what is typed, and the options that several commands share."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
-if TYPE_CHECKING:
-    from jaxtui.commands.engine import EngineFactory
-    from jaxtui.engine.process import EngineOptions
-    from jaxtui.machine.malloc import End
+from jaxtui import selection
+from jaxtui.commands.common import Decorator, flag, valued
+from jaxtui.model import (
+    DTYPES,
+    INPUTS,
+    MODES,
+    PRECISIONS,
+    Case,
+    Device,
+    Mode,
+    OpInfo,
+    Precision,
+)
+from jaxtui.selection import SelectionError, listed
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+_T = TypeVar("_T")
 
 
-class Number(click.FloatRange):
-    """A number, which neither infinity nor NaN is: those pass every comparison."""
+# Types.
+
+
+class Parsed(click.ParamType):  # type: ignore[type-arg]  # not in every click
+    """What a parser makes of a text; it answers a mistake with ``SelectionError``.
+
+    Args:
+        name: of the type.
+        parse: takes the text.
+        known: what a shell completes, each part of a list for itself.
+    """
+
+    def __init__(
+        self, name: str, parse: Callable[[str], Any], known: Sequence[str] = ()
+    ) -> None:
+        self.name = name
+        self._parse = parse
+        self._known = known
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """The number, if it is one."""
-        number = float(super().convert(value, param, ctx))
-        if not math.isfinite(number):
-            self.fail(f"{value!r} is no finite number.", param, ctx)
-        return number
+    ) -> Any:
+        """What the text means."""
+        return self._parse(value) if isinstance(value, str) else value
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The names that begin like the last part of the list."""
+        before, comma, last = incomplete.rpartition(",")
+        names = [name for name in self._known if name.startswith(last)]
+        return [CompletionItem(f"{before}{comma}{name}") for name in names]
 
 
-@dataclass
-class Common:
-    """What the app and every command that starts an engine need to know.
+def only(chosen: Sequence[_T], noun: str) -> _T:
+    """The only one of what was typed for a command that compiles one case.
 
-    It may be typed before a command or after it; what is typed last counts.
+    Raises:
+        SelectionError: there are several.
     """
-
-    cpu_devices: int | None = None
-    python: str | None = None
-    start_limit: float | None = None
-    """Seconds that JAX may take to start."""
-    record: bool = True
-    """Keep what is measured in the history."""
-    factory: EngineFactory | None = None
-    """How to make an engine; ``None`` starts a real one."""
-
-    def engine(self, memory: End | None = None) -> tuple[EngineFactory, EngineOptions]:
-        """How to make the engine and how to start it, as the commands take them.
-
-        Args:
-            memory: The end of the memory span that it has on purpose.
-        """
-        from jaxtui.commands import engine, launch
-
-        environment = None
-        if memory is not None:
-            from jaxtui.machine import malloc
-
-            environment = malloc.environment(memory)
-        options = launch.engine_options(
-            self.python, self.cpu_devices, self.start_limit, environment
+    if len(chosen) > 1:
+        names = ", ".join(str(getattr(each, "name", each)) for each in chosen[:3])
+        more = ", …" if len(chosen) > 3 else ""
+        raise SelectionError(
+            f"One {noun} is compiled at a time: choose one of {names}{more}."
         )
-        return self.factory or engine.spawn_engine, options
+    return chosen[0]
 
 
-def valued(
-    name: str, metavar: str, meaning: str, default: str | int | None = None, **more: Any
-) -> Callable[[_Function], _Function]:
-    """An option that takes a value; the help shows its default."""
-    if default is not None:
-        more.update(default=default, show_default=True)
-    return click.option(name, metavar=metavar, help=meaning, **more)
+def one_of(noun: str, known: Sequence[str]) -> Parsed:
+    """One of some words, whatever its case."""
+
+    def parse(text: str) -> str:
+        word = text.strip().lower()
+        if word not in known:
+            raise SelectionError(
+                f'There is no {noun} "{text.strip()}": there is {listed(known)}.'
+            )
+        return word
+
+    return Parsed(noun, parse, known)
 
 
-def flag(name: str, meaning: str) -> Callable[[_Function], _Function]:
-    """An option that takes no value."""
-    return click.option(name, is_flag=True, help=meaning)
+def _one(
+    noun: str, parse: Callable[[str], Sequence[Any]], known: Sequence[str] = ()
+) -> Parsed:
+    return Parsed(noun, lambda text: only(parse(text), noun), known)
 
 
-def _composed(
-    *options: Callable[[_Function], _Function],
-) -> Callable[[_Function], _Function]:
-    """Several options as one, told in this order."""
+SIZES = Parsed("sizes", selection.parse_sizes)
+DTYPE_LIST = Parsed("dtypes", selection.parse_dtypes, DTYPES)
+MODE_LIST = Parsed("modes", selection.parse_modes, MODES)
+INPUTS_LIST = Parsed("places", selection.parse_inputs, INPUTS)
+PRECISION_LIST = Parsed("precisions", selection.parse_precisions, PRECISIONS)
 
-    def decorate(command: _Function) -> _Function:
-        for option in reversed(options):
-            command = option(command)
-        return command
+SIZE = _one("size", selection.parse_sizes)
+DTYPE = _one("dtype", selection.parse_dtypes, DTYPES)
+MODE = _one("mode", selection.parse_modes, MODES)
+PRECISION = _one("precision", selection.parse_precisions, PRECISIONS)
 
-    return decorate
+# Which devices there are is known only to the engine: a command has the text.
+DEVICE = Parsed("device", str, ("cpu:0", "gpu:0", "tpu:0"))
+DEVICE_LIST = Parsed("devices", str, ("all", "cpu", "gpu", "tpu"))
 
-
-def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
-    """Puts it where the engine is made: every command takes it, and none reads it."""
-    common = ctx.ensure_object(Common)
-    if value not in (None, ""):
-        setattr(common, str(param.name), value)
-
-
-def _keep_nothing(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    if value:
-        ctx.ensure_object(Common).record = False
+BUDGET = Parsed("seconds", selection.parse_budget)
+LIMIT = Parsed("seconds", lambda text: selection.parse_budget(text, "limit"))
 
 
-def python_flag(meaning: str) -> Callable[[_Function], _Function]:
-    """``--python``: with what the engine runs, or what else needs JAX."""
-    return valued("--python", "COMMAND", meaning, expose_value=False, callback=_keep)
+# Options.
 
-
-engine_flags = _composed(
-    valued(
-        "--start-limit",
-        "SECONDS",
-        "Give up if JAX takes longer to start; 0 never does.  [default: 180]",
-        type=Number(min=0),
-        envvar="JAXTUI_START_LIMIT",
-        expose_value=False,
-        callback=_keep,
-    ),
-    valued(
-        "--cpu-devices",
-        "N",
-        "Simulate N CPU devices, marked SIMULATED.",
-        type=click.IntRange(1, 1024),
-        expose_value=False,
-        callback=_keep,
-    ),
-    python_flag("Python to run the engine with; it needs jax and msgspec."),
-)
-"""The options of whatever starts an engine."""
-
-no_history = click.option(
-    "--no-history",
-    is_flag=True,
-    expose_value=False,
-    callback=_keep_nothing,
-    help="Do not keep what is measured in the history.",
-)
-"""The option of whatever measures cases."""
 
 json_flag = click.option(
     "--json", "as_json", is_flag=True, help="One JSON document on stdout."
 )
-"""The option of whatever has a document."""
 
 seed = valued(
-    "--seed",
-    "N",
-    "Of the random inputs.",
-    default=0,
-    type=click.IntRange(0, 2**31 - 1),
+    "--seed", "N", "Of the random inputs.", 0, type=click.IntRange(0, 2**31 - 1)
 )
-"""The option of whatever makes inputs."""
-
 
 modes = valued(
     "--mode",
     "MODES",
     "numpy, eager or jit; pallas or tensorflow where the op has it.",
     "jit",
+    type=MODE_LIST,
 )
-"""The modes of a command that takes several cases."""
 
 precisions = valued(
     "--precision",
     "PRECISIONS",
     "Of matrix products: default, high or highest.",
     "default",
+    type=PRECISION_LIST,
 )
-"""The precisions of a command that takes several cases."""
 
 sure_flag = flag("--yes", "Start a long run without asking.")
-"""The option of whatever may take long."""
-
-
-def export_flags(meaning: str) -> Callable[[_Function], _Function]:
-    """``--export``, as often as it is typed, and ``--force``."""
-    return _composed(
-        valued("--export", "FILE", meaning, multiple=True),
-        flag("--force", "Let --export replace files that exist."),
-    )
-
 
 own_arguments = valued(
     "--arg",
     "SHAPE",
     "An argument of your own function: f32[1024,1024], s32[]; once for each.",
     multiple=True,
+    callback=lambda ctx, param, texts: selection.parse_arguments(texts),
 )
-"""The option of whatever takes functions of the user's own."""
+"""The arguments of functions of a file, in the form that a case keeps."""
 
 one_op = click.argument("op", required=False, metavar="OP[:SIZE]")
 """The op of a command that takes one; left out, the command says what there is."""
 
-one_size = valued("--size", "SIZE", "4096, 4k or 1e6.  [default: the op's own]")
-"""The size of a command that takes one case."""
+one_size = valued(
+    "--size", "SIZE", "4096, 4k or 1e6.  [default: the op's own]", type=SIZE
+)
 
-
-one_device = valued("--device", "DEVICE", "cpu:0 or tpu:3.  [default: the first]")
-"""The device of a command that takes one."""
-
-
-def one_dtype(default: str) -> Callable[[_Function], _Function]:
-    """``--dtype`` of a command that takes one case."""
-    return valued("--dtype", "DTYPE", "One of those that bench takes.", default)
-
+one_device = valued(
+    "--device", "DEVICE", "cpu:0 or tpu:3.  [default: the first]", type=DEVICE
+)
 
 one_precision = valued(
     "--precision",
     "PRECISION",
     "Of a matrix product: default, high or highest.",
     "default",
+    type=PRECISION,
 )
-"""The precision of a command that takes one case."""
 
 
-def one_mode(meaning: str) -> Callable[[_Function], _Function]:
+def one_dtype(default: str) -> Decorator:
+    """``--dtype`` of a command that takes one case."""
+    return valued(
+        "--dtype", "DTYPE", "One of those that bench takes.", default, type=DTYPE
+    )
+
+
+def one_mode(meaning: str) -> Decorator:
     """``--mode`` of a command that takes one case."""
-    return valued("--mode", "MODE", meaning, "jit")
+    return valued("--mode", "MODE", meaning, "jit", type=MODE)
+
+
+# What several commands refuse.
+
+
+def check_ops(ops: Sequence[str], arguments: str = "") -> None:
+    """Refuse what no engine would take, before there is one.
+
+    Args:
+        ops: as they were typed.
+        arguments: of functions of a file.
+
+    Raises:
+        SelectionError: a size or a file makes no sense, or there are arguments and
+            nothing that takes them.
+    """
+    for op in ops:
+        if selection.looks_own(op):
+            selection.parse_own(op)
+        elif ":" in op:
+            selection.parse_sizes(op.partition(":")[2])
+    if arguments and not any(map(selection.looks_own, ops)):
+        raise SelectionError(selection.ARGUMENTS_ARE_OWN)
+
+
+def one_case(
+    op: str,
+    size: int | None,
+    dtype: str,
+    device: str,
+    mode: Mode,
+    precision: Precision,
+    catalogue: Sequence[OpInfo],
+    devices: Sequence[Device] = (),
+    *,
+    own: bool = False,
+    arguments: str = "",
+) -> Case:
+    """The case of a command that compiles one, once it is known what there is.
+
+    Raises:
+        SelectionError: if there is no such op, or it has no such dtype or mode.
+    """
+    experiment = selection.build(
+        [only(selection.parse_ops([op], catalogue, own=own), "op")],
+        None if size is None else [size],
+        [dtype],
+        [device],
+        [mode],
+        precisions=[precision],
+        catalogue=catalogue,
+        known_devices=devices,
+        arguments=arguments,
+    )
+    for problem in selection.problems(experiment, catalogue):
+        raise SelectionError(problem)
+    return experiment.cases[0]
 
 
 def refuse_json_beside_code(code: bool, as_json: bool) -> None:
-    """Refuse JSON beside ``--code``, which prints Python."""
+    """Refuse JSON beside ``--code``, which prints Python.
+
+    Raises:
+        UsageError: both were typed.
+    """
     if code and as_json:
         raise click.UsageError("--code prints Python: leave --json out with it.")

@@ -2,106 +2,309 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import click
 import msgspec
 
-from jaxtui import selection
-from jaxtui.analysis.roofline import Place, larger, place
-from jaxtui.commands import CASE_FAILED, closing
-from jaxtui.commands.closing import Report
-from jaxtui.commands.engine import Driver, EngineFactory
-from jaxtui.commands.exporting import NO_EXPORTS, Exports
-from jaxtui.commands.launch import CannotRun
+from jaxtui import export, selection
+from jaxtui.analysis.roofline import Place, larger, needed, place
+from jaxtui.commands import CASE_FAILED, CannotRun
+from jaxtui.commands.common import Common, engine_flags, no_history, valued
+from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import (
-    Common,
-    engine_flags,
-    export_flags,
+    BUDGET,
+    DTYPE_LIST,
+    SIZES,
+    check_ops,
     json_flag,
     modes,
-    no_history,
     one_device,
     own_arguments,
     precisions,
     seed,
     sure_flag,
-    valued,
 )
-from jaxtui.commands.roofline_request import Request
-from jaxtui.commands.terminal import (
-    DECLINED,
-    is_terminal,
-    look,
-    may_start,
-    narrate,
-    progress,
-    say,
-)
-from jaxtui.document import Results, encode
-from jaxtui.engine.client import EngineOptions
-from jaxtui.export import (
-    COLUMNS,
-    LINES,
-    Contents,
-    as_csv,
-    as_markdown,
-    as_svg,
-    text_rows,
-)
-from jaxtui.model import Case, Experiment, OpInfo, PlannedCase
-from jaxtui.model.roofs import RoofsMeasured
-from jaxtui.plot import COLORS, printed
+from jaxtui.commands.output import Exports, close, export_flags, plot
+from jaxtui.commands.progress import DECLINED, may_start
+from jaxtui.commands.terminal import narrate, say
+from jaxtui.document import Results, encode, machine
+from jaxtui.export import COLUMNS, LINES, PICTURES, Contents, text_rows
+from jaxtui.model import Case, Device, Experiment, Mode, OpInfo, PlannedCase, Precision
+from jaxtui.model.roofs import Roofs, RoofsMeasured
+from jaxtui.plot import COLORS, Row
+from jaxtui.selection import SelectionError
 from jaxtui.text import painted
 from jaxtui.view import roofline as view
 from jaxtui.view.bench import collect, endings
 
-ENDINGS = (".json", ".csv", ".md", ".svg", ".txt")
-"""What can be exported."""
+ROOF_SECONDS = 10.0
+"""For the roofs, unless there is a budget for everything."""
+
+ROOF_SHARE = 1 / 3
+"""Of such a budget."""
 
 
-def run(
-    factory: EngineFactory,
-    options: EngineOptions,
-    request: Request,
+@click.command("roofline")
+@click.argument("op", nargs=-1, metavar="[OP[:SIZE]]...")
+@valued(
+    "--size",
+    "SIZES",
+    "4096, 4k (4 × 1024), 1e6, 256..4096 (doubling) or 1000,2000.  "
+    "[default: the op's own, or as much as leaves the caches]",
+    type=SIZES,
+)
+@valued("--dtype", "DTYPES", "Those that bench takes.", "float32", type=DTYPE_LIST)
+@one_device
+@modes
+@precisions
+@valued(
+    "--budget",
+    "SECONDS",
+    "For roofs and cases together.  [default: 10 for the roofs, and as bench]",
+    type=BUDGET,
+)
+@seed
+@json_flag
+@sure_flag
+@own_arguments
+@export_flags("the results", PICTURES)
+@no_history
+@engine_flags
+@click.pass_obj
+def command(
+    common: Common,
+    /,
     *,
+    op: tuple[str, ...],
+    size: tuple[int, ...] | None,
+    dtype: tuple[str, ...],
+    device: str | None,
+    mode: tuple[Mode, ...],
+    precision: tuple[Precision, ...],
+    budget: float | None,
+    seed: int,
     as_json: bool,
-    exports: Exports = NO_EXPORTS,
-    record: bool = False,
+    yes: bool,
+    arg: str,
+    exports: Exports,
 ) -> int:
-    """Measures roofs and cases, prints them, and gives the exit code.
+    """Say what limits an op: the memory, arithmetic or something else.
 
-    Args:
-        factory: makes the engine.
-        options: how to start it.
-        request: what was asked for.
-        as_json: print one JSON document instead of text.
-        exports: the files to write, whatever has arrived.
-        record: keep what is measured in the history.
-
-    Raises:
-        CannotRun: if the engine cannot start, or no roof can be measured; nothing is on
-            stdout then.
-        SelectionError: if an op or a device does not exist, or if the run is long and
-            nobody is there to be asked.
+    Measures how fast the device moves data and computes at best, and how near each op
+    comes to that; without OP all of the catalogue.
     """
-    drawn = _Roofline(factory, options, record=record)
-    drawn.drive(_run(request, drawn))
-    if drawn.declined:
+    check_ops(op, arg)
+    request = Request(
+        ops=op,
+        sizes=size,
+        dtypes=dtype,
+        device=device,
+        modes=mode,
+        precisions=precision,
+        budget=budget,
+        seed=seed,
+        arguments=arg,
+    )
+    roofline = _Roofline(common, record=True)
+
+    async def run() -> bool:
+        async with roofline.started() as session:
+            async with roofline.progress():
+                await session.ready(request.choices)
+                session.refuse("verdicts")
+                ops, devices = session.state.ops, session.state.devices
+                experiment = request.experiment(ops, devices)
+            if not await may_start(selection.extent(experiment), sure=yes):
+                return False
+            roofline.warn()
+            async with roofline.progress():
+                began = time.monotonic()
+                work = request.roofs(experiment, ops, devices)
+                job = await session.run(work, "roofs")
+                if job.failed is not None:
+                    failed = f"{job.failed.error} {job.failed.hint}".rstrip()
+                    if not (job.result or roofline.lost):
+                        raise CannotRun(failed)
+                    narrate(failed)
+                if not (roofline.interrupted or roofline.lost):
+                    spent = time.monotonic() - began
+                    suited = await roofline.suited(experiment, request, ops)
+                    left = request.remaining(suited, spent)
+                    suited = msgspec.structs.replace(suited, budget_seconds=left)
+                    await session.run(suited)
+        return True
+
+    if roofline.drive(run()) is False:
         say(DECLINED)
         return CASE_FAILED
-    return closing.close(drawn, _report(drawn), exports, as_json=as_json)
+    results, places = roofline.results, roofline.places
+    roofs = roofline.roofs
+
+    def document() -> bytes:
+        outcome = roofline.outcome
+        return encode(view.document(results, roofs, places, outcome))
+
+    def verdicts(roofs: RoofsMeasured) -> str:
+        run, lost = roofline.state.run, roofline.lost
+        return view.verdicts(roofs, places, results.failures, run, lost=lost)
+
+    def text(roofs: RoofsMeasured, drawing: str) -> str:
+        parts = (view.head(roofs), drawing, verdicts(roofs))
+        return painted(filter(None, parts), "\n\n")
+
+    def contents(roofs: RoofsMeasured) -> Contents:
+        picture = view.picture(places, roofs, COLORS)
+
+        def rows() -> list[Row]:
+            # With the cases below it, because its letters mean nothing alone.
+            drawn = [*picture.rows(COLUMNS, LINES), ()] if picture else []
+            above, below = f"{view.head(roofs)}\n", f"{verdicts(roofs)}\n"
+            return [*text_rows(above), *drawn, *text_rows(below)]
+
+        where = machine(results.host, "hostname", "jax")
+        title = " · ".join(filter(None, (f"roofline of {roofs.device}", where)))
+        written = partial(text, roofs)
+        return export.contents(document, results, picture, title, written, rows=rows)
+
+    def shown(roofs: RoofsMeasured) -> str:
+        return text(roofs, plot(view.picture(places, roofs, COLORS)))
+
+    return close(
+        roofline,
+        document=document,
+        text=partial(shown, roofs) if roofs else None,
+        contents=partial(contents, roofs) if roofs else None,
+        exports=exports,
+        as_json=as_json,
+        fine=not results.failures,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """The options; ops and the device wait for the engine's lists."""
+
+    ops: tuple[str, ...]
+    """None means all of the catalogue."""
+    sizes: tuple[int, ...] | None
+    dtypes: tuple[str, ...]
+    device: str | None
+    modes: tuple[Mode, ...]
+    precisions: tuple[Precision, ...]
+    budget: float | None
+    seed: int
+    arguments: str
+
+    def choices(self, catalogue: Sequence[OpInfo]) -> Sequence[selection.OpChoice]:
+        """The ops that were named, or all that take one of the dtypes.
+
+        Raises:
+            SelectionError: if one does not exist, or none takes a dtype.
+        """
+        if self.ops:
+            return selection.parse_ops(self.ops, catalogue, own=True)
+        found = [
+            selection.OpChoice(op.name)
+            for op in catalogue
+            if not op.own and set(op.dtypes) & set(self.dtypes)
+        ]
+        if not found:
+            raise SelectionError(f"No op takes {', '.join(self.dtypes)}.")
+        return found
+
+    def only_device(self, devices: Sequence[Device]) -> str:
+        """The one whose roofs they are.
+
+        Raises:
+            SelectionError: if there is none of that name, or several.
+        """
+        if self.device is None:
+            return selection.first_device(devices).name
+        found = selection.parse_devices(self.device, devices)
+        if len(found) > 1:
+            raise SelectionError(
+                f'"{self.device}" is {len(found)} devices: a roofline has the roofs of '
+                f"one, such as {found[0]}."
+            )
+        return found[0]
+
+    def experiment(
+        self, catalogue: Sequence[OpInfo], devices: Sequence[Device]
+    ) -> Experiment:
+        """The cases at the sizes of their ops, once it is known what there is.
+
+        Without an op it is every one of the catalogue that takes one of the dtypes, in
+        the modes that it has.
+
+        Raises:
+            SelectionError: if an op or a device does not exist, or several devices are
+                named.
+        """
+        made = selection.build(
+            self.choices(catalogue),
+            self.sizes,
+            self.dtypes,
+            (self.only_device(devices),),
+            self.modes,
+            precisions=self.precisions,
+            catalogue=catalogue,
+            known_devices=devices,
+            budget=self.budget,
+            seed=self.seed,
+            arguments=self.arguments,
+        )
+        if self.ops:
+            return made
+        ops = {op.name: op for op in catalogue}
+        cases = tuple(
+            case
+            for case in made.cases
+            if case.dtype in ops[case.op].dtypes and case.mode in ops[case.op].modes
+        )
+        return msgspec.structs.replace(made, cases=cases)
+
+    def roofs(
+        self,
+        experiment: Experiment,
+        catalogue: Sequence[OpInfo],
+        devices: Sequence[Device],
+    ) -> Roofs:
+        """The roofs that those cases stand under."""
+        budget, device = self.budget, self.only_device(devices)
+        return Roofs(
+            device=device,
+            dtypes=needed(experiment.cases, device, catalogue),
+            budget_seconds=ROOF_SECONDS if budget is None else budget * ROOF_SHARE,
+            seed=self.seed,
+        )
+
+    def remaining(self, experiment: Experiment, spent: float) -> float:
+        """The budget that the cases have, after so many seconds for the roofs.
+
+        Compiling for the roofs comes on top of theirs, but never leaves the cases less
+        than a third of it all.
+        """
+        if self.budget is None:
+            return experiment.budget
+        return max(self.budget - spent, self.budget / 3)
+
+    def may_grow(self, op: str, catalogue: Sequence[OpInfo]) -> bool:
+        """Whether the sizes of an op were left open."""
+        if self.sizes is not None:
+            return False
+        return all(
+            choice.sizes is None
+            for choice in self.choices(catalogue)
+            if choice.name == op
+        )
 
 
 class _Roofline(Driver):
     """How far a roofline has come."""
-
-    declined: bool = False
-    """Somebody was asked whether so long a run is meant, and it is not."""
 
     @property
     def roofs(self) -> RoofsMeasured | None:
@@ -159,35 +362,6 @@ class _Roofline(Driver):
         return msgspec.structs.replace(experiment, cases=tuple(cases))
 
 
-async def _run(request: Request, drawn: _Roofline) -> None:
-    async with drawn.started() as session:
-        async with progress(sys.stderr, lambda: drawn.state):
-            await session.ready(request.check)
-            session.refuse("verdicts")
-            ops, devices = session.state.ops, session.state.devices
-            experiment = request.experiment(ops, devices)
-        extent = selection.extent(experiment)
-        if not await may_start(extent, sure=request.cases.sure):
-            drawn.declined = True
-            return
-        drawn.warn()
-        async with progress(sys.stderr, lambda: drawn.state):
-            work = request.roofs(experiment, request.device(devices), ops)
-            began = time.monotonic()
-            job = await session.run(work, "roofs")
-            if job.failed is not None:
-                failed = f"{job.failed.error} {job.failed.hint}".rstrip()
-                if not (job.result or drawn.lost):
-                    raise CannotRun(failed)
-                narrate(failed)
-            if drawn.interrupted or drawn.lost:
-                return
-            spent = time.monotonic() - began
-            suited = await drawn.suited(experiment, request, ops)
-            budget = request.remaining(suited, spent)
-            await session.run(msgspec.structs.replace(suited, budget_seconds=budget))
-
-
 def _bigger(
     growing: Mapping[int, PlannedCase],
     infos: Mapping[str, OpInfo],
@@ -202,119 +376,3 @@ def _bigger(
         for index, one in growing.items()
         if wanted[index] != one.case.size
     }
-
-
-def _report(drawn: _Roofline) -> Report:
-    results, roofs = drawn.results, drawn.roofs
-    return Report(
-        document=lambda: encode(_document(drawn)),
-        text=partial(_text, drawn, roofs) if roofs else None,
-        contents=partial(_contents, drawn, roofs) if roofs else None,
-        fine=not results.failures,
-    )
-
-
-def _text(drawn: _Roofline, roofs: RoofsMeasured) -> str:
-    """The report; in a terminal with its plot."""
-    plot = ""
-    if is_terminal(sys.stdout):
-        picture = view.picture(drawn.places, roofs, COLORS)
-        plot = printed(picture, **look(sys.stdout))
-    parts = (view.head(roofs), plot, _verdicts(drawn, roofs))
-    return painted(filter(None, parts), "\n\n")
-
-
-def _verdicts(drawn: _Roofline, roofs: RoofsMeasured) -> str:
-    return view.verdicts(
-        roofs,
-        drawn.places,
-        drawn.results.failures,
-        drawn.state.run,
-        lost=drawn.lost,
-    )
-
-
-def _document(drawn: _Roofline) -> view.Document:
-    return view.document(drawn.results, drawn.roofs, drawn.places, drawn.outcome)
-
-
-def _contents(drawn: _Roofline, roofs: RoofsMeasured) -> Contents:
-    """Every kind of file."""
-    results, places = drawn.results, drawn.places
-
-    picture = view.picture(places, roofs, COLORS)
-
-    def text() -> str:
-        drawing = picture.draw(COLUMNS, LINES, color=False) if picture else ""
-        parts = (view.head(roofs), drawing, _verdicts(drawn, roofs))
-        return painted((painted(filter(None, parts), "\n\n"), ""))
-
-    def svg() -> str:
-        host = results.host
-        where = f" · {host.hostname}, jax {host.jax}" if host else ""
-        # With the cases below it, because its letters mean nothing alone.
-        shown = text_rows(f"{view.head(roofs)}\n")
-        if picture is not None:
-            shown += [*picture.rows(COLUMNS, LINES), ()]
-        shown += text_rows(f"{_verdicts(drawn, roofs)}\n")
-        return as_svg(shown, f"roofline of {roofs.device}{where}")
-
-    return {
-        ".json": lambda: encode(_document(drawn)).decode(),
-        ".csv": lambda: as_csv(results),
-        ".md": lambda: as_markdown(results),
-        ".svg": svg,
-        ".txt": text,
-    }
-
-
-@click.command("roofline")
-@click.argument("op", nargs=-1, metavar="[OP[:SIZE]]...")
-@valued(
-    "--size",
-    "SIZES",
-    "4096, 4k (4 × 1024), 1e6, 256..4096 (doubling) or 1000,2000.  "
-    "[default: the op's own, or as much as leaves the caches]",
-)
-@valued("--dtype", "DTYPES", "Those that bench takes.", "float32")
-@one_device
-@modes
-@precisions
-@valued(
-    "--budget",
-    "SECONDS",
-    "For roofs and cases together.  [default: 10 for the roofs, and as bench]",
-)
-@seed
-@json_flag
-@sure_flag
-@own_arguments
-@export_flags(
-    "Write the results as well, by its ending: .json, .csv, .md, .svg or .txt."
-)
-@no_history
-@engine_flags
-@click.pass_obj
-def command(
-    common: Common,
-    /,
-    *,
-    as_json: bool,
-    export: tuple[str, ...],
-    force: bool,
-    **typed: Any,
-) -> int:
-    """Say what limits an op: the memory, arithmetic or something else.
-
-    Measures how fast the device moves data and computes at best, and how near each op
-    comes to that; without OP all of the catalogue.
-    """
-    request = Request.typed(**typed)
-    exports = Exports.typed(export, force=force, endings=ENDINGS)
-    return run(
-        *common.engine(),
-        request,
-        as_json=as_json,
-        exports=exports,
-        record=common.record,
-    )

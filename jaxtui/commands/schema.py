@@ -119,7 +119,7 @@ def schema(command: str) -> dict[str, Any]:
     }
 
 
-@click.command()
+@click.command("schema")
 @click.argument("name", required=False, metavar="COMMAND")
 def command(name: str | None) -> int:
     """Print the JSON Schema of what a COMMAND prints with --json, or all of them."""

@@ -65,7 +65,6 @@ class Ledger:
         return tuple(i for i in range(len(self.cases)) if i not in self.done)
 
     def observe(self, event: RunEvent) -> None:
-        """Take in one event."""
         match event:
             case RunStarted():
                 self.cases = event.cases

@@ -45,7 +45,6 @@ class EngineUnavailableError(Exception):
     """There is no engine to ask; the events have said why."""
 
     def __init__(self, error: str, failed: EngineFailed | None = None) -> None:
-        """Keep the sentence, and the engine's own words if it had some."""
         super().__init__(error)
         self.failed = failed
 

@@ -97,7 +97,6 @@ class Connection:
         return self._worked or lasted
 
     def touch(self) -> None:
-        """Count the silence from now on."""
         self._last_event = _loop().time()
 
     async def open(self) -> None:

@@ -40,7 +40,6 @@ class CannotServeError(Exception):
     """The engine cannot serve; carries the event that says why."""
 
     def __init__(self, failed: EngineFailed) -> None:
-        """Keep the event."""
         super().__init__(failed.error)
         self.failed = failed
 
@@ -77,7 +76,7 @@ class Core:
         from jaxtui.measure import settings
 
         known = findings.after(seen, devices, cards)
-        set_here = [*malloc.findings(), *map(settings.finding, settings.found())]
+        set_here = [*malloc.findings(), *map(settings.finding, settings.deviations())]
         return findings.ordered([*known, *set_here])
 
     def _survey(self) -> Survey:
@@ -146,7 +145,6 @@ class Core:
         return plan(experiment, recipes=recipes)
 
     def run(self, work: Work, stop: Callable[[], bool]) -> Iterator[RunEvent]:
-        """Do a work of any kind."""
         match work:
             case Experiment():
                 from jaxtui.measure.experiment import run

@@ -66,7 +66,6 @@ _encoder = msgspec.json.Encoder()
 
 
 def encode(message: Request | Envelope) -> bytes:
-    """One line, newline included."""
     try:
         return _encoder.encode(message) + b"\n"
     except UnicodeEncodeError:

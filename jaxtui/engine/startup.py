@@ -18,8 +18,6 @@ SLICE_SECONDS = 60.0
 
 
 class Start(Record, frozen=True):
-    """How far an engine has come."""
-
     hardware: str = ""
     """What JAX is to initialise, in words; empty until the engine has looked."""
     imported: bool = False
@@ -36,7 +34,6 @@ NOTHING = Start()
 
 
 def observe(start: Start, event: Event) -> Start:
-    """What is known after one event."""
     match event:
         case Noticed():
             return replace(start, hardware=event.hardware, findings=event.findings)

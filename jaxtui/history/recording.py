@@ -129,7 +129,6 @@ class Recording:
         return True
 
     def _say(self, sentence: str) -> None:
-        """Warn, unless it was said before."""
         if sentence not in self._told:
             self._told.add(sentence)
             self._warn(sentence)

@@ -184,6 +184,8 @@ class Filter:
     device: str | None = None
     """A name, such as ``tpu:0``, or a platform, such as ``tpu``."""
     mode: str | None = None
+    precision: str | None = None
+    inputs: str | None = None
     host: str | None = None
     since: float | None = None
     """Seconds since 1970; this moment is included."""
@@ -610,7 +612,7 @@ def where(wanted: Filter) -> tuple[str, list[Any]]:
     """The condition in SQL and its arguments."""
     found: list[tuple[str, list[Any]]] = [
         (f"m.{name} = ?", [getattr(wanted, name)])
-        for name in ("op", "size", "dtype", "mode")
+        for name in ("op", "size", "dtype", "mode", "precision", "inputs")
         if getattr(wanted, name) is not None
     ]
     if wanted.device is not None:

@@ -43,5 +43,4 @@ def load(name: str) -> Lesson:
 
 
 def load_all() -> tuple[Lesson, ...]:
-    """All lessons, in order."""
     return tuple(map(load, NAMES))

@@ -36,7 +36,7 @@ SMALL, SMALL_CALLS = 64, 100
 """So little work, n of n×n, that waiting shows beside it; and enough of it to time."""
 
 
-def _slowest(figures: Figures) -> Mapping[str, Value]:
+def _slowest_promise(figures: Figures) -> Mapping[str, Value]:
     """Of what does not look at a value."""
     found = [figures[name] for name in ("call", "shape and dtype", "passed on")]
     known = [each for each in found if each is not None]
@@ -54,14 +54,14 @@ def _loop(case: Case, style: LoopStyle, calls: int) -> Loop:
     return Loop(case=case, style=style, calls=calls, budget_seconds=4.0)
 
 
-def _found(outcome: Outcome, style: LoopStyle) -> LoopMeasured | None:
+def _loop_of(outcome: Outcome, style: LoopStyle) -> LoopMeasured | None:
     loops = (loop for loop in outcome.loops if loop.loop.style == style)
     return next(loops, None)
 
 
-def _ran_ahead(figures: Figures) -> Mapping[str, Value]:
-    never = _found(figures.outcome, "never")
-    each = _found(figures.outcome, "each")
+def _ahead_figures(figures: Figures) -> Mapping[str, Value]:
+    never = _loop_of(figures.outcome, "never")
+    each = _loop_of(figures.outcome, "each")
     return {
         "stopwatch": never.undisturbed.stopwatch_seconds if never else None,
         "work": never.undisturbed.true_seconds if never else None,
@@ -71,9 +71,9 @@ def _ran_ahead(figures: Figures) -> Mapping[str, Value]:
     }
 
 
-def _lanes(setting: Setting, outcome: Outcome) -> Picture | None:
+def _lanes_picture(setting: Setting, outcome: Outcome) -> Picture | None:
     """When each call returned and when its result was there."""
-    loop = _found(outcome, "never")
+    loop = _loop_of(outcome, "never")
     calls, first = loop.calls if loop else (), 0
     if not calls and outcome.seen is not None:
         calls, first = outcome.seen.calls, outcome.seen.first
@@ -94,14 +94,14 @@ def _lanes(setting: Setting, outcome: Outcome) -> Picture | None:
     )
 
 
-def _waits(setting: Setting) -> tuple[Work, ...]:
+def _waiting_loops(setting: Setting) -> tuple[Work, ...]:
     case = jax_case(setting.device, "matmul", SMALL)
     styles: tuple[LoopStyle, ...] = ("end", "each", "asarray", "print")
     # Twice, because the machine may change its pace from one loop to the next.
     return tuple(_loop(case, style, SMALL_CALLS) for style in styles * 2)
 
 
-def _best(figures: Figures) -> Mapping[str, Value]:
+def _best_seconds(figures: Figures) -> Mapping[str, Value]:
     """Seconds per call of the fastest loop of each style."""
     taken: dict[str, Value] = {}
     for loop in figures.outcome.loops:
@@ -113,8 +113,8 @@ def _best(figures: Figures) -> Mapping[str, Value]:
     return taken
 
 
-def _held(figures: Figures) -> Mapping[str, Value]:
-    loop = _found(figures.outcome, "never")
+def _held_figures(figures: Figures) -> Mapping[str, Value]:
+    loop = _loop_of(figures.outcome, "never")
     calls = loop.calls if loop else ()
     held = loop.held_from if loop else None
     took = [call.returned - call.entered for call in calls]
@@ -125,17 +125,17 @@ def _held(figures: Figures) -> Mapping[str, Value]:
         "first held": None if held is None else held + 1,
         "before": median(took[:held]) if took[:held] else None,
         "after": sum(later) / len(later) if later else None,
-        "one product": _each(calls),
+        "one product": _seconds_each(calls),
         "watched": loop.watched.true_seconds if loop else None,
         "inline": bool(loop and loop.inline),
     }
 
 
-def _each(calls: Sequence[LoopCall]) -> float | None:
+def _seconds_each(calls: Sequence[LoopCall]) -> float | None:
     return calls[-1].ready / len(calls) if calls else None
 
 
-def _as_deep(figures: Figures) -> bool | None:
+def _is_as_deep(figures: Figures) -> bool | None:
     """Where an accelerator keeps more in flight, or fewer, that is its own matter."""
     held = figures["held"]
     if figures.setting.accelerated:
@@ -152,7 +152,7 @@ LESSON = lesson(
                 memory=lambda n: 6 * 4 * n * n,
                 device=lambda setting: setting.device,
             ),
-            derive=_slowest,
+            derive=_slowest_promise,
             claim=AtLeast("a value", FAR, "the others"),
             answer=lambda figures: 2 if figures["holds"] else None,
         ),
@@ -161,22 +161,22 @@ LESSON = lesson(
                 _loop(_product(setting), "never", 24),
                 _loop(_product(setting), "each", 24),
             ),
-            derive=_ran_ahead,
-            picture=_lanes,
+            derive=_ahead_figures,
+            picture=_lanes_picture,
             claim=AtLeast("work", FAR, "stopwatch"),
             answer=bracket("work", "stopwatch", 1.5, FAR),
         ),
         "Waiting once, or every time": Trial(
-            works=_waits,
-            derive=_best,
+            works=_waiting_loops,
+            derive=_best_seconds,
             claim=All(AtLeast("each", DEARER, "end"), AtLeast("print", 1, "each")),
             answer=bracket("print", "end", DEARER, 2),
         ),
         "The 33rd call": Trial(
             works=lambda setting: (_loop(_product(setting), "never", 64),),
-            derive=_held,
-            picture=_lanes,
-            claim=Holds(_as_deep, "one product"),
+            derive=_held_figures,
+            picture=_lanes_picture,
+            claim=Holds(_is_as_deep, "one product"),
             answer=lambda figures: 1 if figures["held back"] else 0,
         ),
     },

@@ -6,36 +6,22 @@ of jaxtui gives to an engine: experiments, loops and snippets.
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from jaxtui import format as fmt
-from jaxtui import scripts
 from jaxtui.lessons.outcome import Outcome
 from jaxtui.model import (
     Device,
-    Experiment,
     Host,
-    Loop,
     Measurement,
     OpInfo,
-    Plan,
-    PlannedCase,
-    Snippet,
-    Summary,
     Work,
 )
 from jaxtui.plot import Picture
-from jaxtui.scripts import Script
 from jaxtui.selection import SelectionError, first_device, parse_devices
 
 PROSE_COLUMNS, PROSE_LINES = 76, 14
 """What fits a screen of 80×24 beside everything else."""
-
-UNSTEADY = 0.25
-"""Where the interval of a figure reaches further than this share of it to either side,
-two figures that differ by half may be the same."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,94 +232,3 @@ def setting(
         ghosts=tuple(ghosts),
         ghost_label=ghost_label,
     )
-
-
-# What it runs, and what that says.
-
-
-def next_work(step: Step, setting: Setting, outcome: Outcome, done: int) -> Work | None:
-    """What a step runs after ``done`` works; ``None`` when it is complete.
-
-    Nothing more is run once something went wrong as a whole.
-    """
-    if outcome.problem is not None:
-        return None
-    works = step.works(setting)
-    if done < len(works):
-        return works[done]
-    if step.follow is None:
-        return None
-    return step.follow(setting, outcome, done - len(works))
-
-
-def conclude(step: Step, setting: Setting, outcome: Outcome) -> Conclusion:
-    """What the step makes of its figures; where they wander, a refutation is doubted.
-
-    Where some are missing because a work has no result, the claim stays open.
-
-    Raises:
-        Exception: Whatever the step's own conclusion raises.
-    """
-    conclusion = step.conclude(setting, outcome)
-    if outcome.lost:
-        takeaway = "Incomplete: the engine was lost, so this step says nothing."
-        conclusion = dataclasses.replace(conclusion, takeaway=takeaway)
-    if outcome.problem is not None:
-        conclusion = dataclasses.replace(conclusion, holds=None, answer=None)
-    wandering = [
-        (name, clock) for name, clock in _clocks(outcome) if clock.half_width > UNSTEADY
-    ]
-    if conclusion.holds is not False or not wandering:
-        return conclusion
-    name, worst = max(wandering, key=lambda named: named[1].half_width)
-    doubt = (
-        f"But {name} is only known to lie between {fmt.seconds(worst.ci_low)} and"
-        f" {fmt.seconds(worst.ci_high)} ({fmt.interval_name(worst.confidence)}):"
-        " something else may have used the machine. Run this step again before you"
-        " believe it."
-    )
-    return dataclasses.replace(conclusion, takeaway=f"{conclusion.takeaway} {doubt}")
-
-
-def _clocks(outcome: Outcome) -> Iterator[tuple[str, Summary]]:
-    """What was timed to its end, with its name."""
-    for one in outcome.measurements:
-        if one.stopped is not None and one.ready is not None:
-            yield one.case.label, one.ready
-    for name, timing in outcome.timings.items():
-        yield name, timing.seconds
-
-
-# The plain Python of it.
-
-Planner = Callable[[Experiment], Awaitable[Plan]]
-"""Asks an engine how to do an experiment without jaxtui."""
-
-
-async def code_parts(works: Sequence[Work], plan: Planner) -> tuple[Script, ...]:
-    """The scripts of some works; the cases of an experiment take turns in one.
-
-    What a step decides to run in view of its figures, as in a bisection, is not in it.
-    """
-    found: list[Script] = []
-    for work in works:
-        if isinstance(work, Snippet):
-            found.append(scripts.snippet_script(work))
-        elif isinstance(work, Loop):
-            (planned,) = (await plan(Experiment(cases=(work.case,)))).cases
-            found.append(scripts.loop_script(work, planned))
-        elif isinstance(work, Experiment):
-            found += _experiment_scripts(await plan(work))
-    return tuple(found)
-
-
-def _experiment_scripts(plan: Plan) -> list[Script]:
-    """One for all cases that take turns, and one for each that cannot run here."""
-    groups: dict[tuple[int, str], list[PlannedCase]] = {}
-    for one in plan.cases:
-        # Where memory is short, sizes run one after another here, too.
-        key = (one.case.size, one.case.op) if plan.grouped else (0, "")
-        if one.recipe:
-            groups.setdefault(key, []).append(one)
-    able = map(scripts.experiment_script, groups.values())
-    return [*able, *(scripts.missing(one) for one in plan.cases if not one.recipe)]

@@ -33,7 +33,7 @@ ROWS = 150
 """Of the matrix that every vector of the batch is multiplied with."""
 
 
-def _few(figures: Figures) -> Mapping[str, Value]:
+def _first_numbers(figures: Figures) -> Mapping[str, Value]:
     found: dict[str, Value] = {"drawn": len(figures.numbers("vmap"))}
     for name in ("loop", "hand", "vmap"):
         numbers = figures.numbers(name)
@@ -43,7 +43,7 @@ def _few(figures: Figures) -> Mapping[str, Value]:
     return found
 
 
-def _same_values(figures: Figures) -> bool:
+def _has_same_values(figures: Figures) -> bool:
     loop, tolerance = figures.numbers("loop"), _tolerance(figures, 1e-4)
     ways = (figures.numbers("hand"), figures.numbers("vmap"))
     return len(ways[1]) == PAIRS and all(near(way, loop, tolerance) for way in ways)
@@ -54,7 +54,7 @@ def _tolerance(figures: Figures, on_cpu: float) -> float:
     return 2e-2 if figures.setting.accelerated else on_cpu
 
 
-def _batched(figures: Figures) -> Mapping[str, Value]:
+def _batch_figures(figures: Figures) -> Mapping[str, Value]:
     # What it reads, not the lesson's own size.
     largest = figures.outcome.number("size")
     apart = [quotient(figures[f"{name} off"], largest) for name in ("vmap", "loop")]
@@ -69,7 +69,7 @@ def _batched(figures: Figures) -> Mapping[str, Value]:
     }
 
 
-def _draws(figures: Figures, *names: str) -> Mapping[str, Value]:
+def _draw_texts(figures: Figures, *names: str) -> Mapping[str, Value]:
     """The numbers of values, or whatever stands for them."""
     return {
         f"numbers of {name}": decimals(found, 6)
@@ -82,10 +82,10 @@ def _draws(figures: Figures, *names: str) -> Mapping[str, Value]:
 DRAWS = ("left", "right", "parent")
 
 
-def _walks(figures: Figures) -> Mapping[str, Value]:
+def _walk_figures(figures: Figures) -> Mapping[str, Value]:
     found = {name: figures[name] for name in ("spread", "range", "reused")}
     return {
-        **_draws(figures, *DRAWS),
+        **_draw_texts(figures, *DRAWS),
         **{
             f"{name} of walks": "0" if abs(value) < 5e-4 else f"{value:.3g}"
             for name, value in found.items()
@@ -94,14 +94,14 @@ def _walks(figures: Figures) -> Mapping[str, Value]:
     }
 
 
-def _independent(figures: Figures) -> bool:
+def _is_independent(figures: Figures) -> bool:
     different = len({figures.numbers(name) for name in DRAWS}) == len(DRAWS)
     # A standard deviation out of 1000 is right to about 2 %; 10 % is no accident.
     spread, reused = figures["spread"] or 0.0, figures["reused"] or 0.0
-    return different and figures.true("again") and 9 < spread < 11 and reused < 1e-3
+    return different and figures.all_true("again") and 9 < spread < 11 and reused < 1e-3
 
 
-def _reused(figures: Figures) -> int:
+def _reuse_answer(figures: Figures) -> int:
     reused = figures["reused"] or 0.0
     return 2 if reused < 1e-3 else 1 if reused < 0.1 * (figures["range"] or 0.0) else 0
 
@@ -110,8 +110,8 @@ LESSON = lesson(
     "batching",
     {
         "A function of one becomes a function of many": Trial(
-            derive=_few,
-            claim=Holds(_same_values, "naive", "loop", "hand", "vmap"),
+            derive=_first_numbers,
+            claim=Holds(_has_same_values, "naive", "loop", "hand", "vmap"),
             answer=lambda f: {1: 0, PAIRS: 1}.get(len(f.numbers("naive"))),
         ),
         "What the loop costs": Trial(
@@ -123,26 +123,28 @@ LESSON = lesson(
         ),
         "By hand or by vmap": Trial(
             code=Code(budget=6.0, memory=lambda n: 4 * 6 * n * ROWS),
-            derive=_batched,
+            derive=_batch_figures,
             claim=All(
                 AtLeast("loop", FAR, "vmap"),
                 AtMost("vmap", ALIKE, "hand"),
-                Holds(lambda figures: figures.true("same"), "difference"),
+                Holds(lambda figures: figures.all_true("same"), "difference"),
             ),
             answer=lambda f: 0 if f["alike"] else 1 if f["far"] else 2,
         ),
         "Same key, same numbers": Trial(
-            derive=lambda figures: _draws(figures, "JAX first", "JAX second"),
+            derive=lambda figures: _draw_texts(figures, "JAX first", "JAX second"),
             claim=All(
                 IsTrue("JAX same"),
-                Holds(lambda f: not f.true("NumPy same"), "NumPy same", numbers=False),
+                Holds(
+                    lambda f: not f.all_true("NumPy same"), "NumPy same", numbers=False
+                ),
             ),
-            answer=lambda figures: 1 if figures.true("JAX same") else 0,
+            answer=lambda figures: 1 if figures.all_true("JAX same") else 0,
         ),
         "Splitting keys": Trial(
-            derive=_walks,
-            claim=Holds(_independent, "spread", "range", "reused", *DRAWS),
-            answer=_reused,
+            derive=_walk_figures,
+            claim=Holds(_is_independent, "spread", "range", "reused", *DRAWS),
+            answer=_reuse_answer,
         ),
     },
     sizes={"cpu": 1000, "gpu": 10_000, "tpu": 10_000},

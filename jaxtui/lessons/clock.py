@@ -21,7 +21,7 @@ FAR = 5.0
 """How many times too little a stopwatch reads before this lesson calls it a lie."""
 
 
-def _speeds(figures: Figures) -> Mapping[str, Value]:
+def _speed_figures(figures: Figures) -> Mapping[str, Value]:
     flops = 2.0 * figures.setting.size**3
     jax = figures.measured("JAX")
     dispatch = jax.dispatch.median if jax and jax.dispatch else None
@@ -57,7 +57,7 @@ LESSON = lesson(
                 "JAX": jax_case(setting.device, "matmul", setting.size),
                 "NumPy": numpy_case("matmul", setting.size),
             },
-            derive=_speeds,
+            derive=_speed_figures,
             claim=AtLeast("claimed speed", FAR, "real speed"),
             answer=bracket("claimed speed", "real speed", 2, FAR),
         ),

@@ -27,7 +27,7 @@ FACTS = ("id", "process_index", "platform", "device_kind", "coords", "core_on_ch
 REFUSAL = "Received incompatible devices for jitted computation"
 
 
-def _lacking(figures: Figures) -> Mapping[str, Value]:
+def _missing_facts(figures: Figures) -> Mapping[str, Value]:
     """What only a TPU's device has."""
     return {f"no {name}": figures.text(name) == "None" for name in FACTS}
 
@@ -59,7 +59,7 @@ def _two(setting: Setting) -> tuple[str, str, int | None]:
     )
 
 
-def _remark(figures: Figures) -> Mapping[str, Value]:
+def _pair_remark(figures: Figures) -> Mapping[str, Value]:
     _, remark, _ = _two(figures.setting)
     return {"remark": remark, "Remark": remark[:1].upper() + remark[1:]}
 
@@ -70,10 +70,10 @@ TWO = Code(
 )
 
 
-def _where(figures: Figures) -> int:
-    if not figures.gave("a + b"):
+def _place_answer(figures: Figures) -> int:
+    if not figures.succeeded("a + b"):
         return 2
-    return 1 if figures.true("follows") else 0
+    return 1 if figures.all_true("follows") else 0
 
 
 REFUSED = All(
@@ -81,8 +81,8 @@ REFUSED = All(
 )
 
 
-def _said(figures: Figures) -> int | None:
-    if figures.gave("b + c"):
+def _refusal_answer(figures: Figures) -> int | None:
+    if figures.succeeded("b + c"):
         return 0
     return 2 if REFUSED.holds(figures) else None
 
@@ -90,7 +90,7 @@ def _said(figures: Figures) -> int | None:
 # The snippet that went round.
 
 
-def _bugs(figures: Figures) -> Mapping[str, Value]:
+def _bug_figures(figures: Figures) -> Mapping[str, Value]:
     wrong = figures["wrong"]
     return {
         "GPU place": figures.shown("GPU line").strip("{}"),
@@ -100,7 +100,7 @@ def _bugs(figures: Figures) -> Mapping[str, Value]:
     }
 
 
-def _wrong(figures: Figures) -> int:
+def _wrong_answer(figures: Figures) -> int:
     wrong = figures["wrong"] or 0.0
     return 2 if wrong >= 0.9 else 1 if wrong > 0 else 0
 
@@ -113,14 +113,14 @@ def _paired(setting: Setting) -> bool:
     return setting.accelerated and setting.processor is not None
 
 
-def _speed(figures: Figures) -> Mapping[str, Value]:
+def _place_names(figures: Figures) -> Mapping[str, Value]:
     return {
         "place": figures.shown("here").strip("{}"),
         "CPU place": figures.shown("there").strip("{}"),
     }
 
 
-def _compared(figures: Figures) -> int:
+def _slower_answer(figures: Figures) -> int:
     ratio = quotient(figures["int32"], figures["float32"]) or 0.0
     return 2 if figures["holds"] else 1 if ratio > 1 / SLOWER else 0
 
@@ -130,7 +130,7 @@ LESSON = lesson(
     {
         "What a device says of itself": Trial(
             code=Code(budget=2.0, device=lambda _: None),
-            derive=_lacking,
+            derive=_missing_facts,
             claim=All(
                 IsTrue("on the first"),
                 Holds(lambda _: True, *FACTS, "devices", "unplaced", numbers=False),
@@ -139,16 +139,16 @@ LESSON = lesson(
         ),
         "Computation follows the data": Trial(
             code=TWO,
-            derive=_remark,
+            derive=_pair_remark,
             claim=All(
                 IsTrue("follows", "sticks"),
                 Holds(lambda _: True, "a", "b", "a + b", numbers=False),
             ),
-            answer=_where,
+            answer=_place_answer,
         ),
         "Received incompatible devices": Trial(
             code=TWO,
-            derive=_remark,
+            derive=_pair_remark,
             claim=All(
                 REFUSED,
                 Holds(
@@ -157,15 +157,15 @@ LESSON = lesson(
                     numbers=False,
                 ),
             ),
-            answer=_said,
+            answer=_refusal_answer,
         ),
         "Find the bugs": Trial(
             code=Code(budget=6.0, memory=lambda n: 24 * n * n + 36 * n * n),
-            derive=_bugs,
+            derive=_bug_figures,
             claim=Holds(
-                lambda f: f.true("overflowed", "same"), "wrong", "last", "exact"
+                lambda f: f.all_true("overflowed", "same"), "wrong", "last", "exact"
             ),
-            answer=_wrong,
+            answer=_wrong_answer,
         ),
         "The snippet repaired": Trial(
             code=Code(
@@ -174,9 +174,9 @@ LESSON = lesson(
                 names=lambda setting: {"f_cpu": F_CPU if _paired(setting) else ""},
                 without=lambda s: () if _paired(s) else ("CPU", "there"),
             ),
-            derive=_speed,
+            derive=_place_names,
             claim=AtLeast("int32", SLOWER, "float32"),
-            answer=_compared,
+            answer=_slower_answer,
         ),
     },
     sizes={"cpu": 1000},

@@ -35,7 +35,7 @@ _MUCH = 1.25
 # The same product in four formats.
 
 
-def _products(setting: Setting) -> Mapping[str, Case]:
+def _product_cases(setting: Setting) -> Mapping[str, Case]:
     return {
         dtype: Case(
             op="matmul",
@@ -72,10 +72,14 @@ def _cost_and_error(figures: Figures) -> Mapping[str, Value]:
             for wider, narrower in pairwise(errors)
         )
         found["complete"] = len(with_error) == len(FORMATS)
-    return {"products": 1.0 if known else None, **found, **_beside_float32(figures)}
+    return {
+        "products": 1.0 if known else None,
+        **found,
+        **_speeds_beside_float32(figures),
+    }
 
 
-def _beside_float32(figures: Figures) -> Mapping[str, Value]:
+def _speeds_beside_float32(figures: Figures) -> Mapping[str, Value]:
     """How each format's time stands to that of float32."""
     seconds = {name: time for name in FORMATS if (time := figures[name])}
     single = seconds.get("float32", 0.0)
@@ -92,7 +96,7 @@ def _beside_float32(figures: Figures) -> Mapping[str, Value]:
     }
 
 
-def _fastest(figures: Figures) -> int:
+def _fastest_answer(figures: Figures) -> int:
     seconds = {name: time for name in FORMATS if (time := figures[name])}
     return FORMATS.index(min(seconds, key=seconds.__getitem__))
 
@@ -108,7 +112,7 @@ def _neighbours(figures: Figures) -> Mapping[str, Value]:
     }
 
 
-def _range_or_digits(figures: Figures) -> bool:
+def _has_fewer_digits(figures: Figures) -> bool:
     single = figures["float32 largest"] or 0.0
     largest = figures["bfloat16 largest"] or 0.0
     fewer = (figures["bfloat16 digits"] or 0) < (figures["float16 digits"] or 0)
@@ -131,7 +135,7 @@ def _warnings(figures: Figures) -> Mapping[str, Value]:
     return found
 
 
-def _silent(figures: Figures) -> bool:
+def _is_silent(figures: Figures) -> bool:
     narrow = figures.text("taken over") == "float32"
     return narrow and not figures.outcome.values["taken over"].warnings
 
@@ -146,19 +150,20 @@ LESSON = lesson(
     "digits",
     {
         "The same product in four formats": Trial(
-            cases=_products,
+            cases=_product_cases,
             budget=8.0,
             derive=_cost_and_error,
             claim=Holds(
-                lambda f: f.true("worse") if f.true("complete") else None, "products"
+                lambda f: f.all_true("worse") if f.all_true("complete") else None,
+                "products",
             ),
-            answer=_fastest,
+            answer=_fastest_answer,
         ),
         "Range or digits": Trial(
             code=Code(budget=2.0),
             derive=_neighbours,
             claim=Holds(
-                _range_or_digits,
+                _has_fewer_digits,
                 "float16 digits",
                 "bfloat16 digits",
                 "float32 largest",
@@ -170,11 +175,11 @@ LESSON = lesson(
             code=(Code(budget=1.0), Code(budget=1.0, x64=True)),
             derive=_warnings,
             claim=All(
-                Holds(_silent, "taken over", "asked for", numbers=False),
+                Holds(_is_silent, "taken over", "asked for", numbers=False),
                 Gives("taken over, x64", "float64"),
             ),
             answer=lambda f: (
-                2 if f.text("taken over") == "float64" else 0 if _silent(f) else 1
+                2 if f.text("taken over") == "float64" else 0 if _is_silent(f) else 1
             ),
         ),
         "What two dtypes make": Trial(

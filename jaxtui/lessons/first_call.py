@@ -42,7 +42,7 @@ def _cases(setting: Setting) -> Mapping[str, Case | None]:
     }
 
 
-def _parts(figures: Figures) -> Mapping[str, Value]:
+def _part_figures(figures: Figures) -> Mapping[str, Value]:
     jax = figures.measured("JAX")
     phases = jax.phases if jax else Phases()
     compiled = jax is not None and jax.phases.compile is not None
@@ -63,7 +63,7 @@ def _parts(figures: Figures) -> Mapping[str, Value]:
 # Two slips in a published table.
 
 
-def _send(setting: Setting) -> str:
+def _send_code(setting: Setting) -> str:
     # On a CPU device_put may borrow NumPy's memory, and then nothing is sent at all.
     return "jax.device_put(host)" if setting.accelerated else "jnp.array(host)"
 
@@ -73,12 +73,12 @@ def _send(setting: Setting) -> str:
 KINDS = ("n×n float32", "n×(n+1) float32", "n×n bfloat16")
 
 
-def _half(setting: Setting) -> int:
+def _half_size(setting: Setting) -> int:
     """Small enough that compiling stands out."""
     return max(16, setting.size // 2)
 
 
-def _compiled_again(figures: Figures) -> Mapping[str, Value]:
+def _recompile_figures(figures: Figures) -> Mapping[str, Value]:
     found = [quotient(figures[kind], figures[f"{kind} again"]) for kind in KINDS]
     return {"as long": listing(list(map(fmt.ratio, found)))}
 
@@ -107,7 +107,6 @@ class Runner:
     """Another machine's."""
 
     def after(self, calls: float) -> float:
-        """Seconds spent after so many calls."""
         return self.first_seconds + (calls - 1) * self.each_seconds
 
 
@@ -158,7 +157,7 @@ def _sides(outcome: Outcome) -> tuple[Runner | None, Runner | None]:
     return runner(jax, "JAX"), runner(numpy, "NumPy")
 
 
-def _racing(op: str) -> Callable[[Setting], Mapping[str, Case]]:
+def _race_cases(op: str) -> Callable[[Setting], Mapping[str, Case]]:
     def cases(setting: Setting) -> Mapping[str, Case]:
         size = setting.size if op == "gram" else setting.size**2
         jax = jax_case(setting.device, op, size)
@@ -167,7 +166,7 @@ def _racing(op: str) -> Callable[[Setting], Mapping[str, Case]]:
     return cases
 
 
-def _race(figures: Figures) -> Mapping[str, Value]:
+def _race_figures(figures: Figures) -> Mapping[str, Value]:
     jax, numpy = _sides(figures.outcome)
     meet = meeting(jax, numpy)
     done = jax is not None and numpy is not None
@@ -181,26 +180,26 @@ def _race(figures: Figures) -> Mapping[str, Value]:
     }
 
 
-def _bracket(figures: Figures) -> int:
+def _meeting_answer(figures: Figures) -> int:
     calls = figures["calls"] or 0.0
     return sum(calls > limit for limit in (10, 1000, 1e300))
 
 
-def _picture(op: str) -> Callable[[Setting, Outcome], Picture | None]:
+def _picture_of(op: str) -> Callable[[Setting, Outcome], Picture | None]:
     def picture(setting: Setting, outcome: Outcome) -> Picture | None:
         jax, numpy = _sides(outcome)
         own = [side for side in (jax, numpy) if side is not None]
-        ghosts: Sequence[Runner] = list(_recorded(setting, op))
+        ghosts: Sequence[Runner] = list(_recorded_runners(setting, op))
         title = "seconds so far, after so many calls"
         if op == "gram" and not ghosts:
             ghosts = COLAB
             title += "; Colab: published, n = 5000"
-        return _drawn(own, ghosts, meeting(jax, numpy), title) if own else None
+        return _race_picture(own, ghosts, meeting(jax, numpy), title) if own else None
 
     return picture
 
 
-def _recorded(setting: Setting, op: str) -> Sequence[Runner]:
+def _recorded_runners(setting: Setting, op: str) -> Sequence[Runner]:
     """What another machine measured of this op, as ghosts."""
     found = []
     for measured in setting.ghosts:
@@ -212,7 +211,7 @@ def _recorded(setting: Setting, op: str) -> Sequence[Runner]:
     return found
 
 
-def _drawn(
+def _race_picture(
     own: Sequence[Runner], ghosts: Sequence[Runner], meet: int | None, title: str
 ) -> Picture:
     """The race on logarithmic axes; a runner gets as far as it was timed so far."""
@@ -246,7 +245,7 @@ LESSON = lesson(
         "The parts of a first call": Trial(
             cases=_cases,
             budget_each=3.0,
-            derive=_parts,
+            derive=_part_figures,
             claim=AtLeast("first call", COSTLY, "JAX"),
             answer=bracket("first call", "JAX", COSTLY, 10),
         ),
@@ -254,7 +253,7 @@ LESSON = lesson(
             code=Code(
                 budget=4.0,
                 memory=lambda n: 5 * 4 * n * n,
-                names=lambda setting: {"send": _send(setting)},
+                names=lambda setting: {"send": _send_code(setting)},
                 device=lambda setting: setting.device,
             ),
             derive=lambda figures: {
@@ -266,9 +265,9 @@ LESSON = lesson(
             },
             claim=All(
                 # Some runtimes tell no addresses; then the clocks have to do.
-                Holds(lambda f: not f.true("copied"), "same memory", numbers=False),
+                Holds(lambda f: not f.all_true("copied"), "same memory", numbers=False),
                 AtLeast("copy from NumPy", 2, "device_put(x)"),
-                Holds(lambda f: f.true("with a run"), "first call", "later call"),
+                Holds(lambda f: f.all_true("with a run"), "first call", "later call"),
             ),
             answer=lambda f: (
                 0 if AtLeast("copy from NumPy", 2, "device_put(x)").holds(f) else 1
@@ -277,10 +276,10 @@ LESSON = lesson(
         "A new shape compiles again": Trial(
             code=Code(
                 memory=lambda n: 8 * n * n,
-                names=lambda s: {"half": _half(s), "more": _half(s) + 1},
+                names=lambda s: {"half": _half_size(s), "more": _half_size(s) + 1},
                 device=lambda setting: setting.device,
             ),
-            derive=_compiled_again,
+            derive=_recompile_figures,
             claim=All(
                 Holds(lambda figures: figures["traced"] == len(KINDS), "traced"),
                 *(AtLeast(kind, COSTLY, f"{kind} again") for kind in KINDS),
@@ -288,18 +287,18 @@ LESSON = lesson(
             answer=lambda f: {len(KINDS): 2, 1: 0}.get(int(f["traced"] or 0)),
         ),
         "The race, with the start that JAX has": Trial(
-            cases=_racing("gram"),
-            derive=_race,
-            picture=_picture("gram"),
+            cases=_race_cases("gram"),
+            derive=_race_figures,
+            picture=_picture_of("gram"),
             claim=AtLeast("JAX start", 1, "NumPy"),
-            answer=_bracket,
+            answer=_meeting_answer,
         ),
         "The same race with other work": Trial(
-            cases=_racing("selu"),
-            derive=_race,
-            picture=_picture("selu"),
+            cases=_race_cases("selu"),
+            derive=_race_figures,
+            picture=_picture_of("selu"),
             claim=Holds(lambda f: (f["calls"] or 0) <= 1000, "JAX start", "NumPy"),
-            answer=_bracket,
+            answer=_meeting_answer,
         ),
     },
     sizes={"cpu": 600, "gpu": 5000, "tpu": 5000},

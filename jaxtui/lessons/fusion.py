@@ -22,7 +22,7 @@ FEWER = 2.0
 """How many times fewer bytes must be moved."""
 
 
-def _left(figures: Figures) -> int:
+def _kernels_answer(figures: Figures) -> int:
     steps, kernels = figures["steps"] or 0.0, figures["kernels"] or 0.0
     return 0 if kernels >= steps else 2 if kernels == 1 else 1
 
@@ -54,7 +54,7 @@ LESSON = lesson(
                 ),
                 AtLeast("bytes, step by step", FEWER, "bytes, fused"),
             ),
-            answer=_left,
+            answer=_kernels_answer,
         ),
     },
     sizes={"cpu": 1_000_000},

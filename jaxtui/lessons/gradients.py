@@ -19,8 +19,8 @@ from jaxtui.lessons.trial import (
     decimals,
     lesson,
     near,
-    placed,
     quotient,
+    snippet_device,
 )
 from jaxtui.plot import Axis, Picture, Series
 
@@ -37,7 +37,7 @@ STEPS = 20
 """Of gradient descent."""
 
 
-def _farthest(figures: Figures) -> Mapping[str, Value]:
+def _distances(figures: Figures) -> Mapping[str, Value]:
     grad = figures.numbers("grad")
     found: dict[str, Value] = {}
     for name in ("differences", "formula"):
@@ -60,7 +60,7 @@ def _agree(figures: Figures, one: str, other: str) -> bool:
     return near(figures.numbers(one), figures.numbers(other), 1e-4)
 
 
-def _sign(figures: Figures) -> bool:
+def _is_right_sign(figures: Figures) -> bool:
     """The derivative by hand is that of f and not that of g."""
     return all(
         _agree(figures, f"grad f {at}", f"hand {at}")
@@ -69,7 +69,7 @@ def _sign(figures: Figures) -> bool:
     )
 
 
-def _checked(figures: Figures) -> bool:
+def _differences_agree(figures: Figures) -> bool:
     names = [f"{name} {at}" for name in ("f", "g") for at in _AT]
     return all(_agree(figures, f"grad {name}", f"diff {name}") for name in names)
 
@@ -83,12 +83,12 @@ _APART = ("one", "many", "jvp", "vjp")
 """What the two modes are compared by."""
 
 
-def _difference(figures: Figures) -> Mapping[str, Value]:
+def _mode_distances(figures: Figures) -> Mapping[str, Value]:
     found = [number for name in _APART if (number := figures[name]) is not None]
     return {"apart": max(found, default=None), "same": max(found, default=1.0) < 1e-3}
 
 
-def _cheaper(figures: Figures) -> int:
+def _cheaper_answer(figures: Figures) -> int:
     ratio = quotient(figures["forward one"], figures["reverse one"]) or 0.0
     return 1 if ratio > 1.5 else 0 if ratio < 1 / 1.5 else 2
 
@@ -96,13 +96,13 @@ def _cheaper(figures: Figures) -> int:
 # What a gradient costs.
 
 
-def _by_differences(figures: Figures) -> Mapping[str, Value]:
+def _difference_costs(figures: Figures) -> Mapping[str, Value]:
     n, value = figures.setting.size, figures["value"]
     seconds = None if value is None else (n + 1) * value
     return {"values": n + 1, "by differences": seconds}
 
 
-def _price(figures: Figures) -> int:
+def _price_answer(figures: Figures) -> int:
     ratio = quotient(figures["both"], figures["value"]) or 0.0
     return 0 if ratio <= CHEAP else 1 if ratio < figures.setting.size / 2 else 2
 
@@ -110,7 +110,7 @@ def _price(figures: Figures) -> int:
 # Twenty steps downhill.
 
 
-def _losses(figures: Figures) -> Mapping[str, Value]:
+def _loss_figures(figures: Figures) -> Mapping[str, Value]:
     losses, found = figures.numbers("losses"), figures.numbers("parameters")
     if len(losses) != STEPS + 1 or len(found) != 2:
         return {"last loss": None}
@@ -123,13 +123,13 @@ def _losses(figures: Figures) -> Mapping[str, Value]:
     }
 
 
-def _downhill(figures: Figures) -> int:
+def _descent_answer(figures: Figures) -> int:
     if figures["falling"] == STEPS:
         return 0
     return 2 if (figures["last loss"] or 0.0) >= (figures["first loss"] or 0.0) else 1
 
 
-def _curve(setting: Setting, outcome: Outcome) -> Picture | None:
+def _loss_picture(setting: Setting, outcome: Outcome) -> Picture | None:
     value = outcome.values.get("losses")
     losses = value.numbers if value else ()
     if len(losses) < 2:
@@ -147,7 +147,7 @@ LESSON = lesson(
     {
         "grad takes a function and returns one": Trial(
             derive=lambda f: {
-                **_farthest(f),
+                **_distances(f),
                 "published": decimals(LOGISTIC),
             },
             claim=Holds(
@@ -156,40 +156,40 @@ LESSON = lesson(
                 "differences",
                 "formula",
             ),
-            answer=lambda figures: 1 if figures.true("function") else None,
+            answer=lambda figures: 1 if figures.all_true("function") else None,
         ),
         "Which of three is right?": Trial(
-            code=Code(device=lambda s: placed(s, s.processor), x64=True),
+            code=Code(device=lambda s: snippet_device(s, s.processor), x64=True),
             claim=Holds(
-                lambda figures: _sign(figures) and _checked(figures),
+                lambda figures: _is_right_sign(figures) and _differences_agree(figures),
                 *(f"{of} {at}" for of in _DERIVATIVES for at in _AT),
             ),
-            answer=lambda figures: 1 if _sign(figures) else None,
+            answer=lambda figures: 1 if _is_right_sign(figures) else None,
         ),
         "Forward and reverse": Trial(
             code=Code(budget=6.0, memory=lambda _: 12 * 4 * _MATRIX**2),
-            derive=_difference,
+            derive=_mode_distances,
             claim=All(
-                Holds(lambda figures: figures.true("same"), *_APART),
+                Holds(lambda figures: figures.all_true("same"), *_APART),
                 AtLeast("forward one", CHEAPER, "reverse one"),
                 AtLeast("reverse many", CHEAPER, "forward many"),
             ),
-            answer=_cheaper,
+            answer=_cheaper_answer,
         ),
         "What a gradient costs": Trial(
             code=Code(budget=4.0, memory=lambda n: 5 * 4 * n),
-            derive=_by_differences,
+            derive=_difference_costs,
             claim=AtMost("both", CHEAP, "value"),
-            answer=_price,
+            answer=_price_answer,
         ),
         "Twenty steps downhill": Trial(
-            derive=_losses,
-            picture=_curve,
+            derive=_loss_figures,
+            picture=_loss_picture,
             claim=All(
                 Holds(lambda figures: figures["falling"] == STEPS, "last loss"),
                 Holds(lambda f: (f["last loss"] or 0) < 0.1 * (f["first loss"] or 0)),
             ),
-            answer=_downhill,
+            answer=_descent_answer,
         ),
     },
     sizes={"cpu": 1_000_000, "gpu": 100_000_000, "tpu": 100_000_000},

@@ -12,14 +12,14 @@ from jaxtui.lessons.trial import (
     Value,
     jax_case,
     lesson,
-    shortened,
+    shorten,
 )
 
 AGREES = 1e-6
 """How much further from float64 than XLA's result the kernel's may be, relative."""
 
 
-def _errors(figures: Figures) -> Mapping[str, Value]:
+def _error_figures(figures: Figures) -> Mapping[str, Value]:
     found: dict[str, Value] = {}
     for name in ("eager", "jit", "kernel"):
         one = figures.measured(name)
@@ -36,19 +36,26 @@ def _errors(figures: Figures) -> Mapping[str, Value]:
     }
 
 
-def _right(figures: Figures) -> bool:
+def _is_right(figures: Figures) -> bool:
     apart = (figures["kernel error"] or 0.0) - (figures["jit error"] or 0.0)
-    return abs(apart) <= AGREES and not figures.true("inaccurate")
+    return abs(apart) <= AGREES and not figures.all_true("inaccurate")
 
 
-def _compiled(figures: Figures) -> Mapping[str, Value]:
+def _compile_figures(figures: Figures) -> Mapping[str, Value]:
     value = figures.outcome.values.get("compiled for this device")
     error = (value.error if value else None) or ""
     return {
         "refused": bool(error),
-        "error": shortened(error),
-        "same": figures.true("same as jit"),
+        "error": shorten(error),
+        "same": figures.all_true("same as jit"),
     }
+
+
+def _by_platform(figures: Figures) -> bool | None:
+    """On a CPU the half of the claim that is about accelerators stays open."""
+    if not figures.all_true("same") or figures["refused"] == figures["accelerated"]:
+        return False
+    return True if figures["accelerated"] else None
 
 
 LESSON = lesson(
@@ -60,8 +67,8 @@ LESSON = lesson(
                 "jit": jax_case(setting.device, "selu", setting.size),
                 "kernel": jax_case(setting.device, "selu", setting.size, "pallas"),
             },
-            derive=_errors,
-            claim=Holds(_right, "kernel error", "jit error"),
+            derive=_error_figures,
+            claim=Holds(_is_right, "kernel error", "jit error"),
             answer=lambda figures: 0 if figures["holds"] else 1,
         ),
         "Blocks and the grid": Trial(
@@ -69,9 +76,9 @@ LESSON = lesson(
                 budget=4.0,
                 names=lambda setting: {"interpret": not setting.accelerated},
             ),
-            derive=_compiled,
+            derive=_compile_figures,
             claim=Holds(
-                lambda f: f.true("same") and f["refused"] != f["accelerated"],
+                _by_platform,
                 "compiled for this device",
                 "same as jit",
                 "blocks",

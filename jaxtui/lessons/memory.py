@@ -28,7 +28,7 @@ FEW = 0.1
 PAGE_BYTES = 4096
 
 
-def _span(figures: Figures) -> Mapping[str, Value]:
+def _span_figures(figures: Figures) -> Mapping[str, Value]:
     found, here = figures.measured("NumPy"), figures["NumPy"]
     span = found.memory if found else None
     reused, fresh, faults = (
@@ -66,20 +66,20 @@ def _why_no_span(setting: Setting, found: Measurement) -> str:
     )
 
 
-def _slower(figures: Figures) -> bool | None:
-    if not figures.true("span"):
+def _is_slower(figures: Figures) -> bool | None:
+    if not figures.all_true("span"):
         return None
     return (figures["fresh"] or 0.0) >= SLOWER * (figures["reused"] or 0.0)
 
 
-def _times(figures: Figures) -> int | None:
+def _times_answer(figures: Figures) -> int | None:
     found = quotient(figures["fresh"], figures["reused"])
-    if found is None or not figures.true("span"):
+    if found is None or not figures.all_true("span"):
         return None
     return sum(found >= limit for limit in (SLOWER, 3))
 
 
-def _faults(figures: Figures) -> Mapping[str, Value]:
+def _fault_figures(figures: Figures) -> Mapping[str, Value]:
     some = FEW * 4 * figures.setting.size / PAGE_BYTES
     new, kept = figures["page faults, new"], figures["page faults, into one array"]
     return {
@@ -96,15 +96,15 @@ LESSON = lesson(
         "Fresh and reused": Trial(
             cases=lambda setting: {"NumPy": numpy_case("sigmoid", setting.size)},
             budget=8.0,
-            derive=_span,
-            claim=Holds(_slower, "NumPy"),
-            answer=_times,
+            derive=_span_figures,
+            claim=Holds(_is_slower, "NumPy"),
+            answer=_times_answer,
         ),
         "One array that is kept": Trial(
             code=Code(budget=4.0, memory=lambda n: 8 * 4 * n, cpu_devices=lambda _: 1),
-            derive=_faults,
+            derive=_fault_figures,
             claim=Holds(
-                lambda figures: figures.true("none"),
+                lambda figures: figures.all_true("none"),
                 "new results",
                 "results written into one array",
                 "page faults, new",

@@ -35,7 +35,7 @@ HALF = 1.1
 """How much longer a·b must take than x·xᵀ to say that NumPy saves work."""
 
 
-def _five(setting: Setting) -> Mapping[str, Case | None]:
+def _five_cases(setting: Setting) -> Mapping[str, Case | None]:
     n = setting.size
 
     def eager(device: str | None, inputs: Inputs) -> Case | None:
@@ -50,7 +50,7 @@ def _five(setting: Setting) -> Mapping[str, Case | None]:
     }
 
 
-def _compared(figures: Figures) -> Mapping[str, Value]:
+def _comparison(figures: Figures) -> Mapping[str, Value]:
     a, b, c, d, e = (figures[name] for name in "ABCDE")
     cpu, accelerator = (b and c) is not None, (d and e) is not None
     slower = quotient(c, a) or 0.0
@@ -64,11 +64,11 @@ def _compared(figures: Figures) -> Mapping[str, Value]:
         "accelerator": accelerator,
         "dearer": (d or 0) >= DEARER * (e or 0),
         "beside": a is not None,
-        **{f"{name} remark": _beside(figures, name) for name in "BCDE"},
+        **{f"{name} remark": _remark_beside_numpy(figures, name) for name in "BCDE"},
     }
 
 
-def _beside(figures: Figures, name: str) -> str:
+def _remark_beside_numpy(figures: Figures, name: str) -> str:
     a, seconds = figures["A"], figures[name]
     if figures.cases[name] is None:
         return "needs JAX's CPU device" if name in "BC" else NEEDS_ACCELERATOR
@@ -79,16 +79,18 @@ def _beside(figures: Figures, name: str) -> str:
     return f"{fmt.ratio(quotient(a, seconds))} faster than A"
 
 
-def _as_claimed(figures: Figures) -> bool | None:
+def _is_as_claimed(figures: Figures) -> bool | None:
     """Without an accelerator the half of the claim that is about one stays open."""
     halves = [("cpu", "hidden"), ("accelerator", "dearer")]
-    checks = [figures.true(check) for half, check in halves if figures.true(half)]
+    checks = [
+        figures.all_true(check) for half, check in halves if figures.all_true(half)
+    ]
     if not all(checks):
         return False
-    return True if figures.true("accelerator") else None
+    return True if figures.all_true("accelerator") else None
 
 
-def _fastest(figures: Figures) -> int | None:
+def _fastest_answer(figures: Figures) -> int | None:
     known = {name: seconds for name in "ABCDE" if (seconds := figures[name])}
     if len(known) < 2:
         return None
@@ -98,7 +100,7 @@ def _fastest(figures: Figures) -> int | None:
 # The same work, or half of it.
 
 
-def _two(setting: Setting) -> Mapping[str, Case]:
+def _two_cases(setting: Setting) -> Mapping[str, Case]:
     n, device = setting.size, setting.processor or setting.device
     return {
         "NumPy x·xᵀ": numpy_case("gram", n),
@@ -108,7 +110,7 @@ def _two(setting: Setting) -> Mapping[str, Case]:
     }
 
 
-def _products(figures: Figures) -> Mapping[str, Value]:
+def _product_figures(figures: Figures) -> Mapping[str, Value]:
     factors = [
         quotient(figures[f"{who} a·b"], figures[f"{who} x·xᵀ"])
         for who in ("NumPy", "JAX")
@@ -122,12 +124,13 @@ def _products(figures: Figures) -> Mapping[str, Value]:
         # explanation.
         "JAX too": bool(numpy and jax and HALF <= numpy < HALF * jax),
         **{
-            f"JAX with {what}": _beside_numpy(figures, what) for what in ("a·b", "x·xᵀ")
+            f"JAX with {what}": _speed_beside_numpy(figures, what)
+            for what in ("a·b", "x·xᵀ")
         },
     }
 
 
-def _beside_numpy(figures: Figures, what: str) -> str:
+def _speed_beside_numpy(figures: Figures, what: str) -> str:
     numpy, jax = figures[f"NumPy {what}"], figures[f"JAX {what}"]
     if numpy is None or jax is None:
         return fmt.ABSENT
@@ -149,7 +152,7 @@ KINDS = {
 FIRST = next(iter(KINDS))
 
 
-def _others(figures: Figures) -> Mapping[str, Value]:
+def _other_kinds(figures: Figures) -> Mapping[str, Value]:
     found = {code: figures.text(code) for code in KINDS}
     other = [f"{c} returned {kind}" for c, kind in found.items() if kind != KINDS[c]]
     return {"others": listing(other)}
@@ -159,22 +162,22 @@ LESSON = lesson(
     "numpy-or-jax",
     {
         "Five experiments": Trial(
-            cases=_five,
+            cases=_five_cases,
             budget_each=3.0,
-            derive=_compared,
-            claim=Holds(_as_claimed, "B and C, or D and E"),
-            answer=_fastest,
+            derive=_comparison,
+            claim=Holds(_is_as_claimed, "B and C, or D and E"),
+            answer=_fastest_answer,
         ),
         "Is NumPy faster on a CPU?": Trial(
-            cases=_two,
+            cases=_two_cases,
             budget=9.0,
-            derive=_products,
+            derive=_product_figures,
             claim=AtLeast("NumPy a·b", HALF, "NumPy x·xᵀ"),
             answer=lambda figures: 0 if figures["holds"] else 1,
         ),
         "Mixed operands": Trial(
             code=Code(budget=2.0, device=lambda setting: setting.device),
-            derive=_others,
+            derive=_other_kinds,
             claim=All(*(Gives(code, kind) for code, kind in KINDS.items())),
             answer=lambda f: {"ndarray": 0, "jax.Array": 1}.get(f.text(FIRST) or "", 2),
         ),

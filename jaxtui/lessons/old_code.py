@@ -15,7 +15,7 @@ from jaxtui.lessons.trial import (
     Value,
     lesson,
     listing,
-    shortened,
+    shorten,
 )
 
 MOVED = (
@@ -42,9 +42,9 @@ def _reads(figures: Figures, name: str) -> str:
     if value is None:
         return fmt.ABSENT
     if value.error is not None:
-        return shortened(value.error)
+        return shorten(value.error)
     if value.warnings:
-        return shortened(f"warns: {value.warnings[0]}")
+        return shorten(f"warns: {value.warnings[0]}")
     return "still works here"
 
 
@@ -60,7 +60,7 @@ def _forms(forms: tuple[str, ...]) -> Trial:
         found = figures.outcome.values
         old = {form: found.get(f"{form}, old") for form in forms}
         failing = [form for form, v in old.items() if v and (v.error or v.warnings)]
-        broken = [form for form in forms if not figures.gave(f"{form}, new")]
+        broken = [form for form in forms if not figures.succeeded(f"{form}, new")]
         kinds = [v.error.partition(":")[0] for v in old.values() if v and v.error]
         return {
             "version": _version(figures),
@@ -103,11 +103,16 @@ LESSON = lesson(
             derive=lambda figures: {
                 "version": _version(figures),
                 "PRNGKey says": _reads(figures, "PRNGKey"),
-                "key says": "works" if figures.gave("new dtype") else fmt.ABSENT,
+                "key says": "works" if figures.succeeded("new dtype") else fmt.ABSENT,
             },
             claim=All(
                 Holds(_same_numbers, "old numbers", "new numbers", numbers=False),
-                Holds(lambda f: f.gave("old + 1"), "PRNGKey", "old + 1", numbers=False),
+                Holds(
+                    lambda f: f.succeeded("old + 1"),
+                    "PRNGKey",
+                    "old + 1",
+                    numbers=False,
+                ),
                 Raises("new + 1", "TypeError"),
             ),
             answer=lambda figures: 0 if _same_numbers(figures) else 1,

@@ -59,7 +59,6 @@ class Outcome:
         return found.ready.median if found and found.ready else None
 
     def seconds(self, name: str) -> float | None:
-        """Median seconds of a timed expression."""
         timing = self.timings.get(name)
         return timing.seconds.median if timing else None
 

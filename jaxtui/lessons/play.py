@@ -1,12 +1,30 @@
-"""A step of a lesson as far as it was run: works that follow from the ones before."""
+"""A step as it is played: what it runs next, what its figures say, and its scripts."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from jaxtui.lessons.base import Setting, Step, next_work
+from jaxtui import format as fmt
+from jaxtui import scripts
+from jaxtui.lessons.base import Conclusion, Setting, Step
 from jaxtui.lessons.outcome import NOTHING, Outcome, collect
-from jaxtui.model import Event, RunFinished, Work
+from jaxtui.model import (
+    Event,
+    Experiment,
+    Loop,
+    Plan,
+    PlannedCase,
+    RunFinished,
+    Snippet,
+    Summary,
+    Work,
+)
+from jaxtui.scripts import Script
+
+UNSTEADY = 0.25
+"""Where the interval of a figure reaches further than this share of it to either side,
+two figures that differ by half may be the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,30 +39,112 @@ class StepRun:
 
     @property
     def next_work(self) -> Work | None:
-        """What to run now; ``None`` at the end, and once something went wrong."""
         return next_work(self.step, self.setting, self.outcome, self.done)
 
     @property
     def limit_seconds(self) -> float | None:
-        """None: every work has a budget."""
         return None
 
     def observe(self, event: Event) -> StepRun:
-        """The step after one event of the run of its work."""
         ended = isinstance(event, RunFinished)
         outcome = collect(self.outcome, event)
         return replace(self, outcome=outcome, done=self.done + ended)
 
     def overdue(self) -> StepRun:
-        """Never called."""
         return self
 
     def stopped(self) -> StepRun:
-        """The user has ended it; what arrived stays."""
         ended = RunFinished(outcome="cancelled", elapsed_seconds=0.0)
         return replace(self, outcome=collect(self.outcome, ended))
 
     def lost(self, why: str) -> StepRun:
-        """There is no engine any more; what arrived stays."""
         ended = RunFinished(outcome="crashed", elapsed_seconds=0.0)
         return replace(self, outcome=collect(self.outcome, ended))
+
+
+def next_work(step: Step, setting: Setting, outcome: Outcome, done: int) -> Work | None:
+    """What a step runs after ``done`` works; ``None`` when it is complete.
+
+    Nothing more is run once something went wrong as a whole.
+    """
+    if outcome.problem is not None:
+        return None
+    works = step.works(setting)
+    if done < len(works):
+        return works[done]
+    if step.follow is None:
+        return None
+    return step.follow(setting, outcome, done - len(works))
+
+
+def conclude(step: Step, setting: Setting, outcome: Outcome) -> Conclusion:
+    """What the step makes of its figures; where they wander, a refutation is doubted.
+
+    Where some are missing because a work has no result, the claim stays open.
+
+    Raises:
+        Exception: Whatever the step's own conclusion raises.
+    """
+    conclusion = step.conclude(setting, outcome)
+    if outcome.lost:
+        takeaway = "Incomplete: the engine was lost, so this step says nothing."
+        conclusion = replace(conclusion, takeaway=takeaway)
+    if outcome.problem is not None:
+        conclusion = replace(conclusion, holds=None, answer=None)
+    wandering = [
+        (name, clock) for name, clock in _clocks(outcome) if clock.half_width > UNSTEADY
+    ]
+    if conclusion.holds is not False or not wandering:
+        return conclusion
+    name, worst = max(wandering, key=lambda named: named[1].half_width)
+    doubt = (
+        f"But {name} is only known to lie between {fmt.seconds(worst.ci_low)} and"
+        f" {fmt.seconds(worst.ci_high)} ({fmt.interval_name(worst.confidence)}):"
+        " something else may have used the machine. Run this step again before you"
+        " believe it."
+    )
+    return replace(conclusion, takeaway=f"{conclusion.takeaway} {doubt}")
+
+
+def _clocks(outcome: Outcome) -> Iterator[tuple[str, Summary]]:
+    """What was timed to its end, with its name."""
+    for one in outcome.measurements:
+        if one.stopped is not None and one.ready is not None:
+            yield one.case.label, one.ready
+    for name, timing in outcome.timings.items():
+        yield name, timing.seconds
+
+
+# The plain Python of it.
+
+Planner = Callable[[Experiment], Awaitable[Plan]]
+"""Asks an engine how to do an experiment without jaxtui."""
+
+
+async def code_parts(works: Sequence[Work], plan: Planner) -> tuple[Script, ...]:
+    """The scripts of some works; the cases of an experiment take turns in one.
+
+    What a step decides to run in view of its figures, as in a bisection, is not in it.
+    """
+    found: list[Script] = []
+    for work in works:
+        if isinstance(work, Snippet):
+            found.append(scripts.snippet_script(work))
+        elif isinstance(work, Loop):
+            (planned,) = (await plan(Experiment(cases=(work.case,)))).cases
+            found.append(scripts.loop_script(work, planned))
+        elif isinstance(work, Experiment):
+            found += _experiment_scripts(await plan(work))
+    return tuple(found)
+
+
+def _experiment_scripts(plan: Plan) -> list[Script]:
+    """One for all cases that take turns, and one for each that cannot run here."""
+    groups: dict[tuple[int, str], list[PlannedCase]] = {}
+    for one in plan.cases:
+        # Where memory is short, sizes run one after another here, too.
+        key = (one.case.size, one.case.op) if plan.grouped else (0, "")
+        if one.recipe:
+            groups.setdefault(key, []).append(one)
+    able = map(scripts.experiment_script, groups.values())
+    return [*able, *(scripts.missing(one) for one in plan.cases if not one.recipe)]

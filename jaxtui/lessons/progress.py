@@ -29,13 +29,11 @@ class Progress:
         return tuple(step.title in found for step in lesson.steps)
 
     def with_step(self, lesson: str, title: str) -> Progress:
-        """The same with one more."""
         found = self.done.get(lesson, frozenset()) | {title}
         return Progress({**self.done, lesson: found})
 
 
 def path() -> Path:
-    """The file."""
     return data_folder() / NAME
 
 

@@ -19,8 +19,8 @@ from jaxtui.lessons.trial import (
     jax_case,
     lesson,
     numpy_case,
-    placed,
     quotient,
+    snippet_device,
 )
 from jaxtui.model import HOST, Case, Experiment, Mode, Snippet, Timed, Work
 from jaxtui.plot import Axis, Mark, Picture, Series
@@ -57,7 +57,7 @@ FLAT = 2.0
 """Ten times the work in less than so many times the time: hardly any of it is work."""
 
 
-def _ways(setting: Setting, elements: Sequence[int]) -> tuple[Case, ...]:
+def _cases(setting: Setting, elements: Sequence[int]) -> tuple[Case, ...]:
     """The cases of NumPy, eager and compiled JAX at these sizes."""
     return tuple(
         case
@@ -74,7 +74,6 @@ Points = Sequence[tuple[int, float]]
 
 
 def _points(outcome: Outcome, mode: Mode) -> Points:
-    """Elements and seconds of every size in one mode."""
     taken = [
         (one.case.size, one.ready.median)
         for one in outcome.measurements
@@ -83,7 +82,7 @@ def _points(outcome: Outcome, mode: Mode) -> Points:
     return sorted((size, seconds) for size, seconds in taken if seconds)
 
 
-def _drawn(
+def _picture(
     found: Mapping[str, Points], title: str, marks: tuple[Mark, ...] = ()
 ) -> Picture | None:
     """Curves of seconds over elements; ``None`` without a point."""
@@ -105,7 +104,7 @@ def _drawn(
     )
 
 
-def _disturbed(outcome: Outcome) -> bool:
+def _is_disturbed(outcome: Outcome) -> bool:
     return any(one.has("contended") for one in outcome.measurements)
 
 
@@ -119,13 +118,13 @@ def sizes(setting: Setting) -> tuple[int, ...]:
     return (*powers, setting.size)
 
 
-def _sweep(setting: Setting) -> tuple[Work, ...]:
+def _sweep_works(setting: Setting) -> tuple[Work, ...]:
     small = [n for n in sizes(setting) if n <= LARGE]
     large = [n for n in sizes(setting) if n > LARGE]
-    works: list[Work] = [Experiment(cases=_ways(setting, small), budget_seconds=8.0)]
+    works: list[Work] = [Experiment(cases=_cases(setting, small), budget_seconds=8.0)]
     if large:
         budget = 4.0 + 4.0 * (setting.size > 10 * LARGE)
-        works.append(Experiment(cases=_ways(setting, large), budget_seconds=budget))
+        works.append(Experiment(cases=_cases(setting, large), budget_seconds=budget))
     works.append(_lists(setting))
     if any(op.name == OP and "tensorflow" in op.modes for op in setting.ops):
         # One case first: where TensorFlow is missing, it is said once.
@@ -152,7 +151,7 @@ lists = {{n: [random.gauss() for _ in range(n)] for n in {lengths}}}
         setup=setup,
         parts=tuple(Timed(name=_list(n), code=f"sigmoid(lists[{n}])") for n in lengths),
         budget_seconds=2.0,
-        device=placed(setting),
+        device=snippet_device(setting),
     )
 
 
@@ -181,30 +180,30 @@ def _with_tensorflow(setting: Setting, outcome: Outcome, done: int) -> Work | No
     return Experiment(cases=tensors, budget_seconds=3.0)
 
 
-def _curves(setting: Setting, outcome: Outcome) -> Picture | None:
+def _sweep_picture(setting: Setting, outcome: Outcome) -> Picture | None:
     listed = [(n, outcome.seconds(_list(n))) for n in sizes(setting)]
     found: dict[str, Points] = {
         "Python list": [(n, taken) for n, taken in listed if taken is not None]
     }
     found |= {label: _points(outcome, mode) for mode, label in LABELS.items()}
-    return _drawn(found, "sigmoid, seconds per call")
+    return _picture(found, "sigmoid, seconds per call")
 
 
-def _ends(figures: Figures) -> Mapping[str, Value]:
+def _end_figures(figures: Figures) -> Mapping[str, Value]:
     setting, outcome = figures.setting, figures.outcome
     found: dict[str, Value] = {"fewest": sizes(setting)[0]}
     for mode in ("numpy", "jit", "eager"):
         for name, n in (("few", sizes(setting)[0]), ("many", setting.size)):
             found[f"{mode} {name}"] = outcome.ready(mode=mode, size=n)
     figures.derived |= found
-    return {"small": SMALL.holds(figures), "disturbed": _disturbed(outcome)}
+    return {"small": SMALL.holds(figures), "disturbed": _is_disturbed(outcome)}
 
 
 SMALL = AtLeast("jit few", SURE, "numpy few")
 LARGER = AtLeast("numpy many", SURE, "jit many")
 
 
-def _winner(figures: Figures) -> int:
+def _winner_answer(figures: Figures) -> int:
     """Index of the choice that was the fastest with few elements."""
     names = (_list(FEWEST), "numpy few", "eager few", "jit few")
     taken = [math.inf if (s := figures[name]) is None else s for name in names]
@@ -244,14 +243,14 @@ def _pair(setting: Setting, elements: int) -> tuple[Case, ...]:
     return numpy_case(OP, elements), jax_case(setting.device, OP, elements)
 
 
-def _begin(setting: Setting) -> tuple[int, ...]:
+def _first_sizes(setting: Setting) -> tuple[int, ...]:
     """Where the search starts: few elements, and two large sizes to choose from."""
     many = min(setting.size, 10 * LARGE)
     return FEWEST, many // 10, many
 
 
-def _search(setting: Setting) -> tuple[Work, ...]:
-    pairs = tuple(case for n in _begin(setting) for case in _pair(setting, n))
+def _search_works(setting: Setting) -> tuple[Work, ...]:
+    pairs = tuple(case for n in _first_sizes(setting) for case in _pair(setting, n))
     return (Experiment(cases=pairs, budget_seconds=4.0),)
 
 
@@ -265,7 +264,7 @@ def _lead(outcome: Outcome, elements: int) -> float | None:
 
 def _bracket(setting: Setting, outcome: Outcome) -> tuple[int, int] | None:
     """Between which sizes JAX overtakes, as far as it is known; ``None`` if nowhere."""
-    low, *large = _begin(setting)
+    low, *large = _first_sizes(setting)
     at_low = _lead(outcome, low)
     ahead = [n for n in large if (_lead(outcome, n) or 0.0) > 1]
     if at_low is None or at_low >= 1 or not ahead:
@@ -280,7 +279,7 @@ def _bracket(setting: Setting, outcome: Outcome) -> tuple[int, int] | None:
     return low, high
 
 
-def _search_on(setting: Setting, outcome: Outcome, done: int) -> Work | None:
+def _next_search(setting: Setting, outcome: Outcome, done: int) -> Work | None:
     bracket = _bracket(setting, outcome)
     if bracket is None or done >= SEARCHES:
         return None
@@ -292,15 +291,15 @@ def _search_on(setting: Setting, outcome: Outcome, done: int) -> Work | None:
     return Experiment(cases=_pair(setting, middle(low, high)), budget_seconds=1.2)
 
 
-def _crossing(setting: Setting, outcome: Outcome) -> Picture | None:
+def _crossing_picture(setting: Setting, outcome: Outcome) -> Picture | None:
     modes: tuple[Mode, ...] = ("numpy", "jit")
     found = {LABELS[mode]: _points(outcome, mode) for mode in modes}
     bracket = _bracket(setting, outcome)
     marks = (Mark(middle(*bracket), "as fast"),) if bracket else ()
-    return _drawn(found, "seconds per call", marks)
+    return _picture(found, "seconds per call", marks)
 
 
-def _tried(figures: Figures) -> Sequence[Row]:
+def _tried_rows(figures: Figures) -> Sequence[Row]:
     outcome = figures.outcome
     return [
         Row(
@@ -313,9 +312,9 @@ def _tried(figures: Figures) -> Sequence[Row]:
     ]
 
 
-def _overtaken(figures: Figures) -> Mapping[str, Value]:
+def _crossing_figures(figures: Figures) -> Mapping[str, Value]:
     setting, outcome = figures.setting, figures.outcome
-    few, *_, many = _begin(setting)
+    few, *_, many = _first_sizes(setting)
     bracket = _bracket(setting, outcome)
     low, high = bracket or (None, None)
     return {
@@ -328,29 +327,29 @@ def _overtaken(figures: Figures) -> Mapping[str, Value]:
         "high": high,
         "at": None if high is None else outcome.ready(mode="jit", size=high),
         "middle": None if bracket is None else middle(*bracket),
-        "disturbed": _disturbed(outcome),
+        "disturbed": _is_disturbed(outcome),
     }
 
 
-def _range(figures: Figures) -> int:
+def _range_answer(figures: Figures) -> int:
     at = figures["middle"]
     if at is None:
-        return 3 if figures.true("NumPy first") else 0
+        return 3 if figures.all_true("NumPy first") else 0
     return sum(at >= limit for limit in (1000, 100_000))
 
 
 # Below ten microseconds all is dispatch.
 
 
-def _tiny(setting: Setting) -> Mapping[str, Case]:
+def _tiny_cases(setting: Setting) -> Mapping[str, Case]:
     cases: dict[str, Case] = {}
     for n in (FEWEST, 10 * FEWEST):
-        numpy, eager, jit = _ways(setting, (n,))
+        numpy, eager, jit = _cases(setting, (n,))
         cases |= {f"NumPy {n}": numpy, f"eager {n}": eager, f"jit {n}": jit}
     return {**cases, "jit large": jax_case(setting.device, OP, LARGE // 10)}
 
 
-def _dispatch(figures: Figures) -> Mapping[str, Value]:
+def _dispatch_figures(figures: Figures) -> Mapping[str, Value]:
     speed = quotient(figures["jit large"], LARGE // 10)
     return {
         "work": None if speed is None else FEWEST * speed,
@@ -359,7 +358,7 @@ def _dispatch(figures: Figures) -> Mapping[str, Value]:
     }
 
 
-def _grown(figures: Figures) -> int:
+def _growth_answer(figures: Figures) -> int:
     return sum((figures["jit grows"] or 0.0) >= limit for limit in (FLAT, 5))
 
 
@@ -367,37 +366,37 @@ LESSON = lesson(
     "small-work",
     {
         "From ten elements to millions": Trial(
-            works=_sweep,
+            works=_sweep_works,
             follow=_with_tensorflow,
-            picture=_curves,
+            picture=_sweep_picture,
             rows=_span_rows,
-            derive=_ends,
+            derive=_end_figures,
             claim=All(SMALL, LARGER),
-            answer=_winner,
+            answer=_winner_answer,
         ),
         "Where JAX overtakes": Trial(
-            works=_search,
-            follow=_search_on,
-            picture=_crossing,
-            rows=_tried,
-            derive=_overtaken,
+            works=_search_works,
+            follow=_next_search,
+            picture=_crossing_picture,
+            rows=_tried_rows,
+            derive=_crossing_figures,
             claim=Holds(
                 lambda figures: figures["middle"] is not None,
                 "lead of few",
                 "lead of many",
             ),
-            answer=_range,
+            answer=_range_answer,
         ),
         "Below ten microseconds all is dispatch": Trial(
-            cases=_tiny,
+            cases=_tiny_cases,
             budget=5.0,
-            derive=_dispatch,
+            derive=_dispatch_figures,
             claim=Holds(
                 lambda f: max(f["eager grows"] or 0, f["jit grows"] or 0) < FLAT,
                 "eager grows",
                 "jit grows",
             ),
-            answer=_grown,
+            answer=_growth_answer,
         ),
     },
     sizes={"cpu": 10_000_000, "gpu": 100_000_000, "tpu": 100_000_000},

@@ -36,7 +36,7 @@ FAR = 2.0
 """How many times longer the unrolled loop must take to compile."""
 
 
-def _each(figures: Figures) -> Mapping[str, Value]:
+def _bytes_per_element(figures: Figures) -> Mapping[str, Value]:
     small, entries = figures["sparse bytes"], figures["entries"]
     # What it reads, not the lesson's own size.
     size = figures.outcome.number("size")
@@ -57,7 +57,7 @@ def _name(density: float) -> str:
 THIN, THICK = _name(DENSITIES[0]), _name(DENSITIES[-1])
 
 
-def _points(outcome: Outcome) -> list[tuple[float, float]]:
+def _timed_densities(outcome: Outcome) -> list[tuple[float, float]]:
     """The densities that have been timed, with their seconds."""
     found = ((density, outcome.seconds(_name(density))) for density in DENSITIES)
     return [(density, seconds) for density, seconds in found if seconds]
@@ -75,8 +75,8 @@ def crossover(points: Sequence[tuple[float, float]], level: float) -> float | No
     return None
 
 
-def _crossing(figures: Figures) -> Mapping[str, Value]:
-    dense, points = figures["dense"], _points(figures.outcome)
+def _crossing_figures(figures: Figures) -> Mapping[str, Value]:
+    dense, points = figures["dense"], _timed_densities(figures.outcome)
     complete = dense is not None and len(points) == len(DENSITIES)
     wins = complete and AtLeast("dense", CLEAR, THIN).holds(figures)
     return {
@@ -86,16 +86,16 @@ def _crossing(figures: Figures) -> Mapping[str, Value]:
     }
 
 
-def _where(figures: Figures) -> int | None:
+def _crossing_answer(figures: Figures) -> int | None:
     """Which choice a crossover is: below 10 %, up to 40 %, or beyond."""
     at = figures["at"]
     if at is None:
-        return 2 if figures.true("wins") else None
+        return 2 if figures.all_true("wins") else None
     return 0 if at < 0.1 else 1 if at < 0.4 else 2
 
 
-def _curves(setting: Setting, outcome: Outcome) -> Picture | None:
-    points, dense = _points(outcome), outcome.seconds("dense")
+def _density_picture(setting: Setting, outcome: Outcome) -> Picture | None:
+    points, dense = _timed_densities(outcome), outcome.seconds("dense")
     if len(points) < 2 or dense is None:
         return None
     densities = [density for density, _ in points]
@@ -125,28 +125,28 @@ CONDS, SWITCHES = ("cond -3", "cond 2"), ("switch 0", "switch 1", "switch 2")
 TRACED = Raises("jit if", "TracerBoolConversionError")
 
 
-def _equal(figures: Figures) -> Mapping[str, Value]:
+def _equal_counts(figures: Figures) -> Mapping[str, Value]:
     def count(*names: str) -> str:
-        return f"{sum(map(figures.true, names))} of {len(names)} equal"
+        return f"{sum(map(figures.all_true, names))} of {len(names)} equal"
 
     return {
         "conds": count(*CONDS),
         "switches": count(*SWITCHES),
         "forms": count(*CONDS, *SWITCHES),
-        "as told": TRACED.holds(figures) and figures.true(*CONDS, *SWITCHES),
+        "as told": TRACED.holds(figures) and figures.all_true(*CONDS, *SWITCHES),
     }
 
 
-def _traced(figures: Figures) -> int | None:
+def _traced_answer(figures: Figures) -> int | None:
     if TRACED.holds(figures):
         return 1
-    return 0 if figures.gave("jit if") else None
+    return 0 if figures.succeeded("jit if") else None
 
 
 # Loops under jit.
 
 
-def _operations(figures: Figures) -> int:
+def _operations_answer(figures: Figures) -> int:
     larger = quotient(figures["Python operations"], figures["fori operations"]) or 0.0
     return 2 if larger >= LOOP_STEPS else 1 if larger > 1.5 else 0
 
@@ -156,7 +156,7 @@ LESSON = lesson(
     {
         "What a sparse matrix stores": Trial(
             code=Code(budget=4.0, memory=lambda n: 40 * n * n),
-            derive=_each,
+            derive=_bytes_per_element,
             claim=All(
                 Holds(
                     lambda f: (f["sparse bytes"] or 0) < (f["dense bytes"] or 0),
@@ -172,30 +172,30 @@ LESSON = lesson(
         ),
         "Where sparse wins": Trial(
             code=Code(budget=10.0, memory=lambda n: 60 * n * n),
-            derive=_crossing,
-            picture=_curves,
+            derive=_crossing_figures,
+            picture=_density_picture,
             claim=All(
                 AtLeast("dense", CLEAR, THIN),
                 AtLeast(THICK, CLEAR, "dense"),
-                Holds(lambda figures: figures.true("met"), *map(_name, DENSITIES)),
+                Holds(lambda figures: figures.all_true("met"), *map(_name, DENSITIES)),
             ),
-            answer=_where,
+            answer=_crossing_answer,
         ),
         "Branches under jit": Trial(
             code=Code(budget=4.0),
-            derive=_equal,
+            derive=_equal_counts,
             claim=All(
                 TRACED,
                 IsTrue(*CONDS, *SWITCHES),
                 Holds(
-                    lambda figures: figures.gave("eager if"),
+                    lambda figures: figures.succeeded("eager if"),
                     "eager if",
                     "jit list",
                     "static",
                     numbers=False,
                 ),
             ),
-            answer=_traced,
+            answer=_traced_answer,
         ),
         "Loops under jit": Trial(
             code=Code(budget=5.0),
@@ -204,7 +204,7 @@ LESSON = lesson(
                 AtLeast("Python compile", FAR, "fori compile"),
                 Holds(lambda f: (f["difference"] or 0.0) < 1e-3, "difference"),
             ),
-            answer=_operations,
+            answer=_operations_answer,
         ),
     },
     sizes={"cpu": 1000, "gpu": 4000, "tpu": 2000},

@@ -45,7 +45,6 @@ class Program:
 
     @staticmethod
     def part(kind: str, name: str, code: str) -> Part:
-        """A part as it is run."""
         if kind in ("time", "once"):
             return Timed(name=name, code=code, once=kind == "once")
         return Shown(name=name, code=code, raises=kind == "raises")
@@ -53,8 +52,6 @@ class Program:
 
 @dataclass
 class StepText:
-    """One step as it stands in the file."""
-
     title: str
     prose: str = ""
     programs: tuple[Program, ...] = ()
@@ -67,8 +64,6 @@ class StepText:
 
 @dataclass
 class LessonText:
-    """A file."""
-
     title: str
     summary: str
     size_means: str = ""

@@ -58,8 +58,6 @@ def jax_case(
 
 @dataclass(frozen=True, kw_only=True)
 class Code:
-    """How a program of the text is run."""
-
     budget: float = 3.0
     """Seconds."""
     memory: Callable[[int], int] = lambda _: 0
@@ -67,7 +65,7 @@ class Code:
     names: Callable[[Setting], Mapping[str, object]] = lambda _: {}
     """What stands in its braces, beside ``{n}``, the size, and ``{count}``, the same
     with thousands set apart."""
-    device: Callable[[Setting], str | None] = lambda setting: placed(setting)
+    device: Callable[[Setting], str | None] = lambda setting: snippet_device(setting)
     """JAX's default device meanwhile; ``None`` leaves it as it is."""
     x64: bool = False
     """With 64-bit types."""
@@ -77,7 +75,6 @@ class Code:
     """Names of the parts that are left out."""
 
     def snippet(self, setting: Setting, program: Program) -> Snippet:
-        """The program, to be run."""
         names = {"n": setting.size, "count": fmt.count(setting.size)}
         names |= self.names(setting)
 
@@ -103,7 +100,7 @@ class Code:
         )
 
 
-def placed(setting: Setting, device: str | None = None) -> str | None:
+def snippet_device(setting: Setting, device: str | None = None) -> str | None:
     """The device for a snippet; ``None`` where it is JAX's default anyway."""
     wanted = device or setting.device
     first = setting.devices[0].name if setting.devices else None
@@ -128,7 +125,7 @@ def times(value: float | None) -> str:
     return f"{fmt.ratio(value).removesuffix('×')} times"
 
 
-def shortened(text: str, length: int = VALUE_LENGTH) -> str:
+def shorten(text: str, length: int = VALUE_LENGTH) -> str:
     """A text in one line of at most so many characters."""
     line = " ".join(text.split())
     return line if len(line) <= length else f"{line[: length - 1].rstrip()}…"
@@ -222,11 +219,10 @@ class Figures:
         return name in self.outcome.values or self[name] is not None
 
     def measured(self, name: str) -> Measurement | None:
-        """What a case of this name measured."""
         case = self.cases.get(name)
         return next((m for m in self.outcome.measurements if m.case == case), None)
 
-    def trouble(self, name: str) -> str:
+    def failure_of(self, name: str) -> str:
         """Why a figure of a case is missing; empty if nothing went wrong.
 
         What is derived of a case has the case's name at its beginning.
@@ -237,7 +233,6 @@ class Figures:
         return next((one.error for one in failures if one.case == case), "")
 
     def numbers(self, name: str) -> tuple[float, ...]:
-        """All numbers of a value; empty where it has none."""
         value = self.outcome.values.get(name)
         return () if value is None else value.numbers
 
@@ -248,18 +243,18 @@ class Figures:
     def shown(self, name: str, length: int = VALUE_LENGTH) -> str:
         """The same in one line; ``—`` where there is none."""
         text = self.text(name)
-        return fmt.ABSENT if text is None else shortened(text, length)
+        return fmt.ABSENT if text is None else shorten(text, length)
 
-    def true(self, *names: str) -> bool:
+    def all_true(self, *names: str) -> bool:
         """Whether all of them are ``True``, or another number but 0."""
         return all(bool(self[name]) for name in names)
 
-    def gave(self, name: str) -> bool:
+    def succeeded(self, name: str) -> bool:
         """Whether an expression was run and did not raise."""
         value = self.outcome.values.get(name)
         return value is not None and value.error is None
 
-    def raised(self, name: str, kind: str, text: str = "") -> bool:
+    def failed_with(self, name: str, kind: str, text: str = "") -> bool:
         """Whether an expression raised an error of this type with this text in it."""
         value = self.outcome.values.get(name)
         if value is None or value.error is None:
@@ -317,7 +312,6 @@ class Claim(ABC):
         """They must be numbers; an error in their place is as good as nothing."""
 
     def missing(self, figures: Figures) -> list[str]:
-        """Those that are not there."""
         if self.numbers:
             return [name for name in self.names if figures[name] is None]
         return [name for name in self.names if name not in figures]
@@ -334,7 +328,7 @@ class AtLeast(Claim):
         super().__init__(above, below)
         self.factor = factor
 
-    def holds(self, figures: Figures) -> bool:  # noqa: D102
+    def holds(self, figures: Figures) -> bool:
         above, below = (figures[name] or 0.0 for name in self.names)
         return above >= self.factor * below
 
@@ -342,7 +336,7 @@ class AtLeast(Claim):
 class AtMost(AtLeast):
     """One figure is at most so many times another."""
 
-    def holds(self, figures: Figures) -> bool:  # noqa: D102
+    def holds(self, figures: Figures) -> bool:
         above, below = (figures[name] or 0.0 for name in self.names)
         return above <= self.factor * below
 
@@ -354,7 +348,7 @@ class Gives(Claim):
         super().__init__(name, numbers=False)
         self.text = text
 
-    def holds(self, figures: Figures) -> bool:  # noqa: D102
+    def holds(self, figures: Figures) -> bool:
         return figures.text(self.names[0]) == self.text
 
 
@@ -365,8 +359,8 @@ class Raises(Claim):
         super().__init__(name, numbers=False)
         self.kind, self.text = kind, text
 
-    def holds(self, figures: Figures) -> bool:  # noqa: D102
-        return figures.raised(self.names[0], self.kind, self.text)
+    def holds(self, figures: Figures) -> bool:
+        return figures.failed_with(self.names[0], self.kind, self.text)
 
 
 class IsTrue(Claim):
@@ -375,8 +369,8 @@ class IsTrue(Claim):
     def __init__(self, *names: str) -> None:
         super().__init__(*names, numbers=False)
 
-    def holds(self, figures: Figures) -> bool:  # noqa: D102
-        return figures.true(*self.names)
+    def holds(self, figures: Figures) -> bool:
+        return figures.all_true(*self.names)
 
 
 class Holds(Claim):
@@ -388,7 +382,7 @@ class Holds(Claim):
         super().__init__(*names, numbers=numbers)
         self.test = test
 
-    def holds(self, figures: Figures) -> bool | None:  # noqa: D102
+    def holds(self, figures: Figures) -> bool | None:
         return self.test(figures)
 
 
@@ -399,11 +393,11 @@ class All(Claim):
         super().__init__()
         self.claims = claims
 
-    def missing(self, figures: Figures) -> list[str]:  # noqa: D102
+    def missing(self, figures: Figures) -> list[str]:
         found = [name for claim in self.claims for name in claim.missing(figures)]
         return list(dict.fromkeys(found))
 
-    def holds(self, figures: Figures) -> bool:  # noqa: D102
+    def holds(self, figures: Figures) -> bool:
         return all(claim.holds(figures) for claim in self.claims)
 
 
@@ -449,7 +443,6 @@ class Trial:
     picture: Callable[[Setting, Outcome], Picture | None] | None = None
 
     def run(self, text: StepText, setting: Setting) -> tuple[Work, ...]:
-        """What is run, one after the other."""
         if self.works is not None:
             return self.works(setting)
         if text.programs:
@@ -464,7 +457,6 @@ class Trial:
         return (Experiment(cases=cases, budget_seconds=budget),)
 
     def figures(self, setting: Setting, outcome: Outcome) -> Figures:
-        """What it yielded."""
         found = Figures(setting, outcome, self.cases(setting))
         if self.derive is not None:
             found.derived |= self.derive(found)
@@ -473,7 +465,6 @@ class Trial:
     def conclude(
         self, text: StepText, setting: Setting, outcome: Outcome
     ) -> Conclusion:
-        """What the figures say."""
         figures = self.figures(setting, outcome)
         rows = [_row(row, figures) for row in text.rows]
         if self.rows is not None:
@@ -503,7 +494,7 @@ class Trial:
 def _row(row: Row, figures: Figures) -> Row:
     """A row of the text with its figures; where a case failed, it says why."""
     used = (field[1] for field in _FIELD.finditer(row.yours))
-    troubles = (figures.trouble(name) for name in used)
+    troubles = (figures.failure_of(name) for name in used)
     return Row(
         what=figures.fill(row.what),
         yours=figures.fill(row.yours) or fmt.ABSENT,

@@ -25,7 +25,7 @@ FAR = 5.0
 TEN = tuple(map(float, range(10)))
 
 
-def _kept(figures: Figures) -> bool:
+def _is_right_update(figures: Figures) -> bool:
     new, old = figures.numbers("new array"), figures.numbers("old array")
     return old == TEN and new == (*TEN[:5], 100.0, *TEN[6:])
 
@@ -34,12 +34,12 @@ METHODS = ("set", "add", "multiply", "divide", "power", "min", "max", "apply", "
 """The nine methods of ``.at[]``."""
 
 
-def _other(figures: Figures) -> list[str]:
-    return [name for name in METHODS if not figures.true(f"same {name}")]
+def _differing(figures: Figures) -> list[str]:
+    return [name for name in METHODS if not figures.all_true(f"same {name}")]
 
 
-def _agreeing(figures: Figures) -> Mapping[str, Value]:
-    other = _other(figures)
+def _agreement(figures: Figures) -> Mapping[str, Value]:
+    other = _differing(figures)
     return {
         "agree": len(METHODS) - len(other),
         "others": listing(other),
@@ -48,8 +48,8 @@ def _agreeing(figures: Figures) -> Mapping[str, Value]:
     }
 
 
-def _nine_answer(figures: Figures) -> int | None:
-    other = _other(figures)
+def _methods_answer(figures: Figures) -> int | None:
+    other = _differing(figures)
     return 0 if not other else 1 if {*other} <= {"power", "divide"} else None
 
 
@@ -59,7 +59,7 @@ MODES = ("clip", "drop", "fill")
 BOTH = [f"{what} {mode}" for mode in MODES for what in ("get", "set")]
 
 
-def _as_documented(figures: Figures) -> Mapping[str, Value]:
+def _documented(figures: Figures) -> Mapping[str, Value]:
     right = (
         figures["get clip"] == 9
         and figures["get fill"] == -1
@@ -67,16 +67,16 @@ def _as_documented(figures: Figures) -> Mapping[str, Value]:
         and figures.numbers("set drop") == figures.numbers("set fill") == TEN
     )
     return {
-        "quiet": all(map(figures.gave, BOTH)),
+        "quiet": all(map(figures.succeeded, BOTH)),
         "right": right,
         **{
-            f"set, {mode}": _changed(figures, f"set {mode}")
+            f"set, {mode}": _changes(figures, f"set {mode}")
             for mode in ("default", *MODES, "promise_in_bounds")
         },
     }
 
 
-def _changed(figures: Figures, name: str) -> str:
+def _changes(figures: Figures, name: str) -> str:
     """What an update of ``range(10)`` has changed, in words."""
     found = figures.numbers(name)
     if len(found) != 10:
@@ -89,8 +89,8 @@ def _changed(figures: Figures, name: str) -> str:
     return ", ".join(changed) or "unchanged"
 
 
-def _default(figures: Figures) -> int | None:
-    if not figures.gave("get default"):
+def _default_answer(figures: Figures) -> int | None:
+    if not figures.succeeded("get default"):
         return 0
     return {9.0: 1, 0.0: 2}.get(figures["get default"] or 0.0)
 
@@ -108,15 +108,15 @@ LESSON = lesson(
             },
             claim=All(
                 Raises("JAX", "TypeError"),
-                Holds(_kept, "new array", "old array", numbers=False),
+                Holds(_is_right_update, "new array", "old array", numbers=False),
             ),
-            answer=lambda figures: 1 if figures.raised("JAX", "TypeError") else 0,
+            answer=lambda figures: 1 if figures.failed_with("JAX", "TypeError") else 0,
         ),
         "Nine ways to update": Trial(
             code=Code(budget=4.0),
-            derive=_agreeing,
+            derive=_agreement,
             claim=IsTrue(*(f"same {name}" for name in METHODS)),
-            answer=_nine_answer,
+            answer=_methods_answer,
         ),
         "What an update costs": Trial(
             code=Code(budget=5.0, memory=lambda n: 6 * 4 * n),
@@ -128,18 +128,18 @@ LESSON = lesson(
             answer=bracket("jit", "donated", 1.5, FAR),
         ),
         "Out of bounds": Trial(
-            derive=_as_documented,
+            derive=_documented,
             claim=All(
                 Raises("NumPy", "IndexError"),
                 Holds(
-                    lambda figures: figures.true("quiet", "right"),
+                    lambda figures: figures.all_true("quiet", "right"),
                     "get default",
                     "set default",
                     *BOTH,
                     numbers=False,
                 ),
             ),
-            answer=_default,
+            answer=_default_answer,
         ),
         "Lists are not arrays": Trial(
             code=Code(budget=2.0),

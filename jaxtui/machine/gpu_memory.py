@@ -30,8 +30,6 @@ PROCESSES_COMMAND = (
 
 
 class GpuMemory(Record, frozen=True):
-    """One card."""
-
     index: int
     """As its vendor's tool counts."""
     used_bytes: int | None
@@ -97,7 +95,6 @@ class MemoryQuery:
 
 
 def parse_nvidia_smi(output: str) -> Iterator[GpuMemory]:
-    """The answer to ``COMMAND``."""
     for index, uuid, used, total in _rows(output, 4):
         if index.isdigit():
             sizes = _bytes(used), _bytes(total)
@@ -105,7 +102,6 @@ def parse_nvidia_smi(output: str) -> Iterator[GpuMemory]:
 
 
 def parse_processes(output: str) -> Iterator[GpuProcess]:
-    """The answer to ``PROCESSES_COMMAND``."""
     for uuid, pid, used in _rows(output, 3):
         if pid.isdigit():
             yield GpuProcess(uuid, int(pid), _bytes(used))

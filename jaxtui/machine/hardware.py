@@ -47,8 +47,6 @@ _MAKERS: dict[str, Maker] = {_NVIDIA: "cuda", _AMD: "rocm"}
 
 
 class Chip(Record, frozen=True):
-    """One accelerator on the bus."""
-
     address: str
     """As the bus has it: ``0000:00:05.0``."""
     maker: Maker
@@ -109,8 +107,6 @@ TPU_PATHS = ("/dev/accel", "/dev/vfio")
 
 
 class Node(Record, frozen=True):
-    """One device file."""
-
     path: str
     """As it is under /dev."""
     maker: Maker

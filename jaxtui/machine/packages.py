@@ -20,8 +20,6 @@ _PIN = re.compile(r"libtpu(?:\[.*\])?\s*\(?\s*==\s*(\d+(?:\.\d+)*)(\.\*)?")
 
 
 class Packages(Record, frozen=True):
-    """What is installed for this Python."""
-
     jax: str | None
     jaxlib: str | None
     plugins: Mapping[str, str]

@@ -79,7 +79,6 @@ class Survey(Record, frozen=True):
     """The chosen mode of transparent hugepages: ``always``, ``madvise``, ``never``."""
 
     def of(self, maker: Maker) -> tuple[Chip, ...]:
-        """The chips of one maker."""
         return tuple(chip for chip in self.chips if chip.maker == maker)
 
     def nodes_of(self, maker: Maker) -> tuple[Node, ...]:

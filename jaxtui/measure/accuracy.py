@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jaxtui.measure.ops.arguments import Array
-from jaxtui.measure.ops.base import Op, Rows, wide
+from jaxtui.measure.ops.base import Op, wide
 from jaxtui.model import Precision
 
 MATRIX_ROWS = 16
@@ -78,7 +78,11 @@ def check(
     rows = _choose_rows(op, case_dtype, size, max_reference_flops)
     every = slice(None) if rows is None else rows
     reference = wide(op.reference(every, *inputs))
-    compared = _compared(op, every, result)
+    compared = result
+    if op.checked is not None:
+        compared = op.checked(every, result)
+    elif result.ndim:
+        compared = np.asarray(result[(slice(None),) * op.rows_axis + (every,)])
     error = relative_error(compared, reference)
     return Accuracy(
         error=error,
@@ -89,7 +93,6 @@ def check(
 
 
 def relative_error(result: Array, reference: Array) -> float:
-    """Largest absolute difference over the largest magnitude of ``reference``."""
     worst = float(np.max(np.abs(wide(result) - reference), initial=0.0))
     largest = float(np.max(np.abs(reference), initial=0.0))
     if worst == 0.0:
@@ -108,15 +111,6 @@ def samples_rows(
     if not heavy and math.prod(shape) <= MAX_ELEMENTS:
         return None
     return min(shape[op.rows_axis], MATRIX_ROWS if len(shape) > 1 else VECTOR_ROWS)
-
-
-def _compared(op: Op, rows: Rows, result: Array) -> Array:
-    """What stands against those rows of the reference."""
-    if op.checked is not None:
-        return op.checked(rows, result)
-    if result.ndim == 0:
-        return result
-    return np.asarray(result[(slice(None),) * op.rows_axis + (rows,)])
 
 
 def _choose_rows(

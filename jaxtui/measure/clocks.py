@@ -53,7 +53,6 @@ def wait_for_array(result: Any) -> None:
 
 
 def wait_for_tree(result: Any) -> None:
-    """Block on every array of a pytree."""
     jax.block_until_ready(result)
 
 
@@ -62,8 +61,7 @@ def no_wait(result: Any) -> None:
 
 
 def wait_for(result: Any) -> Wait:
-    """How to wait for results like this one."""
-    return wait_for_array if _can_be_asked(result) else wait_for_tree
+    return wait_for_array if _has_clock(result) else wait_for_tree
 
 
 def calls(
@@ -118,11 +116,10 @@ def ready_at_return(call: Call, args: Sequence[Any], count: int) -> float:
 
 
 def is_ready(result: Any) -> bool:
-    """Whether all arrays of a pytree are ready."""
     leaves = jax.tree.leaves(result)
-    return all(array.is_ready() for array in leaves if _can_be_asked(array))
+    return all(array.is_ready() for array in leaves if _has_clock(array))
 
 
-def _can_be_asked(value: Any) -> bool:
+def _has_clock(value: Any) -> bool:
     """Whether it is an array of JAX; a key of ``jax.random`` cannot be asked."""
     return isinstance(value, jax.Array) and hasattr(value, "is_ready")

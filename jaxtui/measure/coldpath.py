@@ -22,13 +22,12 @@ import jax
 import msgspec
 import numpy as np
 
-from jaxtui.measure import programs, session
+from jaxtui.measure import programs, runtime
 from jaxtui.measure.clocks import wait_for
 from jaxtui.measure.devices import probe
 from jaxtui.measure.ops.arguments import Array
-from jaxtui.measure.own import OwnError
-from jaxtui.measure.own.arguments import dtype_of
-from jaxtui.measure.programs import counted
+from jaxtui.measure.own import OwnError, dtype_of
+from jaxtui.measure.programs import count
 from jaxtui.measure.workload import Workload, arrays_of
 from jaxtui.model import COMPILED_MODES, Phase, PhaseMeasured, PhaseStarted, RunEvent
 from jaxtui.stats import median
@@ -43,8 +42,6 @@ class DtypeError(TypeError):
 
 
 class Transfer(NamedTuple):
-    """The median over the repetitions."""
-
     seconds: float
     aliased: bool
     """Nothing was copied: the two sides share memory."""
@@ -64,9 +61,6 @@ def prepare(
         workload: Its phases and what is fixed by its first result are filled in.
         cold: Whether JAX's caches may be cleared for the first call of an eager case,
             which costs every other function its compiled programs.
-
-    Raises:
-        BaseException: Whatever JAX or the code of a file raises.
     """
     for phase, step in steps(workload, cold=cold):
         yield PhaseStarted(index=index, phase=phase)
@@ -111,18 +105,18 @@ class _Stages:
         resident = workload.resident()
         jitted = jax.jit(workload.fresh())
         workload.call = jitted
-        return self._timed(lambda: jitted.trace(*resident))
+        return self._time(lambda: jitted.trace(*resident))
 
     def lower(self) -> Transfer:
-        return self._timed(self._stage.lower)
+        return self._time(self._stage.lower)
 
     def compile(self) -> Transfer:
         workload = self._workload
-        hits = session.compile_events.hits
-        taken = self._timed(self._stage.compile)
-        workload.cached_compile = session.compile_events.hits > hits
+        hits = runtime.compile_events.hits
+        taken = self._time(self._stage.compile)
+        workload.cached_compile = runtime.compile_events.hits > hits
         if workload.op is None:
-            workload.counted = counted(self._stage, loop=" while(")
+            workload.counted = count(self._stage, loop=" while(")
         if workload.case.mode == "jit":
             # Of a kernel XLA sees nothing, or one step of the loop that interprets it.
             workload.compiled_flops = programs.counted_flops(self._stage)
@@ -130,7 +124,7 @@ class _Stages:
         workload.block_bytes = needs.temp_size_in_bytes if needs else 0
         return taken
 
-    def _timed(self, stage: Callable[[], Any]) -> Transfer:
+    def _time(self, stage: Callable[[], Any]) -> Transfer:
         start = perf_counter()
         self._stage = stage()
         return Transfer(perf_counter() - start, aliased=False)
@@ -151,7 +145,7 @@ def count_kernels(workload: Workload) -> None:
         with workload.scope():
             traced = jax.jit(workload.fresh()).trace(*workload.resident())
             if workload.op is None:
-                workload.counted = counted(traced.lower(), loop="stablehlo.while")
+                workload.counted = count(traced.lower(), loop="stablehlo.while")
             workload.kernels = max(1, len(traced.jaxpr.eqns))
     # What cannot be traced, because it decides on values, still runs eagerly.
     except Exception:
@@ -202,12 +196,7 @@ def _fetch(workload: Workload) -> Transfer:
 
 
 def to_device(fresh: Callable[[], Any], device: jax.Device) -> Transfer:
-    """Time ``device_put`` of all arguments at once, blocked on.
-
-    Args:
-        fresh: Makes new host arrays with the same contents, as a list or any pytree.
-        device: Where to.
-    """
+    """Time ``device_put`` of all arguments at once, blocked on."""
 
     def once() -> tuple[float, bool]:
         hosts = fresh()
@@ -217,7 +206,7 @@ def to_device(fresh: Callable[[], Any], device: jax.Device) -> Transfer:
         leaves = jax.tree.leaves(arrays), jax.tree.leaves(hosts)
         return seconds, all(map(shares_memory, *leaves))
 
-    return _repeated(once)
+    return _repeat(once)
 
 
 def to_host(
@@ -238,7 +227,7 @@ def to_host(
         leaves = jax.tree.leaves(result), jax.tree.leaves(host)
         return seconds, all(map(shares_memory, *leaves))
 
-    return _repeated(once)
+    return _repeat(once)
 
 
 def shares_memory(array: jax.Array, host: Array) -> bool:
@@ -250,7 +239,7 @@ def shares_memory(array: jax.Array, host: Array) -> bool:
         return False
 
 
-def _repeated(once: Callable[[], tuple[float, bool]]) -> Transfer:
+def _repeat(once: Callable[[], tuple[float, bool]]) -> Transfer:
     seconds: list[float] = []
     aliased: list[bool] = []
     for _ in range(REPETITIONS):

@@ -28,8 +28,6 @@ class CpuTime(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """What happened between two readings."""
-
     seconds: float
     """Wall time."""
     others: float
@@ -76,8 +74,6 @@ def parse_pressure(text: str) -> float:
 
 
 class Reading(NamedTuple):
-    """The counters at one moment."""
-
     cpu: CpuTime
     own: float
     """CPU seconds of this process."""
@@ -116,11 +112,9 @@ class Meter:
         self._turns: list[Usage] = []
 
     def start(self) -> None:
-        """Before a turn."""
         self._before = self._reading()
 
     def stop(self) -> None:
-        """After the turn."""
         after = self._reading()
         if self._before is not None and after is not None:
             self._turns.append(usage(self._before, after))

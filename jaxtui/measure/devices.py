@@ -57,15 +57,7 @@ def simulating() -> bool:
 
 
 def describe(simulated: bool | None = None) -> tuple[Device, ...]:
-    """Every device of the default backend, those of other processes too.
-
-    Args:
-        simulated: Whether CPU devices are made up; by default the environment says.
-
-    Raises:
-        Exception: Whatever the backend raises when it cannot start; see
-            ``errors.translate_backend``.
-    """
+    """Every device of the default backend, those of other processes too."""
     if simulated is None:
         simulated = simulating()
     own = jax.process_index()
@@ -111,16 +103,27 @@ def memory_of(device: Any) -> dict[str, int] | None:
     return {str(name): int(value) for name, value in stats.items()}
 
 
+def name(device: jax.Device) -> str:
+    """The device as people write it: ``tpu:3``."""
+    return f"{device.platform}:{device.id}"
+
+
+def place(device: jax.Device) -> str:
+    """The device and where it sits: ``tpu:3 at 0,1,0``, with its core if it has one."""
+    coords = probe(lambda: ",".join(str(int(one)) for one in device.coords))
+    if coords is None:
+        return name(device)
+    core = probe(lambda: int(device.core_on_chip))
+    return f"{name(device)} at {coords}{f' core {core}' if core else ''}"
+
+
 def memory() -> dict[str, dict[str, int] | None]:
     """Fresh memory statistics of every addressable device, by device name."""
-    return {
-        f"{device.platform}:{device.id}": memory_of(device)
-        for device in jax.local_devices()
-    }
+    return {name(device): memory_of(device) for device in jax.local_devices()}
 
 
-def find(name: str) -> jax.Device:
-    """The device that people write as ``name``, e.g. ``tpu:3``.
+def find(wanted: str) -> jax.Device:
+    """The device that people write as ``wanted``, e.g. ``tpu:3``.
 
     A device of another backend than the default one (``cpu:0`` beside GPUs) is found
     too.
@@ -128,31 +131,31 @@ def find(name: str) -> jax.Device:
     Raises:
         ValueError: There is none; the sentence says which there are.
     """
-    devices = {f"{device.platform}:{device.id}": device for device in jax.devices()}
-    if name not in devices:
-        platform = name.partition(":")[0]
+    devices = {name(device): device for device in jax.devices()}
+    if wanted not in devices:
+        platform = wanted.partition(":")[0]
         others = probe(lambda: jax.devices(platform)) or []
-        devices |= {f"{device.platform}:{device.id}": device for device in others}
-    if name in devices:
-        return devices[name]
-    near = difflib.get_close_matches(name, devices, n=3) or list(devices)[:8]
+        devices |= {name(device): device for device in others}
+    if wanted in devices:
+        return devices[wanted]
+    near = difflib.get_close_matches(wanted, devices, n=3) or list(devices)[:8]
     more = "" if len(devices) <= 8 else f" (there are {len(devices)})"
-    raise ValueError(f"There is no device {name!r}; try {', '.join(near)}{more}.")
+    raise ValueError(f"There is no device {wanted!r}; try {', '.join(near)}{more}.")
 
 
-def find_own(name: str) -> jax.Device:
+def find_own(wanted: str) -> jax.Device:
     """As ``find``, a device of this process.
 
     Raises:
         RefusedError: There is none, or it belongs to another process.
     """
     try:
-        device = find(name)
+        device = find(wanted)
     except ValueError as error:
         raise RefusedError(str(error), "`jaxtui devices` lists them.") from None
     if device.process_index != device.client.process_index():
         raise RefusedError(
-            f"{name} belongs to process {device.process_index}, not to this.",
+            f"{wanted} belongs to process {device.process_index}, not to this.",
             "Choose a device of this process.",
         )
     return device

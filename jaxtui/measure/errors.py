@@ -39,13 +39,11 @@ _Sentences = tuple[str, str]
 
 
 def full_text(exc: BaseException) -> str:
-    """The type and the whole text of an exception; its text may be empty."""
     text = str(exc)
     return f"{type(exc).__name__}: {text}" if text else f"{type(exc).__name__}:"
 
 
 def headline(error: BaseException) -> str:
-    """The type of an exception and the first line of its text."""
     lines = str(error).strip().splitlines() or [""]
     line = f"{type(error).__name__}: {lines[0]}".rstrip(": ")
     over = len(line) > HEADLINE_CHARACTERS
@@ -77,7 +75,6 @@ def translate(exc: BaseException, case: Case, phase: str) -> Failure:
 
 
 def translate_import(exc: BaseException) -> EngineFailed:
-    """Why ``import jax`` failed, and what to do about it."""
     text = full_text(exc)
     if isinstance(exc, ImportError) and "No module named 'jax'" in text:
         error, hint = (

@@ -1,4 +1,4 @@
-"""How long one call of a slow case would take, before anybody waits for it.
+"""How long one call of a slow case would take, before it is run.
 
 NumPy's float16 and integer products have no BLAS behind them: 1000×1000 takes seconds,
 and once started neither NumPy nor XLA can be interrupted.
@@ -13,9 +13,8 @@ from time import perf_counter
 import jax
 import msgspec
 
-from jaxtui.measure import inputs, tensorflow_numpy
 from jaxtui.measure.ops.base import Op
-from jaxtui.measure.workload import compiled_form, eager_call, op_scope
+from jaxtui.measure.workload import Pool, of_op
 from jaxtui.model import COMPILED_MODES, Case
 
 WORTH_ASKING = {"numpy": 1e8, "cpu": 2e10, "accelerator": 2e14}
@@ -47,13 +46,6 @@ def call_seconds(
 ) -> float | None:
     """Seconds of one call at ``size``, scaled up by work from a smaller size.
 
-    Args:
-        op: Its formulas give the work.
-        size: The size that is asked for.
-        dtype: The dtype of the case.
-        where: ``numpy``, ``cpu`` or ``accelerator``.
-        trial: Makes a blocking call of the same case at another size.
-
     Returns:
         ``None`` when the work is so small that asking would cost more than running.
     """
@@ -77,7 +69,6 @@ def call_seconds(
 
 
 def _times(op: Op, dtype: str, larger: int, smaller: int) -> float:
-    """How many times as much work the larger size is."""
     return work(op, larger, dtype) / max(work(op, smaller, dtype), 1.0)
 
 
@@ -104,23 +95,16 @@ def of_case(case: Case, op: Op, device: jax.Device | None, seed: int) -> float |
 
     def trial(size: int) -> Callable[[], object]:
         smaller = msgspec.structs.replace(case, size=size)
-        if case.mode == "tensorflow":
-            call = tensorflow_numpy.call(op)
-            tensors = tensorflow_numpy.make_inputs(op, size, case.dtype, seed)
-            return lambda: call(*tensors)
-        if device is None:
-            args = inputs.numpy_inputs(op, size, case.dtype, seed)
-            return lambda: op.numpy(*args)
-        with op_scope(case, device):
-            hosts = inputs.host_inputs(op, size, case.dtype, seed)
-            arrays = jax.device_put(list(hosts), device)
-            compiled = case.mode in COMPILED_MODES
-            form = compiled_form(op, smaller, device) if compiled else None
-            call = jax.jit(form) if form else eager_call(op, smaller, device)
+        made = of_op(smaller, op, device, Pool(seed))
+        with made.scope():
+            if device is not None:
+                made.args = made.resident()
+            if made.fresh is not None and case.mode in COMPILED_MODES:
+                made.call = jax.jit(made.fresh())
 
-        def blocking() -> object:
-            with op_scope(case, device):
-                return jax.block_until_ready(call(*arrays))
+        def blocking() -> None:
+            with made.scope():
+                made.wait(made.call(*made.args))
 
         return blocking
 

@@ -19,18 +19,16 @@ from jaxtui.measure import (
     ops,
     own,
     planning,
-    session,
     tensorflow_numpy,
     workload,
 )
-from jaxtui.measure.failures import FAULTS, explained
+from jaxtui.measure.failures import FAULTS, explain
 from jaxtui.measure.measurement import Record
-from jaxtui.measure.session import Session
+from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import (
     SPREAD_SECONDS,
     Turns,
     never,
-    quiet_collector,
     take_turns,
 )
 from jaxtui.measure.workload import Pool
@@ -44,12 +42,10 @@ from jaxtui.model import (
     Failure,
     PhaseStarted,
     PlannedCase,
-    ProcessWarmedUp,
-    Progress,
     RunEvent,
-    RunFinished,
     RunStarted,
     Stopped,
+    WorkFailed,
 )
 
 PREPARATION_SHARE = 0.7
@@ -96,31 +92,32 @@ def run(
         own_process: Whether this process is jaxtui's own. In another's JAX's
             caches are left alone, so that the first call of an eager case may be warm.
     """
-    with quiet_collector():
-        yield from _Run(experiment, stop, own_process).events()
+    return _Run(experiment, stop, own_process).events()
 
 
-class _Run:
+class _Run(Runner):
     def __init__(
         self, experiment: Experiment, stop: Callable[[], bool], own_process: bool
     ) -> None:
+        cases, budget = experiment.cases, experiment.budget
+        started = RunStarted(cases=cases, budget_seconds=budget)
+        super().__init__(started, budget, stop)
         self._experiment = experiment
-        self._stop = stop
         self._own_process = own_process
-        self._start = perf_counter()
-        self._unfinished = len(experiment.cases)
+        self._unfinished = len(cases)
         self._spans = memory.Spans(experiment.seed, stop)
         self._takes_spans = False
         self._reserved = 0.0
         """Of the budget, for the memory spans."""
         self._no_time: str | None = NO_TIME
         """Said once."""
-        self._imported_seconds = 0.0
-        """Added to the budget: importing TensorFlow is no case's business."""
 
-    def events(self) -> Iterator[RunEvent]:
+    def failure(self, error: BaseException) -> WorkFailed:
+        # What a case raises is its own affair; this is a mistake of jaxtui.
+        raise error
+
+    def work(self) -> Iterator[RunEvent]:
         experiment = self._experiment
-        yield RunStarted(cases=experiment.cases, budget_seconds=experiment.budget)
         plan = planning.plan(experiment)
         viable: list[Indexed] = []
         for index, planned in enumerate(plan.cases):
@@ -128,7 +125,7 @@ class _Run:
                 viable.append((index, planned))
             else:
                 yield CaseStarted(index=index, case=planned.case)
-                yield self._failed(index, planned.problem)
+                yield self._fail(index, planned.problem)
         yield from self._import_tensorflow(viable)
         if memory.is_known():
             count = sum(map(_may_allocate, viable))
@@ -141,43 +138,29 @@ class _Run:
                 yield from self._group(group)
         finally:
             self._spans.close()
-        yield RunFinished(
-            outcome="cancelled" if self._stop() else "complete",
-            elapsed_seconds=self._elapsed,
-        )
 
     @property
-    def _elapsed(self) -> float:
-        return perf_counter() - self._start
+    def remaining(self) -> float:
+        """For the rounds: without what is reserved for the memory spans."""
+        return super().remaining - self._reserved
 
-    @property
-    def _remaining(self) -> float:
-        budget = self._experiment.budget + self._imported_seconds
-        return budget - self._reserved - self._elapsed
-
-    def _progress(self, doing: str) -> Progress:
-        return Progress(
-            elapsed_seconds=self._elapsed,
-            remaining_seconds=max(0.0, self._remaining),
-            doing=doing,
-        )
-
-    def _failed(self, index: int, failure: Failure) -> CaseFailed:
+    def _fail(self, index: int, failure: Failure) -> CaseFailed:
         self._unfinished -= 1
         return CaseFailed(index=index, failure=failure)
 
     def _import_tensorflow(self, cases: Sequence[Indexed]) -> Iterator[RunEvent]:
         if not any(planned.case.mode == "tensorflow" for _, planned in cases):
             return
-        yield self._progress("importing TensorFlow")
+        yield self.progress("importing TensorFlow")
         start = perf_counter()
         # A broken installation is reported by the case that needs it.
         with suppress(Exception):
             tensorflow_numpy.load()
-        self._imported_seconds = perf_counter() - start
+        # That is no case's affair.
+        self.budget += perf_counter() - start
 
     def _group(self, group: Sequence[Indexed]) -> Iterator[RunEvent]:
-        share = self._remaining * len(group) / max(1, self._unfinished)
+        share = self.remaining * len(group) / max(1, self._unfinished)
         end = perf_counter() + share
         pool = Pool(self._experiment.seed)
         records: list[Record] = []
@@ -203,23 +186,25 @@ class _Run:
         case, phase = planned.case, "prepare"
         yield CaseStarted(index=index, case=case)
         if refusal := self._out_of_time(planned, end, share):
-            yield self._failed(index, refusal)
+            yield self._fail(index, refusal)
             return None
         try:
             if refusal := self._too_slow(planned, end, share):
-                yield self._failed(index, refusal)
+                yield self._fail(index, refusal)
                 return None
-            known = yield from self._session(planned)
+            device, known = _device(planned), None
+            if device is not None:
+                known = yield from self.warm_up(device)
             phase = "import"
             made = yield from self._workload(index, planned, pool)
             phase = "prepare"
             for event in coldpath.prepare(index, made, cold=self._own_process):
                 if isinstance(event, PhaseStarted):
                     phase = event.phase
-                    yield self._progress(f"{phase.replace('_', ' ')}: {case.label}")
+                    yield self.progress(f"{phase.replace('_', ' ')}: {case.label}")
                 yield event
         except FAULTS as error:
-            yield self._failed(index, explained(error, case, phase))
+            yield self._fail(index, explain(error, case, phase))
             return None
         yield PhaseStarted(index=index, phase="waiting")
         turns = Turns(
@@ -228,20 +213,6 @@ class _Run:
             results_at_most=planning.results_at_most(planned, made.result_bytes),
         )
         return Record(index, made, turns, known)
-
-    def _session(
-        self, planned: PlannedCase
-    ) -> Generator[RunEvent, None, Session | None]:
-        """What is known of the case's device; the first one warms the process up."""
-        device = _device(planned)
-        if device is None:
-            return None
-        if not session.known(device):
-            yield self._progress("warming up the process")
-        known, warmed = session.start(device)
-        if warmed:
-            yield ProcessWarmedUp(seconds=known.warm_up_seconds)
-        return known
 
     def _workload(
         self, index: int, planned: PlannedCase, pool: Pool
@@ -258,8 +229,8 @@ class _Run:
     def _out_of_time(
         self, planned: PlannedCase, end: float, share: float
     ) -> Failure | None:
-        if self._stop():
-            return _stopped(planned.case, "this case had its turn")
+        if self.stop():
+            return _stop_failure(planned.case, "this case had its turn")
         spent = share - (end - perf_counter())
         first = self._unfinished == len(self._experiment.cases)
         if first or spent < PREPARATION_SHARE * share:
@@ -304,7 +275,7 @@ class _Run:
         for one in take_turns(
             turns,
             available,
-            stop=self._stop,
+            stop=self.stop,
             seed=self._experiment.seed,
             faults=FAULTS,
             announced=True,
@@ -315,11 +286,11 @@ class _Run:
                 continue
             if one.fault is not None:
                 case = record.workload.case
-                failure = explained(one.fault, case, "sampling")
-                yield self._failed(record.index, failure)
+                failure = explain(one.fault, case, "sampling")
+                yield self._fail(record.index, failure)
                 continue
             yield record.sampled()
-            yield self._progress(f"sampling: {record.workload.case.label}")
+            yield self.progress(f"sampling: {record.workload.case.label}")
             now = perf_counter()
             target = self._experiment.target_half_width
             reason = record.stop_reason(target, spread=now >= spread)
@@ -336,14 +307,14 @@ class _Run:
         """Both ends of the case's memory, where that is known and matters."""
         made, before = record.workload, perf_counter()
         large = memory.allocates(made.case, made.block_bytes, on_cpu=made.on_cpu)
-        if not large or not self._takes_spans or self._stop():
+        if not large or not self._takes_spans or self.stop():
             return
-        share = (self._remaining + self._reserved) / self._unfinished
+        share = (self.remaining + self._reserved) / self._unfinished
         least = memory.CALLS_AT_LEAST * record.turns.call_seconds
         if share <= 0 or least > max(SPAN_SECONDS, share):
             record.memory, self._no_time = self._no_time, None
             return
-        yield self._progress(f"memory span: {made.case.label}")
+        yield self.progress(f"memory span: {made.case.label}")
         seconds = max(min(share, SPAN_SECONDS), least)
         record.memory = self._spans.span(made.case, seconds)
         self._reserved -= min(self._reserved, perf_counter() - before)
@@ -352,17 +323,17 @@ class _Run:
         """Check the result, which is left until nothing is timed any more."""
         if not record.turns.rounds:
             case = record.workload.case
-            yield self._failed(
-                record.index, _stopped(case, "the first sample of this case")
+            yield self._fail(
+                record.index, _stop_failure(case, "the first sample of this case")
             )
             return
-        if not self._stop():
+        if not self.stop():
             yield PhaseStarted(index=record.index, phase="check")
             try:
                 record.check()
             except FAULTS as error:
-                failure = explained(error, record.workload.case, "check")
-                yield self._failed(record.index, failure)
+                failure = explain(error, record.workload.case, "check")
+                yield self._fail(record.index, failure)
                 return
             yield from self._take_span(record)
         self._unfinished -= 1
@@ -401,6 +372,6 @@ def _device(planned: PlannedCase) -> jax.Device | None:
     return None if planned.case.device == HOST else devices.find(planned.case.device)
 
 
-def _stopped(case: Case, before: str) -> Failure:
+def _stop_failure(case: Case, before: str) -> Failure:
     error = f"The run was stopped before {before}."
     return Failure(case=case, error=error, hint="Run it again.")

@@ -51,33 +51,26 @@ class RefusedError(Exception):
     """A work is not done; carries the event that says why."""
 
     def __init__(self, error: str, hint: str, detail: str = "") -> None:
-        """Keep the event."""
         super().__init__(error)
         self.failed = WorkFailed(error=error, hint=hint, detail=detail)
 
 
-def explained(error: BaseException, case: Case, phase: str) -> Failure:
-    """What happened: in a function of a file with the line of that file.
-
-    Args:
-        error: What was raised.
-        case: The case that was running.
-        phase: Where it surfaced.
-    """
+def explain(error: BaseException, case: Case, phase: str) -> Failure:
+    """What happened: in a function of a file with the line of that file."""
     source = own.source(case.op)
     if source is None:
         return errors.translate(error, case, phase)
-    return _explained_own(error, case, phase, source.file)
+    return _explain_own(error, case, phase, source.file)
 
 
-def _explained_own(error: BaseException, case: Case, phase: str, file: str) -> Failure:
+def _explain_own(error: BaseException, case: Case, phase: str, file: str) -> Failure:
     if isinstance(error, OwnError):
         return Failure(case=case, error=error.error, hint=error.hint)
     text = errors.full_text(error)
     if MEMORY.search(text):
         told = errors.translate(error, case, phase)
         return msgspec.structs.replace(told, hint=SMALLER)
-    place, detail = traced(error, file)
+    place, detail = cut_traceback(error, file)
     name = short_name(case.op)
     when = PHASES.get(phase, f"in the phase {phase}")
     if isinstance(error, SystemExit):
@@ -107,7 +100,7 @@ def _explained_own(error: BaseException, case: Case, phase: str, file: str) -> F
     )
 
 
-def traced(error: BaseException, file: str) -> tuple[str, str]:
+def cut_traceback(error: BaseException, file: str) -> tuple[str, str]:
     """Where it was raised, as `` (file.py:12)``, and the traceback cut to the file."""
     folder = os.path.join(os.path.dirname(file), "")
     frames = [

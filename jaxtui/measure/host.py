@@ -58,7 +58,7 @@ def host() -> Host:
             for name, value in sorted(os.environ.items())
             if name.startswith(PREFIXES) or name in VARIABLES
         },
-        settings={each.name: each.value for each in settings.found()}
+        settings={each.name: each.value for each in settings.deviations()}
         | malloc.settings(),
     )
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from contextlib import suppress
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -16,10 +15,9 @@ from jax.sharding import SingleDeviceSharding
 
 from jaxtui.measure import devices, ops, own, planning, programs
 from jaxtui.measure.failures import RefusedError
-from jaxtui.measure.own import arguments
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import never
-from jaxtui.measure.workload import compiled_form, op_scope, own_scope
+from jaxtui.measure.workload import Pool, Workload, of_op, own_scope
 from jaxtui.model import (
     HOST_MODES,
     Case,
@@ -52,46 +50,20 @@ def run_inspection(
     ``WorkFailed`` ends it, or neither if it was stopped; the last event is
     ``RunFinished``. Arguments are shapes only, so that a size costs no memory; those of
     a function of a file are made, unless they were typed.
-
-    Args:
-        inspection: What to look into.
-        stop: Asked between stages.
     """
     return _Run(inspection, stop).events()
 
 
-@dataclass(frozen=True)
-class _Subject:
-    """A case that can be traced, and what its formulas say of it."""
-
-    case: Case
-    """With the size and the dtype that its arguments turned out to have."""
-    form: Callable[..., Any]
-    """A function that JAX has not seen."""
-    args: tuple[Any, ...]
-    """Pytrees of shapes, so that a size costs no memory, or of arrays."""
-    scope: Callable[[], ExitStack]
-    """The contexts in which it is traced and compiled."""
-    flops: float | None = None
-    bytes: float | None = None
-    """By the op's own formulas; ``None`` where there are none."""
-
-
-def _of_op(case: Case, device: jax.Device) -> _Subject:
+def _of_op(case: Case, device: jax.Device) -> Workload:
+    """An op with shapes for arguments, so that a size costs no memory."""
     op = ops.get(case.op)
-    with op_scope(case, device):
-        shapes = programs.shapes(op, case, device)
-    return _Subject(
-        case=case,
-        form=compiled_form(op, case, device),
-        args=tuple(shapes),
-        scope=lambda: op_scope(case, device),
-        flops=op.flops(case.size, case.dtype),
-        bytes=op.bytes(case.size, case.dtype),
-    )
+    made = of_op(case, op, device, Pool(SEED))
+    with made.scope():
+        made.args = tuple(programs.shapes(op, case, device))
+    return made
 
 
-def _of_function(function: own.Function, case: Case, device: jax.Device) -> _Subject:
+def _of_function(function: own.Function, case: Case, device: jax.Device) -> Workload:
     """A function with its arguments; those that were typed are shapes alone."""
     size, place = case.size, SingleDeviceSharding(device)
     with own_scope(case, device):
@@ -100,14 +72,18 @@ def _of_function(function: own.Function, case: Case, device: jax.Device) -> _Sub
             for spec in own.specs(case)
         )
         if not args:
-            made = arguments.make(function, case, SEED)
+            made = own.make(function, case, SEED)
             args, size = jax.device_put(made.hosts, device), made.size
-    dtype = arguments.dtype_of(jax.tree.leaves(args))
-    settled = msgspec.structs.replace(case, size=size, dtype=dtype)
+    dtype = own.dtype_of(jax.tree.leaves(args))
     # What the function has jitted itself must be as cold as the function.
     jax.clear_caches()
-    form = own.unseen(function)
-    return _Subject(settled, form, args, lambda: own_scope(case, device))
+    return Workload(
+        case=msgspec.structs.replace(case, size=size, dtype=dtype),
+        call=function.call,
+        args=args,
+        scope=lambda: own_scope(case, device),
+        fresh=lambda: own.fresh(function),
+    )
 
 
 class _Step(NamedTuple):
@@ -123,7 +99,7 @@ class _Step(NamedTuple):
 
 class _Run(Runner):
     phase = "trace"
-    _subject: _Subject
+    _workload: Workload
     _device: jax.Device
     _traced: Any
     _lowered: Any = None
@@ -148,29 +124,31 @@ class _Run(Runner):
 
     def _stages(self) -> Iterator[RunEvent]:
         case = self.case
-        self._device = _checked(case)
+        self._device = _check(case)
         yield from self.warm_up(self._device)
         source = own.source(case.op)
         if source is None:
-            self._subject = _of_op(case, self._device)
+            self._workload = _of_op(case, self._device)
         else:
             self.phase = "import"
             yield self.progress(self.phase)
             function = own.load(source, self._device)
             self.phase = "inputs"
             yield self.progress("arguments")
-            self._subject = _of_function(function, case, self._device)
-        jitted, args = jax.jit(self._subject.form), self._subject.args
-        self._traced = yield from self._timed("trace", lambda: jitted.trace(*args))
+            self._workload = _of_function(function, case, self._device)
+        made = self._workload
+        assert made.fresh is not None, "a workload of JAX can be traced"
+        jitted, args = jax.jit(made.fresh()), made.args
+        self._traced = yield from self._time("trace", lambda: jitted.trace(*args))
         if case.mode == "eager":
             yield from self._each_step()
         else:
-            self._lowered = yield from self._timed("lower", self._traced.lower)
-            self._compiled = yield from self._timed("compile", self._lowered.compile)
+            self._lowered = yield from self._time("lower", self._traced.lower)
+            self._compiled = yield from self._time("compile", self._lowered.compile)
             few = len(self._traced.jaxpr.eqns) <= STEPS_AT_MOST
             if case.mode == "jit" and (source is None or few):
                 yield from self._for_comparison()
-        yield self._inspected()
+        yield self._result()
 
     def _for_comparison(self) -> Iterator[RunEvent]:
         try:
@@ -192,41 +170,41 @@ class _Run(Runner):
             if key in known:
                 step = known[key]._replace(lower_seconds=0.0, compile_seconds=0.0)
             else:
-                with self._subject.scope():
-                    step = known[key] = compiled_step(equation, self._device)
+                with self._workload.scope():
+                    step = known[key] = compile_step(equation, self._device)
             self._steps.append(step)
 
-    def _timed(
+    def _time(
         self, phase: str, stage: Callable[[], Any]
     ) -> Generator[RunEvent, None, Any]:
         self.phase = phase
         yield self.progress(phase)
-        with self._subject.scope():
+        with self._workload.scope():
             start = perf_counter()
             made = stage()
             self._took[phase] = perf_counter() - start
         return made
 
-    def _inspected(self) -> Inspected:
-        steps, took, subject = self._steps, self._took, self._subject
+    def _result(self) -> Inspected:
+        steps, took, made = self._steps, self._took, self._workload
         if self._compiled is None:
             took["lower"] = sum(each.lower_seconds for each in steps)
             took["compile"] = sum(each.compile_seconds for each in steps)
             program = _sum([each.step.program for each in steps])
-            stablehlo = _joined([(each.step.name, each.stablehlo) for each in steps])
-            hlo = _joined([(each.step.name, each.hlo) for each in steps])
+            stablehlo = _join([(each.step.name, each.stablehlo) for each in steps])
+            hlo = _join([(each.step.name, each.hlo) for each in steps])
         else:
             program = programs.read(self._compiled, self._device.device_kind)
             stablehlo = programs.text_of(self._lowered) or ""
             hlo = programs.text_of(self._compiled) or ""
         return Inspected(
-            case=subject.case,
+            case=made.case,
             device_kind=self._device.device_kind,
             trace_seconds=took["trace"],
             lower_seconds=took["lower"],
             compile_seconds=took["compile"],
-            flops=subject.flops,
-            bytes=subject.bytes,
+            flops=made.flops,
+            bytes=made.bytes,
             program=program,
             steps=tuple(each.step for each in steps),
             jaxpr=str(self._traced.jaxpr),
@@ -235,7 +213,7 @@ class _Run(Runner):
         )
 
 
-def compiled_step(equation: Any, device: jax.Device) -> _Step:
+def compile_step(equation: Any, device: jax.Device) -> _Step:
     """The program of one equation of a jaxpr, with the scope of its case around.
 
     A literal in it is an argument of the program, as the scalar is that eager JAX
@@ -284,25 +262,24 @@ def _sum(parts: Sequence[Program]) -> Program:
         kernels=_total([part.kernels for part in parts]),
         instructions=dict(counted.most_common()),
         fusions=tuple(fusion for part in parts for fusion in part.fusions),
-        xla_flops=_total([_counted(part, part.xla_flops) for part in parts]),
+        xla_flops=_total([_count(part, part.xla_flops) for part in parts]),
         xla_bytes=_total([part.xla_bytes for part in parts]),
         xla_transcendentals=_total(
-            [_counted(part, part.xla_transcendentals) for part in parts]
+            [_count(part, part.xla_transcendentals) for part in parts]
         ),
     )
 
 
-def _counted(part: Program, count: float | None) -> float | None:
+def _count(part: Program, count: float | None) -> float | None:
     """XLA leaves out what it counts none of, beside the bytes that it does count."""
     return 0.0 if count is None and part.xla_bytes is not None else count
 
 
 def _total(values: Sequence[Any]) -> Any:
-    """The sum; ``None`` if a part of it is not known."""
     return None if None in values else sum(values)
 
 
-def _joined(texts: Sequence[tuple[str, str]]) -> str:
+def _join(texts: Sequence[tuple[str, str]]) -> str:
     count = len(texts)
     return "\n".join(
         f"// step {number} of {count}: {name}\n{text.rstrip()}\n"
@@ -310,7 +287,7 @@ def _joined(texts: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def _checked(case: Case) -> jax.Device:
+def _check(case: Case) -> jax.Device:
     """The device of a case that can be inspected.
 
     Memory is not asked for: nothing is allocated.

@@ -12,7 +12,7 @@ from jaxtui import stats
 from jaxtui.measure import notes
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.clocks import Block
-from jaxtui.measure.session import Session
+from jaxtui.measure.runtime import Runtime
 from jaxtui.measure.turns import Turns, is_look
 from jaxtui.measure.workload import Workload, all_finite, arrays_of
 from jaxtui.model import Measurement, MemorySpan, Note, Sampled, Samples, Stopped
@@ -29,9 +29,8 @@ class Record:
     """One case on its way from its cold path to its measurement."""
 
     def __init__(
-        self, index: int, workload: Workload, turns: Turns, session: Session | None
+        self, index: int, workload: Workload, turns: Turns, runtime: Runtime | None
     ) -> None:
-        """Take what is timed, and what is known of its device."""
         self.index = index
         self.workload = workload
         self.turns = turns
@@ -40,7 +39,7 @@ class Record:
         slows down what allocates afterwards."""
         self.memory: MemorySpan | str | None = None
         """Known after the turns, too; a sentence says why it is not."""
-        self._session = session
+        self._runtime = runtime
         self._finite = True
         self._ready, self._dispatch = Pool(), Pool()
         self._pooled = 0
@@ -50,7 +49,7 @@ class Record:
     def sampled(self) -> Sampled:
         """The round that is just over, and what is known after it."""
         block = self.turns.rounds[-1]
-        dispatch, ready = thinned(block, POINTS_PER_TURN)
+        dispatch, ready = thin(block, POINTS_PER_TURN)
         left_out = len(ready) < len(block.ready)
         rounds = len(self.turns.rounds)
         # Summing up all calls after every round would be quadratic.
@@ -69,11 +68,7 @@ class Record:
         )
 
     def check(self) -> None:
-        """Call once more and hold the result against float64.
-
-        Raises:
-            BaseException: Whatever the call raises.
-        """
+        """Call once more and hold the result against float64."""
         workload = self.workload
         with workload.scope():
             result = workload.call(*workload.args)
@@ -97,7 +92,7 @@ class Record:
         if not workload.on_return:
             medians = [stats.median(block.dispatch) for block in turns.rounds]
             dispatch = self._dispatch.summary(medians)
-        doubts = [*notes.of_turns(turns, self._session, dispatch)]
+        doubts = [*notes.of_turns(turns, self._runtime, dispatch)]
         rates = self._rates(doubts)
         doubts += notes.of_rate(workload, rates[0])
         doubts += notes.of_memory(turns, ready.median, self.memory)
@@ -169,7 +164,7 @@ class Record:
         )
 
 
-def thinned(block: Block, points: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def thin(block: Block, points: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """At most ``points`` calls of a block, the extremes of ``ready`` among them.
 
     The block is cut into equal stretches; of each, the fastest and the slowest call

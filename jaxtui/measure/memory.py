@@ -25,7 +25,7 @@ from jaxtui.machine.malloc import ENDS, End
 from jaxtui.measure.children import lines, signal_with_parent
 from jaxtui.model import HOST, Case, Experiment, MemorySpan
 from jaxtui.model.base import Record
-from jaxtui.stats import median
+from jaxtui.stats import median, quantile
 
 WORTH_SAYING = 0.1
 """The ends differ by more than this share of the lower one, or there is no span."""
@@ -59,12 +59,20 @@ ENDING_SECONDS = 2.0
 """For a process that has closed its pipe."""
 
 
-class Asked(Record, frozen=True, kw_only=True):
+class SpanRequest(Record, frozen=True, kw_only=True):
     """One case, on its way to the other process."""
 
     case: Case
     seed: int
     seconds: float
+
+
+class _Turns(Record, frozen=True, kw_only=True):
+    """What the other process answers: seconds per call of each turn at an end."""
+
+    fresh: list[float]
+    reused: list[float]
+    page_faults: float
 
 
 def allocates(case: Case, block_bytes: int, *, on_cpu: bool) -> bool:
@@ -107,7 +115,7 @@ class Spans:
         if self._over:
             return None
         try:
-            answer = self._ask(Asked(case=case, seed=self._seed, seconds=seconds))
+            answer = self._ask(SpanRequest(case=case, seed=self._seed, seconds=seconds))
         except (OSError, msgspec.DecodeError) as error:
             why = str(error)
             if isinstance(error, BrokenPipeError) and self._process is not None:
@@ -119,14 +127,22 @@ class Spans:
                 f"The process that measures memory spans was lost ({why}): this run"
                 " has no more of them."
             )
+        if answer is None:
+            return None
         if isinstance(answer, str):
             return f"The memory span of this case could not be measured: {answer}"
-        if answer is None or answer.fresh <= (1 + WORTH_SAYING) * answer.reused:
+        fresh, reused = median(answer.fresh), median(answer.reused)
+        if fresh <= (1 + WORTH_SAYING) * reused:
             return None
-        return answer
+        # The quartiles and not the medians, which would leave out half of the programs
+        # that are at that end.
+        return MemorySpan(
+            fresh=quantile(sorted(answer.fresh), 0.75),
+            reused=quantile(sorted(answer.reused), 0.25),
+            page_faults=answer.page_faults,
+        )
 
     def close(self) -> None:
-        """End the process."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -135,7 +151,7 @@ class Spans:
             os.close(self._answers)
             self._process = None
 
-    def _ask(self, asked: Asked) -> MemorySpan | str | None:
+    def _ask(self, asked: SpanRequest) -> _Turns | str | None:
         if self._process is None:
             self._start()
         assert self._process is not None
@@ -149,7 +165,7 @@ class Spans:
             self.close()
             self._over = True
             return None
-        return msgspec.json.decode(line, type=MemorySpan | str)
+        return msgspec.json.decode(line, type=_Turns | str)
 
     def _start(self) -> None:
         self._answers, end = os.pipe()
@@ -174,8 +190,8 @@ def main() -> int:
     answers = int(sys.argv[1])
     os.set_inheritable(answers, False)
     for line in sys.stdin.buffer:
-        asked = msgspec.json.decode(line, type=Asked)
-        found: MemorySpan | str
+        asked = msgspec.json.decode(line, type=SpanRequest)
+        found: _Turns | str
         # What a case does here must not cost the one that was timed its headline.
         try:
             found = _measured(asked)
@@ -186,7 +202,7 @@ def main() -> int:
     return 0
 
 
-def _measured(asked: Asked) -> MemorySpan:
+def _measured(asked: SpanRequest) -> _Turns:
     """Take turns at both ends."""
     from jaxtui.measure import clocks, coldpath, devices, ops, own, planning, workload
 
@@ -208,12 +224,10 @@ def _measured(asked: Asked) -> MemorySpan:
             if phase not in ("transfer", "fetch"):
                 step()
         turns = list(_turns(made, clocks, perf_counter() + asked.seconds))
-    seconds = {
-        side: median([one for at, one, _ in turns if at == side]) for side in ENDS
-    }
-    faults = median([faults for at, _, faults in turns if at == "fresh"])
-    return MemorySpan(
-        fresh=seconds["fresh"], reused=seconds["reused"], page_faults=faults
+    return _Turns(
+        fresh=[one for at, one, _ in turns if at == "fresh"],
+        reused=[one for at, one, _ in turns if at == "reused"],
+        page_faults=median([faults for at, _, faults in turns if at == "fresh"]),
     )
 
 
@@ -237,13 +251,14 @@ def _turns(made: Any, clocks: Any, end: float) -> Iterator[tuple[End, float, flo
 
 
 def _timed(made: Any, clocks: Any, seconds: float) -> tuple[float, float]:
-    """Seconds per call, and page faults per call.
+    """Seconds of a call, the median of a turn, and page faults per call.
 
     Giving the result back is part of it, as in a program that loops: new pages have to
     be unmapped, too, which for a result of 64 MiB is a fifth of the time.
     """
     before, start = resource.getrusage(resource.RUSAGE_SELF).ru_minflt, perf_counter()
     block = clocks.calls(made.call, made.args, made.wait, seconds)
-    taken = perf_counter() - start
+    between = perf_counter() - start - sum(block.ready)
     after = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    return taken / len(block.ready), (after - before) / len(block.ready)
+    calls = len(block.ready)
+    return median(block.ready) + between / calls, (after - before) / calls

@@ -15,7 +15,7 @@ from jaxtui.measure import devices, settings
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.contention import Usage
 from jaxtui.measure.inputs import numpy_dtype
-from jaxtui.measure.session import Session
+from jaxtui.measure.runtime import Runtime
 from jaxtui.measure.turns import Turns
 from jaxtui.measure.workload import Workload
 from jaxtui.model import MemorySpan, Note, Summary
@@ -27,15 +27,9 @@ UNSTABLE = frozenset({"drift", "bimodal", "contended", "few-rounds", "no-warm-up
 
 
 def of_turns(
-    turns: Turns, session: Session | None, dispatch: Summary | None
+    turns: Turns, runtime: Runtime | None, dispatch: Summary | None
 ) -> Iterator[Note]:
-    """What the turns say about themselves.
-
-    Args:
-        turns: Some of them are over.
-        session: What is known of the device; ``None`` on the host.
-        dispatch: Its summary; ``None`` on the host.
-    """
+    """What the turns say about themselves."""
     if (rounds := len(turns.rounds)) < MINIMUM_ROUNDS:
         interval = "there is no interval"
         if rounds > 1:
@@ -51,7 +45,7 @@ def of_turns(
             flag="no-warm-up",
             text="One call takes so long that there was no warm-up beyond the first.",
         )
-    if thirds := drifted(turns.medians, turns.interval):
+    if thirds := drift(turns.medians, turns.interval):
         first, last = map(text.seconds, thirds)
         yield Note(
             flag="drift",
@@ -65,7 +59,7 @@ def of_turns(
             text=f"Two groups of samples, around {low} and "
             f"{high}: look at the plot before quoting one number.",
         )
-    if others := contended(turns.meter.usage):
+    if others := contention(turns.meter.usage):
         yield others
     if turns.implicit_transfer:
         yield Note(
@@ -89,9 +83,9 @@ def of_turns(
             f" {_expected_flops(workload):.2g}: part of the work was done at compile"
             " time or removed, so no rate is shown.",
         )
-    if session is None or dispatch is None or workload.interpreted:
+    if runtime is None or dispatch is None or workload.interpreted:
         return
-    if is_host_bound(turns, session, dispatch.median):
+    if is_host_bound(turns, runtime, dispatch.median):
         per_call = turns.pipelined_seconds or turns.interval.median
         yield Note(
             flag="host-bound",
@@ -159,13 +153,7 @@ def of_memory(
 def of_workload(
     workload: Workload, accuracy: Accuracy | None, *, finite: bool
 ) -> Iterator[Note]:
-    """What the cold path and the result say.
-
-    Args:
-        workload: Through its cold path.
-        accuracy: Of its result, once that was held against float64.
-        finite: Whether its result holds neither nan nor infinity.
-    """
+    """What the cold path and the result say."""
     if workload.on_cpu and devices.simulating():
         yield Note(
             flag="simulated",
@@ -223,7 +211,7 @@ DRIFT_AT_LEAST = 0.03
 """Relative difference between the thirds that is worth a note."""
 
 
-def drifted(medians: Sequence[float], interval: Interval) -> tuple[float, float] | None:
+def drift(medians: Sequence[float], interval: Interval) -> tuple[float, float] | None:
     """The medians of the first and last third of the rounds, if they differ.
 
     They must differ by more than the interval is wide, and by 3 %.
@@ -273,7 +261,7 @@ SECONDS_AT_LEAST = 0.2
 """Below this the 10 ms ticks of /proc decide, not the machine."""
 
 
-def contended(usage: Usage) -> Note | None:
+def contention(usage: Usage) -> Note | None:
     """Other processes used the CPU, or the hypervisor took it away."""
     if usage.others > OTHERS_AT_MOST and usage.seconds >= SECONDS_AT_LEAST:
         return Note(
@@ -301,7 +289,6 @@ INLINE_SHARE = 0.5
 
 
 def is_inline(turns: Turns) -> bool:
-    """Whether the calling thread did the work."""
     return turns.ready_share > INLINE_SHARE
 
 
@@ -327,16 +314,16 @@ INLINE_FLOORS = 3.0
 """An inline op below this many dispatch floors is mostly dispatch."""
 
 
-def is_host_bound(turns: Turns, session: Session, dispatch: float) -> bool:
+def is_host_bound(turns: Turns, runtime: Runtime, dispatch: float) -> bool:
     """Whether handing over takes so long that the device's own time is hidden.
 
     Args:
         turns: Their slope is the time per queued call.
-        session: Its floor is what the cheapest call costs.
+        runtime: Its floor is what the cheapest call costs.
         dispatch: Median dispatch, seconds.
     """
     if is_inline(turns):
-        return dispatch < INLINE_FLOORS * session.dispatch_floor
+        return dispatch < INLINE_FLOORS * runtime.dispatch_floor
     per_call = turns.pipelined_seconds or turns.interval.median
     return per_call < HOST_BOUND_RATIO * dispatch
 

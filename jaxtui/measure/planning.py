@@ -16,7 +16,7 @@ from jaxtui.measure.ops.arguments import CHUNK, Indices
 from jaxtui.measure.ops.base import Op
 from jaxtui.measure.own import Wrong
 from jaxtui.measure.peaks import peak
-from jaxtui.measure.script import recipe
+from jaxtui.measure.recipes import recipe
 from jaxtui.model import (
     HOST,
     INPUTS,
@@ -52,9 +52,15 @@ class Supply:
     """By name: the device, or the sentence that says why there is none."""
 
     def device(self, name: str) -> Device | str:
-        """The device of that name, or a sentence."""
         if name not in self.known:
-            self.known[name] = _look_up(name)
+            try:
+                device = devices.find(name)
+            except ValueError as error:
+                self.known[name] = str(error)
+            else:
+                index = device.client.process_index()
+                described = devices.describe_device(device, process_index=index)
+                self.known[name] = described
         return self.known[name]
 
     def free_bytes(self, device: Device | str | None) -> int | None:
@@ -65,24 +71,19 @@ class Supply:
 
 
 def plan(experiment: Experiment, *, recipes: bool = False) -> Plan:
-    """Every case of an experiment: its needs, its peak, its problem.
-
-    Args:
-        experiment: What is asked for.
-        recipes: Say as well how to do it without jaxtui.
-    """
+    """Every case of an experiment: its needs, its peak, its problem."""
     supply = Supply()
     cases = tuple(
-        _planned(case, supply, experiment.seed, recipes) for case in experiment.cases
+        _plan(case, supply, experiment.seed, recipes) for case in experiment.cases
     )
     return Plan(
         cases=cases,
         budget_seconds=experiment.budget,
-        grouped=_grouped([one.case for one in cases if not one.problem], supply),
+        grouped=_is_crowded([one.case for one in cases if not one.problem], supply),
     )
 
 
-def _planned(case: Case, supply: Supply, seed: int, recipes: bool) -> PlannedCase:
+def _plan(case: Case, supply: Supply, seed: int, recipes: bool) -> PlannedCase:
     """As ``plan_case``; an op that a package offers may be wrong in any way."""
     try:
         planned = plan_case(case, supply)
@@ -93,16 +94,26 @@ def _planned(case: Case, supply: Supply, seed: int, recipes: bool) -> PlannedCas
         if case.op in ops.OPS:
             raise
         what = f"{type(error).__name__}: {error}"
-        return _refused(case, f"{case.op} cannot be planned: {what}.", "")
+        return _refuse(case, f"{case.op} cannot be planned: {what}.", "")
 
 
 def plan_case(case: Case, supply: Supply) -> PlannedCase:
     """One case; a problem stands on it as a ``Failure``."""
     wrong, device = check(case, supply)
     if wrong is not None:
-        return _refused(case, *wrong)
+        return _refuse(case, *wrong)
     if own.source(case.op) is not None:
-        return _plan_own(case, device, supply)
+        # Of a function of a file the work is not known before it is compiled.
+        inputs = own.input_bytes(case)
+        needed = inputs + ALLOWANCE_BYTES
+        return PlannedCase(
+            case=case,
+            memory_bytes=needed,
+            host_memory_bytes=inputs,
+            flops=None,
+            bytes=None,
+            problem=_check_memory(case, needed, inputs, device, supply),
+        )
     op, rate = ops.get(case.op), None
     if device is not None:
         precision, matrix = settings.precision(case), op.takes_precision
@@ -132,7 +143,7 @@ def results_at_most(planned: PlannedCase, result_bytes: int) -> int | None:
     return max(2, int(SHARE * free) // result_bytes)
 
 
-def _refused(case: Case, error: str, hint: str) -> PlannedCase:
+def _refuse(case: Case, error: str, hint: str) -> PlannedCase:
     return PlannedCase(
         case=case,
         memory_bytes=0,
@@ -140,20 +151,6 @@ def _refused(case: Case, error: str, hint: str) -> PlannedCase:
         flops=None,
         bytes=None,
         problem=Failure(case=case, error=error, hint=hint),
-    )
-
-
-def _plan_own(case: Case, device: Device | None, supply: Supply) -> PlannedCase:
-    """A function of a file: its work is not known before it is compiled."""
-    inputs = own.input_bytes(case)
-    needed = inputs + ALLOWANCE_BYTES
-    return PlannedCase(
-        case=case,
-        memory_bytes=needed,
-        host_memory_bytes=inputs,
-        flops=None,
-        bytes=None,
-        problem=_check_memory(case, needed, inputs, device, supply),
     )
 
 
@@ -171,7 +168,6 @@ def memory_bytes(op: Op, case: Case) -> int:
 
 
 def host_memory_bytes(op: Op, case: Case) -> int:
-    """Host memory for making the inputs and checking the result."""
     inputs = op.input_bytes(case.size, case.dtype)
     result = op.result_bytes(case.size, case.dtype)
     rows = samples_rows(op, case.dtype, case.size)
@@ -316,7 +312,7 @@ def _check_memory(
     return None
 
 
-def _grouped(cases: list[Case], supply: Supply) -> bool:
+def _is_crowded(cases: list[Case], supply: Supply) -> bool:
     """Whether the inputs of all cases together crowd any memory that they live in."""
     sums: dict[str, int] = {}
     for place, needed in {
@@ -338,15 +334,6 @@ def _input_bytes(case: Case) -> int:
     if own.source(case.op) is not None:
         return own.input_bytes(case)
     return ops.get(case.op).input_bytes(case.size, case.dtype)
-
-
-def _look_up(name: str) -> Device | str:
-    try:
-        device = devices.find(name)
-    except ValueError as error:
-        return str(error)
-    index = device.client.process_index()
-    return devices.describe_device(device, process_index=index)
 
 
 def _one_of(names: tuple[str, ...]) -> str:

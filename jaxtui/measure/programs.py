@@ -79,7 +79,7 @@ def costs(stage: Any) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-class Counted(NamedTuple):
+class Count(NamedTuple):
     """XLA's ``cost_analysis`` of a function of a file, which has no formula."""
 
     flops: float | None = None
@@ -90,16 +90,16 @@ class Counted(NamedTuple):
     """There is a loop in it, whose body XLA counts once."""
 
     @property
-    def certain(self) -> Counted:
+    def certain(self) -> Count:
         """The same, or nothing where a loop makes it say nothing about the work."""
         return NOTHING if self.loops else self
 
 
-NOTHING = Counted()
+NOTHING = Count()
 """Nothing is known."""
 
 
-def counted(stage: Any, loop: str) -> Counted:
+def count(stage: Any, loop: str) -> Count:
     """What XLA says of a lowered or a compiled program.
 
     Args:
@@ -110,7 +110,7 @@ def counted(stage: Any, loop: str) -> Counted:
     if flops is None:
         return NOTHING
     moved = (costs(stage) or {}).get("bytes accessed")
-    return Counted(
+    return Count(
         flops=flops if flops > 0 else None,
         bytes=float(moved) if moved and moved > 0 else None,
         loops=loop in (text_of(stage) or ""),
@@ -125,12 +125,7 @@ def counted_flops(compiled: Any) -> float | None:
 
 
 def read(compiled: Any, device_kind: str) -> Program:
-    """Kernels, XLA's own counts, and memory.
-
-    Args:
-        compiled: ``jax.stages.Compiled``.
-        device_kind: of the device that it was compiled for, to know its memory.
-    """
+    """Kernels, XLA's own counts, and memory."""
     text = text_of(compiled)
     found = None if text is None else instructions(text)
     known = costs(compiled) or {}
@@ -171,8 +166,6 @@ def _memory(compiled: Any, device_kind: str) -> ProgramMemory | None:
 
 
 class Instruction(NamedTuple):
-    """One line of a computation."""
-
     name: str
     opcode: str
     rest: str
@@ -180,19 +173,13 @@ class Instruction(NamedTuple):
 
 
 class Module(NamedTuple):
-    """The computations of a program, by name."""
-
     computations: dict[str, tuple[Instruction, ...]]
     entry: str | None
     """The name of the one that the others are called from."""
 
 
 def module(text: str) -> Module:
-    """The program whose text this is.
-
-    Args:
-        text: of ``Compiled.as_text()``.
-    """
+    """The program whose text this is."""
     computations: dict[str, tuple[Instruction, ...]] = {}
     entry = None
     for first, name, body in _COMPUTATION.findall(text):
@@ -211,9 +198,6 @@ def instructions(text: str) -> dict[str, int] | None:
     ``call`` is nothing by itself, so what it calls is counted: XLA for the CPU wraps so
     whatever it splits among threads.
 
-    Args:
-        text: of ``Compiled.as_text()``.
-
     Returns:
         The most frequent first; ``None`` where there is no entry computation.
     """
@@ -231,17 +215,24 @@ def fusions(text: str) -> tuple[Fusion, ...]:
 
     What lies in the comparator of a sort, or in the function of a reduction, is a part
     of that kernel.
-
-    Args:
-        text: of ``Compiled.as_text()``.
     """
-    program = module(text)
-    return tuple(
-        _fusion(one, program.computations.get(fused[1], ()))
-        for name in _in_control(program)
-        for one in program.computations[name]
-        if one.opcode == "fusion" and (fused := _CALLS.search(one.rest))
-    )
+    program, found = module(text), list[Fusion]()
+    for name in _in_control(program):
+        for one in program.computations[name]:
+            fused = _CALLS.search(one.rest)
+            if one.opcode != "fusion" or fused is None:
+                continue
+            inside = program.computations.get(fused[1], ())
+            counted = Counter(each.opcode for each in inside if each.opcode not in IDLE)
+            kind = _KIND.search(one.rest)
+            found.append(
+                Fusion(
+                    name=one.name,
+                    kind=kind[1] if kind else "",
+                    operations=dict(counted.most_common()),
+                )
+            )
+    return tuple(found)
 
 
 def _in_control(program: Module) -> tuple[str, ...]:
@@ -269,13 +260,3 @@ def _working(program: Module, name: str) -> Iterator[Instruction]:
             yield from _working(program, called[1])
         else:
             yield one
-
-
-def _fusion(one: Instruction, fused: tuple[Instruction, ...]) -> Fusion:
-    kind = _KIND.search(one.rest)
-    counted = Counter(each.opcode for each in fused if each.opcode not in IDLE)
-    return Fusion(
-        name=one.name,
-        kind=kind[1] if kind else "",
-        operations=dict(counted.most_common()),
-    )

@@ -1,4 +1,4 @@
-"""The course of every work but an experiment: start, events, failure, finish."""
+"""The course of every work: start, events, failure, finish."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from time import perf_counter
 
 import jax
 
-from jaxtui.measure import session
-from jaxtui.measure.failures import FAULTS, RefusedError, explained
-from jaxtui.measure.session import Session
+from jaxtui.measure import runtime
+from jaxtui.measure.failures import FAULTS, RefusedError, explain
+from jaxtui.measure.runtime import Runtime
 from jaxtui.measure.turns import quiet_collector
 from jaxtui.model import (
     Case,
@@ -28,11 +28,6 @@ class Runner(abc.ABC):
     The first event is its start, the last one ``RunFinished``; what it raises becomes
     ``WorkFailed``. Nothing happens until the first event is asked for, and closing the
     generator ends the run.
-
-    Args:
-        started: The first event.
-        budget: Seconds.
-        stop: Asked at every step; once true, the run ends as ``cancelled``.
     """
 
     case: Case
@@ -51,48 +46,51 @@ class Runner(abc.ABC):
         """The events between the first and the last; whatever it raises is told."""
 
     def events(self) -> Iterator[RunEvent]:
-        """The whole run, once."""
-        self._start = perf_counter()
-        yield self._started
-        try:
-            with quiet_collector():
+        with quiet_collector():
+            self._start = perf_counter()
+            yield self._started
+            try:
                 yield from self.work()
-        except RefusedError as refused:
-            yield refused.failed
-        except FAULTS as error:  # whatever JAX, XLA or the code of a file raises
-            yield self.failure(error)
-        yield RunFinished(
-            outcome="cancelled" if self.stop() else "complete",
-            elapsed_seconds=self.elapsed,
-        )
+            except RefusedError as refused:
+                yield refused.failed
+            except FAULTS as error:  # whatever JAX, XLA or the code of a file raises
+                yield self.failure(error)
+            yield RunFinished(
+                outcome="cancelled" if self.stop() else "complete",
+                elapsed_seconds=self.elapsed,
+            )
 
     def failure(self, error: BaseException) -> WorkFailed:
-        """What was raised, in words."""
-        told = explained(error, self.case, self.phase)
+        """What was raised, in words.
+
+        Raises:
+            BaseException: The same, where it is no affair of the work.
+        """
+        told = explain(error, self.case, self.phase)
         return WorkFailed(error=told.error, hint=told.hint, detail=told.detail)
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the start."""
         return perf_counter() - self._start
 
     @property
     def remaining(self) -> float:
-        """Seconds of the budget that are left."""
-        return max(0.0, self.budget - self.elapsed)
+        """Seconds of the budget that are left; below 0 once it is overrun."""
+        return self.budget - self.elapsed
 
     def progress(self, doing: str) -> Progress:
         """What is done now, and how long it may go on."""
         return Progress(
             elapsed_seconds=self.elapsed,
-            remaining_seconds=self.remaining,
+            remaining_seconds=max(0.0, self.remaining),
             doing=doing,
         )
 
-    def warm_up(self, device: jax.Device) -> Generator[RunEvent, None, Session]:
+    def warm_up(self, device: jax.Device) -> Generator[RunEvent, None, Runtime]:
         """What is known of a device; its first work warms the process up."""
+        if runtime.is_warm(device):
+            return runtime.of(device)
         yield self.progress("warming up the process")
-        known, warmed = session.start(device)
-        if warmed:
-            yield ProcessWarmedUp(seconds=known.warm_up_seconds)
+        known = runtime.of(device)
+        yield ProcessWarmedUp(seconds=known.warm_up_seconds)
         return known

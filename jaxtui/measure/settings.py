@@ -43,7 +43,6 @@ class Setting:
 
     @property
     def remedy(self) -> str:
-        """How to be without it."""
         if self.name.isupper():
             return f"`unset {self.name}`"
         return f"leave `jax.config.update({self.name!r}, …)` out"
@@ -117,8 +116,7 @@ _PRECISIONS: dict[str, Precision] = {
 """JAX's names for those above default; presets of algorithms count as default."""
 
 
-def found() -> Iterator[Setting]:
-    """Every setting that changes a number, the environment's and this process's."""
+def deviations() -> Iterator[Setting]:
     values = jax.config.values
     for name, default, effect, refused in _TABLE:
         value = values.get(name, default)
@@ -140,7 +138,6 @@ def found() -> Iterator[Setting]:
 
 
 def finding(setting: Setting) -> Finding:
-    """What a setting means for a measurement."""
     so = {
         "": "",
         "verdicts": ", so no verdict can rest on what is measured",
@@ -159,7 +156,7 @@ def finding(setting: Setting) -> Finding:
 
 def refusal() -> tuple[str, str] | None:
     """Why nothing of JAX can be measured, and what to do about it, if so."""
-    for setting in found():
+    for setting in deviations():
         if setting.refused == "jax":
             said = finding(setting)
             return said.what, said.advice
@@ -176,19 +173,15 @@ def precision(case: Case) -> Precision:
 
 def precision_notes(case: Case) -> Iterator[Note]:
     """What ``default`` is for an op that takes a precision, if that was set."""
-    for setting in found() if case.precision == "default" else ():
+    for setting in deviations() if case.precision == "default" else ():
         if setting.name.lower() == "jax_default_matmul_precision":
             said = f"The precision default is {setting.value} here, by {setting.name}."
             yield Note(flag="precision", text=said)
 
 
 def waiting_notes(on_cpu: bool) -> Iterator[Note]:
-    """Why a call returns with its result, where that is not the op's own way.
-
-    Args:
-        on_cpu: whether it runs on a CPU.
-    """
-    for setting in found():
+    """Why a call returns with its result, where that is not the op's own way."""
+    for setting in deviations():
         name = setting.name.lower()
         if name in _WAITING or (on_cpu and name == "jax_cpu_enable_async_dispatch"):
             said = f"{setting.label}: {setting.effect}, so dispatch is the whole work."
@@ -203,7 +196,6 @@ class FileSettings:
     """
 
     def __init__(self, file: str) -> None:
-        """Take the path of the file, or the name of a package's module."""
         self._file = file
         self._before: dict[str, object] = {}
         self._own: dict[str, object] = {}
@@ -225,7 +217,7 @@ class FileSettings:
     def notes(self) -> Iterator[Note]:
         """Which of its settings change a number; within the block."""
         changed = self._changed()
-        own = [one for one in found() if one.name.lower() in changed]
+        own = [one for one in deviations() if one.name.lower() in changed]
         if own:
             what = "; ".join(
                 f"{one.name.lower()}={one.value}: {one.effect}" for one in own

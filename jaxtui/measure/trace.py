@@ -188,7 +188,6 @@ def _stop(session: _Session) -> Any:
 
 
 def _line(error: Exception) -> str:
-    """What the profiler says, as the end of a sentence."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return f"{lines[0].rstrip('.')}."
 
@@ -214,7 +213,8 @@ def read(data: Any, marks: Sequence[Mark]) -> Trace:
                 lines[line.name].append(event)
                 count += 1
                 if count > MOST_EVENTS:
-                    return Trace(missing=_too_many(count))
+                    most = f"more than {MOST_EVENTS:,} events"
+                    return Trace(missing=f"The trace is too large to be read: {most}.")
         if plane.name == HOST:
             every = sorted(chain(*lines.values()), key=_start)
             marked = [event for event in every if event.name == MARK]
@@ -226,16 +226,12 @@ def read(data: Any, marks: Sequence[Mark]) -> Trace:
         return Trace(missing="The trace lost its marks of time.", events=count)
     pairs = zip(marked, marks, strict=True)
     offset, error = min((_offset(*pair) for pair in pairs), key=itemgetter(1))
-    runs = (_merged(parts, offset) for parts in groups.values())
+    runs = (_merge(parts, offset) for parts in groups.values())
     return Trace(
         runs=tuple(sorted(runs, key=attrgetter("start"))),
         events=count,
         error_seconds=1e-9 * error,
     )
-
-
-def _too_many(count: int) -> str:
-    return f"The trace is too large to be read: more than {count - 1:,} events."
 
 
 def _offset(event: Any, mark: Mark) -> tuple[float, float]:
@@ -275,7 +271,7 @@ def _kernel(event: Any) -> Kernel:
     return Kernel(event.name, event.start_ns, event.start_ns + event.duration_ns)
 
 
-def _merged(parts: Sequence[Run], offset: float) -> Run:
+def _merge(parts: Sequence[Run], offset: float) -> Run:
     def seconds(nanoseconds: float) -> float:
         return 1e-9 * (nanoseconds + offset)
 

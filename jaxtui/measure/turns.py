@@ -149,7 +149,6 @@ class Turns:
 
     @property
     def interval(self) -> Interval:
-        """The interval of the median ``ready`` over the rounds."""
         return stats.rounds_interval(self.medians)
 
     @property
@@ -230,9 +229,6 @@ class Turns:
         """One turn: about ``seconds``, a tenth more or less by chance.
 
         The jitter keeps turns from falling into step with periodic disturbances.
-
-        Raises:
-            BaseException: Whatever a call raises.
         """
         seconds *= 0.9 + 0.2 * self._random.random()
         self.meter.start()
@@ -362,7 +358,6 @@ def take_turns(
 
 
 def turn_seconds(available: float, count: int) -> float:
-    """The length of a turn for so many workloads in so much time."""
     spread = SPREAD_SECONDS / (10 * max(1, count))
     usual = min(max(spread, TURN_SECONDS), TURN_SECONDS_AT_MOST)
     return max(0.002, min(usual, available / (ROUNDS_WANTED * max(1, count))))

@@ -21,10 +21,19 @@ from jaxtui.measure import accuracy, inputs, settings, tensorflow_numpy
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.clocks import Call, Wait, no_wait, wait_for_tree
 from jaxtui.measure.ops.base import JaxForm, Op
-from jaxtui.measure.own import Function, OwnError, specs, unseen
-from jaxtui.measure.own.arguments import WIDE, Made, dtype_of, is_key, make
+from jaxtui.measure.own import (
+    WIDE,
+    Arguments,
+    Function,
+    OwnError,
+    dtype_of,
+    fresh,
+    is_key,
+    make,
+    specs,
+)
 from jaxtui.measure.peaks import peak
-from jaxtui.measure.programs import NOTHING, Counted
+from jaxtui.measure.programs import NOTHING, Count
 from jaxtui.measure.settings import FileSettings, enable_x64
 from jaxtui.model import COMPILED_MODES, Case, Peak, Phases
 
@@ -42,7 +51,6 @@ class Pool:
         self._made: dict[Hashable, Any] = {}
 
     def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
-        """What was made under this key, or is made now."""
         if key not in self._made:
             self._made[key] = make()
         made: _Made = self._made[key]
@@ -94,7 +102,7 @@ class Workload:
     cached_compile: bool = False
     compiled_flops: float | None = None
     """XLA's count of flops and transcendentals; ``None`` where nothing was compiled."""
-    counted: Counted = NOTHING
+    counted: Count = NOTHING
     """XLA's count of a function of a file."""
     result_bytes: int = 0
     """Of all arrays of a result."""
@@ -137,7 +145,7 @@ def of_op(case: Case, op: Op, device: jax.Device | None, pool: Pool) -> Workload
 
     def resident() -> tuple[Any, ...]:
         key = ("resident", case.op, case.size, case.dtype, case.device)
-        return pool.once(key, lambda: sent(hosts(), device))
+        return pool.once(key, lambda: send(hosts(), device))
 
     def compared(result: Any) -> Accuracy:
         rounds = device is not None and device.platform != "cpu"
@@ -194,7 +202,6 @@ def of_function(
 
     Raises:
         OwnError: There are no arguments, or they are no pytrees of arrays.
-        BaseException: Whatever its factory raises.
     """
 
     def scope() -> ExitStack:
@@ -208,7 +215,7 @@ def of_function(
         if case.mode in COMPILED_MODES and (refused := settings.refusal()):
             raise OwnError(*refused)
 
-    def arguments() -> Made:
+    def arguments() -> Arguments:
         with scope():
             return make(function, case, pool.seed)
 
@@ -218,7 +225,7 @@ def of_function(
     def resident() -> tuple[Any, ...]:
         # Of each mode its own: an eager call may donate what it is given.
         place = ("own resident", case.mode, id(made), device)
-        return pool.once(place, lambda: sent(made.hosts, device))
+        return pool.once(place, lambda: send(made.hosts, device))
 
     if device is None:
         return _of_numpy_function(function, case, made, scope)
@@ -241,7 +248,7 @@ def of_function(
         device=device,
         wait=wait_for_tree,
         scope=scope,
-        fresh=lambda: unseen(function),
+        fresh=lambda: fresh(function),
         hosts=lambda: made.hosts,
         copies=lambda: made.copies,
         resident=resident,
@@ -254,7 +261,7 @@ def of_function(
 
 
 def _of_numpy_function(
-    function: Function, case: Case, made: Made, scope: Scope
+    function: Function, case: Case, made: Arguments, scope: Scope
 ) -> Workload:
     if function.numpy is None:
         raise OwnError(
@@ -286,8 +293,7 @@ def _for_numpy(leaf: Any) -> Any:
     return leaf.astype(np.float32) if leaf.dtype.kind == "V" else leaf.copy()
 
 
-def sent(hosts: tuple[Any, ...], device: jax.Device | None) -> tuple[Any, ...]:
-    """Arguments committed to a device."""
+def send(hosts: tuple[Any, ...], device: jax.Device | None) -> tuple[Any, ...]:
     arrays: tuple[Any, ...] = jax.device_put(tuple(hosts), device)
     jax.block_until_ready(arrays)
     return arrays

@@ -7,7 +7,7 @@ from typing import Literal, Union
 import msgspec
 
 from jaxtui.model.base import Record
-from jaxtui.model.cases import Case, Failure, OpInfo, Peak
+from jaxtui.model.cases import Case, Failure, OpInfo, Peak, Recipe
 from jaxtui.model.machine import Device
 from jaxtui.model.programs import ProgramMemory
 
@@ -152,9 +152,10 @@ class AheadCompiled(Record, frozen=True, kw_only=True, tag=True):
 
 
 class AheadCode(Record, frozen=True, kw_only=True, tag=True):
-    """The script that was asked for."""
+    """What plain JAX needs to compile the case; ``jaxtui.scripts`` joins it."""
 
-    code: str
+    case: Case
+    recipe: Recipe
 
 
 class AheadUnavailable(Record, frozen=True, kw_only=True, tag=True):

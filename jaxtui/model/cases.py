@@ -126,21 +126,23 @@ class Failure(Record, frozen=True, kw_only=True):
 
 
 class Recipe(Record, frozen=True, kw_only=True):
-    """What plain Python needs to do what a case does; ``jaxtui.scripts`` writes it."""
+    """What plain Python needs to do what a case does; ``jaxtui.scripts`` joins it."""
 
-    imports: tuple[str, ...]
-    """Lines, beside those of the standard library that a loop needs."""
+    modules: tuple[str, ...]
+    """What these texts call the modules that they use."""
     remarks: tuple[str, ...] = ()
     """Comments: what must be known before it runs."""
     settings: tuple[tuple[str, str], ...] = ()
     """Names of ``jax.config``, and the values as Python writes them."""
+    name: str
+    """What the function is called, or ``own`` for a file."""
     function: str
     """The source of the op's form, or the lines that import a file as ``own``."""
     arguments: tuple[str, ...]
-    """Lines that define ``args``."""
+    """Lines that define ``args``; to compile ahead of time, its items."""
     call: str
     """An expression: what is called with ``args``."""
-    wait: str
+    wait: str = ""
     """An expression: the function that waits for a result."""
     tree: bool = False
     """It is a function of a file, whose result may be a tree of arrays."""

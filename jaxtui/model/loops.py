@@ -93,7 +93,7 @@ class LoopStarted(Record, frozen=True, kw_only=True, tag=True):
 
 
 class LoopSeen(Record, frozen=True, kw_only=True, tag=True):
-    """Some calls of the watched loop, as they became ready (long loops only)."""
+    """Some calls of the first watched repeat; of a long one as they became ready."""
 
     first: int
     """Index of the first of these calls."""

@@ -100,12 +100,15 @@ class Samples(Record, frozen=True, kw_only=True):
 
 
 class MemorySpan(Record, frozen=True, kw_only=True):
-    """What the memory of its results costs a case on a CPU; seconds until ready."""
+    """What the memory of its results costs a case on a CPU.
+
+    Seconds per call of a plain loop, which gives each result back within its clock.
+    """
 
     fresh: float
-    """With new pages in every call."""
+    """With new pages in every call: the upper quartile of some turns."""
     reused: float
-    """With the pages of the call before."""
+    """With the pages of the call before: the lower quartile of some turns."""
     page_faults: float
     """Minor page faults of a call with new pages."""
 

@@ -137,7 +137,7 @@ def parse_spec(text: str) -> Spec:
     """
     match = _SPEC.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f'"{text}" is no argument: {SPECS_ACCEPTED}.')
+        raise ValueError(f'"{text}" is not an argument: {SPECS_ACCEPTED}.')
     dtype = _NAMES.get(match[1].lower())
     if dtype is None:
         raise ValueError(

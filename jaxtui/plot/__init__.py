@@ -4,7 +4,7 @@ from jaxtui.plot.axes import Axis
 from jaxtui.plot.cells import Color, Piece, Row, paint
 from jaxtui.plot.header import Reading, Value
 from jaxtui.plot.picture import COLORS, HEIGHT, WIDEST, Picture, printed
-from jaxtui.plot.series import Mark, Series, Spot
+from jaxtui.plot.series import Mark, Series, Spot, dot
 
 __all__ = [
     "COLORS",
@@ -20,6 +20,7 @@ __all__ = [
     "Series",
     "Spot",
     "Value",
+    "dot",
     "paint",
     "printed",
 ]

@@ -84,9 +84,10 @@ def grid(canvas: Canvas, ticks: Sequence[Tick]) -> None:
 
 
 def upright(canvas: Canvas, column: int, cell: Cell) -> None:
-    """Draw a line from bottom to top."""
+    """Draw a line from bottom to top, behind the bars."""
     for row in canvas:
-        row[column] = cell
+        if row[column][0] not in LEVELS:
+            row[column] = cell
 
 
 def across(canvas: Canvas, height: int, cell: Cell) -> None:
@@ -110,7 +111,8 @@ def bar_heights(points: Sequence[Point], columns: int) -> list[float]:
     """
     points = sorted(points)
     middles = [x for x, _ in points]
-    reach = min((b - a for a, b in pairwise(middles) if b > a), default=2.0) / 2
+    # The widest gap: places are rounded to parts of a cell, and bars touch.
+    reach = max((b - a for a, b in pairwise(middles)), default=2.0) / 2
     found = [0.0] * columns
     for column in range(columns if points else 0):
         first, last = bisect_left(middles, column), bisect_left(middles, column + 1)
@@ -182,6 +184,28 @@ def name_end(
     rows = (middle + by for by in (0, way, -way, 2 * way, -2 * way, 3 * way, -3 * way))
     starts = (column + 1, column + 1 - len(text))
     _write(canvas, text, ((row, start) for row in rows for start in starts))
+
+
+def names_beside(
+    ends: Sequence[tuple[int, str, Color | None]], rows: int, room: int
+) -> Canvas:
+    """Columns at the right of a canvas: each curve's name at the height of its end.
+
+    Args:
+        ends: heights and names, the highest first.
+        rows: of the canvas.
+        room: cells of a column.
+    """
+    beside: Canvas = [[BLANK] * room for _ in range(rows)]
+    free = 0
+    for number, (height, label, color) in enumerate(ends):
+        after = len(ends) - number - 1
+        row = min(max(rows - 1 - height, free), rows - 1 - after)
+        if 0 <= row < rows:
+            text = cells(f" {label}"[:room], color)
+            beside[row][: len(text)] = text
+        free = row + 1
+    return beside
 
 
 def _write(canvas: Canvas, text: list[Cell], places: Iterable[tuple[int, int]]) -> None:

@@ -59,6 +59,8 @@ class _Layout:
     columns: int
     rows: int
     """Of the canvas."""
+    beside: int
+    """Cells at the right of the canvas, for the names of curves."""
     x: Scale
     y: Scale
     y_ticks: list[Tick]
@@ -82,6 +84,12 @@ class _Layout:
             if curve.series.bars:
                 continue
             points, size = self.points(curve), (self.columns, self.rows)
+            if curve.series.specks:
+                few = len(points) <= self.columns
+                parts = (strokes.dots if few else strokes.specks)(points, *size)
+                marker = curve.dot if few else "braille"
+                lines.append(Stroke(parts, marker, curve.color))
+                continue
             if curve.series.line:
                 parts = strokes.polylines(points, *size)
                 lines.append(Stroke(parts, curve.marker, curve.color))
@@ -124,6 +132,9 @@ class Picture:
     left: Picture | None = None
     """Another plot at the left of this one, with axes of its own; its places come
     before those of this one."""
+    bare: bool = False
+    """Without title and legend, which stand elsewhere: named curves have their names at
+    the right of the canvas, and a reading covers the top row."""
 
     @property
     def count(self) -> int:
@@ -219,7 +230,7 @@ class Picture:
         entries = [_entry(curve) for curve in curves]
         heading = " · ".join(part for part in (self.title, self.y.label) if part)
         above = 0
-        if height >= 4:
+        if height >= 4 and not self.bare:
             readable = bool(self.places)
             above = header.lines_for(heading, entries, width, readable=readable)
             above = min(above, max(1, height // 4))
@@ -230,6 +241,13 @@ class Picture:
         margin = max((len(narrow(tick.label)) for tick in y_ticks), default=0)
         if width < margin + 9:
             margin, y_ticks = 0, []
+        beside = 0
+        if self.bare and width - margin >= _FEWEST:
+            names = [len(one.label) for one in self.series if one.named and one.label]
+            beside = min(max(names, default=-1) + 1, width // 4)
+        if any(one.bars for one in self.series):
+            # Bars stand on the axis, where their zero is.
+            y_ticks = [tick for tick in y_ticks if tick.label != "0"]
         return _Layout(
             curves=curves,
             heading=heading,
@@ -237,8 +255,9 @@ class Picture:
             above=above,
             below=below,
             margin=margin,
-            columns=width - margin - 1 if width >= 4 else width,
+            columns=width - margin - 1 - beside if width >= 4 else width,
             rows=rows,
+            beside=beside,
             x=fit((a for curve in curves for a in curve.x), self.x),
             y=y,
             y_ticks=y_ticks,
@@ -266,8 +285,18 @@ class Picture:
         columns = layout.columns
         x_ticks = ticks(layout.x, self.x, columns, along=True)
         bottom = frame.footer(x_ticks, self.x.label, columns, layout.below)
-        rows += frame.sides(body, layout.y_ticks, layout.margin)
-        return rows + [[BLANK] * layout.margin + line for line in bottom]
+        framed = frame.sides(body, layout.y_ticks, layout.margin)
+        if layout.beside:
+            ends = [(y, one.series.label, one.color) for y, _, one in layout.ends()]
+            names = frame.names_beside(ends, layout.rows, layout.beside)
+            framed = [[*line, *name] for line, name in zip(framed, names, strict=True)]
+        rows += framed
+        rows += [
+            [BLANK] * layout.margin + line + [BLANK] * layout.beside for line in bottom
+        ]
+        if self.bare and place is not None and height > 1:
+            rows[0] = header.readout(self.read(place), entries, width, 1)[0]
+        return rows
 
     def _canvas(self, layout: _Layout, place: int | None) -> list[list[Cell]]:
         """Grid, bars and lines, the curves over them, the names last."""
@@ -320,7 +349,8 @@ class Picture:
                 frame.name_upright(canvas, cell, mark.label)
             else:
                 frame.name_across(canvas, cell, mark.label)
-        for index, (height, column, curve) in enumerate(layout.ends()):
+        ends = [] if layout.beside else layout.ends()
+        for index, (height, column, curve) in enumerate(ends):
             label, tint = curve.series.label, curve.color
             frame.name_end(canvas, column, height, label, tint, above=index == 0)
         if failed:
@@ -334,6 +364,8 @@ def _entry(curve: Curve) -> Entry:
     sample = _SAMPLES.get(curve.marker, curve.marker * 2)
     if curve.series.points:
         sample = curve.dot
+    elif curve.series.specks:
+        sample = "⠒⠢"
     elif curve.series.bars:
         sample = frame.LEVELS[-1]
     return Entry(sample, curve.series.label, curve.color)

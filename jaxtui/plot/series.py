@@ -37,6 +37,8 @@ class Series:
     """Draw a dot at each point, of a shape of the series' own."""
     line: bool = True
     """Join the points; ``points=True, line=False`` is a scatter plot."""
+    specks: bool = False
+    """Draw a dot for each point instead: of braille where they are many."""
     bars: bool = False
     """Draw a bar at each point instead; the bars touch."""
     named: bool = False
@@ -65,6 +67,11 @@ class Spot:
     where: Literal["at", "above"] = "at"
     """``at`` begins in the point's own cell; ``above`` ends there, over a line (or
     under it where no room is left above)."""
+
+
+def dot(index: int) -> str:
+    """The shape of the points of a picture's series."""
+    return _DOTS[index % len(_DOTS)]
 
 
 @dataclass(frozen=True)
@@ -110,7 +117,7 @@ def ready(
             [b for _, b in points],
             one.color or _PALETTE[index % len(_PALETTE)],
             markers[index % len(markers)],
-            _DOTS[index % len(_DOTS)],
+            dot(index),
         )
         curves.append(curve)
     return curves

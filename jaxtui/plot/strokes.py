@@ -61,6 +61,19 @@ def dots(points: Sequence[Point], width: int, height: int) -> list[list[Point]]:
     return [[centre] for centre in sorted(centres)]
 
 
+def specks(points: Sequence[Point], width: int, height: int) -> list[list[Point]]:
+    """The centres of the dots of braille, 2 × 4 in a cell, in which points lie."""
+    centres = {
+        (
+            (min(math.floor(2 * x), 2 * width - 1) + 0.5) / 2,
+            (min(math.floor(4 * y), 4 * height - 1) + 0.5) / 4,
+        )
+        for x, y in points
+        if inside((x, y), width, height)
+    }
+    return [[centre] for centre in sorted(centres)]
+
+
 def inside(point: Point, width: int, height: int) -> bool:
     """Whether a point lies on the canvas, its edges included."""
     return 0 <= point[0] <= width and 0 <= point[1] <= height

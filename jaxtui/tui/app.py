@@ -1,71 +1,83 @@
-"""The app: one snapshot in one reactive, panes that show it, actions that change it."""
+"""The app: one snapshot in one reactive, and the panes that show it."""
 
 from __future__ import annotations
 
-import gc
+import asyncio
 import importlib
-import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from textual import events, on
-from textual.app import App, ComposeResult, SystemCommand
-from textual.binding import BindingType
-from textual.driver import Driver
-from textual.filter import LineFilter
+from textual.app import ComposeResult, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.dom import DOMNode
 from textual.geometry import Size
-from textual.reactive import reactive
+from textual.markup import escape
 from textual.screen import Screen
 from textual.widgets import Static, TabbedContent, TabPane
+from textual.widgets._tabbed_content import ContentTabs
 
 from jaxtui.model import (
-    CheckDoing,
-    CheckDone,
-    CheckRead,
-    Event,
-    Logged,
-    LoopSeen,
-    PhaseMeasured,
-    PhaseStarted,
-    Progress,
-    Sampled,
-    SnippetShown,
-    SnippetTimed,
+    Case,
 )
-from jaxtui.session import Session
-from jaxtui.signals import exit_within, interrupt
-from jaxtui.tui import bindings, colors, pace, plain_text, themes
-from jaxtui.tui.actions import Actions
-from jaxtui.tui.case_actions import CaseActions
-from jaxtui.tui.check_actions import CheckActions
-from jaxtui.tui.command import key_names
-from jaxtui.tui.export_actions import ExportActions
-from jaxtui.tui.history_actions import HistoryActions
-from jaxtui.tui.learn_actions import LearnActions
-from jaxtui.tui.own_actions import OwnActions
-from jaxtui.tui.panes import Panes
-from jaxtui.tui.plot_commands import PlotActions
-from jaxtui.tui.recorded_actions import RecordedActions
-from jaxtui.tui.requests import Requests
-from jaxtui.tui.roofline import RooflineActions
-from jaxtui.tui.state import EMPTY, State
-from jaxtui.tui.widgets.device_table import DeviceTable
-from jaxtui.tui.widgets.devices_pane import DevicesPane
-from jaxtui.tui.widgets.keys_line import KeysLine
+from jaxtui.signals import interrupt
+from jaxtui.tui import colors, themes
+from jaxtui.tui.base import BaseApp
+from jaxtui.tui.devices import DevicesPane
+from jaxtui.tui.pane import Explained, Pane
+from jaxtui.tui.state import State
+from jaxtui.tui.widgets.keys_line import KeysLine, key_names
 from jaxtui.tui.widgets.status_line import MessageLine, StatusLine
 
 if TYPE_CHECKING:
     from jaxtui.engine.client import EngineClient
-    from jaxtui.tui.widgets.bench_pane import BenchPane
-    from jaxtui.tui.widgets.case_form import CaseForm
+    from jaxtui.tui.bench import BenchPane
+    from jaxtui.tui.form import Values
 
+_Pane = TypeVar("_Pane", bound=Pane)
+
+LATE = {
+    "bench": "jaxtui.tui.bench:BenchPane",
+    "learn": "jaxtui.tui.learn:LearnPane",
+    "history": "jaxtui.tui.history:HistoryPane",
+}
+"""The panes of the tabs that are filled late, because their modules (all lessons,
+SQLite) and widgets would hold up the first frame, and then JAX, which needs the
+processor to come up: Bench once the devices are on screen, the others when they are
+first shown."""
+
+TABS = ("devices", *LATE)
+"""In the order in which the key goes round."""
+
+WIDE_COLUMNS = 100
+"""From so many columns on there is room for two things side by side."""
 
 MINIMUM = Size(60, 15)
 """Below this the screens cannot be read."""
+
+
+class Palette(Provider):
+    """What can be done, in the order of the keys: those of the place first.
+
+    Textual's own provider sorts by name, and looks for what is typed only there.
+    """
+
+    async def discover(self) -> Hits:
+        """All of it."""
+        for title, sentence, run, _ in self.app.get_system_commands(self.screen):
+            yield DiscoveryHit(title, run, help=escape(sentence))
+
+    async def search(self, query: str) -> Hits:
+        """Those whose label or sentence matches."""
+        matcher = self.matcher(query)
+        for title, sentence, run, _ in self.app.get_system_commands(self.screen):
+            score = max(matcher.match(title), 0.9 * matcher.match(sentence))
+            if score > 0:
+                yield Hit(score, matcher.highlight(title), run, help=escape(sentence))
 
 
 def too_small(size: Size) -> bool:
@@ -87,82 +99,31 @@ class TooSmall(Screen[None]):
         )
 
 
-IDLE_SECONDS = 600.0
-"""Ten minutes."""
-
-
-class IdleWatch:
-    """Tells when a held accelerator has been idle for too long.
-
-    Args:
-        hold: never.
-        clock: monotonic seconds.
-    """
-
-    def __init__(self, *, hold: bool, clock: Callable[[], float]) -> None:
-        self._hold = hold
-        self._clock = clock
-        self._last = clock()
-
-    def touch(self) -> None:
-        """There was input."""
-        self._last = self._clock()
-
-    def over(self, *, held: bool, busy: bool) -> bool:
-        """Whether it is time to release; counts anew from then on.
-
-        Args:
-            held: an accelerator is held.
-            busy: something is running.
-        """
-        if self._hold or busy or not held:
-            return False
-        if self._clock() - self._last < IDLE_SECONDS:
-            return False
-        self.touch()
-        return True
-
-
-INTERNAL = 70
-"""Exit code after a mistake of the app's own."""
-
 WARM_UP_SECONDS = 0.3
 """How long after the devices are known the plot is got ready."""
 
-PATIENCE_SECONDS = 1.0
-"""How long an ending by signal may take before it is forced."""
 
-_FREQUENT = (
-    Sampled,
-    Progress,
-    Logged,
-    PhaseStarted,
-    PhaseMeasured,
-    LoopSeen,
-    SnippetShown,
-    SnippetTimed,
-    CheckDoing,
-    CheckRead,
-    CheckDone,
+_KEYS = (
+    ("s,f6", "stop", "Stop", "End the run; keep its numbers.", True),
+    ("1", "show_tab('devices')", "Devices", "Show the devices.", False),
+    ("2", "show_tab('bench')", "Bench", "Show the form.", False),
+    ("3", "show_tab('learn')", "Learn", "Show the lessons.", False),
+    ("4", "show_tab('history')", "History", "Show the measurements.", False),
+    ("ctrl+n", "switch", "Next tab", "Go to the next tab.", False),
+    ("f", "open_file", "File", "Time functions of a Python file.", False),
+    ("x", "release", "Free", "Free the accelerator until the next run.", False),
+    ("R", "retry", "Retry", "Start the engine again after it failed.", False),
+    ("t", "theme", "Theme", "Dark, light, projector.", False),
+    ("p", "projector", "Projector", "High contrast or not.", False),
+    ("ctrl+p,colon", "command_palette", "Commands", "Search all keys.", False),
+    ("question_mark,f1", "help", "Help", "Show all keys.", True),
+    ("ctrl+z", "suspend_process", "Suspend", "To the shell; fg returns.", False),
+    ("q,ctrl+q", "quit", "Quit", "Leave jaxtui.", True),
 )
-"""Events that wait for the next redraw; whatever else happens is shown at once."""
+"""Of every tab: keys, action, label, what it does, and whether the footer shows it."""
 
 
-class JaxtuiApp(
-    Actions,
-    CheckActions,
-    ExportActions,
-    HistoryActions,
-    LearnActions,
-    CaseActions,
-    OwnActions,
-    PlotActions,
-    RecordedActions,
-    Requests,
-    RooflineActions,
-    Panes,
-    App[None],
-):
+class JaxtuiApp(BaseApp):
     """Devices, Bench, Learn and History on one engine.
 
     Args:
@@ -170,26 +131,38 @@ class JaxtuiApp(
         hold: keep the accelerator without input.
         fps: redraws per second at most; ``None`` means 4, or 2 over SSH.
         clock: monotonic seconds.
+        classroom: open the class view as soon as there are devices.
     """
 
     TITLE = "jaxtui"
-    CSS_PATH = [  # noqa: RUF012
-        Path(__file__).parent / "screens" / "main.tcss",
-        Path(__file__).parent / "screens" / "learn.tcss",
+    CSS = """
+    TabbedContent { height: 1fr; }
+    TabPane { padding: 0; }
+    Tabs { height: 1; }
+    Tabs Underline { display: none; }
+    Tab { height: 1; padding: 0 1; }
+    Tab.-active { text-style: bold reverse; }
+    """
+    COMMANDS: ClassVar = {Palette}
+    HELP = "On every tab"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(
+            # The footer shows the first key of several.
+            Binding(key, action, label, shown and not n, tooltip=tooltip)
+            for keys, action, label, tooltip, shown in _KEYS
+            for n, key in enumerate(keys.split(","))
+        ),
+        Binding(
+            "ctrl+c",
+            "interrupt",
+            "Interrupt",
+            tooltip="Leave at once, with exit code 130.",
+            show=False,
+            priority=True,
+        ),
     ]
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings.bindings()]
-    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
-        (0, "-narrow"),
-        (100, "-wide"),
-    ]
-    VERTICAL_BREAKPOINTS = [  # noqa: RUF012
-        (0, "-low"),
-        (32, "-tall"),
-    ]
-    ENABLE_COMMAND_PALETTE = True
-
-    state: reactive[State] = reactive(EMPTY, repaint=False)
-    """What is on screen."""
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE_COLUMNS, "-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (32, "-tall")]  # noqa: RUF012
 
     def __init__(
         self,
@@ -198,42 +171,20 @@ class JaxtuiApp(
         hold: bool = False,
         fps: float | None = None,
         clock: Callable[[], float] = time.monotonic,
+        classroom: bool = False,
     ) -> None:
-        # The constructor of App asks for the driver class, which needs the pacer.
-        self.pacer = pace.Pacer(clock=clock)
-        super().__init__()
-        plain_text.show_hidden()
-        self._nothing_hidden = plain_text.NothingHidden()
-        self.session = Session(engine, EMPTY)
-        self.session.changed = self._changed
-        self.crash: Exception | None = None
-        """What ended the app, if it was a mistake of its own."""
-        self._clock = clock
-        self._fps = fps or (2.0 if "SSH_CONNECTION" in os.environ else 4.0)
-        self.idle = IdleWatch(hold=hold, clock=clock)
-        for theme in themes.THEMES:
-            self.register_theme(theme)
-        if self.theme == "textual-dark":
-            self.theme = themes.DARK
-
-    def get_driver_class(self) -> type[Driver]:
-        """The platform's driver, counting the bytes that it writes."""
-        return pace.counted(super().get_driver_class(), self.pacer.spend)
-
-    def get_line_filters(self) -> Sequence[LineFilter]:
-        """What everything that is drawn passes last."""
-        return [*super().get_line_filters(), self._nothing_hidden]
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Colours of the plot for themes that are not ours."""
-        return themes.DEFAULT_VARIABLES
+        super().__init__(engine, hold=hold, fps=fps, clock=clock)
+        self.panes: dict[str, Pane] = {}
+        """The panes that are complete, by tab."""
+        self._filling = asyncio.Lock()
+        self._classroom = classroom
 
     def compose(self) -> ComposeResult:
         """Status, tabs, message, keys."""
-        yield StatusLine(self._clock).data_bind(JaxtuiApp.state)
+        yield StatusLine(self.clock).data_bind(JaxtuiApp.state)
         with TabbedContent(initial="devices"):
             with TabPane("Devices", id="devices"):
-                yield DevicesPane().data_bind(JaxtuiApp.state)
+                yield DevicesPane()
             yield TabPane("Bench", id="bench")
             yield TabPane("Learn", id="learn")
             yield TabPane("History", id="history")
@@ -242,9 +193,12 @@ class JaxtuiApp(
 
     def on_mount(self) -> None:
         """Listen to the engine, the clock and the signals."""
-        self.query_one(DeviceTable).focus()
+        devices = self.panes["devices"] = self.query_one(DevicesPane)
+        devices.take_focus()
+        # The keys of a tab are those of the pane in it: the focus stays there.
+        self.query_one(ContentTabs).can_focus = False
         self.call_after_refresh(_load_what_devices_need)
-        self.set_interval(1 / self._fps, self._publish)
+        self.set_interval(1 / self.fps, self._publish)
         self.set_interval(5.0, self.release_if_idle)
         self.run_worker(self.session.follow(), name="engine", group="engine")
         interrupt.tell(self._end_by_signal)
@@ -255,36 +209,22 @@ class JaxtuiApp(
 
     # The snapshot.
 
-    def _changed(self, event: Event | None) -> None:
-        # Widgets that are being removed have nothing to show it with.
-        if self.leaving:
-            return
-        # Not while a snapshot is being shown: the widgets that are bound to it and come
-        # after would be handed the older one last.
-        self.learn_on()
-        if not isinstance(event, _FREQUENT):
-            self.state = self.session.state
-
-    def _publish(self) -> None:
-        """Show the newest snapshot, if the terminal has taken the last one."""
-        if self.state is self.session.state or pace.backlog(self._driver) > 1:
-            return
-        if self.leaving:
-            return
-        if self.pacer.ready():
-            self.state = self.session.state
-
     def watch_state(self, old: State, new: State) -> None:
         """What follows from a change, beyond drawing it."""
-        self.show_in_panes(new)
+        # Not bound to the app's own: a snapshot that came while the widgets of a pane
+        # were still being composed would find them missing.
+        for pane in self.panes.values():
+            pane.state = new
         if not old.devices and new.devices:
             # The devices come first, before the keys.
             self.call_after_refresh(self.refresh_bindings)
-            self.call_after_refresh(self.complete)
-            self.call_later(self.settle)
+            self.call_after_refresh(self.fill, "bench")
             self.set_timer(WARM_UP_SECONDS, _warm_up)
-        elif bindings.differ(old, new):
-            self.refresh_bindings()
+            if self._classroom:
+                self._classroom = False
+                self.call_after_refresh(self.open_classroom)
+        for line in self.screen.query(KeysLine):
+            line.catch_up()
         if old.running and not new.running:
             self.idle.touch()
             self.background(self.session.engine.refresh_memory)
@@ -295,7 +235,7 @@ class JaxtuiApp(
         """Note that there was input."""
         if isinstance(event, events.InputEvent):
             self.idle.touch()
-            await self.complete()
+            await self.fill("bench")
         await super().on_event(event)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -305,109 +245,209 @@ class JaxtuiApp(
             self.push_screen(TooSmall())
         elif shown and not too_small(event.size):
             self.pop_screen()
-        self.screen_stack[0].query_one(DeviceTable).set_width(event.size.width)
-        self.widen_panes(event.size)
+        for pane in self.panes.values():
+            pane.set_wide(event.size.width >= WIDE_COLUMNS)
+
+    # Tabs.
+
+    @property
+    def tab(self) -> str:
+        """The tab that is shown."""
+        return self.screen_stack[0].query_one(TabbedContent).active or "devices"
+
+    def pane(self, kind: type[_Pane]) -> _Pane | None:
+        """The pane of this class, once it is complete."""
+        panes = self.panes.values()
+        return next((pane for pane in panes if isinstance(pane, kind)), None)
+
+    async def fill(self, tab: str) -> Pane | None:
+        """Complete the pane of a tab; ``None`` where an ending comes in between."""
+        async with self._filling:
+            if tab in self.panes or self.leaving or not self.screen_stack:
+                return self.panes.get(tab)
+            module, _, name = LATE[tab].partition(":")
+            pane: Pane = getattr(importlib.import_module(module), name)()
+            found = self.screen_stack[0].query(f"#{tab}")
+            if not found:  # the app is closing
+                return None
+            await found.first().mount(pane)
+            if self.leaving:  # the widgets have no children then
+                return None
+            pane.set_wide(self.size.width >= WIDE_COLUMNS)
+            pane.state = self.state
+            self.panes[tab] = pane
+            return pane
 
     @on(TabbedContent.TabActivated)
     async def _tab_shown(self) -> None:
-        if self.tab == "learn":
-            await self.complete_learn()
-            if self.learn is not None:
-                self.learn.take_focus()
-        if self.tab == "history":
-            await self.complete_history()
-            if self.history is not None:
-                self.look()
-                self.history.take_focus()
+        if (pane := await self.fill(self.tab)) is not None:
+            pane.enter()
+            self.call_after_refresh(pane.draw)
         self.refresh_bindings()
-        self.call_after_refresh(self.redraw)
-
-    @on(DeviceTable.Entered)
-    def _entered(self) -> None:
-        self.perform("first")
-
-    @on(DevicesPane.Moved)
-    def _device_moved(self, event: DevicesPane.Moved) -> None:
-        self.session.update(cursor=event.name)
-
-    # These three go by their names: ``on`` needs the class, which is imported late.
-
-    def on_bench_pane_picked(self, event: BenchPane.Picked) -> None:
-        """Select a case of the run."""
-        if (run := self.session.state.run) is not None:
-            self.session.update(picked=(run.number, event.index))
-
-    def on_case_form_submitted(self) -> None:
-        """Run what the form says, or stop."""
-        self.perform("stop" if self.session.state.running else "run")
-
-    def on_case_form_changed(self, event: CaseForm.Changed) -> None:
-        """Have the engine judge what the form says."""
-        if event.experiment is not None:
-            self.foresee(event.experiment)
 
     def redraw(self) -> None:
-        """Draw the plots anew: another tab or another theme."""
-        self.query_one(DevicesPane).draw()
-        self.query_one(DevicesPane).repaint_verdicts()
-        self.redraw_panes()
+        """Draw everything in the colours of another theme."""
+        for pane in self.panes.values():
+            pane.repaint()
 
-    # Commands.
+    def show_tab(self, tab: str) -> None:
+        """Show a tab, with the focus where keys make sense."""
+        self.screen_stack[0].query_one(TabbedContent).active = tab
+        if (there := self.panes.get(tab)) is not None:
+            # At once: the next key may have been typed already, and means this pane.
+            there.take_focus()
+            return
+
+        async def enter() -> None:
+            if (pane := await self.fill(tab)) is not None:
+                pane.take_focus()
+
+        self.call_later(enter)
+
+    def _on_bench(self, act: Callable[[BenchPane], None]) -> None:
+        """Show the tab Bench, and do something there once it is complete."""
+
+        async def complete() -> None:
+            pane: Any = await self.fill("bench")
+            if pane is not None:
+                act(pane)
+                pane.take_focus()
+
+        self.show_tab("bench")
+        self.call_later(complete)
+
+    def to_form(self, values: Values) -> None:
+        """Show the form, filled with these values."""
+        self._on_bench(lambda pane: pane.to_form(values))
+
+    def sweep(self, case: Case) -> None:
+        """Time a case over sizes around its own, in the tab Bench."""
+        self._on_bench(lambda pane: pane.sweep(case))
+
+    def list_again(self) -> None:
+        """More has been written to the history: read it again if it is on screen."""
+        from jaxtui.tui.history import HistoryPane
+
+        if self.tab == "history" and (pane := self.pane(HistoryPane)) is not None:
+            pane.refresh_list()
+
+    def open_classroom(self) -> None:
+        """Open the class view of the case that the tab Devices offers."""
+        from jaxtui.tui.classroom import Classroom
+        from jaxtui.tui.loops import first_loop
+
+        case, device = self.query_one(DevicesPane).case, self.session.state.device
+        if case is not None and device is not None:
+            self.push_screen(Classroom(first_loop(case, device.name)))
+
+    # Keys.
+
+    def why_not(self, action: str) -> str | None:
+        """Why an action cannot be done now, one sentence; ``None`` if it can."""
+        state = self.session.state
+        match action:
+            case "stop" if not state.busy:
+                return "Nothing is running."
+            case "release" if state.running or state.check.going:
+                return "A run is in progress: s stops it."
+            case "release" if state.accelerator is None:
+                return "No accelerator is held."
+            case "retry" if state.engine != "failed":
+                return "The engine has not failed."
+            case _:
+                return None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Grey out what cannot be done now."""
-        if bindings.command_for(action) is None or isinstance(self.screen, TooSmall):
+        """Grey out the key of what cannot be done now."""
+        if isinstance(self.screen, TooSmall):
             return True
-        if bindings.is_elsewhere(action, self.tab, self.session.state):
-            return False
         return True if self.why_not(action) is None else None
 
+    def perform(self, action: str) -> None:
+        """Do an action, or say why not; for the palette."""
+        if (why := self.why_not(action.partition("(")[0])) is not None:
+            self.say(why)
+        else:
+            self.call_later(self.run_action, action)
+
+    def action_stop(self) -> None:
+        """End the run."""
+        self.background(self.session.stop)
+
+    def action_show_tab(self, tab: str) -> None:
+        """Show a tab."""
+        self.show_tab(tab)
+
+    def action_switch(self) -> None:
+        """Show the next tab."""
+        self.show_tab(TABS[(TABS.index(self.tab) + 1) % len(TABS)])
+
+    def action_open_file(self) -> None:
+        """Choose functions of a file, and take them to the form."""
+        self._on_bench(lambda pane: pane.action_open_file())
+
+    def action_release(self) -> None:
+        """Give the accelerator back."""
+        why = "Released: others can use the accelerator; the next run takes it again."
+        self.background(partial(self.session.release, why))
+
+    def action_retry(self) -> None:
+        """Start the engine again."""
+        self.background(self.session.retry)
+
+    def action_theme(self) -> None:
+        """The next theme."""
+        self._wear(themes.following(self.theme))
+
+    def action_projector(self) -> None:
+        """High contrast, and back."""
+        on = self.theme == themes.PROJECTOR
+        self._wear(themes.DARK if on else themes.PROJECTOR)
+
+    def _wear(self, theme: str) -> None:
+        self.theme = theme
+        self.call_after_refresh(self.redraw)
+
+    def action_help(self) -> None:
+        """Show all keys, those of the tab or of the screen first."""
+        from jaxtui.tui.help import HelpScreen
+
+        here = self.screen.HELP or self.panes[self.tab].HELP
+        self.push_screen(HelpScreen(here, self.BINDINGS))
+
+    def action_interrupt(self) -> None:
+        """Leave at once."""
+        self.exit(return_code=130)
+
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """The palette: every command that acts there, with its keys."""
-        from jaxtui.tui.bindings import offered
+        """The palette: every key that means something there."""
+        actions = {"command_palette"}
+        for node, binding, _, tooltip in screen.active_bindings.values():
+            if tooltip and binding.action not in actions:
+                actions.add(binding.action)
+                keys = " ".join(
+                    key_names(each.key)
+                    for _, each in node._bindings
+                    if each.action == binding.action
+                )
+                yield SystemCommand(
+                    binding.description,
+                    f"{tooltip}  ({keys})",
+                    partial(self._perform_on, node, binding.action),
+                )
 
-        for command in offered(screen):
-            yield SystemCommand(
-                f"{command.group}: {command.label}",
-                f"{command.description}  ({key_names(command)})",
-                partial(self.perform, command.action),
-            )
-
-    # Endings.
-
-    def exit(
-        self, result: None = None, return_code: int = 0, message: Any = None
-    ) -> None:
-        """End the app; what the engine says from now on is not shown."""
-        self.leaving = True
-        super().exit(result, return_code, message)
-
-    async def _shutdown(self) -> None:
-        # Not every ending goes through ``exit``: a crash does not.
-        self.leaving = True
-        await super()._shutdown()
-
-    def _end_by_signal(self, again: bool) -> None:
-        exit_within(PATIENCE_SECONDS, interrupt.code)
-        self.exit(return_code=interrupt.code)
-
-    def _handle_exception(self, error: Exception) -> None:
-        super()._handle_exception(error)
-        self._return_code = INTERNAL
-        self.crash = self.crash or error
-
-    def _fatal_error(self) -> None:
-        # Textual would print every local variable; ``report`` writes the traceback.
-        self._close_messages_no_wait()
+    def _perform_on(self, node: DOMNode, action: str) -> None:
+        """Do an action of a node; its pane, or the app, says why it cannot be done."""
+        if isinstance(node, (Explained, JaxtuiApp)):
+            node.perform(action)
+        else:
+            self.call_later(self.run_action, action, node)
 
 
 def _load_what_devices_need() -> None:
     # After the first frame and before there are devices: nothing waits for this then.
     importlib.import_module("jaxtui.selection")
     importlib.import_module("jaxtui.view.devices")
-    # Off since the start, because all of this stays.
-    gc.freeze()
-    gc.enable()
 
 
 def _warm_up() -> None:

@@ -3,26 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
+from jaxtui.model import Case
+from jaxtui.model.own import brief_name
 from jaxtui.plot import Color, Picture
 from jaxtui.state import CaseState, Job
 from jaxtui.tui import roofline
 from jaxtui.tui.state import State, view_of
 from jaxtui.view import calls, curves
-from jaxtui.view.curves import clock_of
+from jaxtui.view.curves import clock_of, sizes
 
 
-@dataclass(frozen=True)
-class Plot:
-    """A picture, or the text in its place."""
-
-    picture: Picture | None
-    text: str = ""
+def short_label(case: Case) -> str:
+    """A case in the lower border: ``matmul 1024 jit``."""
+    size = f" {case.size}" if case.size else ""
+    return f"{brief_name(case.op)}{size} {case.mode}"
 
 
-def plot(state: State, colors: Sequence[Color]) -> Plot:
-    """The view of the run that is asked for.
+def why_not_plot(action: str, state: State) -> str | None:
+    """Why the picture cannot be changed like this now, or ``None``.
+
+    Args:
+        action: its name without arguments.
+        state: what is on screen.
+    """
+    if action not in ("view", "metric", "clock"):
+        return None
+    if state.run is None:
+        return "There is nothing to draw yet: run something first."
+    if action == "view":
+        return None
+    if view_of(state) != "sweep":
+        if len(sizes(state.run)) > 1:
+            return f"The {action} is of the curves over size: g goes there."
+        return f"The {action} is of curves over size, and there is only one size."
+    if action == "clock" and clock_of(state.metric, state.clock) is None:
+        return (
+            "Rates have one clock, pipelined where it is known: time and × NumPy have "
+            "others (m)."
+        )
+    return None
+
+
+def plot(state: State, colors: Sequence[Color]) -> tuple[str, Picture | None, str]:
+    """The view of the run that is wanted: its title, and a picture or a text.
 
     Args:
         state: what is on screen.
@@ -30,20 +55,38 @@ def plot(state: State, colors: Sequence[Color]) -> Plot:
     """
     run, case = state.run, state.case
     if run is None or case is None:
-        return Plot(None)
+        return "", None, ""
+    label = short_label(case.case)
     match view_of(state):
         case "sweep":
+            clock = state.clock
             drawn = curves.picture(
-                run, state.metric, colors, clock=state.clock, selected=case
+                run, state.metric, colors, clock=clock, selected=case
             )
-            return Plot(drawn, _no_curves(state, run))
+            title = curves.title_of(state.metric, clock, run.cases)
+            return title, _bare(drawn), _no_curves(state, run)
         case "histogram":
-            return Plot(calls.histogram(case, colors), _no_calls(case))
+            return (
+                f"how calls spread · {label}",
+                calls.histogram(case, colors),
+                (_no_calls(case)),
+            )
         case "roofline":
-            text = roofline.explanation(state)
-            return Plot(roofline.picture(state, colors), text)
+            drawn = roofline.picture(state, colors)
+            device = roofline.device(state) or ""
+            title = f"roofline of {device}"
+            return title, _bare(drawn), roofline.explanation(state)
         case _:
-            return Plot(calls.live(case, colors), _no_calls(case))
+            live = calls.live(case, colors)
+            return f"seconds per call · {label}", _bare(live), _no_calls(case)
+
+
+def _bare(picture: Picture | None) -> Picture | None:
+    """With its curves named at their right ends; the panel has the title."""
+    if picture is None:
+        return None
+    series = tuple(replace(one, named=True) for one in picture.series)
+    return replace(picture, bare=True, series=series)
 
 
 def _no_calls(case: CaseState) -> str:
@@ -54,7 +97,7 @@ def _no_calls(case: CaseState) -> str:
 
 
 def _no_curves(state: State, run: Job) -> str:
-    """Why there is no curve of what is asked for."""
+    """Why there is no curve of what is wanted."""
     timed = [case for case in run.cases if case.measurement and case.measurement.ready]
     if not timed:
         if all(case.failure for case in run.cases):
@@ -66,7 +109,7 @@ def _no_curves(state: State, run: Job) -> str:
         case "numpy":
             return "NumPy and JAX have not both been timed at one size yet."
         case "peak":
-            return "No peak of these devices is known, so there is no share of it."
+            return "No published peak of these devices: no share of it."
         case "flops" | "bytes":
             return (
                 "No case has such a rate: it is not known, or the host hands calls "

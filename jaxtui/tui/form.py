@@ -1,19 +1,42 @@
-"""What the form holds, and what is wrong with it, in a sentence."""
+"""The form of the tab Bench: what to time, what is wrong with it, and Run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import ClassVar, cast
 
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widgets import Button, Input, Label, Static
+
+from jaxtui import format as fmt
 from jaxtui import selection
-from jaxtui.format import plural
-from jaxtui.model import HOST, Case, Experiment, Inputs, Mode, OpInfo, Precision
-from jaxtui.model.own import ARGUMENTS, is_own
-from jaxtui.tui.state import Picked, State
+from jaxtui.model import (
+    DTYPES,
+    INPUTS,
+    PRECISIONS,
+    USUAL_MODES,
+    Case,
+    Experiment,
+    Inputs,
+    Mode,
+    OpInfo,
+    Precision,
+)
+from jaxtui.model.own import ARGUMENTS, brief_name, is_own, parts, short_name
+from jaxtui.tui.state import EMPTY, Picked, State
+from jaxtui.tui.widgets.choice import Choice, Entry
+from jaxtui.tui.widgets.panel import Panel
+from jaxtui.view.text import bar
 
-AUTOMATIC = ""
-"""The budget's text when the default is meant."""
+OPEN = "Open file…"
+"""The last entry of the list of ops, which is no op."""
 
 SWEEP = "256..2048"
 """Sizes to begin with for products of matrices."""
@@ -36,7 +59,8 @@ class Values:
     modes: tuple[str, ...] = ("jit", "numpy")
     inputs: tuple[str, ...] = ("device",)
     precisions: tuple[str, ...] = ("default",)
-    budget: str = AUTOMATIC
+    budget: str = ""
+    """Seconds; empty for the default."""
     arguments: str = ""
     """What the user's functions are given; empty if they have a factory."""
 
@@ -44,6 +68,22 @@ class Values:
     def ops(self) -> tuple[str, ...]:
         """All of them."""
         return (self.op, *self.others)
+
+    @property
+    def summary(self) -> str:
+        """In a line: ``matmul · 256..2048 · float32 · numpy, jit · cpu:0``."""
+        ops = ", ".join(brief_name(op) for op in self.ops if op)
+        own = is_own(self.op)
+        named = [
+            ops,
+            self.arguments if own and self.arguments.strip() else self.sizes,
+            "" if own else ", ".join(self.dtypes),
+            ", ".join(self.modes),
+            ", ".join(self.devices),
+            *("inputs on the host" for one in self.inputs if one == "host"),
+            *(f"precision {one}" for one in self.precisions if one != "default"),
+        ]
+        return " · ".join(part.strip() for part in named if part.strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +110,7 @@ def judge(values: Values, state: State) -> Verdict:
     extent = selection.extent(experiment)
     if extent.is_large:
         return Verdict(experiment, extent.text, False)
-    cases = plural(len(experiment.cases), "case")
+    cases = fmt.plural(len(experiment.cases), "case")
     meaning = f"   {_meaning(values, state)}".rstrip()
     time = selection.how_long(experiment.budget)
     return Verdict(experiment, f"{cases}, about {time}{meaning}", False)
@@ -87,28 +127,43 @@ def default_sizes(info: OpInfo | None) -> str:
 
 def of_case(case: Case) -> Values:
     """The form that describes one JAX case and its NumPy twin."""
-    return Values(
-        op=case.op,
-        sizes=str(case.size) if case.size else "",
-        dtypes=(case.dtype,) if case.dtype else (),
-        devices=() if case.device == HOST else (case.device,),
-        modes=_with_twin(case),
-        inputs=("device",) if case.on_host else (case.inputs,),
-        precisions=(case.precision,),
-        arguments=str((case.params or {}).get(ARGUMENTS, "")),
-    )
-
-
-def _with_twin(case: Case) -> tuple[str, ...]:
-    """Its mode beside NumPy, of which few functions of one's own have a form."""
+    modes: tuple[str, ...] = (case.mode, "numpy")
     if case.mode == "numpy":
-        return ("jit", "numpy")
-    return (case.mode,) if is_own(case.op) else (case.mode, "numpy")
+        modes = ("jit", "numpy")
+    elif is_own(case.op):  # few of them have a form in NumPy
+        modes = (case.mode,)
+    return replace(of_cases((case,)), modes=modes)
 
 
-def with_sizes(values: Values, sizes: str) -> Values:
-    """The same form with other sizes."""
-    return replace(values, sizes=sizes)
+def of_cases(cases: Sequence[Case]) -> Values:
+    """The form that describes the cases of an experiment."""
+
+    def each(values: Iterable[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(value for value in values if value))
+
+    jax = [case for case in cases if not case.on_host]
+    ops = each(case.op for case in cases)
+    if is_own(ops[0]):  # those of one file are one entry
+        file = parts(ops[0])[0]
+        names = [parts(op)[1] for op in ops if is_own(op) and parts(op)[0] == file]
+        ops = (f"{file}:{','.join(names)}",)
+    sizes = sorted({case.size for case in cases if case.size})
+    text = ",".join(map(str, sizes))
+    if len(sizes) > 2:
+        doubling = f"{sizes[0]}..{sizes[-1]}"
+        if list(selection.parse_sizes(doubling)) == sizes:
+            text = doubling
+    return Values(
+        op=ops[0],
+        others=ops[1:],
+        sizes=text,
+        dtypes=each(case.dtype for case in cases),
+        devices=each(case.device for case in jax),
+        modes=each(case.mode for case in cases),
+        inputs=each(case.inputs for case in jax) or ("device",),
+        precisions=each(case.precision for case in jax or cases),
+        arguments=str((cases[0].params or {}).get(ARGUMENTS, "")),
+    )
 
 
 def with_pick(values: Values, pick: Picked) -> Values:
@@ -184,3 +239,341 @@ def _build(values: Values, state: State) -> Experiment:
         budget=selection.parse_budget(values.budget),
         arguments=selection.parse_arguments(typed),
     )
+
+
+class Field(Input):
+    """An input that says what its keys do: letters are typed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", "Run", tooltip="Run what the form says."),
+        Binding("escape", "leave", "Leave", tooltip="Give the letter keys back."),
+        Binding("tab", "app.focus_next", "Next"),
+    ]
+
+    class Left(Message):
+        """Esc was pressed."""
+
+    def action_leave(self) -> None:
+        """Ask for the focus to be elsewhere."""
+        self.post_message(self.Left())
+
+
+class OpChoice(Choice):
+    """Its list says of each op what it is, and ends with opening a file."""
+
+    class OpenWanted(Message):
+        """A file is to be opened."""
+
+    ops: tuple[OpInfo, ...] = ()
+    """What there is to choose."""
+    picks: tuple[Picked, ...] = ()
+    """Functions that were chosen before."""
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """Every op, the functions that were chosen before, and how to open a file."""
+        listed = [
+            Entry(
+                op.name,
+                op.name,
+                op.problem or op.summary,
+                broken=bool(op.problem),
+                markable=not op.problem and not op.own,
+            )
+            for op in self.ops
+        ]
+        before = [
+            Entry(
+                pick.op,
+                brief_name(pick.op, 40),
+                f"{pick.op} {pick.arguments}".rstrip(),
+                markable=False,
+            )
+            for pick in self.picks
+        ]
+        about = "Functions of a Python file. The key f opens one, too."
+        return (*listed, *before, Entry(OPEN, OPEN, about, markable=False))
+
+    @property
+    def summary(self) -> str:
+        """The ops, without the folder of a file."""
+        if len(self.chosen) == 1:
+            return brief_name(self.chosen[0])
+        return super().summary
+
+    def take(self, chosen: tuple[str, ...] | None) -> None:
+        """Choose these, or open a file."""
+        if chosen == (OPEN,):
+            self.post_message(self.OpenWanted())
+        else:
+            super().take(chosen)
+
+
+class CaseForm(Panel):
+    """Op, sizes, dtypes, modes, devices, inputs, precision, budget; Run or Stop.
+
+    Folded it is one line, which says what it means; Run stays in sight.
+    """
+
+    DEFAULT_CSS = """
+    CaseForm {
+        .row { height: 1; }
+        .row Label { color: $foreground 60%; }
+        #sizes { width: 14; margin-right: 2; }
+        #budget { width: 6; }
+        #arguments { width: 1fr; margin-right: 2; }
+        #arguments, #arguments-label { display: none; }
+        &.-own #arguments, &.-own #arguments-label { display: block; }
+        &.-own #dtypes, &.-own #precisions { display: none; }
+        #form-end { height: auto; max-height: 4; }
+        #verdict { width: 1fr; height: auto; color: $foreground 70%; }
+        #verdict.-problem { color: $text-error; text-style: bold; }
+        #form-progress { width: auto; margin-right: 1; color: $lane-device; }
+        Button { min-width: 0; width: 10; height: 1; padding: 0; margin-left: 1; }
+        #edit { display: none; }
+        &.-folded {
+            border: none; height: 1; background: $panel;
+            .row { display: none; }
+            #edit { display: block; }
+            #verdict { height: 1; text-wrap: nowrap; text-overflow: ellipsis;
+                color: $foreground; text-style: bold; }
+        }
+    }
+    """
+
+    state: reactive[State] = reactive(EMPTY, repaint=False)
+    """What is on screen."""
+    verdict: reactive[Verdict] = reactive(Verdict(None, "", False), repaint=False)
+    """What the form means at the moment."""
+    folded: reactive[bool] = reactive(False, repaint=False)
+    """One line."""
+
+    class Submitted(Message):
+        """Enter or the button: run this."""
+
+    class Left(Message):
+        """Esc in an input."""
+
+    class EditWanted(Message):
+        """The folded form was clicked."""
+
+    class Changed(Message):
+        """The form means something else now."""
+
+        def __init__(self, experiment: Experiment | None) -> None:
+            super().__init__()
+            self.experiment = experiment
+
+    def __init__(self) -> None:
+        super().__init__("what to time", "Enter opens a list · Esc leaves an input")
+        self._run: int | None = None
+        self._as_run: Values | None = None
+        """What the form said when the run on screen began."""
+
+    def compose(self) -> ComposeResult:
+        """Three lines; what they amount to stands before Run."""
+        with Horizontal(classes="row"):
+            yield OpChoice("op", id="op")
+            yield Label("size ")
+            yield Field(SWEEP, id="sizes", compact=True, select_on_focus=False)
+            yield Label("budget ")
+            yield Field(id="budget", placeholder="auto", compact=True)
+            yield Label(" s")
+        with Horizontal(classes="row"):
+            yield Choice("dtype", DTYPES, ("float32",), id="dtypes")
+            yield Choice("mode", USUAL_MODES, ("numpy", "jit"), id="modes")
+            yield Choice("device", id="devices")
+        with Horizontal(classes="row"):
+            yield Choice("inputs", INPUTS, ("device",), id="inputs")
+            yield Choice("precision", PRECISIONS, ("default",), id="precisions")
+            yield Label("args ", id="arguments-label")
+            yield Field(
+                id="arguments", placeholder="such as f32[8,128] i32[8]", compact=True
+            )
+        with Horizontal(id="form-end"):
+            yield Static(id="verdict", markup=False)
+            yield Static(id="form-progress", markup=False)
+            edit = Button("e edit", id="edit", compact=True)
+            edit.can_focus = False
+            yield edit
+            yield Button("▶ r run", id="run", compact=True, variant="primary")
+
+    @property
+    def values(self) -> Values:
+        """What is chosen and typed."""
+        chosen = {choice.id: choice.chosen for choice in self.query(Choice)}
+        return Values(
+            op=(*chosen["op"], "")[0],
+            others=chosen["op"][1:],
+            sizes=self.query_one("#sizes", Input).value,
+            dtypes=chosen["dtypes"],
+            devices=chosen["devices"],
+            modes=chosen["modes"],
+            inputs=chosen["inputs"],
+            precisions=chosen["precisions"],
+            budget=self.query_one("#budget", Input).value,
+            arguments=self.query_one("#arguments", Input).value,
+        )
+
+    @property
+    def edited(self) -> bool:
+        """Whether it says something else than what was run."""
+        return self._as_run is None or self.values != self._as_run
+
+    def fill(self, values: Values) -> None:
+        """Choose and type all of this."""
+        with self.prevent(Input.Changed):
+            self.query_one("#sizes", Input).value = values.sizes
+            self.query_one("#budget", Input).value = values.budget
+            self.query_one("#arguments", Input).value = values.arguments
+        for name in ("dtypes", "modes", "inputs", "precisions"):
+            self._choice(name).chosen = getattr(values, name)
+        self._choice("op").chosen = values.ops
+        self._offer_what_the_op_has()
+        if values.devices:
+            self._choice("devices").chosen = values.devices
+        self.check()
+
+    def watch_state(self, old: State, new: State) -> None:
+        """Take over ops and devices; turn Run into Stop."""
+        if old.running != new.running:
+            button = self.query_one("#run", Button)
+            button.label = "■ s stop" if new.running else "▶ r run"
+            button.variant = "error" if new.running else "primary"
+        # Not each time: an ending may have left the form without its choices.
+        if old.opened.picks != new.opened.picks:
+            self.query_one(OpChoice).picks = new.opened.picks
+        if (old.ops, old.devices) != (new.ops, new.devices):
+            self._take_options(new)
+            self.check()
+        if new.run is not None and new.run.number != self._run:
+            self._run = new.run.number
+            self._take_over(new)
+        self._show_progress(new)
+
+    def _take_over(self, state: State) -> None:
+        """Say what a run is that began elsewhere."""
+        work = state.run.work if state.run is not None else None
+        if isinstance(work, Experiment) and work.cases:
+            mine = self.verdict.experiment
+            if mine is None or mine.cases != work.cases:
+                self.fill(replace(of_cases(work.cases), budget=self.values.budget))
+        self._as_run = self.values
+        self._write()
+
+    def _show_progress(self, state: State) -> None:
+        job, line = state.job, self.query_one("#form-progress", Static)
+        line.display = job is not None
+        if job is not None:
+            whole = job.elapsed_seconds + job.remaining_seconds
+            drawn = bar(job.elapsed_seconds / whole if whole else 0.0, 10)
+            left = fmt.duration(job.remaining_seconds)
+            line.update(f"{drawn.ljust(10, '·')} {left} left")
+
+    def check(self) -> None:
+        """Judge the form anew and say what it amounts to."""
+        values = self.values
+        own = takes_arguments(values.op, self.state)
+        self.set_class(own, "-own")
+        sizes = self.query_one("#sizes", Input)
+        sizes.disabled = own and bool(values.arguments.strip())
+        sizes.placeholder = "its own" if own else ""
+        self.verdict = judge(values, self.state)
+        self._write()
+        self.post_message(self.Changed(self.verdict.experiment))
+
+    def watch_folded(self, folded: bool) -> None:
+        """One line, or all of it."""
+        self.set_class(folded, "-folded")
+        self._write()
+
+    def say(self, message: str, problem: bool) -> None:
+        """Write what the form amounts to, or what is wrong with it."""
+        line = self.query_one("#verdict", Static)
+        line.update(Content(message))
+        line.set_class(problem, "-problem")
+
+    def _write(self) -> None:
+        verdict = self.verdict
+        if self.folded and not verdict.problem:
+            summary = self.values.summary
+            self.say(f"{summary} · edited" if self.edited else summary, False)
+        else:
+            self.say(verdict.message, verdict.problem)
+
+    def on_click(self) -> None:
+        """A click opens the folded form."""
+        if self.folded:
+            self.post_message(self.EditWanted())
+
+    @on(Field.Left)
+    def _leave(self, event: Field.Left) -> None:
+        event.stop()
+        self.post_message(self.Left())
+
+    @on(Choice.Changed)
+    @on(Input.Changed)
+    def _edited(self, event: Choice.Changed | Input.Changed) -> None:
+        event.stop()
+        if isinstance(event, Choice.Changed) and event.choice.id == "op":
+            self._adopt_op()
+        self.check()
+
+    @on(Input.Submitted)
+    @on(Button.Pressed)
+    def _submitted(self, event: Input.Submitted | Button.Pressed) -> None:
+        event.stop()
+        if isinstance(event, Button.Pressed) and event.button.id == "edit":
+            self.post_message(self.EditWanted())
+        else:
+            self.post_message(self.Submitted())
+
+    def _adopt_op(self) -> None:
+        """Offer the op's dtypes and modes, and sizes that suit it if none suit yet."""
+        self._offer_what_the_op_has()
+        info = op_info(self.values.op, self.state)
+        pick = self.state.opened.pick(self.values.op)
+        if pick is not None:
+            self.fill(with_pick(self.values, pick))
+            return
+        sizes = self.query_one("#sizes", Input)
+        if info is not None and sizes.value in ("", SWEEP, VECTORS):
+            sizes.value = default_sizes(info)
+
+    def _offer_what_the_op_has(self) -> None:
+        """The ops' dtypes and modes, of which those stay chosen that were."""
+        offers = shared(self.values.ops, self.state)
+        if not any(offers):
+            return
+        dtypes, modes = self._choice("dtypes"), self._choice("modes")
+        for choice, offered in zip((dtypes, modes), offers, strict=True):
+            choice.options = tuple(offered)
+            choice.chosen = tuple(one for one in choice.chosen if one in offered)
+        dtypes.chosen = dtypes.chosen or dtypes.options[:1]
+
+    def _take_options(self, state: State) -> None:
+        op, devices = self.query_one(OpChoice), self._choice("devices")
+        op.options = tuple(info.name for info in state.ops)
+        op.ops = state.ops
+        chosen = (*op.chosen, "")[0]
+        if op.options and chosen not in op.options and not is_own(chosen):
+            op.chosen = op.options[:1]
+            self._adopt_op()
+        devices.options = tuple(d.name for d in state.devices if d.addressable)
+        if not set(devices.chosen) & set(devices.options):
+            devices.chosen = devices.options[:1]
+
+    def _choice(self, name: str) -> Choice:
+        return self.query_one(f"#{name}", Choice)
+
+
+def why_no_sweep(case: Case, state: State) -> str:
+    """Why a case cannot be timed over many sizes; empty if it can."""
+    if not takes_arguments(case.op, state):
+        return ""
+    name = short_name(case.op)
+    if (case.params or {}).get(ARGUMENTS):
+        return f"{name} has no sizes: its arguments were typed."
+    if not case.size:
+        return f"{name} has no sizes: what makes its arguments takes none."
+    return ""

@@ -1,139 +1,62 @@
-"""From the stamps of a loop's calls to two lanes on one time axis.
+"""The lanes of a loop as cells: host, device, queue and a time axis.
 
-Pure: the stamps may be anything, and what comes out can be drawn. The host lane is
-what was recorded; so is the device lane where the calls have the device's own times.
-Else it is inferred from the order in which results became ready, because a device that
-works through a queue begins one when it ends the last.
+The device is one row of calls in their order, however high. Calls have two shades by
+turns, so that neighbours can be told apart; a call too short for a cell keeps one.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import accumulate
-from typing import Literal
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
-from jaxtui import stats
-from jaxtui.model import LoopCall, LoopKernel
-from jaxtui.model.loops import HELD_SHARE
-from jaxtui.stats import median
+from rich.color import Color as RichColor
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.color import Color
+from textual.message import Message
+from textual.reactive import reactive
+from textual.strip import Strip
 
-Kind = Literal["dispatch", "wait", "compute"]
-"""What a bar shows: a call until it returned, the host waiting, the device at work."""
-
-LONGEST = 1e9
-"""Seconds; later stamps are drawn there."""
+from jaxtui import plot, stats
+from jaxtui.model import LoopCall
+from jaxtui.plot import cells
+from jaxtui.plot.axes import Axis, Scale, ticks
+from jaxtui.tui.colors import few_colors
+from jaxtui.tui.themes import DEFAULT_VARIABLES
+from jaxtui.tui.widgets.plot_view import PlotView
+from jaxtui.view.timeline import Bar, Kind, Timeline, axis_unit, tick, timeline
 
 SMALLEST_SPAN = 1e-6
 """Seconds that are shown at least."""
 
-NEARLY_FULL = 0.75
-"""Only calls entered with at least this share of the deepest queue can be held back
-by it: elsewhere a slow call is the machine's doing."""
+GUTTER = 8
+"""Cells at the left for the names of the lanes."""
 
+ZOOM = 2.0
+"""How much closer one key press goes."""
 
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """Something that one call did, from when to when."""
+FEW = 4
+"""Calls in flight that fill the row of the queue at least: one alone is no queue."""
 
-    call: int
-    """Index of the call."""
-    kind: Kind
-    start: float
-    end: float
-    """Seconds; not before ``start``."""
+EIGHTHS = " ▁▂▃▄▅▆▇█"
 
-
-@dataclass(frozen=True, slots=True)
-class Timeline:
-    """The two lanes, and what can be read off them; times in seconds."""
-
-    host: tuple[Bar, ...] = ()
-    """Dispatches in the order of the calls, then the waits."""
-    device: tuple[Bar, ...] = ()
-    """One for each call, in their order."""
-    through: float = 0.0
-    """The loop's own code was through: where a stopwatch around it stops."""
-    total: float = 0.0
-    """Every result was ready, and the host through."""
-    measured: bool = False
-    """The device lane has the device's own times."""
-    kernels: tuple[tuple[LoopKernel, ...], ...] = ()
-    """Of each call, where they are known."""
-
-    @property
-    def calls(self) -> int:
-        """How many calls are known."""
-        return len(self.device)
-
-    @property
-    def pending(self) -> int:
-        """Results that were not ready when the loop's own code was through."""
-        return sum(bar.end > self.through for bar in self.device)
-
-    def computing_at(self, time: float) -> int:
-        """Index of the call that the device works on, or of the last one."""
-        ready = bisect_right([bar.end for bar in self.device], time)
-        return max(0, min(ready, self.calls - 1))
-
-
-def timeline(calls: Sequence[LoopCall]) -> Timeline:
-    """Put calls on two lanes."""
-    dispatches = tuple(_dispatch(index, call) for index, call in enumerate(calls))
-    measured = bool(calls) and all(call.device_end is not None for call in calls)
-    device = tuple(_measured(calls) if measured else _computations(calls, dispatches))
-    host = (*dispatches, *_waits(calls, dispatches))
-    through = max((bar.end for bar in host), default=0.0)
-    total = max((bar.end for bar in (*host, *device)), default=0.0)
-    kernels = tuple(call.kernels for call in calls)
-    return Timeline(host, device, through, total, measured, kernels)
-
-
-def _sane(seconds: float) -> float:
-    # In this order: comparisons with NaN are false, so that NaN becomes zero.
-    return min(max(0.0, seconds), LONGEST)
-
-
-def _dispatch(index: int, call: LoopCall) -> Bar:
-    entered = _sane(call.entered)
-    return Bar(index, "dispatch", entered, max(entered, _sane(call.returned)))
-
-
-def _computations(
-    calls: Sequence[LoopCall], dispatches: Sequence[Bar]
-) -> Iterator[Bar]:
-    """Each begins when it was asked for and the one before was ready."""
-    before = 0.0
-    for call, dispatch in zip(calls, dispatches, strict=True):
-        start = max(before, dispatch.start)
-        before = max(start, _sane(call.ready))
-        yield Bar(dispatch.call, "compute", start, before)
-
-
-def _measured(calls: Sequence[LoopCall]) -> Iterator[Bar]:
-    """In the order of the calls, each ends no earlier than the one before."""
-    before = 0.0
-    for index, call in enumerate(calls):
-        start = _sane(call.device_start or 0.0)
-        before = max(before, start, _sane(call.device_end or 0.0))
-        yield Bar(index, "compute", start, before)
-
-
-def _waits(calls: Sequence[LoopCall], dispatches: Sequence[Bar]) -> Iterator[Bar]:
-    """The host does one thing at a time: it waits when it is through with calling."""
-    entered = list(accumulate((bar.start for bar in dispatches), max))
-    busy = list(accumulate((bar.end for bar in dispatches), max))
-    before = 0.0
-    for index, call in enumerate(calls):
-        if call.waited is None:
-            continue
-        waited = _sane(call.waited)
-        entered_by_then = max(bisect_left(entered, waited), index + 1)
-        start = max(before, busy[entered_by_then - 1])
-        if waited > start:
-            yield Bar(index, "wait", start, waited)
-            before = waited
+_HEIGHTS = (
+    (1, 1, 1),
+    (1, 1, 2),
+    (1, 2, 2),
+    (1, 3, 2),
+    (1, 3, 3),
+    (1, 3, 4),
+    (2, 3, 4),
+    (2, 4, 4),
+    (2, 5, 4),
+    (2, 5, 5),
+    (2, 5, 6),
+)
+"""Rows of host, device and queue, for each row that there is above the axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,57 +110,468 @@ def _within(start: float, span: float, whole: Window) -> Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
-    """What the calls of a loop say about the queue between host and device."""
+class Cell:
+    """One character, what it is, and the call that it belongs to."""
 
-    in_flight: tuple[int, ...]
-    """For each call: how many results were not ready when it was entered."""
-    dispatch: tuple[float, ...]
-    """Seconds until each call returned."""
-    computation: float
-    """Seconds that one computation took: the median."""
-    held: int | None
-    """Index of the first call that was held back; ``None`` if none was."""
+    text: str = " "
+    role: str = "blank"
+    """``host-0`` and ``host-1`` by turns, ``wait``, ``device-0`` and ``device-1``,
+    ``selected``, ``number``, ``clock``, ``queue``, ``cursor``, ``axis`` or ``name``."""
+    call: int | None = None
+    under: str = ""
+    """The role of the bar that a number stands in."""
+
+
+BLANK = Cell()
+
+Row = list[Cell]
+
+
+@dataclass(frozen=True, slots=True)
+class Glyphs:
+    """The characters of a drawing."""
+
+    shades: tuple[str, str] = ("▓", "░")
+    """Of neighbouring calls."""
+    selected: str = "█"
+    wait: str = "─"
+    waited: str = "═"
+    """Waiting for the selected call."""
+    stop: str = "▌"
+    rule: str = "─"
+    tick: str = "┼"
+    cursor: str = "│"
+
+
+BLOCKS = Glyphs()
+SOLID = Glyphs(shades=("█", "█"))
+"""Where colours tell neighbours apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """What of a loop is drawn."""
+
+    line: Timeline
+    window: Window
+    selected: int = 0
+    until: float | None = None
+    """Nothing later than this time; ``None`` for all."""
+    count: int | None = None
+    """Only so many calls; ``None`` for all."""
+    complete: bool = True
+    """The loop has ended, so that its stopwatch has stopped."""
+    scale: bool = True
+    """Whether the axis says how long it took."""
+
+    def bars(self, bars: Sequence[Bar]) -> Iterator[Bar]:
+        """Those that are drawn, cut off where the drawing ends; the selected last."""
+        chosen: list[Bar] = []
+        for bar in bars:
+            if self.count is not None and bar.call >= self.count:
+                continue
+            if self.until is not None:
+                if bar.start > self.until:
+                    continue
+                if bar.end > self.until:
+                    bar = replace(bar, end=self.until)
+            if not self.window.shows(bar):
+                continue
+            if bar.call == self.selected:
+                chosen.append(bar)
+            else:
+                yield bar
+        yield from chosen
+
+
+def draw(shot: Shot, width: int, height: int, glyphs: Glyphs = BLOCKS) -> list[Row]:
+    """Draw the lanes.
+
+    Args:
+        shot: what is drawn.
+        width: cells of every row.
+        height: number of rows; below four, only some parts are in view.
+        glyphs: the characters.
+
+    Returns:
+        ``height`` rows of ``width`` cells.
+    """
+    columns = width - GUTTER
+    if height < 1 or width < 1:
+        return []
+    if columns < 1:
+        return [[BLANK] * width for _ in range(height)]
+    host, device, queue = _HEIGHTS[max(0, min(height - 4, len(_HEIGHTS) - 1))]
+    scale = _Scale(shot.window, columns)
+    lanes = [
+        *_named(_host(shot, scale, host, glyphs), "host"),
+        *_named(_device(shot, scale, device, glyphs), "device"),
+        *_named(_queue(shot, scale, queue), "queue"),
+    ]
+    _cursor(lanes, shot, scale, glyphs)
+    unit = axis_unit(shot.window.start, shot.window.end).name if shot.scale else ""
+    rows = [*lanes, *_named([_axis(shot, columns, glyphs)], unit.rjust(GUTTER - 2))]
+    rows += [[BLANK] * width for _ in range(height - len(rows))]
+    return rows[:height]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """Which column shows a time."""
+
+    window: Window
+    columns: int
+
+    def place(self, time: float) -> float:
+        """Columns from the left end, kept just outside where it is out of view."""
+        share = (time - self.window.start) / self.window.span
+        return max(-1.0, min(share, 2.0)) * self.columns
+
+    def cells(self, start: float, end: float) -> range:
+        """The columns of a stretch that is in view: at least one."""
+        last = self.columns - 1
+        first = max(0, min(math.floor(self.place(start)), last))
+        stop = min(round(self.place(end)), self.columns)
+        return range(first, max(stop, first + 1))
+
+
+_LANES: dict[Kind, str] = {"dispatch": "host", "compute": "device", "wait": "wait"}
+
+
+def _lane(
+    bars: Sequence[Bar], shot: Shot, scale: _Scale, group: int, glyphs: Glyphs
+) -> Row:
+    """One row: each call its cells, its shade and its number."""
+    row = [BLANK] * scale.columns
+    for bar in shot.bars(bars):
+        chosen, odd = bar.call == shot.selected, bar.call // group % 2
+        if bar.kind == "wait":
+            cell = Cell(glyphs.waited if chosen else glyphs.wait, "wait", bar.call)
+        else:
+            cell = Cell(glyphs.shades[odd], f"{_LANES[bar.kind]}-{odd}", bar.call)
+        if chosen:
+            text = cell.text if bar.kind == "wait" else glyphs.selected
+            cell = Cell(text, "selected", bar.call)
+        for column in scale.cells(bar.start, bar.end):
+            # A wait shorter than a cell must not hide the call.
+            if bar.kind != "wait" or row[column].call != bar.call:
+                row[column] = cell
+    return row
+
+
+def _host(shot: Shot, scale: _Scale, height: int, glyphs: Glyphs) -> list[Row]:
+    row = _lane(shot.line.host, shot, scale, 1, glyphs)
+    rows = [list(row) for _ in range(height)]
+    stop = shot.line.through
+    over = shot.until is None or shot.until >= stop
+    inside = shot.window.start <= stop <= shot.window.end
+    if not (shot.complete and over and inside and shot.count is None):
+        return rows
+    column = scale.cells(stop, stop).start
+    for one in rows:
+        one[column] = Cell(glyphs.stop, "clock")
+    text = " stopwatch stops "
+    if column + 1 + len(text) <= scale.columns:
+        _write(rows[0], column + 1, text.rstrip(), "clock")
+    elif column >= len(text):
+        _write(rows[0], column - len(text), text, "clock")
+    return rows
+
+
+def _device(shot: Shot, scale: _Scale, height: int, glyphs: Glyphs) -> list[Row]:
+    bars = shot.line.device
+    each = len(bars) and scale.place(shot.window.start + shot.line.total / len(bars))
+    room = len(str(len(bars))) + 1
+    step = next((one for one in (1, 2, 5, 10, 20, 50) if one * each >= room), 100)
+    # Calls too short to be told apart share a shade.
+    group = 1 if each >= 2 else step
+    row = _lane(bars, shot, scale, group, glyphs)
+    rows = [list(row) for _ in range(height)]
+    middle = rows[(height - 1) // 2]
+    after = 0
+    for start, stop in _runs(row, group):
+        first = row[start].call or 0
+        text = str(first // group * group + 1)
+        start += max(0, stop - start - len(text)) // 2
+        inside = [cell.call is not None for cell in row[start : start + len(text)]]
+        fits = all(inside) and len(inside) == len(text)
+        # Two numbers side by side would read as one.
+        if first % step == 0 and fits and start >= after:
+            _write(middle, start, text, "number")
+            after = start + len(text) + 1
+    return rows
+
+
+def _runs(row: Row, group: int) -> Iterator[tuple[int, int]]:
+    """The stretches of cells of one call, or of calls with one number."""
+    start = 0
+    for column in range(1, len(row) + 1):
+        before = row[start].call
+        now = row[column].call if column < len(row) else None
+        if column < len(row) and before is not None and now is not None:
+            if before // group == now // group:
+                continue
+        elif column < len(row) and before is now:
+            continue
+        if before is not None:
+            yield start, column
+        start = column
+
+
+def _queue(shot: Shot, scale: _Scale, height: int) -> list[Row]:
+    """How many results were promised and not ready, in eighths of a cell."""
+    calls = shot.line.calls if shot.count is None else shot.count
+    entered = [bar.start for bar in shot.line.host[:calls]]
+    ready = [bar.end for bar in shot.line.device[:calls]]
+    rows = [[BLANK] * scale.columns for _ in range(height)]
+    moments = sorted([(time, 1) for time in entered] + [(time, -1) for time in ready])
+    levels, level, index = [], 0, 0
+    for column in range(scale.columns):
+        end = shot.window.start + (column + 1) / scale.columns * shot.window.span
+        highest = level
+        while index < len(moments) and moments[index][0] <= end:
+            level += moments[index][1]
+            highest = max(highest, level)
+            index += 1
+        # The one that is computed is no longer in the queue.
+        levels.append(max(0, highest - 1))
+    most = max(stats.in_flight(entered, ready), default=0)
+    for column, count in enumerate(levels):
+        start = shot.window.start + column / scale.columns * shot.window.span
+        if not count or (shot.until is not None and start > shot.until):
+            continue
+        eighths = max(1, min(round(count / max(most, FEW) * height * 8), height * 8))
+        for place in range(height):
+            part = max(0, min(8, eighths - 8 * place))
+            if part:
+                rows[height - 1 - place][column] = Cell(EIGHTHS[part], "queue")
+    text = f" {most} in flight" if most else " empty"
+    if shot.until is None and calls and len(text) <= scale.columns:
+        free = all(cell is BLANK for cell in rows[0][-len(text) :])
+        if free or height == 1:
+            _write(rows[0], scale.columns - len(text), text, "name")
+    return rows
+
+
+def _cursor(rows: Sequence[Row], shot: Shot, scale: _Scale, glyphs: Glyphs) -> None:
+    if shot.until is None or not shot.window.start <= shot.until <= shot.window.end:
+        return
+    column = GUTTER + scale.cells(shot.until, shot.until).start
+    for row in rows:
+        if row[column] is BLANK:
+            row[column] = Cell(glyphs.cursor, "cursor")
+
+
+def _axis(shot: Shot, columns: int, glyphs: Glyphs) -> Row:
+    """A rule with the labels of round times in it."""
+    row = [Cell(glyphs.rule, "axis")] * columns
+    if not shot.scale:
+        return row
+    window = shot.window
+    scale = Scale(window.start, window.end)
+    axis = Axis(format=lambda value: tick(value, window.start, window.end))
+    for mark in ticks(scale, axis, columns, along=True):
+        row[mark.cell] = Cell(glyphs.tick, "axis")
+    for mark in ticks(scale, axis, columns, along=True):
+        _write(row, mark.start, mark.label, "name")
+    return row
+
+
+def _write(row: Row, start: int, text: str, role: str) -> None:
+    for column, character in enumerate(text, start):
+        before = row[column]
+        under = before.role if role == "number" else ""
+        row[column] = Cell(character, role, before.call, under)
+
+
+def _named(rows: Sequence[Row], name: str) -> list[Row]:
+    """The rows with the name of what they are at their left."""
+    wanted = [name, *[""] * len(rows)]
+    return [
+        [Cell(one, "name") if one != " " else BLANK for one in name.ljust(GUTTER)] + row
+        for name, row in zip(wanted, rows, strict=False)
+    ]
+
+
+Palette = Mapping[str, "tuple[int, int, int]"]
+"""Red, green and blue of each role; a role without one has the text's colour."""
+
+
+class LaneView(PlotView, can_focus=True):
+    """Host, device and queue on one time axis."""
+
+    DEFAULT_CSS = """
+    LaneView { height: 1fr; min-height: 4; }
+    """
+
+    line: reactive[Timeline] = reactive(Timeline(), repaint=False)
+    """The calls that are known."""
+    window: reactive[Window | None] = reactive(None, repaint=False)
+    """What is in view; ``None`` for the whole loop, also while it grows."""
+    selected: reactive[int] = reactive(0, repaint=False)
+    """Index of the call that is pointed out."""
+    until: reactive[float | None] = reactive(None, repaint=False)
+    """Where the playback is; ``None`` when all is shown."""
+    count: reactive[int | None] = reactive(None, repaint=False)
+    """How many calls are shown; ``None`` for all."""
+    complete: reactive[bool] = reactive(False, repaint=False)
+    """Whether the loop has ended."""
+    scale: reactive[bool] = reactive(True, repaint=False)
+    """Whether the axis says how long it took."""
+
+    class Picked(Message):
+        """A call was clicked."""
+
+        def __init__(self, call: int) -> None:
+            super().__init__()
+            self.call = call
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._rows: list[Row] = []
+        self._palette: Palette = {}
+        self._scheduled = False
 
     @property
-    def deepest(self) -> int:
-        """The most that was in flight when a call was entered, as it was seen."""
-        return max(self.in_flight, default=0)
+    def in_view(self) -> Window:
+        """The stretch of time that is drawn."""
+        return self.window or whole(self.line.total)
 
-    @property
-    def depth(self) -> int:
-        """What the queue takes: so much was in flight when it first held a call back.
+    def take(self, calls: Sequence[LoopCall], *, complete: bool) -> None:
+        """Show these calls; another selection or view is for the caller to make."""
+        self.line = timeline(calls)
+        self.complete = complete
+        self.selected = max(0, min(self.selected, self.line.calls - 1))
 
-        Later counts may be higher, because a watcher sees late that a result is ready.
-        """
-        return self.deepest if self.held is None else self.in_flight[self.held]
+    def reset(self) -> None:
+        """Forget what was selected and where the view was."""
+        self.window = self.until = self.count = None
+        self.selected = 0
 
-    def is_held(self, call: int) -> bool:
-        """Whether a call took long because the queue was full."""
-        return (
-            self.held is not None
-            and call >= self.held
-            and self.dispatch[call] > HELD_SHARE * self.computation
-            and self.in_flight[call] >= NEARLY_FULL * self.deepest
+    def select(self, call: int) -> None:
+        """Point out a call, and scroll to it in the lane that was looked at."""
+        if not self.line.calls:
+            return
+        before, self.selected = self.selected, max(0, min(call, self.line.calls - 1))
+        if self.window is not None:
+            bar = self._looked_at(before)[self.selected]
+            self.window = self.window.showing(bar, whole(self.line.total))
+
+    def zoom(self, closer: bool) -> None:
+        """Go closer to the selected call, or further away."""
+        if not self.line.calls:
+            return
+        everything = whole(self.line.total)
+        anchor = self._looked_at(self.selected)[self.selected].start
+        factor = ZOOM if closer else 1 / ZOOM
+        window = self.in_view.zoomed(factor, anchor, everything)
+        self.window = None if window == everything else window
+
+    def play(self, time: float) -> None:
+        """Show everything up to a time, and point out the call that is computed."""
+        self.count, self.until = None, time
+        self.selected = self.line.computing_at(time)
+        if self.window is not None:
+            self.window = self.window.following(time, whole(self.line.total))
+
+    def _looked_at(self, call: int) -> Sequence[Bar]:
+        """The lane on which a call is in view: of both, the device."""
+        device = self.line.device
+        if call >= len(device) or self.in_view.shows(device[call]):
+            return device
+        return self.line.host if self.in_view.shows(self.line.host[call]) else device
+
+    # Drawing.
+
+    def redraw(self) -> None:
+        """Draw once, after everything that changes now has changed."""
+        if not self._scheduled:
+            self._scheduled = True
+            self.call_later(self._draw_shot)
+
+    watch_line = watch_window = watch_selected = watch_until = redraw
+    watch_count = watch_complete = watch_scale = redraw
+
+    def _draw_shot(self) -> None:
+        self._scheduled = False
+        if not self.is_attached:
+            return
+        shot = Shot(
+            self.line,
+            self.in_view,
+            self.selected,
+            self.until,
+            self.count,
+            self.complete,
+            self.scale,
         )
+        few = few_colors(self.app)
+        glyphs = BLOCKS if few else SOLID
+        palette = {} if few else _palette(self.app.theme_variables)
+        self.show(partial(self._drawn, shot, glyphs, palette))
+
+    def _drawn(
+        self, shot: Shot, glyphs: Glyphs, palette: Palette, width: int, height: int
+    ) -> list[plot.Row]:
+        self._rows, self._palette = draw(shot, width, height, glyphs), palette
+        return [
+            cells.row([(cell.text, palette.get(cell.role)) for cell in row])
+            for row in self._rows
+        ]
+
+    def render_line(self, y: int) -> Strip:
+        """One line, numbers on the colour of their bars."""
+        strip = super().render_line(y)
+        row = self._rows[y] if y < len(self._rows) else []
+        if not self._palette or not any(cell.under for cell in row):
+            return strip
+        segments = []
+        for segment, cell in zip(_characters(strip), row, strict=False):
+            style = segment.style or Style.null()
+            if cell.under:
+                back = self._palette[cell.under]
+                front = Color(*back).get_contrast_text(1.0).rgb
+                style += Style(
+                    color=RichColor.from_rgb(*front), bgcolor=RichColor.from_rgb(*back)
+                )
+            segments.append(Segment(segment.text, style))
+        return Strip(segments).simplify()
+
+    def on_click(self, event: events.Click) -> None:
+        """Select the call that is drawn there, or one close by."""
+        for x in (event.x, event.x - 1, event.x + 1):
+            if 0 <= event.y < len(self._rows) and GUTTER <= x < self.size.width:
+                call = self._rows[event.y][x].call
+                if call is not None:
+                    self.post_message(self.Picked(call))
+                    return
 
 
-def queue(line: Timeline) -> Queue:
-    """How full the queue was when each call was entered, and how long that held it."""
-    dispatches = line.host[: line.calls]
-    flying = stats.in_flight(
-        [bar.start for bar in dispatches], [bar.end for bar in line.device]
-    )
-    took = tuple(bar.end - bar.start for bar in dispatches)
-    lengths = [bar.end - bar.start for bar in line.device]
-    computation = median(lengths) if lengths else 0.0
-    least = max(2.0, NEARLY_FULL * max(flying, default=0))
-    held = next(
-        (
-            index
-            for index, seconds in enumerate(took)
-            if seconds > HELD_SHARE * computation and flying[index] >= least
-        ),
-        None,
-    )
-    return Queue(tuple(flying), took, computation, held)
+def _characters(strip: Strip) -> Iterator[Segment]:
+    for text, style, _ in strip:
+        for character in text:
+            yield Segment(character, style)
+
+
+def _palette(variables: Mapping[str, str]) -> Palette:
+    """The theme's colours: dispatch and ready as in the plots, a lighter shade each."""
+
+    def color(name: str) -> Color:
+        return Color.parse(variables.get(name, DEFAULT_VARIABLES.get(name, "#808080")))
+
+    back = color("background")
+    device, host, chosen = color("plot-1"), color("plot-2"), color("plot-3")
+    axis = color("plot-axis")
+    return {
+        "host-0": host.rgb,
+        "host-1": host.blend(back, 0.45).rgb,
+        "clock": host.rgb,
+        "device-0": device.rgb,
+        "device-1": device.blend(back, 0.45).rgb,
+        "selected": chosen.rgb,
+        "queue": device.blend(back, 0.3).rgb,
+        "cursor": color("plot-4").rgb,
+        "wait": axis.rgb,
+        "axis": axis.rgb,
+        "number": color("foreground").rgb,
+    }

@@ -1,10 +1,9 @@
-"""The view "roofline" of the tab Bench: the cases of the run under their roofs."""
+"""The roofline of the tab Bench: the cases of the run under their roofs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
 
 from jaxtui import format as fmt
 from jaxtui.analysis.roofline import (
@@ -22,15 +21,12 @@ from jaxtui.analysis.roofline import of_device as known_roofs
 from jaxtui.model import HOST, Case, OpInfo
 from jaxtui.model.roofs import Roof, Roofs, RoofsMeasured
 from jaxtui.plot import Color, Picture
-from jaxtui.tui.command import Command
 from jaxtui.tui.state import State
 from jaxtui.view import bench
 from jaxtui.view import roofline as view
 from jaxtui.view.bench import Sentence
-
-if TYPE_CHECKING:
-    from jaxtui.tui.app import JaxtuiApp
-
+from jaxtui.view.results import Column, names
+from jaxtui.view.text import Line, Span, bar
 
 WHAT_IT_IS = """\
 A roofline shows what limits each case: under the slanting roof it waits for the \
@@ -39,27 +35,6 @@ less is left to gain."""
 
 SECONDS = Roofs(device="", dtypes=()).budget
 """For measuring the roofs of a device; compiling comes on top."""
-
-LETTER = " "
-"""The column of what the case is called in the picture."""
-
-WIDE = (
-    LETTER,
-    "op",
-    "size",
-    "dtype",
-    "device",
-    "mode",
-    "flops/byte",
-    "rate",
-    "of roof",
-    "limited by",
-)
-"""Of the table of results while the roofline is shown."""
-
-NARROW = tuple(column for column in WIDE if column != "device")
-"""The same where there is no room for more."""
-
 
 # Which roofs are of interest.
 
@@ -195,39 +170,72 @@ def _lacks(case: Case, roofs: RoofsMeasured) -> bool:
 # The table and the sentences.
 
 
-def rows(state: State) -> tuple[dict[str, str], ...]:
-    """Every cell of every case, by column."""
-    if state.run is None:
-        return ()
-    found, run = places(state), state.run
-    told = [bench.row(case, run) for case in run.cases]
-    return tuple(
-        row | _cells(state, found, index, row["ready"])
-        for index, row in enumerate(told)
-    )
+def columns(state: State, *, room: int) -> list[Column]:
+    """The columns of the results while the roofline is shown, from left to right.
 
-
-def _cells(
-    state: State, found: Places | None, index: int, doing: str
-) -> dict[str, str]:
-    """What the roofline adds to a row; while it has no figures, its phase instead.
-
-    A column of times would say that in other views.
+    Args:
+        state: what is on screen.
+        room: cells of a bar.
     """
-    blank = dict.fromkeys((LETTER, "flops/byte", "of roof", "limited by"), "")
-    assert state.run is not None
-    if state.run.cases[index].measurement is None:
-        return blank | {"limited by": doing}
-    where = None if found is None else found.places[index]
-    if found is None or where is None or _waits(state, found, index):
-        return blank
-    own = {
-        LETTER: found.letters[index],
-        "flops/byte": view.intensity_text(where),
-        "of roof": fmt.percent(where.share),
-        "limited by": view.limit(where),
-    }
-    return own | ({"rate": view.place_rate_text(where)} if where.rate else {})
+    run = state.run
+    if run is None:
+        return []
+    found = places(state)
+    shown = [
+        None if found is None or _waits(state, found, index) else found.places[index]
+        for index in range(len(run.cases))
+    ]
+    letters = found.letters if found is not None else [""] * len(run.cases)
+    rates = [one.rate if one and one.intensity is not None else None for one in shown]
+    unit = fmt.common([rate for rate in rates if rate], "FLOP/s")
+    told = [bench.row(case, run) for case in run.cases]
+    limits: list[Line] = []
+    for case, one, row in zip(run.cases, shown, told, strict=True):
+        if case.measurement is None:
+            # A column of times would say that in other views.
+            role = "bad" if case.failure else "muted"
+            limits.append((Span(row["ready"], role),))
+        else:
+            limits.append((Span(view.limit(one)),) if one else ())
+    return [
+        Column("letter", "", [(Span(letter, "value"),) for letter in letters], least=1),
+        *names(run, told),
+        Column(
+            "intensity",
+            "flops/byte",
+            [(Span(view.intensity_text(one)),) if one else () for one in shown],
+            rank=2,
+            right=True,
+        ),
+        Column(
+            "rate",
+            unit.name,
+            [
+                (Span(unit.text(rate), "value"),) if rate else (Span(row["rate"]),)
+                for rate, row in zip(rates, told, strict=True)
+            ],
+            rank=1,
+            right=True,
+            least=7,
+        ),
+        Column(
+            "share",
+            "of roof",
+            [(Span(fmt.percent(one.share), "value"),) if one else () for one in shown],
+            right=True,
+        ),
+        Column(
+            "bar",
+            "",
+            [
+                (Span(bar(one.share or 0.0, room), "bar-jax"),) if one else ()
+                for one in shown
+            ],
+            rank=3,
+            least=room,
+        ),
+        Column("limit", "limited by", limits, least=14, grows=True),
+    ]
 
 
 def sentences(state: State) -> tuple[Sentence, ...]:
@@ -319,32 +327,3 @@ def explanation(state: State) -> str:
         so_far = f" So far {heights(found.roofs)}." if found else ""
         to_do = f"The roofs of {where} are being measured.{so_far}"
     return "\n\n".join(filter(None, (WHAT_IT_IS, trouble, to_do)))
-
-
-MEASURE_ROOFS: tuple[Command, ...] = (
-    Command(
-        "roofs",
-        "z,f4",
-        "roofs",
-        "Roofs",
-        "Measure how fast the device is at best, and show how near each case comes.",
-        "Run",
-        tab="bench",
-    ),
-)
-"""What measures them, in the tab Bench."""
-
-
-class RooflineActions:
-    """A part of the app."""
-
-    def action_roofs(self) -> None:
-        """Measure the roofs that limit the cases, and show these under them."""
-        app = cast("JaxtuiApp", self)
-        state = app.session.state
-        cases = [one.case for one in state.run.cases] if state.run else []
-        device = device_of(cases, state.case_index)
-        if device is None:
-            return
-        app.session.update(view="roofline")
-        app.start(work_for(state.roofs, cases, device, state.ops), "roofs")

@@ -17,6 +17,7 @@ from jaxtui.signals import interrupt
 from jaxtui.text import visible
 from jaxtui.tui import plain_text
 from jaxtui.tui.app import JaxtuiApp
+from jaxtui.tui.terminal import when_gone
 
 if TYPE_CHECKING:
     from jaxtui.engine.client import EngineClient
@@ -60,7 +61,7 @@ class Recorder:
             self._on_screen(partial(self._app.session.say, sentence))
 
     def _written(self) -> None:
-        self._on_screen(self._app.look_again)
+        self._on_screen(self._app.list_again)
 
     def _on_screen(self, act: Callable[[], object]) -> None:
         # The thread that writes must not wait for the screen, which may wait for it.
@@ -91,6 +92,7 @@ def run_app(
     hold: bool = False,
     fps: float | None = None,
     record: bool = False,
+    classroom: bool = False,
 ) -> int:
     """Run the app on an engine and end that engine, whatever happens.
 
@@ -100,6 +102,7 @@ def run_app(
         hold: keep the accelerator without input.
         fps: redraws per second at most.
         record: keep what is measured in the history.
+        classroom: open the class view.
 
     Returns:
         The exit code: 0, 70 after a crash, 130 after Ctrl-C, or 128 plus a signal.
@@ -109,13 +112,16 @@ def run_app(
     from jaxtui.engine.client import EngineClient
 
     with interrupt.heeded():
-        return asyncio.run(_run(EngineClient(options, process), hold, fps, record))
+        when_gone(sys.stderr.fileno(), interrupt.hang_up)
+        engine = EngineClient(options, process)
+        open_app = partial(JaxtuiApp, engine, hold=hold, fps=fps, classroom=classroom)
+        return asyncio.run(_run(engine, open_app, record))
 
 
 async def _run(
-    engine: EngineClient, hold: bool, fps: float | None, record: bool
+    engine: EngineClient, open_app: Callable[[], JaxtuiApp], record: bool
 ) -> int:
-    app = JaxtuiApp(engine, hold=hold, fps=fps)
+    app = open_app()
     recorder = Recorder(app) if record else None
     try:
         await app.run_async()

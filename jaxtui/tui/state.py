@@ -10,8 +10,6 @@ from jaxtui.analysis.examination import Examination
 from jaxtui.model import CHECK_TESTS, CheckLevel, CheckTest, Device
 from jaxtui.model.own import parts
 from jaxtui.state import CaseState, Job
-from jaxtui.tui.history_state import NO_HISTORY, HistoryState
-from jaxtui.tui.learn_state import NO_LESSONS, LearnState
 from jaxtui.view.bench import Clock
 from jaxtui.view.curves import Metric, sizes
 
@@ -100,10 +98,6 @@ NO_CHECK = CheckState()
 class State(state.State):
     """Everything that the screens show."""
 
-    learn: LearnState = NO_LESSONS
-    """What the tab Learn shows."""
-    history: HistoryState = NO_HISTORY
-    """What the tab History shows."""
     opened: OpenedState = NOTHING_OPENED
     """Functions of files that were chosen since the start."""
     check_shown: bool = False

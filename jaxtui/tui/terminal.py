@@ -7,7 +7,8 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 if sys.platform != "win32":
@@ -55,6 +56,26 @@ def restored_if_killed(fd: int) -> Iterator[None]:
             select.select((alive,), (), (), _PARTING_SECONDS)
             os.close(ours)
             os.close(alive)
+
+
+def when_gone(fd: int, act: Callable[[], object]) -> None:
+    """Act once the terminal is gone.
+
+    A signal says so, too, unless this process was started to ignore it; without one,
+    what reads from such a terminal gets nothing again and again.
+
+    Args:
+        fd: The terminal.
+        act: Called in a thread of its own, once.
+    """
+
+    def wait() -> None:
+        watch = select.poll()
+        watch.register(fd, 0)  # a hang-up is told in any case
+        if any(told & select.POLLHUP for _, told in watch.poll()):
+            act()
+
+    threading.Thread(target=wait, name="terminal-end", daemon=True).start()
 
 
 def _watched(fd: int) -> tuple[int, int]:

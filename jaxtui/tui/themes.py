@@ -15,10 +15,12 @@ SERIES_COLORS = 6
 def _variables(
     colors: tuple[str, ...], axis: str, bad: str, check: tuple[str, str, str]
 ) -> dict[str, str]:
-    """Colours of our own.
+    """Colours of our own, which mean the same on every screen.
+
+    ``lane-device`` and ``ready`` share one, as ``lane-host`` and ``dispatch`` do.
 
     Args:
-        colors: of the curves of plots: ready first, dispatch second, then the others.
+        colors: of the curves of plots: ready, dispatch, NumPy, then the others.
         axis: of plots.
         bad: of what is impossible.
         check: of the verdicts pass, low and fail.
@@ -26,6 +28,13 @@ def _variables(
     named = {f"plot-{index + 1}": color for index, color in enumerate(colors)}
     return {
         **named,
+        "lane-device": colors[0],
+        "lane-host": colors[1],
+        "numpy": colors[2],
+        "danger": bad,
+        "muted": axis,
+        "panel-border": axis,
+        "panel-lit": colors[0],
         "plot-axis": axis,
         "plot-bad": bad,
         "check-pass": check[0],
@@ -93,7 +102,7 @@ THEMES: tuple[Theme, ...] = (
         panel="#d8d8d8",
         text_alpha=1.0,
         variables=_variables(
-            ("#0000d0", "#c00000", "#006000", "#800080", "#a04000", "#000000"),
+            ("#0000d0", "#a04000", "#006000", "#800080", "#606000", "#000000"),
             "#000000",
             "#c00000",
             ("#006000", "#8a5a00", "#c00000"),

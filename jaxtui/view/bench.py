@@ -10,25 +10,14 @@ import msgspec
 
 from jaxtui import format as fmt
 from jaxtui import stats
-from jaxtui.document import Outcome, Results, encode
-from jaxtui.export import (
-    COLUMNS,
-    DARK,
-    LINES,
-    Contents,
-    Look,
-    as_csv,
-    as_markdown,
-    as_svg,
-    text_rows,
-)
+from jaxtui.document import Outcome, Results, encode, machine
+from jaxtui.export import DARK, Contents, Look, contents, text_rows
 from jaxtui.model import (
     Case,
     Failure,
     Host,
     Measurement,
     Note,
-    Record,
     Stopped,
     differing,
     run_notes,
@@ -36,25 +25,11 @@ from jaxtui.model import (
 from jaxtui.model.own import brief_name, is_own, parts, short_name
 from jaxtui.plot import Picture
 from jaxtui.state import CaseState, Job
-from jaxtui.stats import Interval, break_even_calls, interval_of
+from jaxtui.stats import Interval, interval_of
 from jaxtui.view.text import INCOMPLETE, table
 
 Clock = Literal["ready", "dispatch", "pipelined"]
 """Of the calls of a case."""
-
-NARROW = (
-    "op",
-    "size",
-    "dtype",
-    "device",
-    "mode",
-    "ready",
-    "dispatch",
-    "rate",
-    "× numpy",
-    "notes",
-)
-"""Columns where there is no room for more."""
 
 WIDE = (
     "op",
@@ -71,7 +46,17 @@ WIDE = (
     "notes",
 )
 
-RIGHT = ("size", "ready", "±", "memory", "dispatch", "rate", "peak", "error", "× numpy")
+RIGHT = (
+    "size",
+    "ready",
+    "interval",
+    "memory",
+    "dispatch",
+    "rate",
+    "peak",
+    "error",
+    "× numpy",
+)
 """Those that are aligned at the right."""
 
 PENDING = "…"
@@ -198,20 +183,6 @@ def share_of_peak(measurement: Measurement) -> float | None:
     return max(shares, default=None)
 
 
-def impossible(measurement: Measurement) -> bool:
-    """Whether calls per dispatched second would exceed what the chip can do."""
-    rate, peak = _apparent_rate(measurement), measurement.peak
-    if rate is None or peak is None or peak.flops_per_second is None:
-        return False
-    return rate > peak.flops_per_second
-
-
-def _apparent_rate(measurement: Measurement) -> float | None:
-    if measurement.dispatch is None or not measurement.flops:
-        return None
-    return measurement.flops / measurement.dispatch.median
-
-
 # The table.
 
 
@@ -263,27 +234,24 @@ def _failed(case: CaseState) -> str:
 
 
 def head(run: Job) -> tuple[str, ...]:
-    """The columns of the report; that of memory spans only where there are any."""
+    """The columns of the report: that of memory spans only where there are any."""
     measured = [case.measurement for case in run.cases if not case.failure]
     spans = ["memory"] if any(one and one.memory for one in measured) else []
     after = WIDE.index("ready") + 1
-    return (*WIDE[:after], "±", *spans, *WIDE[after:])
+    return (*WIDE[:after], "interval", *spans, *WIDE[after:])
 
 
 def rows(run: Job) -> list[list[str]]:
-    """The cells of the report, a row for each case."""
+    """The cells of the report, a row for each case, with one unit for each column."""
     names, found = head(run), []
+    units = fmt.Units.of([one.measurement for one in run.cases if one.measurement])
     for case in run.cases:
         measured = case.measurement
-        cells = row(case, run) | {"±": "", "memory": ""}
+        cells = row(case, run) | {"interval": "", "memory": ""}
         if case.failure:
             cells["notes"] = ""
-        elif measured is not None:
-            cells["memory"] = fmt.span(measured.memory)
-            if measured.ready is not None:
-                cells["±"] = f"{100 * measured.ready.half_width:.1f} %"
-        else:
-            cells["memory"] = fmt.span(None)
+        elif measured is not None and measured.ready is not None:
+            cells |= units.cells(measured)
         found.append([cells[name] for name in names])
     return found
 
@@ -383,108 +351,6 @@ def sentences(case: CaseState, run: Job) -> tuple[Sentence, ...]:
     return tuple(found)
 
 
-# The readout: the four lines that matter.
-
-
-class Line(Record, frozen=True):
-    """One line: what it is, the time, and what follows from it."""
-
-    label: str
-    time: str = PENDING
-    rest: str = ""
-    bad: bool = False
-    """Whether ``rest`` names something impossible."""
-
-
-def lines(run: Job) -> tuple[Line, ...]:
-    """Stopwatch, truth, first call, NumPy: for the run's first JAX case and NumPy's.
-
-    A case that failed takes one line with its error and hint.
-    """
-    jax = next((case for case in run.cases if not case.case.on_host), None)
-    numpy = next((case for case in run.cases if case.case.mode == "numpy"), None)
-    found: list[Line] = []
-    if jax is not None:
-        found += (
-            [_failure(jax, jax.failure)]
-            if jax.failure
-            else [_stopwatch(jax), _truth(jax), _cold(jax)]
-        )
-    if numpy is not None:
-        failure = numpy.failure
-        found.append(_failure(numpy, failure) if failure else _numpy(numpy, jax))
-    return tuple(found)
-
-
-def _stopwatch(case: CaseState) -> Line:
-    label, measured = "stopwatch says", case.measurement
-    if measured is None or measured.dispatch is None or measured.ready is None:
-        return Line(label)
-    time = fmt.measured(measured.dispatch)
-    rate = _apparent_rate(measured)
-    speed = f"{fmt.flops_rate(rate)}  " if rate else ""
-    if impossible(measured) and measured.peak and measured.peak.flops_per_second:
-        peak = fmt.flops_rate(measured.peak.flops_per_second)
-        return Line(label, time, f"{speed}IMPOSSIBLE, peak {peak}", bad=True)
-    if measured.ready.median > APART * measured.dispatch.median:
-        return Line(label, time, f"{speed}without waiting for the result", bad=True)
-    return Line(label, time, f"{speed}the call returned when the work was done")
-
-
-def _truth(case: CaseState) -> Line:
-    measured = case.measurement
-    if measured is None or measured.ready is None:
-        return Line("truth", rest=_doing(case))
-    words = []
-    if measured.flops_per_second:
-        words.append(fmt.flops_rate(measured.flops_per_second))
-    elif measured.has("host-bound"):
-        words.append("host-bound: no rate")
-    share = share_of_peak(measured)
-    if share is not None:
-        words.append(f"{fmt.percent(share)} of peak")
-    if measured.ready.rounds > 1:
-        words.append(f"± {fmt.percent(measured.ready.half_width)}")
-    else:
-        words.append("one round only")
-    return Line("truth", fmt.measured(measured.ready), "  ".join(words))
-
-
-def _cold(case: CaseState) -> Line:
-    if case.phases.first_call is None:
-        return Line("first call", rest=_doing(case))
-    compiled = case.phases.compile
-    rest = "" if compiled is None else f"compile {fmt.seconds(compiled)}"
-    return Line("first call", fmt.seconds(case.phases.cold_seconds), rest)
-
-
-def _numpy(numpy: CaseState, jax: CaseState | None) -> Line:
-    label, measured = f"NumPy {numpy.case.dtype}", numpy.measurement
-    if measured is None or measured.ready is None:
-        return Line(label, rest=_doing(numpy))
-    time = fmt.measured(measured.ready)
-    theirs = jax.measurement if jax else None
-    if jax is None or theirs is None or theirs.ready is None:
-        return Line(label, time)
-    calls = break_even_calls(
-        jax.phases.cold_seconds, theirs.ready.median, measured.ready.median
-    )
-    if calls is None:
-        return Line(label, time, "JAX never pays here: NumPy is faster")
-    if calls == 1:
-        return Line(label, time, "JAX pays from the first call")
-    return Line(label, time, f"JAX pays after {fmt.count(calls)} calls")
-
-
-def _failure(case: CaseState, failure: Failure) -> Line:
-    why = f"{failure.error} {failure.hint}"
-    return Line(case.case.mode, _failed(case), why, bad=True)
-
-
-def _doing(case: CaseState) -> str:
-    return case.doing.replace("_", " ")
-
-
 # Files.
 
 
@@ -511,28 +377,23 @@ def files(
         script: makes plain Python of its cases.
         look: of the picture.
     """
-    host = results.host
-    machine = f"{host.hostname}, jax {host.jax}, numpy {host.numpy}" if host else ""
+    where = machine(results.host, "hostname", "jax", "numpy")
 
-    def text() -> str:
+    def text(drawing: str) -> str:
         """The plot, if there is one, the table, and all that is to be said of it."""
-        drawing = picture.draw(COLUMNS, LINES, color=False) if picture else ""
-        whole = "\n\n".join(filter(None, [drawing, report(run), machine]))
-        return "\n".join(line.rstrip() for line in whole.split("\n")) + "\n"
+        whole = "\n\n".join(filter(None, [drawing, report(run), where]))
+        return "\n".join(line.rstrip() for line in whole.split("\n"))
 
-    def svg() -> str:
-        """The plot; where a run has none, its table."""
-        shown = picture.rows(COLUMNS, LINES) if picture else text_rows(overview(run))
-        return as_svg(shown, " · ".join(filter(None, [title(run), machine])), look)
-
-    return {
-        ".json": lambda: encode(results).decode(),
-        ".csv": lambda: as_csv(results),
-        ".md": lambda: as_markdown(results),
-        ".svg": svg,
-        ".txt": text,
-        ".py": script,
-    }
+    written = contents(
+        lambda: encode(results),
+        results,
+        picture,
+        " · ".join(filter(None, [title(run), where])),
+        text,
+        rows=None if picture else lambda: text_rows(overview(run)),
+        look=look,
+    )
+    return {**written, ".py": script}
 
 
 def results_text(run: Job) -> str:

@@ -48,7 +48,14 @@ def live(case: CaseState, colors: Sequence[Color]) -> Picture | None:
     )
     return Picture(
         tuple(
-            Series(name, range(len(one.points)), one.points, colors[index], named=True)
+            Series(
+                name,
+                range(len(one.points)),
+                one.points,
+                colors[index],
+                specks=True,
+                named=True,
+            )
             for index, (name, one) in enumerate(clocks)
         ),
         Axis("calls, in order", limits=(0, width), format=lambda _: ""),
@@ -94,10 +101,10 @@ def _spread(name: str, trace: Trace, summary: Summary | None, color: Color) -> P
     first, last = _range(trace.counts, summary)
     edges, counts = binned(trace.counts, first, last)
     slower = sum(count for index, count in trace.counts.items() if index > last)
-    title = name
+    title = ""
     if slower:
         longest = fmt.seconds(bin_edge(max(trace.counts) + 0.5), 2)
-        title = f"{name} · {fmt.count(slower)} slower, to {longest}"
+        title = f"{fmt.count(slower)} slower, to {longest}"
     marks: tuple[Mark, ...] = ()
     if summary is not None:
         marks = (
@@ -105,7 +112,7 @@ def _spread(name: str, trace: Trace, summary: Summary | None, color: Color) -> P
             Mark(summary.p99, f"p99 {fmt.seconds(summary.p99, 2)}"),
         )
     middles = [math.sqrt(low * high) for low, high in pairwise(edges)]
-    calls = fmt.plural(trace.calls, "call")
+    calls = f"{name} · {fmt.plural(trace.calls, 'call')}"
     return Picture(
         (Series(calls, middles, counts, color, bars=True),),
         Axis(

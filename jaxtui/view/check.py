@@ -537,7 +537,7 @@ def closing(report: Report) -> list[Line]:
     word, exam = report.word, report.exam
     outcome = (exam and exam.outcome) or "cancelled"
     parts: list[list[Line]] = []
-    if found := list(_sources(report.verdicts)):
+    if found := list(sources(report.verdicts)):
         parts.append(_text("What was expected, and who says so:"))
         parts[0] += [line for one in found for line in _text(one, "  ", "    ")]
     unrated = [one.test for one in report.verdicts if _is_unrated(one)]
@@ -581,7 +581,7 @@ def _text(text: str, indent: str = "", later: str | None = None) -> list[Line]:
     return fold((Span(text),), COLUMNS, indent, later, whole_words=True)
 
 
-def _sources(verdicts: Sequence[Verdict]) -> Iterator[str]:
+def sources(verdicts: Sequence[Verdict]) -> Iterator[str]:
     """Who says what was to be expected, test by test."""
     tests: dict[str, list[str]] = {}
     for one in verdicts:

@@ -337,3 +337,37 @@ def where(device: Device) -> str:
     if device.slice_index is not None:
         text += f", slice {device.slice_index}"
     return f"{text}, process {device.process_index}"
+
+
+def neighbour(lines: Sequence[Line], name: str, across: int, down: int) -> str:
+    """The device that is drawn next in a direction; the same one at an edge.
+
+    Args:
+        lines: the drawing.
+        name: of the device to go from.
+        across: 1 to the right, -1 to the left.
+        down: 1 down, -1 up.
+    """
+    spots: dict[str, tuple[int, float]] = {}
+    for y, line in enumerate(lines):
+        x = 0
+        for span in line:
+            if span.device is not None:
+                spots[span.device] = (y, x + len(span.text) / 2)
+            x += len(span.text)
+    if name not in spots:
+        return name
+    row, column = spots[name]
+    if across:
+        ahead = [
+            ((x - column) * across, 0.0, other)
+            for other, (y, x) in spots.items()
+            if y == row and (x - column) * across > 0
+        ]
+    else:
+        ahead = [
+            ((y - row) * down, abs(x - column), other)
+            for other, (y, x) in spots.items()
+            if (y - row) * down > 0
+        ]
+    return min(ahead)[2] if ahead else name

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jaxtui import format as fmt
-from jaxtui.analysis.comparison import Comparison, Pair
+from jaxtui.analysis.comparison import UNPAIRED, Comparison, Pair, Side, unlike
 from jaxtui.document import SCHEMA
-from jaxtui.model import Record
+from jaxtui.model import Record, Summary
+from jaxtui.plot.axes import Axis, Scale, fit, ticks
 from jaxtui.text import visible
 from jaxtui.view.text import COLUMNS, Line, Span, plain, table, wrap
 
@@ -19,14 +20,19 @@ class Pairs(Record, frozen=True, kw_only=True):
     pairs: tuple[Pair, ...]
 
 
-def lines(found: Comparison, *, brief: bool = False) -> Iterator[Line]:
-    """The answer, and below it what else is not the same.
+def lines(found: Comparison) -> Iterator[Line]:
+    """The answer, and below it what else is not the same."""
+    yield (Span(found.sentence, found.answer),)
+    yield from differing(found)
+
+
+def differing(found: Comparison, *, brief: bool = False) -> Iterator[Line]:
+    """What else is not the same.
 
     Args:
         found: the comparison.
-        brief: the differences in one line.
+        brief: in one line.
     """
-    yield (Span(found.sentence, found.answer),)
     differences = [visible(one, line=True) for one in found.differences]
     if not differences:
         yield (Span("Case, chip, host and versions are the same."),)
@@ -35,6 +41,96 @@ def lines(found: Comparison, *, brief: bool = False) -> Iterator[Line]:
     else:
         yield (Span("Not the same:"),)
         yield from ((Span(f"  {one}"),) for one in differences)
+
+
+# On a screen.
+
+ANSWERS = {
+    "faster": "B is faster",
+    "slower": "B is slower",
+    "no difference": "no difference: intervals overlap",
+    "cannot tell": "cannot tell",
+}
+"""What is said beside the ratio."""
+
+FAR = 30.0
+"""Times that differ by more than this factor stand on a logarithmic scale."""
+
+
+def answer(pair: Pair) -> Iterator[Line]:
+    """Whether they may be compared at all, or else which is faster, and how sure."""
+    found = pair.comparison
+    if found.answer == "not comparable":
+        sides = pair.first, pair.second
+        works = " and ".join(f"another {name}" for name in unlike(*sides))
+        yield (Span(" not comparable ", "badge"), Span(f"  {works}", found.answer))
+        return
+    if found.ratio is None or found.low is None or found.high is None:
+        yield (Span(found.sentence, found.answer),)
+        return
+    yield (
+        Span(f"{fmt.ratio(found.ratio)}  ", "hero"),
+        Span(ANSWERS[found.answer], found.answer),
+    )
+    name = fmt.interval_name(found.confidence or 0.0)
+    ends = f"{fmt.significant(found.low)}–{fmt.significant(found.high)}"
+    chance = ""
+    if found.answer == "cannot tell":
+        chance = f" · up to {UNPAIRED:.0%} may be chance: measure both in one run"
+    yield (Span(f"{ends}×  {name}{chance}", "muted"),)
+
+
+def bars(sides: Sequence[Side], width: int) -> Iterator[Line]:
+    """The interval of each side on one scale in one unit, and the scale below them.
+
+    Args:
+        sides: what is compared.
+        width: cells of a line.
+    """
+    clocks = [one.measurement.ready for one in sides]
+    known = [one for one in clocks if one is not None]
+    if not known or width < LEAST_WIDTH:
+        return
+    ends = [end for one in known for end in (one.ci_low, one.median, one.ci_high)]
+    unit = fmt.common(ends)
+    figures = [
+        (unit.text(one.median), f"{unit.text(one.ci_low)}–{unit.text(one.ci_high)}")
+        if one
+        else (fmt.ABSENT, "")
+        for one in clocks
+    ]
+    margins = [max(map(len, column)) for column in zip(*figures, strict=True)]
+    room = max(LEAST_ROOM, width - sum(margins) - 7)
+    positive = min(ends) > 0
+    axis = Axis(log=positive and max(ends) > FAR * min(ends))
+    scale = fit((end / unit.factor for end in ends), axis, padded=True)
+    for side, clock, (median, span) in zip(sides, clocks, figures, strict=True):
+        role = side.label.lower()
+        head = f"{median.rjust(margins[0])}  {span.ljust(margins[1])}  "
+        drawn = "" if clock is None else _segment(clock, unit.factor, scale, room)
+        yield (Span(f"{side.label}  ", role), Span(head), Span(drawn, role))
+    labels = ticks(scale, axis, room, along=True)
+    rule = ""
+    for tick in labels:
+        rule = rule.ljust(tick.start) + tick.label
+    name = f"{unit.name}{' log' if axis.log else ''}"
+    yield (Span(name.rjust(sum(margins) + 5) + "  " + rule, "muted"),)
+
+
+LEAST_WIDTH, LEAST_ROOM = 36, 12
+"""Cells of a line with bars, and of the bars."""
+
+
+def _segment(clock: Summary, factor: float, scale: Scale, room: int) -> str:
+    """``├──•─┤``: both ends of the interval, and the median."""
+    places = (clock.ci_low / factor, clock.median / factor, clock.ci_high / factor)
+    low, middle, high = (
+        max(0, min(room - 1, int(place))) for place in scale.cells(places, room)
+    )
+    cells = [" "] * low + ["─"] * (high - low + 1)
+    cells[low], cells[high] = "├", "┤"
+    cells[middle] = "•"
+    return "".join(cells)
 
 
 def text(pairs: Sequence[Pair]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence, Sized
 from functools import partial
@@ -30,6 +31,9 @@ Metric = Literal["time", "flops", "bytes", "peak", "numpy"]
 
 METRICS: tuple[Metric, ...] = ("time", "flops", "bytes", "peak", "numpy")
 """What the curves can show, in the order in which the key goes round."""
+
+NUMPY_COLOR = 2
+"""Place of NumPy's colour."""
 
 MOST = 4
 """Marks of crossings on one plot; more are of no help."""
@@ -114,16 +118,15 @@ def picture(
         clock: of time and × NumPy.
         selected: the case at whose size reading begins.
     """
-    curves: dict[str, list[tuple[float, float]]] = {}
+    curves: dict[str, list[tuple[float, float]]] = {label: [] for label in labels(run)}
     named: set[str] = set()
     for case in run.cases:
         value = value_of(case, metric, clock, run)
         if value is not None or _may_come(case, metric, clock):
             named.add(label_of(case, run))
         # A user's function may have no size, and so no place on the axis.
-        points = curves.setdefault(label_of(case, run), [])
         if value is not None and value > 0 and case.case.size:
-            points.append((float(case.case.size), value))
+            curves[label_of(case, run)].append((float(case.case.size), value))
     if not any(curves.values()):
         return None
     all_sizes = sizes(run)
@@ -134,10 +137,10 @@ def picture(
             label if label in named else "",
             [x for x, _ in sorted(points)],
             [y for _, y in sorted(points)],
-            colors[index % len(colors)],
+            colors[tint % len(colors)],
             points=True,
         )
-        for index, (label, points) in enumerate(curves.items())
+        for (label, points), tint in zip(curves.items(), tints(run), strict=True)
     )
     shown, marks = clock_of(metric, clock), list(crossings or ())
     if shown is None or shown == "dispatch":
@@ -179,6 +182,21 @@ def _may_come(case: CaseState, metric: Metric, clock: Clock) -> bool:
     if not case.case.on_host:
         return True
     return metric != "numpy" and (metric, clock) != ("time", "dispatch")
+
+
+@once_per_run
+def labels(run: Job) -> tuple[str, ...]:
+    """The curves of a run, in its order."""
+    return tuple(dict.fromkeys(label_of(case, run) for case in run.cases))
+
+
+@once_per_run
+def tints(run: Job) -> tuple[int, ...]:
+    """The place of each curve's colour: NumPy has the same one on every screen."""
+    others = (place for place in itertools.count() if place != NUMPY_COLOR)
+    return tuple(
+        NUMPY_COLOR if label == "numpy" else next(others) for label in labels(run)
+    )
 
 
 def label_of(case: CaseState, run: Job) -> str:

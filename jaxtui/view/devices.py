@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from jaxtui import format as fmt
+from jaxtui.analysis.examination import Examination
+from jaxtui.document import machine
 from jaxtui.format import plural
 from jaxtui.machine import processes
 from jaxtui.machine.topologies import FAMILIES
-from jaxtui.model import Device, EngineFailed, Finding, Holder, Host
+from jaxtui.model import (
+    Device,
+    EngineFailed,
+    Finding,
+    Holder,
+    Host,
+)
 from jaxtui.model.machine import chip_count, slice_count
+from jaxtui.state import State
 from jaxtui.view import chipmap
-from jaxtui.view.text import Line, Span, plain, table
+from jaxtui.view.text import Line, Span, bar, fold, plain, table
 
 ABSENT = "—"
 
@@ -76,9 +86,7 @@ def overview(
     """The machine in one line, a table of devices, what they are together, and what
     else is to be known of the machine.
     """
-    facts = []
-    if host:
-        facts = [host.hostname, host.cpu_model or "", f"jax {host.jax}"]
+    facts = [machine(host, "hostname", "cpu", "jax", by=" · ")]
     if any(device.simulated for device in devices):
         facts.append("SIMULATED devices")
     parts = [" · ".join(fact for fact in facts if fact)]
@@ -103,6 +111,166 @@ def _row(device: Device) -> tuple[str, ...]:
         *(ABSENT if number is None else str(number) for number in numbers),
         fmt.bytes_used(device.memory_used_bytes, device.memory_limit_bytes),
     )
+
+
+# On a screen: a table whose columns drop out where there is no room.
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table of devices."""
+
+    name: str
+    head: str
+    cells: tuple[Line, ...]
+    """One for each device."""
+
+    @property
+    def width(self) -> int:
+        """Of its widest cell."""
+        return max(len(self.head), *(len(plain(cell)) for cell in self.cells), 0)
+
+
+def title(devices: Sequence[Device]) -> str:
+    """How many devices of which kind: ``8 × TPU v5 lite``."""
+    kinds: dict[str, int] = {}
+    for one in devices:
+        kinds[one.device_kind] = kinds.get(one.device_kind, 0) + 1
+    return ", ".join(f"{count} × {kind}" for kind, count in kinds.items())
+
+
+def columns(
+    devices: Sequence[Device],
+    width: int,
+    rates: Mapping[str, float],
+    check: Column | None = None,
+) -> tuple[Column, ...]:
+    """What tells the devices apart, as much of it as there is room for.
+
+    A column in which all would be empty, or alike, is left out; so are those that
+    matter least where the room ends.
+
+    Args:
+        devices: at least one.
+        width: cells of a line; two for gaps come with each column.
+        rates: FLOP/s of the best matrix product, by device.
+        check: what a health check says of each.
+    """
+    several = len({one.device_kind for one in devices}) > 1
+    others = len({one.process_index for one in devices}) > 1 or any(
+        not one.addressable for one in devices
+    )
+    shared = chip_count(devices) < len(devices)
+    cores = (_text(one.core_on_chip) for one in devices)
+    slices = [_text(one.slice_index) for one in devices]
+    possible = [
+        _column("id", (one.name for one in devices)),
+        check,
+        _memory(devices),
+        _rates(devices, rates),
+        _column("coords", map(_coords, devices)),
+        _column("core", cores if shared else ()),
+        _column("process", map(_process, devices) if others else ()),
+        _column("slice", slices if len({*slices} - {""}) > 1 else ()),
+        _column("kind", (one.device_kind for one in devices) if several else ()),
+    ]
+    kept, room = list[Column](), width
+    for one in possible:
+        if one is not None and one.width + 2 <= room:
+            kept.append(one)
+            room -= one.width + 2
+    order = ("id", "kind", "process", "slice", "coords", "core", "memory", "rate")
+    places = {name: place for place, name in enumerate((*order, "check"))}
+    return tuple(sorted(kept, key=lambda one: places[one.name]))
+
+
+def _column(name: str, texts: Iterable[str]) -> Column | None:
+    """A column of plain texts; ``None`` if all of them are empty."""
+    cells = tuple((Span(text),) if text else () for text in texts)
+    return Column(name, name, cells) if any(cells) else None
+
+
+def _text(value: int | None) -> str:
+    return "" if value is None else str(value)
+
+
+def _coords(device: Device) -> str:
+    return ",".join(map(str, device.coords or ()))
+
+
+def _process(device: Device) -> str:
+    other = "" if device.addressable else " (other)"
+    return f"{device.process_index}{other}"
+
+
+METER = 8
+"""Cells of a meter of memory."""
+
+NEARLY_FULL = 0.9
+"""The share of its memory from which on a device is said to be full."""
+
+
+def _memory(devices: Sequence[Device]) -> Column | None:
+    """What is used of how much, in the unit of the largest memory."""
+    limits = [one.memory_limit_bytes or 0 for one in devices]
+    texts = []
+    for one in devices:
+        used, limit = one.memory_used_bytes, one.memory_limit_bytes
+        texts.append("" if used is None else fmt.bytes_used(used, limit))
+    if not any(texts):
+        return None
+    widest = max(map(len, texts))
+    cells: list[Line] = []
+    for one, text in zip(devices, texts, strict=True):
+        used, limit = one.memory_used_bytes, one.memory_limit_bytes
+        figure = Span(text.rjust(widest))
+        if used is None:
+            cells.append(())
+        elif not any(limits):
+            cells.append((figure,))
+        else:
+            share = min(1.0, used / limit) if limit else 0.0
+            drawn = bar(share, METER).rstrip()
+            role = "danger" if share >= NEARLY_FULL else "device"
+            track = Span("░" * (METER - len(drawn)) + " ", "muted")
+            cells.append((Span(drawn, role), track, figure))
+    return Column("memory", "memory", tuple(cells))
+
+
+def _rates(devices: Sequence[Device], rates: Mapping[str, float]) -> Column | None:
+    known = [rates[one.name] for one in devices if one.name in rates]
+    if not known:
+        return None
+    unit = fmt.flops_rate(max(known)).rpartition(" ")[2]
+    factor = max(known) / float(fmt.flops_rate(max(known)).partition(" ")[0])
+    cells: list[Line] = []
+    for one in devices:
+        rate = rates.get(one.name)
+        text = "" if rate is None else fmt.significant(rate / factor)
+        cells.append((Span(text.rjust(len(unit)), "title"),))
+    return Column("rate", unit, tuple(cells))
+
+
+def product_rates(state: State) -> dict[str, float]:
+    """FLOP/s of the best matrix product that was measured of each device."""
+    found: dict[str, float] = {}
+
+    def note(device: str | None, rate: float | None) -> None:
+        if device is not None and rate:
+            found[device] = max(rate, found.get(device, 0.0))
+
+    for case in state.run.cases if state.run else ():
+        if case.case.op == "matmul" and not case.case.on_host and case.measurement:
+            note(case.case.device, case.measurement.flops_per_second)
+    exam = state.series.get("check")
+    for reading in exam.readings if isinstance(exam, Examination) else ():
+        if reading.test == "compute" and reading.unit == "flop/s" and not reading.fault:
+            note(reading.device, reading.measured)
+    for roofs in state.roofs:
+        for roof in roofs.roofs:
+            if roof.of is not None:
+                note(roofs.device, roof.per_second)
+    return found
 
 
 # Every fact, as pairs of a name and a text.
@@ -158,6 +326,38 @@ def host_facts(host: Host) -> list[tuple[str, str]]:
     return [(name, str(value)) for name, value in pairs if value is not None]
 
 
+def host_summary(host: Host, width: int) -> list[Line]:
+    """What stands beside a device that has no place on a map: the host, in short."""
+    cores = None if host.cpu_count is None else plural(host.cpu_count, "core")
+    memory = None if host.memory_bytes is None else fmt.bytes_text(host.memory_bytes)
+    facts = " · ".join(filter(None, (cores, memory)))
+    versions = f"jax {host.jax} · numpy {host.numpy}"
+    lines: list[Line] = []
+    for text in (host.cpu_model or "", facts, versions):
+        lines += fold((Span(text),), width)
+    return lines
+
+
+def facts(
+    device: Device, devices: Sequence[Device], host: Host | None, width: int
+) -> list[Line]:
+    """All that a device and its host say of themselves, and what the layout means."""
+    lines = fold((Span(explain(devices)),), width)
+    for found in (
+        device_facts(device),
+        memory_facts(device),
+        host_facts(host) if host else [],
+    ):
+        room = max((len(name) for name, _ in found if len(name) < 20), default=0) + 2
+        lines.append(())
+        for name, value in found:
+            margin = " " * (room if width > 2 * room else 2)
+            padded = Span(f"{name}  ".ljust(room), "muted")
+            head = (padded, Span(value.replace("\n", " ")))
+            lines += fold(head, width, "", margin)
+    return lines
+
+
 # What is to be known of the machine.
 
 
@@ -183,6 +383,17 @@ def holder_text(holder: Holder) -> str:
     """Who holds an accelerator, and by which device files."""
     opened = f" has {', '.join(holder.paths)} open" if holder.paths else ""
     return f"{processes.describe(holder)}{opened}"
+
+
+def failure_lines(failed: EngineFailed, width: int) -> list[Line]:
+    """Why there is no engine, what to do, who holds the accelerator, all of it."""
+    lines = fold((Span(failed.error, "error"),), width)
+    lines += fold((Span(failed.hint),), width)
+    for holder in failed.holders:
+        lines += fold((Span(holder_text(holder)),), width, "", "  ")
+    for line in failed.detail.splitlines():
+        lines += fold((Span(line, "muted"),), width, "  ")
+    return lines
 
 
 def failure_text(failed: EngineFailed, findings: Sequence[Finding] = ()) -> str:

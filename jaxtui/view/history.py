@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from jaxtui import format as fmt
-from jaxtui.document import SCHEMA, encode
+from jaxtui.document import SCHEMA, encode, machine
 from jaxtui.export import Contents, csv_text, markdown
 from jaxtui.history.store import Entry, Page, Row
-from jaxtui.model import PHASES, Host, Measurement
+from jaxtui.model import PHASES, Measurement
 from jaxtui.model.own import short_name
-from jaxtui.view.text import Line, Span, table
+from jaxtui.text import visible
+from jaxtui.view.text import Line, Span
+
+WHERE = ("hostname", "cpu", "python", "jax", "jaxlib", "numpy")
+"""What is said of the machine of one measurement."""
 
 HEAD = ("id", "when", "op", "size", "dtype", "device", "mode", "ready", "rate", "host")
 """One per cell."""
@@ -72,98 +76,206 @@ def text(page: Page, width: int | None = None) -> str:
 
     Args:
         page: with at least one row.
-        width: cells of a line; ``None`` for as many as it takes. Where there are too
-            few, the host that all rows share is said below, moments are short, and
-            columns drop out, so that no line is broken.
+        width: cells of a line; ``None`` for as many as it takes.
     """
-    below = []
-    rows: list[Mapping[str, str]] = [
-        dict(zip(HEAD, cells(row), strict=True)) for row in page.rows
+    found = columns(page.rows, width, HEAD, gap=2)
+    heads = [
+        one.heading.rjust(one.width) if one.right else one.heading.ljust(one.width)
+        for one in found
     ]
-    head = list(HEAD)
-    drawn = _table(head, rows)
+    rows = zip(
+        *([fitted(each, one) for each in one.cells] for one in found), strict=True
+    )
+    lines = ["  ".join(cells).rstrip() for cells in (heads, *rows)]
     hosts = {row.hostname for row in page.rows}
-    if _too_wide(drawn, width) and len(hosts) == 1:
-        head.remove("host")
-        below.append(f"All on {page.rows[0].hostname}.")
-        drawn = _table(head, rows)
-    if _too_wide(drawn, width):
-        moments = [{"when": short_when(row.at)} for row in page.rows]
-        rows = [{**row, **short} for row, short in zip(rows, moments, strict=True)]
-        drawn = _table(head, rows)
-    for name in ("rate", "host"):
-        if _too_wide(drawn, width) and name in head:
-            head.remove(name)
-            drawn = _table(head, rows)
-    if width is not None and (over := _widest(drawn) - width) > 0:
-        longest = max(len(row["op"]) for row in rows)
-        room = max(SHORTEST, longest - over)
-        rows = [{**row, "op": _end_of(row["op"], room)} for row in rows]
-        drawn = _table(head, rows)
+    if len(hosts) == 1 and all(one.name != "host" for one in found):
+        lines.append(f"All on {visible(hosts.pop(), line=True)}.")
     read = len(page.rows)
     if page.count > read + page.unreadable:
-        below.append(f"{read} of {page.count}, the newest: --limit N shows more.")
-    return "\n".join([drawn, *below])
+        lines.append(f"{read} of {page.count}, the newest: --limit N shows more.")
+    return "\n".join(lines)
 
 
-def _table(head: Sequence[str], rows: Iterable[Mapping[str, str]]) -> str:
-    return table(head, [[row[name] for name in head] for row in rows], RIGHT)
+class Column(NamedTuple):
+    """A column of the list."""
+
+    name: str
+    """One of ``HEAD``."""
+    heading: str
+    """With the unit that all of its figures have."""
+    cells: tuple[str, ...]
+    width: int
+
+    @property
+    def right(self) -> bool:
+        """Whether its cells are aligned at the right."""
+        return self.name in RIGHT
 
 
-def _widest(drawn: str) -> int:
-    return max(map(len, drawn.split("\n")))
+LEAST = ("rate", "host", "when", "dtype", "device", "mode")
+"""What is left out where there is no room, in this order."""
+
+LONGEST = {"op": 24, "host": 24}
+"""Cells that a column takes at most."""
+
+INDENT = 11
+"""Cells of a name before its words: the flags of most notes fit."""
+
+SHORT = 16
+"""To so many cells the name of an op is cut before a column is left out."""
 
 
-def _too_wide(drawn: str, width: int | None) -> bool:
-    return width is not None and _widest(drawn) > width
+def columns(
+    rows: Sequence[Row],
+    width: int | None,
+    names: Sequence[str] = HEAD[1:],
+    *,
+    gap: int = 1,
+) -> tuple[Column, ...]:
+    """What a list of this width has room for, each column in one unit.
+
+    A host that all rows share is no column, and moments are short.
+
+    Args:
+        rows: at least one.
+        width: cells; ``None`` for all columns, with nothing cut.
+        names: the columns that there may be, of ``HEAD``.
+        gap: blanks between two columns.
+    """
+    times = fmt.common(row.ready or 0.0 for row in rows)
+    rates = fmt.common((row.flops_per_second or 0.0 for row in rows), "FLOP/s")
+    found = zip(HEAD, zip(*map(cells, rows), strict=True), strict=True)
+    texts = {
+        name: tuple(visible(each, line=True) for each in column)
+        for name, column in found
+    }
+    if width is not None:
+        texts["when"] = tuple(short_when(row.at) for row in rows)
+    texts["ready"] = aligned(times.text(row.ready) for row in rows)
+    texts["rate"] = tuple(
+        rates.text(row.flops_per_second)
+        if row.flops_per_second is not None
+        else fmt.bytes_rate(row.bytes_per_second)
+        for row in rows
+    )
+    headings = {"ready": f"ready {times.name}", "rate": rates.name}
+    widths = {}
+    for name in names:
+        if name != "host" or width is None or len(set(texts[name])) > 1:
+            room = max(map(len, (headings.get(name, name), *texts[name])))
+            most = room if width is None else LONGEST.get(name, room)
+            widths[name] = min(room, most) + gap
+    room = sum(widths.values()) if width is None else width + gap - 1
+    slack = max(0, widths["op"] - SHORT)
+    for name in LEAST:
+        if sum(widths.values()) - slack > room:
+            widths.pop(name, None)
+    over = max(0, sum(widths.values()) - room)
+    widths["op"] = max(SHORTEST, widths["op"] - over)
+    return tuple(
+        Column(name, headings.get(name, name), texts[name], cells - gap)
+        for name, cells in widths.items()
+    )
 
 
-def _end_of(name: str, room: int) -> str:
-    """Of a user's function the end tells most."""
-    return name if len(name) <= room else "…" + name[1 - room :]
+def aligned(figures: Iterable[str]) -> tuple[str, ...]:
+    """Figures with blanks behind them that put their decimal points in line."""
+    kept = tuple(figures)
+    tails = [len(one) - one.find(".") if "." in one else 0 for one in kept]
+    longest = max(tails, default=0)
+    return tuple(
+        one + " " * (longest - tail) for one, tail in zip(kept, tails, strict=True)
+    )
+
+
+def fitted(text: str, column: Column) -> str:
+    """A cell as wide as its column; of an op the end tells most."""
+    if len(text) > column.width:
+        if column.name == "op":
+            return "…" + text[1 - column.width :]
+        return text[: column.width - 1] + "…"
+    return text.rjust(column.width) if column.right else text.ljust(column.width)
 
 
 # One measurement.
 
 
-def brief(entry: Entry) -> str:
-    """All that matters most of a measurement, in one line."""
-    one, device = entry.measurement, entry.device
-    parts = [
-        f"{one.case.label}: {fmt.seconds_pm(one.ready)}",
-        device.device_kind if device else "",
-        f"{entry.host.hostname}, jax {entry.host.jax}",
-        ", ".join(note.flag for note in one.notes),
-    ]
-    return "  ·  ".join(part for part in parts if part)
+def headline(one: Measurement) -> Iterator[Line]:
+    """The figure that matters and its unit; its interval; what that rests on."""
+    ready = one.ready
+    if ready is None:
+        yield (Span("no samples", "muted"),)
+        yield ()
+        return
+    figure, _, unit = fmt.measured(ready).partition(" ")
+    yield (Span(figure, "hero"), Span(f" {unit}", "title"))
+    name = fmt.interval_name(ready.confidence)
+    yield (Span(fmt.ends(ready)), Span(f"  {name}", "muted"))
+    yield (Span(f"{fmt.count(ready.n)} calls in {ready.rounds} rounds", "muted"),)
+
+
+def repeats(rows: Sequence[Row]) -> str:
+    """How often a case was measured, since when, and between what.
+
+    Args:
+        rows: the newest first, at least one.
+    """
+    times = [row.ready for row in rows if row.ready is not None]
+    unit = fmt.common(times)
+    ends = f"{unit.text(min(times))}–{unit.text(max(times))} {unit.name}"
+    since = short_when(rows[-1].at).split()[0]
+    return f"over time: {ends} in {len(times)} runs since {since}"
 
 
 def whole(entry: Entry) -> Iterator[Line]:
     """Everything that is known of a measurement."""
-    one, device = entry.measurement, entry.device
     yield (
-        Span(one.case.label, "case"),
+        Span(entry.measurement.case.label, "case"),
         Span(f"  {when(entry.at)}  id {entry.id}"),
     )
-    kind = f"{device.device_kind}  on  " if device else ""
-    facts = [
-        ("where", kind + _host(entry.host)),
-        ("clocks", ", ".join(_clocks(one))),
-        ("phases", ", ".join(_phases(one)) or "none was measured"),
-        ("rates", ", ".join(_rates(one))),
-        *((note.flag, note.text) for note in one.notes),
-    ]
-    for name, words in facts:
-        if words:
-            yield (Span(name.ljust(8), "title"), Span(words))
+    yield _named("where", _where(entry))
+    yield _named("clocks", ", ".join(_clocks(entry.measurement)))
+    yield _named("phases", _phases(entry.measurement) or "none was measured")
+    yield from _rates_and_notes(entry.measurement)
 
 
-def _host(host: Host) -> str:
-    cpu = f", {host.cpu_model}" if host.cpu_model else ""
-    return (
-        f"{host.hostname}{cpu}, Python {host.python}, jax {host.jax},"
-        f" jaxlib {host.jaxlib}, numpy {host.numpy}"
+def facts(entry: Entry, *, brief: bool = False) -> Iterator[Line]:
+    """What stands below the figures of a measurement.
+
+    Args:
+        entry: the measurement.
+        brief: its phases as well, since there is no room to draw them, and of notes
+            their flags alone.
+    """
+    one = entry.measurement
+    place = (
+        _named("when", f"{when(entry.at)}, id {entry.id}"),
+        _named("where", _where(entry)),
     )
+    rates, *notes = _rates_and_notes(one)
+    if not brief:
+        yield from (rates, *place, *notes)
+        return
+    if phases := _phases(one):
+        yield _named("phases", phases)
+    yield rates
+    if notes:
+        yield _named("notes", ", ".join(note.flag for note in one.notes))
+    yield from place
+
+
+def _named(name: str, words: str) -> Line:
+    return (Span(f"{name:<{INDENT - 1}} ", "title"), Span(words))
+
+
+def _rates_and_notes(one: Measurement) -> Iterator[Line]:
+    yield _named("rates", ", ".join(_rates(one)) or "none")
+    yield from (_named(note.flag, note.text) for note in one.notes)
+
+
+def _where(entry: Entry) -> str:
+    kind = f"{entry.device.device_kind} on " if entry.device else ""
+    return kind + machine(entry.host, *WHERE)
 
 
 def _clocks(one: Measurement) -> Iterator[str]:
@@ -182,11 +294,16 @@ def _clocks(one: Measurement) -> Iterator[str]:
     yield f"{ready.n} calls in {ready.rounds} rounds"
 
 
-def _phases(one: Measurement) -> Iterator[str]:
-    for name in PHASES:
-        seconds = getattr(one.phases, name)
-        if seconds is not None:
-            yield f"{name.replace('_', ' ')} {fmt.seconds(seconds)}"
+def _phases(one: Measurement) -> str:
+    """In one unit, which stands at the end."""
+    found = {
+        name.replace("_", " "): seconds
+        for name in PHASES
+        if (seconds := getattr(one.phases, name)) is not None
+    }
+    unit = fmt.common(found.values())
+    words = ", ".join(f"{name} {unit.text(each)}" for name, each in found.items())
+    return words and f"{words} {unit.name}"
 
 
 def _rates(one: Measurement) -> Iterator[str]:

@@ -1,18 +1,19 @@
 """What a lesson says, laid out for a width: the list, a step, and what came of it.
 
-Spans have the roles ``title``, ``strong``, ``code``, ``block`` (a line of code),
-``head``, ``chosen``, ``pass``, ``fail`` and ``low``.
+Spans have the roles ``title``, ``strong``, ``muted``, ``code``, ``block`` (a line of
+code), ``head``, ``chosen``, ``pass``, ``fail`` and ``low``; those of bars are
+``device``, ``host`` and ``numpy``.
 """
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain, groupby
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from jaxtui import format as fmt
+from jaxtui.document import machine
 from jaxtui.lessons.base import (
     PROSE_COLUMNS,
     Conclusion,
@@ -22,18 +23,21 @@ from jaxtui.lessons.base import (
     Setting,
     Step,
 )
-from jaxtui.model import Failure
-from jaxtui.view.text import Line, Span
+from jaxtui.lessons.outcome import Outcome
+from jaxtui.model import Experiment, Failure, Loop, Snippet, Timed, Work
+from jaxtui.view.text import Line, Span, bar, fold, plain
 
 VERDICTS = {
-    True: ("✓ This holds here: ", "pass"),
-    False: ("✗ This does not hold here: ", "fail"),
-    None: ("— This machine cannot tell: ", "low"),
+    True: ("✓ Holds here: ", "pass"),
+    False: ("✗ Does not hold here: ", "fail"),
+    None: ("— Not shown here: ", "low"),
 }
 """What can become of a claim, and its role."""
 
 CODE_INDENT = "    "
 """A line of prose that begins with it is code."""
+
+_NO_BREAK = "\xa0"
 
 _REMARK = 20
 """Cells that a column of remarks needs; with fewer they stand below their rows."""
@@ -45,54 +49,94 @@ _NARROWEST = 10
 # The list.
 
 
-def entry(number: int, lesson: Lesson, done: int, longest: int) -> Line:
-    """A lesson in the list: its number, title, and how many steps have a conclusion.
+def pips(done: Sequence[bool], most: int = 0) -> Line:
+    """A dot for each step, filled where the step is done, and the count.
 
     Args:
-        number: counts from 1.
-        lesson: which one.
-        done: how many of its steps.
-        longest: the length of the longest title.
+        done: of each step, whether it is.
+        most: steps of the longest lesson, for a column.
     """
-    count = len(lesson.steps)
-    mark, role = ("✓", "pass") if done >= count else ("·" if done else " ", "strong")
-    title = f"{mark} {number:2}  {lesson.title.ljust(longest)}"
-    return Span(title, role), Span(f"  {done}/{count}")
+    full, count = sum(done), len(done)
+    dots = "".join("●" if one else "○" for one in done).ljust(most)
+    role = "pass" if full == count else "chosen" if full else "muted"
+    return Span(dots, role), Span(f" {full}/{count}", "muted")
 
 
-def entries(lessons: Sequence[Lesson], done: Sequence[int]) -> list[Line]:
-    """The whole list."""
+def entries(
+    lessons: Sequence[Lesson],
+    done: Sequence[Sequence[bool]],
+    width: int,
+    seconds: Sequence[float | None] = (),
+    wide: bool = False,
+) -> list[list[Line]]:
+    """The list: of each lesson its number, title, and which steps are done.
+
+    Args:
+        lessons: all of them.
+        done: of each step of each lesson, whether it is done.
+        width: cells; the times are left out first, then the ends of titles.
+        seconds: what each lesson takes at most, where it is known.
+        wide: the summary as a second line.
+    """
+    times = [f"~{one:.0f} s" if one else "" for one in seconds] or [""] * len(lessons)
+    most = max(map(len, done), default=0)
+    room = width - len("✓ 12  ") - len("  ") - most - len(" 5/5")
     longest = max((len(lesson.title) for lesson in lessons), default=0)
-    both = zip(lessons, done, strict=True)
-    return [entry(n, lesson, one, longest) for n, (lesson, one) in enumerate(both, 1)]
+    time = max(map(len, times), default=0)
+    if not time or room < longest + 2 + time:
+        times, time = [""] * len(lessons), 0
+    title = max(min(longest, room - (2 + time if time else 0)), _NARROWEST)
+    found: list[list[Line]] = []
+    for index, (lesson, steps) in enumerate(zip(lessons, done, strict=True)):
+        line = (
+            Span("✓" if all(steps) else " ", "pass"),
+            Span(f" {index + 1:2}  {cut(lesson.title, title):{title}}  ", "strong"),
+            *pips(steps, most),
+            Span(f"  {times[index]:>{time}}".rstrip(), "muted"),
+        )
+        summary = (Span(f"      {lesson.summary}", "muted"),)
+        found.append([line, summary] if wide else [line])
+    return found
+
+
+def cut(text: str, width: int) -> str:
+    """A text that is at most so many cells wide."""
+    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def about(lesson: Lesson, width: int, indent: str = "") -> list[Line]:
-    """What a lesson is about, what it needs, and how it is had as text."""
-    needs = f"Needs: {lesson.needs}" if lesson.needs else ""
-    texts = _lines("\n".join(filter(None, (lesson.summary, needs))), width, indent)
-    how = Span(f"{indent}As text: "), Span(f"jaxtui learn {lesson.name}", "strong")
-    return [*texts, how]
+    """What a lesson is about, and what it needs."""
+    needs = [f"Needs: {lesson.needs}"] if lesson.needs else []
+    return text_lines("\n".join([lesson.summary, *needs]), width, indent)
 
 
 def steps(lesson: Lesson, done: Sequence[bool], width: int) -> list[Line]:
-    """The titles of its steps, those that have a conclusion with a mark."""
-    found: list[Line] = [(Span("Steps", "title"),)]
-    for number, (step, complete) in enumerate(zip(lesson.steps, done, strict=True), 1):
-        text = f"{'✓' if complete else ' '} {number}  {step.title}"
-        found += _lines(text, width, "     ", first="")
-    return found
+    """The titles of its steps, those that are done with a mark."""
+    return [
+        line
+        for number, (step, complete) in enumerate(zip(lesson.steps, done, strict=True))
+        for line in text_lines(
+            f"{'✓' if complete else '○'} {number + 1}  {step.title}",
+            width,
+            "     ",
+            first="",
+            role="pass" if complete else "label",
+        )
+    ]
 
 
-def contents(lessons: Sequence[Lesson], done: Sequence[int], width: int) -> list[Line]:
+def contents(
+    lessons: Sequence[Lesson], done: Sequence[Sequence[bool]], width: int
+) -> list[Line]:
     """The list with what each lesson is about."""
     found: list[Line] = []
-    for line, lesson in zip(entries(lessons, done), lessons, strict=True):
-        found += [line, *about(lesson, width, " " * 6)]
+    for entry, lesson in zip(entries(lessons, done, width), lessons, strict=True):
+        how = Span(f"{'':6}As text: "), Span(f"jaxtui learn {lesson.name}", "strong")
+        found += [*entry, *about(lesson, width, " " * 6), how]
     return found
 
 
-# A step.
+# A step before it runs.
 
 
 def heading(
@@ -100,7 +144,7 @@ def heading(
 ) -> list[Line]:
     """The lesson and where it is run; the step and its number, counted from 1."""
     title = lesson.title
-    where = _where(lesson, setting, width - len(title) - 2)
+    where = place(lesson, setting, width - len(title) - 2)
     gap = " " * max(2, width - len(title) - len(where))
     count = f"{number}/{len(lesson.steps)}"
     step = lesson.steps[number - 1].title
@@ -110,7 +154,7 @@ def heading(
     ]
 
 
-def _where(lesson: Lesson, setting: Setting | None, room: int) -> str:
+def place(lesson: Lesson, setting: Setting | None, room: int) -> str:
     """Size and device, with what the size means if there is room for it."""
     if setting is None:
         return ""
@@ -122,11 +166,11 @@ def _where(lesson: Lesson, setting: Setting | None, room: int) -> str:
 
 
 def question(
-    asked: Question, prediction: int | None, answer: int | None, width: int
+    question: Question, prediction: int | None, answer: int | None, width: int
 ) -> list[Line]:
-    """What is asked, what was predicted and, once it is known, what is right."""
-    found = _lines(asked.text, width, role="strong")
-    for index, choice in enumerate(asked.choices):
+    """What is to be predicted, the prediction and, once it is known, what is right."""
+    found = text_lines(question.text, width, role="strong")
+    for index, choice in enumerate(question.choices):
         mark = "●" if index == prediction else "○"
         role = "chosen" if index == prediction else "label"
         verdict = ""
@@ -135,8 +179,105 @@ def question(
         elif answer is not None and index == prediction:
             verdict, role = "  ✗", "fail"
         text = f"{mark} {index + 1}  {choice}{verdict}"
-        found += _lines(text, width, "      ", first=" ", role=role)
+        found += text_lines(text, width, "      ", first=" ", role=role)
     return found
+
+
+def program(works: Sequence[Work], width: int) -> list[Line]:
+    """What a step runs: programs with what is timed and shown in them, cases, loops."""
+    return paragraphs(*(list(_work(work, width)) for work in works))
+
+
+def _work(work: Work, width: int) -> Iterator[Line]:
+    if isinstance(work, Snippet):
+        yield from text_lines(f"# {work.title}", width, "# ", first="", role="muted")
+        for line in re.sub(r"\n{2,}", "\n\n", work.setup.rstrip("\n")).split("\n"):
+            yield (Span(line, "code"),)
+        for part in work.parts:
+            kind = "time" if isinstance(part, Timed) else "show"
+            yield (Span(f"# {kind}: {part.name}", "muted"),)
+            for line in part.code.split("\n"):
+                yield (Span(line, "code"),)
+    elif isinstance(work, Experiment):
+        for case in work.cases:
+            yield Span("time  ", "muted"), Span(case.label, "code")
+    elif isinstance(work, Loop):
+        yield (Span(f"# {work.case.label}", "muted"),)
+        yield (Span(f"for _ in range({work.calls}):", "code"),)
+        yield (Span(f"    y = {work.case.op}({'y' if work.chained else 'x'})", "code"),)
+        if line := _LOOPS[work.style][1]:
+            yield (Span(line, "code"),)
+
+
+_LOOPS = {
+    "never": ("no wait", ""),
+    "end": ("wait at the end", "y.block_until_ready()"),
+    "each": ("wait each time", "    y.block_until_ready()"),
+    "asarray": ("np.asarray each time", "    np.asarray(y)"),
+    "print": ("print each time", "    print(y.ravel()[0])"),
+}
+"""When the host waits in a loop: in words, and the line that does it."""
+
+
+# What came out.
+
+
+def bars(outcome: Outcome, width: int) -> list[Line]:
+    """What was timed so far as bars to one scale, in one unit.
+
+    Empty where there are not two times to compare.
+    """
+    times = [
+        *(
+            (name, one.seconds.median, "device")
+            for name, one in outcome.timings.items()
+        ),
+        *_cases(outcome),
+        *_loops(outcome),
+    ]
+    most = max((seconds for _, seconds, _ in times), default=0.0)
+    if len(times) < 2 or not most:
+        return []
+    unit = fmt.common(seconds for _, seconds, _ in times)
+    texts = [f"{unit.text(seconds)} {unit.name}" for _, seconds, _ in times]
+    name = min(max(len(name) for name, _, _ in times), width // 2)
+    text = max(map(len, texts))
+    room = max(width - name - text - 4, _NARROWEST)
+    return [
+        (
+            Span(f"{cut(label, name):{name}}  "),
+            Span(f"{figure:>{text}}  ", "strong"),
+            Span(bar(seconds / most, room) or "▏", role),
+        )
+        for (label, seconds, role), figure in zip(times, texts, strict=True)
+    ]
+
+
+def _cases(outcome: Outcome) -> Iterator[tuple[str, float, str]]:
+    """Cases by the words of their labels that not all of them have.
+
+    What was interpreted is left out: its time says nothing about speed.
+    """
+    found = [
+        one
+        for one in outcome.measurements
+        if one.ready is not None and not one.has("interpreted")
+    ]
+    # Not in the order in which they arrive, so that no bar changes its place.
+    found.sort(key=lambda one: (one.case.size, one.case.label))
+    labels = [one.case.label.split() for one in found]
+    common = set.intersection(*map(set, labels)) if len(labels) > 1 else set()
+    for label, one in zip(labels, found, strict=True):
+        words = " ".join(word for word in label if word not in common)
+        if one.ready is not None:
+            yield words, one.ready.median, "numpy" if one.case.on_host else "device"
+
+
+def _loops(outcome: Outcome) -> Iterator[tuple[str, float, str]]:
+    for one in outcome.loops:
+        style, clock = _LOOPS[one.loop.style][0], one.undisturbed
+        yield f"{style}: stopwatch", clock.stopwatch_seconds, "host"
+        yield f"{style}: all results", clock.true_seconds, "device"
 
 
 def verdict(
@@ -144,22 +285,28 @@ def verdict(
 ) -> list[Line]:
     """What has become of the claim and of the prediction."""
     mark, role = VERDICTS[conclusion.holds]
-    found = _lines(f"{mark}{step.claim}", width, "  ", first="", role=role)
-    if (asked := step.question) is None:
+    found = text_lines(f"{mark}{step.claim}", width, "  ", first="", role=role)
+    if step.question is None:
         return found
-    answer, sentence = conclusion.answer, ""
-    if prediction is None:
-        if answer is not None:
-            sentence = f"Answer: {asked.choices[answer]}"
-    elif answer is None:
-        made = asked.choices[prediction]
-        sentence = f"You predicted “{made}”; there is no answer from this machine."
-    elif prediction == answer:
-        sentence = f"Your prediction was right: {asked.choices[answer]}"
-    else:
-        made, right = asked.choices[prediction], asked.choices[answer]
-        sentence = f"You predicted “{made}”; it is “{right}”."
-    return found + (_lines(sentence, width) if sentence else [])
+    choices, answer = step.question.choices, conclusion.answer
+    made = None if prediction is None else choices[prediction]
+    if answer is None:
+        said = f"You predicted “{made}”; there is no answer from this machine."
+        return found + (text_lines(said, width) if made else [])
+    right = choices[answer]
+    if made is None:
+        return found + text_lines(f"Answer: {right}", width)
+    if prediction == answer:
+        said = f"Your prediction was right: {right}"
+        return found + text_lines(said, width, role="pass")
+    said = f"You predicted “{made}”; it is “{right}”."
+    return found + text_lines(said, width, role="fail")
+
+
+def sentences(text: str) -> tuple[str, str]:
+    """A takeaway up to its first full stop, and the rest."""
+    first, *rest = re.split(r"(?<=[.!?]) (?=[A-Z])", text, maxsplit=1)
+    return first, "".join(rest)
 
 
 def results(
@@ -173,7 +320,7 @@ def results(
     return paragraphs(
         verdict(step, conclusion, prediction, width),
         table(conclusion.rows, width),
-        _lines(conclusion.takeaway, min(width, PROSE_COLUMNS + 20)),
+        text_lines(conclusion.takeaway, min(width, PROSE_COLUMNS + 20)),
         *(failure(one, width) for one in failures),
     )
 
@@ -181,25 +328,25 @@ def results(
 def failure(found: Failure, width: int) -> list[Line]:
     """A case without a figure, and why."""
     text = f"{found.case.label}: {found.error} {found.hint}".rstrip()
-    return _lines(text, width, "  ", first="", role="low")
+    return text_lines(text, width, "  ", first="", role="low")
 
 
 def trouble(sentence: str, width: int) -> list[Line]:
     """Why there is no conclusion, or not all of it."""
-    return _lines(sentence, width, role="fail")
+    return text_lines(sentence, width, role="fail")
 
 
 def source(step: Step, setting: Setting | None, width: int) -> list[Line]:
     """Where the figures were measured: the learner's, and the published ones."""
     found: list[Line] = []
     if setting is not None:
-        host = setting.host
-        machine = f", {host.hostname}, jax {host.jax}" if host else ""
+        machine_text = machine(setting.host, "hostname", "jax")
+        where = ", ".join(filter(None, (setting.device, machine_text)))
         simulated = any(device.simulated for device in setting.devices)
         remark = " SIMULATED devices." if simulated else ""
-        found += _lines(f"Yours: {setting.device}{machine}.{remark}", width)
+        found += text_lines(f"Yours: {where}.{remark}", width)
     if step.source:
-        found += _lines(f"Published: {step.source}", width)
+        found += text_lines(f"Published: {step.source}", width)
     return found
 
 
@@ -224,18 +371,18 @@ def table(rows: Sequence[Row], width: int) -> list[Line]:
     widths = _widths([head, *cells], width)
     below: list[Line] = []
     for row, texts in zip(rows, cells, strict=True):
-        below += [_figures(line, widths) for line in _cells(texts, widths)]
+        below += [_figures(line, widths) for line in _cells_of(texts, widths)]
         if row.remark:
-            below += _lines(row.remark, width, "    ")
+            below += text_lines(row.remark, width, "    ", role="muted")
     lines, rest = below, width - sum(widths) - 2 * len(widths)
     if rest >= _REMARK:
         beside = [
             _figures(line, widths)
             for row, texts in zip(rows, cells, strict=True)
-            for line in _cells((*texts, row.remark), (*widths, rest))
+            for line in _cells_of((*texts, row.remark), (*widths, rest))
         ]
         lines = beside if len(beside) <= len(below) else below
-    return [(Span(_cells(head, widths)[0], "head"),), *lines]
+    return [(Span(_cells_of(head, widths)[0], "head"),), *lines]
 
 
 def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
@@ -247,7 +394,7 @@ def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
     return widths
 
 
-def _cells(texts: Sequence[str], widths: Sequence[int]) -> list[str]:
+def _cells_of(texts: Sequence[str], widths: Sequence[int]) -> list[str]:
     """The lines of one row, its cells wrapped within their columns."""
     cells = [
         [
@@ -268,11 +415,17 @@ def _cells(texts: Sequence[str], widths: Sequence[int]) -> list[str]:
 def _figures(line: str, widths: Sequence[int]) -> Line:
     """A row whose figures stand out from what they are figures of, and the remark."""
     start = widths[0] + 2
-    end = start + sum(widths[1:]) + 2 * len(widths[1:])
-    return Span(line[:start]), Span(line[start:end], "strong"), Span(line[end:])
+    own = start + widths[1] + 2
+    end = own + sum(widths[2:]) + 2 * len(widths[2:])
+    return (
+        Span(line[:start]),
+        Span(line[start:own], "strong"),
+        Span(line[own:end]),
+        Span(line[end:], "muted"),
+    )
 
 
-def _lines(
+def text_lines(
     text: str,
     width: int,
     indent: str = "",
@@ -289,45 +442,15 @@ def _lines(
         first: of the first line of a paragraph, if that is another one.
         role: of all of it.
     """
+    width, first = max(width, _NARROWEST), indent if first is None else first
     return [
-        (Span(line, role),)
+        (Span(plain(line), role),)
         for paragraph in text.split("\n")
-        for line in textwrap.wrap(
-            paragraph,
-            max(width, _NARROWEST),
-            initial_indent=indent if first is None else first,
-            subsequent_indent=indent,
-            break_on_hyphens=False,
-        )
-        or [""]
+        for line in fold((Span(paragraph, role),), width, first, indent) or [()]
     ]
 
 
 # Prose.
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A paragraph, or lines of code that belong together."""
-
-    text: str
-    """A paragraph in one line, inline code in backticks; or lines of code without
-    their common indent."""
-    code: bool = False
-
-
-def blocks(text: str) -> tuple[Block, ...]:
-    """The paragraphs and the code of a text, in order."""
-    found: list[Block] = []
-    for part in re.split(r"\n[ \t]*\n", text.strip("\n")):
-        lines = [line.rstrip() for line in part.split("\n") if line.strip()]
-        for code, group in groupby(lines, lambda line: line.startswith(CODE_INDENT)):
-            if code:
-                cut = [line.removeprefix(CODE_INDENT) for line in group]
-                found.append(Block("\n".join(cut), code=True))
-            else:
-                found.append(Block(" ".join(" ".join(group).split())))
-    return tuple(found)
 
 
 def prose(text: str, width: int, *, ticks: bool = False) -> list[Line]:
@@ -341,64 +464,28 @@ def prose(text: str, width: int, *, ticks: bool = False) -> list[Line]:
         ticks: keep the backticks around inline code, where no style shows it.
     """
     parts: list[list[Line]] = []
-    for block in blocks(text):
-        if block.code:
-            code = block.text.split("\n")
-            parts.append([(Span(CODE_INDENT + line, "block"),) for line in code])
-        else:
-            parts.append(list(_filled(block.text, width, ticks)))
+    for part in re.split(r"\n[ \t]*\n", text.strip("\n")):
+        lines = [line.rstrip() for line in part.split("\n") if line.strip()]
+        for code, group in groupby(lines, lambda line: line.startswith(CODE_INDENT)):
+            if code:
+                parts.append([(Span(line, "block"),) for line in group])
+            else:
+                paragraph = " ".join(" ".join(group).split())
+                parts.append(_paragraph(paragraph, width, ticks))
     return paragraphs(*parts)
 
 
-def _filled(paragraph: str, width: int, ticks: bool) -> Iterator[Line]:
-    """A paragraph, as many words to a line as it holds."""
-    line: list[Span] = []
-    used = 0
-    words = _words(paragraph, ticks, width)
-    for word in chain.from_iterable(_cut(word, width) for word in words):
-        length = sum(len(span.text) for span in word)
-        if line and used + 1 + length > width:
-            yield _merged(line)
-            line, used = [], 0
-        if line:
-            # Within inline code that had to be broken, the blank is code too.
-            both = line[-1].role == word[0].role == "code"
-            line.append(Span(" ", "code" if both else "label"))
-            used += 1
-        line += word
-        used += length
-    if line:
-        yield _merged(line)
-
-
-def _words(paragraph: str, ticks: bool, width: int) -> Iterator[list[Span]]:
-    """What must not be broken: words, and inline code with all that it has in it."""
-    word: list[Span] = []
-    for index, piece in enumerate(re.split(r"(`[^`]+`)", paragraph)):
+def _paragraph(text: str, width: int, ticks: bool) -> list[Line]:
+    """As many words to a line as it holds."""
+    spans: list[Span] = []
+    for index, piece in enumerate(re.split(r"(`[^`]+`)", text)):
         code = index % 2 == 1
-        text = piece if ticks or not code else piece[1:-1]
-        parts = [text] if code and len(text) <= width else re.split(r"( +)", text)
-        for part in parts:
-            if part.strip(" "):
-                word.append(Span(part, "code" if code else "label"))
-            elif part and word:
-                yield word
-                word = []
-    if word:
-        yield word
-
-
-def _cut(word: list[Span], width: int) -> Iterator[list[Span]]:
-    """A word that is longer than any line, in pieces that are not."""
-    if sum(len(span.text) for span in word) <= width:
-        yield word
-        return
-    for span in word:
-        for start in range(0, len(span.text), width):
-            yield [Span(span.text[start : start + width], span.role)]
-
-
-def _merged(line: Iterable[Span]) -> Line:
-    """Neighbours of one role as one stretch."""
-    groups = groupby(line, lambda span: span.role)
-    return tuple(Span("".join(s.text for s in group), role) for role, group in groups)
+        inner = piece if ticks or not code else piece[1:-1]
+        if code and len(inner) <= width:
+            inner = inner.replace(" ", _NO_BREAK)
+        if inner:
+            spans.append(Span(inner, "code" if code else "label"))
+    return [
+        tuple(Span(span.text.replace(_NO_BREAK, " "), span.role) for span in line)
+        for line in fold(tuple(spans), width)
+    ]

@@ -114,7 +114,7 @@ def published_text(roof: Roof) -> str:
     """The published figure, next to the measured one."""
     said = roof.published
     if said is None:
-        return "nobody publishes one"
+        return "no published peak"
     share = fmt.percent(roof.per_second / said.value) if said.value > 0 else fmt.ABSENT
     return f"{share} of {rate_text(roof, said.value)} ({said.source})"
 
@@ -238,7 +238,7 @@ def _about(roofs: RoofsMeasured) -> Iterator[str]:
     for roof in published:
         yield f"{roof_name(roof)}: {published_text(roof)}."
     if roofs.roofs and not published:
-        yield "Nobody publishes what such a device can do at most."
+        yield "No published peak for this device."
     for missing in roofs.missing:
         words = missing_text(missing)
         yield f"{words[0].upper()}{words[1:]}"

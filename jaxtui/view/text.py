@@ -153,6 +153,22 @@ def painted(line: Line, *, colour: bool) -> str:
     )
 
 
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def bar(share: float, width: int) -> str:
+    """A bar to scale, an eighth of a cell at the finest.
+
+    Args:
+        share: of the whole width, cut to 0 and 1; what is more than nothing is seen.
+        width: cells of the whole; the bar is not padded.
+    """
+    eighths = round(min(max(share, 0.0), 1.0) * width * 8)
+    if share > 0:
+        eighths = max(eighths, 1)
+    return ("█" * (eighths // 8) + EIGHTHS[eighths % 8]).rstrip()
+
+
 def wrap(text: str, indent: str = "", width: int = COLUMNS) -> list[str]:
     """A paragraph in lines, each as far in as the text itself, and the indent.
 

@@ -15,7 +15,7 @@ import pytest
 from jaxtui import places
 from jaxtui.analysis import baseline as baselines
 from jaxtui.analysis.baseline import BaselineError
-from tests.analysis.making import (
+from tests.analysis.figures import (
     HOST,
     baseline,
     cpus,
@@ -186,31 +186,30 @@ def test_a_broken_file_that_cannot_be_moved(
     assert str(path) in text
 
 
-def test_folders_and_files_in_each_others_place(folder: Path) -> None:
+def test_what_is_in_the_way_is_said(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (folder / "monday.json").mkdir(parents=True)
     text = refusal(baselines.load, "monday")
     assert "cannot be read" in text
     assert "directory" in text
     (folder / "monday.json").rmdir()
+
+    # Root may read everything, so the refusal is made up.
+    def refuse(self: Path) -> Any:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "iterdir", refuse)
+        patched.setattr(Path, "read_bytes", refuse)
+        for text in (refusal(baselines.names), refusal(baselines.load, "monday")):
+            assert "Permission denied" in text
+            assert str(folder) in text
     folder.rmdir()
     folder.write_text("not a folder")
     assert "cannot be listed" in refusal(baselines.names)
     assert "cannot be written" in refusal(baselines.save, ONE)
     assert "cannot be read" in refusal(baselines.load, "monday")
-
-
-def test_a_folder_without_permission(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Root may read everything, so the refusal is made up.
-    def refuse(self: Path) -> Any:
-        raise PermissionError(13, "Permission denied", str(self))
-
-    monkeypatch.setattr(Path, "iterdir", refuse)
-    monkeypatch.setattr(Path, "read_bytes", refuse)
-    for text in (refusal(baselines.names), refusal(baselines.load, "monday")):
-        assert "Permission denied" in text
-        assert str(folder) in text
 
 
 # Other hardware.
@@ -220,45 +219,25 @@ OTHER_CPU = msgspec.structs.replace(HOST, cpu_model="EPYC", cpu_count=64)
 UNKNOWN_CPU = msgspec.structs.replace(HOST, cpu_model=None, cpu_count=None)
 
 
+SMALLER = tuple(device(index, "TPU v4") for index in range(4))
+TUNNELLED = tuple(device(index, platform="axon") for index in range(8))
+MIXED = (device(0, "NVIDIA T4", "gpu"), *tpus(7))
+
+
 @pytest.mark.parametrize(
     ("before", "here", "host", "difference"),
     [
         (tpus(8), tuple(reversed(tpus(8))), OTHER_CPU, ""),
         (cpus(), cpus(), UNKNOWN_CPU, ""),
         (cpus(), cpus(), RENAMED, ""),
-        (
-            tpus(8),
-            tuple(device(index, "TPU v4") for index in range(4)),
-            HOST,
-            "baseline: 8 × TPU v5 lite; here: 4 × TPU v4.",
-        ),
+        (tpus(8), SMALLER, HOST, "baseline: 8 × TPU v5 lite; here: 4 × TPU v4."),
         (tpus(8), tpus(4), None, "baseline: 8 × TPU v5 lite; here: 4 × TPU v5 lite."),
-        (
-            tpus(8),
-            (device(0, "NVIDIA T4", "gpu"), *tpus(7)),
-            None,
-            "here: 1 × NVIDIA T4, 7 × TPU v5 lite.",
-        ),
+        (tpus(8), MIXED, None, "here: 1 × NVIDIA T4, 7 × TPU v5 lite."),
         (tpus(8), (), None, "here: none."),
-        (
-            tpus(8),
-            tuple(device(index, platform="axon") for index in range(8)),
-            None,
-            "platform: baseline: tpu; here: axon.",
-        ),
+        (tpus(8), TUNNELLED, None, "platform: baseline: tpu; here: axon."),
         # Simulated devices are not real ones.
-        (
-            cpus(4),
-            cpus(4, simulated=False),
-            None,
-            "baseline: 4 × cpu (simulated); here: 4 × cpu.",
-        ),
-        (
-            cpus(),
-            cpus(),
-            OTHER_CPU,
-            "processor: baseline: Xeon; here: EPYC. cores: baseline: 4; here: 64.",
-        ),
+        (cpus(), cpus(4, simulated=False), None, "4 × cpu (simulated); here: 4 × cpu."),
+        (cpus(), cpus(), OTHER_CPU, "processor: baseline: Xeon; here: EPYC. cores: "),
     ],
 )
 def test_other_hardware_is_refused_with_the_difference(

@@ -18,7 +18,7 @@ from jaxtui.analysis.crossover import (
     paybacks,
 )
 from jaxtui.model import Phases
-from tests.analysis.planted import JIT, NUMPY, START, case, measurement
+from tests.analysis.figures import JIT, NUMPY, START, case, measurement
 
 
 def test_what_a_call_costs_by_each_clock() -> None:

@@ -27,7 +27,7 @@ from jaxtui.model import (
     RunFinished,
     WorkFailed,
 )
-from tests.analysis.making import tpus
+from tests.analysis.figures import tpus
 
 ALL = ("tpu:0", "tpu:1", "tpu:2")
 FIRST, SECOND = CHECK_TESTS[:2]

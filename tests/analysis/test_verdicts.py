@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from jaxtui.analysis.check import EXIT_CODES, SEVERITY, Verdict, judge, overall
 from jaxtui.model import CHECK_TESTS, Expected, ExpectedKind, Reading, Unit
-from tests.analysis.making import (
+from tests.analysis.figures import (
     baseline,
     cpus,
     device,
@@ -23,104 +23,117 @@ from tests.analysis.making import (
 )
 
 PEAK = expected(197e12)
+NOTHING = "nothing to compare with"
 BUSY = "Others used 1.5 of 2 cores."
 
 
+def link(measured: float, **more: Any) -> Reading:
+    return reading(measured, test="transfer", unit="bytes/s", **more)
+
+
 @pytest.mark.parametrize(
-    ("given", "word", "source", "reason"),
+    ("one", "word", "source", "reason"),
     [
         # A fault is a failure whatever the figure, and is not said twice.
-        ({"fault": "It broke off"}, "fail", "the test itself", "It broke off."),
+        (reading(fault="It broke"), "fail", "the test itself", "It broke."),
         (
-            {"fault": "4 chips. JAX sees 2.", "said": "4 chips.", "expected": PEAK},
-            "fail",
-            "a datasheet",
-            "4 chips. JAX sees 2.",
+            reading(fault="4 chips. Not 2.", said="4 chips.", expected=PEAK),
+            *("fail", "a datasheet", "4 chips. Not 2."),
         ),
-        (
-            {"measured": None, "skipped": "Not here."},
-            "skipped",
-            "not measured",
-            "Not here.",
-        ),
+        (reading(None, skipped="No."), "skipped", "not measured", "No."),
         # A doubt is low beside a good figure, and excuses no impossible one.
         (
-            {"measured": 190e12, "expected": PEAK, "doubt": "It is noisy"},
-            "low",
-            "a datasheet",
-            "It is noisy. 190 TFLOP/s, 96 % of the peak of 197 TFLOP/s.",
+            reading(190e12, expected=PEAK, doubt="Noisy"),
+            *("low", "a datasheet", "Noisy. 190 TFLOP/s, 96 % of the peak of 197 T"),
         ),
         (
-            {"measured": 900e12, "expected": PEAK, "doubt": "It is noisy"},
-            "impossible",
-            "a datasheet",
-            "It is noisy. 900 TFLOP/s, 457 % of the peak of 197 TFLOP/s. That is more",
+            reading(900e12, expected=PEAK, doubt="Noisy"),
+            *("impossible", "a datasheet", "Noisy. 900 TFLOP/s, 457 % of the peak of"),
         ),
-        (
-            {"measured": None, "doubt": "Others use it."},
-            "low",
-            "the test itself",
-            "Others use it.",
-        ),
+        (reading(None, doubt="Others."), "low", "the test itself", "Others."),
         # Words without a figure pass, silence does not.
-        (
-            {"measured": None, "unit": "", "said": "8 chips."},
-            "pass",
-            "nothing to compare with",
-            "8 chips.",
-        ),
-        ({"measured": None, "unit": ""}, "skipped", "not measured", "The test gave no"),
+        (reading(None, unit="", said="8."), "pass", NOTHING, "8."),
+        (reading(None, unit=""), "skipped", "not measured", "The test gave no"),
         # Nothing to compare with: no peak is assumed, and what would help is said.
         (
-            {"said": "Four threads."},
+            reading(said="Four threads."),
             "pass",
-            "nothing to compare with: no peak is published for TPU v5 lite here; save a"
-            " baseline with --save-baseline",
+            f"{NOTHING}: no peak is published for TPU v5 lite here; save a baseline",
             "100 TFLOP/s. Four threads.",
         ),
         # A link has no usual share of its peak, but cannot exceed it.
+        (link(26e9), "pass", f"{NOTHING}: save a baseline with", "26.0 GB/s."),
+        (link(1e9, expected=expected(32e9)), "pass", "a datasheet", "1.00 GB/s, 3.1 %"),
         (
-            {"measured": 26e9, "test": "transfer", "unit": "bytes/s"},
-            "pass",
-            "nothing to compare with: save a baseline with --save-baseline",
-            "26.0 GB/s.",
-        ),
-        (
-            {
-                "measured": 1e9,
-                "test": "transfer",
-                "unit": "bytes/s",
-                "expected": expected(32e9),
-            },
-            "pass",
-            "a datasheet",
-            "1.00 GB/s, 3.1 % of the peak",
-        ),
-        (
-            {
-                "measured": 40e9,
-                "test": "transfer",
-                "unit": "bytes/s",
-                "expected": expected(32e9),
-            },
-            "impossible",
-            "a datasheet",
-            "40.0 GB/s, 125 % of the peak",
+            link(40e9, expected=expected(32e9)),
+            *("impossible", "a datasheet", "40.0 GB/s, 125 % of the peak"),
         ),
         # A share that is nearly enough does not read as enough.
         (
-            {"measured": 59.99e12, "expected": expected(100e12)},
-            "low",
-            "a datasheet",
-            "60.0 TFLOP/s, just under 60 % of the peak of 100 TFLOP/s. At least 60 %",
+            reading(59.99e12, expected=expected(100e12)),
+            *("low", "a datasheet", "60.0 TFLOP/s, just under 60 % of the peak of 100"),
         ),
     ],
 )
-def test_one_reading(given: Any, word: str, source: str, reason: str) -> None:
-    found = verdict(reading(**{"detail": "Traceback", **given}))
-    assert (found.verdict, found.source) == (word, source)
+def test_one_reading(one: Reading, word: str, source: str, reason: str) -> None:
+    found = verdict(msgspec.structs.replace(one, detail="Traceback"))
+    assert (found.verdict, found.detail) == (word, "Traceback")
+    assert found.source.startswith(source)
     assert found.reason.startswith(reason)
-    assert found.detail == "Traceback"
+
+
+A100, H100 = expected(312e12, reached=271.2e12), expected(989.4e12, reached=794.5e12)
+MI300X = expected(1307.4e12, reached=668.4e12)
+
+
+@pytest.mark.parametrize(
+    ("test", "peak", "measured", "word"),
+    [
+        # 60 % of a peak of arithmetic, 70 % of one of memory; never over 102 %.
+        ("compute", PEAK, 0.599 * 197e12, "low"),
+        ("compute", PEAK, 0.601 * 197e12, "pass"),
+        ("compute", PEAK, 1.019 * 197e12, "pass"),
+        ("compute", PEAK, 1.021 * 197e12, "impossible"),
+        ("bandwidth", expected(819e9), 0.699 * 819e9, "low"),
+        ("bandwidth", expected(819e9), 0.701 * 819e9, "pass"),
+        ("bandwidth", expected(819e9), 1.021 * 819e9, "impossible"),
+        # Three quarters of what others have reached, where that is known.
+        ("compute", A100, 203.3e12, "low"),
+        ("compute", A100, 203.5e12, "pass"),
+        # Published figures, a stopwatch, and a whole chip from half of it.
+        ("compute", A100, 271.2e12, "pass"),
+        ("compute", H100, 794.5e12, "pass"),
+        ("compute", MI300X, 668.4e12, "pass"),
+        ("compute", H100, 1979e12, "impossible"),
+        ("compute", PEAK, 169e12, "pass"),
+        ("compute", PEAK, 2450e12, "impossible"),
+        ("compute", expected(61.5e12), 1.6 * 61.5e12, "impossible"),
+        ("bandwidth", expected(450e9), 1.74 * 450e9, "impossible"),
+        ("bandwidth", expected(3690e9), 3210e9, "pass"),  # TPU7x, per device
+        ("bandwidth", expected(5300e9), 3577e9, "low"),  # MI300X by clpeak: 67 %
+        ("bandwidth", expected(3350e9), 1905e9, "low"),  # the floor of DCGM: 57 %
+    ],
+)
+def test_both_sides_of_every_threshold(
+    test: Any, peak: Expected, measured: float, word: str
+) -> None:
+    unit = "flop/s" if test == "compute" else "bytes/s"
+    found = verdict(reading(measured, test=test, unit=unit, expected=peak))
+    assert (found.verdict, found.expected) == (word, peak.value)
+    assert found.share == pytest.approx(measured / peak.value)
+
+
+def test_what_decides_explains_itself() -> None:
+    low = verdict(reading(500e12, expected=H100)).reason
+    assert low.startswith(
+        "500 TFLOP/s, 51 % of the peak of 989 TFLOP/s. Others have reached"
+        " 794 TFLOP/s on such a device; at least 60 % of it is expected."
+    )
+    assert "DCGM" in low
+    impossible = verdict(reading(2450e12, expected=PEAK)).reason
+    assert impossible.startswith("2.45 PFLOP/s, 1244 % of the peak of 197 TFLOP/s.")
+    for cause in ("dispatch was timed", "sparse", "TF32", "share a chip", "folded"):
+        assert cause in impossible
 
 
 @pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf])
@@ -159,62 +172,42 @@ def test_bounds(kind: Any, test: Any, measured: float, word: str, clause: str) -
 # Baselines.
 
 
+WIDE = {"ci_low": 80e12, "ci_high": 120e12}
+
+
 @pytest.mark.parametrize(
-    ("given", "before", "word", "wanted", "reason"),
+    ("now", "before", "word", "wanted", "reason"),
     [
         (
-            {"measured": 95e12},
-            {"measured": 100e12},
-            "pass",
-            100e12,
+            *(reading(95e12), reading(100e12), "pass", 100e12),
             "95.0 TFLOP/s, 95 % of the 100 TFLOP/s of the baseline monday.",
         ),
         # The worse of the two decides, and both are said.
         (
-            {"measured": 150e12, "expected": PEAK},
-            {"measured": 190e12},
-            "low",
-            190e12,
+            *(reading(150e12, expected=PEAK), reading(190e12), "low", 190e12),
             "150 TFLOP/s, 76 % of the peak of 197 TFLOP/s; 79 % of the 190 TFLOP/s of"
             " the baseline monday, where at least 90 % is expected.",
         ),
-        (
-            {"measured": 180e12, "expected": PEAK},
-            {"measured": 185e12},
-            "pass",
-            197e12,
-            "",
-        ),
-        (
-            {"measured": 300e12, "expected": PEAK},
-            {"measured": 300e12},
-            "impossible",
-            197e12,
-            "",
-        ),
+        (reading(180e12, expected=PEAK), reading(185e12), "pass", 197e12, ""),
+        (reading(300e12, expected=PEAK), reading(300e12), "impossible", 197e12, ""),
         # Intervals that overlap prove nothing.
         (
-            {"measured": 85e12, "ci_low": 70e12, "ci_high": 90e12},
-            {"measured": 100e12, "ci_low": 80e12, "ci_high": 120e12},
-            "pass",
-            100e12,
+            reading(85e12, ci_low=70e12, ci_high=90e12),
+            *(reading(100e12, **WIDE), "pass", 100e12),
             "85.0 TFLOP/s, 85 % of the 100 TFLOP/s of the baseline monday, which may be"
             " chance",
         ),
         (
-            {"measured": 75e12, "ci_low": 70e12, "ci_high": 79e12},
-            {"measured": 100e12, "ci_low": 80e12, "ci_high": 120e12},
-            "low",
-            100e12,
-            "",
+            reading(75e12, ci_low=70e12, ci_high=79e12),
+            *(reading(100e12, **WIDE), "low", 100e12, ""),
         ),
-        ({}, {"what": "matmul 64 int8"}, "pass", None, "100 TFLOP/s."),
+        (reading(), reading(what="matmul 64 int8"), "pass", None, "100 TFLOP/s."),
     ],
 )
 def test_a_baseline(
-    given: Any, before: Any, word: str, wanted: float | None, reason: str
+    now: Reading, before: Reading, word: str, wanted: float | None, reason: str
 ) -> None:
-    found = verdict(reading(**given), kept=baseline([reading(**before)]))
+    found = verdict(now, kept=baseline([before]))
     assert (found.verdict, found.expected) == (word, wanted)
     assert found.reason.startswith(reason)
     if wanted is None:
@@ -413,11 +406,8 @@ def test_nothing_raises_and_every_reading_gets_its_verdict(
         verdicts = judge(found, DEVICES, kept)
         assert overall(verdicts) in SEVERITY
         for one, judged in zip(found, verdicts, strict=True):
-            assert (judged.test, judged.device, judged.what) == (
-                one.test,
-                one.device,
-                one.what,
-            )
+            assert (judged.test, judged.device) == (one.test, one.device)
+            assert judged.what == one.what
             assert judged.source
             assert judged.reason
             assert not one.fault or judged.verdict == "fail"

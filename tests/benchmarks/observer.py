@@ -158,7 +158,7 @@ def child(plan: Sequence[Window], report: Path) -> None:
                 op="matmul", size=512, dtype="float32", device="cpu:0", mode="jit"
             )
             seconds = len(plan) * WINDOW_SECONDS + 30
-            self.action_show_tab("bench")
+            self.show_tab("bench")
             await self.session.run(
                 Experiment(cases=(case,), budget_seconds=seconds, target_half_width=0)
             )

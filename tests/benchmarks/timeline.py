@@ -28,11 +28,10 @@ os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"
 import jax
 from sign_test import sign_test_interval
 
-from jaxtui.measure import session
-from jaxtui.measure.loops import findings, repeats, subjects
-from jaxtui.measure.loops.repeats import Body, Watcher
+from jaxtui.measure import coldpath, ops, repeats, runtime, timeline
+from jaxtui.measure.repeats import Body, Watcher
 from jaxtui.measure.turns import quiet_collector
-from jaxtui.measure.workload import Workload
+from jaxtui.measure.workload import Pool, Workload, of_op
 from jaxtui.model import Case, Loop
 from jaxtui.stats import Interval
 
@@ -65,10 +64,12 @@ def body(size: int, *, chained: bool, calls: int = CALLS) -> Body:
         mode="jit",
     )
     loop = Loop(case=case, calls=calls, style="never", chained=chained)
-    subject = subjects.Subject(loop, subjects.plan(loop), device)
-    for _ in subject.phases():
-        pass
-    made = Body(loop, subject.workload, turns=lambda: range(calls))
+    workload = of_op(case, ops.get(case.op), device, Pool(0))
+    workload.args = workload.resident()
+    for phase, step in coldpath.steps(workload):
+        if phase not in ("transfer", "fetch"):
+            step()
+    made = Body(loop, workload, turns=lambda: range(calls))
     repeats.warm_up(made)
     return made
 
@@ -121,7 +122,7 @@ def ratios(ours: Body, seconds: float, *, chained: bool) -> Ratios:
         calls = stamps.calls(0, ours.loop.calls)
         found.device.append(calls[-1].ready / taken["blocked"])
         found.host.append(calls[-1].returned / taken["kept"])
-        held = findings.held_from(calls, DEPTH_ON_CPU)
+        held = timeline.held_from(calls, DEPTH_ON_CPU)
         found.held.append(None if held is None else held + 1)
         found.seconds.append(taken["blocked"])
     return found
@@ -175,7 +176,7 @@ def line(name: str, interval: Interval, verdict: str) -> str:
 
 def depth() -> tuple[str, bool]:
     """The depth of the queue, and whether it is not what it must be."""
-    found = session.start(jax.devices()[0])[0].queue_depth
+    found = runtime.of(jax.devices()[0]).queue_depth
     return f"queue depth {found} (must be {DEPTH_ON_CPU})", found != DEPTH_ON_CPU
 
 

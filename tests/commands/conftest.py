@@ -8,7 +8,10 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Baselines go to a folder of the test's own."""
-    monkeypatch.setenv("JAXTUI_DATA", str(tmp_path))
-    return tmp_path
+def data(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """Where history, baselines and progress are kept."""
+    folder = tmp_path_factory.mktemp("data")
+    monkeypatch.setenv("JAXTUI_DATA", str(folder))
+    return folder

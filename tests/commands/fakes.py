@@ -29,7 +29,7 @@ from jaxtui.model import (
     RunStarted,
     Samples,
 )
-from tests.summaries import summarize
+from tests.records import summarize
 
 HOST = Host(
     hostname="box",

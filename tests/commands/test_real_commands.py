@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-import time
 
 import pexpect
 
-from tests.commands.processes import DEADLINE_SECONDS, alive, children_of, jaxtui
+from tests.processes import LIMIT_SECONDS, alive, children, jaxtui, wait_until
 
 
 def test_real_bench_ends_every_case_as_a_measurement_or_a_named_failure() -> None:
@@ -38,15 +36,14 @@ def test_real_simulated_devices_are_marked() -> None:
 
 
 def test_a_platform_that_is_not_there_gets_a_sentence_with_3() -> None:
-    environment = {**os.environ, "JAX_PLATFORMS": "cuda"}
-    done = jaxtui("bench", "matmul", "--json", env=environment)
+    done = jaxtui("bench", "matmul", "--json", JAX_PLATFORMS="cuda")
     assert (done.returncode, done.stdout) == (3, "")
     assert "JAX_PLATFORMS" in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_ascii_output_has_no_traceback() -> None:
-    done = jaxtui("ops", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    done = jaxtui("ops", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert done.returncode == 0, done.stderr
     assert "matmul" in done.stdout
 
@@ -57,7 +54,7 @@ def test_in_a_terminal_there_is_progress_a_table_and_a_plot() -> None:
         ["-m", "jaxtui", "bench", "matmul:64", "--budget", "2"],
         encoding="utf-8",
         dimensions=(40, 100),
-        timeout=DEADLINE_SECONDS,
+        timeout=LIMIT_SECONDS,
     )
     child.expect("at most")
     child.expect("matmul +64 +float32")
@@ -73,17 +70,14 @@ def test_ctrl_c_in_a_terminal_leaves_no_engine() -> None:
         ["-m", "jaxtui", "bench", "matmul:256", "--budget", "60", "--target", "1"],
         encoding="utf-8",
         dimensions=(40, 100),
-        timeout=DEADLINE_SECONDS,
+        timeout=LIMIT_SECONDS,
     )
     child.expect("at most")
-    engines = children_of(child.pid)
+    engines = children(child.pid)
     child.sendintr()
     child.expect("Interrupted: this is what had arrived.")
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == 130
     assert engines
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while time.monotonic() < deadline and any(map(alive, engines)):
-        os.sched_yield()
-    assert not any(map(alive, engines))
+    wait_until(lambda: not any(map(alive, engines)), "the end of the engine")

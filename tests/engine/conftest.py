@@ -11,11 +11,11 @@ import pytest
 
 from jaxtui.engine.client import EngineClient, EngineOptions
 from jaxtui.engine.protocol import Envelope
-from jaxtui.model import Case, Event, Experiment, Hello, Logged
+from jaxtui.model import Case, Event, Experiment, Hello, Logged, Work
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-DEADLINE_SECONDS = 120.0
+DEADLINE_SECONDS = 60.0
 
 
 class Watched:
@@ -38,6 +38,12 @@ class Watched:
             event = (await self.next()).event
             if isinstance(event, kinds) and when(event):
                 return event
+
+    async def run(self, work: Work) -> int:
+        return await asyncio.wait_for(self.client.run(work), DEADLINE_SECONDS)
+
+    async def stop(self) -> None:
+        await asyncio.wait_for(self.client.stop(), DEADLINE_SECONDS)
 
     async def finish(self) -> list[Envelope]:
         await asyncio.wait_for(self.client.close(), DEADLINE_SECONDS)

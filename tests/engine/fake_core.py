@@ -26,7 +26,6 @@ from jaxtui.model import (
     Measurement,
     Noticed,
     OpInfo,
-    Phases,
     PhaseStarted,
     Plan,
     PlannedCase,
@@ -36,8 +35,9 @@ from jaxtui.model import (
     RunStarted,
     Sampled,
     Stopped,
-    Summary,
 )
+from tests import records
+from tests.records import summary
 
 TURNS = 3
 HOST = Host(
@@ -73,6 +73,12 @@ def say_much() -> None:
     os.write(2, b"unfinished")
 
 
+def garble() -> None:
+    """Write into the pipe of events what is none."""
+    events = int(sys.argv[sys.argv.index("--events") + 1])
+    os.write(events, b'garbage\n{"generation": 1}\n')
+
+
 def fail() -> None:
     raise RuntimeError("the core stumbled")
 
@@ -85,6 +91,7 @@ ACTS: dict[str, Callable[[], None]] = {
     "stuck": stuck,
     "gil": hold_the_gil,
     "print": say_much,
+    "garble": garble,
     "fail": fail,
 }
 
@@ -188,34 +195,8 @@ def sampled(index: int, case: Case, turn: int) -> Sampled:
 
 
 def measurement(case: Case, turn: int, stopped: Stopped | None) -> Measurement:
-    summary = Summary(
-        n=200 * turn,
-        rounds=turn,
-        median=1.0,
-        mean=1.0,
-        mad=0.0,
-        p10=1.0,
-        p90=1.0,
-        p99=1.0,
-        max=1.0,
-        ci_low=1.0,
-        ci_high=1.0,
-    )
-    return Measurement(
-        case=case,
-        phases=Phases(),
-        dispatch=None,
-        ready=summary,
-        pipelined_seconds=None,
-        flops=None,
-        bytes=None,
-        flops_per_second=None,
-        bytes_per_second=None,
-        output_dtype="float32",
-        error_vs_float64=None,
-        stopped=stopped,
-        stable=True,
-    )
+    clock = summary(1.0, n=200 * turn, rounds=turn)
+    return records.measurement(case, clock, stopped=stopped)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A real engine with planted faults: devices compute wrongly, slowly or never.
 
-Every call that a test of the check makes comes from ``work.compiled``, which is
+Every call that a test of the check makes comes from ``work.compile_case``, which is
 replaced here. The environment says what happens: FAULTS is a list such as ``wrong
 cpu:1, slow cpu:2, hang cpu:3 together``, where the name of a test, if there is one, is
 the only one in which it happens. FAULT_SHARE shortens every test to a share of its
@@ -50,7 +50,7 @@ class FaultyCore(Core):
 def plant() -> None:
     from jaxtui.measure.check import work
 
-    compiled = work.compiled
+    compiled = work.compile_case
 
     def faulty(case: Any, device: Any, **options: Any) -> Callable[..., Any]:
         call = compiled(case, device, **options)
@@ -65,7 +65,7 @@ def plant() -> None:
 
         return here
 
-    work.compiled = faulty
+    work.compile_case = faulty
 
 
 def wrong(call: Callable[..., Any]) -> Callable[..., Any]:

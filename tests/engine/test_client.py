@@ -34,26 +34,26 @@ def in_turn(event):
 
 async def test_one_engine_serves_run_after_run(open_engine, experiment):
     engine = await open_engine(grace_seconds=600.0)
-    await engine.client.stop()  # there is no run: nothing happens
+    await engine.stop()  # there is no run: nothing happens
     hello = await engine.until(Hello)
     ready = await engine.until(Ready)
     assert hello.ops == ready.ops
     assert ready.devices[0].name == "cpu:0"
-    number = await engine.client.run(experiment("quick", "quick"))
+    number = await engine.run(experiment("quick", "quick"))
     assert (await engine.until(RunFinished)).outcome == "complete"
     events = [seen.event for seen in engine.seen if seen.run == number]
     assert isinstance(events[0], RunStarted)
     assert isinstance(events[-1], RunFinished)
     assert [event.index for event in engine.of(CaseMeasured)] == [0, 1]
     # A second run while one runs starts nothing, and disturbs nothing.
-    assert await engine.client.run(experiment("long")) == number + 1
+    assert await engine.run(experiment("long")) == number + 1
     await engine.until(Sampled)
-    assert await engine.client.run(experiment("quick")) == number + 1
+    assert await engine.run(experiment("quick")) == number + 1
     assert (await engine.until(Busy)).run == number + 1
-    await asyncio.wait_for(engine.client.stop(), DEADLINE_SECONDS)
+    await engine.stop()
     assert (await engine.until(RunFinished)).outcome == "cancelled"
     assert engine.of(CaseMeasured)[-1].measurement.stopped == "cancelled"
-    assert await engine.client.run(experiment("quick")) == number + 2
+    assert await engine.run(experiment("quick")) == number + 2
     assert (await engine.until(RunFinished)).outcome == "complete"
     assert len(engine.of(RunStarted)) == 3
     assert {seen.generation for seen in engine.seen} == {1}
@@ -84,18 +84,22 @@ async def test_a_fault_of_the_core_ends_the_run_but_not_the_engine(
     open_engine, experiment
 ):
     engine = await open_engine()
-    await engine.client.run(experiment("quick", ("fail", 2), "quick"))
+    await engine.run(experiment("quick", ("fail", 2), "quick"))
     assert (await engine.until(RunFinished)).outcome == "crashed"
     marked = {event.index: event.measurement for event in engine.of(CaseMeasured)}
     assert [marked[index].stopped for index in range(3)] == ["crashed"] * 3
     assert any("the core stumbled" in line for line in engine.log())
     # Before the first sample the cases fail.
-    await engine.client.run(experiment("fail", "quick"))
+    await engine.run(experiment("fail", "quick"))
     await engine.until(RunFinished)
     assert [event.index for event in engine.of(CaseFailed)] == [0, 1]
     assert "the core stumbled" in engine.of(CaseFailed)[0].failure.error
+    # What is no event is logged and harmless.
+    await engine.run(experiment("garble"))
+    assert (await engine.until(RunFinished)).outcome == "complete"
+    assert sum("event not understood" in line for line in engine.log()) == 2
     # The log takes any bytes and any length.
-    await engine.client.run(experiment("print"))
+    await engine.run(experiment("print"))
     assert (await engine.until(RunFinished)).outcome == "complete"
     await engine.finish()
     log = engine.log()
@@ -112,10 +116,10 @@ async def test_a_stuck_run_is_killed_and_cancelled(
 ):
     engine = await open_engine(grace_seconds=0.2)
     pid = await engine.pid()
-    await engine.client.run(experiment("quick", (op, 2)))
+    await engine.run(experiment("quick", (op, 2)))
     for _ in range(2):
         await engine.until(PhaseStarted, when=lambda e: in_turn(e) and e.index == 1)
-    await engine.client.stop()
+    await engine.stop()
     assert (await engine.until(RunFinished)).outcome == "cancelled"
     kept = {event.index: event.measurement for event in engine.of(CaseMeasured)}
     assert {i: one.stopped for i, one in kept.items()} == dict.fromkeys(
@@ -125,18 +129,13 @@ async def test_a_stuck_run_is_killed_and_cancelled(
     assert ends_within(pid, 0)
     await engine.until(Ready)
     assert engine.client.generation == 2
-    assert not engine.of(EngineDied)
-
-
-async def test_a_case_stuck_before_its_first_sample_fails_when_stopped(
-    open_engine, experiment
-):
-    engine = await open_engine(grace_seconds=0.2)
-    await engine.client.run(experiment("stuck", "quick"))
+    # Before its first sample the case fails.
+    await engine.run(experiment("stuck", "quick"))
     await engine.until(PhaseStarted)
-    await engine.client.stop()
+    await engine.stop()
     await engine.until(RunFinished)
     assert [event.index for event in engine.of(CaseFailed)] == [0]
+    assert not engine.of(EngineDied)
 
 
 async def test_an_engine_that_dies_while_it_is_stopped_ends_the_run_cancelled(
@@ -144,7 +143,7 @@ async def test_an_engine_that_dies_while_it_is_stopped_ends_the_run_cancelled(
 ):
     engine = await open_engine(grace_seconds=60.0)
     pid = await engine.pid()
-    await engine.client.run(experiment(("stuck", 1), "quick"))
+    await engine.run(experiment(("stuck", 1), "quick"))
     await engine.until(PhaseStarted, when=in_turn)
     stopping = asyncio.ensure_future(engine.client.stop())
     await asyncio.sleep(0)  # let it ask
@@ -160,7 +159,7 @@ async def test_a_run_whose_engine_cannot_come_back_gives_every_case_an_outcome(
     open_engine, experiment
 ):
     engine = await open_engine(environment={"FAKE_START": "refuse again"})
-    await engine.client.run(experiment("quick", ("abort", 2), "quick", ("kill", 3)))
+    await engine.run(experiment("quick", ("abort", 2), "quick", ("kill", 3)))
     assert (await engine.until(RunFinished)).outcome == "crashed"
     outcomes = engine.of(CaseMeasured, CaseFailed)
     assert sorted(event.index for event in outcomes) == [0, 1, 2, 3]
@@ -173,7 +172,7 @@ async def test_after_a_kill_the_rest_resumes_under_the_same_run_and_indices(
     open_engine, experiment
 ):
     engine = await open_engine()
-    number = await engine.client.run(experiment("quick", ("stuck", 2), "quick"))
+    number = await engine.run(experiment("quick", ("stuck", 2), "quick"))
     for then in ("tried once more", "the rest goes on"):
         pid = await engine.pid()
         await engine.until(PhaseStarted, when=lambda e: in_turn(e) and e.index == 2)
@@ -207,7 +206,7 @@ async def test_every_crashing_case_is_tried_twice_and_the_rest_is_measured(
 ):
     work = experiment(("segfault", 0), ("exit", 0), "quick", ("abort", 1))
     engine = await open_engine()
-    await engine.client.run(work)
+    await engine.run(work)
     finished = await engine.until(RunFinished)
     assert finished.outcome == "crashed"
     assert len(engine.of(EngineDied)) == 6
@@ -221,7 +220,7 @@ async def test_every_crashing_case_is_tried_twice_and_the_rest_is_measured(
     # The fake core always says 1 s; what went before is added.
     assert all(event.elapsed_seconds > 1.0 for event in engine.of(Progress))
     assert finished.elapsed_seconds > 1.0
-    await engine.client.run(experiment("quick"))
+    await engine.run(experiment("quick"))
     assert (await engine.until(RunFinished)).outcome == "complete"
 
 
@@ -236,7 +235,7 @@ async def test_one_that_dies_whenever_it_is_ready_is_given_up(open_engine, exper
         assert died.restarts == (generation < 4)
     assert "not started again" in died.error
     # Whoever asks for a run gets a new one, and four more chances.
-    await engine.client.run(experiment("quick"))
+    await engine.run(experiment("quick"))
     assert (await engine.until(RunFinished)).outcome == "complete"
     assert engine.client.generation == 5
 
@@ -244,7 +243,7 @@ async def test_one_that_dies_whenever_it_is_ready_is_given_up(open_engine, exper
 async def test_an_engine_that_never_gets_ready_is_given_up(open_engine, experiment):
     engine = await open_engine(environment={"FAKE_START": "exit"})
     with pytest.raises(EngineUnavailableError):
-        await engine.client.run(experiment("quick"))
+        await engine.run(experiment("quick"))
     await engine.finish()
     assert len(engine.of(EngineDied)) == 4
     assert engine.client.generation == 4
@@ -253,7 +252,7 @@ async def test_an_engine_that_never_gets_ready_is_given_up(open_engine, experime
 async def test_a_refusal_is_told_and_the_engine_stays_down(open_engine, experiment):
     engine = await open_engine(environment={"FAKE_START": "refuse"})
     with pytest.raises(EngineUnavailableError) as caught:
-        await engine.client.run(experiment("quick"))
+        await engine.run(experiment("quick"))
     assert caught.value.failed.hint == "get one"
     await engine.until(EngineFailed)
     await engine.finish()
@@ -276,7 +275,7 @@ async def test_an_engine_that_hangs_at_the_start_can_be_closed(
     engine = await open_engine(environment={"FAKE_START": how}, grace_seconds=0.3)
     pid = await engine.pid()
     run = asyncio.ensure_future(engine.client.run(experiment("quick")))
-    await engine.client.stop()
+    await engine.stop()
     await engine.finish()
     assert ends_within(pid, 0)
     with pytest.raises(EngineUnavailableError):
@@ -301,7 +300,7 @@ async def test_release_ends_the_process_and_the_next_run_starts_one(
     await engine.client.release()
     assert ends_within(pid, 0)
     await engine.client.release()
-    await engine.client.run(experiment("quick"))
+    await engine.run(experiment("quick"))
     await engine.until(RunFinished)
     assert engine.client.generation == 2
     # Also one that is asked for meanwhile.
@@ -312,7 +311,7 @@ async def test_release_ends_the_process_and_the_next_run_starts_one(
     assert (number, engine.client.generation) == (2, 3)
     assert not engine.of(EngineDied)
     # A run that lasts is cancelled.
-    await engine.client.run(experiment("long"))
+    await engine.run(experiment("long"))
     await engine.until(Sampled, when=lambda e: e.measurement.case.op == "long")
     await engine.client.release()
     assert (await engine.until(RunFinished)).outcome == "cancelled"
@@ -322,13 +321,13 @@ async def test_release_ends_the_process_and_the_next_run_starts_one(
 async def test_close_during_a_run_leaves_nothing(open_engine, experiment, ends_within):
     engine = await open_engine()
     pid = await engine.pid()
-    await engine.client.run(experiment("stuck"))
+    await engine.run(experiment("stuck"))
     await engine.until(PhaseStarted)
     await engine.finish()
     assert ends_within(pid, 0)
     assert engine.of(RunFinished)[0].outcome == "cancelled"
     with pytest.raises(EngineUnavailableError):
-        await engine.client.run(experiment("quick"))
+        await engine.run(experiment("quick"))
 
 
 @pytest.mark.parametrize("used", [True, False])

@@ -12,12 +12,11 @@ from jaxtui.engine.protocol import decode_envelope
 from jaxtui.model import (
     CaseMeasured,
     Logged,
-    Measurement,
-    Phases,
     Progress,
     RunFinished,
     Sampled,
 )
+from tests.records import measurement
 
 
 @pytest.fixture
@@ -27,24 +26,6 @@ def pipe():
     for fd in (read, write):
         with contextlib.suppress(OSError):  # a test may have closed it
             os.close(fd)
-
-
-def measurement(case):
-    return Measurement(
-        case=case,
-        phases=Phases(),
-        dispatch=None,
-        ready=None,
-        pipelined_seconds=None,
-        flops=None,
-        bytes=None,
-        flops_per_second=None,
-        bytes_per_second=None,
-        output_dtype=None,
-        error_vs_float64=None,
-        stopped=None,
-        stable=False,
-    )
 
 
 def read_all(read, outbox):
@@ -59,23 +40,16 @@ def read_all(read, outbox):
     return [decode_envelope(line) for line in data.splitlines()]
 
 
-def test_events_arrive_in_order_with_run_and_generation(pipe):
+@pytest.mark.parametrize("bound", [1, 1 << 30])
+def test_nothing_but_points_is_lost_and_all_arrives_in_order(pipe, bound):
     read, write = pipe
-    outbox = Outbox(write, generation=4)
-    for number in range(5):
-        outbox.send(Logged(line=str(number)), run=number)
-    envelopes = read_all(read, outbox)
-    assert [(e.generation, e.run, e.event.line) for e in envelopes] == [
-        (4, number, str(number)) for number in range(5)
-    ]
-
-
-def test_nothing_is_lost_below_the_bound(pipe):
-    read, write = pipe
-    outbox = Outbox(write, generation=1, max_waiting_bytes=1 << 30)
+    outbox = Outbox(write, generation=4, max_waiting_bytes=bound)
     for number in range(3000):
-        outbox.send(Logged(line=f"{number:0200}"))
-    assert [int(e.event.line) for e in read_all(read, outbox)] == list(range(3000))
+        outbox.send(Logged(line=f"{number:0300}"), run=number)
+    envelopes = read_all(read, outbox)
+    assert [(e.generation, e.run, int(e.event.line)) for e in envelopes] == [
+        (4, number, number) for number in range(3000)
+    ]
 
 
 def test_beyond_the_bound_points_go_and_results_stay(pipe, experiment):
@@ -148,12 +122,3 @@ def test_threads_do_not_mix_their_lines(pipe):
     for name in "ab":
         own = [int(line[1:]) for line in lines if line[0] == name]
         assert own == list(range(300))
-
-
-def test_the_bound_does_not_touch_what_is_half_written(pipe):
-    read, write = pipe
-    outbox = Outbox(write, generation=1, max_waiting_bytes=1)
-    for number in range(2000):
-        outbox.send(Logged(line=f"{number:0300}"))
-    lines = [e.event.line for e in read_all(read, outbox)]
-    assert [int(line) for line in lines] == list(range(2000))

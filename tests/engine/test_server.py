@@ -95,8 +95,14 @@ def test_requests_of_an_engine_that_is_ready(spawn, experiment):
     finished = engine.until(RunFinished)
     assert (finished.run, finished.event.outcome) == (3, "cancelled")
     # What is no request is logged and harmless.
-    os.write(engine.requests, b'garbage\n{"type":"Dance"}\n\xff\xfe\n')
-    for _ in range(3):
+    damaged = (
+        b"garbage",
+        b'{"type":"Dance"}',
+        b"\xff\xfe",
+        b'{"type":"Stop","run":"3"}',
+    )
+    os.write(engine.requests, b"\n".join(damaged) + b"\n")
+    for _ in damaged:
         assert "not understood" in engine.until(Logged).event.line
     # The next run may be asked for at the last event.
     for number in range(5, 30):

@@ -1,106 +1,79 @@
-"""Engines that are killed while they work: no answer may rest on their death.
-
-Each command draws its progress on a terminal of its own, which tells what the engine is
-doing; the document goes to a file.
-"""
+"""Engines that are killed while they work: no answer may rest on their death."""
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pexpect
 import pytest
 
-DEADLINE_SECONDS = 120
+from tests.processes import ROOT, Running, Shell, children, documents
+
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="reads /proc"
+)
+
 AGAIN = "tried once more in a new engine"
 FINISHED = {"target", "budget", "noise floor"}
 
+FATAL = """
+import os
+def once(x):
+    if not os.path.exists('died'):
+        open('died', 'w').close()
+        os.kill(os.getpid(), 9)
+    return x + 1
+def always(x):
+    os.kill(os.getpid(), 9)
+"""
 
-class Command:
-    """A command that is going on."""
-
-    def __init__(self, folder: Path, *arguments: str) -> None:
-        self._document = folder / "document.json"
-        words = ["-c", 'exec "$@" > "$OUT"', "sh", sys.executable, "-m", "jaxtui"]
-        self.child: pexpect.spawn[str] = pexpect.spawn(
-            "/bin/sh",
-            [*words, *arguments, "--json"],
-            env={**os.environ, "OUT": str(self._document)},
-            encoding="utf-8",
-            dimensions=(40, 160),
-            timeout=DEADLINE_SECONDS,
-        )
-
-    def kill_engine(
-        self, doing: str, then: str = AGAIN, by: int = signal.SIGKILL
-    ) -> None:
-        """End the engine as soon as it does this, and wait for what is said of it."""
-        self.child.expect(doing)
-        pid = self.child.pid
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii")
-        (engine,) = map(int, children.split())
-        os.kill(engine, by)
-        self.child.expect(then)
-
-    def end(self, code: int) -> dict[str, Any]:
-        """Its document, when it has ended with this exit code."""
-        self.child.expect(pexpect.EOF)
-        said = str(self.child.before)
-        self.child.close()
-        assert self.child.exitstatus == code, said
-        assert ("Incomplete: " in said) is (code == 1)
-        found: dict[str, Any] = json.loads(self._document.read_bytes())
-        return found
+PYTHON = f"""#!/bin/sh
+test -e broken && kill -9 $$
+exec {sys.executable} "$@"
+"""
+"""Dies where ``broken`` is."""
 
 
-@contextlib.contextmanager
-def started(folder: Path, *arguments: str) -> Iterator[Command]:
-    command = Command(folder, *arguments)
-    try:
-        yield command
-    finally:
-        command.child.close(force=True)
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
 
 
-def test_a_search_goes_on_where_its_engine_died(tmp_path: Path) -> None:
-    arguments = ("selu", "--sizes", "4,8", "--budget", "5", "--no-history")
-    with started(tmp_path, "crossover", *arguments) as command:
-        command.kill_engine("warming up the process")
-        found = command.end(0)
-    assert found["outcome"] in ("complete", "budget")
-    assert [one["size"] for one in found["sizes"]] == [4, 8]
-    assert found["failures"] == []
-    assert {one["stopped"] for one in found["measurements"]} <= FINISHED
+def run(*arguments: str) -> Running:
+    return Running(*arguments, "--json")
 
 
-def test_a_search_whose_engine_dies_twice_at_a_size_has_no_answer(
-    tmp_path: Path,
-) -> None:
-    arguments = ("selu", "--sizes", "2,8", "--budget", "10", "--no-history")
-    with started(tmp_path, "crossover", *arguments) as command:
-        command.child.expect("2: numpy ")
-        command.kill_engine(": selu 8 ")
-        command.kill_engine("warming up the process", then="SIGKILL")
-        found = command.end(1)
+def document(command: Running, code: int) -> dict[str, Any]:
+    """What it prints when it has ended with this exit code."""
+    returncode, out = command.ended()
+    assert returncode == code, command.said
+    assert ("Incomplete: " in command.said) is (code == 1)
+    (found,) = documents(out)
+    return dict(found)
+
+
+def test_a_search_whose_engine_dies_twice_at_a_size_has_no_answer() -> None:
+    command = run("crossover", "selu", "--sizes", "2,8", "--budget", "10")
+    command.until("2: numpy ")
+    command.kill_engine(": selu 8 ", AGAIN)
+    command.kill_engine("warming up the process", "SIGKILL")
+    found = document(command, 1)
     assert found["outcome"] == "incomplete"
     assert [one["size"] for one in found["sizes"]] == [2]
     assert {one["case"]["size"] for one in found["failures"]} == {8}
     assert "no crossover" not in "".join(one["sentence"] for one in found["answers"])
 
 
-def test_a_check_judges_no_test_by_the_death_of_its_engine(tmp_path: Path) -> None:
-    with started(tmp_path, "check", "--cpu-devices", "1") as command:
-        command.kill_engine("compute: multiplying matrices")
-        command.kill_engine("bandwidth: moving large")
-        command.kill_engine("bandwidth: moving large", "SIGABRT", signal.SIGABRT)
-        found = command.end(1)
+def test_a_check_judges_no_test_by_the_death_of_its_engine() -> None:
+    command = run("check", "--cpu-devices", "1")
+    command.kill_engine("compute: multiplying matrices", AGAIN)
+    command.kill_engine("bandwidth: moving large", AGAIN)
+    command.kill_engine("bandwidth: moving large", "SIGABRT", signal.SIGABRT)
+    found = document(command, 1)
     assert (found["outcome"], found["complete"]) == ("incomplete", False)
     assert found["verdict"] in ("pass", "low")
     tests = found["tests"]
@@ -111,51 +84,62 @@ def test_a_check_judges_no_test_by_the_death_of_its_engine(tmp_path: Path) -> No
     assert len(begun_again) == len(set(begun_again)) > 0
 
 
-def test_a_roofline_without_its_roofs_says_what_limits_nothing(tmp_path: Path) -> None:
-    arguments = ("copy:1M", "--budget", "2", "--no-history")
-    with started(tmp_path, "roofline", *arguments) as command:
-        command.kill_engine("preparing the bandwidth roof|prepared")
-        command.kill_engine("preparing the bandwidth roof|prepared", then="SIGKILL")
-        found = command.end(1)
+def test_a_roofline_without_its_roofs_says_what_limits_nothing() -> None:
+    command = run("roofline", "copy:1M", "--budget", "2")
+    command.kill_engine("preparing the bandwidth roof|prepared", AGAIN)
+    command.kill_engine("preparing the bandwidth roof|prepared", "SIGKILL")
+    found = document(command, 1)
     assert found["outcome"] == "incomplete"
     assert found["places"] == found["measurements"] == []
 
 
-def test_a_lesson_claims_nothing_where_its_engine_died_twice(tmp_path: Path) -> None:
-    arguments = ("small-work", "--step", "3", "--no-history")
-    with started(tmp_path, "learn", *arguments) as command:
-        command.kill_engine("sampling: ")
-        command.kill_engine("warming up the process", then="SIGKILL")
-        found = command.end(1)
+def test_a_lesson_claims_nothing_where_its_engine_died_twice() -> None:
+    command = run("learn", "small-work", "--step", "3")
+    command.kill_engine("sampling: ", AGAIN)
+    command.kill_engine("warming up the process", "SIGKILL")
+    found = document(command, 1)
     (step,) = found["steps"]
     assert found["outcome"] == "incomplete"
     assert step["problem"] is not None
     assert step["holds"] is None
 
 
-def test_a_bench_tries_a_case_twice_and_keeps_the_rest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "fatal.py"
-    file.write_text(
-        "import os\n"
-        "def once(x):\n"
-        "    if not os.path.exists('died'):\n"
-        "        open('died', 'w').close()\n"
-        "        os.kill(os.getpid(), 9)\n"
-        "    return x + 1\n"
-        "def always(x):\n"
-        "    os.kill(os.getpid(), 9)\n"
+def test_a_bench_tries_a_case_twice_and_keeps_the_rest() -> None:
+    Path("fatal.py").write_text(FATAL)
+    functions = ("fatal.py:once", "fatal.py:always")
+    command = run(
+        *("bench", *functions, "--arg", "f32[8]", "selu:100", "--budget", "1")
     )
-    monkeypatch.chdir(tmp_path)
-    functions = [f"{file}:{name}" for name in ("once", "always")]
-    arguments = (*functions, "--arg", "f32[8]", "selu:100", "--budget", "1")
-    with started(tmp_path, "bench", *arguments, "--no-history") as command:
-        found = command.end(1)
+    found = document(command, 1)
     assert found["outcome"] == "incomplete"
     ops = {one["case"]["op"].rpartition(":")[2] for one in found["measurements"]}
     assert ops == {"once", "selu"}
     (failure,) = found["failures"]
-    assert failure["case"]["op"] == functions[1]
+    assert failure["case"]["op"].endswith("fatal.py:always")
     assert "SIGKILL" in failure["error"]
     assert {one["stopped"] for one in found["measurements"]} <= FINISHED
+
+
+def test_in_the_app_the_next_run_starts_an_engine_that_died_for_good(
+    tmp_path: Path,
+) -> None:
+    python, broken = tmp_path / "python", tmp_path / "broken"
+    python.write_text(PYTHON)
+    python.chmod(0o755)
+    script = f"{sys.executable} -m jaxtui --python {python}; read end"
+    shell = Shell(40, 150, script=script, cwd=tmp_path, data=tmp_path)
+    try:
+        shell.shows("CPU only")
+        (app,) = children(shell.child.pid)
+        broken.touch()
+        (engine,) = children(app)
+        os.kill(engine, signal.SIGKILL)
+        shell.shows("the next run tries once more")
+        broken.unlink()
+        shell.type("\r")
+        shell.writes("Starting JAX again")
+        shell.shows("stopwatch")
+        (again,) = children(app)
+        assert again != engine
+    finally:
+        shell.close()

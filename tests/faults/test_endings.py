@@ -10,13 +10,20 @@ import signal
 import sqlite3
 import sys
 import termios
-import time
 from pathlib import Path
 
 import pexpect
 import pytest
 
-from tests.faults.running import LIMIT_SECONDS, Running, documents, never_ready
+from tests.processes import (
+    LIMIT_SECONDS,
+    ROOT,
+    Running,
+    alive,
+    documents,
+    never_ready,
+    wait_until,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="pipes of a size")
 
@@ -27,7 +34,7 @@ INT, TERM, HUP = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "data"
     monkeypatch.setenv("JAXTUI_DATA", str(folder))
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.chdir(tmp_path)
     return folder
 
@@ -45,19 +52,6 @@ def unread(pipe: int) -> int:
     return int.from_bytes(waiting, sys.byteorder)
 
 
-def is_gone(pid: int) -> bool:
-    deadline = time.monotonic() + LIMIT_SECONDS
-    while time.monotonic() < deadline:
-        try:
-            status = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2]
-        except OSError:
-            return True
-        if status.split()[0] == "Z":
-            return True
-        os.sched_yield()
-    return False
-
-
 def test_a_closed_connection_leaves_a_crossover_its_file_and_a_history_that_stays(
     data: Path,
 ) -> None:
@@ -65,7 +59,7 @@ def test_a_closed_connection_leaves_a_crossover_its_file_and_a_history_that_stay
         *("crossover", "matmul", "--sizes", "16..4k", "--budget", "600"),
         *("--export", "out.json"),
     )
-    crossover.until(lambda: re.search(r"16: numpy .* faster", crossover.said))
+    crossover.until(r"16: numpy .* faster")
     crossover.hang_up()
     assert crossover.process.wait(LIMIT_SECONDS) == 129
     found = json.loads(Path("out.json").read_text())
@@ -124,7 +118,7 @@ def test_a_signal_in_any_run_leaves_one_document(
 
 def test_a_terminated_check_says_what_it_found() -> None:
     check = Running("check")
-    check.until(lambda: re.search(r"test [2-9] of", check.said))
+    check.until(r"test [2-9] of")
     check.signal(TERM)
     code, out = check.ended()
     assert code == 143
@@ -154,7 +148,7 @@ def test_a_signal_before_jax_is_up_leaves_one_document_and_no_engine(
     (document,) = documents(out)
     assert document["host"] is None
     assert "Traceback" not in running.said
-    assert is_gone(int(started.read_text()))
+    wait_until(lambda: not alive(int(started.read_text())), "the end of the engine")
 
 
 def test_a_hangup_that_is_ignored_from_the_start_stays_ignored(tmp_path: Path) -> None:

@@ -7,13 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-SECONDS = 60.0
+from tests.processes import LIMIT_SECONDS, PROGRAM, environment, marked, wait_until
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="reads /proc"
@@ -34,68 +33,55 @@ def step(x):
     return x + 1
 """
 
+Bench = Callable[[str], subprocess.Popen[str]]
+
 
 @pytest.fixture
-def bench(tmp_path: Path):
-    """Starts ``jaxtui bench`` of the file; its environment marks all that it starts."""
+def started(tmp_path: Path) -> Path:
+    """Comes to be when the file is run; its name marks all that the file starts."""
+    return tmp_path / "started"
+
+
+@pytest.fixture
+def bench(tmp_path: Path, started: Path) -> Iterator[Bench]:
     (tmp_path / "train.py").write_text(FILE)
-    mark = f"STARTED={tmp_path}/started"
-    started: list[subprocess.Popen[str]] = []
+    processes: list[subprocess.Popen[str]] = []
 
     def bench(budget: str) -> subprocess.Popen[str]:
+        words = ("bench", f"{tmp_path}/train.py:step", "--arg", "f32[8]", "--json")
         process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "jaxtui", "bench", f"{tmp_path}/train.py:step"),
-                *("--arg", "f32[8]", "--budget", budget, "--json", "--no-history"),
-            ],
+            [*PROGRAM, *words, "--budget", budget, "--no-history"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "STARTED": mark[8:]},
+            env=environment(STARTED=started),
         )
-        started.append(process)
+        processes.append(process)
         return process
 
-    bench.left = lambda: marked(mark)
     yield bench
-    for pid in marked(mark):
+    for pid in marked(f"STARTED={started}"):
         os.kill(pid, signal.SIGKILL)
-    for process in started:
+    for process in processes:
         process.communicate()
 
 
-def marked(text: str) -> list[int]:
-    """The processes that have this in their environment."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*"):
-        try:
-            variables = (place / "environ").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if text.encode() in variables:
-            found.append(int(place.name))
-    return found
-
-
-def wait_until(done, what: str) -> None:
-    end = time.monotonic() + SECONDS
-    while not done():
-        assert time.monotonic() < end, what
-        time.sleep(0.02)
-
-
-def test_a_file_that_forks_is_measured_and_nothing_of_it_is_left(bench) -> None:
+def test_a_file_that_forks_is_measured_and_nothing_of_it_is_left(
+    bench: Bench, started: Path
+) -> None:
     process = bench("0.2")
-    out, err = process.communicate(timeout=SECONDS)
+    out, err = process.communicate(timeout=LIMIT_SECONDS)
     assert process.returncode == 0, err
     (measurement,) = json.loads(out)["measurements"]
     assert measurement["ready"]["n"] > 0
-    assert bench.left() == []
+    assert marked(f"STARTED={started}") == []
 
 
-def test_nothing_of_it_is_left_either_where_jaxtui_is_killed(bench, tmp_path) -> None:
+def test_nothing_of_it_is_left_either_where_jaxtui_is_killed(
+    bench: Bench, started: Path
+) -> None:
     process = bench("60")
-    wait_until((tmp_path / "started").exists, "the file was never imported")
+    wait_until(started.exists, "the import of the file")
     process.kill()
-    wait_until(lambda: not bench.left(), f"left: {bench.left()}")
+    wait_until(lambda: not marked(f"STARTED={started}"), "the end of all")

@@ -15,10 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.running import ended
-from tests.test_terminal import Shell
-
-SECONDS = 120
+from tests.processes import PROGRAM, Shell, ended, environment, jaxtui, python
 
 HELD_UP = """
 import ctypes, os, sys
@@ -46,31 +43,14 @@ DOCUMENTS = ("", "{", "[" * 100_000, b"\xff")
 """What cannot be a measurement; the columns of such a row are sound."""
 
 
-def environment(**variables: object) -> dict[str, str]:
-    """One in which ``--no-history`` and the folder of other tests mean nothing."""
-    return {**os.environ, **{name: str(value) for name, value in variables.items()}}
-
-
-def process(
-    folder: Path, *arguments: object, program: tuple[str, ...] = ("-m", "jaxtui")
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *program, *map(str, arguments)],
-        env=environment(JAXTUI_DATA=folder, PYTHONPATH=Path(__file__).parents[2]),
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        stdin=subprocess.DEVNULL,
-    )
-
-
 @pytest.fixture(scope="session")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A history of two measurements, made with every right given to everybody."""
     folder = tmp_path_factory.mktemp("data") / "made"
     before = os.umask(0)
     try:
-        done = process(folder, "bench", "selu", "--size", "8,16", "--budget", "0.2")
+        words = ("bench", "selu", "--size", "8,16", "--budget", "0.2")
+        done = jaxtui(*words, data=folder)
     finally:
         os.umask(before)
     assert done.returncode == 0, done.stderr
@@ -188,13 +168,12 @@ def test_a_place_where_no_history_can_be(tmp_path: Path) -> None:
     (taken / "history.db").mkdir(parents=True)
     closed.mkdir(mode=0)
     long = tmp_path / ("n" * 300)
-    held_up = ("-c", HELD_UP)
     for folder in (file, loop, taken, closed, long):
-        done = process(folder, "history", program=held_up)
+        done = python("-c", HELD_UP, "history", data=folder)
         assert done.returncode == 3, (folder, done.stderr)
         assert done.stderr.startswith(f"jaxtui: The history {folder}/history.db ")
         assert len(done.stderr.splitlines()) == 1
-    assert process(closed, "compare", 1, 2, program=held_up).returncode == 3
+    assert python("-c", HELD_UP, "compare", 1, 2, data=closed).returncode == 3
     # Nothing is there yet: that is no fault.
     (tmp_path / "e").mkdir()
     (tmp_path / "e" / "history.db").symlink_to("nowhere")
@@ -228,13 +207,7 @@ def test_the_platform_s_folder_is_its_owner_s(measured: Path, tmp_path: Path) ->
     folder.chmod(0o755)
     variables = environment(XDG_DATA_HOME=tmp_path)
     del variables["JAXTUI_DATA"]
-    subprocess.run(
-        [sys.executable, "-m", "jaxtui", "history"],
-        env=variables,
-        check=True,
-        capture_output=True,
-        timeout=SECONDS,
-    )
+    subprocess.run([*PROGRAM, "history"], env=variables, check=True)
     assert rights(folder) == 0o700
 
 
@@ -268,36 +241,38 @@ def test_the_tab_outlives_whatever_happens_to_the_file(
         shell.run(f"cd {tmp_path}/caf*; {python} {script}; echo ended with $?")
         shell.shows("CPU only")
         shell.type("4")
-        shell.shows(f"{len(numbers)} could not be read")
-        shell.shows("selu")
+        shell.shows(f"{len(numbers)} could not be read", "selu")
         # The path of the copy cannot be written as it is.
         shell.type("y")
         shell.shows("written to")
-        folder.chmod(0)
-        shell.type("1")
-        shell.shows("process")
-        shell.type("4")
-        shell.shows("cannot be used: Permission denied")
-        folder.chmod(0o700)
         file = folder / "history.db"
-        file.unlink()
-        file.symlink_to(file)
-        shell.type("1")
-        shell.shows("process")
-        shell.type("4")
-        shell.shows("cannot be used: Too many levels")
+        for break_it, said in (
+            (lambda: folder.chmod(0), "cannot be used: Permission denied"),
+            (lambda: link(file), "cannot be used: Too many levels"),
+        ):
+            break_it()
+            shell.type("1")
+            shell.shows("devices")
+            shell.type("4")
+            shell.shows(said)
+            folder.chmod(0o700)
         shell.type("2f")
-        shell.shows("Tab completes")
+        shell.shows("Tab complete")
         shell.type("mine.py:f\r")
-        shell.shows("caf\\udce9")
-        shell.shows("UTF-8")
+        shell.shows("caf\\udce9", "UTF-8")
         shell.type("\x1b")
-        shell.until(lambda: "Tab completes" not in shell.text, "the tab Bench")
+        shell.until(lambda: "Tab complete" not in shell.text, "the tab Bench")
         shell.type("q")
         shell.shows("ended with 0")
     finally:
         folder.chmod(0o700)
         shell.close()
+
+
+def link(file: Path) -> None:
+    """To itself."""
+    file.unlink()
+    file.symlink_to(file)
 
 
 def test_a_function_in_a_folder_that_is_no_text(measured: Path, tmp_path: Path) -> None:
@@ -316,8 +291,8 @@ def make_args(): return (jax.numpy.ones(8),)
     for command in ("bench", "hlo"):
         done = ended(measured, command, f"{neighbour}/neighbour.py:fail")
         assert done.returncode == 64, done.stderr
-        assert "is no text in UTF-8" in done.stderr
+        assert "is not text in UTF-8" in done.stderr
         assert len(done.stderr.splitlines()) == 1
-    done = process(measured, "bench", f"{own}:f", "--budget", "1", "--json")
+    done = jaxtui("bench", f"{own}:f", "--budget", "1", "--json", data=measured)
     (failure,) = json.loads(done.stdout)["failures"]
     assert "ValueError: odd" in failure["error"]

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,24 +13,11 @@ from typing import Any
 import pytest
 
 from jaxtui.machine import malloc
+from tests.processes import jaxtui
 
-SECONDS = 120
 WORDS = ("bench", "sigmoid:250000", "--mode", "numpy", "--budget", "1")
 
 pytestmark = pytest.mark.skipif(bool(malloc.why_unknown()), reason=malloc.why_unknown())
-
-
-def jaxtui(folder: Path, *words: str, **variables: str) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr."""
-    done = subprocess.run(
-        [sys.executable, "-m", "jaxtui", *words],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        env={**os.environ, "JAXTUI_DATA": str(folder / "data"), **variables},
-    )
-    return done.returncode, done.stdout, done.stderr
 
 
 def other_malloc(folder: Path) -> str:
@@ -55,41 +40,40 @@ def notes(measurement: Any) -> dict[str, str]:
 
 
 def test_every_row_and_record_says_which_end_it_is(tmp_path: Path) -> None:
-    table = tmp_path / "table.csv"
+    table, data = tmp_path / "table.csv", tmp_path / "data"
 
-    def bench(end: str) -> tuple[int, str, str]:
+    def bench(end: str) -> subprocess.CompletedProcess[str]:
         more = ("--export", str(table)) if end == "fresh" else ()
-        return jaxtui(tmp_path, *WORDS, "--memory", end, "--json", *more)
+        return jaxtui(*WORDS, "--memory", end, "--json", *more, data=data)
 
     with ThreadPoolExecutor() as pool:
         runs = dict(zip(malloc.ENDS, pool.map(bench, malloc.ENDS), strict=True))
-    for end, (code, out, _) in runs.items():
-        assert code == 0
-        document = json.loads(out)
+    for end, done in runs.items():
+        assert done.returncode == 0
+        document = json.loads(done.stdout)
         (one,) = document["measurements"]
         assert one["memory"] is None
         assert f"Memory is {end} on purpose" in notes(one)["memory"]
         assert "page-faults" not in notes(one)
         assert document["host"]["settings"] == malloc.ENVIRONMENT[end]
-    assert "about 0 page faults" in runs["reused"][1]
-    assert re.search("about (9[5-9]|10[0-2]). page faults", runs["fresh"][1])
+    assert "about 0 page faults" in runs["reused"].stdout
+    assert re.search("about (9[5-9]|10[0-2]). page faults", runs["fresh"].stdout)
     (row,) = csv.DictReader(table.read_text().splitlines())
     assert "memory" in row["notes"].split()
     assert row["memory_fresh"] == row["memory_reused"] == row["page_faults"] == ""
-    _, out, _ = jaxtui(tmp_path, "compare", "1", "2")
-    assert "MALLOC_TOP_PAD_" in out
+    assert "MALLOC_TOP_PAD_" in jaxtui("compare", "1", "2", data=data).stdout
 
 
 def test_where_it_cannot_be_had_one_sentence_says_so(tmp_path: Path) -> None:
     other = other_malloc(tmp_path)
     words = (*WORDS, "--memory", "reused", "--json")
-    code, out, said = jaxtui(tmp_path, *words, LD_PRELOAD=other)
-    assert code == 0
-    assert said.count("There is no choosing reused memory here") == 1
-    assert "LD_PRELOAD" in said
-    (one,) = json.loads(out)["measurements"]
+    done = jaxtui(*words, data=tmp_path, LD_PRELOAD=other)
+    assert done.returncode == 0
+    assert done.stderr.count("There is no choosing reused memory here") == 1
+    assert "LD_PRELOAD" in done.stderr
+    (one,) = json.loads(done.stdout)["measurements"]
     assert one["ready"]["median"] > 0
     assert "memory" not in notes(one)
-    code, out, said = jaxtui(tmp_path, *WORDS, "--memory", "mine")
-    assert (code, out) == (64, "")
-    assert "'mine' is not one of 'fresh', 'reused'" in said
+    done = jaxtui(*WORDS, "--memory", "mine", data=tmp_path)
+    assert (done.returncode, done.stdout) == (64, "")
+    assert "'mine' is not one of 'fresh', 'reused'" in done.stderr

@@ -6,48 +6,37 @@ import pytest
 
 from jaxtui import cli
 
-REFUSED = (
-    "--fps nan",
-    "--start-limit nan",
-    "--start-limit 1e999",
-    "--cpu-devices nan",
-    "bench selu --budget nan",
-    "bench selu --budget 1e999",
-    "bench selu --target nan",
-    "bench selu --seed nan",
-    "bench selu --size nan",
-    "crossover selu --budget nan",
-    "crossover selu --sizes nan",
-    "roofline selu --budget nan",
-    "check --limit nan",
-    "compile selu --topology v5e:2x2 --limit nan",
-    "learn clock --step nan",
-    "learn clock --size nan",
-    "history --limit nan",
+
+@pytest.mark.parametrize(
+    ("command", "variable"),
+    [
+        ("--fps nan", ""),
+        ("--start-limit nan", ""),
+        ("--start-limit 1e999", ""),
+        ("--start-limit=-1", ""),
+        ("--cpu-devices nan", ""),
+        ("bench selu --budget nan", ""),
+        ("bench selu --target nan", ""),
+        ("bench selu --size nan", ""),
+        ("crossover selu --sizes nan", ""),
+        ("check --limit nan", ""),
+        ("compile selu --topology v5e:2x2 --limit nan", ""),
+        ("learn clock --size nan", ""),
+        ("history --limit nan", ""),
+        ("devices", "nan"),
+        ("", "inf"),
+    ],
 )
-
-
-def assert_is_refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> None:
-    assert cli.main([*arguments]) == 64
+def test_what_is_no_number_is_refused(
+    command: str,
+    variable: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if variable:
+        monkeypatch.setenv("JAXTUI_START_LIMIT", variable)
+    assert cli.main(command.split()) == 64
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("jaxtui: ")
     assert err.count("\n") == 1
-
-
-@pytest.mark.parametrize("command", REFUSED)
-def test_what_is_no_number_is_refused(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert_is_refused(capsys, *command.split())
-
-
-@pytest.mark.parametrize(("value", "command"), [("nan", ("devices",)), ("inf", ())])
-def test_the_environment_gives_numbers_too(
-    value: str,
-    command: tuple[str, ...],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("JAXTUI_START_LIMIT", value)
-    assert_is_refused(capsys, *command)

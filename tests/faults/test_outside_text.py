@@ -9,21 +9,17 @@ import re
 import sqlite3
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
-import pexpect
-import pyte
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxtui.text import docstring, literal, visible, visible_json
-from tests.faults.running import ended
-
-DEADLINE_SECONDS = 60
+from tests import processes
+from tests.processes import LIMIT_SECONDS, Shell, ended
 
 CLIPBOARD = "\x1b]52;c;cHduZWQ=\x07"
 """What writes to the clipboard of a terminal."""
@@ -58,27 +54,12 @@ raise ImportError({HOSTILE!r})
 """
 
 
-def jaxtui(
-    folder: Path, *arguments: str, **environment: str
-) -> subprocess.CompletedProcess[str]:
+def jaxtui(folder: Path, *arguments: str, **variables: str) -> Any:
     """A command whose output is compared as it would reach a terminal."""
-    done = subprocess.run(
-        [sys.executable, "-m", "jaxtui", *arguments],
-        capture_output=True,
-        timeout=DEADLINE_SECONDS,
-        stdin=subprocess.DEVNULL,
-        cwd=folder,
-        env=_environment(folder, environment),
-    )
-    stdout, stderr = (each.decode() for each in (done.stdout, done.stderr))
-    assert not ACTED_ON.search(stdout + stderr), ascii(stdout + stderr)
-    assert "Traceback" not in stderr, stderr
-    return subprocess.CompletedProcess(done.args, done.returncode, stdout, stderr)
-
-
-def _environment(folder: Path, more: dict[str, str]) -> dict[str, str]:
-    data = {"JAXTUI_DATA": str(folder / "data"), "PYTHONUTF8": "1"}
-    return {**os.environ, **data, "TERM": "xterm-256color", **more}
+    done = processes.jaxtui(*arguments, data=folder / "data", cwd=folder, **variables)
+    assert not ACTED_ON.search(done.stdout + done.stderr), ascii(done.stdout)
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
 
 
 # The filter.
@@ -193,7 +174,7 @@ def test_an_exported_script_runs_only_what_it_says(measured: Path) -> None:
     done = subprocess.run(
         [sys.executable, script],
         capture_output=True,
-        timeout=DEADLINE_SECONDS,
+        timeout=LIMIT_SECONDS,
         cwd=measured,
     )
     assert done.returncode == 0, done.stderr
@@ -237,68 +218,33 @@ def test_a_broken_jax_is_described_as_text(tmp_path: Path) -> None:
 # The app.
 
 
-class Terminal:
-    """A terminal of 120 by 40, and everything that it was sent."""
-
-    def __init__(self, folder: Path, **environment: str) -> None:
-        self._child = pexpect.spawn(
-            sys.executable,
-            ["-m", "jaxtui"],
-            dimensions=(40, 120),
-            cwd=str(folder),
-            env=_environment(folder, environment),
-        )
-        self._screen = pyte.Screen(120, 40)
-        self._stream = pyte.ByteStream(self._screen)
-        self.sent = b""
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self._screen.display)
-
-    def until(self, condition: Callable[[str], object]) -> None:
-        """Read until the screen is as it should be."""
-        end = time.monotonic() + DEADLINE_SECONDS
-        while not condition(self.text):
-            assert time.monotonic() < end, self.text
-            try:
-                read = self._child.read_nonblocking(65536, timeout=1)
-            except pexpect.TIMEOUT:
-                continue
-            self.sent += read
-            self._stream.feed(read)
-
-    def press(self, key: str, condition: Callable[[str], object]) -> None:
-        """Press a key and read until the screen is as it should be."""
-        self._child.send(key)
-        self.until(condition)
-
-    def quit(self) -> int:
-        """Leave by ``q``, and give the exit code."""
-        self._child.send("q")
-        self._child.expect(pexpect.EOF, timeout=DEADLINE_SECONDS)
-        self.sent += self._child.before
-        self._child.close()
-        return int(self._child.exitstatus)
-
-
 def test_the_app_shows_exceptions_names_of_files_and_history_as_text(
     measured: Path,
 ) -> None:
     (measured / "site").mkdir()
     (measured / "site" / "jax.py").write_text(BROKEN_JAX)
     Path(os.fsdecode(os.fsencode(measured) + b"/m\xff.py")).write_text(FUNCTION)
-    terminal = Terminal(measured, PYTHONPATH=str(measured / "site"))
-    terminal.until(lambda screen: f"ImportError: {SHOWN}" in screen)
-    terminal.press("4", lambda screen: SHOWN[:12] in screen and "2 measure" in screen)
-    terminal.press("2", lambda screen: "budget" in screen)
-    terminal.press("l", lambda screen: f"printed {SHOWN}" in screen)
-    terminal.press("f", lambda screen: r"m\udcff.py" in screen)
-    assert r'\x1b]52;c;cHduZWQ=\x07\u202e"""\n' in terminal.text
-    # Tab takes the first of the list.
-    terminal.press("\t", lambda screen: r"file \x1b]52;c;cHduZWQ=\x07" in screen)
-    terminal.press("\x1b", lambda screen: "Time functions" not in screen)
-    assert terminal.quit() == 0
+    site = measured / "site"
+    app = f"PYTHONPATH={site}:$PYTHONPATH {sys.executable} -m jaxtui; echo rc=$?"
+    shell = Shell(
+        40, 120, script=f"{app}; read end", cwd=measured, data=measured / "data"
+    )
+    shell.shows(f"importing it fails: {SHOWN}")
+    for key, texts in (
+        ("4", (SHOWN[:12], "2 measure")),
+        ("2", ("budget",)),
+        ("l", (f"printed {SHOWN}",)),
+        ("f", (r"m\udcff.py", r'\x1b]52;c;cHduZWQ=\x07\u202e"""\n')),
+        # Tab takes the first of the list.
+        ("\t", (r"file \x1b]52;c;cHduZWQ=\x07",)),
+    ):
+        shell.type(key)
+        shell.shows(*texts)
+    shell.type("\x1b")
+    shell.until(lambda: "functions of a file" not in shell.text, "the tab")
+    shell.type("q")
+    shell.writes("rc=0")
+    shell.close()
     # An app sends sequences of its own, but not these.
-    assert b"\x1b]52" not in terminal.sent
-    assert not re.search("[\x80-\x9f\u202e\u2066\u2028]", terminal.sent.decode())
+    assert b"\x1b]52" not in shell.written
+    assert not re.search("[\x80-\x9f\u202e\u2066\u2028]", shell.written.decode())

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,10 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.test_terminal import Shell
-
-ROOT = Path(__file__).parents[2]
-SECONDS = 120
+from tests.processes import Shell, python
 
 DEBUGS = """
 import jax
@@ -67,21 +62,8 @@ print(made.to_json())
 
 def run(folder: Path, *command: str, **variables: str) -> tuple[int, str, str]:
     """Exit status, stdout and stderr of a Python process with these variables."""
-    done = subprocess.run(
-        [sys.executable, *command],
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(ROOT),
-            "JAXTUI_DATA": str(folder / "data"),
-            "JAX_NUM_CPU_DEVICES": "1",
-            **variables,
-        },
-    )
+    variables = {"JAX_NUM_CPU_DEVICES": "1", **variables}
+    done = python(*command, data=folder / "data", cwd=folder, **variables)
     assert "Traceback" not in done.stdout + done.stderr
     return done.returncode, done.stdout, done.stderr
 
@@ -203,8 +185,8 @@ def test_the_app_names_them_and_begins_no_check() -> None:
         shell.shows("ready>")
         shell.run(f"JAX_DEBUG_NANS=1 {sys.executable} -m jaxtui; echo rc=$?")
         shell.shows("cpu:0")
-        shell.shows("ENTER:")
-        assert "JAX_DEBUG_NANS" in shell.screen.display[0]
+        shell.shows("Enter run")
+        shell.until(lambda: "JAX_DEBUG_NANS" in shell.screen.display[0], "the setting")
         shell.type("c")
         shell.shows("no verdict can")
         shell.type("2")

@@ -6,12 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-DEADLINE_SECONDS = 120
+from tests.processes import LIMIT_SECONDS, environment
+
+Start = Callable[..., subprocess.Popen[str]]
 
 START = "import sys; from jaxtui.__main__ import main; sys.exit(main())"
 """What the console script does: its own folder is on the path, not the current one."""
@@ -34,14 +36,16 @@ LEARN = ("learn", "devices", "--size", "100", "--step", "2")
 
 
 @pytest.fixture
-def start(tmp_path: Path):
+def start(tmp_path: Path) -> Iterator[Start]:
     """Starts a command in a folder."""
     script = tmp_path / "bin" / "start"
     script.parent.mkdir()
     script.write_text(START)
     started = []
 
-    def start(*arguments: str, cwd, before: str = "true") -> subprocess.Popen[str]:
+    def start(
+        *arguments: str, cwd: bytes | Path, before: str = "true"
+    ) -> subprocess.Popen[str]:
         command = [sys.executable, str(script), *arguments]
         process = subprocess.Popen(
             ["sh", "-c", f'{before} && exec "$@"', "sh", *command],
@@ -50,12 +54,7 @@ def start(tmp_path: Path):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={
-                **os.environ,
-                "PYTHONPATH": str(ROOT),
-                "JAXTUI_DATA": str(tmp_path / "data"),
-                "JAX_NUM_CPU_DEVICES": "1",
-            },
+            env=environment(tmp_path / "data", JAX_NUM_CPU_DEVICES=1),
         )
         started.append(process)
         return process
@@ -67,7 +66,7 @@ def start(tmp_path: Path):
 
 
 def output(process: subprocess.Popen[str]) -> str:
-    out, err = process.communicate(timeout=DEADLINE_SECONDS)
+    out, err = process.communicate(timeout=LIMIT_SECONDS)
     assert process.returncode == 0, err
     return out
 

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from jaxtui.model import (
-    Case,
-    Device,
-    Host,
-    Measurement,
-    Phases,
-    Samples,
-    Summary,
-)
+from jaxtui.model import Case, Device, Host, Measurement, Phases, Samples
+from tests import records
 
 HOST = Host(
     hostname="box",
@@ -23,22 +16,6 @@ HOST = Host(
     platform_version="cpu",
 )
 DEVICE = Device(id=0, platform="cpu", device_kind="cpu", process_index=0)
-
-
-def summary(median: float = 0.002, width: float = 0.0001) -> Summary:
-    return Summary(
-        n=100,
-        rounds=10,
-        median=median,
-        mean=median,
-        mad=width,
-        p10=median - width,
-        p90=median + width,
-        p99=median + width,
-        max=median + width,
-        ci_low=median - width,
-        ci_high=median + width,
-    )
 
 
 def measurement(
@@ -52,21 +29,17 @@ def measurement(
     width: float = 0.0001,
     samples: bool = False,
 ) -> Measurement:
+    """``width`` is the half-width of the interval, seconds."""
     case = Case(op=op, size=size, dtype=dtype, device=device, mode=mode)
-    kept = {"samples": Samples(ready=(median,) * 100)} if samples else {}
-    return Measurement(
-        case=case,
+    return records.measurement(
+        case,
+        records.summary(median, width / median, rounds=10),
         phases=Phases(first_call=0.01),
-        dispatch=None,
-        ready=summary(median, width),
         pipelined_seconds=median,
         flops=2e9,
         bytes=1e6,
         flops_per_second=2e9 / median,
         bytes_per_second=1e6 / median,
-        output_dtype=dtype,
         error_vs_float64=1e-7,
-        stopped="target",
-        stable=True,
-        **kept,
+        **({"samples": Samples(ready=(median,) * 100)} if samples else {}),
     )

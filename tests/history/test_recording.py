@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from jaxtui.tui.run import UNFINISHED, Recorder
 from tests.commands.fakes import FakeEngine, complete
 from tests.commands.fakes import measured as measured_by
 from tests.history.making import DEVICE, HOST, measurement
+from tests.processes import jaxtui
 from tests.tui import fake_engine
 from tests.tui.driving import app_on, until, until_done, until_ready
 
@@ -70,13 +69,6 @@ def test_what_was_broken_off_is_not(tmp_path: Path, stopped: str | None) -> None
     assert not history.path.exists()
 
 
-def test_a_history_that_cannot_be_written_is_said_once(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    _, said = kept(tmp_path / "file" / "history.db", measurement(), measurement())
-    (sentence,) = said
-    assert "Measuring goes on" in sentence
-
-
 def test_a_damaged_history_is_said_and_begun_anew(tmp_path: Path) -> None:
     (tmp_path / "history.db").write_text("nonsense " * 200)
     history, said = kept(tmp_path / "history.db", measurement(), measurement())
@@ -95,43 +87,31 @@ def test_each_that_others_can_read_is_told(tmp_path: Path) -> None:
     assert found == [1, 2]
 
 
-def test_what_could_not_be_written_is_not_told(tmp_path: Path) -> None:
+def test_what_could_not_be_written_is_said_once_and_not_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     said: list[str] = []
-    keeper = Recording(
-        said.append, pytest.fail, History(tmp_path / "file" / "history.db")
-    )
-    for event in (READY, measured(measurement())):
+    history = History(tmp_path / "file" / "history.db")
+    keeper = Recording(said.append, pytest.fail, history)
+    for event in (READY, MEASURED, MEASURED):
         keeper.observe(event)
     keeper.close()
-    assert said
+    (sentence,) = said
+    assert "Measuring goes on" in sentence
 
 
 # Commands.
 
 
 def test_a_real_bench_run_is_kept(data: Path) -> None:
-    def bench(*options: str) -> None:
-        done = subprocess.run(
-            [
-                *(sys.executable, "-m", "jaxtui", "bench", "selu:1000"),
-                *("--mode", "jit,numpy", "--budget", "1", *options),
-            ],
-            capture_output=True,
-            text=True,
-            timeout=180,
-        )
-        assert done.returncode == 0, done.stderr
-
-    bench()
+    words = ("bench", "selu:1000", "--mode", "jit,numpy", "--budget", "1")
+    done = jaxtui(*words, data=data)
+    assert done.returncode == 0, done.stderr
     rows = History().rows()
     assert {(row.op, row.size, row.mode) for row in rows} == {
         ("selu", 1000, "jit"),
         ("selu", 1000, "numpy"),
     }
     assert {row.device_kind for row in rows} == {"", "cpu"}
-    bench("--no-history")
-    assert History().count() == 2
 
 
 def test_bench_keeps_nothing_if_it_is_told_so(data: Path) -> None:

@@ -1,23 +1,44 @@
-"""Figures for conclusions, as a run would have brought them."""
+"""Figures of a step, written as text: what a run would have yielded.
+
+``plain call = 100us; a.dtype = 'float32'; b = !ValueError: no; old numbers = 1 2`` are
+two clocks or cases, a text, an error and numbers. A case has more by a dot: the clock
+``JAX.dispatch``, a phase such as ``JAX.compile``, ``JAX.note`` with a flag, and any
+number of a measurement. Loops are named by their style and take ``stopwatch of work``.
+``-`` takes a figure away; a value that begins with ``~`` has a warning.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
+from functools import cache
 
-from jaxtui.lessons.base import Conclusion, Lesson, Setting, setting
+import msgspec
+
+from jaxtui import api, lessons
+from jaxtui.lessons.base import Lesson, Setting, setting
 from jaxtui.lessons.outcome import NOTHING, Outcome, collect
+from jaxtui.lessons.trial import Trial
+from jaxtui.measure.host import host
+from jaxtui.measure.snippets import run_snippet
 from jaxtui.model import (
     Case,
     CaseFailed,
     CaseMeasured,
+    Device,
     Event,
+    Experiment,
     Failure,
     Loop,
     LoopCall,
     LoopClock,
     LoopMeasured,
     Measurement,
+    MemorySpan,
+    Note,
     Phases,
+    Shown,
+    Snippet,
     SnippetShown,
     SnippetTimed,
     Summary,
@@ -25,149 +46,171 @@ from jaxtui.model import (
     Value,
     Work,
 )
+from tests.records import measurement, summary
 from tests.tui.fake_engine import HOST, OPS, cpu_devices, tpu_devices
 
 CPU = cpu_devices()
 TPU = tpu_devices()
 BOTH = (*TPU, *CPU)
+MACHINES: dict[str, Sequence[Device]] = {"": CPU, "tpu": TPU, "both": BOTH}
+
+_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+_TIME = re.compile(r"([\d.]+) ?(s|ms|us|ns)")
 
 
-def here(lesson: Lesson, size: int | None = None, devices: Sequence = CPU) -> Setting:
+def on(lesson: Lesson, size: int | None = None, devices: Sequence = CPU) -> Setting:
     """A machine with these devices; a laptop unless said otherwise."""
     return setting(lesson, devices, HOST, OPS, size)
 
 
-def summary(seconds: float, n: int = 100) -> Summary:
-    """A clock that always read the same."""
-    return Summary(
-        n=n,
-        rounds=8,
-        median=seconds,
-        mean=seconds,
-        mad=0.0,
-        p10=seconds,
-        p90=seconds,
-        p99=seconds,
-        max=seconds,
-        ci_low=seconds,
-        ci_high=seconds,
-    )
+@cache
+def real(name: str, size: int | None = None) -> Setting:
+    """The first device of this machine."""
+    return setting(lessons.load(name), api.devices(), host(), api.ops(), size)
 
 
-def timed(seconds: Mapping[str, float]) -> Outcome:
-    """A snippet that took these times, by name."""
-    return after(
-        *(
-            SnippetTimed(timing=Timing(name=name, seconds=summary(each)))
-            for name, each in seconds.items()
-        )
-    )
+@cache
+def real_values(name: str, step: int, size: int | None = None) -> Outcome:
+    """What JAX really says in a step, counted from 1, without its timings."""
+    outcome = NOTHING
+    for work in lessons.load(name).steps[step - 1].works(real(name, size)):
+        assert isinstance(work, Snippet)
+        parts = tuple(part for part in work.parts if isinstance(part, Shown))
+        for event in run_snippet(msgspec.structs.replace(work, parts=parts)):
+            outcome = collect(outcome, event)
+    return outcome
 
 
-def shown(
-    outcome: Outcome, name: str, text: str, numbers: tuple[float, ...] = ()
-) -> Outcome:
-    """The outcome with one more value."""
-    value = Value(name=name, text=text, numbers=numbers)
-    return collect(outcome, SnippetShown(value=value))
+def trial(lesson: Lesson, step: int) -> Trial:
+    """What a step, counted from 1, runs and claims."""
+    return lesson.steps[step - 1].works.func.__self__  # type: ignore[attr-defined, no-any-return]
 
 
-def measured(
-    case: Case,
-    ready: float,
-    *,
-    dispatch: float | None = None,
-    phases: Phases | None = None,
-    stopped: str | None = "target",
-    n: int = 100,
-) -> CaseMeasured:
-    """A case whose calls all took ``ready`` seconds."""
-    return CaseMeasured(
-        index=0,
-        measurement=Measurement(
-            case=case,
-            phases=phases or Phases(),
-            dispatch=None if dispatch is None else summary(dispatch, n),
-            ready=summary(ready, n),
-            pipelined_seconds=None,
-            flops=None,
-            bytes=None,
-            flops_per_second=None,
-            bytes_per_second=None,
-            output_dtype="float32",
-            error_vs_float64=0.0,
-            stopped=stopped,  # type: ignore[arg-type]
-            stable=True,
-        ),
-    )
+def after(*events: Event, before: Outcome = NOTHING) -> Outcome:
+    """What a step knows after these events."""
+    for event in events:
+        before = collect(before, event)
+    return before
 
 
-def failed(case: Case, error: str = "It would take too long.") -> CaseFailed:
-    """A case without a figure."""
+def measured(case: Case, ready: float | Summary, **facts: object) -> CaseMeasured:
+    return CaseMeasured(index=0, measurement=measurement(case, ready, **facts))
+
+
+def failed(case: Case, error: str) -> CaseFailed:
     return CaseFailed(index=0, failure=Failure(case=case, error=error, hint=""))
 
 
-def looped(
-    loop: Loop,
-    stopwatch: float,
-    true: float,
-    *,
-    held_from: int | None = None,
-    inline: bool = False,
-) -> LoopMeasured:
-    """A loop that took so long; calls return at once until they are held back."""
+def works(lesson: Lesson, step: int, there: Setting | None = None) -> tuple[Work, ...]:
+    """What a step, counted from 1, runs at once."""
+    return lesson.steps[step - 1].works(there or on(lesson))
+
+
+def cases(lesson: Lesson, step: int, there: Setting | None = None) -> tuple[Case, ...]:
+    """The cases of a step's only experiment."""
+    (experiment,) = works(lesson, step, there)
+    assert isinstance(experiment, Experiment)
+    return experiment.cases
+
+
+def figures(
+    lesson: Lesson, step: int, there: Setting, *texts: str, before: Outcome = NOTHING
+) -> Outcome:
+    """What is known of a step when these figures have come; later ones count."""
+    found = dict(
+        field.split(" = ") for text in texts for field in text.split("; ") if field
+    )
+    found = {name: value for name, value in found.items() if value != "-"}
+    facts: dict[str, dict[str, str]] = {name: {} for name in found}
+    for name in found:
+        owner, _, fact = name.rpartition(".")
+        if owner in found:
+            facts[owner][fact] = found[name]
+            del facts[name]
+    named = trial(lesson, step).cases(there)
+    loops = [work for work in works(lesson, step, there) if isinstance(work, Loop)]
+    for name, more in facts.items():
+        styled = [loop for loop in loops if loop.style == name]
+        if (case := named.get(name)) is not None:
+            before = after(_case(case, found[name], more), before=before)
+        elif styled:
+            events = (_loop(loop, found[name], more) for loop in styled)
+            before = after(*events, before=before)
+        else:
+            before = after(_value(name, found[name]), before=before)
+    return before
+
+
+def seconds(text: str) -> float | None:
+    """``100us`` as seconds; ``None`` if it is no time."""
+    match = _TIME.fullmatch(text)
+    return float(match[1]) * _UNITS[match[2]] if match else None
+
+
+def _value(name: str, text: str) -> SnippetTimed | SnippetShown:
+    if (took := seconds(text)) is not None:
+        return SnippetTimed(timing=Timing(name=name, seconds=summary(took)))
+    if text.startswith("!"):
+        return SnippetShown(value=Value(name=name, text="", error=text[1:]))
+    warnings = ("UserWarning: …",) if text.startswith("~") else ()
+    text = text.removeprefix("~")
+    if text.startswith("'"):
+        value = Value(name=name, text=text.strip("'"), warnings=warnings)
+    else:
+        numbers = tuple(map(float, text.split()))
+        value = Value(name=name, text=text, numbers=numbers)
+    return SnippetShown(value=value)
+
+
+def _case(case: Case, text: str, facts: dict[str, str]) -> Event:
+    if text.startswith("!"):
+        return failed(case, text[1:])
+    phases: dict[str, float] = {}
+    changes: dict[str, object] = {}
+    for name, value in facts.items():
+        if name == "dispatch":
+            changes[name] = summary(seconds(value) or 0.0)
+        elif name in Phases.__struct_fields__:
+            phases[name] = seconds(value) or 0.0
+        elif name == "note":
+            flag, _, said = value.partition(": ")
+            changes["notes"] = (Note(flag=flag, text=said),)  # type: ignore[arg-type]
+        elif name == "memory":
+            fresh, reused, faults = map(float, value.split())
+            span = MemorySpan(fresh=fresh, reused=reused, page_faults=faults)
+            changes[name] = span
+        elif name in Measurement.__struct_fields__:
+            changes[name] = float(value)
+        else:
+            raise ValueError(name)
+    took = seconds(text)
+    assert took is not None, text
+    return measured(case, took, phases=Phases(**phases), **changes)
+
+
+def _loop(loop: Loop, text: str, facts: dict[str, str]) -> LoopMeasured:
+    """Its calls return at once until they are held back."""
+    stopwatch, _, work = text.partition(" of ")
+    true = seconds(work or stopwatch) or 0.0
+    clock = LoopClock(
+        repeats=7, stopwatch_seconds=seconds(stopwatch) or 0.0, true_seconds=true
+    )
     each = true / loop.calls
-    held = loop.calls if held_from is None else held_from
+    held = int(facts["held"]) if "held" in facts else None
     calls = []
     for index in range(loop.calls):
-        entered = 1e-6 * index if index < held else each * (index - held)
-        returned = entered + (1e-6 if index < held else each)
-        calls.append(
-            LoopCall(entered=entered, returned=returned, ready=each * (index + 1))
-        )
-    clock = LoopClock(repeats=7, stopwatch_seconds=stopwatch, true_seconds=true)
+        late = index - (loop.calls if held is None else held)
+        entered = 1e-6 * index if late < 0 else each * late
+        returned = entered + (1e-6 if late < 0 else each)
+        ready = each * (index + 1)
+        calls.append(LoopCall(entered=entered, returned=returned, ready=ready))
     return LoopMeasured(
         loop=loop,
         calls=tuple(calls),
         watched=clock,
         undisturbed=clock,
-        inline=inline,
+        inline="inline" in facts,
         queue_depth=32,
         flops=1e9,
-        held_from=held_from,
+        held_from=held,
     )
-
-
-def after(*events: Event) -> Outcome:
-    """What a step knows after these events."""
-    outcome = NOTHING
-    for event in events:
-        outcome = collect(outcome, event)
-    return outcome
-
-
-def conclude(
-    lesson: Lesson, step: int, outcome: Outcome, setting: Setting | None = None
-) -> Conclusion:
-    """What the step makes of it, steps counted from 0."""
-    return lesson.steps[step].conclude(setting or here(lesson), outcome)
-
-
-def works(
-    lesson: Lesson, step: int, setting: Setting | None = None
-) -> tuple[Work, ...]:
-    """What the step runs at once."""
-    return lesson.steps[step].works(setting or here(lesson))
-
-
-def asked(
-    lesson: Lesson, step: int, setting: Setting | None = None
-) -> tuple[Case, ...]:
-    """The cases of a step's only experiment."""
-    (experiment,) = works(lesson, step, setting)
-    return experiment.cases  # type: ignore[union-attr]
-
-
-def yours(conclusion: Conclusion) -> dict[str, str]:
-    """The learner's column of the table."""
-    return {row.what: row.yours for row in conclusion.rows}

@@ -1,3 +1,5 @@
+"""The sweep and the search of ``small-work``, on machines that overtake at a size."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -6,24 +8,17 @@ import msgspec
 import pytest
 
 from jaxtui import api
-from jaxtui.lessons.base import Setting, next_work
-from jaxtui.lessons.outcome import NOTHING, Outcome, collect
+from jaxtui.lessons.base import Conclusion
+from jaxtui.lessons.outcome import NOTHING, Outcome
+from jaxtui.lessons.play import next_work
 from jaxtui.lessons.small_work import CLOSE, LESSON, sizes
-from jaxtui.model import Case, CaseFailed, Experiment, Failure, Note
-from tests.lessons.figures import (
-    after,
-    conclude,
-    here,
-    measured,
-    timed,
-    works,
-    yours,
-)
+from jaxtui.model import Case, Experiment, Note
+from tests.lessons.figures import after, failed, figures, measured, on, works
 
-HERE = replace(here(LESSON), ops=api.ops())
+HERE = replace(on(LESSON), ops=api.ops())
 
 
-def seconds(case: Case, crossing: float = 20_000) -> float:
+def seconds(case: Case, crossing: float) -> float:
     """A machine on which compiled JAX overtakes NumPy at so many elements."""
     numpy = 2e-6 + 1e-9 * case.size
     jit = 2e-6 + 0.9e-9 * crossing + 1e-10 * case.size
@@ -32,86 +27,68 @@ def seconds(case: Case, crossing: float = 20_000) -> float:
 
 
 def run(
-    step: int,
-    setting: Setting = HERE,
-    crossing: float = 20_000,
-    tensorflow: bool = True,
+    step: int, crossing: float = 20_000, tensorflow: bool = True
 ) -> tuple[Outcome, int]:
     """Everything that the step would run, and how many works that were."""
     outcome, done = NOTHING, 0
-    while (work := next_work(LESSON.steps[step], setting, outcome, done)) is not None:
+    while (work := next_work(LESSON.steps[step - 1], HERE, outcome, done)) is not None:
         done += 1
         assert done < 30
-        if not isinstance(work, Experiment):
-            continue
-        for case in work.cases:
+        for case in work.cases if isinstance(work, Experiment) else ():
+            event = measured(case, seconds(case, crossing))
             if case.mode == "tensorflow" and not tensorflow:
-                hint = "pip install 'jaxtui[tensorflow]'"
-                failure = Failure(case=case, error="Not installed.", hint=hint)
-                outcome = collect(outcome, CaseFailed(index=0, failure=failure))
-            else:
-                event = measured(case, seconds(case, crossing))
-                outcome = collect(outcome, event)
+                event = failed(case, "Not installed.")  # type: ignore[assignment]
+            outcome = after(event, before=outcome)
     return outcome, done
 
 
+def conclude(step: int, outcome: Outcome) -> Conclusion:
+    return LESSON.steps[step - 1].conclude(HERE, outcome)
+
+
 def test_sizes_are_powers_of_ten_up_to_the_one_asked_for() -> None:
-    assert sizes(here(LESSON, 10_000)) == (10, 100, 1000, 10_000)
-    assert sizes(here(LESSON, 25_000)) == (10, 100, 1000, 10_000, 25_000)
+    assert sizes(on(LESSON, 10_000)) == (10, 100, 1000, 10_000)
+    assert sizes(on(LESSON, 25_000)) == (10, 100, 1000, 10_000, 25_000)
     assert sizes(HERE)[-1] == HERE.size
 
 
 def test_numpy_at_one_end_and_jit_at_the_other_confirm_it() -> None:
-    outcome, _ = run(0)
-    found = conclude(LESSON, 0, outcome, HERE)
-    assert found.holds is True
-    assert found.answer == 1
-    assert yours(found)["NumPy"].startswith("2.01 µs … ")
+    outcome, done = run(1)
+    found = conclude(1, outcome)
+    assert (found.holds, found.answer) == (True, 1)
+    yours = {row.what: row.yours for row in found.rows}
+    assert yours["NumPy"].startswith("2.01 µs … ")
     assert "20.0 µs" in found.takeaway
-    picture = LESSON.steps[0].picture
+    picture = LESSON.steps[0].picture(HERE, outcome)  # type: ignore[misc]
     assert picture is not None
-    drawn = picture(HERE, outcome)
-    assert drawn is not None
-    labels = [series.label for series in drawn.series]
+    labels = [series.label for series in picture.series]
     assert labels == ["NumPy", "JAX, eager", "JAX, jit", "TensorFlow"]
-    assert drawn.draw(78, 14)
-
-
-def test_tensorflow_is_asked_once_where_it_is_missing() -> None:
-    outcome, done = run(0, tensorflow=False)
-    assert done == len(works(LESSON, 0, HERE))
-    assert len(outcome.failures) == 1
-    row = conclude(LESSON, 0, outcome, HERE).rows[-1]
+    assert picture.draw(78, 14)
+    # TensorFlow at more sizes where it is there; asked once where it is not.
+    assert done == len(works(LESSON, 1, HERE)) + 1
+    missing, done = run(1, tensorflow=False)
+    assert done == len(works(LESSON, 1, HERE))
+    row = conclude(1, missing).rows[-1]
     assert (row.what, row.yours) == ("TensorFlow", "—")
-    assert row.remark == "Not installed. pip install 'jaxtui[tensorflow]'"
-
-
-def test_tensorflow_is_measured_at_more_sizes_where_it_is_there() -> None:
-    outcome, done = run(0)
-    assert done == len(works(LESSON, 0, HERE)) + 1
-    found = [one.case.size for one in outcome.measurements if one.case.on_host]
-    assert len([n for n in found if n > 10]) > 3
-
-
-def test_a_fast_list_is_the_right_answer_too() -> None:
-    outcome, _ = run(0)
-    lists = timed({"list of 10": 1e-6, "list of 100000": 1e-2})
-    found = conclude(LESSON, 0, replace(outcome, timings=lists.timings), HERE)
-    assert found.answer == 0
-    assert yours(found)["Python list"] == "1.00 µs … 10.0 ms"
+    assert row.remark.startswith("Not installed.")
+    # A fast list is the right answer, too.
+    lists = "list of 10 = 1us; list of 100000 = 10ms"
+    listed = conclude(1, figures(LESSON, 1, HERE, lists, before=outcome))
+    assert listed.answer == 0
+    yours = {row.what: row.yours for row in listed.rows}
+    assert yours["Python list"] == "1.00 µs … 10.0 ms"
 
 
 def test_numpy_ahead_at_both_ends_refutes_it() -> None:
-    outcome, _ = run(0, crossing=1e9)
-    found = conclude(LESSON, 0, outcome, HERE)
+    found = conclude(1, run(1, crossing=1e9)[0])
     assert found.holds is False
     assert "larger one" in found.takeaway
 
 
 @pytest.mark.parametrize("crossing", [150, 5_000, 333_333, 4_000_000])
 def test_bisection_closes_in_on_the_crossing(crossing: int) -> None:
-    outcome, done = run(1, crossing=crossing)
-    found = conclude(LESSON, 1, outcome, HERE)
+    outcome, done = run(2, crossing=crossing)
+    found = conclude(2, outcome)
     assert found.holds is True, found
     assert done <= 8
     tried = sorted({one.case.size for one in outcome.measurements})
@@ -124,41 +101,25 @@ def test_bisection_closes_in_on_the_crossing(crossing: int) -> None:
 
 @pytest.mark.parametrize(("crossing", "answer"), [(1, 0), (1e9, 3)])
 def test_without_a_crossing_there_is_no_search(crossing: float, answer: int) -> None:
-    outcome, done = run(1, crossing=crossing)
-    found = conclude(LESSON, 1, outcome, HERE)
+    outcome, done = run(2, crossing=crossing)
+    found = conclude(2, outcome)
     assert done == 1
     assert (found.holds, found.answer) == (False, answer)
 
 
 def test_a_search_that_was_cut_short_gives_what_it_knows() -> None:
-    (first,) = works(LESSON, 1, HERE)
+    (first,) = works(LESSON, 2, HERE)
     assert isinstance(first, Experiment)
-    ends = after(*(measured(case, seconds(case)) for case in first.cases))
-    found = conclude(LESSON, 1, ends, HERE)
+    ends = after(*(measured(case, seconds(case, 20_000)) for case in first.cases))
+    found = conclude(2, ends)
     assert found.holds is True
     assert "between 10 and 1,000,000 elements" in found.takeaway
 
 
 def test_a_disturbed_machine_is_named() -> None:
-    outcome, _ = run(1, crossing=1e9)
+    outcome, _ = run(2, crossing=1e9)
     one, *rest = outcome.measurements
     noted = msgspec.structs.replace(one, notes=(Note(flag="contended", text=""),))
-    found = conclude(LESSON, 1, replace(outcome, measurements=(noted, *rest)), HERE)
+    found = conclude(2, replace(outcome, measurements=(noted, *rest)))
     assert found.holds is False
     assert "Other processes used the CPU" in found.takeaway
-
-
-def test_flat_times_are_dispatch() -> None:
-    outcome, _ = run(2)
-    found = conclude(LESSON, 2, outcome, HERE)
-    assert found.holds is True
-    assert found.answer == 0
-    assert "the rest is dispatch" in found.takeaway
-
-
-def test_times_that_grow_are_not() -> None:
-    (experiment,) = works(LESSON, 2, HERE)
-    assert isinstance(experiment, Experiment)
-    outcome = after(*(measured(case, 1e-6 * case.size) for case in experiment.cases))
-    found = conclude(LESSON, 2, outcome, HERE)
-    assert (found.holds, found.answer) == (False, 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import zip_longest
 
 import msgspec
 import pytest
@@ -12,14 +13,13 @@ from jaxtui.lessons.base import (
     Lesson,
     Row,
     Setting,
-    code_parts,
-    conclude,
     default_device,
     setting,
 )
 from jaxtui.lessons.clock import LESSON as CLOCK
 from jaxtui.lessons.numpy_or_jax import LESSON
-from jaxtui.lessons.outcome import NOTHING, Outcome, collect
+from jaxtui.lessons.outcome import NOTHING, Outcome
+from jaxtui.lessons.play import Planner, code_parts, conclude
 from jaxtui.lessons.text import parse
 from jaxtui.lessons.trial import (
     All,
@@ -36,12 +36,11 @@ from jaxtui.lessons.trial import (
     decimals,
     listing,
     near,
-    placed,
     quotient,
+    snippet_device,
 )
 from jaxtui.model import (
     Case,
-    CaseMeasured,
     Device,
     Experiment,
     Failure,
@@ -59,14 +58,25 @@ from tests.lessons.figures import (
     CPU,
     TPU,
     after,
-    asked,
+    cases,
     failed,
-    here,
+    figures,
     measured,
-    shown,
-    timed,
+    on,
 )
+from tests.records import summary
 from tests.tui.fake_engine import RECIPE
+
+
+def given(text: str, before: Outcome = NOTHING) -> Outcome:
+    """Clocks and values of any name."""
+    return figures(CLOCK, 1, on(CLOCK), text, before=before)
+
+
+def found(outcome: Outcome, there: Setting | None = None) -> Figures:
+    named = dict(zip(("JAX", "NumPy"), cases(CLOCK, 2), strict=True))
+    return Figures(there or on(CLOCK), outcome, named)
+
 
 # A text and its figures.
 
@@ -155,7 +165,7 @@ def test_a_page_is_read() -> None:
 def test_a_step_is_its_text_and_its_trial() -> None:
     (text,) = parse(PAGE).steps
     trial = Trial(claim=AtLeast("first one", 2, "size"), answer=lambda _: 1)
-    there = replace(here(CLOCK), size=2)
+    there = replace(on(CLOCK), size=2)
     (snippet,) = trial.run(text, there)
     assert snippet.title == "Two of them, n = 2"  # type: ignore[union-attr]
     assert snippet.setup == "a = jnp.ones(2)\n"  # type: ignore[union-attr]
@@ -164,7 +174,7 @@ def test_a_step_is_its_text_and_its_trial() -> None:
         "a.dtype",
         "a[0] = 1",
     ]
-    outcome = shown(timed({"first one": 8.0}), "value", "float32")
+    outcome = given("first one = 8s; value = 'float32'")
     assert trial.conclude(text, there, outcome) == Conclusion(
         rows=(
             Row(what="first", yours="8.00 s", published="1 s", remark="slow"),
@@ -182,14 +192,8 @@ def test_a_step_is_its_text_and_its_trial() -> None:
     )
 
 
-def figures(outcome: Outcome, there: Setting | None = None) -> Figures:
-    cases = dict(zip(("JAX", "NumPy"), asked(CLOCK, 1), strict=True))
-    return Figures(there or here(CLOCK), outcome, cases)
-
-
-SEEN = shown(
-    timed({"a": 9e-3, "b": 0.5e-3}), "v", "[1.  2.\n 3.]", (1.0, 0.196612, 3.0)
-)
+LONG = Value(name="v", text="[1.  2.\n 3.]", numbers=(1.0, 0.196612, 3.0))
+SEEN = after(SnippetShown(value=LONG), before=given("a = 9ms; b = 0.5ms"))
 
 
 @pytest.mark.parametrize(
@@ -213,19 +217,16 @@ SEEN = shown(
     ],
 )
 def test_figures_in_a_text(text: str, filled: str) -> None:
-    assert figures(SEEN).fill(text) == filled
+    assert found(SEEN).fill(text) == filled
 
 
 def test_what_is_missing_has_a_reason_once() -> None:
-    jax, numpy = asked(CLOCK, 1)
-    outcome = after(failed(jax, "Too slow."), failed(numpy, "Too slow."))
-    found = CLOCK.steps[1].conclude(here(CLOCK), outcome)
-    assert found.holds is None
-    assert found.takeaway.endswith("nothing to conclude. Too slow.")
-    assert figures(outcome).trouble("NumPy speed") == "Too slow."
-    assert figures(outcome).trouble("eager") == ""
-    broken = replace(NOTHING, problem=WorkFailed(error="It broke.", hint=""))
-    assert CLOCK.steps[0].conclude(here(CLOCK), broken).takeaway.endswith("It broke.")
+    outcome = after(*(failed(case, "Too slow.") for case in cases(CLOCK, 2)))
+    concluded = CLOCK.steps[1].conclude(on(CLOCK), outcome)
+    assert concluded.holds is None
+    assert concluded.takeaway.endswith("nothing to conclude. Too slow.")
+    assert found(outcome).failure_of("NumPy speed") == "Too slow."
+    assert found(outcome).failure_of("eager") == ""
 
 
 def test_words_and_numbers() -> None:
@@ -242,13 +243,14 @@ def test_words_and_numbers() -> None:
 # Claims.
 
 
-def broken(error: str, detail: str = "") -> Outcome:
-    value = Value(name="v", text="", error=error, detail=detail)
-    return collect(NOTHING, SnippetShown(value=value))
-
-
-GIVEN = shown(timed({"a": 6.0, "b": 2.0}), "v", "True", (1.0,))
-REFUSED = broken("ValueError: first line", "first line\nsecond line")
+GIVEN = after(
+    SnippetShown(value=Value(name="v", text="True", numbers=(1.0,))),
+    before=given("a = 6s; b = 2s"),
+)
+REFUSAL = Value(
+    name="v", text="", error="ValueError: first line", detail="first\nsecond line"
+)
+REFUSED = after(SnippetShown(value=REFUSAL))
 
 
 @pytest.mark.parametrize(
@@ -263,7 +265,7 @@ REFUSED = broken("ValueError: first line", "first line\nsecond line")
         (Gives("v", "False"), GIVEN, False),
         (Gives("w", "True"), GIVEN, ["w"]),
         (IsTrue("v"), GIVEN, True),
-        (IsTrue("v"), shown(NOTHING, "v", "False", (0.0,)), False),
+        (IsTrue("v"), given("v = 0"), False),
         (IsTrue("v"), REFUSED, False),
         (Raises("v", "ValueError"), REFUSED, True),
         (Raises("v", "ValueError", "second"), REFUSED, True),
@@ -281,15 +283,15 @@ REFUSED = broken("ValueError: first line", "first line\nsecond line")
     ],
 )
 def test_claims(claim: Claim, outcome: Outcome, holds: bool | list[str] | None) -> None:
-    found = figures(outcome)
-    assert (claim.missing(found) or claim.holds(found)) == holds
+    seen = found(outcome)
+    assert (claim.missing(seen) or claim.holds(seen)) == holds
 
 
 def test_choices_part_at_limits() -> None:
     answer = bracket("a", "b", 1.25, 5)
     for seconds, index in ((2.0, 0), (2.5, 1), (9.9, 1), (10.0, 2)):
-        assert answer(figures(timed({"a": seconds, "b": 2.0}))) == index
-    assert answer(figures(NOTHING)) is None
+        assert answer(found(given(f"a = {seconds}s; b = 2s"))) == index
+    assert answer(found(NOTHING)) is None
 
 
 # Settings.
@@ -357,8 +359,8 @@ def test_where_a_lesson_runs(
         with pytest.raises(SelectionError, match=expected):
             setting(lesson, devices, None, (), size, name)
         return
-    found = setting(lesson, devices, None, (), size, name)
-    assert (found.size, found.device) == expected
+    there = setting(lesson, devices, None, (), size, name)
+    assert (there.size, there.device) == expected
 
 
 def test_devices_by_what_they_are() -> None:
@@ -367,15 +369,15 @@ def test_devices_by_what_they_are() -> None:
         (BOTH, ("cpu:0", "tpu:0")),
         (TPU, (None, "tpu:0")),
     ):
-        there = here(CLOCK, devices=devices)
+        there = on(CLOCK, devices=devices)
         assert (there.processor, there.accelerator) == names
-    assert placed(here(CLOCK, devices=BOTH), "tpu:0") is None
-    assert placed(here(CLOCK, devices=BOTH), "cpu:0") == "cpu:0"
+    assert snippet_device(on(CLOCK, devices=BOTH), "tpu:0") is None
+    assert snippet_device(on(CLOCK, devices=BOTH), "cpu:0") == "cpu:0"
 
 
 # Doubts.
 
-TWO = 1
+TWO = 2
 """The step that compares x·xᵀ with a·b; its claim is about NumPy's."""
 
 REFUTING = (9e-3, 9e-3, 8e-3, 8e-3)
@@ -386,13 +388,9 @@ def outcome(
     *seconds: float, half_width: float = 0.0, stopped: Stopped | None = "target"
 ) -> Outcome:
     """The figures of that step; the first has so wide an interval."""
-    first, *others = map(measured, asked(LESSON, TWO), seconds)
-    made = first.measurement
-    assert made.ready is not None
-    low, high = (made.ready.median * (1 + sign * half_width) for sign in (-1, 1))
-    wide = msgspec.structs.replace(made.ready, ci_low=low, ci_high=high)
-    made = msgspec.structs.replace(made, ready=wide, stopped=stopped)
-    return after(CaseMeasured(index=0, measurement=made), *others)
+    (first, *others), (mine, *theirs) = cases(LESSON, TWO), seconds
+    made = measured(first, summary(mine, half_width), stopped=stopped)
+    return after(made, *map(measured, others, theirs))
 
 
 DOUBT = (
@@ -403,7 +401,7 @@ DOUBT = (
 
 
 @pytest.mark.parametrize(
-    ("found", "doubt"),
+    ("seen", "doubt"),
     [
         (outcome(*REFUTING, half_width=0.33), DOUBT),
         (outcome(*REFUTING, half_width=0.2), ""),
@@ -413,18 +411,18 @@ DOUBT = (
     ],
     ids=["wandering", "steady", "confirmed", "not yet done", "nothing"],
 )
-def test_figures_that_wander_refute_nothing(found: Outcome, doubt: str) -> None:
-    step, there = LESSON.steps[TWO], here(LESSON)
-    alone, both = step.conclude(there, found), conclude(step, there, found)
+def test_figures_that_wander_refute_nothing(seen: Outcome, doubt: str) -> None:
+    step, there = LESSON.steps[TWO - 1], on(LESSON)
+    alone, both = step.conclude(there, seen), conclude(step, there, seen)
     assert both == replace(alone, takeaway=alone.takeaway + doubt)
 
 
 def test_what_was_broken_off_is_no_verdict() -> None:
-    step, there = LESSON.steps[TWO], here(LESSON)
+    step, there = LESSON.steps[TWO - 1], on(LESSON)
     problem = WorkFailed(error="It broke.", hint="")
     stopped = replace(outcome(*CONFIRMING), problem=problem)
-    found = conclude(step, there, stopped)
-    assert (found.holds, found.answer) == (None, None)
+    ended = conclude(step, there, stopped)
+    assert (ended.holds, ended.answer) == (None, None)
     lost = conclude(step, there, replace(stopped, lost=True))
     assert lost.takeaway.startswith("Incomplete: the engine was lost")
 
@@ -448,48 +446,44 @@ def planned(case: Case, *, able: bool = True) -> PlannedCase:
     )
 
 
-async def plan(experiment: Experiment) -> Plan:
-    return Plan(cases=tuple(map(planned, experiment.cases)), budget_seconds=1.0)
+def answered(*able: bool, grouped: bool = False) -> Planner:
+    """A plan in which some cases cannot be run; by default all of them can."""
 
+    async def plan(experiment: Experiment) -> Plan:
+        cases = zip_longest(experiment.cases, able, fillvalue=True)
+        return Plan(
+            cases=tuple(planned(case, able=able) for case, able in cases),
+            budget_seconds=1.0,
+            grouped=grouped,
+        )
 
-async def short(experiment: Experiment) -> Plan:
-    return msgspec.structs.replace(await plan(experiment), grouped=True)
-
-
-async def refuse(experiment: Experiment) -> Plan:
-    first, *rest = experiment.cases
-    cases = (planned(first, able=False), *map(planned, rest))
-    return Plan(cases=cases, budget_seconds=1.0)
+    return plan
 
 
 async def test_the_cases_of_an_experiment_take_turns_in_one_script() -> None:
-    (part,) = await code_parts((Experiment(cases=(CASE, OTHER)),), plan)
+    both = Experiment(cases=(CASE, OTHER))
+    (part,) = await code_parts((both,), answered())
     assert part.title == "2 cases of selu and sum, taking turns"
     assert "take_turns(" in part.body
     assert CASE.label in part.body
     assert OTHER.label in part.body
-    (alone,) = await code_parts((Experiment(cases=(CASE,)),), plan)
+    (alone,) = await code_parts((Experiment(cases=(CASE,)),), answered())
     assert alone.title == CASE.label
     assert "take_turns(" not in alone.body
-
-
-async def test_sizes_do_not_take_turns_where_memory_is_short() -> None:
-    sizes = [msgspec.structs.replace(CASE, size=n) for n in (64, 128)]
+    # Where memory is short, sizes do not.
     cases = tuple(
-        msgspec.structs.replace(one, mode=mode)
+        msgspec.structs.replace(CASE, size=size, mode=mode)
         for mode in ("jit", "eager")
-        for one in sizes
+        for size in (64, 128)
     )
-    parts = await code_parts((Experiment(cases=cases),), short)
+    parts = await code_parts((Experiment(cases=cases),), answered(grouped=True))
     assert ["128" in part.body for part in parts] == [False, True]
     assert ["take_turns(" in part.body for part in parts] == [True, True]
-
-
-async def test_what_cannot_run_here_is_a_comment_that_says_why() -> None:
-    able, missing = await code_parts((Experiment(cases=(CASE, OTHER)),), refuse)
+    # What cannot run here is a comment that says why.
+    able, missing = await code_parts((both,), answered(False))
     assert able.title == OTHER.label
     why = "# It does not run here. No room. Go smaller.\n"
     assert missing.text == f"# {CASE.label}\n{why}"
     for work in (Experiment(cases=(CASE,)), Loop(case=CASE)):
-        (part,) = await code_parts((work,), refuse)
+        (part,) = await code_parts((work,), answered(False))
         assert part.body == why

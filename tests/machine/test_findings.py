@@ -71,243 +71,185 @@ def with_environment(survey: Survey, **environment: str) -> Survey:
     return replace(survey, environment=environment)
 
 
+LIBTPU = Packages("0.12.0", "0.12.0", {"libtpu": "0.0.17"}, "0.0.50.*")
+GROUP = (Node("/dev/vfio/0", "tpu", False, "root:tpu"),)
+ROOTS = (Node("/dev/nvidia0", "cuda", False, "root:root"),)
+LOCKED = replace(GOOD, lock=Lock((4242,)), lock_holders=(LOCKER,))
+HELD = replace(GOOD, holders=(TPU_TRAINER,))
+NO_GPU = replace(GOOD_GPU, packages=BARE)
+
 TABLE = {
-    "no libtpu": (
-        on(replace(GOOD, packages=BARE)),
-        "plugin-missing",
-        "error",
-        "4 chips TPU v5e, but libtpu is not installed",
-        'pip install "jax[tpu]==0.12.0"',
-    ),
-    "no CUDA plugin": (
-        on(replace(GOOD_GPU, packages=BARE)),
-        "plugin-missing",
-        "error",
-        "JAX's cuda plugin is not installed",
-        'pip install "jax[cuda12]==0.12.0"',
-    ),
-    "a GPU that only its device file shows": (
-        on(replace(GOOD_GPU, chips=(), packages=BARE)),
-        "plugin-missing",
-        "error",
-        "an NVIDIA GPU (/dev/nvidia0)",
-        'pip install "jax[cuda12]',
-    ),
-    "an AMD card that may only draw the screen": (
-        on(Survey(chips=(RADEON,), nodes=KFD, packages=BARE)),
-        "plugin-missing",
-        "info",
-        "1 GPU AMD 0x1638",
-        'pip install "jax[rocm7-local]',
-    ),
-    "chips without device files": (
-        on(replace(GOOD_GPU, nodes=())),
-        "no-device-file",
-        "error",
-        "no device file",
-        "--gpus all",
-    ),
-    "device files of a group": (
-        on(replace(GOOD, nodes=(Node("/dev/vfio/0", "tpu", False, "root:tpu"),))),
-        "permission",
-        "error",
-        "may not open /dev/vfio/0",
-        "sudo usermod -aG tpu $USER",
-    ),
-    "device files of root": (
-        on(
-            replace(GOOD_GPU, nodes=(Node("/dev/nvidia0", "cuda", False, "root:root"),))
+    "plugin-missing error": (
+        (
+            on(replace(GOOD, packages=BARE)),
+            "v5e, but libtpu is not",
+            "jax[tpu]==0.12.0",
         ),
-        "permission",
-        "error",
-        "/dev/nvidia0 belongs to root:root",
-        "sudo chmod a+rw /dev/nvidia0",
+        (on(NO_GPU), "JAX's cuda plugin is not installed", "jax[cuda12]==0.12.0"),
+        (on(replace(NO_GPU, chips=())), "an NVIDIA GPU (/dev/nvidia0)", "jax[cuda12]"),
     ),
-    "libtpu of another jax": (
-        on(
-            replace(
-                GOOD,
-                packages=Packages("0.12.0", "0.12.0", {"libtpu": "0.0.17"}, "0.0.50.*"),
-            )
+    # A card that may only draw the screen.
+    "plugin-missing info": (
+        (
+            on(Survey(chips=(RADEON,), nodes=KFD, packages=BARE)),
+            *("1 GPU AMD 0x1638", 'pip install "jax[rocm7-local]'),
         ),
-        "plugin-mismatch",
-        "warning",
-        "libtpu 0.0.17 was not made for jax 0.12.0",
-        'pip install "libtpu==0.0.50.*"',
     ),
-    "a GPU that others use": (
-        on(replace(GOOD_GPU, holders=(TRAINER,))),
-        "gpu-shared",
-        "info",
-        "Process 7 of ada (python train.py, for 1:01:40) uses /dev/nvidia0",
-        "XLA_PYTHON_CLIENT_PREALLOCATE=false",
+    "no-device-file error": (
+        (on(replace(GOOD_GPU, nodes=())), "no device file", "--gpus all"),
     ),
-    "a TPU that others use, where JAX is not to": (
-        on(
-            with_environment(
-                replace(GOOD, holders=(TPU_TRAINER,)), TPU_VISIBLE_CHIPS="1,2,3"
-            )
+    "permission error": (
+        (on(replace(GOOD, nodes=GROUP)), "/dev/vfio/0", "sudo usermod -aG tpu $USER"),
+        (
+            on(replace(GOOD_GPU, nodes=ROOTS)),
+            *("/dev/nvidia0 belongs to root:root", "sudo chmod a+rw /dev/nvidia0"),
         ),
-        "tpu-shared",
-        "info",
-        "Process 8 of ada (python t.py) uses /dev/vfio/0",
-        "no hindrance",
     ),
-    "a lock with a holder": (
-        on(replace(GOOD, lock=Lock((4242,)), lock_holders=(LOCKER,))),
-        "tpu-locked",
-        "error",
-        "Process 4242 of bob (python serve.py) holds the lock",
-        "End it or wait for it",
-    ),
-    "a lock in another container": (
-        on(replace(GOOD, lock=Lock(unseen=True))),
-        "tpu-locked",
-        "error",
-        "cannot be seen here holds the lock",
-        "lslocks",
-    ),
-    "a lock that is left over": (
-        on(replace(GOOD, lock=Lock(closed_by="bob"))),
-        "stale-lock",
-        "error",
-        "left over from bob",
-        "sudo rm /tmp/libtpu_lockfile",
-    ),
-    "processes of others": (
-        on(replace(GOOD, hidden_processes=12)),
-        "hidden-processes",
-        "info",
-        "what 12 processes of other users have open",
-        "sudo lsof",
-    ),
-    "a container": (
-        on(replace(GOOD, container=True, hidepid=True)),
-        "hidden-processes",
-        "info",
-        "hidepid; this is a container",
-        "on the host",
-    ),
-    "a slice that is named": (
-        on(with_environment(GOOD, TPU_WORKER_HOSTNAMES="a,b,c,d", TPU_WORKER_ID="2")),
-        "pod-slice",
-        "info",
-        "worker 2 of 4",
-        "TPU_PROCESS_BOUNDS=1,1,1 TPU_CHIPS_PER_PROCESS_BOUNDS=2,2,1 "
-        "TPU_VISIBLE_CHIPS=0,1,2,3",
-    ),
-    "a slice that is larger than this host": (
-        on(with_environment(GOOD, TPU_ACCELERATOR_TYPE="v5litepod-16")),
-        "pod-slice",
-        "info",
-        "This host has 4 of the 16 chips",
-        "not tried",
-    ),
-    "no hugepages": (
-        on(replace(GOOD, hugepages="madvise")),
-        "hugepages",
-        "warning",
-        "enabled is madvise",
-        "echo always",
-    ),
-    "GPU memory as needed": (
-        on(with_environment(GOOD_GPU, XLA_PYTHON_CLIENT_PREALLOCATE="false")),
-        "preallocation",
-        "info",
-        "jaxtui sets that",
-        "XLA_PYTHON_CLIENT_PREALLOCATE=true",
-    ),
-    "two fractions": (
-        on(
-            with_environment(
-                GOOD_GPU,
-                XLA_CLIENT_MEM_FRACTION="0.5",
-                XLA_PYTHON_CLIENT_MEM_FRACTION="0.4",
-            )
+    "plugin-mismatch warning": (
+        (
+            on(replace(GOOD, packages=LIBTPU)),
+            *("libtpu 0.0.17 was not made for jax 0.12.0", '"libtpu==0.0.50.*"'),
         ),
-        "memory-fractions",
-        "error",
-        "both set",
-        "unset XLA_PYTHON_CLIENT_MEM_FRACTION",
     ),
-    "a fall back for an unknown reason": (
-        on(GOOD, CPU),
-        "fallback",
-        "error",
-        "4 chips TPU v5e, but JAX uses cpu.",
-        "JAX_PLATFORMS=tpu",
+    "gpu-shared info": (
+        (
+            on(replace(GOOD_GPU, holders=(TRAINER,))),
+            "Process 7 of ada (python train.py, for 1:01:40) uses /dev/nvidia0",
+            "XLA_PYTHON_CLIENT_PREALLOCATE=false",
+        ),
     ),
-    "a fall back for a known reason": (
-        on(replace(GOOD, packages=BARE), CPU),
-        "fallback",
-        "error",
-        "JAX uses cpu: libtpu is not installed.",
-        'pip install "jax[tpu]==0.12.0"',
+    # JAX is not to use the chip that somebody has.
+    "tpu-shared info": (
+        (
+            on(with_environment(HELD, TPU_VISIBLE_CHIPS="1,2,3")),
+            *("Process 8 of ada (python t.py) uses /dev/vfio/0", "no hindrance"),
+        ),
     ),
-    "a platform that was not asked for": (
-        on(with_environment(GOOD, JAX_PLATFORMS="cpu"), CPU),
-        "hidden-by-environment",
-        "info",
-        "JAX_PLATFORMS is 'cpu'",
-        "Unset JAX_PLATFORMS",
+    "tpu-locked error": (
+        (
+            on(LOCKED),
+            "Process 4242 of bob (python serve.py) holds",
+            "End it or wait for",
+        ),
+        (
+            on(replace(GOOD, lock=Lock(unseen=True))),
+            *("cannot be seen here holds the lock", "lslocks"),
+        ),
     ),
-    "GPUs that a variable hides": (
-        on(with_environment(GOOD_GPU, CUDA_VISIBLE_DEVICES="-1"), CPU),
-        "hidden-by-environment",
-        "warning",
-        "CUDA_VISIBLE_DEVICES is '-1'",
-        "Unset CUDA_VISIBLE_DEVICES",
+    "stale-lock error": (
+        (
+            on(replace(GOOD, lock=Lock(closed_by="bob"))),
+            *("left over from bob", "sudo rm /tmp/libtpu_lockfile"),
+        ),
     ),
-    "a platform that is not there": (
-        on(with_environment(Survey(), JAX_PLATFORMS="cuda,cpu"), CPU),
-        "platform-absent",
-        "warning",
-        "asked for cuda and went on without, on cpu",
-        "nvidia-smi",
+    "hidden-processes info": (
+        (on(replace(GOOD, hidden_processes=12)), "12 processes of other", "sudo lsof"),
+        (
+            on(replace(GOOD, container=True, hidepid=True)),
+            *("hidepid; this is a container", "on the host"),
+        ),
     ),
-    "nothing but a CPU": (
-        on(replace(Survey(), packages=WITH_TPU), CPU),
-        "cpu-only",
-        "info",
-        "Installed for one: libtpu 0.0.50.1",
-        "was not given it",
+    "pod-slice info": (
+        (
+            on(
+                with_environment(
+                    GOOD, TPU_WORKER_HOSTNAMES="a,b,c,d", TPU_WORKER_ID="2"
+                )
+            ),
+            "worker 2 of 4",
+            "TPU_PROCESS_BOUNDS=1,1,1 TPU_CHIPS_PER_PROCESS_BOUNDS=2,2,1 "
+            "TPU_VISIBLE_CHIPS=0,1,2,3",
+        ),
+        (
+            on(with_environment(GOOD, TPU_ACCELERATOR_TYPE="v5litepod-16")),
+            *("This host has 4 of the 16 chips", "not tried"),
+        ),
     ),
-    "chips that were asked for": (
-        on(with_environment(GOOD, TPU_VISIBLE_CHIPS="0,1"), TPUS[:2]),
-        "chips-hidden",
-        "info",
-        "2 of 4 chips TPU v5e, as TPU_VISIBLE_CHIPS=0,1 asks",
-        "Unset TPU_VISIBLE_CHIPS",
+    "hugepages warning": (
+        (on(replace(GOOD, hugepages="madvise")), "enabled is madvise", "echo always"),
     ),
-    "chips without a file of their own": (
-        on(replace(GOOD, nodes=VFIO[:2]), TPUS[:2]),
-        "chips-without-file",
-        "warning",
-        "JAX sees 2 of 4 chips TPU v5e",
-        "that is meant",
+    "preallocation info": (
+        (
+            on(with_environment(GOOD_GPU, XLA_PYTHON_CLIENT_PREALLOCATE="false")),
+            *("jaxtui sets that", "XLA_PYTHON_CLIENT_PREALLOCATE=true"),
+        ),
     ),
-    "a chip that is missing": (
-        on(GOOD, TPUS[:3]),
-        "chips-missing",
-        "error",
-        "3 of 4 chips TPU v5e: 1 is missing",
-        "restart the machine",
+    "memory-fractions error": (
+        (
+            on(
+                with_environment(
+                    GOOD_GPU,
+                    XLA_CLIENT_MEM_FRACTION="0.5",
+                    XLA_PYTHON_CLIENT_MEM_FRACTION="0.4",
+                )
+            ),
+            *("both set", "unset XLA_PYTHON_CLIENT_MEM_FRACTION"),
+        ),
     ),
-    "GPU memory that others have": (
-        on(replace(GOOD_GPU, holders=()), GPUS, (FULL,)),
-        "gpu-memory-taken",
-        "warning",
-        "60.0 GiB of the 80.0 GiB of GPU 0 were taken",
-        "CUDA_VISIBLE_DEVICES",
+    # JAX has fallen back, for an unknown reason and for a known one.
+    "fallback error": (
+        (on(GOOD, CPU), "4 chips TPU v5e, but JAX uses cpu.", "JAX_PLATFORMS=tpu"),
+        (
+            on(replace(GOOD, packages=BARE), CPU),
+            *("uses cpu: libtpu is not installed.", 'install "jax[tpu]==0.12.0"'),
+        ),
+    ),
+    "hidden-by-environment info": (
+        (
+            on(with_environment(GOOD, JAX_PLATFORMS="cpu"), CPU),
+            *("JAX_PLATFORMS is 'cpu'", "Unset JAX_PLATFORMS"),
+        ),
+    ),
+    "hidden-by-environment warning": (
+        (
+            on(with_environment(GOOD_GPU, CUDA_VISIBLE_DEVICES="-1"), CPU),
+            *("CUDA_VISIBLE_DEVICES is '-1'", "Unset CUDA_VISIBLE_DEVICES"),
+        ),
+    ),
+    "platform-absent warning": (
+        (
+            on(with_environment(Survey(), JAX_PLATFORMS="cuda,cpu"), CPU),
+            *("asked for cuda and went on without, on cpu", "nvidia-smi"),
+        ),
+    ),
+    "cpu-only info": (
+        (
+            on(replace(Survey(), packages=WITH_TPU), CPU),
+            *("Installed for one: libtpu 0.0.50.1", "was not given it"),
+        ),
+    ),
+    "chips-hidden info": (
+        (
+            on(with_environment(GOOD, TPU_VISIBLE_CHIPS="0,1"), TPUS[:2]),
+            *("2 of 4 chips TPU v5e, as TPU_VISIBLE_CHIPS=0,1 asks", "Unset TPU_VIS"),
+        ),
+    ),
+    "chips-without-file warning": (
+        (
+            on(replace(GOOD, nodes=VFIO[:2]), TPUS[:2]),
+            *("JAX sees 2 of 4 chips TPU v5e", "that is meant"),
+        ),
+    ),
+    "chips-missing error": (
+        (on(GOOD, TPUS[:3]), "3 of 4 chips TPU v5e: 1 is missing", "restart the mach"),
+    ),
+    "gpu-memory-taken warning": (
+        (
+            on(replace(GOOD_GPU, holders=()), GPUS, (FULL,)),
+            "60.0 GiB of the 80.0 GiB of GPU 0 were taken",
+            "CUDA_VISIBLE_DEVICES",
+        ),
     ),
 }
 
 
-@pytest.mark.parametrize("situation", TABLE)
-def test_each_situation_has_one_finding_with_its_advice(situation):
-    machine, name, severity, says, advises = TABLE[situation]
+@pytest.mark.parametrize(
+    ("named", "machine", "says", "advises"),
+    [(named, *row) for named, rows in TABLE.items() for row in rows],
+)
+def test_each_situation_has_one_finding_with_its_advice(named, machine, says, advises):
     (finding,) = found_on(machine)
-    assert (finding.name, finding.severity) == (name, severity)
+    assert f"{finding.name} {finding.severity}" == named
     assert says in f"{finding.what} {finding.how}"
     assert advises in finding.advice
     assert finding.what.endswith(".")
@@ -317,7 +259,7 @@ def test_each_situation_has_one_finding_with_its_advice(situation):
 def test_the_table_has_every_finding_that_there_is():
     text = Path(findings.__file__).read_text()
     there_are = re.findall(r'name="([\w-]+)"|messages\.finding\(\s*"([\w-]+)"', text)
-    assert {row[1] for row in TABLE.values()} == {a or b for a, b in there_are}
+    assert {named.split()[0] for named in TABLE} == {a or b for a, b in there_are}
 
 
 def test_a_machine_in_order_has_nothing_to_say():
@@ -353,8 +295,7 @@ def test_only_a_lock_without_a_holder_may_be_deleted_and_after_a_look():
 
 
 def test_a_lock_is_no_trouble_where_jax_does_not_want_the_tpu():
-    locked = replace(GOOD, lock=Lock((4242,)), lock_holders=(LOCKER,))
-    (finding,) = findings.before(with_environment(locked, TPU_VISIBLE_CHIPS="0"))
+    (finding,) = findings.before(with_environment(LOCKED, TPU_VISIBLE_CHIPS="0"))
     assert finding.severity == "info"
 
 
@@ -393,13 +334,7 @@ def test_a_wrong_number_of_asked_chips_does_not_excuse_missing_ones():
 
 
 def test_the_worst_comes_first():
-    survey = replace(
-        GOOD,
-        hidden_processes=3,
-        hugepages="never",
-        lock=Lock((4242,)),
-        lock_holders=(LOCKER,),
-    )
+    survey = replace(LOCKED, hidden_processes=3, hugepages="never")
     severities = [finding.severity for finding in findings.before(survey)]
     assert severities == ["error", "warning", "info"]
 

@@ -164,7 +164,19 @@ def test_recorded_lines_are_understood_and_kept(line, name, says, advises):
 
 @pytest.mark.parametrize(
     "line",
-    ["", "Traceback (most recent call last):", "I0810 compiled in 3 s", "x" * 70_000],
+    [
+        "",
+        "Traceback (most recent call last):",
+        "I0810 compiled in 3 s",
+        "x" * 70_000,
+        # Like known ones, but not they.
+        "W0810 [Compiling module jit_f] Very slow compile? It is taking more than 60 s",
+        "E0810 alarm.cc:73] Constant folding is taking more than 1.5 seconds",
+        "I0810 CUDA runtime: 12.4, cuDNN 9.1",
+        "I0810 platform 'Host' has 4 devices: not enabled",
+        "Received incompatible devices for jitted computation.",
+        "RESOURCE_EXHAUSTED: Out of memory allocating 8 bytes",
+    ],
 )
 def test_other_lines_mean_nothing(line):
     assert from_log(line) is None

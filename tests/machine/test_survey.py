@@ -10,7 +10,7 @@ import pytest
 
 from jaxtui.machine import gpu_memory, hardware
 from jaxtui.machine.gpu_memory import GpuMemory, MemoryQuery
-from jaxtui.machine.packages import Packages, installed
+from jaxtui.machine.packages import Packages, installed, version_numbers
 from jaxtui.machine.survey import Survey, survey
 
 GIBIBYTE = 2**30
@@ -171,3 +171,14 @@ def test_only_the_packages_that_matter_are_opened(tmp_path, monkeypatch):
     found = installed()
     assert found.jax == "0.12.0"
     assert set(found.plugins) == {name.replace("_", "-") for name in plugins}
+
+
+def test_versions_are_read_as_numbers():
+    for version, numbers in (
+        ("0.6.2", (0, 6, 2)),
+        ("0.6.dev1", (0, 6)),
+        ("0.12.0.1", (0, 12, 0, 1)),
+        ("0.7.0.dev20250701+abc", (0, 7, 0)),
+        ("0.10.0rc1", (0, 10, 0)),
+    ):
+        assert version_numbers(version) == numbers

@@ -50,9 +50,21 @@ def test_there_are_as_many_calls_as_were_asked_for() -> None:
     assert len(block.dispatch) == 7
 
 
-def test_dispatch_never_exceeds_ready() -> None:
-    block = clocks.calls(FakeResult, (), clocks.wait_for_array, 0.001)
-    assert all(d <= r for d, r in zip(block.dispatch, block.ready, strict=True))
+def test_dispatch_ends_with_the_call_and_ready_with_the_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 0
+
+    def take(nanoseconds: int) -> FakeResult:
+        nonlocal now
+        now += nanoseconds
+        return FakeResult()
+
+    monkeypatch.setattr(clocks, "perf_counter_ns", lambda: now)
+    three = clocks.calls(take, (2_000,), lambda _: take(30_000), 0.0, least=3)
+    assert three == clocks.Block([2e-6] * 3, [32e-6] * 3)
+    queued = clocks.burst(take, (2_000,), lambda _: take(30_000), 3)
+    assert queued == pytest.approx(36e-6)
 
 
 def test_a_tree_is_waited_for_with_all_of_its_arrays() -> None:

@@ -51,42 +51,32 @@ def metered(proc: RecordedProc, turns: int, **load: float) -> contention.Usage:
     return meter.usage
 
 
-def test_a_competitor_is_seen_within_a_second_of_turns() -> None:
-    usage = metered(RecordedProc(), 20, own=1.0, others=0.9)
-    assert usage.others == pytest.approx(0.9, abs=0.05)
-    note = notes.contended(usage)
-    assert note is not None
-    assert note.flag == "contended"
-    assert "0.9 of 2 cores" in note.text
-
-
-def test_our_own_threads_are_not_others() -> None:
-    assert notes.contended(metered(RecordedProc(), 20, own=2.0)) is None
-
-
-def test_idle_cores_that_others_use_cost_us_nothing() -> None:
-    assert notes.contended(metered(RecordedProc(), 20, own=0.8, others=0.6)) is None
-
-
-def test_the_screens_own_share_passes_unremarked() -> None:
-    assert notes.contended(metered(RecordedProc(), 20, own=1.9, others=0.1)) is None
-
-
-def test_time_stolen_by_the_hypervisor_is_said() -> None:
-    note = notes.contended(metered(RecordedProc(), 20, own=1.5, steal=0.4))
-    assert note is not None
-    assert "20%" in note.text
-
-
-def test_less_than_a_fifth_of_a_second_says_nothing() -> None:
-    assert notes.contended(metered(RecordedProc(), 3, own=1.0, others=1.0)) is None
+@pytest.mark.parametrize(
+    ("turns", "load", "said"),
+    [
+        (20, {"own": 1.0, "others": 0.9}, "0.9 of 2 cores"),
+        (20, {"own": 2.0}, ""),  # threads of this process
+        (20, {"own": 0.8, "others": 0.6}, ""),  # idle cores cost nothing
+        (20, {"own": 1.9, "others": 0.1}, ""),  # the screen's share
+        (20, {"own": 1.5, "steal": 0.4}, "20%"),
+        (3, {"own": 1.0, "others": 1.0}, ""),  # less than a fifth of a second
+    ],
+)
+def test_others_are_named_where_they_took_something_away(
+    turns: int, load: dict[str, float], said: str
+) -> None:
+    note = notes.contention(metered(RecordedProc(), turns, **load))
+    assert (note is not None) == bool(said)
+    if note:
+        assert note.flag == "contended"
+        assert said in note.text
 
 
 def test_without_proc_nothing_is_said() -> None:
     meter = Meter(lambda name: None)
     meter.start()
     meter.stop()
-    assert notes.contended(meter.usage) is None
+    assert notes.contention(meter.usage) is None
 
 
 def test_without_pressure_files_the_share_of_others_decides() -> None:
@@ -96,4 +86,4 @@ def test_without_pressure_files_the_share_of_others_decides() -> None:
         meter.start()
         proc.pass_time(0.05, own=0.5, others=0.5)
         meter.stop()
-    assert notes.contended(meter.usage) is not None
+    assert notes.contention(meter.usage) is not None

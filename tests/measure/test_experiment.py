@@ -15,10 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtui.measure import ops, session, workload
+from jaxtui.measure import ops, runtime, workload
 from jaxtui.measure.clocks import Block
 from jaxtui.measure.experiment import groups, run
-from jaxtui.measure.measurement import Record, thinned
+from jaxtui.measure.measurement import Record, thin
 from jaxtui.measure.turns import Turns
 from jaxtui.model import (
     Case,
@@ -269,7 +269,7 @@ def test_an_error_that_surfaces_at_block_is_a_named_failure_and_the_rest_goes_on
 def test_an_argument_that_is_sent_every_call_is_called_an_implicit_transfer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(workload, "sent", lambda hosts, device: hosts)
+    monkeypatch.setattr(workload, "send", lambda hosts, device: hosts)
     (sent,) = measured(case("matmul", 64))
     assert "implicit-transfer" in flags(sent)
 
@@ -373,7 +373,7 @@ def test_few_rounds_are_said() -> None:
 def test_the_points_of_a_turn_are_thinned_but_keep_the_extremes() -> None:
     ready = [1.0 + (i % 7) / 10 for i in range(1999)]
     ready[1234], ready[77] = 50.0, 0.1
-    dispatch, kept = thinned(Block([r / 2 for r in ready], ready), 200)
+    dispatch, kept = thin(Block([r / 2 for r in ready], ready), 200)
     assert len(kept) <= 200
     assert max(kept) == 50.0
     assert min(kept) == 0.1
@@ -415,12 +415,12 @@ def test_short_memory_runs_sizes_one_after_another() -> None:
 
 def test_every_device_has_a_dispatch_floor_and_a_queue_of_its_own() -> None:
     first, second = jax.devices()[:2]
-    known, _ = session.start(first)
-    other, _ = session.start(second)
-    assert session.start(first) == (known, False)
-    assert session.start(second) == (other, False)
+    known = runtime.of(first)
+    other = runtime.of(second)
+    assert runtime.of(first) is known
+    assert runtime.of(second) is other
     assert other is not known
-    assert session.known(second)
+    assert runtime.is_warm(second)
 
 
 def test_summing_up_is_left_out_after_most_rounds(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,10 +16,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from jaxtui.measure import loops, ops, planning, session, trace
-from jaxtui.measure.loops import findings, repeats, run_loop, subjects
-from jaxtui.measure.loops.repeats import Watcher
+from jaxtui.measure import loops, ops, planning, repeats, runtime, timeline, trace
+from jaxtui.measure.failures import RefusedError
+from jaxtui.measure.loops import run_loop
+from jaxtui.measure.repeats import Watcher
 from jaxtui.measure.trace import Kernel, Run
+from jaxtui.measure.workload import Workload
 from jaxtui.model import (
     LOOP_STYLES,
     Case,
@@ -37,40 +40,56 @@ from jaxtui.model import (
 )
 from tests.apart import in_a_thread
 
-WAITING: tuple[LoopStyle, ...] = ("each", "asarray", "print")
+WAITING = ("each", "asarray", "print")
+
+TRAIN = """
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
 
 
-def loop(
-    op: str = "matmul",
-    size: int = 256,
-    *,
-    mode: Any = "jit",
-    dtype: str = "float32",
-    inputs: Any = "device",
-    device: str = "cpu:0",
-    **more: Any,
-) -> Loop:
-    case = Case(op=op, size=size, dtype=dtype, mode=mode, device=device, inputs=inputs)
-    return Loop(**({"case": case, "calls": 10} | more))
+    def loss(params, x):
+        return jnp.mean(jnp.tanh(x @ params["w"] + params["b"]) ** 2)
 
 
-def measured(asked: Loop) -> LoopMeasured:
-    found = [one for one in run_loop(asked) if isinstance(one, LoopMeasured)]
-    assert len(found) == 1
-    return found[0]
+    def step(params, x):
+        value, grads = jax.value_and_grad(loss)(params, x)
+        return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), {"loss": value}
 
 
-def refused(asked: Loop) -> WorkFailed:
-    events = list(run_loop(asked))
-    failures = [event for event in events if isinstance(event, WorkFailed)]
-    assert len(failures) == 1, events
-    assert isinstance(events[-1], RunFinished)
-    assert not any(isinstance(event, LoopMeasured) for event in events)
-    return failures[0]
+    def step_args(size=300):
+        rng = np.random.default_rng(0)
+        params = {"w": rng.standard_normal((size, size), dtype=np.float32), "b": 0.5}
+        return params, rng.standard_normal((64, size), dtype=np.float32)
 
 
-def flags(one: LoopMeasured) -> list[str]:
-    return [note.flag for note in one.notes]
+    def square(x):
+        return x @ x / 300
+
+
+    def split(key):
+        return jax.random.split(key)[0]
+
+
+    def split_args():
+        return (jax.random.key(0),)
+
+
+    def broken(x):
+        return x @ jnp.ones((3, 5))
+
+
+    def leaves(x):
+        raise SystemExit(3)
+
+
+    def eagerly(x):
+        donate(x)
+        return x + 1
+
+
+    donate = jax.jit(lambda x: x * 2, donate_argnums=0)
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -80,10 +99,66 @@ def _briefly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repeats, "WARM_UP_SECONDS", 0.01)
 
 
+@pytest.fixture
+def train(tmp_path: Path) -> str:
+    path = tmp_path / "train.py"
+    path.write_text(textwrap.dedent(TRAIN))
+    return str(path)
+
+
+def loop(op: str = "matmul", size: int = 256, **more: Any) -> Loop:
+    fields = {"dtype": "float32", "mode": "jit", "device": "cpu:0", "inputs": "device"}
+    fields |= {name: more.pop(name) for name in fields.keys() & more.keys()}
+    return Loop(**({"case": Case(op=op, size=size, **fields), "calls": 10} | more))
+
+
+def own_loop(path: str, name: str, args: str = "", **more: Any) -> Loop:
+    made = loop(f"{path}:{name}", 0, dtype="", **({"calls": 8} | more))
+    typed = {"args": args} if args else None
+    case = msgspec.structs.replace(made.case, params=typed)
+    return msgspec.structs.replace(made, case=case, budget_seconds=4.0)
+
+
+def ended(asked: Loop) -> LoopMeasured | WorkFailed:
+    ends = [x for x in run_loop(asked) if isinstance(x, LoopMeasured | WorkFailed)]
+    assert len(ends) == 1
+    return ends[0]
+
+
+def measured(asked: Loop) -> LoopMeasured:
+    last = ended(asked)
+    assert isinstance(last, LoopMeasured), last
+    return last
+
+
+def refused(asked: Loop) -> WorkFailed:
+    last = ended(asked)
+    assert isinstance(last, WorkFailed), last
+    return last
+
+
+def texts(one: LoopMeasured) -> dict[str, str]:
+    return {note.flag: note.text for note in one.notes}
+
+
+def plant(monkeypatch: pytest.MonkeyPatch, of: str, **changes: Any) -> None:
+    """A changed copy of an op in the catalogue, called ``planted``."""
+    changed = replace(ops.get(of), name="planted", **changes)
+    monkeypatch.setitem(ops.OPS, "planted", changed)
+
+
+# Stamps.
+
+
 @pytest.mark.parametrize("style", LOOP_STYLES)
 @pytest.mark.parametrize("chained", [False, True])
-def test_every_style_has_its_stamps_in_order(style: LoopStyle, chained: bool) -> None:
+@pytest.mark.parametrize("own", [False, True])
+def test_every_style_has_its_stamps_in_order(
+    train: str, style: LoopStyle, chained: bool, own: bool
+) -> None:
     asked = loop(style=style, chained=chained)
+    if own:
+        asked = own_loop(train, "step", style=style, chained=chained, calls=10)
     one = measured(asked)
     calls = one.calls
     assert one.loop == asked
@@ -91,31 +166,27 @@ def test_every_style_has_its_stamps_in_order(style: LoopStyle, chained: bool) ->
     assert calls[0].entered == 0
     for call, following in pairwise(calls):
         assert call.entered < call.returned <= following.entered
-        assert call.ready < following.ready
-    assert all(call.ready > call.returned for call in calls)
+        assert call.ready <= following.ready
     for number, call in enumerate(calls, 1):
-        if style in WAITING or (style == "end" and number == 10):
+        assert call.ready >= call.returned
+        assert (call.waited is not None) == (
+            style in WAITING or (style == "end" and number == 10)
+        )
+        assert call.waited is None or call.waited > call.returned
+    if style in WAITING:
+        for call, following in pairwise(calls):
             assert call.waited is not None
-            assert call.waited > call.returned
-        else:
-            assert call.waited is None
+            assert following.entered >= call.waited
+        assert one.held_from is None
     for clock in (one.watched, one.undisturbed):
         assert 0 < clock.stopwatch_seconds <= clock.true_seconds
     assert 1 <= one.watched.repeats <= loops.REPEATS
     assert one.undisturbed.repeats >= one.watched.repeats
-    assert one.flops == 2 * 256**3
-
-
-@pytest.mark.parametrize("style", WAITING)
-def test_a_loop_that_waits_enters_a_call_when_the_last_result_is_there(
-    style: LoopStyle,
-) -> None:
-    one = measured(loop(style=style, size=384))
-    for call, following in pairwise(one.calls):
-        assert call.waited is not None
-        assert following.entered >= call.waited
-    assert one.ratio < 1.5
-    assert one.held_from is None
+    assert ("own" in texts(one)) == own
+    assert one.flops is not None
+    assert own or one.flops == 2 * 256**3
+    change = one.watched.true_seconds / one.undisturbed.true_seconds - 1
+    assert f"({change:+.1%})" in texts(one)["watched"]
 
 
 @pytest.mark.parametrize("chained", [False, True])
@@ -123,9 +194,8 @@ def test_never_waiting_reads_the_dispatch_alone(chained: bool) -> None:
     one = measured(loop(size=512, calls=20, chained=chained))
     assert one.ratio > 3
     assert one.watched.true_seconds > 3 * one.watched.stopwatch_seconds
-    last = one.calls[-1]
     # The host was through long before the device had got anywhere near the end.
-    assert last.returned < one.calls[10].ready
+    assert one.calls[-1].returned < one.calls[10].ready
     claimed, true = one.claimed_flops_per_second, one.true_flops_per_second
     assert claimed is not None
     assert true is not None
@@ -135,8 +205,6 @@ def test_never_waiting_reads_the_dispatch_alone(chained: bool) -> None:
 def test_waiting_at_the_end_shows_the_true_time() -> None:
     one = measured(loop(size=512, style="end", calls=20))
     assert one.ratio == pytest.approx(1, abs=0.05)
-    assert one.calls[-1].waited is not None
-    assert one.calls[-2].waited is None
 
 
 @pytest.mark.parametrize(
@@ -159,14 +227,24 @@ def test_every_kind_of_case_can_be_looped_over(changes: dict[str, Any]) -> None:
     assert len(one.calls) == one.loop.calls
 
 
+def test_every_kind_of_function_can_be_looped_over(train: str) -> None:
+    for mode in ("jit", "eager"):
+        square = own_loop(train, "square", "f32[300,300]", chained=True, mode=mode)
+        assert measured(square).undisturbed.true_seconds > 0
+    for style in ("asarray", "print"):  # of keys of jax.random
+        assert measured(own_loop(train, "split", style=style, chained=True)).calls
+    events = run_loop(own_loop(train, "step"))
+    doing = [event.doing for event in events if isinstance(event, Progress)]
+    phases = [text.partition(":")[0] for text in doing]
+    expected = ["import", "inputs", "trace", "lower", "compile"]
+    assert [phase for phase in phases if phase in expected] == expected
+
+
 def test_chained_calls_feed_on_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[float] = []
 
-    def remember(x: Any) -> None:
-        seen.append(float(x))
-
     def count(x: jax.Array) -> jax.Array:
-        jax.debug.callback(remember, x[0, 0])
+        jax.debug.callback(lambda x: seen.append(float(x)), x[0, 0])
         return x + 1
 
     plant(monkeypatch, "gram", jax=count)
@@ -176,21 +254,14 @@ def test_chained_calls_feed_on_each_other(monkeypatch: pytest.MonkeyPatch) -> No
     assert lasts == pytest.approx([first + step for step in range(5)], abs=1e-5)
 
 
-def plant(monkeypatch: pytest.MonkeyPatch, of: str, **changes: Any) -> None:
-    """A changed copy of an op in the catalogue, called ``planted``."""
-    changed = replace(ops.get(of), name="planted", **changes)
-    monkeypatch.setitem(ops.OPS, "planted", changed)
-
-
 def test_the_queue_is_found_full_where_it_is() -> None:
     found = []
     for _ in range(3):  # whoever else is busy here can drain the queue or stop the host
         one = measured(loop(size=512, calls=64))
         found.append(one.held_from)
         if one.held_from is not None and 28 <= one.held_from <= 36:
-            assert "queue-full" in flags(one)
-            text = {note.flag: note.text for note in one.notes}["queue-full"]
-            assert f"Queue full from call {one.held_from + 1}:" in text
+            said = f"Queue full from call {one.held_from + 1}:"
+            assert said in texts(one)["queue-full"]
             return
     pytest.fail(f"held from {found}")
 
@@ -198,21 +269,65 @@ def test_the_queue_is_found_full_where_it_is() -> None:
 def test_an_op_that_runs_inline_is_called_so() -> None:
     one = measured(loop("add", 500))
     assert one.inline
-    assert "inline" in flags(one)
+    assert "inline" in texts(one)
     assert one.held_from is None
     assert not measured(loop(size=384)).inline
 
 
-def test_the_watcher_is_always_owned_up_to() -> None:
-    one = measured(loop())
-    text = {note.flag: note.text for note in one.notes}["watched"]
-    change = one.watched.true_seconds / one.undisturbed.true_seconds - 1
-    assert f"({change:+.1%})" in text
+# What is handed on.
+
+
+def results(result: Any, *args: Any, chained: bool = True) -> repeats.Results:
+    asked = own_loop("/p/mine.py", "f", chained=chained)
+    return repeats.results_of(
+        asked, Workload(case=asked.case, call=len, args=args), result
+    )
+
+
+X, Y = jnp.ones((2, 3)), jnp.ones(3)
+
+
+@pytest.mark.parametrize(
+    ("result", "args", "first"),
+    [
+        (X, (X,), False),
+        ((X, Y), (X,), True),
+        ([X, Y], (X, Y), True),
+        ((X, Y), ((X, Y),), False),
+        (((X, Y), Y), ((X, Y),), True),
+        (({"w": X}, Y), ({"w": X},), True),
+        (jax.random.key(1), (jax.random.key(0),), False),
+        (Y, (jnp.ones(4),), None),
+        (Y, (jnp.ones(3, jnp.int32),), None),
+        ((Y, jnp.ones(4)), (jnp.ones(4),), None),
+        ({"a": jnp.ones(4)}, (jnp.ones(4),), None),
+        ((), (jnp.ones(4),), None),
+        (Y, (), None),
+    ],
+)
+def test_what_fits_is_handed_on(result: Any, args: Any, first: bool | None) -> None:
+    if first is not None:
+        assert results(result, *args).first == first
+        return
+    with pytest.raises(RefusedError, match="f cannot be chained") as raised:
+        results(result, *args)
+    assert "independent" in raised.value.failed.hint
+
+
+def test_the_smallest_array_is_printed_from() -> None:
+    pick = results(None, chained=False).pick
+    assert pick(({"w": jnp.ones((3, 3))}, jnp.asarray(0.25))) == 0.25
+    assert np.shape(pick({"x": jnp.arange(6.0).reshape(2, 3)})) == ()
 
 
 # The device lane.
 
+needs_a_reader = pytest.mark.skipif(
+    not hasattr(jax.profiler, "ProfileData"), reason="this jax cannot read its traces"
+)
 
+
+@needs_a_reader
 @pytest.mark.parametrize(
     "changes",
     [
@@ -229,8 +344,8 @@ def test_the_device_lane_is_measured_and_names_the_kernels(
     assert one.device_lane == "measured"
     assert one.traced is not None
     assert one.traced.repeats == 1
-    assert "measured" in flags(one)
-    assert "inferred" not in flags(one)
+    assert "measured" in texts(one)
+    assert "inferred" not in texts(one)
     counts = {sum(kernel.count for kernel in call.kernels) for call in one.calls}
     assert len(counts) == 1  # printing has kernels, too, which are not the calls'
     for call in one.calls:
@@ -241,45 +356,41 @@ def test_the_device_lane_is_measured_and_names_the_kernels(
         assert all(kernel.name and kernel.seconds > 0 for kernel in call.kernels)
 
 
+def _fail(work: Callable[[], object]) -> trace.Trace:
+    raise ValueError("not under a trace")
+
+
+@needs_a_reader
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("where", "name", "value", "said"),
     [
-        ({"PERTURBED": 0.0}, "Under a trace the loop took"),
-        ({"TRACED_CALL_SECONDS": 0.0}, "is too long for a trace"),
+        (loops, "PERTURBED", 0.0, "Under a trace the loop took"),
+        (loops, "TRACED_CALL_SECONDS", 0.0, "is too long for a trace"),
+        (trace, "record", _fail, "The traced repeat failed: not under a trace"),
+        (None, "", None, "The profiler could not start: Profile has already"),
     ],
 )
 def test_a_lane_without_a_trace_is_inferred_and_says_why(
-    changes: dict[str, float], said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in changes.items():
-        monkeypatch.setattr(loops, name, value)
-    inferred(loop(size=64), said)
-
-
-def inferred(asked: Loop, said: str) -> None:
-    one = measured(asked)
-    assert (one.device_lane, one.traced) == ("inferred", None)
-    assert said in {note.flag: note.text for note in one.notes}["inferred"]
-    assert "measured" not in flags(one)
-    assert all(call.device_start is None and not call.kernels for call in one.calls)
-
-
-def test_a_second_profiler_cannot_start(tmp_path: Path) -> None:
-    jax.profiler.start_trace(str(tmp_path))
-    try:
-        inferred(loop(size=64), "The profiler could not start: Profile has already")
-    finally:
-        jax.profiler.stop_trace()
-
-
-def test_what_fails_under_the_trace_costs_the_lane_alone(
+    where: Any,
+    name: str,
+    value: Any,
+    said: str,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def fail(work: Callable[[], object]) -> trace.Trace:
-        raise ValueError("not under a trace")
-
-    monkeypatch.setattr(trace, "record", fail)
-    inferred(loop(size=64), "The traced repeat failed: not under a trace")
+    if where is None:
+        jax.profiler.start_trace(str(tmp_path))
+    else:
+        monkeypatch.setattr(where, name, value)
+    try:
+        one = measured(loop(size=64))
+    finally:
+        if where is None:
+            jax.profiler.stop_trace()
+    assert (one.device_lane, one.traced) == ("inferred", None)
+    assert said in texts(one)["inferred"]
+    assert "measured" not in texts(one)
+    assert all(call.device_start is None and not call.kernels for call in one.calls)
 
 
 def run_of(program: str, start: float) -> Run:
@@ -291,11 +402,11 @@ def test_runs_go_to_their_calls_program_by_program() -> None:
     # What runs inline overtakes what is queued; the last of each call is a print's.
     runs = [run_of(*one) for one in (("a", 1), ("a", 2), ("b", 3), ("b", 4), ("c", 5))]
     alone = [run_of("a", 1), run_of("b", 2)]
-    found = findings.traced(calls, 1.0, runs, alone)
+    found = timeline.on_device(calls, 1.0, runs, alone)
     assert not isinstance(found, str)
     assert [(one.device_start, one.device_end) for one in found] == [(0, 3), (1, 4)]
     assert [kernel.name for kernel in found[0].kernels] == ["a.1", "b.1"]
-    lost = findings.traced(calls, 1.0, runs[1:], alone)
+    lost = timeline.on_device(calls, 1.0, runs[1:], alone)
     assert lost == "The trace holds 1 run of a for 2 calls."
 
 
@@ -309,6 +420,9 @@ def test_documents_of_before_have_an_inferred_lane() -> None:
     assert old.calls[0].kernels == ()
 
 
+# The course of a run.
+
+
 def test_events_come_in_their_order() -> None:
     asked = loop(calls=3, size=64)
     events = list(run_loop(asked))
@@ -319,27 +433,32 @@ def test_events_come_in_their_order() -> None:
     doing = [event.doing for event in events if isinstance(event, Progress)]
     assert any(text.startswith("compile: matmul") for text in doing)
     assert sum(text.startswith("repeat") for text in doing) == 2 * loops.REPEATS
-    assert not any(isinstance(event, LoopSeen) for event in events)
+    # The first repeat is told before there are others.
+    (seen,) = (index for index, one in enumerate(events) if isinstance(one, LoopSeen))
+    assert len(events[seen].calls) == 3
+    later = [one.doing for one in events[seen:] if isinstance(one, Progress)]
+    assert sum(text.startswith("repeat") for text in later) == 2 * loops.REPEATS - 1
 
 
-def test_a_short_loop_runs_undisturbed_for_long_enough(
+def test_repeats_follow_the_length_of_the_loop_and_the_budget(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    one = measured(loop(size=384, calls=20, budget_seconds=0.02))
+    assert one.watched.repeats == one.undisturbed.repeats == 1
+    assert "few-repeats" in texts(one)
     monkeypatch.undo()
     one = measured(loop(calls=1, size=8))
     assert one.undisturbed.repeats > 10 * one.watched.repeats
-    assert "few-repeats" not in flags(one)
+    assert "few-repeats" not in texts(one)
 
 
-def test_a_small_budget_means_one_repeat_of_each_kind() -> None:
-    one = measured(loop(size=384, calls=20, budget_seconds=0.02))
-    assert one.watched.repeats == one.undisturbed.repeats == 1
-    assert "few-repeats" in flags(one)
+def live(monkeypatch: pytest.MonkeyPatch, seconds: float = 0.001) -> None:
+    monkeypatch.setattr(loops, "LIVE_SECONDS", 0.0)
+    monkeypatch.setattr(loops, "SEEN_SECONDS", seconds)
 
 
 def test_a_long_loop_is_seen_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loops, "LIVE_SECONDS", 0.0)
-    monkeypatch.setattr(loops, "SEEN_SECONDS", 0.005)
+    live(monkeypatch, 0.005)
     events = list(run_loop(loop(size=384, calls=60, style="each")))
     batches = [event for event in events if isinstance(event, LoopSeen)]
     assert len(batches) > 1
@@ -351,75 +470,46 @@ def test_a_long_loop_is_seen_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> N
     assert all(call.waited is not None for call in seen)
 
 
-class Flag:
-    """A stop flag that somebody raises."""
-
-    raised = False
-
-    def __call__(self) -> bool:
-        return self.raised
-
-
-@pytest.mark.parametrize("when", [LoopStarted, Progress])
-def test_stopped_early_there_is_no_result(when: type[RunEvent]) -> None:
-    flag, events = Flag(), []
-    for event in run_loop(loop(), stop=flag):
+@pytest.mark.parametrize(
+    ("when", "has_result"),
+    [("", False), ("compile", False), ("repeat 3", True)],
+)
+def test_stopped_it_gives_what_both_kinds_of_repeat_have(
+    when: str, has_result: bool
+) -> None:
+    stopped, events = threading.Event(), list[RunEvent]()
+    for event in run_loop(loop(), stop=stopped.is_set):
         events.append(event)
-        flag.raised = flag.raised or isinstance(event, when)
+        if not when or (isinstance(event, Progress) and event.doing.startswith(when)):
+            stopped.set()
     assert isinstance(events[-1], RunFinished)
     assert events[-1].outcome == "cancelled"
-    assert not any(isinstance(event, LoopMeasured | WorkFailed) for event in events)
+    assert not any(isinstance(event, WorkFailed) for event in events)
+    found = [event for event in events if isinstance(event, LoopMeasured)]
+    assert len(found) == has_result
+    assert all(one.watched.repeats <= 3 for one in found)
 
 
-def test_stopped_after_both_kinds_what_there_is_is_given() -> None:
-    flag, events = Flag(), []
-    for event in run_loop(loop(), stop=flag):
-        events.append(event)
-        third = isinstance(event, Progress) and event.doing.startswith("repeat 3")
-        flag.raised = flag.raised or third
-    assert isinstance(events[-2], LoopMeasured)
-    assert events[-2].watched.repeats <= 3
-    assert events[-1].outcome == "cancelled"
-
-
-def test_a_long_loop_ends_between_two_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loops, "LIVE_SECONDS", 0.0)
-    monkeypatch.setattr(loops, "SEEN_SECONDS", 0.001)
-    flag, seen = Flag(), 0
-    for event in run_loop(loop(size=512, calls=200, style="each"), stop=flag):
+@pytest.mark.parametrize("closed", [False, True])
+def test_a_long_loop_ends_between_two_calls(
+    monkeypatch: pytest.MonkeyPatch, closed: bool
+) -> None:
+    live(monkeypatch)
+    before = set(threading.enumerate())
+    stopped, seen = threading.Event(), 0
+    events = run_loop(loop(size=512, calls=200, style="each"), stop=stopped.is_set)
+    for event in events:
         assert not isinstance(event, LoopMeasured)
         if isinstance(event, LoopSeen):
-            flag.raised = True
             seen = event.first + len(event.calls)
+            if closed:
+                events.close()  # type: ignore[attr-defined]
+            stopped.set()
     assert 0 < seen < 200
-
-
-def test_closing_the_generator_ends_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loops, "LIVE_SECONDS", 0.0)
-    monkeypatch.setattr(loops, "SEEN_SECONDS", 0.001)
-    before = set(threading.enumerate())
-    events = run_loop(loop(size=512, calls=200, style="each"))
-    seen = next(event for event in events if isinstance(event, LoopSeen))
-    events.close()
-    assert len(seen.calls) < 200
     assert set(threading.enumerate()) <= before
 
 
-# What is refused.
-
-
-def test_only_results_that_fit_can_be_chained() -> None:
-    failed = refused(loop("sum", 1000, chained=True))
-    assert "takes float32[1000] and gives float32[]" in failed.error
-    assert "independent" in failed.hint
-    assert "chained" in refused(loop(dtype="int8", chained=True)).error
-    assert measured(loop("sum", 1000)).calls
-
-
-def test_numpy_has_nothing_to_show() -> None:
-    failed = refused(loop(mode="numpy", device="host", inputs="host"))
-    assert "numpy" in failed.error
-    assert failed.hint == "Choose mode jit or eager."
+# What is refused, and what fails.
 
 
 @pytest.mark.parametrize(
@@ -428,12 +518,18 @@ def test_numpy_has_nothing_to_show() -> None:
         ({"op": "matmull"}, "did you mean matmul"),
         ({"dtype": "float8"}, "does not run in float8"),
         ({"device": "cpu:77"}, "no device 'cpu:77'"),
+        ({"mode": "numpy", "device": "host", "inputs": "host"}, "nothing asynchronous"),
         ({"calls": 0}, "cannot have 0 calls"),
         ({"calls": 201}, "cannot have 201 calls"),
         ({"style": "sometimes"}, "no loop style 'sometimes'"),
         ({"size": 10**6}, "are free"),
         ({"size": 9000, "budget_seconds": 1e-3}, "One call would take about"),
         ({"size": 1024, "budget_seconds": 1e-5}, "calls would take about"),
+        (
+            {"op": "sum", "size": 1000, "chained": True},
+            "takes float32[1000] and gives float32[]",
+        ),
+        ({"dtype": "int8", "chained": True}, "cannot be chained"),
     ],
 )
 def test_what_cannot_be_is_refused_with_a_sentence(
@@ -444,29 +540,54 @@ def test_what_cannot_be_is_refused_with_a_sentence(
     assert failed.hint
 
 
-def test_results_in_flight_count_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "args", "more", "said"),
+    [
+        ("stpe", "", {}, "has no stpe"),
+        ("square", "", {}, "nothing says what to give it"),
+        ("loss", "f32[3,3]", {}, "train.py"),
+        ("broken", "f32[3,3]", {"chained": True}, "cannot be chained"),
+        ("broken", "f32[4,4]", {}, "(train.py:35)"),
+        ("leaves", "f32[4]", {}, "sys.exit(3)"),
+        ("eagerly", "f32[4]", {"mode": "eager"}, "train.py"),
+    ],
+)
+def test_what_goes_wrong_is_told_as_of_a_case(
+    train: str, name: str, args: str, more: dict[str, Any], said: str
+) -> None:
+    failed = refused(own_loop(train, name, args, **more))
+    assert said in failed.error
+    assert failed.hint or failed.detail
+
+
+def test_a_long_loop_of_a_function_is_refused(train: str) -> None:
+    asked = own_loop(train, "square", "f32[300,300]")
+    asked = msgspec.structs.replace(asked, budget_seconds=1e-6)
+    assert "calls would take about" in refused(asked).error
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_results_in_flight_count_as_memory(
+    train: str, monkeypatch: pytest.MonkeyPatch, own: bool
+) -> None:
     asked = loop(size=512, calls=200)
-    planned = subjects.plan(asked)
+    if own:
+        asked = own_loop(train, "square", "f32[512,512]", calls=200)
+    planned = loops.plan(asked)
     enough_for_three = planned.memory_bytes + planned.host_memory_bytes + 2**20
     monkeypatch.setattr(planning, "available_host_bytes", lambda: enough_for_three)
     failed = refused(asked)
-    known, _ = session.start(jax.devices()[0])
-    assert f"{known.queue_depth + 2} results" in failed.error
+    depth = runtime.of(jax.devices()[0]).queue_depth
+    assert f"{depth + 2} results" in failed.error
     assert failed.error.count("MiB") == 2
     waiting = msgspec.structs.replace(asked, style="each", calls=5)
     assert measured(waiting).calls
 
 
-# What fails.
-
-
 def test_an_op_that_fails_to_trace_is_explained(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def broken(x: jax.Array) -> jax.Array:
-        return x @ jnp.ones((3, 5))
-
-    plant(monkeypatch, "gram", jax=broken)
+    plant(monkeypatch, "gram", jax=lambda x: x @ jnp.ones((3, 5)))
     failed = refused(loop("planted", 8))
     assert "while JAX traced it" in failed.error
     assert failed.hint
@@ -474,15 +595,15 @@ def test_an_op_that_fails_to_trace_is_explained(
 
 
 @in_a_thread
-@pytest.mark.parametrize("live", [0.0, 1e9])
+@pytest.mark.parametrize("live_seconds", [0.0, 1e9])
 def test_a_call_that_fails_in_the_midst_is_explained(
-    monkeypatch: pytest.MonkeyPatch, live: float
+    monkeypatch: pytest.MonkeyPatch, live_seconds: float
 ) -> None:
-    monkeypatch.setattr(loops, "LIVE_SECONDS", live)
-    flag = Flag()
+    monkeypatch.setattr(loops, "LIVE_SECONDS", live_seconds)
+    broken = threading.Event()
 
     def refuse(x: Any) -> Any:
-        if flag.raised:
+        if broken.is_set():
             raise ValueError("the ninth life is over")
         return np.asarray(x)
 
@@ -494,8 +615,8 @@ def test_a_call_that_fails_in_the_midst_is_explained(
     events = []
     for event in run_loop(loop("planted", 8)):
         events.append(event)
-        repeat = isinstance(event, Progress) and event.doing.startswith("repeat")
-        flag.raised = flag.raised or repeat
+        if isinstance(event, Progress) and event.doing.startswith("repeat"):
+            broken.set()
     failed = events[-2]
     assert isinstance(failed, WorkFailed)
     assert "while it was timed" in failed.error
@@ -529,30 +650,27 @@ def test_a_watcher_stamps_in_the_order_of_the_calls() -> None:
     assert watcher.ready == sorted(watcher.ready)
 
 
-def test_a_watcher_hands_on_what_it_met() -> None:
-    bad = Late(RuntimeError("no value"))
-    bad.done.set()
-    with pytest.raises(RuntimeError, match="no value"), Watcher() as watcher:
-        watcher.watch(bad)
-
-
-def test_what_the_loop_itself_met_comes_first() -> None:
+@pytest.mark.parametrize("error", [None, KeyError("the loop")])
+def test_a_watcher_hands_on_what_it_met_unless_the_loop_itself_failed(
+    error: Exception | None,
+) -> None:
     bad = Late(RuntimeError("no value"))
     bad.done.set()
 
-    def fail(watcher: Watcher) -> None:
+    def work(watcher: Watcher) -> None:
         watcher.watch(bad)
-        raise KeyError("the loop")
+        if error:
+            raise error
 
-    with pytest.raises(KeyError, match="the loop"), Watcher() as watcher:
-        fail(watcher)
+    with pytest.raises(type(error or bad.error)), Watcher() as watcher:
+        work(watcher)
 
 
 # What is found in stamps.
 
 
 def stamped(
-    took: Callable[[int], float], calls: int = 60, depth: int = 32
+    took: Callable[[int], float] = lambda _: 0.001, calls: int = 60, depth: int = 32
 ) -> tuple[LoopCall, ...]:
     """Calls of a device that takes one second each, held back at ``depth``."""
     made: list[LoopCall] = []
@@ -567,50 +685,43 @@ def stamped(
     return tuple(made)
 
 
-def quick(_: int) -> float:
-    return 0.001
+def hiccup(index: int) -> float:
+    return 0.7 if index in (20, 25) else 0.001
 
 
-@pytest.mark.parametrize("depth", [16, 32, 40])
-def test_the_first_held_call_is_where_the_queue_is_full(depth: int) -> None:
-    assert findings.held_from(stamped(quick, depth=depth), 32) == depth
-
-
-def test_a_single_slow_call_is_no_full_queue() -> None:
-    def hiccup(index: int) -> float:
-        return 0.7 if index in (20, 25) else 0.001
-
-    assert findings.held_from(stamped(hiccup, calls=30), 32) is None
-    # The hiccups gave the device time for one of the calls.
-    assert findings.held_from(stamped(hiccup, calls=60), 32) == 33
-
-
-def test_a_host_that_is_always_slow_is_not_held_back() -> None:
-    assert findings.held_from(stamped(lambda _: 0.9), 32) is None
-
-
-def test_a_queue_of_a_few_calls_is_not_marked() -> None:
-    assert findings.held_from(stamped(quick, depth=3), 3) is None
-    assert findings.held_from(stamped(quick, depth=3), 0) is None
-
-
-def test_the_one_call_that_is_held_at_the_end_is_found() -> None:
-    assert findings.held_from(stamped(quick, calls=33), 32) == 32
-    assert findings.held_from(stamped(quick, calls=32), 32) is None
-    assert findings.held_from(stamped(quick, calls=1), 32) is None
+@pytest.mark.parametrize(
+    ("changes", "known", "held"),
+    [
+        ({"depth": 16}, 32, 16),
+        ({"depth": 32}, 32, 32),
+        ({"depth": 40}, 32, 40),
+        ({"took": hiccup, "calls": 30}, 32, None),  # a slow call is no full queue
+        # The hiccups gave the device time for one of the calls.
+        ({"took": hiccup, "calls": 60}, 32, 33),
+        ({"took": lambda _: 0.9}, 32, None),  # always slow is not held back
+        ({"depth": 3}, 3, None),  # a queue of a few calls is not marked
+        ({"depth": 3}, 0, None),
+        ({"calls": 33}, 32, 32),  # one call that is held at the end
+        ({"calls": 32}, 32, None),
+        ({"calls": 1}, 32, None),
+    ],
+)
+def test_the_first_held_call_is_where_the_queue_is_full(
+    changes: dict[str, Any], known: int, held: int | None
+) -> None:
+    assert timeline.held_from(stamped(**changes), known) == held
 
 
 def test_calls_in_flight_are_promised_and_not_ready() -> None:
-    calls = stamped(quick, calls=20)
-    assert findings.in_flight(calls) == list(range(20))
-    assert max(findings.in_flight(stamped(quick))) == 32
+    assert timeline.in_flight(stamped(calls=20)) == list(range(20))
+    assert max(timeline.in_flight(stamped())) == 32
 
 
 def test_an_impossible_claim_is_named_as_on_the_screen() -> None:
     clock = LoopClock(repeats=7, stopwatch_seconds=1e-3, true_seconds=1.0)
     one = LoopMeasured(
         loop=loop(calls=10),
-        calls=stamped(quick, calls=10),
+        calls=stamped(calls=10),
         watched=clock,
         undisturbed=clock,
         inline=False,
@@ -618,7 +729,7 @@ def test_an_impossible_claim_is_named_as_on_the_screen() -> None:
         flops=1e9,
         peak=Peak(flops_per_second=1e12, bytes_per_second=None, source="a test"),
     )
-    said = {note.flag: note.text for note in findings.notes(one)}
+    said = {note.flag: note.text for note in timeline.notes(one)}
     assert said["impossible"] == "faster than the chip's peak: this timed the dispatch"
     modest = msgspec.structs.replace(one, flops=1e7)
-    assert "impossible" not in {note.flag for note in findings.notes(modest)}
+    assert "impossible" not in {note.flag for note in timeline.notes(modest)}

@@ -79,7 +79,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(experiment, "SPANS_BUDGET_SECONDS", 0.0)
     monkeypatch.setattr(experiment, "SPAN_SECONDS", 0.05)
     # A busy machine must not leave any without time for its span.
-    monkeypatch.setattr(experiment._Run, "_remaining", property(lambda self: 1.0))
+    monkeypatch.setattr(experiment._Run, "remaining", property(lambda self: 1.0))
 
 
 def run(*cases: Case, budget: float = 1.0) -> list[Measurement]:

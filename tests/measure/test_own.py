@@ -1,4 +1,4 @@
-"""Functions of the user's own: files, arguments, results and mistakes."""
+"""Functions of files: files, arguments, results and mistakes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from jaxtui.measure import experiment, own, planning
-from jaxtui.measure.own import OwnError, arguments
+from jaxtui.measure.own import OwnError
 from jaxtui.model import (
     Case,
     Experiment,
@@ -61,6 +61,50 @@ TRAIN = """
 """
 
 
+MORE = """
+
+    import functools
+    from jax import lax
+
+
+    def add(n, x, y):
+        return n + x @ y
+
+
+    def several(x):
+        return [x, x * 2]
+
+
+    @functools.partial(jax.jit, donate_argnums=0)
+    def update(x):
+        return x * 2
+
+
+    def power(x):
+        return lax.fori_loop(0, 50, lambda _, y: y @ x, x)
+
+
+    def log(x):
+        return jnp.log(x * 0 - 1)
+
+
+    def plus(x):
+        return x + 1
+
+
+    def plus_args():
+        return (np.ones(8),)
+
+
+    def draw(key):
+        return jax.random.normal(key, (64,)), jax.random.split(key)
+
+
+    def draw_args():
+        return (jax.random.key(0),)
+"""
+
+
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[..., str]:
     def write(text: str, name: str = "mine.py") -> str:
@@ -83,21 +127,44 @@ def typed(path: str, name: str, args: str, **changes: Any) -> Case:
 # Running.
 
 
-def test_pytrees_go_in_and_come_out_in_every_mode(write: Callable[..., str]) -> None:
-    path = write(TRAIN)
-    modes: tuple[Mode, ...] = ("jit", "eager", "numpy")
-    jit, eager, numpy = outcomes(*(case(path, "step", mode) for mode in modes))
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Measurement]:
+    """Functions that take turns with each other and with an op."""
+    file = tmp_path_factory.mktemp("usual") / "mine.py"
+    file.write_text(textwrap.dedent(TRAIN) + textwrap.dedent(MORE))
+    path = str(file)
+    cases = {
+        "jit": case(path, "step"),
+        "eager": case(path, "step", "eager"),
+        "numpy": case(path, "step", "numpy"),
+        "sent": case(path, "step", inputs="host"),
+        "sent eagerly": case(path, "step", "eager", inputs="host"),
+        "size": case(path, "step", size=48),
+        "typed": typed(path, "add", "s32[] bf16[8,16] bf16[16,4]"),
+        "several": typed(path, "several", "f32[9]"),
+        "op": running.case("add", 1000),
+        "donating": typed(path, "update", "f32[100]"),
+        "loop": typed(path, "power", "f32[64,64]"),
+        "not finite": typed(path, "log", "f32[8]"),
+        "wide": typed(path, "plus", "f64[8]"),
+        "narrow": case(path, "plus"),
+        "key": case(path, "draw"),
+    }
+    found = running.measured(*cases.values(), budget=12.0)
+    return dict(zip(cases, found, strict=True))
+
+
+def test_pytrees_go_in_and_come_out_in_every_mode(
+    usual: dict[str, Measurement],
+) -> None:
+    jit, eager, numpy = (usual[name] for name in ("jit", "eager", "numpy"))
     for measured in (jit, eager, numpy):
-        assert isinstance(measured, Measurement), measured
         assert measured.ready is not None
         assert measured.ready.median > 0
         assert (measured.case.size, measured.case.dtype) == (16, "float32")
         assert measured.output_dtype == "float32"
         assert measured.error_vs_float64 is None
         assert measured.has("own")
-    assert isinstance(jit, Measurement)
-    assert isinstance(eager, Measurement)
-    assert isinstance(numpy, Measurement)
     # Two products of 32 × 8 × 16, forwards and for the weights, and what is around it.
     assert 2 * 2 * 32 * 8 * 16 < (jit.flops or 0) < 10 * 32 * 8 * 16
     assert jit.xla_flops == jit.flops
@@ -109,57 +176,41 @@ def test_pytrees_go_in_and_come_out_in_every_mode(write: Callable[..., str]) -> 
     assert numpy.phases.fetch is None
 
 
-def test_the_size_goes_to_the_factory(write: Callable[..., str]) -> None:
-    (measured,) = outcomes(case(write(TRAIN), "step", size=48))
-    assert isinstance(measured, Measurement)
-    assert measured.case.size == 48
+@pytest.mark.parametrize(
+    ("name", "size", "dtype", "output"),
+    [
+        ("size", 48, "float32", "float32"),
+        ("typed", 0, "bfloat16", "bfloat16"),
+        ("wide", 0, "float64", "float64"),
+        ("narrow", 0, "float32", "float32"),
+        ("key", 0, None, "float32"),
+    ],
+)
+def test_arguments_decide_the_size_and_the_dtype(
+    usual: dict[str, Measurement], name: str, size: int, dtype: str, output: str
+) -> None:
+    found = usual[name]
+    assert found.case.size == size
+    assert dtype is None or found.case.dtype == dtype
+    assert found.output_dtype == output
 
 
-def test_typed_arguments_decide_the_dtype(write: Callable[..., str]) -> None:
-    path = write("def add(n, x, y):\n    return n + x @ y\n")
-    args = "s32[] bf16[8,16] bf16[16,4]"
-    (measured,) = outcomes(typed(path, "add", args))
-    assert isinstance(measured, Measurement), measured
-    assert measured.case.dtype == "bfloat16"
-    assert measured.case.size == 0
+def test_what_is_not_known_is_noted(usual: dict[str, Measurement]) -> None:
+    loop = usual["loop"]
+    assert loop.flops is None
+    assert loop.flops_per_second is None
+    assert loop.xla_flops
+    text = next(note.text for note in loop.notes if note.flag == "own")
+    assert "body of a loop once" in text
+    assert usual["not finite"].has("not-finite")
+    assert not usual["several"].has("not-finite")
 
 
-def test_functions_take_turns_with_each_other_and_with_ops(
+def test_what_donates_its_arguments_is_explained_eagerly(
     write: Callable[..., str],
 ) -> None:
-    path = write("def f(x):\n    return x + 1\n\n\ndef g(x):\n    return [x, x * 2]\n")
-    op = Case(op="add", size=1000, dtype="float32", device="cpu:0", mode="jit")
-    cases = (typed(path, "f", "f32[9]"), typed(path, "g", "f32[9]"), op)
-    assert all(isinstance(ended, Measurement) for ended in outcomes(*cases))
-
-
-def test_host_inputs_are_sent_in_every_call(write: Callable[..., str]) -> None:
-    path = write(TRAIN)
-    modes: tuple[Mode, ...] = ("jit", "eager")
-    for ended in outcomes(*(case(path, "step", m, inputs="host") for m in modes)):
-        assert isinstance(ended, Measurement), ended
-
-
-def test_what_donates_its_arguments_runs_compiled_and_is_explained_eagerly(
-    write: Callable[..., str],
-) -> None:
-    path = write(
-        """
-        import functools
-        import jax
-
-        @functools.partial(jax.jit, donate_argnums=0)
-        def update(x):
-            return x * 2
-        """
-    )
-    jit, eager = outcomes(
-        typed(path, "update", "f32[100]"),
-        typed(path, "update", "f32[100]", mode="eager"),
-        budget=4.0,
-    )
-    assert isinstance(jit, Measurement), jit
-    assert isinstance(eager, Failure)
+    path = write(textwrap.dedent(TRAIN) + textwrap.dedent(MORE))
+    eager = failure(typed(path, "update", "f32[100]", mode="eager"), budget=4.0)
     assert "donates its arguments" in eager.error
 
 
@@ -181,73 +232,6 @@ def test_what_is_jitted_already_is_traced_cold(write: Callable[..., str]) -> Non
     before = len(own.load_file(path).traces)
     outcomes(one, budget=0.3)
     assert len(own.load_file(path).traces) > before
-
-
-def test_loops_are_counted_once_so_there_is_no_rate(write: Callable[..., str]) -> None:
-    path = write(
-        """
-        from jax import lax
-
-        def power(x):
-            return lax.fori_loop(0, 50, lambda _, y: y @ x, x)
-        """
-    )
-    (measured,) = outcomes(typed(path, "power", "f32[64,64]"))
-    assert isinstance(measured, Measurement), measured
-    assert measured.flops is None
-    assert measured.flops_per_second is None
-    assert measured.xla_flops
-    text = next(note.text for note in measured.notes if note.flag == "own")
-    assert "body of a loop once" in text
-
-
-def test_results_that_are_not_finite_are_noted(write: Callable[..., str]) -> None:
-    path = write("import jax.numpy as jnp\ndef f(x):\n    return jnp.log(x * 0 - 1)\n")
-    (measured,) = outcomes(typed(path, "f", "f32[8]"))
-    assert isinstance(measured, Measurement)
-    assert measured.has("not-finite")
-
-
-@pytest.mark.parametrize("wanted", [True, False])
-def test_64_bit_types_are_as_the_file_or_the_arguments_want(
-    write: Callable[..., str], wanted: bool
-) -> None:
-    path = write(
-        """
-        import numpy as np
-
-        def f(x):
-            return x + 1
-
-        def g(x):
-            return x + 1
-
-        def g_args():
-            return (np.ones(8),)
-        """
-    )
-    one = typed(path, "f", "f64[8]") if wanted else case(path, "g")
-    (measured,) = outcomes(one)
-    assert isinstance(measured, Measurement), measured
-    assert measured.output_dtype == ("float64" if wanted else "float32")
-    assert measured.case.dtype == measured.output_dtype
-
-
-def test_keys_of_jax_random_are_arguments(write: Callable[..., str]) -> None:
-    path = write(
-        """
-        import jax
-
-        def draw(key):
-            return jax.random.normal(key, (64,)), jax.random.split(key)
-
-        def draw_args():
-            return (jax.random.key(0),)
-        """
-    )
-    (measured,) = outcomes(case(path, "draw"))
-    assert isinstance(measured, Measurement), measured
-    assert measured.output_dtype == "float32"
 
 
 # Importing.
@@ -395,7 +379,7 @@ def test_planning_runs_nothing(write: Callable[..., str]) -> None:
         ({"op": "/nowhere/to/be.py:f"}, "There is no file /nowhere/to/be.py."),
         ({"mode": "pallas"}, "has no mode pallas"),
         ({"precision": "high"}, "takes no precision"),
-        ({"params": {"args": "f32"}}, '"f32" is no argument'),
+        ({"params": {"args": "f32"}}, '"f32" is not an argument'),
         ({"params": {"args": "f32[8]"}, "size": 3}, "its arguments were typed"),
         ({"params": {"args": "f32[9000000,9000000]"}}, "are free"),
         ({"device": "cpu:9"}, "cpu:9"),
@@ -450,17 +434,17 @@ def test_the_dtype_of_specs_is_the_first_floating_one() -> None:
 @pytest.mark.parametrize("shape", ["", "3,5"])
 def test_drawn_arguments_are_seeded_and_never_all_zero(text: str, shape: str) -> None:
     spec = parse_spec(f"{text}[{shape}]")
-    ((array,), (again,)) = (arguments.drawn([spec], seed=2) for _ in range(2))
+    ((array,), (again,)) = (own.draw([spec], seed=2) for _ in range(2))
     assert (str(array.dtype), array.shape) == (spec.dtype, spec.shape)
     np.testing.assert_array_equal(array, again)
     if shape:
         assert np.any(array.astype(np.complex128) != 0)
-        (other,) = arguments.drawn([spec], seed=3)
+        (other,) = own.draw([spec], seed=3)
         assert np.any(other != array)
 
 
 def test_large_arguments_repeat() -> None:
-    (array,) = arguments.drawn([parse_spec("s8[2100,2100]")], seed=0)
+    (array,) = own.draw([parse_spec("s8[2100,2100]")], seed=0)
     assert array.shape == (2100, 2100)
     assert array.dtype == np.int8
 
@@ -468,9 +452,6 @@ def test_large_arguments_repeat() -> None:
 def test_short_names_tell_two_versions_of_a_file_apart() -> None:
     assert short_name("/a/old/train.py:step") == "old/train.py:step"
     assert short_name("matmul") == "matmul"
-
-
-# Clocks.
 
 
 def test_dotted_names_are_looked_up(write: Callable[..., str]) -> None:

@@ -192,8 +192,8 @@ def test_elementwise_peak_is_a_bandwidth() -> None:
 def test_short_memory_makes_sizes_take_turns(free: int, grouped: bool) -> None:
     # 134 MB of inputs each.
     sizes = [case(op="add", size=2**24 + extra) for extra in range(8)]
-    assert planning._grouped(sizes, supply(host=free)) is grouped
-    assert not planning._grouped([sizes[0]] * 50, supply(host=3 * GB))
+    assert planning._is_crowded(sizes, supply(host=free)) is grouped
+    assert not planning._is_crowded([sizes[0]] * 50, supply(host=3 * GB))
 
 
 @given(

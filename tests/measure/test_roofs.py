@@ -8,13 +8,13 @@ import jax
 import numpy as np
 import pytest
 
+from jaxtui.measure import candidates
+from jaxtui.measure.candidates import Contestant, _copying
 from jaxtui.measure.check import bandwidth as streams
-from jaxtui.measure.check import products, work
+from jaxtui.measure.check import compute, work
 from jaxtui.measure.check.base import Setting, TroubleError, of_device
 from jaxtui.measure.clocks import Block
-from jaxtui.measure.roofs import candidates, run_roofs
-from jaxtui.measure.roofs.candidates import _copying
-from jaxtui.measure.roofs.contest import FAIR_ROUNDS, Contest, Ready
+from jaxtui.measure.roofs import FAIR_ROUNDS, Contest, run_roofs
 from jaxtui.measure.turns import Turns, never
 from jaxtui.measure.workload import Workload
 from jaxtui.model import (
@@ -54,8 +54,8 @@ class Rounds(Turns):
 
 
 def contest(**candidates: Rounds) -> Contest:
-    def made(name: str, rounds: Rounds) -> Callable[[], Ready]:
-        return lambda: Ready(name, 100.0, rounds)
+    def made(name: str, rounds: Rounds) -> Callable[[], Contestant]:
+        return lambda: Contestant(name, 100.0, rounds)
 
     found = Contest(jax.devices()[0], None, [made(*one) for one in candidates.items()])
     list(found.prepare(never))
@@ -131,7 +131,7 @@ def test_it_stops_between_rounds() -> None:
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Products and arrays that take no time; no roof is meant by that."""
     monkeypatch.setattr(streams, "sizes", lambda *_: (2**18,))
-    monkeypatch.setattr(products, "_size", lambda *_: 256)
+    monkeypatch.setattr(compute, "_size", lambda *_: 256)
     monkeypatch.setitem(candidates.ELEMENTS, "cpu", 2**12)
     return
 
@@ -197,16 +197,16 @@ def test_a_dtype_without_products_has_a_reason() -> None:
 
 @pytest.mark.usefixtures("small")
 def test_what_xla_refuses_is_a_reason_and_the_rest_goes_on(monkeypatch) -> None:
-    whole = work.compiled
+    whole = work.compile_case
 
     def refusing(case, device, **more):
         if case.op == "matmul":
             raise NotImplementedError("UNIMPLEMENTED: no such product")
         return whole(case, device, **more)
 
-    monkeypatch.setattr(work, "compiled", refusing)
+    monkeypatch.setattr(work, "compile_case", refusing)
     monkeypatch.setattr(candidates, "BLAS", ())
-    monkeypatch.setattr(candidates, "prepared_chain", unavailable)
+    monkeypatch.setattr(candidates, "prepare_chain", unavailable)
     found = result(measure("float32"))
     assert [one.kind for one in found.roofs] == ["bandwidth"]
     (missing,) = found.missing
@@ -240,7 +240,7 @@ def test_no_memory_at_all_is_a_reason(monkeypatch) -> None:
         raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 4 bytes")
 
     monkeypatch.setattr(work, "arguments", none)
-    monkeypatch.setattr("jaxtui.measure.roofs.candidates.np.ones", none)
+    monkeypatch.setattr("jaxtui.measure.candidates.np.ones", none)
     found = result(measure("float32"))
     assert found.roofs == ()
     assert {one.of for one in found.missing} == {None, FLOAT32}
@@ -280,7 +280,7 @@ def test_a_device_that_does_not_exist_is_named() -> None:
 def test_a_chain_computes_what_it_counts(dtype: str) -> None:
     device = jax.devices("cpu")[0]
     case = candidates.chain_case(dtype, device)
-    made = candidates.prepared_chain(case, "a chain", device, 0).workload
+    made = candidates.prepare_chain(case, "a chain", device, 0).workload
     first = made.call(*made.args)
     assert (str(first.dtype), first.shape) == (dtype, (case.size,))
     per_link = 8 if dtype == "complex64" else 2

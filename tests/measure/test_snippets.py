@@ -19,9 +19,15 @@ import numpy as np
 import pytest
 
 from jaxtui.engine.protocol import Envelope, decode_envelope, encode
+from jaxtui.measure import snippets
 from jaxtui.measure.failures import RefusedError
-from jaxtui.measure.snippets import apart, check_memory, run_snippet
-from jaxtui.measure.snippets.values import Namespace, numbers, show
+from jaxtui.measure.snippets import (
+    Namespace,
+    check_memory,
+    numbers,
+    run_snippet,
+    show,
+)
 from jaxtui.model import (
     Progress,
     RunEvent,
@@ -534,7 +540,7 @@ def test_a_child_that_ends_early_is_a_failure(code, how):
 
 
 def test_a_child_that_cannot_be_started_is_a_failure(monkeypatch):
-    monkeypatch.setattr(apart, "COMMAND", ("/nonexistent/python",))
+    monkeypatch.setattr(snippets, "COMMAND", ("/nonexistent/python",))
     failed = failure(run(cpu_devices=2))
     assert "could not be started" in failed.error
 

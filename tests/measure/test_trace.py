@@ -16,6 +16,10 @@ import pytest
 from jaxtui.measure import trace
 from jaxtui.measure.trace import MARK, Kernel, Mark, Run
 
+needs_a_reader = pytest.mark.skipif(
+    not hasattr(jax.profiler, "ProfileData"), reason="this jax cannot read its traces"
+)
+
 MARKS = [Mark(1000, 1100), Mark(2000, 2004)]
 """The second is the sharper one: the trace's clock began at 1982."""
 
@@ -32,6 +36,7 @@ def products(count: int) -> Callable[[], object]:
     return work
 
 
+@needs_a_reader
 def test_every_run_is_found_with_its_kernels_on_the_hosts_clock() -> None:
     work = products(5)
     start = perf_counter()
@@ -50,6 +55,7 @@ def test_every_run_is_found_with_its_kernels_on_the_hosts_clock() -> None:
         assert run.kernels
 
 
+@needs_a_reader
 def test_nothing_is_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,6 +76,7 @@ def test_nothing_is_left_behind(
     assert [path.name for path in tmp_path.iterdir()] == ["other"]
 
 
+@needs_a_reader
 @pytest.mark.parametrize(
     ("limit", "said"),
     [("MOST_EVENTS", "more than 3 events"), ("MOST_BYTES", "too many to be read")],
@@ -103,6 +110,7 @@ class InMemory:
         raise RuntimeError("lost.\nand more")
 
 
+@needs_a_reader
 def test_a_session_that_cannot_stop_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jax.profiler, "ProfileSession", InMemory, raising=False)
     missing = trace.record(lambda: None).missing

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from jaxtui.tui import case_actions
+from jaxtui.tui import loops
 
 TICK_SECONDS = 0.02
 """Between two redraws of the apps that are tested."""
@@ -18,6 +18,7 @@ def _same_terminal_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NO_COLOR", "SSH_CONNECTION", "TEXTUAL_THEME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+    monkeypatch.setattr(loops, "SETTLE_SECONDS", 0.001)
 
 
 @pytest.fixture(autouse=True)
@@ -41,4 +42,4 @@ def _idle_is_when_nothing_is_left_to_do(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.fixture
 def long_enough_to_be_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """The made-up runtime holds the host of a loop back from call 33 on."""
-    monkeypatch.setattr(case_actions, "FIRST_CALLS", 40)
+    monkeypatch.setattr(loops, "FIRST_CALLS", 40)

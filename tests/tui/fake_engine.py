@@ -197,7 +197,8 @@ def measurement(case: Case, stopped: str | None = "target") -> Measurement:
 
 
 RECIPE = Recipe(
-    imports=("import numpy as np",),
+    modules=("np",),
+    name="shape",
     function="def shape(shape):\n    return shape",
     arguments=("args = [3]",),
     call="np.zeros",
@@ -421,12 +422,13 @@ def looped(loop: Loop, each: float = 5e-3, dispatch: float = 2e-5) -> LoopMeasur
         waits = loop.style in ("each", "asarray", "print")
         if waits:
             now = ready
+        last = loop.style == "end" and index == loop.calls - 1
         calls.append(
             LoopCall(
                 entered=entered,
                 returned=returned,
                 ready=ready,
-                waited=ready if waits else None,
+                waited=ready if waits or last else None,
             )
         )
     total = calls[-1].ready

@@ -1,4 +1,4 @@
-"""The async view on a fake engine: what its tests have in common."""
+"""The timeline on a fake engine: what the tests of its screens have in common."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import msgspec
 from textual.pilot import Pilot
-from textual.widgets import Static
 
 from jaxtui.model import (
     Case,
@@ -17,8 +16,9 @@ from jaxtui.model import (
     Snippet,
 )
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.screens.async_view import AsyncView
-from jaxtui.tui.widgets.lane_view import LaneView
+from jaxtui.tui.lanes import LaneView
+from jaxtui.tui.timeline import TimelineScreen
+from jaxtui.tui.widgets.paper import Paper
 from tests.tui.driving import until
 from tests.tui.fake_engine import FakeEngine, looped
 
@@ -36,8 +36,8 @@ class Clock:
         return self.now
 
 
-def view(app: JaxtuiApp) -> AsyncView:
-    assert isinstance(app.screen, AsyncView)
+def view(app: JaxtuiApp) -> TimelineScreen:
+    assert isinstance(app.screen, TimelineScreen)
     return app.screen
 
 
@@ -45,8 +45,11 @@ def lanes(app: JaxtuiApp) -> LaneView:
     return view(app).query_one(LaneView)
 
 
-def shown(app: JaxtuiApp, name: str) -> str:
-    return str(view(app).query_one(f"#loop-{name}", Static).content)
+def shown(app: JaxtuiApp, panel: str) -> str:
+    """What is written in a panel, its title first."""
+    found = view(app).query_one(f"#{panel}")
+    texts = [paper.text for paper in found.query(Paper)]
+    return "\n".join([str(found.border_title or ""), *texts])
 
 
 def frame(app: JaxtuiApp) -> list[str]:
@@ -55,18 +58,17 @@ def frame(app: JaxtuiApp) -> list[str]:
     return ["".join(segment.text for segment in strip) for strip in strips]
 
 
-async def open_view(pilot: Pilot[None], app: JaxtuiApp, key: str = "a") -> AsyncView:
+async def open_view(pilot: Pilot[None], app: JaxtuiApp) -> TimelineScreen:
     await until(pilot, lambda: app.state.devices)
-    await pilot.press(key)
-    await until(pilot, lambda: isinstance(app.screen, AsyncView))
+    await pilot.press("a")
+    await until(pilot, lambda: isinstance(app.screen, TimelineScreen))
     await until(pilot, lambda: view(app).loop is not None)
     return view(app)
 
 
 async def until_measured(pilot: Pilot[None], app: JaxtuiApp) -> None:
     """Until the loop that was asked for last is drawn."""
-    await until(pilot, lambda: app.state.loop and app.state.loop.work == view(app).loop)
-    await until(pilot, lambda: not app.state.running and lanes(app).complete)
+    await until(pilot, lambda: view(app).measured and not app.state.running)
     await until(pilot, lambda: "device" in lanes(app).text)
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from textual.containers import VerticalScroll
 from textual.pilot import Pilot
 
 from jaxtui.analysis import examination
 from jaxtui.engine.client import EngineClient, EngineOptions, EngineUnavailableError
+from jaxtui.engine.protocol import Envelope
 from jaxtui.model import (
     CHECK_TESTS,
     Check,
@@ -21,13 +22,15 @@ from jaxtui.model import (
     Work,
     WorkFailed,
 )
+from jaxtui.state import begun, reduce
 from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.widgets.chip_map import _Drawing
-from jaxtui.tui.widgets.detail_pane import DetailPane
+from jaxtui.tui.check import CheckPanel
+from jaxtui.tui.devices import DevicesPane, FirstMinute
+from jaxtui.tui.state import EMPTY, NO_CHECK
+from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.paper import Paper
-from jaxtui.tui.widgets.readout_panel import OfferLine, ReadoutPanel
 from jaxtui.tui.widgets.status_line import MessageLine, StatusLine
 from tests.tui import check_figures
 from tests.tui.check_figures import BROKEN, SLOW
@@ -86,7 +89,11 @@ def cell(app: JaxtuiApp, device: str, column: str) -> str:
 
 
 def details(app: JaxtuiApp) -> str:
-    return app.query_one("#facts").content.plain  # type: ignore[attr-defined,no-any-return]
+    return app.query_one("#facts", Paper).text
+
+
+def drawn(app: JaxtuiApp) -> str:
+    return app.query_one(ChipMap).text
 
 
 def columns(app: JaxtuiApp) -> list[str]:
@@ -117,6 +124,28 @@ async def until_halted(pilot: Pilot[None], app: JaxtuiApp, engine: Halting) -> N
     await pilot.pause()
 
 
+def test_it_is_busy_between_its_tests() -> None:
+    """Events of a run are taken in by the check that plays, and by no other."""
+    exam = examination.begin(tpu_devices(), "quick")
+    state = replace(EMPTY, engine="ready", devices=tpu_devices())
+    ended = RunFinished(outcome="complete", elapsed_seconds=1.5)
+    work = exam.next_work
+    assert work is not None
+    alone = begun(state, 1, "check", work)
+    assert reduce(alone, Envelope(generation=0, run=1, event=ended)).check is NO_CHECK
+    state = replace(state, series={"check": exam}, playing="check")
+    for number in (1, 2):
+        work = state.check.exam.next_work if state.check.exam else None
+        assert work is not None
+        state = begun(state, number, "check", work)
+        for event in check_figures.events(work):
+            state = reduce(state, Envelope(generation=0, run=number, event=event))
+    assert not state.running
+    assert state.busy
+    assert (state.check.test, state.check.place) == ("compute", 3)
+    assert state.check.elapsed_seconds == pytest.approx(2 * 1.5)
+
+
 async def test_a_check_at_80_by_24(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,38 +162,30 @@ async def test_a_check_at_80_by_24(
         assert {work.level for work in works} == {"quick"}
         assert not app.state.busy
 
-        # One column, and the verdict is in view.
-        assert columns(app)[:2] == ["id", "check"]
-        cells = [cell(app, name, "check") for name in ("tpu:0", SLOW, BROKEN)]
-        assert cells == ["pass", "low", "FAIL"]
+        # A column for each test, and the verdict is in view.
+        assert columns(app) == ["id", *CHECK_TESTS]
+        assert cell(app, "tpu:0", "compute") == "86%"
+        assert cell(app, SLOW, "compute") == "▾56%"
+        assert cell(app, BROKEN, "numerics") == "✗"
+        table = app.query_one(DeviceTable)
+        assert table.virtual_size.width <= table.size.width
+        assert not app.query_one("#map-panel").display
         assert text(app, "verdict").startswith(" FAIL  Do not rely on tpu:3")
-        assert text(app, "list").startswith("✗ numerics")
-        for name in ("verdict", "device"):
-            region = app.query_one(f"#check-{name}").region
-            assert app.screen.region.contains_region(region)
-            assert region.height == len(text(app, name).split("\n"))
-        drawn = app.query_one(_Drawing).render().plain
-        assert all(mark in drawn for mark in ("[3✗]", "[5▾]", "▾ low"))
+        assert text(app, "list").strip().startswith("✗ numerics")
+        region = app.query_one("#check-verdict").region
+        assert app.screen.region.contains_region(region)
+        assert region.height == len(text(app, "verdict").split("\n"))
 
-        # The cursor stays, and shows the figures of its device.
+        # The cursor stays; Enter shows all figures of its device, which can be paged.
         assert app.state.cursor == "tpu:2"
-        assert text(app, "device").startswith("tpu:2 (2,0,0) pass")
         await pilot.press("down")
-        await until(pilot, lambda: "numerics FAIL" in text(app, "device"))
-
-        # Pages scroll the tests while the table has the focus.
-        tests = app.query_one("#check-tests", VerticalScroll)
-        assert tests.max_scroll_y > 0
+        await until(pilot, lambda: app.state.cursor == BROKEN)
         assert isinstance(app.focused, DeviceTable)
-        await pilot.press("pagedown")
-        await until(pilot, lambda: tests.scroll_y > 0)
-        await pilot.press("pageup")
-        await until(pilot, lambda: tests.scroll_y == 0)
-        assert app.state.cursor == BROKEN
-        pane = app.query_one(DetailPane)
-        assert not pane.display
-        await pilot.press("d")
-        await until(pilot, lambda: pane.display)
+        pane = app.query_one("#details")
+        assert not app.query_one("#details-panel").display
+        await pilot.press("enter")
+        await until(pilot, lambda: app.query_one("#details-panel").display)
+        assert not app.query_one(CheckPanel).display
         # Written anew once it has its width.
         await until(pilot, lambda: "numerics, identical bits" in details(app))
         facts = details(app)
@@ -173,6 +194,10 @@ async def test_a_check_at_80_by_24(
         assert facts.index("numerics, identical bits") < facts.index("memory, free")
         await pilot.press("pagedown")
         await until(pilot, lambda: pane.scroll_y > 0)
+        await pilot.press("pageup")
+        await until(pilot, lambda: pane.scroll_y == 0)
+        await pilot.press("d")
+        await until(pilot, lambda: app.query_one(CheckPanel).display)
 
         # The text is kept in a file.
         await pilot.press("y")
@@ -187,18 +212,21 @@ async def test_a_check_at_80_by_24(
         color = app.theme_variables["check-fail"]
 
         def painted() -> bool:
-            found = app.query_one(DeviceTable).get_cell(BROKEN, "check")
-            return color in str(found.style)
+            found = app.query_one(DeviceTable).get_cell(BROKEN, "numerics")
+            return any(color in str(span.style) for span in found.spans)
 
         await until(pilot, painted)
 
-        # Enter goes back to the first minute.
+        # Hidden, the verdict stays in the table; Enter is the first minute again.
+        await pilot.press("escape")
+        await until(pilot, lambda: "check" in columns(app))
+        cells = [cell(app, name, "check") for name in ("tpu:0", SLOW, BROKEN)]
+        assert cells == ["✓ pass", "▾ low", "✗ FAIL"]
         await pilot.press("enter")
         await until_done(pilot, app)
         await pilot.pause()
-        assert not app.query_one("CheckPanel").display
-        assert app.query_one(ReadoutPanel).display
-        assert "truth" in shown(app, ReadoutPanel)
+        assert not app.query_one(CheckPanel).display
+        assert "truth" in app.query_one(FirstMinute).text
 
 
 async def test_a_full_check_at_120_by_40() -> None:
@@ -210,30 +238,19 @@ async def test_a_full_check_at_120_by_40() -> None:
         assert {work.level for work in works} == {"full"}
         names = tuple(device.name for device in tpu_devices())
         assert {work.devices for work in works} == {names}
+        assert columns(app) == ["id", *CHECK_TESTS]
 
-        # Every test has a column.
-        assert columns(app)[2:] == [f"test {test}" for test in CHECK_TESTS]
-        assert cell(app, "tpu:0", "test compute") == "86 %"
-        assert cell(app, SLOW, "test compute").startswith("low ")
-        assert cell(app, BROKEN, "test numerics") == "FAIL"
-        table = app.query_one(DeviceTable)
-        assert table.virtual_size.width <= table.size.width
-
-        # It can be hidden, and shown again; the verdict stays in the table.
-        panel = app.query_one("CheckPanel")
-        assert "3✗" in app.query_one(_Drawing).render().plain
+        # It can be hidden, and shown again.
+        panel = app.query_one(CheckPanel)
+        assert all(mark in drawn(app) for mark in ("3✗", "5▾", "▾ low"))
         await pilot.press("escape")
         await until(pilot, lambda: not panel.display)
-        assert columns(app)[:3] == ["id", "check", "kind"]
-        assert cell(app, BROKEN, "check") == "FAIL"
-        assert "✗" not in app.query_one(_Drawing).render().plain
+        assert "numerics" not in columns(app)
+        assert "✗" not in drawn(app)
         await pilot.press("escape")
         await until(pilot, lambda: panel.display)
-        assert "test compute" in columns(app)
-        assert "3✗" in app.query_one(_Drawing).render().plain
-        await pilot.resize_terminal(*NARROW)
-        await until(pilot, lambda: "check" in columns(app))
-        assert cell(app, BROKEN, "check") == "FAIL"
+        assert "compute" in columns(app)
+        assert "3✗" in drawn(app)
 
 
 async def test_progress_other_runs_and_stopping() -> None:
@@ -247,31 +264,26 @@ async def test_progress_other_runs_and_stopping() -> None:
         await until(
             pilot, lambda: "bandwidth: copying 2 GiB" in shown(app, MessageLine)
         )
-        assert shown(app, OfferLine).startswith("RUNNING the health check, quick")
-        await until(pilot, lambda: "CHECKING 8 devices" in text(app, "verdict"))
-        lines = text(app, "list").split("\n")
-        assert lines[2].startswith("▾ compute    low")
-        assert lines[3].startswith("▶ bandwidth  running     copying 2 GiB")
-        # All nine tests can be seen at once.
-        height = app.query_one("#check-tests", VerticalScroll).size.height
-        assert height >= 9
-        assert cell(app, SLOW, "check") == "low"
+        await until(pilot, lambda: "bandwidth 4 of 9" in text(app, "verdict"))
+        assert "copying 2 GiB on 8 devices" in text(app, "verdict")
+        assert text(app, "list").strip().startswith("▾ compute")
+        assert cell(app, SLOW, "compute") == "▾56%"
+        assert cell(app, SLOW, "bandwidth") != "·"
 
-        for key in ("c", "C", "enter"):
+        for key in ("c", "C", "r"):
             app.session.say("")
             await pilot.press(key)
             await pilot.pause()
             assert app.state.check.test == "bandwidth"
-        app.perform("check")
-        await until(pilot, lambda: "stop it first" in app.state.message)
+        app.query_one(DevicesPane).perform("check('quick')")
+        await until(pilot, lambda: "s stops it" in app.state.message)
         assert engine.tests == CHECK_TESTS[:4]
 
         await pilot.press("s")
         await until_over(pilot, app)
         assert engine.calls.count("stop") == 1
         assert text(app, "verdict").startswith(" STOPPED  4 of 9 tests")
-        assert "not run" in text(app, "list")
-        assert cell(app, SLOW, "check") == "low"
+        assert cell(app, SLOW, "steady") == "·"
         assert not app.state.busy
 
 
@@ -285,8 +297,8 @@ async def test_devices_are_done_one_after_the_other_until_escape() -> None:
         events = check_figures.events(engine.works[-1])  # type: ignore[arg-type]
         last = next(i for i, one in enumerate(events) if isinstance(one, CheckDone))
         engine.emit_run(*events[: last + 1])
-        await until(pilot, lambda: cell(app, "tpu:0", "test numerics") == "pass")
-        assert cell(app, "tpu:1", "test numerics") == "…"
+        await until(pilot, lambda: cell(app, "tpu:0", "numerics") == "✓")
+        assert cell(app, "tpu:1", "numerics") == "…"
         await pilot.press("escape")
         await until_over(pilot, app)
         assert text(app, "verdict").startswith(" STOPPED  7 of 9 tests")
@@ -322,9 +334,9 @@ async def test_a_test_that_takes_too_long_is_ended_and_the_rest_goes_on(
         # One device was through, the others count as hanging: it goes on alone.
         assert engine.works[-1].devices == ("tpu:0",)  # type: ignore[union-attr]
         assert tuple(dict.fromkeys(engine.tests)) == CHECK_TESTS
-        assert cell(app, "tpu:0", "test memory") == "pass"
-        assert cell(app, "tpu:1", "test memory") == "FAIL"
-        assert cell(app, "tpu:1", "test compute") == "skipped"
+        assert cell(app, "tpu:0", "memory") == "✓"
+        assert cell(app, "tpu:1", "memory") == "✗"
+        assert cell(app, "tpu:1", "compute") == "–"
         assert "did not finish within" in text(app, "list")
 
 
@@ -341,9 +353,9 @@ async def test_the_death_of_the_engine_costs_a_test(
         engine.become_ready()
         await until_over(pilot, app)
         assert engine.tests == CHECK_TESTS
-        assert cell(app, "tpu:0", "test compute") == "skipped"
+        assert cell(app, "tpu:0", "compute") == "–"
         assert "INCOMPLETE" in text(app, "verdict")
-        assert cell(app, "tpu:0", "test steady") == "pass"
+        assert cell(app, "tpu:0", "steady") == "✓"
         assert "signal 9" in text(app, "list")
 
 
@@ -354,18 +366,19 @@ async def test_without_an_engine_the_rest_is_skipped() -> None:
         await check(pilot, app)
         assert app.state.engine == "failed"
         assert "could not be started again" in text(app, "list")
-        assert cell(app, "tpu:0", "test steady") == "skipped"
-        assert cell(app, "tpu:0", "test memory") == "pass"
+        assert cell(app, "tpu:0", "steady") == "–"
+        assert cell(app, "tpu:0", "memory") == "✓"
 
 
 async def test_before_a_check_its_keys_say_so() -> None:
     app = app_on(FakeEngine(tpu_devices(), ready=False))
     async with app.run_test(size=NARROW) as pilot:
         await pilot.pause()
-        assert app.check_action("check_panel", ()) is False
-        assert app.why_not("check") == "JAX is not ready yet."
-        assert app.why_not("check_panel") == "There was no check yet."
-        app.action_check("quick")
+        pane = app.query_one(DevicesPane)
+        assert pane.check_action("check_panel", ()) is None
+        assert pane.why_not("check") == "JAX is starting."
+        assert pane.why_not("check_panel") == "There was no check yet."
+        pane.action_check("quick")
         assert "belongs to this process" in app.session.state.message
 
 
@@ -383,9 +396,8 @@ async def test_the_real_engine_checks_simulated_devices(
             await until(pilot, lambda: app.state.check.exam)
             await until(pilot, lambda: not app.state.check.going)
             await pilot.pause()
-            assert len(text(app, "list").split("\n")) > len(CHECK_TESTS)
-            assert cell(app, "cpu:0", "test numerics") == "pass"
-            assert cell(app, "cpu:1", "test numerics") == "pass"
+            assert cell(app, "cpu:0", "numerics") == "✓"
+            assert cell(app, "cpu:1", "numerics") == "✓"
             assert "FAIL" not in text(app, "verdict")
     finally:
         await engine.close()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jaxtui.tui import plain_text, run
-from jaxtui.tui.app import IDLE_SECONDS, IdleWatch
+from jaxtui.tui.base import IDLE_SECONDS, IdleWatch
 
 
 def test_a_crash_is_one_sentence_and_a_file(

@@ -16,8 +16,10 @@ from jaxtui.model import (
     WorkFailed,
 )
 from jaxtui.model.programs import EagerStep, Fusion, Program, ProgramMemory
+from jaxtui.state import RUNNING
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.screens.inspect import InspectScreen
+from jaxtui.tui.bench import BenchPane
+from jaxtui.tui.program import ProgramScreen
 from tests.tui.driving import app_on, until, until_ready
 from tests.tui.fake_engine import FakeEngine
 
@@ -97,31 +99,31 @@ def answered(case: Case) -> list[Event]:
     return [started, inspected(case), finished]
 
 
-async def opened(pilot: Pilot[None], app: JaxtuiApp) -> InspectScreen:
+async def opened(pilot: Pilot[None], app: JaxtuiApp) -> ProgramScreen:
     await until_ready(pilot, app)
     await pilot.press("h")
-    await until(pilot, lambda: isinstance(app.screen, InspectScreen))
+    await until(pilot, lambda: isinstance(app.screen, ProgramScreen))
     await until(pilot, lambda: app.session.state.running)
     screen = app.screen
-    assert isinstance(screen, InspectScreen)
+    assert isinstance(screen, ProgramScreen)
     return screen
 
 
 async def with_answer(
     pilot: Pilot[None], app: JaxtuiApp, engine: FakeEngine
-) -> InspectScreen:
+) -> ProgramScreen:
     screen = await opened(pilot, app)
     engine.emit_run(*answered(asked(engine)))
     await until(pilot, lambda: "kernel" in text(screen))
     return screen
 
 
-def text(screen: InspectScreen) -> str:
+def text(screen: ProgramScreen) -> str:
     return "\n".join(screen.query_one(Log).lines)
 
 
-def said(screen: InspectScreen) -> str:
-    return str(screen.query_one("#inspect-word", Static).content)
+def said(screen: ProgramScreen) -> str:
+    return str(screen.query_one("#program-says", Static).content)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -142,7 +144,7 @@ async def test_every_text_can_be_read(size: tuple[int, int]) -> None:
         assert "metadata" not in text(screen)
         assert text(screen).splitlines()[2].startswith("%fused (p: f32[8])")
         await pilot.press("escape")
-        assert not isinstance(app.screen, InspectScreen)
+        assert not isinstance(app.screen, ProgramScreen)
 
 
 async def test_a_search_goes_from_line_to_line_and_a_copy_is_of_the_text_in_view(
@@ -164,7 +166,7 @@ async def test_a_search_goes_from_line_to_line_and_a_copy_is_of_the_text_in_view
         await pilot.press("enter")
         assert said(screen) == '"nowhere" is not in this text.'
         await pilot.press("slash", "escape")
-        assert isinstance(app.screen, InspectScreen)
+        assert isinstance(app.screen, ProgramScreen)
         await pilot.press("4", "y")
         assert copied == [(HLO, "optimised.hlo.txt")]
 
@@ -182,17 +184,18 @@ async def test_what_cannot_be_compiled_is_said_and_leaving_ends_the_compile() ->
         await until(pilot, lambda: "refused" in text(screen))
         assert text(screen) == "XLA refused it. Take less.\n\nE1"
         await pilot.press("escape")
-        await until(pilot, lambda: not isinstance(app.screen, InspectScreen))
+        await until(pilot, lambda: not isinstance(app.screen, ProgramScreen))
 
         await opened(pilot, app)
         await pilot.press("escape")
         await until(pilot, lambda: not app.session.state.running)
-        assert not isinstance(app.screen, InspectScreen)
+        assert not isinstance(app.screen, ProgramScreen)
 
         # It waits for the run that goes on.
-        app.perform("run")
+        await pilot.press("r")
         await until(pilot, lambda: app.state.running)
         await pilot.press("2", "escape", "h")
         await pilot.pause()
-        assert app.session.state.message == "A run is going on: stop it first."
-        assert not isinstance(app.screen, InspectScreen)
+        app.query_one(BenchPane).perform("program")
+        await until(pilot, lambda: app.session.state.message == RUNNING)
+        assert not isinstance(app.screen, ProgramScreen)

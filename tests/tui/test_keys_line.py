@@ -6,7 +6,7 @@ import pytest
 from textual.binding import Binding
 from textual.screen import Screen
 
-from jaxtui.tui.screens.async_view import AsyncView
+from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.keys_line import Key, KeysLine, fitting
 from tests.tui.driving import app_on, until, until_ready
 from tests.tui.fake_engine import FakeEngine
@@ -77,7 +77,7 @@ async def test_no_key_is_cut_where_it_is_narrow() -> None:
             assert len(shown) <= NARROWEST[0]
             assert shown.endswith("? Help q Quit")
         await pilot.press("1", "a")
-        await until(pilot, lambda: isinstance(app.screen, AsyncView))
+        await until(pilot, lambda: isinstance(app.screen, TimelineScreen))
         await pilot.pause()
         assert written(app.screen).startswith("esc Back b Block")
         assert written(app.screen).endswith("? Help")

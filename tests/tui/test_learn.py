@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import OptionList, Static, TabbedContent
+from textual.widgets import OptionList, TabbedContent
 
 from jaxtui import lessons
 from jaxtui.engine.client import EngineUnavailableError
@@ -23,14 +23,15 @@ from jaxtui.model import (
     SnippetStarted,
     WorkFailed,
 )
-from jaxtui.tui import learn_state
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.learn_state import LessonState, StepState
-from jaxtui.tui.screens.code import CodeScreen
+from jaxtui.tui.dialogs import CodeScreen
+from jaxtui.tui.help import HelpScreen
+from jaxtui.tui.learn import LearnPane, loaded
+from jaxtui.tui.learn_step import QuestionPanel, StepState
+from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.tui.widgets.status_line import MessageLine
-from jaxtui.tui.widgets.step_view import StepView
 from tests.tui.driving import app_on, until, until_ready
 from tests.tui.fake_engine import FakeEngine, answer, cpu_devices, tpu_devices
 from tests.tui.lessons_to_try import FIRST, LESSONS, SECOND
@@ -46,17 +47,31 @@ def _two_lessons(monkeypatch: pytest.MonkeyPatch, tmp_path_factory) -> None:
 
 
 def paper(app: JaxtuiApp, name: str) -> str:
-    return app.screen_stack[0].query_one(f"#{name}", Paper).text
+    """The text of a panel; empty where it is not in view."""
+    found = app.screen_stack[0].query_one(f"#{name}", Paper)
+    return " ".join(found.text.split()) if found.region else ""
 
 
-def hint(app: JaxtuiApp) -> str:
-    return str(app.query_one("#lesson-hint", Static).content)
+def borders(app: JaxtuiApp, name: str) -> str:
+    """What a panel is called, and its keys."""
+    panel = app.screen_stack[0].query_one(f"#{name}", Panel)
+    return f"{panel.border_title} | {panel.border_subtitle}" if panel.region else ""
+
+
+def pane(app: JaxtuiApp) -> LearnPane:
+    found = app.pane(LearnPane)
+    assert found is not None
+    return found
 
 
 def step_of(app: JaxtuiApp) -> StepState:
-    lesson = app.state.learn.lesson
-    assert lesson is not None
-    return lesson.step
+    place = pane(app).learn.place
+    assert place is not None
+    return pane(app).learn.at(place)
+
+
+def entry(app: JaxtuiApp, index: int) -> str:
+    return str(app.query_one(OptionList).get_option_at_index(index).prompt)
 
 
 async def open_lesson(pilot: Pilot[None], app: JaxtuiApp, *downs: str) -> None:
@@ -65,7 +80,8 @@ async def open_lesson(pilot: Pilot[None], app: JaxtuiApp, *downs: str) -> None:
     await pilot.press("3")
     await until(pilot, lambda: isinstance(app.focused, OptionList))
     await pilot.press(*downs, "enter")
-    await until(pilot, lambda: isinstance(app.focused, StepView))
+    await until(pilot, lambda: paper(app, "step-heading"))
+    await pilot.pause()
 
 
 async def until_complete(pilot: Pilot[None], app: JaxtuiApp) -> None:
@@ -79,26 +95,31 @@ def endless(work: Loop | Snippet) -> Sequence[RunEvent]:
     return [SnippetStarted(snippet=work)]
 
 
-async def test_the_list_says_what_there_is_before_jax_is_ready() -> None:
+async def test_a_lesson_can_be_read_before_jax_is_ready() -> None:
     engine = FakeEngine(ready=False)
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
         await pilot.press("3")
         await until(pilot, lambda: isinstance(app.focused, OptionList))
-        names = app.query_one(OptionList)
-        assert "What comes first?  " in str(names.get_option_at_index(0).prompt)
-        assert "0/3" in str(names.get_option_at_index(0).prompt)
-        await until(pilot, lambda: "three steps" in paper(app, "about"))
-        assert "Needs: an accelerator" in paper(app, "about")
+        assert "1  What comes first?  " in entry(app, 0)
+        assert "○○○ 0/3" in entry(app, 0)
+        await until(pilot, lambda: "three steps" in paper(app, "lesson-summary"))
+        assert "Needs: an accelerator" in paper(app, "lesson-summary")
+        assert "jaxtui learn first" in borders(app, "lesson-about")
         await pilot.press("enter")
-        await until(pilot, lambda: "longer than any line" in paper(app, "prose"))
-        assert "JAX is not ready yet" in hint(app)
-        app.perform("run")
+        await until(pilot, lambda: "How many?" in paper(app, "step-question-text"))
+        assert paper(app, "step-explanation-text") == ""
+        await pilot.press("e")
+        await until(
+            pilot, lambda: "longer than any" in paper(app, "step-explanation-text")
+        )
+        await pilot.press("e", "r")
         await until(pilot, lambda: app.state.message == "JAX is not ready yet.")
         assert "run" not in engine.calls
         engine.become_ready()
-        await until(pilot, lambda: "Predict first" in hint(app))
-        assert "100 · cpu:0" in paper(app, "lesson-heading")
+        await until(
+            pilot, lambda: "n of n×n: 100 · cpu:0" in paper(app, "step-heading")
+        )
 
 
 async def test_the_ways_to_the_tab_and_the_keys_of_the_others() -> None:
@@ -108,19 +129,15 @@ async def test_the_ways_to_the_tab_and_the_keys_of_the_others() -> None:
         await until_ready(pilot, app)
         # Lessons are not imported before the tab is shown.
         await pilot.press("2", "1")
-        assert app.learn is None
-        assert app.state.learn.lessons == ()
+        assert app.pane(LearnPane) is None
         await pilot.click("Tab#--content-tab-learn")
-        await until(pilot, lambda: app.learn is not None)
+        await until(pilot, lambda: app.pane(LearnPane))
         await until(pilot, lambda: isinstance(app.focused, OptionList))
 
-        assert app.check_action("sweep", ()) is False
-        assert app.check_action("step", (1,)) is False
-        app.perform("run")
+        assert pane(app).check_action("move", (1,)) is False
+        pane(app).perform("run")
         await until(pilot, lambda: "Open a lesson first" in app.state.message)
-        app.perform("sweep")
-        await until(pilot, lambda: "tabs Devices and Bench" in app.state.message)
-        await pilot.press("w", "e", "m")
+        await pilot.press("w", "e", "m", "r")
         assert engine.calls.count("run") == 0
 
         # The key for the next tab goes round.
@@ -131,7 +148,7 @@ async def test_the_ways_to_the_tab_and_the_keys_of_the_others() -> None:
 
 
 @pytest.mark.parametrize("size", [(60, 15), NARROW, WIDE])
-async def test_predict_run_conclude(
+async def test_ask_run_show_explain(
     size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -139,63 +156,63 @@ async def test_predict_run_conclude(
     app = app_on(engine)
     async with app.run_test(size=size) as pilot:
         await open_lesson(pilot, app)
-        view = app.query_one(StepView)
-        assert view.scroll_y == 0
-        assert "1/3  Two works" in paper(app, "lesson-heading")
-        assert "    jnp.dot(x, x).block_until_ready()" in paper(app, "prose")
-        assert "claim" not in paper(app, "results")
+        # The question, its keys and what runs; neither claim nor text.
+        assert paper(app, "step-question-text") == "How many? ○ 1 one ○ 2 two ○ 3 three"
+        assert (
+            borders(app, "step-question") == "1/3 Two works | 1–3 predict · Enter run"
+        )
+        assert isinstance(app.focused, QuestionPanel)
+        assert paper(app, "step-figures").startswith("# The snippet first n = 100")
+        assert "give two figures" not in app.query_one("#step-verdict-text", Paper).text
+        assert paper(app, "step-explanation-text") == ""
         await pilot.press("2")
-        await until(pilot, lambda: "● 2  two" in paper(app, "question"))
-        assert hint(app) == "r runs the step."
-        await pilot.press("r")
+        await until(pilot, lambda: "● 2 two" in paper(app, "step-question-text"))
+        await pilot.press("enter")
         await until_complete(pilot, app)
-        text = paper(app, "results")
-        assert "✓ This holds here: Two works give two figures." in text
-        assert "Your prediction was right: two" in text
-        assert "0.001 s" in text
-        assert "269 µs" in text
-        assert "Both were measured with 100." in " ".join(text.split())
-        assert "in the end" in text
-        assert "Published: A page of a book" in paper(app, "source")
         assert [type(work) for work in engine.works] == [Snippet, Experiment]
+        verdict = paper(app, "step-verdict-text")
+        assert "✓ Holds here: Two works give two figures." in verdict
+        assert "Your prediction was right: two" in verdict
+        assert "Both were measured with 100." in verdict
+        assert "Enter next step · r again · 1–4 tabs" in borders(app, "step-verdict")
 
-        # Nothing is wider than the screen.
-        assert view.max_scroll_x == 0
-        for one in view.query(Paper):
-            lines = one.text.split("\n")
-            assert max(map(len, lines)) <= one.content_size.width
-            assert one.content_size.height == (len(lines) if one.text else 0)
-        if size == (60, 15):
+        # The plot is in view, and nothing is wider than the screen.
+        plot = app.query_one("#step-plot", PlotView)
+        await until(pilot, lambda: "first" in plot.text or size == (60, 15))
+        assert app.screen.region.contains_region(plot.region)
+        for one in app.query(Paper):
+            if one.region:
+                lines = one.text.split("\n")
+                assert max(map(len, lines)) <= one.content_size.width
+        if size != WIDE:
+            assert paper(app, "step-figures") == ""
+            await pilot.press("f")
+        await until(pilot, lambda: "0.001 s 269 µs" in paper(app, "step-figures"))
+        assert "in the end" in paper(app, "step-figures")
+        if size != WIDE:
+            await pilot.press("e")
+        await until(
+            pilot, lambda: "longer than any" in paper(app, "step-explanation-text")
+        )
+        assert "Published: A page of a book" in paper(app, "step-explanation-text")
+        if size != NARROW:
             return
-        (plot,) = (one for one in view.query(PlotView) if one.display)
-        assert plot.id == ("plot-beside" if size == WIDE else "plot-below")
-        await until(pilot, lambda: "first" in plot.text)
-        if size == WIDE:
-            return
-
-        # The conclusion is in view.
-        results = app.query_one("#results")
-        await until(pilot, lambda: view.region.contains_region(results.region))
-        await pilot.press("pageup", "pageup")
-        await until(pilot, lambda: view.scroll_y == 0)
 
         # The step can be taken away, as text and as code.
         await pilot.press("y")
         await until(pilot, lambda: list(tmp_path.iterdir()))
         (written,) = tmp_path.iterdir()
         text = written.read_text()
-        assert "What comes first?" in text
-        assert "✓ This holds here" in text
+        for words in ("What comes first?", "✓ Holds here", "`jnp.dot(x, x)`", "269 µs"):
+            assert words in text
         written.unlink()
         await pilot.press("v")
         await until(pilot, lambda: isinstance(app.screen, CodeScreen))
         await pilot.press("y")
         await until(pilot, lambda: list(tmp_path.iterdir()))
-        (written,) = tmp_path.iterdir()
-        text = written.read_text()
-        assert "# The snippet first" in text
-        assert "n = 100" in text
-        assert "# matmul 100 float32 jit on cpu:0" in text
+        text = next(tmp_path.iterdir()).read_text()
+        for words in ("# The snippet first", "n = 100", "# matmul 100 float32 jit on"):
+            assert words in text
 
 
 async def test_a_lesson_from_its_first_step_to_its_mark() -> None:
@@ -204,15 +221,17 @@ async def test_a_lesson_from_its_first_step_to_its_mark() -> None:
     async with app.run_test(size=NARROW) as pilot:
         await open_lesson(pilot, app)
         # Without a prediction.
-        assert hint(app).startswith("Predict first: 1 to 3.")
         await pilot.press("r")
         await until_complete(pilot, app)
-        assert "predict" not in paper(app, "results")
-        assert "Answer: two" in paper(app, "results")
+        assert "predict" not in paper(app, "step-verdict-text")
+        assert "Answer: two" in paper(app, "step-verdict-text")
         # What was done is known to the next session.
         assert progress.read().steps(FIRST) == (True, False, False)
-        kept = learn_state.loaded().lessons
-        assert [state.done for state in kept] == [(True, False, False), (False,)]
+        kept = loaded()
+        assert [kept.done(index) for index in (0, 1)] == [
+            (True, False, False),
+            (False,),
+        ]
 
         # A claim that does not hold, and works that follow.
         engine.works.clear()
@@ -220,25 +239,32 @@ async def test_a_lesson_from_its_first_step_to_its_mark() -> None:
         await until_complete(pilot, app)
         titles = [work.title for work in engine.works if isinstance(work, Snippet)]
         assert [title.rpartition(" ")[2] for title in titles] == ["begin", *"012"]
-        text = paper(app, "results")
-        assert "✗ This does not hold here: One work is enough." in text
-        assert "You predicted “no”; there is no answer" in text
+        assert step_of(app).works == tuple(engine.works)
+        verdict = paper(app, "step-verdict-text")
+        assert "✗ Does not hold here: One work is enough." in verdict
+        assert "You predicted “no”; there is no answer" in verdict
+        # What was timed is drawn to one scale.
+        assert paper(app, "step-figures").count("█") > 4
 
         # A step that runs nothing is complete at once.
         engine.works.clear()
-        await pilot.press("n")
+        await pilot.press("enter")
         await until_complete(pilot, app)
-        assert "— This machine cannot tell: Words need" in paper(app, "results")
+        assert "— Not shown here: Words need" in paper(app, "step-verdict-text")
+        assert "Esc lessons" in borders(app, "step-verdict")
         assert engine.works == []
+        await pilot.press("n")
+        await until(pilot, lambda: "last step" in app.state.message)
+        # Nothing is asked here, so a digit shows a tab.
         await pilot.press("1")
         await until(pilot, lambda: app.query_one(TabbedContent).active == "devices")
-        await pilot.press("f11", "n")
-        await until(pilot, lambda: "last step" in app.state.message)
-
+        await pilot.press("3")
+        await until(pilot, lambda: pane(app).has_focus_within)
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.focused, OptionList))
-        prompt = str(app.query_one(OptionList).get_option_at_index(0).prompt)
-        assert prompt.startswith("✓  1  What comes first?")
+        assert entry(app, 0).startswith("✓  1  What comes first?")
+        assert "●●● 3/3" in entry(app, 0)
+        assert "3 of 4 steps" in borders(app, "lesson-list")
 
 
 async def test_sizes_a_wrong_prediction_and_steps_forth_and_back() -> None:
@@ -247,58 +273,54 @@ async def test_sizes_a_wrong_prediction_and_steps_forth_and_back() -> None:
         await open_lesson(pilot, app)
         for size in (200, 300):
             await pilot.press("plus")
-            heading = f"n of n×n: {size}"
             await until(
-                pilot, lambda words=heading: words in paper(app, "lesson-heading")
+                pilot, lambda size=size: f"n×n: {size}" in paper(app, "step-heading")
             )
         await pilot.press("plus")
         await until(pilot, lambda: "sizes from 60 to 300" in app.state.message)
 
-        await pilot.press("down", "down", "down", "down", "enter")
+        await pilot.press("4", "down", "down", "down", "down", "enter")
         await until_complete(pilot, app)
-        assert "You predicted “three”; it is “two”." in paper(app, "results")
-        assert "○ 2  two  ✓" in paper(app, "question")
-        assert "● 3  three  ✗" in paper(app, "question")
-        assert "measured with 300" in paper(app, "results")
+        assert "You predicted “three”; it is “two”." in paper(app, "step-verdict-text")
+        assert "measured with 300" in paper(app, "step-verdict-text")
         await pilot.press("minus", "minus", "minus", "minus")
-        await until(pilot, lambda: "n of n×n: 60" in paper(app, "lesson-heading"))
-        # The conclusion stays that of its own run, and so does the prediction.
-        assert "measured with 300" in paper(app, "results")
-        await pilot.press("2")
-        await until(pilot, lambda: "already" in app.state.message)
-        assert step_of(app).prediction == 2
-        assert app.query_one(TabbedContent).active == "learn"
-
+        await until(pilot, lambda: "n of n×n: 60" in paper(app, "step-heading"))
+        # The conclusion stays that of its own run.
+        assert "measured with 300" in paper(app, "step-verdict-text")
         await pilot.press("enter")
-        await until(pilot, lambda: "2/3" in paper(app, "lesson-heading"))
-        assert app.query_one(StepView).scroll_y == 0
-        await pilot.press("1", "b", "b")
+        await until(pilot, lambda: "Enough?" in paper(app, "step-question-text"))
+        await pilot.press("1", "b")
+        await until(pilot, lambda: "Holds here" in paper(app, "step-verdict-text"))
+        await pilot.press("b")
         await until(pilot, lambda: "first step" in app.state.message)
-        await until(pilot, lambda: "holds here" in paper(app, "results"))
-        await pilot.press("f2")
-        await until(pilot, lambda: app.query_one(TabbedContent).active == "devices")
-        await pilot.press("f11", "right")
-        await until(pilot, lambda: "● 1  yes" in paper(app, "question"))
+        # The answer is there, so a digit shows a tab; the prediction stays.
+        await pilot.press("2")
+        await until(pilot, lambda: app.query_one(TabbedContent).active == "bench")
+        assert step_of(app).prediction == 2
+        await pilot.press("escape", "3", "n")
+        await until(pilot, lambda: "● 1 yes" in paper(app, "step-question-text"))
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.focused, OptionList))
-        prompt = str(app.query_one(OptionList).get_option_at_index(0).prompt)
-        assert "· " in prompt
-        assert "1/3" in prompt
+        assert "●○○ 1/3" in entry(app, 0)
         await pilot.press("enter")
-        await until(pilot, lambda: "2/3" in paper(app, "lesson-heading"))
+        await until(pilot, lambda: "Enough?" in paper(app, "step-question-text"))
 
-        # The other lesson has no size, and a mistake of its own.
+        # The other lesson has no size and no question, and a mistake of its own.
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.focused, OptionList))
         await pilot.press("down", "enter", "plus")
         await until(pilot, lambda: "no size" in app.state.message)
+        assert paper(app, "step-question-text") == "Claim: It does not."
         await pilot.press("r")
         await until_complete(pilot, app)
-        assert "This lesson has a mistake: ZeroDivisionError" in paper(app, "results")
-        await until(pilot, lambda: app.lesson_mistakes)
-        (error,) = app.lesson_mistakes
+        mistake = "This lesson has a mistake: ZeroDivisionError"
+        assert mistake in paper(app, "step-verdict-text")
+        await until(pilot, lambda: pane(app).mistakes)
+        (error,) = pane(app).mistakes
         assert isinstance(error, ZeroDivisionError)
-        assert any("nobody divides by zero" in line for line in app.state.log)
+        await until(
+            pilot, lambda: any("divides by zero" in line for line in app.state.log)
+        )
     assert app.crash is None
 
 
@@ -308,11 +330,11 @@ async def test_stop_leaves_the_lesson_where_it_was() -> None:
     async with app.run_test(size=NARROW) as pilot:
         await open_lesson(pilot, app)
         # A step is not run beside another run.
-        await pilot.press("f2", "r")
+        await pilot.press("escape", "1", "r")
         await until(pilot, lambda: app.state.running)
-        await pilot.press("f11")
-        await until(pilot, lambda: "Something else is running" in hint(app))
-        app.perform("run")
+        await pilot.press("3", "enter")
+        await until(pilot, lambda: paper(app, "step-heading"))
+        pane(app).perform("run")
         await until(pilot, lambda: "stop it first" in app.state.message)
         assert engine.calls.count("run") == 1
         await pilot.press("s")
@@ -321,16 +343,23 @@ async def test_stop_leaves_the_lesson_where_it_was() -> None:
         await pilot.press("2", "r")
         await until(pilot, lambda: len(engine.works) == 3 and app.state.running)
         assert isinstance(engine.works[-1], Experiment)
-        await until(pilot, lambda: hint(app) == "Running; s stops it.")
+        # How far it is, and what has arrived.
+        await until(pilot, lambda: "s, finishing" in paper(app, "step-verdict-text"))
+        assert "running | s stop" in borders(app, "step-verdict")
+        assert "You predicted: two" in paper(app, "step-verdict-text")
         await pilot.press("s")
-        await until(pilot, lambda: app.state.learn.playing is None)
+        await until(pilot, lambda: pane(app).learn.playing is None)
         shown = app.query_one(MessageLine)
         await until(pilot, lambda: "The lesson is where it was" in shown.line)
         step = step_of(app)
         assert (step.prediction, step.complete) == (1, False)
-        await until(pilot, lambda: "The lesson is where" in paper(app, "results"))
+        await until(
+            pilot, lambda: "The lesson is where" in paper(app, "step-verdict-text")
+        )
+        assert "● 2 two" in paper(app, "step-question-text")
         # What had arrived stays, and the step can be run again.
-        assert "0.001 s" in paper(app, "results")
+        await pilot.press("f")
+        await until(pilot, lambda: "0.001 s" in paper(app, "step-figures"))
         await pilot.press("r")
         await until(pilot, lambda: len(engine.works) == 5)
 
@@ -344,28 +373,28 @@ async def test_a_second_run_is_stopped_and_a_third_one_left_alone() -> None:
         await until_complete(pilot, app)
         engine.answer = endless
         await pilot.press("r")
-        await until(pilot, lambda: app.state.running)
-        assert not step_of(app).complete
+        await until(pilot, lambda: "running" in borders(app, "step-verdict"))
         engine.emit_run(RunFinished(outcome="cancelled", elapsed_seconds=1.0))
-        await until_complete(pilot, app)
+        await until(pilot, lambda: pane(app).learn.playing is None)
+        await until(pilot, lambda: "Stopped." in paper(app, "step-verdict-text"))
         # The first conclusion is kept.
-        text = paper(app, "results")
-        assert text.startswith("Stopped. The lesson is where it was")
-        assert "✓ This holds here" in text
+        assert "✓ Holds here" in paper(app, "step-verdict-text")
 
         # Other lessons can be read while a step runs.
         await pilot.press("r")
         await until(pilot, lambda: app.state.running)
         await pilot.press("escape", "down", "enter")
-        await until(pilot, lambda: "divides by zero" in paper(app, "prose"))
+        await until(pilot, lambda: "It does not" in paper(app, "step-question-text"))
         engine.answer = answer
         snippet = engine.works[-1]
         assert isinstance(snippet, Snippet)
         engine.emit_run(*list(answer(snippet))[1:])
-        await until(pilot, lambda: app.state.learn.lessons[0].steps[0].complete)
+        await until(pilot, lambda: pane(app).learn.playing is None)
         await pilot.pause()
-        assert "divides by zero" in paper(app, "prose")
-        assert app.lesson_mistakes == []
+        first = pane(app).learn.at((0, 0))
+        assert (first.complete, first.trouble) == (True, "")
+        assert "It does not" in paper(app, "step-question-text")
+        assert pane(app).mistakes == []
 
 
 async def test_an_engine_that_dies_costs_one_step() -> None:
@@ -385,16 +414,19 @@ async def test_an_engine_that_dies_costs_one_step() -> None:
             RunFinished(outcome="crashed", elapsed_seconds=1.0),
         )
         engine.become_ready()
-        await until(pilot, lambda: app.state.learn.playing is None)
-        await until(pilot, lambda: "was killed. Try less." in paper(app, "results"))
-        lesson = app.state.learn.lesson
-        assert lesson is not None
-        assert [step.complete for step in lesson.steps] == [False, True, False]
+        await until(pilot, lambda: "was killed. Try" in paper(app, "step-verdict-text"))
+        assert "Incomplete: " in paper(app, "step-verdict-text")
+        learn = pane(app).learn
+        assert [learn.at((0, number)).complete for number in range(3)] == [
+            False,
+            True,
+            False,
+        ]
         engine.answer = answer
         await until_ready(pilot, app)
         await pilot.press("r")
         await until_complete(pilot, app)
-        assert "killed" not in paper(app, "results")
+        assert "killed" not in paper(app, "step-verdict-text")
 
 
 async def test_an_engine_that_cannot_be_asked() -> None:
@@ -407,7 +439,7 @@ async def test_an_engine_that_cannot_be_asked() -> None:
         await open_lesson(pilot, app)
         await pilot.press("r")
         await until(pilot, lambda: app.state.engine == "failed")
-        assert app.state.learn.playing is None
+        await until(pilot, lambda: pane(app).learn.playing is None)
         assert "The engine is not there" in step_of(app).trouble
 
 
@@ -424,15 +456,14 @@ async def test_mistakes_while_a_step_runs_end_the_step(
     async with app.run_test(size=NARROW) as pilot:
         await open_lesson(pilot, app)
         await pilot.press("r")
-        await until(pilot, lambda: app.lesson_mistakes)
-        await until(pilot, lambda: "no such op" in paper(app, "results"))
-        assert app.state.learn.playing is None
+        await until(pilot, lambda: "no such op" in paper(app, "step-verdict-text"))
+        await until(pilot, lambda: pane(app).learn.playing is None)
         await pilot.press("escape", "down", "enter")
-        await until(pilot, lambda: app.state.learn.open == 1)
+        await until(pilot, lambda: pane(app).learn.open == 1)
         await pilot.press("r")
-        await until(pilot, lambda: len(app.lesson_mistakes) == 2)
-        await until(pilot, lambda: "no such op" in paper(app, "results"))
-        assert app.state.learn.playing is None
+        await until(pilot, lambda: "no such op" in paper(app, "step-verdict-text"))
+        await until(pilot, lambda: pane(app).learn.playing is None)
+        assert pane(app).mistakes
     assert app.crash is None
 
 
@@ -447,10 +478,13 @@ async def test_a_lesson_that_cannot_be_loaded_does_not_take_the_others(
     monkeypatch.setattr(lessons, "load", load)
     app = app_on(FakeEngine())
     async with app.run_test(size=NARROW) as pilot:
-        await open_lesson(pilot, app)
-        assert "What is wrong here?" in paper(app, "lesson-heading")
+        await until_ready(pilot, app)
+        await pilot.press("3")
+        await until(
+            pilot, lambda: "What is wrong here?" in borders(app, "lesson-about")
+        )
         assert "first: this lesson has a mistake: ImportError" in paper(
-            app, "unreadable"
+            app, "lesson-summary"
         )
 
 
@@ -462,27 +496,56 @@ async def test_the_selected_device_is_the_device_of_the_lesson() -> None:
         await pilot.press("down", "down")
         await until(pilot, lambda: app.state.cursor == "tpu:2")
         await open_lesson(pilot, app)
-        assert "400 · tpu:2" in paper(app, "lesson-heading")
+        assert "400 · tpu:2" in paper(app, "step-heading")
         await pilot.press("r")
         await until_complete(pilot, app)
         experiment = engine.works[1]
         assert isinstance(experiment, Experiment)
         assert experiment.cases[0].device == "tpu:2"
-        assert "Yours: tpu:2, vm" in paper(app, "source")
+        await pilot.press("e")
+        await until(
+            pilot, lambda: "Yours: tpu:2, vm" in paper(app, "step-explanation-text")
+        )
 
         # Stopped before the run has begun.
         await pilot.press("x")
         await until(pilot, lambda: app.state.engine == "released")
         engine.calls.clear()
-        app.run_step()
+        pane(app).action_run()
         app.action_stop()
         await until(pilot, lambda: "stop" in engine.calls)
         assert engine.calls.index("stop") > engine.calls.index("run")
 
 
-def test_what_was_done_in_an_earlier_session_stays_done() -> None:
-    steps = (StepState(complete=True), StepState(), StepState())
-    state = LessonState(lesson=FIRST, steps=steps)
-    assert state.done == (True, False, False)
-    kept = replace(state, kept=(False, True, False))
-    assert kept.done == (True, True, False)
+async def test_every_key_does_what_it_says_wherever_the_focus_is() -> None:
+    """In the list, and in a step that asks or has run."""
+    app = app_on(FakeEngine())
+    async with app.run_test(size=WIDE) as pilot:
+        await open_lesson(pilot, app)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.focused, OptionList))
+        assert offered(app) == set()
+        for keys, asks in ((("enter",), True), (("2", "enter"), False)):
+            await pilot.press(*keys)
+            await until(pilot, lambda asks=asks: step_of(app).complete is not asks)
+            await until(pilot, lambda: paper(app, "step-heading"))
+            assert len(app.screen.focus_chain) > 1
+            for one in app.screen.focus_chain:
+                one.focus()
+                await until(pilot, lambda one=one: app.focused is one)
+                found = offered(app)
+                assert found >= {"run", "move", "code", "lessons", "detail", "resize"}
+                assert ("answer" in found) is asks
+        # The help begins with them.
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        assert "Learn" in str(app.screen.query(Panel).first().border_title)
+
+
+def offered(app: JaxtuiApp) -> set[str]:
+    """The actions of the pane that a key does now."""
+    return {
+        one.binding.action.partition("(")[0]
+        for one in app.screen.active_bindings.values()
+        if one.node is app.pane(LearnPane) and one.enabled
+    }

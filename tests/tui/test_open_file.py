@@ -14,21 +14,15 @@ from textual.widgets import Input, OptionList, Static
 
 from jaxtui.engine.client import EngineClient, EngineOptions
 from jaxtui.model import Case, Inspected, Inspection, Loop, Ready
-from jaxtui.tui import form
+from jaxtui.tui import form, open_file
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.own_actions import why_no_sweep
-from jaxtui.tui.screens import open_file
-from jaxtui.tui.screens.async_view import AsyncView
-from jaxtui.tui.screens.code import CodeScreen
-from jaxtui.tui.screens.inspect import InspectScreen
-from jaxtui.tui.screens.notes import NotesScreen
-from jaxtui.tui.screens.op_popup import OPEN, OpPopup, entries
-from jaxtui.tui.screens.open_file import OpenFile
+from jaxtui.tui.dialogs import CodeScreen, NotesScreen
+from jaxtui.tui.form import OPEN, CaseForm, OpChoice, why_no_sweep
+from jaxtui.tui.open_file import OpenFile
+from jaxtui.tui.program import ProgramScreen
 from jaxtui.tui.state import EMPTY, MOST, NOTHING_OPENED, Picked, State
-from jaxtui.tui.widgets import function_choice
-from jaxtui.tui.widgets.bench_pane import NotesPanel
-from jaxtui.tui.widgets.case_form import CaseForm
-from jaxtui.tui.widgets.choice import Choice
+from jaxtui.tui.timeline import TimelineScreen
+from jaxtui.tui.widgets.choice import Choice, ChoicePopup
 from tests.tui.driving import app_on, until, until_done, until_ready
 from tests.tui.fake_engine import HOST, OPS, FakeEngine, cpu_devices
 
@@ -135,7 +129,7 @@ def test_a_factory_is_given_sizes_or_has_its_own(work: Path) -> None:
     ("changed", "words"),
     [
         ({"op": "/nowhere/train.py:step"}, "There is no file /nowhere/train.py."),
-        ({"op": "plain.py:norm", "arguments": "f32"}, '"f32" is no argument'),
+        ({"op": "plain.py:norm", "arguments": "f32"}, '"f32" is not an argument'),
         ({"op": "plain.py:norm", "sizes": "12..x"}, "12..x"),
         ({"op": "plain.py:norm", "modes": ()}, "No mode is chosen"),
     ],
@@ -202,8 +196,11 @@ def test_the_list_has_ops_packages_and_choices_before() -> None:
     broken = msgspec.structs.replace(
         OPS[1], name="theirs", problem="theirs of the package p cannot be loaded: no."
     )
-    found = entries((*OPS, broken), (Picked("/p/train.py:a,b", "f32[8]"),))
-    assert [one.shown for one in found] == [
+    choice = OpChoice("op")
+    choice.ops = (*OPS, broken)
+    choice.picks = (Picked("/p/train.py:a,b", "f32[8]"),)
+    found = choice.entries
+    assert [one.name for one in found] == [
         "matmul",
         "selu",
         "theirs",
@@ -231,8 +228,8 @@ async def test_an_op_that_cannot_be_loaded_is_listed_with_its_problem(
         await pilot.press("2")
         app.query_one("#op").focus()
         await pilot.press("enter", "down", "down")
-        await until(pilot, lambda: isinstance(app.screen, OpPopup))
-        about = app.screen.query_one("#about", Static)
+        await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
+        about = app.screen.query_one("#choice-about", Static)
         await until(pilot, lambda: str(about.content) == problem)
         assert about.region.bottom <= size[1]
         assert listing_of(app)[2] == "theirs  cannot be loaded"
@@ -253,15 +250,12 @@ async def test_the_last_entry_opens_a_file() -> None:
         await pilot.press("2")
         app.query_one("#op").focus()
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, OpPopup))
+        await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
         assert listing_of(app)[-1] == OPEN
         await pilot.press("end", "enter")
         await until(pilot, lambda: isinstance(app.screen, OpenFile))
         await pilot.press("escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
-        app.query_one("#sizes").focus()
-        await pilot.press("ctrl+underscore")
-        await until(pilot, lambda: isinstance(app.screen, OpenFile))
 
 
 # The path.
@@ -305,7 +299,7 @@ async def test_typing_a_path(work: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         (work / "empty.py").write_text("x = 3\n")
         for typed, words in (
             ("trian.py", "There is no file trian.py. Did you mean train.py?"),
-            ("wrong.py", "wrong.py line 1 is no Python"),
+            ("wrong.py", "wrong.py line 1 is not Python"),
             ("empty.py", "empty.py defines no function that could be timed."),
             ("nowhere/train.py", "There is no file nowhere/train.py."),
         ):
@@ -382,7 +376,7 @@ async def test_arguments_are_asked_for_where_nothing_makes_them(work: Path) -> N
         assert not bench(app).has_class("-own")
         app.query_one("#op").focus()
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, OpPopup))
+        await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
         await pilot.press("end", "up", "enter")
         await until(pilot, lambda: bench(app).values.op.endswith(":scale"))
         assert bench(app).values.arguments == "f32[8,8] f32[]"
@@ -411,7 +405,7 @@ async def test_a_size_that_a_factory_needs_is_filled_in(work: Path) -> None:
         await read(pilot, app, "sized.py")
         await pilot.press("enter")
         await until(pilot, lambda: len(app.screen_stack) == 1)
-        assert bench(app).values.sizes == function_choice.SIZE
+        assert bench(app).values.sizes == open_file.SIZE
 
 
 async def test_keys_work_or_say_why_not(work: Path) -> None:
@@ -432,7 +426,7 @@ async def test_keys_work_or_say_why_not(work: Path) -> None:
         await pilot.press("w")
         await until(pilot, lambda: "has no sizes" in app.state.message)
         await pilot.press("a")
-        await until(pilot, lambda: isinstance(app.screen, AsyncView))
+        await until(pilot, lambda: isinstance(app.screen, TimelineScreen))
         await until(pilot, lambda: isinstance(engine.works[-1], Loop))
         assert engine.works[-1].case.op == f"{work}/train.py:step"
         await pilot.press("escape")
@@ -442,7 +436,7 @@ async def test_keys_work_or_say_why_not(work: Path) -> None:
         await pilot.press("escape")
         engine.answer = lambda _: ()
         await pilot.press("h")
-        await until(pilot, lambda: isinstance(app.screen, InspectScreen))
+        await until(pilot, lambda: isinstance(app.screen, ProgramScreen))
         await until(pilot, lambda: isinstance(engine.works[-1], Inspection))
 
 
@@ -490,14 +484,14 @@ async def test_from_a_file_to_its_numbers_and_its_traceback(
             assert deep.failure is not None
             app.query_one("ResultsTable").focus()
             await pilot.press("down")
-            notes = app.query_one(NotesPanel)
-            words = notes.query_one("#notes", Static)
+            notes = app.query_one("#notes-scroll")
+            words = app.query_one("#notes", Static)
             await until(pilot, lambda: "x @ x" in str(words.content))
             assert "site-packages" not in str(words.content)
             assert notes.region.height >= 8
             await pilot.press("enter")
             await until(pilot, lambda: isinstance(app.screen, NotesScreen))
-            body = app.screen.query_one("#all-notes")
+            body = app.screen.query_one("#page")
             await until(pilot, lambda: body.max_scroll_y > 0)
             await pilot.press("end")
             await until(pilot, lambda: body.scroll_y == body.max_scroll_y)

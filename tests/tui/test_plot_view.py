@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from textual.app import App, ComposeResult
+from textual.content import Content
 from textual.geometry import Region
 
 from jaxtui.plot import Row
+from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotView
 
 
@@ -59,3 +61,22 @@ async def test_only_what_differs_is_repainted_at_the_size_that_there_is() -> Non
         assert sizes[0] == (20, 4)
         assert sizes[-1] == (30, 6)
         assert view.text.count("\n") == 5
+
+
+async def test_a_text_in_another_style_is_another_text() -> None:
+    class Page(App[None]):
+        def compose(self) -> ComposeResult:
+            yield Paper()
+
+    app = Page()
+    async with app.run_test(size=(20, 4)) as pilot:
+        paper = app.query_one(Paper)
+        await pilot.pause()
+        for style in ("", "bold"):
+            paper.show(lambda _, style=style: Content.styled("pass", style))  # type: ignore[misc]
+            await pilot.pause()
+        strips = app.screen._compositor.render_strips()
+        assert any(
+            segment.text.startswith("pass") and segment.style and segment.style.bold
+            for segment in strips[0]
+        )

@@ -9,9 +9,9 @@ from textual.widgets import Static
 
 from jaxtui.machine import topologies
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.screens.choice_popup import ChoicePopup
-from jaxtui.tui.screens.recorded import RecordedScreen
+from jaxtui.tui.recorded import RecordedScreen
 from jaxtui.tui.widgets.chip_map import ChipMap
+from jaxtui.tui.widgets.choice import ChoicePopup
 from jaxtui.tui.widgets.device_table import DeviceTable
 from tests.tui.driving import app_on, until, until_ready
 from tests.tui.fake_engine import FakeEngine
@@ -38,8 +38,7 @@ def title(screen: RecordedScreen) -> str:
 
 def drawn(screen: RecordedScreen) -> str:
     """The text of the chip map."""
-    lines = screen.query_one(ChipMap).children[0].render()
-    return str(lines)
+    return screen.query_one(ChipMap).text
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -48,10 +47,10 @@ async def test_one_is_chosen_from_the_list_and_marked(size: tuple[int, int]) -> 
     async with app.run_test(size=size) as pilot:
         screen = await opened(pilot, app, "down", "down", "enter")
         assert screen.topology == topologies.names()[2] == "v3-32"
-        assert title(screen).startswith("RECORDED v3-32, TPU v3")
+        assert title(screen).startswith("RECORDED v3-32 · TPU v3")
         assert "not this machine" in title(screen)
         assert screen.query_one(DeviceTable).row_count == 32
-        assert "[ 0  1]" in drawn(screen)
+        assert "▐ 0  1▌" in drawn(screen)
         words = str(screen.query_one("#recorded-words", Static).content)
         assert words.startswith("v3-32 = 32 TensorCores = 16 chips")
 
@@ -62,7 +61,7 @@ async def test_walking_through_them_and_back() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await until_ready(pilot, app)
         titles = [command.title for command in app.get_system_commands(app.screen)]
-        assert "View: Show a recorded TPU…" in titles
+        assert "Other TPUs" in titles
         await pilot.press("o")
         await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
         await pilot.press("escape")
@@ -93,7 +92,7 @@ async def test_walking_through_them_and_back() -> None:
         # Each of them is drawn.
         await pilot.press("n")
         for name in topologies.names():
-            await until(pilot, lambda name=name: f" {name}, " in title(screen))
+            await until(pilot, lambda name=name: f" {name} " in title(screen))
             await pilot.pause()
             count = len(topologies.devices(name))
             assert screen.query_one(DeviceTable).row_count == count
@@ -104,11 +103,11 @@ async def test_walking_through_them_and_back() -> None:
         await until(pilot, lambda: screen.topology == "v2-8")
         screen.query_one(DeviceTable).focus()
         await pilot.press("home", "down")
-        await until(pilot, lambda: screen.state.cursor == "tpu:1")
+        await until(pilot, lambda: screen.selected == "tpu:1")
         assert "tpu:1 at 0,0,0 core 1" in drawn(screen)
         await pilot.press("tab", "down")
-        await until(pilot, lambda: screen.state.cursor == "tpu:4")
-        assert screen.query_one(DeviceTable).cursor_row == 4
+        await until(pilot, lambda: screen.selected == "tpu:5")
+        assert screen.query_one(DeviceTable).cursor_row == 5
 
         # Nothing can be run on it.
         await pilot.press("r", "c", "w", "pagedown")

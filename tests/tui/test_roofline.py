@@ -27,11 +27,12 @@ from jaxtui.model import (
 from jaxtui.state import CaseState, Job
 from jaxtui.tui import roofline as roofline_text
 from jaxtui.tui.app import JaxtuiApp
+from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.roofline import WHAT_IT_IS, explanation
 from jaxtui.tui.state import EMPTY, State
-from jaxtui.tui.widgets.bench_pane import NotesPanel
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.tui.widgets.results_table import ResultsTable
+from jaxtui.view.text import plain
 from tests.tui.driving import app_on, until, until_done, until_ready
 from tests.tui.fake_engine import FakeEngine, cpu_devices, measurement, tpu_devices
 
@@ -91,7 +92,7 @@ def whole(app: JaxtuiApp) -> str:
 
 
 def notes(app: JaxtuiApp) -> str:
-    content = app.query_one(NotesPanel).query_one("#notes").render()
+    content = app.query_one("#notes").render()
     return getattr(content, "plain", str(content))
 
 
@@ -99,8 +100,7 @@ async def run(
     pilot: Pilot[None], app: JaxtuiApp, modes: tuple[str, ...] = ("jit",)
 ) -> None:
     """A run of a matrix product, in the tab Bench."""
-    from jaxtui.tui.form import Values
-    from jaxtui.tui.widgets.case_form import CaseForm
+    from jaxtui.tui.form import CaseForm, Values
 
     await until_ready(pilot, app)
     await pilot.press("2")
@@ -202,11 +202,11 @@ async def test_why_not_a_failure_a_death_and_a_stop() -> None:
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
         await pilot.press("2", "escape")
-        app.perform("roofs")
+        app.query_one(BenchPane).perform("roofs")
         await until(pilot, lambda: "Run something first" in app.state.message)
         await run(pilot, app)
         await ask(pilot, app, engine)
-        app.perform("roofs")
+        app.query_one(BenchPane).perform("roofs")
         await until(pilot, lambda: "A run is going on" in app.state.message)
 
         # A failure is told where the plot would be.
@@ -277,17 +277,22 @@ def test_a_row_says_what_the_verdict_says(
     figures = msgspec.structs.replace(
         measurement(case), flops=2e6, bytes=12e6, flops_per_second=rate
     )
-    (row,) = roofline_text.rows(state_of(CaseState(case, measurement=figures), cache))
-    assert (row[" "], row["limited by"]) == ("A", limited)
-    assert row["of roof"] == f"{100 * rate * 6 / 20e9:.0f} %"
+    row = row_of(state_of(CaseState(case, measurement=figures), cache))
+    assert (row["letter"], row["limit"]) == ("A", limited)
+    assert row["share"] == f"{100 * rate * 6 / 20e9:.0f} %"
 
 
 def test_a_row_without_figures_says_what_goes_on() -> None:
     case = Case(op="add", size=1000, dtype="float32", device="cpu:0", mode="jit")
     failure = Failure(case=case, error="No memory.", hint="")
     failed = CaseState(case, status="failed", failure=failure)
-    (row,) = roofline_text.rows(state_of(failed))
-    assert (row[" "], row["limited by"]) == ("", "failed")
+    row = row_of(state_of(failed))
+    assert (row["letter"], row["limit"]) == ("", "failed")
+
+
+def row_of(state: State) -> dict[str, str]:
+    columns = roofline_text.columns(state, room=8)
+    return {column.key: plain(column.cells[0]) for column in columns}
 
 
 def state_of(case: CaseState, cache: int | None = None) -> State:

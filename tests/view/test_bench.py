@@ -1,4 +1,4 @@
-"""A bench run in words: readout, table, notes, and how much faster than NumPy."""
+"""A bench run in words: table, notes, and how much faster than NumPy."""
 
 from __future__ import annotations
 
@@ -34,74 +34,6 @@ from tests.history.making import HOST
 from tests.history.making import measurement as kept
 from tests.tui.fake_engine import measurement, summary
 from tests.view.making import JIT, NUMPY, done, run_of
-
-# The four lines.
-
-
-def by_label(state: Job) -> dict[str, bench.Line]:
-    return {line.label: line for line in bench.lines(state)}
-
-
-def with_peak(flops_per_second: float) -> Measurement:
-    measured = measurement(JIT)
-    assert measured.peak is not None
-    peak = msgspec.structs.replace(measured.peak, flops_per_second=flops_per_second)
-    return msgspec.structs.replace(measured, peak=peak)
-
-
-def test_above_the_peak_is_impossible_and_at_the_peak_is_not() -> None:
-    measured = measurement(JIT)
-    assert measured.dispatch is not None
-    assert measured.flops is not None
-    apparent = measured.flops / measured.dispatch.median
-    assert not bench.impossible(with_peak(apparent))
-    assert bench.impossible(with_peak(apparent * 0.99))
-
-
-def test_without_a_peak_nothing_is_impossible() -> None:
-    measured = msgspec.structs.replace(measurement(JIT), peak=None)
-    assert not bench.impossible(measured)
-    line = by_label(run_of(done(JIT, peak=None)))["stopwatch says"]
-    assert line.bad
-    assert "without waiting" in line.rest
-
-
-def test_an_inline_op_is_not_accused() -> None:
-    line = by_label(run_of(done(JIT, 1e-3, peak=None, dispatch=summary(1e-3))))
-    assert not line["stopwatch says"].bad
-
-
-@pytest.mark.parametrize(
-    ("numpy_seconds", "words"),
-    [
-        (1e-5, "JAX never pays"),
-        (1.0, "JAX pays from the first call"),
-        (0.1, "JAX pays after"),
-    ],
-)
-def test_numpy_says_when_jax_pays(numpy_seconds: float, words: str) -> None:
-    state = run_of(done(JIT), done(NUMPY, ready=summary(numpy_seconds)))
-    assert words in by_label(state)["NumPy float32"].rest
-
-
-def test_before_anything_arrived_four_lines_wait() -> None:
-    state = run_of(CaseState(JIT), CaseState(NUMPY))
-    lines = bench.lines(state)
-    assert len(lines) == 4
-    assert {line.time for line in lines} == {bench.PENDING}
-
-
-def test_a_failure_takes_the_place_of_the_figures() -> None:
-    failure = Failure(case=JIT, error="Out of memory.", hint="Smaller.")
-    state = run_of(CaseState(JIT, status="failed", failure=failure), done(NUMPY))
-    first, second = bench.lines(state)
-    assert "Out of memory. Smaller." in first.rest
-    assert second.label == "NumPy float32"
-
-
-def test_a_host_bound_case_has_no_rate_but_says_why() -> None:
-    line = by_label(run_of(done(JIT, flops_per_second=None)))["truth"]
-    assert "host-bound" in line.rest
 
 
 def test_rows_have_every_column() -> None:

@@ -22,7 +22,7 @@ def test_calls_are_read_off_one_by_one_or_nearly() -> None:
     assert drawn is not None
     assert drawn.count == 200
     top = drawn.draw(80, 9, color=False, cursor=16).split("\n")[0]
-    assert re.match(r"call 17:  ⠤⠤ ready [\d.]+ ms  ▄▄ dispatch [\d.]+ µs", top)
+    assert re.match(r"call 17:  ⠒⠢ ready [\d.]+ ms  ⠒⠢ dispatch [\d.]+ µs", top)
     many = sampled_case(turns=2)
     thinned = replace(many, ready=replace(many.ready, counts={bin_of(1e-3): 2000}))
     drawn = calls.live(thinned, COLORS)
@@ -129,3 +129,22 @@ def test_the_live_axis_moves_in_steps() -> None:
         assert picture.x.limits is not None
         widths.add(picture.x.limits[1])
     assert widths == {64, 128, 256, 512}
+
+
+def test_each_call_is_a_dot_and_nothing_is_drawn_between_them() -> None:
+    slow_and_fast = tuple(1e-3 if index % 8 else 1e-2 for index in range(120))
+    state = replace(CaseState(JIT), ready=Trace(slow_and_fast))
+    picture = calls.live(state, COLORS)
+    assert picture is not None
+    few = replace(CaseState(JIT), ready=Trace(slow_and_fast[:20]))
+    drawn = calls.live(few, COLORS)
+    assert drawn is not None
+    assert drawn.draw(120, 12, color=False).count("•") == 20
+    canvas = picture.draw(110, 12, color=False).split("\n")[1:-1]
+    dots = sum(
+        bin(ord(character) - 0x2800).count("1")
+        for line in canvas
+        for character in line
+        if 0x2800 <= ord(character) < 0x2900
+    )
+    assert dots == len(slow_and_fast)

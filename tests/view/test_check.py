@@ -20,6 +20,7 @@ from jaxtui.model import (
 from jaxtui.view import check as view
 from jaxtui.view import check_screen as screen
 from jaxtui.view.check import NO_REPORT, Cell, report
+from jaxtui.view.chipmap import layout, render
 from jaxtui.view.text import Line, painted, plain
 from tests.commands.checking import PEAK, judged, reading
 from tests.tui.check_figures import BROKEN, SLOW, events
@@ -221,7 +222,7 @@ def test_the_verdict_names_who_is_to_blame_and_what_to_do() -> None:
         "impossible", "impossible"
     )
     said = text(screen.summary(stopped, 300))
-    assert "So far: impossible. More than the hardware can do was measured: " in said
+    assert "so far: impossible. More than the hardware can do was measured: " in said
     assert "`jaxtui check --level full --devices tpu:0` says otherwise" in said
 
 
@@ -245,65 +246,80 @@ def test_cells_tell_without_their_colour() -> None:
     assert view.test_cell(working, "tpu:1", "present").text == ""
 
 
-@pytest.mark.parametrize("width", [30, 60, 78, 118])
-@pytest.mark.parametrize("depth", [screen.BRIEF, screen.LONG])
-def test_no_line_is_wider_than_there_is_room(width: int, depth: screen.Depth) -> None:
+@pytest.mark.parametrize("width", [30, 56, 76, 116])
+def test_no_line_is_wider_than_there_is_room(width: int) -> None:
     for shown in (FAULTY, RUNNING, report(BEGUN), NO_REPORT):
-        lines = [
-            *screen.summary(shown, width),
-            *screen.overview(shown, width, depth),
-            *screen.details(shown, BROKEN, width),
-        ]
-        if width >= 60:
-            lines.append(screen.in_a_line(shown, BROKEN, width))
+        lines = [*screen.troubles(shown, width), *screen.details(shown, BROKEN, width)]
+        if width >= 56:
+            lines += screen.summary(shown, width)
+            columns = screen.grid(shown, DEVICES, width)
+            assert columns[0].width + sum(one.width + 1 for one in columns[1:]) <= width
         assert all(len(plain(line)) <= width for line in lines)
 
 
-def test_while_it_is_running_every_test_has_one_line() -> None:
-    assert text(screen.summary(RUNNING, 78)) == (
-        "CHECKING 8 devices, quick: test 4 of 9. So far: low"
-    )
+def row(shown: view.Report, name: str, width: int = 76) -> list[str]:
+    """A line of the grid."""
+    place = [device.name for device in DEVICES].index(name)
+    columns = screen.grid(shown, DEVICES, width)[1:]
+    return [plain(one.cells[place]).strip() for one in columns]
+
+
+def test_the_grid_has_a_figure_or_a_mark_for_each_test_of_each_device() -> None:
+    assert row(FAULTY, "tpu:0") == ["✓", "✓", "86%", "86%", "✓", "✓", "✓", "✓", "✓"]
+    assert row(FAULTY, SLOW)[2] == "▾56%"
+    assert row(FAULTY, BROKEN)[6] == "✗"
+    assert row(RUNNING, "tpu:0")[2:5] == ["86%", "…", "·"]
+    assert row(report(play(tests=3).stopped()), "tpu:0")[4] == "·"
+    heads = [one.head.strip() for one in screen.grid(FAULTY, DEVICES, 116)[1:]]
+    assert heads == list(CHECK_TESTS)
+    short = [one.head.strip() for one in screen.grid(FAULTY, DEVICES, 56)[1:]]
+    assert short[2] == "com."
+    badges = [plain(cell) for cell in screen.badges(FAULTY, DEVICES).cells]
+    assert [badges[0], badges[3], badges[5]] == ["✓ pass", "✗ FAIL", "▾ low"]
+
+
+def test_while_it_is_running_it_says_how_far_it_is() -> None:
+    first, second = texts(screen.summary(RUNNING, 76))
+    assert first == "CHECKING ██████░░░░░░░░░░░░ bandwidth 4 of 9 so far: low"
+    assert second == "copying 2 GiB on 8 devices"
     stopping = replace(RUNNING, stopping=True)
-    assert text(screen.summary(stopping, 78)).startswith("STOPPING 8 devices")
-    lines = texts(screen.overview(RUNNING, 78, screen.LONG))
-    assert [line[2:].split()[0] for line in lines[:9]] == list(CHECK_TESTS)
-    assert "running     copying 2 GiB on 8 devices" in lines[3]
-    assert lines[2].startswith("▾ compute    low")
-    assert all("waiting" in line for line in lines[4:9])
+    assert text(screen.summary(stopping, 76)).startswith("STOPPING ")
+    assert screen.heading(RUNNING) == "check · quick · 8 devices"
 
 
-def test_in_the_end_what_is_wrong_comes_first() -> None:
-    assert texts(screen.summary(FAULTY, 78))[0].startswith(
+def test_in_the_end_there_is_a_badge_and_a_line_for_what_did_not_pass() -> None:
+    assert texts(screen.summary(FAULTY, 76))[0].startswith(
         " FAIL  Do not rely on tpu:3 (3,0,0) in numerics."
     )
-    assert texts(screen.summary(SOUND, 78))[0].startswith(" PASS  Everything that was")
-    lines = texts(screen.overview(FAULTY, 78, screen.BRIEF))
-    assert lines[0].startswith("✗ numerics   FAIL        tpu:3 (3,0,0)")
-    assert "gives other bits" in lines[1]
-    heads = [line[2:].split()[0] for line in lines if line[:2].strip()]
-    assert [one for one in heads if one in CHECK_TESTS][:3] == [
+    assert texts(screen.summary(SOUND, 76))[0].startswith(" PASS  Everything that was")
+    assert screen.troubles(SOUND, 76) == []
+    lines = texts(screen.troubles(FAULTY, 76))
+    assert [line[2:].split()[0] for line in lines] == [
         "numerics",
         "compute",
         "together",
     ]
-    assert len([one for one in heads if one in CHECK_TESTS]) == 9
-    assert "This machine as a whole" in lines
-    assert "cloud.google" not in "\n".join(lines)
-    assert "cloud.google" in text(screen.overview(FAULTY, 78, screen.LONG))
+    assert lines[0].startswith("✗ numerics  FAIL  tpu:3 (3,0,0)  tpu:3 gives")
+    assert lines[0].endswith("…")
+    assert "tpu:5 (1,1,0)  221 of 394 TFLOP/s (56 %)" in lines[1]
+    # Where there is room, the whole reason.
+    whole = text(screen.troubles(FAULTY, 76, 30))
+    assert "seven sisters for the" in whole
+    assert "…" not in whole
 
 
-def test_a_device_in_a_line_and_in_full() -> None:
-    line = plain(screen.in_a_line(FAULTY, SLOW, 78))
-    assert line.startswith(f"{SLOW} (1,1,0) low: compute low 56%, together low 66%")
-    assert line.endswith("d shows its figures")
-    whole = text(screen.details(FAULTY, SLOW, 78))
-    assert whole.startswith(f"{SLOW} (1,1,0) in the check")
+def test_all_of_a_device_is_told_on_demand() -> None:
+    whole = text(screen.details(FAULTY, SLOW, 76))
+    assert whole.startswith(f"{SLOW} (1,1,0) in the check\n▾ low compute, matmul")
     assert "matmul 8192 int8" in whole
     assert "slower than the median" in " ".join(whole.split())
-    assert "cloud.google" in text(screen.details(FAULTY, SLOW, 42))
-    assert "nothing was read yet" in plain(screen.in_a_line(report(BEGUN), SLOW, 78))
+    assert "this machine as a whole\n✓ present, chips" in whole
+    assert whole.count("cloud.google") == 1
+    # Nothing is published for it: a dash, and not a sentence.
+    assert "✓ transfer, host to device  12.1 GB/s —" in whole
+    assert "nothing to compare" not in whole
     few = report(begin(DEVICES[:7], "quick"))
-    assert "another process has it" in plain(screen.in_a_line(few, "tpu:7", 78))
+    assert screen.details(few, "tpu:7", 76) == []
     assert few.word_of("tpu:7") is None
 
 
@@ -316,7 +332,7 @@ def test_a_check_that_is_not_complete_says_so() -> None:
     why = "JAX could not be started again."
     lost = report(play(faulty=False, tests=4).lost(why))
     assert " INCOMPLETE  the engine was lost" in text(screen.summary(lost, 78))
-    assert "JAX could not be started" in text(screen.overview(lost, 78, screen.BRIEF))
+    assert "JAX could not be" in text(screen.troubles(lost, 76))
     assert view.test_cell(lost, "tpu:0", "steady").text == "skipped"
     assert text(view.closing(lost)).endswith(
         "Verdict of what there is: pass. Check again."
@@ -329,3 +345,30 @@ def test_what_was_judged_is_not_judged_again() -> None:
     again = report(doing(exam, "copying", "tpu:0"), last=first)
     assert again.judged is first.judged
     assert report(None) is NO_REPORT
+
+
+# On the chip map.
+
+
+@pytest.mark.parametrize(("width", "height"), [(30, 7), (19, 14)])
+def test_the_map_has_marks_and_a_legend(width: int, height: int) -> None:
+    found = view.marks(FAULTY, DEVICES)
+    lines = render(replace(layout(DEVICES), marks=found), width, height, "tpu:0")
+    drawn = text(lines)
+    assert all(len(plain(line)) <= width for line in lines)
+    for mark in ("0✓", "3✗", "5▾", "✓ pass", "▾ low", "✗ FAIL"):
+        assert mark in drawn
+    roles = {span.device: span.role for line in lines for span in line if span.device}
+    assert roles["tpu:0"] == "check-pass-selected"
+    assert roles[BROKEN] == "check-fail"
+    assert roles[SLOW] == "check-low"
+
+
+def test_devices_without_coords_or_of_another_process_have_marks_too() -> None:
+    flat = [msgspec.structs.replace(one, coords=None) for one in DEVICES]
+    found = view.marks(report(BEGUN), flat)
+    drawn = text(render(replace(layout(flat), marks=found), 40, 8, None))
+    assert "[0·][1·]" in drawn
+    assert "· untested" in drawn
+    few = report(begin(DEVICES[:7], "quick"))
+    assert view.marks(few, DEVICES)["tpu:7"].word == "untested"

@@ -8,7 +8,7 @@ import pytest
 
 from jaxtui.machine.topologies import devices, names
 from jaxtui.model import Device
-from jaxtui.view.chipmap import layout, render
+from jaxtui.view.chipmap import layout, neighbour, render
 from jaxtui.view.devices import explain
 from jaxtui.view.text import Line, device_at, plain
 
@@ -214,3 +214,54 @@ def test_cpu_and_gpu_in_words():
         for i in range(2)
     ]
     assert explain(gpus) == "2 GPUs = 2 JAX devices."
+
+
+@pytest.mark.parametrize("name", names())
+def test_arrows_go_to_the_device_that_is_drawn_there(name):
+    found = devices(name)
+    for width in (36, 60):
+        lines = render(layout(found), width, 30, found[0].name)
+        where = spots(lines)
+        for device in found:
+            y, x = where[device.name]
+            for across, down in ((1, 0), (-1, 0), (0, 1), (0, -1)):
+                to = neighbour(lines, device.name, across, down)
+                row, column = where[to]
+                if to == device.name:  # at an edge
+                    beyond = [
+                        (j - y) * down if down else (i - x) * across * (j == y)
+                        for j, i in where.values()
+                    ]
+                    assert max(beyond) <= 0
+                elif across:
+                    assert row == y
+                    between = [i for j, i in where.values() if j == y and i != x]
+                    ahead = [i for i in between if (i - x) * across > 0]
+                    assert column == min(ahead, key=lambda i: abs(i - x))
+                else:
+                    assert (row - y) * down > 0
+        # Every device can be reached from the first one.
+        reached, more = set(), [found[0].name]
+        while more:
+            one = more.pop()
+            if one not in reached:
+                reached.add(one)
+                steps = ((1, 0), (-1, 0), (0, 1), (0, -1))
+                more += [neighbour(lines, one, *step) for step in steps]
+        assert reached == {device.name for device in found}
+
+
+def test_from_one_plane_to_the_next():
+    lines = render(layout(devices("v4-32")), 60, 30, "tpu:0")
+    order = ["tpu:0"]
+    for _ in range(3):
+        order.append(neighbour(lines, order[-1], 1, 0))
+    # Two columns of z=0, then the plane that is drawn beside it.
+    places = {device.name: device.place for device in devices("v4-32")}
+    assert [places[name] for name in order] == [
+        (0, 0, 0),
+        (1, 0, 0),
+        (0, 0, 1),
+        (1, 0, 1),
+    ]
+    assert neighbour(lines, "tpu:99", 1, 0) == "tpu:99"

@@ -17,7 +17,7 @@ from jaxtui.view.crossover import (
     sentences,
     wins,
 )
-from tests.analysis.planted import JIT, NUMPY, case, found, measurement
+from tests.analysis.figures import JIT, NUMPY, case, found, measurement
 
 SIZES = (16, 1000, 1_000_000)
 

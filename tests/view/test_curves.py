@@ -13,8 +13,7 @@ from jaxtui.model import Case, Failure, Mode
 from jaxtui.plot import Picture
 from jaxtui.state import CaseState, Job
 from jaxtui.text import PLAIN
-from jaxtui.tui.bench_plot import plot
-from jaxtui.tui.plot_commands import why_not_plot
+from jaxtui.tui.bench_plot import plot, why_not_plot
 from jaxtui.tui.state import State, next_view, view_of
 from jaxtui.view import curves
 from jaxtui.view.curves import (
@@ -158,8 +157,8 @@ def test_before_a_run_nothing_can_be_changed() -> None:
 def test_where_there_is_no_picture_there_are_words(view: str) -> None:
     waiting = [CaseState(one.case) for one in over_sizes(JIT).cases]
     found = plot(State(jobs={"bench": run_of(*waiting)}, view=view), COLORS)  # type: ignore[arg-type]
-    assert found.picture is None
-    assert found.text.endswith(".")
+    assert found[1] is None
+    assert found[2].endswith(".")
 
 
 def test_a_failed_case_says_why_instead() -> None:
@@ -167,17 +166,17 @@ def test_a_failed_case_says_why_instead() -> None:
     state = State(
         jobs={"bench": run_of(CaseState(JIT, status="failed", failure=failure))}
     )
-    assert plot(state, COLORS).text == "Out of memory. Smaller."
+    assert plot(state, COLORS)[2] == "Out of memory. Smaller."
 
 
 @pytest.mark.parametrize(
-    ("metric", "words"), [("numpy", "without NumPy"), ("peak", "No peak")]
+    ("metric", "words"), [("numpy", "without NumPy"), ("peak", "No published peak")]
 )
 def test_a_metric_without_figures_says_why(metric: str, words: str) -> None:
     run = over_sizes(JIT, peak=None)
     found = plot(State(jobs={"bench": run}, metric=metric), COLORS)  # type: ignore[arg-type]
-    assert found.picture is None
-    assert words in found.text
+    assert found[1] is None
+    assert words in found[2]
 
 
 # Reading off.

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxtui.lessons.base import Conclusion, Row, setting
+from jaxtui.lessons.outcome import Outcome, collect
+from jaxtui.model import HOST as MODEL_HOST
+from jaxtui.model import Case, CaseMeasured, Note, SnippetTimed, Timing
 from jaxtui.view import lesson as view
 from jaxtui.view.text import Line, Span, plain
-from tests.tui.fake_engine import HOST, OPS, cpu_devices
+from tests.tui.fake_engine import HOST, OPS, cpu_devices, measurement, summary
 from tests.tui.lessons_to_try import FIRST, SECOND
 
 STEP = FIRST.steps[0]
+JIT = Case(op="matmul", size=100, dtype="float32", device="cpu:0", mode="jit")
+NUMPY = msgspec.structs.replace(JIT, device=MODEL_HOST, mode="numpy", inputs="host")
 HERE = setting(FIRST, cpu_devices(), HOST, OPS)
 
 
@@ -34,15 +40,16 @@ Then look.
 
 
 def test_paragraphs_and_code_are_told_apart() -> None:
-    assert view.blocks(PROSE) == (
-        view.Block("A call returns before the work is done: `f(x)` gives a promise."),
-        view.Block("y = f(x)\n  .block_until_ready()", code=True),
-        view.Block("Then look."),
-    )
-    assert view.blocks("Look:\n    x = 1") == (
-        view.Block("Look:"),
-        view.Block("x = 1", code=True),
-    )
+    lines = view.prose(PROSE, 60)
+    assert text(lines).split("\n\n") == [
+        "A call returns before the work is done: f(x) gives a\npromise.",
+        "    y = f(x)\n      .block_until_ready()",
+        "Then look.",
+    ]
+    code = [line for line in lines if line and line[0].role == "block"]
+    assert len(code) == 2
+    assert text(view.prose("Look:\n    x = 1", 60)) == "Look:\n\n    x = 1"
+    # Code keeps its lines, however narrow it is.
     assert "      .block_until_ready()" in text(view.prose(PROSE, 12))
 
 
@@ -111,9 +118,9 @@ def test_a_table_without_published_figures_has_no_column_for_them() -> None:
 @pytest.mark.parametrize(
     ("holds", "prediction", "answer", "said"),
     [
-        (True, 1, 1, ["✓ This holds here: ", "Your prediction was right: two"]),
-        (False, 0, 1, ["✗ This does not hold here: ", "“one”; it is “two”."]),
-        (None, 0, None, ["— This machine cannot tell: ", "“one”; there is no answer"]),
+        (True, 1, 1, ["✓ Holds here: ", "Your prediction was right: two"]),
+        (False, 0, 1, ["✗ Does not hold here: ", "“one”; it is “two”."]),
+        (None, 0, None, ["— Not shown here: ", "“one”; there is no answer"]),
         (True, None, 1, ["✓ ", "Answer: two"]),
     ],
 )
@@ -137,20 +144,77 @@ def test_a_question_marks_what_was_predicted_and_what_is_right() -> None:
 
 
 def test_the_list_says_what_is_done() -> None:
-    lines = list(map(plain, view.entries((FIRST, SECOND), (1, 1))))
-    assert lines[0].startswith("·  1  What comes first?")
-    assert lines[0].endswith("  1/3")
-    assert lines[1].startswith("✓  2  What is wrong here?")
-    contents = text(view.contents((FIRST, SECOND), (0, 0), 76))
+    done = (True, False, False), (True,)
+    entries = view.entries((FIRST, SECOND), done, 76, (9.6,) * 2)
+    lines = [plain(line) for entry in entries for line in entry]
+    assert lines == [
+        "   1  What comes first?    ●○○ 1/3  ~10 s",
+        "✓  2  What is wrong here?  ●   1/1  ~10 s",
+    ]
+    # What there is no room for: first the times, then the ends of titles.
+    narrow = view.entries((FIRST, SECOND), done, 30, (9.6,) * 2)
+    assert [plain(line) for entry in narrow for line in entry] == [
+        "   1  What comes fir…  ●○○ 1/3",
+        "✓  2  What is wrong …  ●   1/1",
+    ]
+    (_, summary), _ = view.entries((FIRST, SECOND), done, 76, wide=True)
+    assert plain(summary) == "      A lesson of three steps."
+    contents = text(view.contents((FIRST, SECOND), done, 76))
     assert "Needs: an accelerator for nothing" in contents
     assert "As text: jaxtui learn second" in contents
-    steps = list(map(plain, view.steps(FIRST, (True, False, False), 40)))
-    assert steps == [
-        "Steps",
-        "✓ 1  Two works",
-        "  2  Works that follow",
-        "  3  Nothing to run",
-    ]
+    steps = list(map(plain, view.steps(FIRST, done[0], 40)))
+    assert steps == ["✓ 1  Two works", "○ 2  Works that follow", "○ 3  Nothing to run"]
+
+
+def test_what_a_step_runs_is_shown_as_code() -> None:
+    works = (*STEP.works(HERE), *SECOND.steps[0].works(HERE))
+    assert (
+        text(view.program(works, 60))
+        == """\
+# The snippet first
+n = 100
+# time: first
+n + 1
+# show: value
+n
+
+time  matmul 100 float32 jit on cpu:0
+
+# matmul 100 float32 jit on cpu:0
+for _ in range(40):
+    y = matmul(x)"""
+    )
+
+
+def test_times_are_bars_on_one_scale_in_one_unit() -> None:
+    outcome = Outcome()
+    assert view.bars(outcome, 60) == []
+    for name, seconds in (("plain call", 1e-4), ("a call that waits", 4e-3)):
+        timing = Timing(name=name, seconds=summary(seconds))
+        outcome = collect(outcome, SnippetTimed(timing=timing))
+    for index, (case, seconds) in enumerate(((JIT, 2e-3), (NUMPY, 1e-3))):
+        found = msgspec.structs.replace(measurement(case), ready=summary(seconds))
+        outcome = collect(outcome, CaseMeasured(index=index, measurement=found))
+    # What was interpreted has no speed.
+    kernel = msgspec.structs.replace(JIT, mode="pallas")
+    note = Note(flag="interpreted", text="In interpret mode.")
+    found = msgspec.structs.replace(measurement(kernel), notes=(note,))
+    outcome = collect(outcome, CaseMeasured(index=2, measurement=found))
+    assert (
+        text(view.bars(outcome, 48))
+        == """\
+plain call         0.100 ms  ▌
+a call that waits   4.00 ms  ███████████████████
+jit cpu:0           2.00 ms  █████████▌
+numpy host          1.00 ms  ████▊"""
+    )
+
+
+def test_the_first_sentence_of_a_takeaway() -> None:
+    told = "It read 1.2 ms, i.e. twice as long. So it is. See below."
+    first = "It read 1.2 ms, i.e. twice as long."
+    assert view.sentences(told) == (first, "So it is. See below.")
+    assert view.sentences("Nothing.") == ("Nothing.", "")
 
 
 def test_heading_and_source_say_where() -> None:

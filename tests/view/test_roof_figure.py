@@ -12,7 +12,7 @@ from jaxtui.model.roofs import RoofDtype
 from jaxtui.plot import Axis, Picture, Spot
 from jaxtui.text import PLAIN
 from jaxtui.view.roofline import letters, picture
-from tests.analysis.under import bandwidth, compute, measured, roofs
+from tests.analysis.figures import bandwidth, compute, measured, roofs
 
 COLORS = ((10, 20, 30), (40, 50, 60), (70, 80, 90))
 

@@ -13,7 +13,8 @@ from jaxtui import format as fmt
 from jaxtui.format import plural
 from jaxtui.measure import accuracy, ops
 from jaxtui.measure.accuracy import Accuracy
-from jaxtui.measure.check.base import TroubleError, name, place, reading
+from jaxtui.measure.check.base import TroubleError, reading
+from jaxtui.measure.devices import name, place
 from jaxtui.measure.errors import full_text, headline
 from jaxtui.measure.inputs import host_inputs
 from jaxtui.measure.ops.arguments import Array
@@ -28,8 +29,6 @@ NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Computation:
-    """A case without a device."""
-
     op: str
     size: int
     dtype: str
@@ -45,7 +44,6 @@ class Computation:
 
     @property
     def expected(self) -> Expected:
-        """The largest accepted error against float64."""
         tolerance = ops.get(self.op).accepted_error(self.dtype, self.precision)
         source = "jaxtui's own bound on rounding errors"
         if tolerance == 0:
@@ -55,7 +53,6 @@ class Computation:
         return Expected(value=tolerance, kind="most", source=source)
 
     def case(self, device: str) -> Case:
-        """The case on a device."""
         return Case(
             op=self.op,
             size=self.size,
@@ -66,7 +63,6 @@ class Computation:
         )
 
     def inputs(self, seed: int) -> tuple[Array, ...]:
-        """The arguments on the host, the same for every device."""
         return host_inputs(ops.get(self.op), self.size, self.dtype, seed)
 
 
@@ -81,7 +77,6 @@ class Difference:
     """The largest absolute difference; NaN where one of the two is not finite."""
 
     def within(self, computation: Computation) -> str:
-        """How many elements differ, and by how much."""
         largest = "one of them is not finite"
         if self.largest == self.largest:
             largest = f"largest difference {fmt.significant(self.largest)}"
@@ -111,8 +106,6 @@ class Outcome:
 
 @dataclass(slots=True)
 class Visit:
-    """What came out on a device."""
-
     device: jax.Device
     outcomes: dict[Computation, Outcome] = field(default_factory=dict)
     crash: Exception | None = None
@@ -179,7 +172,6 @@ class Ballot:
         return counts.index(most) if counts.count(most) == 1 else None
 
     def holders(self, index: int) -> tuple[str, ...]:
-        """The devices with one of the results."""
         with self._lock:
             return tuple(device for device, vote in self.votes.items() if vote == index)
 
@@ -240,7 +232,6 @@ class Comparison:
         return all(ballot.winner is not None for _, ballot in self._ballots_of(visit))
 
     def readings(self, visit: Visit) -> Iterator[Reading]:
-        """Everything that there is to say about a device."""
         device = visit.device
         for computation, outcome in visit.outcomes.items():
             yield self._error(device, computation, outcome)
@@ -347,7 +338,7 @@ class Comparison:
             SAME_BITS,
             sum(one.elements for one, _, _ in found),
             expected=Expected(value=0, kind="exact", source=source),
-            fault=in_one([(what, sentence) for _, what, sentence in found]),
+            fault=join_faults([(what, sentence) for _, what, sentence in found]),
             said=said + self._other_programs(device),
         )
 
@@ -366,7 +357,7 @@ class Comparison:
         )
 
 
-def in_one(found: Sequence[tuple[str, str]]) -> str:
+def join_faults(found: Sequence[tuple[str, str]]) -> str:
     """The first sentence, and in which other computations it is so."""
     if not found:
         return ""

@@ -11,19 +11,18 @@ from typing import Any
 import jax
 
 from jaxtui import format as fmt
-from jaxtui.measure import ops
-from jaxtui.measure.check import expectations, work
+from jaxtui.measure import ops, peaks
+from jaxtui.measure.check import work
 from jaxtui.measure.check.base import (
     Context,
+    Measure,
     Setting,
-    attempt,
-    explained,
-    name,
     on_first,
-    reading,
     setting,
+    translate_errors,
 )
 from jaxtui.measure.clocks import Call
+from jaxtui.measure.devices import name
 from jaxtui.model import ITEMSIZE, Case, CheckLevel, Reading, RunEvent
 
 DTYPE = "float32"
@@ -67,7 +66,7 @@ def test(context: Context) -> Iterator[RunEvent]:
 
 def _on_device(
     context: Context, device: jax.Device, seconds: float
-) -> Iterator[Reading]:
+) -> Iterator[Reading | Measure]:
     chosen = setting(context, device)
     counts = sizes(chosen, context.check.level, last_cache_bytes())
     share = seconds / len(counts)
@@ -75,36 +74,26 @@ def _on_device(
         streams = Streams(size, device, context.check.seed)
         end = perf_counter() + share
         for left, op in zip((2, 1), OPS, strict=True):
-            if context.stop():
-                return
             # Making the arrays takes as long as streaming them a few times, and
             # compiling is not to take the rounds away.
             rest = max((end - perf_counter()) / left, share / 4)
-            measure = partial(_measured, context, chosen, streams, op, rest)
-            yield from attempt(context, device, measure)
+            yield partial(_measure, context, chosen, streams, op, rest)
 
 
-def _measured(
+def _measure(
     context: Context, chosen: Setting, streams: Streams, op: str, seconds: float
 ) -> Reading | None:
     begin = perf_counter()
-    prepared = streams.prepared(op)
-    left = max(seconds - (perf_counter() - begin), seconds / 2)
-    rate = work.throughput(prepared, left, context.stop)
-    if rate is None:
-        return None
+    prepared = streams.prepare(op)
     case = prepared.workload.case
-    array = fmt.bytes_text(case.size * ITEMSIZE[case.dtype])
-    return reading(
-        "bandwidth",
-        chosen.device.name,
-        prepared.what,
-        rate.seconds,
+    return work.rate_reading(
+        context,
+        prepared,
+        max(seconds - (perf_counter() - begin), seconds / 2),
         per=ops.get(op).bytes(case.size, case.dtype),
         unit="bytes/s",
-        expected=expectations.bandwidth_peak(chosen.device),
-        disturbed=rate.disturbed,
-        said=f"Arrays of {array}, {rate.counted}.",
+        expected=peaks.bandwidth_peak(chosen.device),
+        said=f"Arrays of {fmt.bytes_text(case.size * ITEMSIZE[case.dtype])}",
     )
 
 
@@ -112,12 +101,11 @@ class Streams:
     """The three arrays of one size on a device, which both ops share."""
 
     def __init__(self, size: int, device: jax.Device, seed: int) -> None:
-        """Make none of them yet."""
         self._size, self._device, self._seed = size, device, seed
         self._read: tuple[jax.Array, ...] = ()
         self._written: jax.Array | None = None
 
-    def prepared(self, op: str) -> work.Prepared:
+    def prepare(self, op: str) -> work.Subject:
         """An op that writes each result where the last one was, as STREAM does.
 
         Raises:
@@ -125,16 +113,16 @@ class Streams:
         """
         case, device = self._case(op), self._device
         what = f"{op} {case.size} {case.dtype}"
-        with explained(case, what, "compile"):
-            call = work.compiled(case, device, into=True)
-        with explained(case, what, "inputs"):
+        with translate_errors(case, what, "compile"):
+            call = work.compile_case(case, device, into=True)
+        with translate_errors(case, what, "inputs"):
             if not self._read:
                 self._read = work.arguments(self._case("triad"), device, self._seed)
             if self._written is None or self._written.is_deleted():
                 self._written = work.result_like(case, device)
         args = self._read[: len(ops.get(op).arguments(case.size))]
         workload = work.callable_on(device, case, self._rewriting(call), args)
-        return work.Prepared(what, workload)
+        return work.Subject(what, workload)
 
     def _case(self, op: str) -> Case:
         device = name(self._device)
@@ -150,13 +138,7 @@ class Streams:
 
 
 def sizes(setting: Setting, level: CheckLevel, cache: int | None) -> tuple[int, ...]:
-    """The numbers of elements to stream, ascending; powers of two.
-
-    Args:
-        setting: The device and its free memory.
-        level: How many of them.
-        cache: The last cache of the host, in bytes, which only matters on a CPU.
-    """
+    """The numbers of elements to stream, ascending; powers of two."""
     wanted = ACCELERATOR_BYTES
     if setting.device.platform == "cpu":
         wanted = min(CACHES * (cache or UNKNOWN_CACHE_BYTES), LARGEST_BYTES)
@@ -174,9 +156,6 @@ def last_cache_bytes(root: Path = CPUS) -> int | None:
 
     A processor of several dies, and a machine of several sockets, has one for each
     group of cores; a computation on all cores has all of them.
-
-    Args:
-        root: For tests: a directory like Linux's.
 
     Returns:
         ``None`` where the system does not say, as in some containers and on macOS.

@@ -7,7 +7,7 @@ import os
 import queue
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ import jax
 
 from jaxtui.machine.survey import Survey
 from jaxtui.measure import devices, errors
-from jaxtui.measure.devices import probe
+from jaxtui.measure.devices import name
 from jaxtui.measure.errors import headline
 from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.runner import Runner
@@ -35,7 +35,7 @@ from jaxtui.model import (
     Unit,
     WorkFailed,
 )
-from jaxtui.stats import Interval
+from jaxtui.stats import Interval, median
 
 POLL_SECONDS = 0.05
 """How often the threads of the devices are looked at."""
@@ -45,14 +45,15 @@ UNSUPPORTED = re.compile(r"UNIMPLEMENTED|NotImplementedError")
 
 NO_MEMORY = re.compile(r"RESOURCE_EXHAUSTED|^MemoryError")
 
+SUSPICIOUS = 0.75
+"""A rate below this share of the median of all devices is measured again."""
+
 MEMORY_HINT = "Something else holds memory of the device; the test `memory` says more."
 """The sizes were chosen to fit, so a smaller one is no advice here."""
 
 
 @dataclass(frozen=True)
 class Context:
-    """One test, as it is run."""
-
     check: Check
     seen: Survey
     """The machine from outside, as it was before JAX started."""
@@ -122,7 +123,6 @@ class TroubleError(Exception):
     """Something of a test failed for a reason that is already in plain words."""
 
     def __init__(self, what: str, sentence: str, detail: str = "") -> None:
-        """Keep what was being measured, and why it has no figure."""
         super().__init__(sentence)
         self.what, self.sentence, self.detail = what, sentence, detail
 
@@ -134,33 +134,17 @@ class UnsupportedError(TroubleError):
 # Devices.
 
 
-def name(device: jax.Device) -> str:
-    """The device as people write it: ``tpu:3``."""
-    return f"{device.platform}:{device.id}"
-
-
-def place(device: jax.Device) -> str:
-    """The device and where it sits: ``tpu:3 at 0,1,0``, with its core if it has one."""
-    coords = probe(lambda: ",".join(str(int(one)) for one in device.coords))
-    if coords is None:
-        return name(device)
-    core = probe(lambda: int(device.core_on_chip))
-    return f"{name(device)} at {coords}{f' core {core}' if core else ''}"
-
-
 def shares_silicon(found: Sequence[jax.Device]) -> bool:
     """Whether the devices compute on the same cores, as CPU devices do."""
     return any(device.platform == "cpu" for device in found)
 
 
 def setting(context: Context, device: jax.Device) -> Setting:
-    """The setting of an addressable device in a test."""
     together = context.devices
     return of_device(device, len(together) if shares_silicon(together) else 1)
 
 
 def of_device(device: jax.Device, sharing: int = 1) -> Setting:
-    """The setting of an addressable device that computes beside others, or alone."""
     own = device.client.process_index()
     described = devices.describe_device(device, process_index=own)
     return Setting(
@@ -224,13 +208,8 @@ def reading(
 
 
 @contextmanager
-def explained(case: Case, what: str, phase: str) -> Iterator[None]:
+def translate_errors(case: Case, what: str, phase: str) -> Iterator[None]:
     """Give whatever is raised within a sentence.
-
-    Args:
-        case: What was computed.
-        what: What the reading would be called.
-        phase: Where it surfaces, as in ``errors.translate``.
 
     Raises:
         UnsupportedError: It cannot be done on this kind of device.
@@ -249,7 +228,9 @@ def explained(case: Case, what: str, phase: str) -> Iterator[None]:
         raise TroubleError(what, sentence, failure.detail) from error
 
 
-def troubled(context: Context, device: jax.Device, trouble: TroubleError) -> Reading:
+def fault_reading(
+    context: Context, device: jax.Device, trouble: TroubleError
+) -> Reading:
     """The reading that has a fault instead of a figure."""
     return reading(
         context.check.test,
@@ -260,30 +241,14 @@ def troubled(context: Context, device: jax.Device, trouble: TroubleError) -> Rea
     )
 
 
-def attempt(
-    context: Context, device: jax.Device, measure: Callable[[], Reading | None]
-) -> Iterator[Reading]:
-    """What a measurement gives: its reading, one with a fault, or a skipped one.
-
-    What goes wrong costs its figure alone. Nothing where it gives ``None``, which means
-    that the test was stopped.
-    """
-    try:
-        found = measure()
-    except UnsupportedError as refused:
-        test, why, detail = context.check.test, refused.sentence, refused.detail
-        yield reading(test, device, refused.what, skipped=why, detail=detail)
-    except TroubleError as trouble:
-        yield troubled(context, device, trouble)
-    else:
-        if found is not None:
-            yield found
-
-
 # Visits.
 
-Job = Callable[[jax.Device, float], Iterator[Reading]]
-"""The part of a test that belongs to one device; the seconds are its budget."""
+Measure = Callable[[], Reading | None]
+"""Makes a reading; ``None`` where the test was stopped meanwhile."""
+
+Job = Callable[[jax.Device, float], Iterator[Reading | Measure]]
+"""The part of a test that belongs to one device: its readings, or what makes them when
+it is their turn. The seconds are its budget."""
 
 
 def by_device(
@@ -309,7 +274,7 @@ def by_device(
         if context.stop():
             return
         yield CheckDoing(devices=(name(device),), what=f"{what} on {name(device)}")
-        for one in guarded(context, job, device, budget / len(found)):
+        for one in guard(context, job, device, budget / len(found)):
             yield CheckRead(reading=one)
         yield CheckDone(device=name(device))
 
@@ -331,7 +296,7 @@ def on_first(
     first, shared = context.devices[0], shares_silicon(context.devices)
     called, why = else_skipped
 
-    def visit(device: jax.Device, seconds: float) -> Iterator[Reading]:
+    def visit(device: jax.Device, seconds: float) -> Iterator[Reading | Measure]:
         if not shared:
             yield from job(device, seconds)
         elif device == first:
@@ -353,7 +318,7 @@ def _at_once(
     done: queue.SimpleQueue[RunEvent] = queue.SimpleQueue()
 
     def visit(device: jax.Device) -> None:
-        for one in guarded(context, job, device, budget):
+        for one in guard(context, job, device, budget):
             done.put(CheckRead(reading=one))
         done.put(CheckDone(device=name(device)))
 
@@ -379,15 +344,79 @@ def _at_once(
         thread.join()
 
 
-def guarded(
+def guard(
     context: Context, job: Job, device: jax.Device, seconds: float
 ) -> Iterator[Reading]:
-    """The readings of a job; one with a fault instead of an exception."""
+    """The readings of a job until the test is stopped.
+
+    What goes wrong with one costs its figure alone: it is skipped, or has a fault. An
+    exception of the job itself ends the job.
+    """
     test = context.check.test
     try:
-        yield from job(device, seconds)
+        for one in job(device, seconds):
+            found: Reading | None = None
+            if isinstance(one, Reading):
+                found = one
+            elif context.stop():
+                return
+            else:
+                try:
+                    found = one()
+                except UnsupportedError as refused:
+                    what, why, detail = refused.what, refused.sentence, refused.detail
+                    found = reading(test, device, what, skipped=why, detail=detail)
+                except TroubleError as trouble:
+                    found = fault_reading(context, device, trouble)
+            if found is not None:
+                yield found
     except TroubleError as trouble:
-        yield troubled(context, device, trouble)
+        yield fault_reading(context, device, trouble)
     except Exception as error:
         fault = f"The test failed: {headline(error)}"
         yield reading(test, device, test, fault=fault, detail=errors.full_text(error))
+
+
+def measure_again(
+    context: Context, job: Job, events: Iterable[RunEvent]
+) -> Iterator[RunEvent]:
+    """The events of a test, with the better reading of devices that seemed slow.
+
+    CPU devices share the host's cores and are measured one after the other: a device
+    whose turn fell into a bad moment looks slow, and is not. One that is slow stays so.
+    """
+    held: list[RunEvent] = []
+    rates: dict[str, dict[str | None, float]] = {}
+    for event in events:
+        if isinstance(event, CheckDoing):
+            yield event
+            continue
+        held.append(event)
+        if isinstance(event, CheckRead) and event.reading.measured is not None:
+            of_all = rates.setdefault(event.reading.what, {})
+            of_all[event.reading.device] = event.reading.measured
+    slow = {
+        device
+        for found in rates.values()
+        for device, rate in found.items()
+        if rate < SUSPICIOUS * median(list(found.values()))
+    }
+    better: dict[tuple[str | None, str], Reading] = {}
+    for device in context.devices:
+        if name(device) not in slow:
+            continue
+        if context.stop():
+            return
+        what = f"looking again at {name(device)}"
+        yield CheckDoing(devices=(name(device),), what=what)
+        seconds = context.check.budget_seconds / len(context.devices)
+        for one in guard(context, job, device, seconds):
+            better[one.device, one.what] = one
+    for event in held:
+        if isinstance(event, CheckRead):
+            old = event.reading
+            new = better.get((old.device, old.what), old)
+            if old.measured is not None and new.measured is not None:
+                best = new if new.measured > old.measured else old
+                event = CheckRead(reading=best)
+        yield event

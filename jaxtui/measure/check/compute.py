@@ -1,124 +1,208 @@
-"""Matrix products in every dtype that matters on a chip: its FLOP/s."""
+"""Matrix products in every dtype that matters on a chip: its FLOP/s.
+
+Which dtypes, precisions and sizes say how fast a device computes are pure rules over
+what it is: the same device gets the same products every time, because a baseline
+compares them by name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 
 import jax
 
-from jaxtui import format as fmt
-from jaxtui.measure import ops
-from jaxtui.measure.check import expectations, products, work
+from jaxtui.measure import ops, peaks
+from jaxtui.measure.check import work
 from jaxtui.measure.check.base import (
     Context,
-    Job,
+    Measure,
     Setting,
-    attempt,
     by_device,
-    guarded,
-    name,
-    reading,
+    measure_again,
     setting,
     shares_silicon,
 )
-from jaxtui.model import CheckDoing, CheckRead, Reading, RunEvent
-from jaxtui.stats import median
+from jaxtui.model import (
+    ITEMSIZE,
+    Case,
+    CheckLevel,
+    Device,
+    Precision,
+    Reading,
+    RunEvent,
+)
 
-SUSPICIOUS = 0.75
-"""A rate below this share of the median of all devices is measured again."""
+SATURATING_SECONDS = 0.004
+"""A call at peak takes at least so long: dispatch and the ramp at both ends, some
+100 µs, are then a few percent at most."""
+
+SIZES = (1024, 2048, 4096, 6144, 8192, 12288, 16384, 20480, 24576, 32768)
+"""Multiples of every tile that matrix units work in."""
+
+MEMORY_SHARE = 0.25
+"""Of the free memory, for two inputs and the results that are in flight."""
+
+RESULTS = 8
+"""Results that may be in flight."""
+
+FEW_CORES = 8
+"""Up to so many cores, a product of 1024² keeps them busy for 5 ms and more."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    dtype: str
+    precision: Precision = "default"
 
 
 def test(context: Context) -> Iterator[RunEvent]:
     """Products one kind after the other, on all devices at once."""
 
-    def job(device: jax.Device, seconds: float) -> Iterator[Reading]:
+    def job(device: jax.Device, seconds: float) -> Iterator[Reading | Measure]:
         chosen = setting(context, device)
-        kinds = products.kinds(chosen.device, context.check.level)
-        for kind in kinds:
-            if context.stop():
-                return
-            share = seconds / len(kinds)
-            measure = partial(_measured, context, device, chosen, kind, share)
-            yield from attempt(context, device, measure)
+        wanted = kinds(chosen.device, context.check.level)
+        for kind in wanted:
+            share = seconds / len(wanted)
+            yield partial(_measure, context, device, chosen, kind, share)
 
     events = by_device(context, "multiplying matrices", job)
     if len(context.devices) > 1 and shares_silicon(context.devices):
-        events = measured_again(context, job, events)
+        events = measure_again(context, job, events)
     yield from events
 
 
-def _measured(
+def _measure(
     context: Context,
     device: jax.Device,
     chosen: Setting,
-    kind: products.Kind,
+    kind: Kind,
     seconds: float,
 ) -> Reading | None:
-    case = products.case(kind, chosen)
-    what = products.label(case, device.platform)
-    prepared = work.prepared(case, what, device, context.check.seed)
-    rate = work.throughput(prepared, seconds, context.stop)
-    if rate is None:
-        return None
-    return reading(
-        "compute",
-        device,
-        what,
-        rate.seconds,
-        per=ops.get(case.op).flops(case.size, case.dtype),
+    product = case(kind, chosen)
+    what = label(product, device.platform)
+    return work.rate_reading(
+        context,
+        work.prepare(product, what, device, context.check.seed),
+        seconds,
+        per=ops.get(product.op).flops(product.size, product.dtype),
         unit="flop/s",
-        expected=expectations.product_peak(chosen.device, case.dtype, case.precision),
-        disturbed=rate.disturbed,
-        said=f"{fmt.seconds(rate.seconds.median)} per call, {rate.counted}.",
+        expected=peaks.product_peak(chosen.device, product.dtype, product.precision),
     )
 
 
-def measured_again(
-    context: Context, job: Job, events: Iterable[RunEvent]
-) -> Iterator[RunEvent]:
-    """The events of a test, with the better reading of devices that seemed slow.
+# Which products.
 
-    CPU devices share the host's cores and are measured one after the other: a device
-    whose turn fell into a bad moment looks slow, and is not. One that is slow stays so.
+
+def kinds(device: Device, level: CheckLevel) -> tuple[Kind, ...]:
+    """The kinds of products that matter on a chip, the one it is made for first.
+
+    ``quick`` is that one and float32; ``full`` is all.
+    """
+    if device.platform == "cpu":
+        # A CPU computes float32 as it is: precision makes no difference.
+        return Kind("float32"), Kind("float64")
+    every = _of_tpu(device) if device.platform == "tpu" else _of_gpu(device)
+    if level == "full":
+        return every
+    first = every[0]
+    return first, next(kind for kind in every if kind.dtype == "float32")
+
+
+def natural(device: Device) -> Kind:
+    return kinds(device, "quick")[0]
+
+
+def case(kind: Kind, setting: Setting, seconds: float = SATURATING_SECONDS) -> Case:
+    """The product of a kind that keeps a device busy for so long, at its peak.
 
     Args:
-        context: The test.
-        job: What measures one device: rates, where more is better.
-        events: What came of it on all devices; held back until all are known.
+        kind: Its dtype and precision.
+        setting: The device and what else counts.
+        seconds: What a call at peak should take at least. Where no peak is known the
+            size is a usual one, and half of that for a shorter time; on a CPU it
+            depends on the cores.
     """
-    held: list[RunEvent] = []
-    rates: dict[str, dict[str | None, float]] = {}
-    for event in events:
-        if isinstance(event, CheckDoing):
-            yield event
-            continue
-        held.append(event)
-        if isinstance(event, CheckRead) and event.reading.measured is not None:
-            of_all = rates.setdefault(event.reading.what, {})
-            of_all[event.reading.device] = event.reading.measured
-    slow = {
-        device
-        for found in rates.values()
-        for device, rate in found.items()
-        if rate < SUSPICIOUS * median(list(found.values()))
-    }
-    better: dict[tuple[str | None, str], Reading] = {}
-    for device in context.devices:
-        if name(device) not in slow:
-            continue
-        if context.stop():
-            return
-        what = f"looking again at {name(device)}"
-        yield CheckDoing(devices=(name(device),), what=what)
-        seconds = context.check.budget_seconds / len(context.devices)
-        for one in guarded(context, job, device, seconds):
-            better[one.device, one.what] = one
-    for event in held:
-        if isinstance(event, CheckRead):
-            old = event.reading
-            new = better.get((old.device, old.what), old)
-            if old.measured is not None and new.measured is not None:
-                best = new if new.measured > old.measured else old
-                event = CheckRead(reading=best)
-        yield event
+    return Case(
+        op="matmul",
+        size=_size(kind, setting, seconds),
+        dtype=kind.dtype,
+        precision=kind.precision,
+        device=setting.device.name,
+        mode="jit",
+    )
+
+
+def label(case: Case, platform: str) -> str:
+    """How readings name a product: ``matmul 4096 float32 highest``.
+
+    The precision is said where it changes what is computed.
+    """
+    precise = case.dtype == "float32" and platform != "cpu"
+    shown = f" {case.precision}" if precise else ""
+    return f"{case.op} {case.size} {case.dtype}{shown}"
+
+
+def _of_tpu(device: Device) -> tuple[Kind, ...]:
+    found = [Kind("bfloat16"), Kind("float32", "highest"), Kind("float32", "default")]
+    if peaks.product_peak(device, "int8") is not None:
+        found.append(Kind("int8"))
+    return tuple(found)
+
+
+def _of_gpu(device: Device) -> tuple[Kind, ...]:
+    """float32 at ``default`` only where that is known to mean TF32."""
+    kind = device.device_kind
+    half = Kind("bfloat16") if _has_bfloat16(device) else Kind("float16")
+    found = [half]
+    if _has_tf32(kind):
+        found.append(Kind("float32", "default"))
+    found += [Kind("float32", "highest"), Kind("float16"), Kind("int8")]
+    return tuple(dict.fromkeys(found))
+
+
+def _has_bfloat16(device: Device) -> bool:
+    """What the table says; of a kind that it lacks, what the chip says of itself."""
+    known = peaks.peak(device.device_kind, "bfloat16")
+    if known is not None:
+        return known.flops_per_second is not None
+    try:
+        # NVIDIA's tensor cores have it since Ampere.
+        return float(device.attributes["compute_capability"]) >= 8.0
+    except (KeyError, ValueError):
+        return True
+
+
+def _has_tf32(device_kind: str) -> bool:
+    """Whether the table has a rate of TF32, for a chip of NVIDIA."""
+    found = [
+        peaks.peak(device_kind, "float32", precision)
+        for precision in ("default", "highest")
+    ]
+    rates = [peak.flops_per_second for peak in found if peak is not None]
+    # XLA rounds products to TF32 through cuBLAS; of ROCm nothing is known.
+    return not device_kind.startswith("AMD") and len(set(rates)) == 2
+
+
+def _size(kind: Kind, setting: Setting, seconds: float) -> int:
+    brief = seconds < SATURATING_SECONDS
+    if setting.device.platform == "cpu":
+        # Enough for all cores; devices that share them get shorter turns.
+        if setting.sharing > 2 or brief:
+            return 512
+        return 1024 if setting.cores <= FEW_CORES else 2048
+    peak = peaks.product_peak(setting.device, kind.dtype, kind.precision)
+    wanted = (4096 if kind.dtype == "float32" else 8192) / (2 if brief else 1)
+    if peak is not None:
+        # The n of a product of 2 n³ operations that takes so long at peak.
+        wanted = (peak.value * seconds / 2) ** (1 / 3)
+    fitting = [size for size in SIZES if _fits(size, kind.dtype, setting.free_bytes)]
+    reaching = [size for size in SIZES if size >= wanted] or [SIZES[-1]]
+    return min(reaching[0], max(fitting, default=SIZES[0]))
+
+
+def _fits(size: int, dtype: str, free: int | None) -> bool:
+    result = 4 if dtype == "int8" else ITEMSIZE[dtype]
+    needed = size * size * (2 * ITEMSIZE[dtype] + RESULTS * result)
+    return free is None or needed <= MEMORY_SHARE * free

@@ -11,16 +11,16 @@ import numpy as np
 
 from jaxtui import format as fmt
 from jaxtui.measure import clocks, ops
-from jaxtui.measure.check import products, work
+from jaxtui.measure.check import compute, work
 from jaxtui.measure.check.base import (
     Context,
-    attempt,
+    Measure,
     by_device,
-    explained,
-    name,
     reading,
     setting,
+    translate_errors,
 )
+from jaxtui.measure.devices import name
 from jaxtui.measure.turns import Turns, take_turns
 from jaxtui.model import Case, Reading, RunEvent
 from jaxtui.stats import median, rounds_interval
@@ -64,12 +64,10 @@ class Asynchrony:
 
     @property
     def early(self) -> bool:
-        """Whether it returned well before its result was there."""
         return self.dispatch < EARLY * self.ready
 
     @property
     def said(self) -> str:
-        """The figures as a sentence."""
         times = (
             f"a call of {fmt.seconds(self.ready)} returned after"
             f" {fmt.seconds(self.dispatch)}"
@@ -83,27 +81,22 @@ class Asynchrony:
 def test(context: Context) -> Iterator[RunEvent]:
     """One device after the other: what is timed is the host."""
 
-    def job(device: jax.Device, seconds: float) -> Iterator[Reading]:
-        for measure in (_floor, _asynchrony):
-            if context.stop():
-                return
-            yield from attempt(
-                context, device, partial(measure, context, device, seconds)
-            )
+    def job(device: jax.Device, seconds: float) -> Iterator[Reading | Measure]:
+        yield partial(_floor, context, device, seconds)
+        yield partial(_asynchrony, context, device, seconds)
 
     yield from by_device(context, "timing calls", job, in_turn=True)
 
 
 def _floor(context: Context, device: jax.Device, seconds: float) -> Reading | None:
-    """The dispatch of a compiled addition of eight numbers, in rounds."""
     case = Case(op="add", size=TINY, dtype="float32", device=name(device), mode="jit")
     what = "dispatch of a tiny call"
-    with explained(case, what, "compile"):
-        call = work.compiled(case, device)
-    with explained(case, what, "inputs"):
+    with translate_errors(case, what, "compile"):
+        call = work.compile_case(case, device)
+    with translate_errors(case, what, "inputs"):
         args = tuple(jax.device_put([np.ones(TINY, np.float32)] * 2, device))
     turns = Turns(work.callable_on(device, case, call, args), throughput=False)
-    with explained(case, what, "sampling"):
+    with translate_errors(case, what, "sampling"):
         for one in take_turns([turns], SHARE * seconds, stop=context.stop):
             one.done = len(one.rounds) >= ROUNDS
     if not turns.rounds:
@@ -115,20 +108,26 @@ def _floor(context: Context, device: jax.Device, seconds: float) -> Reading | No
 def _asynchrony(context: Context, device: jax.Device, seconds: float) -> Reading | None:
     """The dispatch of a product of about a millisecond."""
     chosen = setting(context, device)
-    kind = products.natural(chosen.device)
-    case = products.case(kind, chosen, PRODUCT_SECONDS)
-    what = f"dispatch of {products.label(case, device.platform)}"
-    product = work.prepared(case, what, device, context.check.seed)
+    kind = compute.natural(chosen.device)
+    case = compute.case(kind, chosen, PRODUCT_SECONDS)
+    what = f"dispatch of {compute.label(case, device.platform)}"
+    made = work.prepare(case, what, device, context.check.seed).workload
     # There must be memory for all the results of a full queue.
     needed = QUEUED * ops.get(case.op).result_bytes(case.size, case.dtype)
     room = chosen.free_bytes is None or needed < chosen.free_bytes / 2
-    with explained(case, what, "sampling"):
-        found = _earliest(product, seconds * (1 - SHARE))
+    with translate_errors(case, what, "sampling"):
+        call, args, wait = made.call, made.args, clocks.wait_for_array
+        one = clocks.calls(call, args, wait, 0.0).ready[0]
+        left = min(seconds * (1 - SHARE), PRODUCT_CALLS * one)
+        block = clocks.calls(call, args, wait, left, least=5)
+        pairs = zip(block.dispatch, block.ready, strict=True)
+        # One call that returns early is proof enough: others may have been held up.
+        calls = [Asynchrony(*pair) for pair in pairs]
+        found = min(calls, key=lambda call: call.dispatch / call.ready)
         # How long the queue is, is a matter of the runtime: one device tells for all.
         first = device == context.devices[0] and QUEUED * found.ready < QUEUE_SECONDS
         if first and found.early and room:
-            made = product.workload
-            pending = clocks.pending_after(made.call, made.args, QUEUED)
+            pending = clocks.pending_after(call, args, QUEUED)
             full = FULL_QUEUE[0] < pending < FULL_QUEUE[1]
             found = replace(found, in_flight=pending if full else None)
     fine = found.early or device.platform == "cpu"
@@ -141,15 +140,3 @@ def _asynchrony(context: Context, device: jax.Device, seconds: float) -> Reading
         said=found.said if fine else "",
         doubt="" if fine else found.said,
     )
-
-
-def _earliest(product: work.Prepared, seconds: float) -> Asynchrony:
-    """One call that returns early is proof enough: others may have been held up."""
-    call, args = product.workload.call, product.workload.args
-    wait = clocks.wait_for_array
-    one = clocks.calls(call, args, wait, 0.0).ready[0]
-    block = clocks.calls(call, args, wait, min(seconds, PRODUCT_CALLS * one), least=5)
-    calls = [
-        Asynchrony(*pair) for pair in zip(block.dispatch, block.ready, strict=True)
-    ]
-    return min(calls, key=lambda call: call.dispatch / call.ready)

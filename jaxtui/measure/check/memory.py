@@ -19,9 +19,9 @@ from jaxtui.machine.gpu_memory import (
     parse_processes,
 )
 from jaxtui.machine.hardware import TPU_PATHS
-from jaxtui.measure.check import children
-from jaxtui.measure.check.base import Context, by_device, name, reading
-from jaxtui.measure.devices import memory_of, probe
+from jaxtui.measure import children
+from jaxtui.measure.check.base import Context, by_device, reading
+from jaxtui.measure.devices import memory_of, name, probe
 from jaxtui.measure.host import available_host_bytes, total_host_bytes
 from jaxtui.model import Holder, Reading, RunEvent
 
@@ -65,13 +65,7 @@ def test(context: Context) -> Iterator[RunEvent]:
 
 
 def of_host(device: str, available: int | None, total: int | None) -> Reading:
-    """The reading of a CPU device, whose memory is the host's.
-
-    Args:
-        device: Its name.
-        available: Bytes of host memory that can be had; ``None`` if that is unknown.
-        total: Bytes of host memory in all; ``None`` if that is unknown.
-    """
+    """The reading of a CPU device, whose memory is the host's."""
     if available is None:
         why = "This system does not say what is free."
         return reading("memory", device, WHAT, unit="bytes", skipped=why)
@@ -95,14 +89,7 @@ def of_device(
     holders: Sequence[Holder] = (),
     others: Others | None = None,
 ) -> Reading:
-    """The reading of a device with memory of its own.
-
-    Args:
-        device: Its name.
-        stats: Its ``memory_stats()``.
-        holders: Other processes that have accelerators open.
-        others: What nvidia-smi says that others use of the GPU.
-    """
+    """The reading of a device with memory of its own."""
     limit = stats.get("bytes_limit")
     if not limit:
         why = "The runtime tells nothing about the memory."
@@ -148,7 +135,6 @@ class Others:
 
     @property
     def sentence(self) -> str:
-        """Who has how much."""
         who = ", ".join(
             f"process {one.pid} ({fmt.bytes_text(one.used_bytes)})"
             for one in self.processes[:3]
@@ -163,8 +149,6 @@ class Others:
 
 @dataclass(frozen=True, slots=True)
 class SmiReport:
-    """Everything that nvidia-smi said."""
-
     gpus: tuple[GpuMemory, ...] = ()
     processes: tuple[GpuProcess, ...] = ()
 
@@ -215,10 +199,6 @@ def query_smi(
     limit_seconds: float = SMI_SECONDS, program: str = COMMAND[0]
 ) -> SmiReport | None:
     """Run nvidia-smi.
-
-    Args:
-        limit_seconds: It hangs where the driver does.
-        program: Its name or path.
 
     Returns:
         ``None`` if there is none here, or it failed or did not answer in time.

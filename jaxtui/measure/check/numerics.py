@@ -36,11 +36,10 @@ from jaxtui.measure.check.base import (
     Context,
     TroubleError,
     UnsupportedError,
-    explained,
-    name,
+    translate_errors,
 )
 from jaxtui.measure.clocks import Call
-from jaxtui.measure.devices import probe
+from jaxtui.measure.devices import name, probe
 from jaxtui.measure.ops.arguments import Array
 from jaxtui.model import (
     PRECISIONS,
@@ -85,8 +84,6 @@ NO_TIME = "There was no time left for it."
 
 @dataclass(frozen=True)
 class Task:
-    """The work of one device."""
-
     device: jax.Device
     computations: Sequence[Computation]
     inputs: Mapping[Computation, tuple[Array, ...]]
@@ -106,23 +103,60 @@ def test(context: Context) -> Iterator[RunEvent]:
     yield CheckDoing(devices=devices, what=f"computing on {count}")
     over = threading.Event()
     try:
-        yield from _compared(context, over)
+        yield from _compare(context, over)
     finally:
         # A device that is still at work would disturb the next test.
         over.set()
 
 
-def _compared(context: Context, over: threading.Event) -> Iterator[RunEvent]:
-    begin, left, level = perf_counter(), len(context.devices), context.check.level
+def _compare(context: Context, over: threading.Event) -> Iterator[RunEvent]:
+    devices, check = context.devices, context.check
+    begin, left = perf_counter(), len(devices)
     wanted = {
         computation
-        for device in context.devices
-        for computation in computations(device.platform, level)
+        for device in devices
+        for computation in computations(device.platform, check.level)
     }
-    seed = context.check.seed
-    inputs = {one: one.inputs(seed) for one in wanted if not context.stop()}
-    comparison = Comparison(inputs=inputs, times=TIMES[level])
-    arriving = _send_out(context, comparison, over)
+    inputs = {one: one.inputs(check.seed) for one in wanted if not context.stop()}
+    comparison = Comparison(inputs=inputs, times=TIMES[check.level])
+    arriving: queue.SimpleQueue[Visit] = queue.SimpleQueue()
+
+    def visit(task: Task, gate: threading.Event, follows: bool) -> None:
+        """Let a device compute everything.
+
+        Which kernels a GPU gets, XLA finds out by trying, and remembers for its kind:
+        those that follow get the same, if the first was ready by then.
+        """
+        made = Visit(task.device)
+        try:
+            if follows:
+                gate.wait(LEADER_SECONDS)
+            for computation, outcome in compute(task, compiled=gate.set):
+                comparison.count(made, computation, outcome)
+        except Exception as error:
+            made.crash = error
+        finally:
+            gate.set()
+        arriving.put(made)
+
+    gates: dict[str, threading.Event] = {}
+    for device in devices:
+        every = computations(device.platform, check.level)
+        task = Task(
+            device=device,
+            computations=[one for one in every if one in inputs],
+            inputs=inputs,
+            times=comparison.times,
+            deadline=perf_counter() + check.budget_seconds + COMPILE_SECONDS,
+            compilers=max(1, (os.cpu_count() or 1) // len(devices)),
+            stop=lambda: over.is_set() or context.stop(),
+        )
+        kind = str(device.device_kind)
+        follows = kind in gates and device.platform in GPUS
+        gate = gates.setdefault(kind, threading.Event())
+        # A daemon: a device that never answers must not keep the engine from ending.
+        args = (task, gate, follows)
+        threading.Thread(target=visit, args=args, daemon=True).start()
     ready: list[Visit] = []
     last = begin
     while (left or ready) and not context.stop():
@@ -134,66 +168,11 @@ def _compared(context: Context, over: threading.Event) -> Iterator[RunEvent]:
         patience = max(PATIENCE_SECONDS, last - begin)
         if left and perf_counter() - last < patience:
             continue
-        for visit in [one for one in ready if not left or comparison.decided(one)]:
-            ready.remove(visit)
-            for one in comparison.readings(visit):
-                yield CheckRead(reading=one)
-            yield CheckDone(device=name(visit.device))
-
-
-def _send_out(
-    context: Context, comparison: Comparison, over: threading.Event
-) -> queue.SimpleQueue[Visit]:
-    """Start a thread for every device; the visits arrive when they are over."""
-    devices, check = context.devices, context.check
-    arriving: queue.SimpleQueue[Visit] = queue.SimpleQueue()
-    gates: dict[str, threading.Event] = {}
-    for device in devices:
-        every = computations(device.platform, check.level)
-        task = Task(
-            device=device,
-            computations=[one for one in every if one in comparison.inputs],
-            inputs=comparison.inputs,
-            times=comparison.times,
-            deadline=perf_counter() + check.budget_seconds + COMPILE_SECONDS,
-            compilers=max(1, (os.cpu_count() or 1) // len(devices)),
-            stop=lambda: over.is_set() or context.stop(),
-        )
-        kind = str(device.device_kind)
-        follows = kind in gates and device.platform in GPUS
-        gate = gates.setdefault(kind, threading.Event())
-        # A daemon: a device that never answers must not keep the engine from ending.
-        threading.Thread(
-            target=_visit,
-            args=(task, comparison, gate, follows, arriving),
-            daemon=True,
-        ).start()
-    return arriving
-
-
-def _visit(
-    task: Task,
-    comparison: Comparison,
-    gate: threading.Event,
-    follows: bool,
-    arriving: queue.SimpleQueue[Visit],
-) -> None:
-    """Let a device compute everything.
-
-    Which kernels a GPU gets, XLA finds out by trying, and remembers for its kind: those
-    that follow get the same, if the first was ready by then.
-    """
-    visit = Visit(task.device)
-    try:
-        if follows:
-            gate.wait(LEADER_SECONDS)
-        for computation, outcome in compute(task, compiled=gate.set):
-            comparison.count(visit, computation, outcome)
-    except Exception as error:
-        visit.crash = error
-    finally:
-        gate.set()
-    arriving.put(visit)
+        for one in [one for one in ready if not left or comparison.decided(one)]:
+            ready.remove(one)
+            for found in comparison.readings(one):
+                yield CheckRead(reading=found)
+            yield CheckDone(device=name(one.device))
 
 
 # What is computed.
@@ -257,17 +236,12 @@ def _dtypes(op: str) -> tuple[str, ...]:
 def compute(
     task: Task, compiled: Callable[[], None]
 ) -> Iterator[tuple[Computation, Outcome]]:
-    """Compute everything, in order; ends early if the test is stopped.
-
-    Args:
-        task: What to do.
-        compiled: Called when everything is compiled, or has failed to.
-    """
+    """Compute everything, in order; ends early if the test is stopped."""
 
     def make(computation: Computation) -> Call | None:
         if task.stop() or perf_counter() > task.deadline:
             return None
-        return work.compiled(computation.case(name(task.device)), task.device)
+        return work.compile_case(computation.case(name(task.device)), task.device)
 
     # On several threads: code for a TPU takes a second, for each.
     with ThreadPoolExecutor(task.compilers) as pool:
@@ -284,7 +258,7 @@ def _attempt(
 ) -> Outcome:
     case, what = computation.case(name(task.device)), computation.what
     try:
-        with explained(case, what, "compile"):
+        with translate_errors(case, what, "compile"):
             call = compiled.result()
     except TroubleError as trouble:
         refused = isinstance(trouble, UnsupportedError) or REFUSED.search(
@@ -294,24 +268,24 @@ def _attempt(
     if call is None or perf_counter() > task.deadline:
         return Outcome(skipped=NO_TIME)
     try:
-        return _repeated(task, computation, call)
+        return _repeat(task, computation, call)
     except UnsupportedError as refused:
         return Outcome(skipped=refused.sentence, trouble=refused)
     except TroubleError as trouble:
         return Outcome(trouble=trouble)
 
 
-def _repeated(task: Task, computation: Computation, call: Call) -> Outcome:
+def _repeat(task: Task, computation: Computation, call: Call) -> Outcome:
     """The same several times: the first result, and the worst of the others."""
     case, what = computation.case(name(task.device)), computation.what
-    with explained(case, what, "transfer"), work.scope(case, task.device):
+    with translate_errors(case, what, "transfer"), work.scope(case, task.device):
         sent = jax.device_put(list(task.inputs[computation]), task.device)
         args = jax.block_until_ready(sent)
-    with explained(case, what, "first_call"):
+    with translate_errors(case, what, "first_call"):
         first = np.asarray(call(*args))
     worst: Difference | None = None
     for _ in range(task.times - 1):
-        with explained(case, what, "block"):
+        with translate_errors(case, what, "block"):
             other = difference(np.asarray(call(*args)), first)
         if other.elements and (worst is None or other.elements > worst.elements):
             worst = other

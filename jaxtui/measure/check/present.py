@@ -40,26 +40,20 @@ def test(context: Context) -> Iterator[RunEvent]:
         yield CheckRead(reading=one)
 
     def nothing(device: jax.Device, seconds: float) -> Iterator[Reading]:
-        """Every device is there by being listed."""
         return iter(())
 
     yield from by_device(context, "counting devices", nothing)
 
 
 def readings(devices: Sequence[Device], seen: Survey) -> Iterator[Reading]:
-    """What there is, against what the bus shows and what was promised.
-
-    Args:
-        devices: All devices of JAX's default backend, those of other processes too.
-        seen: The machine from outside.
-    """
+    """What there is, against what the bus shows and what was promised."""
     mine = _maker(devices[0])
     if mine is not None:
         yield _against_bus(devices, seen, mine)
         if mine == "tpu" and seen.environment.get(TYPE):
             yield _against_promise(devices, seen)
     elif not seen.chips:
-        said = f"The PCI bus shows no accelerator. {counted(devices)}."
+        said = f"The PCI bus shows no accelerator. {count_text(devices)}."
         yield _chips(NONE, 0, said=said)
     for maker in MAKERS:
         chips = seen.of(maker)
@@ -70,10 +64,12 @@ def readings(devices: Sequence[Device], seen: Survey) -> Iterator[Reading]:
 def _against_bus(devices: Sequence[Device], seen: Survey, maker: Maker) -> Reading:
     here = [device for device in devices if device.addressable]
     found, on_bus = chip_count(here), len(seen.of(maker))
-    given, source = _openable(seen, maker)
-    said = f"{counted(devices)}."
+    # A container sees the whole bus of its host, and the device files of its share.
+    files = seen.openable(maker)
+    given, source = (files, "/dev") if 0 < files < on_bus else (on_bus, "the PCI bus")
+    said = f"{count_text(devices)}."
     if len(here) < len(devices):
-        said += f" On this host: {counted(here)}."
+        said += f" On this host: {count_text(here)}."
     if not on_bus:
         said += " The PCI bus shows none: a container may hide it."
         return _chips(ON_BUS, found, said=said)
@@ -82,7 +78,11 @@ def _against_bus(devices: Sequence[Device], seen: Survey, maker: Maker) -> Readi
     if found > given:
         said += f" {source.capitalize()} shows {given}: some are divided."
         return _chips(ON_BUS, found, said=said)
-    limits = _limits(seen, maker) or _shared_host(devices, maker)
+    limits = _limits(seen, maker)
+    processes = len({device.process_index for device in devices})
+    if not limits and maker != "tpu" and processes > 1:
+        # With a process for each GPU, the others of the host belong to the others.
+        limits = f"the {processes} processes share them out"
     if found < given and limits:
         return _chips(ON_BUS, found, said=f"{said} {found} of {given}, as {limits}.")
     fault = ""
@@ -92,16 +92,6 @@ def _against_bus(devices: Sequence[Device], seen: Survey, maker: Maker) -> Readi
         fault = f"JAX sees {found} of {kind}: {given - found} {verb} missing."
     expected = Expected(value=given, kind="exact", source=source)
     return _chips(ON_BUS, found, expected=expected, fault=fault, said=said)
-
-
-def _openable(seen: Survey, maker: Maker) -> tuple[int, str]:
-    """Chips that this system can open, and what says so.
-
-    A container sees the whole bus of its host, and the device files of its share.
-    """
-    chips = len(seen.of(maker))
-    files = seen.openable(maker)
-    return (files, "/dev") if 0 < files < chips else (chips, "the PCI bus")
 
 
 def _against_promise(devices: Sequence[Device], seen: Survey) -> Reading:
@@ -137,7 +127,7 @@ def _unused(
     """Chips of a maker whose platform is not the one that JAX uses."""
     platform, there = devices[0].platform, hardware.in_words(chips)
     what = f"{UNUSED} ({maker})"
-    said = f"This machine has {there}; JAX uses {counted(devices)}."
+    said = f"This machine has {there}; JAX uses {count_text(devices)}."
     plugin = seen.packages is None or bool(seen.packages.for_maker(maker))
     if not plugin:
         said += f" {PLUGINS[maker]} is not installed."
@@ -178,20 +168,8 @@ def _limits(seen: Survey, maker: Maker, *others: str) -> str:
     return f"{' and '.join(said)} ask{'s' * (len(said) == 1)}" if said else ""
 
 
-def _shared_host(devices: Sequence[Device], maker: Maker) -> str:
-    """With a process for each GPU, the others of the host belong to the others."""
-    processes = len({device.process_index for device in devices})
-    if maker == "tpu" or processes == 1:
-        return ""
-    return f"the {processes} processes share them out"
-
-
-def counted(devices: Sequence[Device]) -> str:
-    """The counts of one platform, e.g. ``8 TensorCores = 4 chips = 4 JAX devices …``.
-
-    Args:
-        devices: All of the same platform; at least one.
-    """
+def count_text(devices: Sequence[Device]) -> str:
+    """The counts of one platform: ``8 TensorCores = 4 chips = 4 JAX devices …``."""
     first, count = devices[0], len(devices)
     if first.platform == "cpu":
         cpus = plural(count, "CPU device")

@@ -21,17 +21,18 @@ import msgspec
 
 from jaxtui import child
 from jaxtui import format as fmt
-from jaxtui.measure.check import children, products, work
+from jaxtui.measure import children
+from jaxtui.measure.check import compute, work
 from jaxtui.measure.check.base import (
     Context,
-    attempt,
-    explained,
+    Measure,
     on_first,
     reading,
     setting,
+    translate_errors,
 )
-from jaxtui.measure.check.children import Ended
 from jaxtui.measure.check.tpu_sdk import MARK
+from jaxtui.measure.children import Exit
 from jaxtui.measure.turns import take_turns
 from jaxtui.model import CheckLevel, CheckRead, Expected, Reading, RunEvent
 from jaxtui.stats import median, rounds_interval
@@ -73,8 +74,8 @@ def test(context: Context) -> Iterator[RunEvent]:
     Of devices that share silicon only the first works: they would slow each other down.
     """
 
-    def job(device: jax.Device, seconds: float) -> Iterator[Reading]:
-        yield from attempt(context, device, partial(_kept, context, device, seconds))
+    def job(device: jax.Device, seconds: float) -> Iterator[Reading | Measure]:
+        yield partial(_measure, context, device, seconds)
 
     skipped = ("steady", "{name} shares the host's cores with {first}.")
     yield from on_first(context, "working steadily", job, else_skipped=skipped)
@@ -83,12 +84,12 @@ def test(context: Context) -> Iterator[RunEvent]:
             yield CheckRead(reading=one)
 
 
-def _kept(context: Context, device: jax.Device, seconds: float) -> Reading | None:
+def _measure(context: Context, device: jax.Device, seconds: float) -> Reading | None:
     chosen = setting(context, device)
-    case = products.case(products.natural(chosen.device), chosen)
-    what = f"steady {products.label(case, device.platform)}"
-    turns = work.turns_of(work.prepared(case, what, device, context.check.seed))
-    with explained(case, what, "sampling"):
+    case = compute.case(compute.natural(chosen.device), chosen)
+    what = f"steady {compute.label(case, device.platform)}"
+    turns = work.turns_of(work.prepare(case, what, device, context.check.seed))
+    with translate_errors(case, what, "sampling"):
         begin = perf_counter()
         for one in take_turns([turns], seconds, stop=context.stop):
             late = perf_counter() - begin >= seconds
@@ -97,29 +98,21 @@ def _kept(context: Context, device: jax.Device, seconds: float) -> Reading | Non
         return None
     elapsed = perf_counter() - begin
     disturbed = work.disturbance(turns.meter, device)
-    found = compared(turns.means, elapsed, what, device, disturbed)
+    found = compare_quarters(turns.means, elapsed, what, device, disturbed)
     brief = context.check.level == "quick" and device.platform != "cpu"
     if brief and not disturbed:
         found = msgspec.structs.replace(found, said=found.said + TOO_SHORT)
     return found
 
 
-def compared(
+def compare_quarters(
     means: Sequence[float],
     elapsed: float,
     what: str,
     device: jax.Device,
     disturbed: str = "",
 ) -> Reading:
-    """How the last quarter compares with the first.
-
-    Args:
-        means: Seconds per call, in the order in which they were taken.
-        elapsed: Seconds that all of it took.
-        what: What the reading is called.
-        device: What computed.
-        disturbed: Who else used its cores.
-    """
+    """How the last quarter compares with the first."""
     quarter = len(means) // 4
     first, last = median(means[:quarter]), median(means[-quarter:])
     most = AT_MOST_ON_CPU if device.platform == "cpu" else AT_MOST
@@ -160,7 +153,7 @@ def sdk_readings(context: Context) -> Iterator[Reading]:
         command, limit, environment=environment(os.environ), stop=context.stop
     )
     if not context.stop():
-        yield from understood(ended, limit)
+        yield from parse_metrics(ended, limit)
 
 
 def environment(base: Mapping[str, str]) -> dict[str, str]:
@@ -168,14 +161,13 @@ def environment(base: Mapping[str, str]) -> dict[str, str]:
     return {"TPU_SKIP_MDS_QUERY": "1", **base}
 
 
-def understood(ended: Ended, limit_seconds: float) -> Iterator[Reading]:
-    """The readings in what the process has written."""
+def parse_metrics(ended: Exit, limit_seconds: float) -> Iterator[Reading]:
     if ended.code is None:
-        yield _skipped(SDK, f"It did not answer within {limit_seconds:g} s.", ended)
+        yield _skip(SDK, f"It did not answer within {limit_seconds:g} s.", ended)
         return
     answer = _answer(ended.output)
     if ended.code != 0 or answer is None:
-        yield _skipped(SDK, _why(ended), ended)
+        yield _skip(SDK, _why(ended), ended)
         return
     for metric, read in ((THROTTLE, throttling), (LINKS, links)):
         yield _of_metric(metric, answer.get(metric), read)
@@ -190,7 +182,7 @@ def throttling(scores: Scores) -> Reading:
     ]
     doubt = f"The TPU throttles itself: {', '.join(hot)}." if hot else ""
     said = "" if hot else f"None of {len(scores)} is throttled."
-    return _scored(THROTTLE, scores, doubt=doubt, said=said)
+    return _score(THROTTLE, scores, doubt=doubt, said=said)
 
 
 def links(scores: Scores) -> Reading:
@@ -211,7 +203,7 @@ def links(scores: Scores) -> Reading:
         doubts.append(f"persistent minor problems on {persistent}")
     if transient:
         doubts.append(f"transient problems on {transient}")
-    return _scored(
+    return _score(
         LINKS,
         scores,
         fault=f"Links between chips are unusable: {unusable}." if unusable else "",
@@ -225,19 +217,17 @@ def _of_metric(
 ) -> Reading:
     what = WHAT[metric]
     if isinstance(values, str):
-        return _skipped(what, f"libtpu failed to read {metric}: {values}")
+        return _skip(what, f"libtpu failed to read {metric}: {values}")
     if not isinstance(values, list):
-        return _skipped(what, f"This libtpu does not have {metric}.")
+        return _skip(what, f"This libtpu does not have {metric}.")
     scores = []
     for value in values:
         match = _SCORE.fullmatch(str(value))
         if match is None:
-            return _skipped(what, f"libtpu says {str(value)!r}, which is no score.")
+            return _skip(what, f"libtpu says {str(value)!r}, which is no score.")
         scores.append(((match["place"] or "").strip(), float(match["score"])))
     return (
-        read(scores)
-        if scores
-        else _skipped(what, f"libtpu says nothing about {metric}.")
+        read(scores) if scores else _skip(what, f"libtpu says nothing about {metric}.")
     )
 
 
@@ -252,7 +242,7 @@ def _answer(output: str) -> dict[str, object] | None:
     return None
 
 
-def _why(ended: Ended) -> str:
+def _why(ended: Exit) -> str:
     if re.search(r"^(ModuleNotFound|Import)Error", ended.errors, re.MULTILINE):
         return "This libtpu has no SDK, or none is installed."
     if ended.code is not None and ended.code < 0:
@@ -267,7 +257,7 @@ def _why(ended: Ended) -> str:
     return "It ended without an answer."
 
 
-def _scored(
+def _score(
     metric: str, scores: Scores, fault: str = "", doubt: str = "", said: str = ""
 ) -> Reading:
     most = max(score for _, score in scores)
@@ -275,6 +265,6 @@ def _scored(
     return reading("steady", None, what, most, fault=fault, doubt=doubt, said=said)
 
 
-def _skipped(what: str, why: str, ended: Ended | None = None) -> Reading:
+def _skip(what: str, why: str, ended: Exit | None = None) -> Reading:
     detail = "" if ended is None else ended.errors.strip()
     return reading("steady", None, what, skipped=why, detail=detail)

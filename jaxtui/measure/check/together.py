@@ -13,18 +13,17 @@ import jax
 
 from jaxtui import format as fmt
 from jaxtui.measure import clocks
-from jaxtui.measure.check import products, work
+from jaxtui.measure.check import compute, work
 from jaxtui.measure.check.base import (
     Context,
     TroubleError,
-    explained,
-    name,
-    place,
+    fault_reading,
     reading,
     setting,
     shares_silicon,
-    troubled,
+    translate_errors,
 )
+from jaxtui.measure.devices import name, place
 from jaxtui.model import CheckDoing, CheckDone, CheckRead, Expected, Reading, RunEvent
 from jaxtui.stats import Interval, median, rounds_interval
 
@@ -59,11 +58,9 @@ ALONE_ROUNDS = 3
 
 
 @dataclass
-class Runner:
-    """A device, its product, and its times."""
-
+class Racer:
     device: jax.Device
-    product: work.Prepared
+    product: work.Subject
     calls: int = 1
     """In each round."""
     alone: list[float] = field(default_factory=list)
@@ -81,7 +78,6 @@ class Runner:
 
     @property
     def name(self) -> str:
-        """The device as people write it: ``tpu:3``."""
         return name(self.device)
 
     @property
@@ -96,7 +92,7 @@ class Runner:
             TroubleError: A call failed.
         """
         made = self.product.workload
-        with explained(made.case, self.product.what, "warm-up"):
+        with translate_errors(made.case, self.product.what, "warm-up"):
             clocks.burst(made.call, made.args, made.wait, 1)
             self.alone = [
                 clocks.burst(made.call, made.args, made.wait, self.calls)
@@ -104,7 +100,6 @@ class Runner:
             ]
 
     def begin(self) -> None:
-        """A round begins for this device."""
         self.begun, self.last = perf_counter(), None
 
     def call(self) -> None:
@@ -130,7 +125,7 @@ class Runner:
     @contextmanager
     def _or_out(self, phase: str) -> Iterator[None]:
         try:
-            with explained(self.product.workload.case, self.product.what, phase):
+            with translate_errors(self.product.workload.case, self.product.what, phase):
                 yield
         except TroubleError as trouble:
             self.trouble = trouble
@@ -139,21 +134,21 @@ class Runner:
 def test(context: Context) -> Iterator[RunEvent]:
     """Rounds of the same calls on every device, and then how they compare."""
     if len(context.devices) == 1:
-        yield CheckRead(reading=_skipped("There is one device."))
+        yield CheckRead(reading=_skip("There is one device."))
         yield CheckDone(device=name(context.devices[0]))
         return
-    runners: list[Runner] = []
-    yield from _line_up(context, runners)
-    yield from _race(context, runners)
+    racers: list[Racer] = []
+    yield from _line_up(context, racers)
+    yield from _race(context, racers)
     if context.stop():
         return
-    for one in _readings(context, runners):
+    for one in _readings(context, racers):
         yield CheckRead(reading=one)
-    for runner in runners:
-        yield CheckDone(device=runner.name)
+    for racer in racers:
+        yield CheckDone(device=racer.name)
 
 
-def _line_up(context: Context, runners: list[Runner]) -> Iterator[RunEvent]:
+def _line_up(context: Context, racers: list[Racer]) -> Iterator[RunEvent]:
     """Add every device that can do its product; the others end here."""
     calls = 0
     for device in context.devices:
@@ -162,58 +157,58 @@ def _line_up(context: Context, runners: list[Runner]) -> Iterator[RunEvent]:
         yield CheckDoing(devices=(name(device),), what=f"compiling for {name(device)}")
         try:
             chosen = setting(context, device)
-            case = products.case(products.natural(chosen.device), chosen)
-            product = work.prepared(case, WHAT, device, context.check.seed)
-            runner = Runner(device, product)
+            case = compute.case(compute.natural(chosen.device), chosen)
+            product = work.prepare(case, WHAT, device, context.check.seed)
+            racer = Racer(device, product)
             if shares_silicon(context.devices):
                 calls = 1
             elif not calls:
                 # So many make a round that is long enough to be timed.
-                runner.run_alone()
-                wanted = round(BURST_SECONDS / min(runner.alone))
+                racer.run_alone()
+                wanted = round(BURST_SECONDS / min(racer.alone))
                 calls = min(max(wanted, 2), MOST_CALLS)
-            runner.calls = calls
-            runner.run_alone()
+            racer.calls = calls
+            racer.run_alone()
         except TroubleError as trouble:
-            yield CheckRead(reading=troubled(context, device, trouble))
+            yield CheckRead(reading=fault_reading(context, device, trouble))
             yield CheckDone(device=name(device))
         else:
-            runners.append(runner)
+            racers.append(racer)
 
 
-def _race(context: Context, runners: Sequence[Runner]) -> Iterator[RunEvent]:
+def _race(context: Context, racers: Sequence[Racer]) -> Iterator[RunEvent]:
     """Rounds within what the devices alone have left of the budget."""
-    spent = sum(sum(runner.alone) for runner in runners)
+    spent = sum(sum(racer.alone) for racer in racers)
     end = perf_counter() + context.check.budget_seconds - spent
     shuffled = random.Random(context.check.seed)
     rounds, late = 0, LATE_SECONDS
-    yield _doing(runners)
+    yield _doing(racers)
     while rounds < LEAST_ROUNDS or perf_counter() < end:
-        racing = [runner for runner in runners if runner.trouble is None]
+        racing = [racer for racer in racers if racer.trouble is None]
         if len(racing) < 2 or context.stop():
             return
         shuffled.shuffle(racing)
         begin = perf_counter()
         yield from _round(context, racing, late)
         if not context.stop():
-            through = [runner for runner in racing if runner.trouble is None]
-            times = [runner.together[-1] for runner in through]
-            for runner, seconds in zip(through, times, strict=True):
-                runner.ratios.append(seconds / median(times))
+            through = [racer for racer in racing if racer.trouble is None]
+            times = [racer.together[-1] for racer in through]
+            for racer, seconds in zip(through, times, strict=True):
+                racer.ratios.append(seconds / median(times))
         late = max(LATE_SECONDS, LATE_ROUNDS * (perf_counter() - begin))
         rounds += 1
 
 
-def _round(context: Context, racing: list[Runner], late: float) -> Iterator[RunEvent]:
+def _round(context: Context, racing: list[Racer], late: float) -> Iterator[RunEvent]:
     """Enqueue the calls of all in turn, then look whose last result is there."""
     for turn in range(racing[0].calls):
-        for runner in racing:
+        for racer in racing:
             if not turn:
-                runner.begin()
-            runner.call()
+                racer.begin()
+            racer.call()
     waiting, named, start = list(racing), len(racing), perf_counter()
     while waiting and not context.stop():
-        waiting = [runner for runner in waiting if not runner.finished()]
+        waiting = [racer for racer in waiting if not racer.finished()]
         if 0 < len(waiting) < named and perf_counter() - start > late:
             named = len(waiting)
             yield _doing(waiting)
@@ -222,38 +217,38 @@ def _round(context: Context, racing: list[Runner], late: float) -> Iterator[RunE
         yield _doing(racing)
 
 
-def _doing(runners: Sequence[Runner]) -> CheckDoing:
-    names = tuple(runner.name for runner in runners)
+def _doing(racers: Sequence[Racer]) -> CheckDoing:
+    names = tuple(racer.name for racer in racers)
     return CheckDoing(devices=names, what="working on all devices at once")
 
 
-def _readings(context: Context, runners: Sequence[Runner]) -> Iterator[Reading]:
-    for runner in runners:
-        if runner.trouble is not None:
-            yield troubled(context, runner.device, runner.trouble)
-    timed = [runner for runner in runners if runner.trouble is None and runner.ratios]
+def _readings(context: Context, racers: Sequence[Racer]) -> Iterator[Reading]:
+    for racer in racers:
+        if racer.trouble is not None:
+            yield fault_reading(context, racer.device, racer.trouble)
+    timed = [racer for racer in racers if racer.trouble is None and racer.ratios]
     if len(timed) < 2:
-        yield _skipped("Fewer than two devices could do the work.")
+        yield _skip("Fewer than two devices could do the work.")
         return
     most = AT_MOST_SHARED if shares_silicon(context.devices) else AT_MOST
     source = f"jaxtui's own bound: {most:.2f} times the median of all devices"
     expected = Expected(value=most, kind="most", source=source)
-    for runner in timed:
-        label = products.label(runner.product.workload.case, runner.device.platform)
+    for racer in timed:
+        label = compute.label(racer.product.workload.case, racer.device.platform)
         yield reading(
             "together",
-            runner.device,
+            racer.device,
             WHAT,
-            runner.ratio,
+            racer.ratio,
             expected=expected,
             said=(
-                f"{runner.calls} × {label}: {fmt.seconds(median(runner.together))},"
-                f" alone {fmt.seconds(median(runner.alone))}."
+                f"{racer.calls} × {label}: {fmt.seconds(median(racer.together))},"
+                f" alone {fmt.seconds(median(racer.alone))}."
             ),
         )
-    slowest = max(timed, key=lambda runner: runner.ratio.median)
-    together = median([median(runner.together) for runner in timed])
-    alone = median([median(runner.alone) for runner in timed])
+    slowest = max(timed, key=lambda racer: racer.ratio.median)
+    together = median([median(racer.together) for racer in timed])
+    alone = median([median(racer.alone) for racer in timed])
     said = (
         f"{place(slowest.device)} took {slowest.ratio.median:.2f} times the median of"
         f" {len(timed)} devices. All at once, a device took {together / alone:.2f}"
@@ -264,5 +259,5 @@ def _readings(context: Context, runners: Sequence[Runner]) -> Iterator[Reading]:
     )
 
 
-def _skipped(why: str) -> Reading:
+def _skip(why: str) -> Reading:
     return reading("together", None, SLOWEST, skipped=why)

@@ -68,8 +68,6 @@ ZERO_COPY = "Zero-copy: both sides see the same buffer, nothing travels."
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way to a device and back."""
-
     kind: str
     hold: Callable[[int], Any]
     """Makes so many bytes to be sent, again and again, where they are sent from."""
@@ -81,8 +79,6 @@ class Way:
 
 @dataclass(slots=True)
 class Series:
-    """The copies of one size on one way, in both directions."""
-
     way: Way
     nbytes: int
     held: Any
@@ -126,7 +122,6 @@ class Series:
 
 
 def test(context: Context) -> Iterator[RunEvent]:
-    """Copy there and back, device by device."""
     job = functools.partial(_of, context)
     try:
         yield from by_device(context, "copying to and from", job, in_turn=True)
@@ -137,20 +132,20 @@ def test(context: Context) -> Iterator[RunEvent]:
 def _of(context: Context, device: jax.Device, seconds: float) -> Iterator[Reading]:
     lacking = why_not_pinned(device)
     share = seconds if lacking else seconds / 2
-    yield from _measured(context, device, pageable(device), share)
+    yield from _measure(context, device, pageable(device), share)
     if context.stop():
         return
     if lacking:
-        yield _skipped(device, PINNED, lacking)
+        yield _skip(device, PINNED, lacking)
         return
     try:
-        yield from _measured(context, device, pinned(device), share)
+        yield from _measure(context, device, pinned(device), share)
     except Exception as error:
         text = full_text(error)
         if not UNSUPPORTED.search(text):
             raise
         why = f"This runtime cannot copy from and to {PINNED_KIND} memory."
-        yield _skipped(device, PINNED, why, text)
+        yield _skip(device, PINNED, why, text)
 
 
 def pageable(device: jax.Device) -> Way:
@@ -159,7 +154,6 @@ def pageable(device: jax.Device) -> Way:
 
 
 def pinned(device: jax.Device) -> Way:
-    """Locked host memory of the runtime."""
     there = SingleDeviceSharding(device)
     here = SingleDeviceSharding(device, memory_kind=PINNED_KIND)
 
@@ -181,17 +175,15 @@ def why_not_pinned(device: jax.Device) -> str:
 
 
 def sizes(level: CheckLevel, devices: Sequence[jax.Device]) -> tuple[int, ...]:
-    """Bytes of one copy, ascending, for each of the devices that take turns."""
     if len(devices) <= 2 or not shares_silicon(devices):
         return SIZES[level]
     limited = (min(nbytes, SHARED_AT_MOST) for nbytes in SIZES[level])
     return tuple(dict.fromkeys(limited))
 
 
-def _measured(
+def _measure(
     context: Context, device: jax.Device, way: Way, seconds: float
 ) -> Iterator[Reading]:
-    """The readings of one way, its sizes taking turns."""
     begin = perf_counter()
     # A copy needs room at both ends.
     ends = (available_host_bytes(), of_device(device).free_bytes)
@@ -214,7 +206,7 @@ def _measured(
                 )
         if why:
             series = [one for one in series if one.nbytes < nbytes]
-            yield _skipped(device, f"{size} {way.kind}", why)
+            yield _skip(device, f"{size} {way.kind}", why)
             break
     for count in range(MOST_ROUNDS if series else 0):
         if count >= LEAST_ROUNDS and perf_counter() - begin >= seconds:
@@ -229,7 +221,6 @@ def _measured(
 
 
 def _put(array: Any, place: jax.Device | SingleDeviceSharding) -> jax.Array:
-    """Copy, and wait for it."""
     arrived: jax.Array = jax.device_put(array, place)
     arrived.block_until_ready()
     return arrived
@@ -272,5 +263,5 @@ def _reading(device: jax.Device, series: Series, direction: str) -> Reading:
     )
 
 
-def _skipped(device: jax.Device, what: str, why: str, detail: str = "") -> Reading:
+def _skip(device: jax.Device, what: str, why: str, detail: str = "") -> Reading:
     return reading("transfer", device, what, skipped=why, detail=detail)

@@ -1,8 +1,8 @@
 """What the check lets devices compute, and how fast: compiled calls in queued bursts.
 
-Every call that a test makes comes from ``compiled``, and every use of it elsewhere is
-written ``work.compiled(...)``: to see how the check takes to a device that is slow,
-wrong or silent, replace this one function and nothing else.
+Every call that a test makes comes from ``compile_case``, and every use of it elsewhere
+is written ``work.compile_case(...)``: to see how the check takes to a device that is
+slow, wrong or silent, replace this one function and nothing else.
 """
 
 from __future__ import annotations
@@ -18,16 +18,18 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import SingleDeviceSharding
 
+from jaxtui import format as fmt
+from jaxtui.format import plural
 from jaxtui.measure import clocks, notes, ops
-from jaxtui.measure.check.base import explained
+from jaxtui.measure.check.base import Context, reading, translate_errors
 from jaxtui.measure.clocks import Call
 from jaxtui.measure.contention import Meter
 from jaxtui.measure.ops.arguments import Argument, Indices, Key
 from jaxtui.measure.ops.base import JaxForm
-from jaxtui.measure.session import DEFAULT_QUEUE_DEPTH
+from jaxtui.measure.runtime import DEFAULT_QUEUE_DEPTH
 from jaxtui.measure.turns import WARM_UP_SECONDS, Turns, take_turns
 from jaxtui.measure.workload import Workload, op_scope
-from jaxtui.model import Case
+from jaxtui.model import Case, Expected, Reading, Unit
 from jaxtui.stats import Interval
 
 KEPT = 256
@@ -42,7 +44,7 @@ BURST_SECONDS = 0.03
 then below one percent of it."""
 
 
-def compiled(case: Case, device: jax.Device, *, into: bool = False) -> Call:
+def compile_case(case: Case, device: jax.Device, *, into: bool = False) -> Call:
     """The op of a case, compiled for a device: the only place where calls are made.
 
     It may be called in any thread and outside of ``scope``; arguments must be arrays
@@ -58,11 +60,8 @@ def compiled(case: Case, device: jax.Device, *, into: bool = False) -> Call:
             donated, so that the result is written where it was. Without that, each
             result is a fresh allocation, which on a CPU means that the kernel hands out
             pages of zeros: a copy of 128 MB takes five times as long.
-
-    Raises:
-        Exception: Whatever tracing, lowering or compiling raises.
     """
-    return _compiled(case, device, into)
+    return _compile(case, device, into)
 
 
 def scope(case: Case, device: jax.Device) -> ExitStack:
@@ -108,7 +107,6 @@ def arguments(case: Case, device: jax.Device, seed: int = 0) -> tuple[jax.Array,
 
 
 def result_like(case: Case, device: jax.Device) -> jax.Array:
-    """An array like the result of a case, for a call that is compiled ``into``."""
     op = ops.get(case.op)
     with scope(case, device):
         shape, dtype = op.result_shape(case.size), op.result_dtype(case.dtype)
@@ -118,7 +116,7 @@ def result_like(case: Case, device: jax.Device) -> jax.Array:
 
 
 @functools.lru_cache(maxsize=KEPT)
-def _compiled(case: Case, device: jax.Device, into: bool) -> Call:
+def _compile(case: Case, device: jax.Device, into: bool) -> Call:
     op, place = ops.get(case.op), SingleDeviceSharding(device)
     form = op.bind(case.precision)
 
@@ -180,26 +178,17 @@ def _fill(argument: Argument, dtype: str, device: jax.Device) -> Call:
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """A workload that only has to be called, and what readings of it are called."""
-
+class Subject:
     what: str
     workload: Workload
 
 
 @dataclass(frozen=True)
 class Rate:
-    """Seconds per call, from turns."""
-
     seconds: Interval
     rounds: int
     disturbed: str = ""
     """Who else used the cores that the device computes on, one sentence."""
-
-    @property
-    def counted(self) -> str:
-        """How many rounds there were, in words."""
-        return f"{self.rounds} round{'' if self.rounds == 1 else 's'}"
 
 
 def callable_on(
@@ -211,21 +200,20 @@ def callable_on(
     )
 
 
-def prepared(case: Case, what: str, device: jax.Device, seed: int) -> Prepared:
+def prepare(case: Case, what: str, device: jax.Device, seed: int) -> Subject:
     """A case, compiled, with inputs on the device.
 
     Raises:
         TroubleError: It cannot be compiled, or its inputs do not fit.
     """
-    with explained(case, what, "compile"):
-        call = compiled(case, device)
-    with explained(case, what, "inputs"):
+    with translate_errors(case, what, "compile"):
+        call = compile_case(case, device)
+    with translate_errors(case, what, "inputs"):
         args = arguments(case, device, seed)
-    return Prepared(what, callable_on(device, case, call, args))
+    return Subject(what, callable_on(device, case, call, args))
 
 
-def turns_of(prepared: Prepared, warm_up_seconds: float = WARM_UP_SECONDS) -> Turns:
-    """Throughput turns of a prepared call."""
+def turns_of(prepared: Subject, warm_up_seconds: float = WARM_UP_SECONDS) -> Turns:
     return Turns(
         prepared.workload,
         queue_depth=DEFAULT_QUEUE_DEPTH,
@@ -236,14 +224,9 @@ def turns_of(prepared: Prepared, warm_up_seconds: float = WARM_UP_SECONDS) -> Tu
 
 
 def throughput(
-    prepared: Prepared, seconds: float, stop: Callable[[], bool]
+    prepared: Subject, seconds: float, stop: Callable[[], bool]
 ) -> Rate | None:
     """Seconds per call without the hand-over: the slope of two queued bursts.
-
-    Args:
-        prepared: What is called.
-        seconds: For warming up and for turns; there is at least one.
-        stop: Asked between turns.
 
     Returns:
         ``None`` if it was stopped before the first turn.
@@ -253,7 +236,7 @@ def throughput(
     """
     turns = turns_of(prepared, min(WARM_UP_SECONDS, WARM_UP_SHARE * seconds))
     end = perf_counter() + seconds
-    with explained(prepared.workload.case, prepared.what, "sampling"):
+    with translate_errors(prepared.workload.case, prepared.what, "sampling"):
         for one in take_turns([turns], seconds, stop=stop):
             one.done = perf_counter() >= end
     if (interval := turns.per_call) is None:
@@ -263,7 +246,35 @@ def throughput(
     return Rate(interval, len(turns.slopes), found)
 
 
+def rate_reading(
+    context: Context,
+    subject: Subject,
+    seconds: float,
+    *,
+    per: float | None,
+    unit: Unit,
+    expected: Expected | None,
+    said: str = "",
+) -> Reading | None:
+    """Operations or bytes per second of a prepared call."""
+    rate = throughput(subject, seconds, context.stop)
+    if rate is None:
+        return None
+    return reading(
+        context.check.test,
+        subject.workload.device,
+        subject.what,
+        rate.seconds,
+        per=per,
+        unit=unit,
+        expected=expected,
+        disturbed=rate.disturbed,
+        said=f"{said or f'{fmt.seconds(rate.seconds.median)} per call'},"
+        f" {plural(rate.rounds, 'round')}.",
+    )
+
+
 def disturbance(meter: Meter, device: jax.Device) -> str:
     """Who else used the cores of a device meanwhile; empty if that is no matter."""
-    note = notes.contended(meter.usage) if device.platform == "cpu" else None
+    note = notes.contention(meter.usage) if device.platform == "cpu" else None
     return note.text if note else ""

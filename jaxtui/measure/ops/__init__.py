@@ -11,7 +11,7 @@ from jaxtui.measure.ops import elementwise as elements
 from jaxtui.measure.ops import linear_algebra as algebra
 from jaxtui.measure.ops import movement, networks, reductions
 from jaxtui.measure.ops.base import Op
-from jaxtui.measure.ops.plugins import offered
+from jaxtui.measure.ops.plugins import offers
 from jaxtui.model import OpInfo
 from jaxtui.model.own import is_own, short_name
 
@@ -53,7 +53,7 @@ def get(name: str) -> Op:
         return OPS[name]
     if is_own(name):
         raise ValueError(f"{short_name(name)} is no op: this is for those alone.")
-    others = offered()
+    others = offers()
     if name in others.ops:
         return others.ops[name]
     if name in others.functions or others.problem(name):
@@ -69,7 +69,7 @@ def get(name: str) -> Op:
 
 def catalogue() -> tuple[OpInfo, ...]:
     """Every op described without JAX, in catalogue order, then those of packages."""
-    return (*(op.info() for op in OPS.values()), *offered().infos)
+    return (*(op.info() for op in OPS.values()), *offers().infos)
 
 
 __all__ = ["OPS", "Op", "catalogue", "get"]

@@ -38,7 +38,6 @@ def as_dtype(name: str) -> np.dtype[Any]:
 
 
 def dtype_code(name: str) -> str:
-    """The same as an expression."""
     return f"{'ml_dtypes' if name in FOREIGN else 'np'}.{name}"
 
 
@@ -49,15 +48,12 @@ class Argument(abc.ABC):
     shape: tuple[int, ...]
 
     def dtype(self, case_dtype: str) -> str:
-        """The dtype that this argument has in a case of ``case_dtype``."""
         return case_dtype
 
     def elements(self) -> int:
-        """How many elements the argument has."""
         return math.prod(self.shape)
 
     def nbytes(self, case_dtype: str) -> int:
-        """Bytes of the argument in a case of ``case_dtype``."""
         return self.elements() * ITEMSIZE[self.dtype(case_dtype)]
 
     @abc.abstractmethod
@@ -118,7 +114,6 @@ class PositiveDefinite(Argument):
         out.reshape(-1)[:: len(out) + 1] += self._lift
 
     def code(self, case_dtype: str, seed: int) -> str:
-        """The same matrix, as one expression."""
         draw = _draw_code(self.shape, case_dtype)
         identity = f"np.eye({self.shape[0]}, dtype=x.dtype)"
         return f"(lambda x: x + x.conj().T + {self._lift} * {identity})({draw})"
@@ -188,7 +183,6 @@ class Indices(Argument):
             out[...] = rng.integers(0, self.bound, count, dtype=np.int32)
 
     def code(self, case_dtype: str, seed: int) -> str:
-        """The same draw, as one expression."""
         (count,) = self.shape
         if self.unique:
             stride = self.bound // count
@@ -208,7 +202,6 @@ class Key(Argument):
         return "uint32"
 
     def nbytes(self, case_dtype: str) -> int:
-        """Eight bytes."""
         return 8
 
     def fill(self, rng: np.random.Generator, out: Array, seed: int) -> None:
@@ -216,7 +209,6 @@ class Key(Argument):
         out[...] = self._words(seed)
 
     def code(self, case_dtype: str, seed: int) -> str:
-        """The words as a literal."""
         return f"np.array({list(self._words(seed))}, dtype=np.uint32)"
 
     def numpy_code(self, case_dtype: str, seed: int) -> str:
@@ -240,5 +232,4 @@ class Like(Argument):
         """Nothing to write."""
 
     def code(self, case_dtype: str, seed: int) -> str:
-        """An empty array."""
         return f"np.empty({self.shape}, dtype={dtype_code(case_dtype)})"

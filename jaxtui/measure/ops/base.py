@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from jax import Device as JaxDevice
 
-from jaxtui.measure.ops.arguments import Argument, Array
+from jaxtui.measure.ops.arguments import Argument, Array, Normal
 from jaxtui.model import ITEMSIZE, MODES, Mode, OpInfo, Precision
 
 Rows = slice | Array
@@ -84,18 +84,27 @@ def in_float64(form: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def square(size: int) -> tuple[int, ...]:
-    """The shape of an op whose size is n of n×n."""
     return (size, size)
 
 
-def accumulated(dtype: str) -> str:
+def vector(size: int) -> tuple[Argument, ...]:
+    """The argument of an op whose size is a number of elements."""
+    return (Normal((size,)),)
+
+
+def matrix(size: int) -> tuple[Argument, ...]:
+    """The argument of an op whose size is n of n×n."""
+    return (Normal(square(size)),)
+
+
+def sum_dtype(dtype: str) -> str:
     """The results of sums: int32 of integers and float32 of float8, which overflow."""
     if dtype == "float8_e4m3fn":
         return "float32"
     return "int32" if dtype in INTEGERS else dtype
 
 
-def uncounted(size: int) -> float | None:
+def no_count(size: int) -> float | None:
     """XLA's count of an op that it does in ways of its own, or through a library."""
     return None
 
@@ -134,7 +143,7 @@ class Op:
     default: int
     maximum: int = 1 << 28
     """The sensible range of sizes; ``minimum`` is enforced, ``maximum`` is advice."""
-    arguments: Callable[[int], tuple[Argument, ...]]
+    arguments: Callable[[int], tuple[Argument, ...]] = vector
     """The arguments at a size."""
     result_shape: Callable[[int], tuple[int, ...]] = lambda size: (size,)
     result_dtype: Callable[[str], str] = lambda dtype: dtype
@@ -184,12 +193,10 @@ class Op:
 
     @property
     def modes(self) -> tuple[Mode, ...]:
-        """How the op can be executed."""
         forms = {"pallas": self.pallas, "tensorflow": self.tensorflow}
         return tuple(mode for mode in MODES if forms.get(mode, self.jax) is not None)
 
     def info(self) -> OpInfo:
-        """The op described without JAX."""
         return OpInfo(
             name=self.name,
             summary=self.summary,
@@ -261,11 +268,9 @@ class Op:
         return self.input_bytes(size, dtype) + self.result_bytes(size, dtype)
 
     def input_bytes(self, size: int, dtype: str) -> int:
-        """Bytes of all arguments."""
         return sum(argument.nbytes(dtype) for argument in self.arguments(size))
 
     def result_bytes(self, size: int, dtype: str) -> int:
-        """Bytes of the result."""
         elements = math.prod(self.result_shape(size))
         return elements * ITEMSIZE[self.result_dtype(dtype)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -9,13 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxtui.measure.ops.arguments import Array, Normal
+from jaxtui.measure.ops.arguments import Array
 from jaxtui.measure.ops.base import (
     ARITHMETIC,
     FLOATS,
     TRANSCENDENTAL,
     Op,
     in_float64,
+    vector,
 )
 
 
@@ -25,12 +27,10 @@ def add_jax(a: jax.Array, b: jax.Array) -> jax.Array:
 
 
 def add_numpy(a: Array, b: Array) -> Array:
-    """One pass over memory."""
     return a + b
 
 
 def add_tensorflow(tnp: Any, a: Any, b: Any) -> Any:
-    """One operation."""
     return tnp.add(a, b)
 
 
@@ -38,7 +38,7 @@ ADD = Op(
     name="add",
     summary="The element-wise sum a + b.",
     default=1 << 20,
-    arguments=lambda size: (Normal((size,)), Normal((size,))),
+    arguments=lambda size: 2 * vector(size),
     flops_formula="n (complex: 2 n)",
     bytes_formula="3 n elements",
     numpy=add_numpy,
@@ -58,7 +58,7 @@ TRIAD = Op(
     name="triad",
     summary="STREAM's triad a + 3·b, the classic measure of memory bandwidth.",
     default=1 << 22,
-    arguments=lambda size: (Normal((size,)), Normal((size,))),
+    arguments=lambda size: 2 * vector(size),
     flops_formula="2 n (complex: 8 n)",
     bytes_formula="3 n elements",
     numpy=triad,
@@ -68,33 +68,35 @@ TRIAD = Op(
 )
 
 
+_exponential = partial(
+    Op,
+    dtypes=FLOATS,
+    default=1 << 20,
+    bytes_formula="2 n elements",
+    tolerance=TRANSCENDENTAL,
+)
+
+
 def sigmoid_jax(x: jax.Array) -> jax.Array:
     """Four primitives; ``jax.nn.sigmoid`` would be one that is compiled already."""
     return 1 / (1 + lax.exp(-x))
 
 
 def sigmoid_numpy(x: Array) -> Array:
-    """Four passes over memory."""
     return np.asarray(1 / (1 + np.exp(-x)))
 
 
 def sigmoid_tensorflow(tnp: Any, x: Any) -> Any:
-    """The same four passes."""
     return 1 / (1 + tnp.exp(-x))
 
 
-SIGMOID = Op(
+SIGMOID = _exponential(
     name="sigmoid",
     summary="The logistic function 1 / (1 + exp(−x)).",
-    dtypes=FLOATS,
-    default=1 << 20,
-    arguments=lambda size: (Normal((size,)),),
     flops_formula="4 n, an exponential counted as one",
-    bytes_formula="2 n elements",
     numpy=sigmoid_numpy,
     jax=sigmoid_jax,
     tensorflow=sigmoid_tensorflow,
-    tolerance=TRANSCENDENTAL,
     reference=in_float64(sigmoid_numpy),
 )
 
@@ -106,13 +108,11 @@ def selu_jax(x: jax.Array) -> jax.Array:
 
 
 def selu_numpy(x: Array) -> Array:
-    """Six passes over memory."""
     alpha, scale = 1.6732632423543772, 1.0507009873554805
     return np.asarray(scale * np.where(x > 0, x, alpha * np.exp(x) - alpha))
 
 
 def selu_tensorflow(tnp: Any, x: Any) -> Any:
-    """The same six passes."""
     alpha, scale = 1.6732632423543772, 1.0507009873554805
     return scale * tnp.where(x > 0, x, alpha * tnp.exp(x) - alpha)
 
@@ -148,19 +148,14 @@ def selu_pallas(x: jax.Array, platform: str = "cpu") -> jax.Array:
     return result
 
 
-SELU = Op(
+SELU = _exponential(
     name="selu",
     summary="The scaled exponential linear unit: x or a shifted exponential, scaled.",
-    dtypes=FLOATS,
-    default=1 << 20,
-    arguments=lambda size: (Normal((size,)),),
     flops_formula="6 n, an exponential counted as one",
-    bytes_formula="2 n elements",
     numpy=selu_numpy,
     jax=selu_jax,
     pallas=selu_pallas,
     tensorflow=selu_tensorflow,
-    tolerance=TRANSCENDENTAL,
     reference=in_float64(selu_numpy),
 )
 
@@ -181,17 +176,13 @@ def sum_logistic_grad_numpy(x: Array) -> Array:
     return np.asarray(s * (1 - s))
 
 
-SUM_LOGISTIC_GRAD = Op(
+SUM_LOGISTIC_GRAD = _exponential(
     name="sum_logistic_grad",
     summary="The gradient of Σ 1 / (1 + exp(−x)), by jax.grad; closed form in NumPy.",
     # The derivative squares 1 + exp(−x), and 448 is the largest number of float8.
     dtypes=tuple(dtype for dtype in FLOATS if dtype != "float8_e4m3fn"),
-    default=1 << 20,
-    arguments=lambda size: (Normal((size,)),),
     flops_formula="8 n, an exponential counted as one",
-    bytes_formula="2 n elements",
     numpy=sum_logistic_grad_numpy,
     jax=sum_logistic_grad_jax,
-    tolerance=TRANSCENDENTAL,
     reference=in_float64(sum_logistic_grad_numpy),
 )

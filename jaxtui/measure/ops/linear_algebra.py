@@ -16,10 +16,11 @@ from jaxtui.measure.ops.base import (
     PRODUCT,
     Op,
     Rows,
-    accumulated,
     in_float64,
+    matrix,
+    no_count,
     square,
-    uncounted,
+    sum_dtype,
     wide,
 )
 
@@ -63,9 +64,9 @@ MATMUL = Op(
     size_means="n of n×n",
     default=1024,
     maximum=32768,
-    arguments=lambda size: (Normal(square(size)), Normal(square(size))),
+    arguments=lambda size: 2 * matrix(size),
     result_shape=square,
-    result_dtype=accumulated,
+    result_dtype=sum_dtype,
     flops_formula="2 n³ (complex: 8 n³)",
     bytes_formula="3 n² elements (results: int32 of integers, float32 of float8)",
     numpy=matmul_numpy,
@@ -98,9 +99,9 @@ GRAM = Op(
     size_means="n of n×n",
     default=1024,
     maximum=32768,
-    arguments=lambda size: (Normal(square(size)),),
+    arguments=matrix,
     result_shape=square,
-    result_dtype=accumulated,
+    result_dtype=sum_dtype,
     flops_formula="2 n³ (complex: 8 n³), not using the symmetry",
     bytes_formula="2 n² elements (results: int32 of integers, float32 of float8)",
     numpy=gram_numpy,
@@ -140,7 +141,6 @@ def scan_jax(
 
 
 def scan_numpy(x: Array, w: Array) -> Array:
-    """The same ten products in Python's loop."""
     for _ in range(10):
         x = x @ w
     return x
@@ -165,7 +165,7 @@ SCAN = Op(
     default=512,
     maximum=16384,
     # Of that scale a product is about as large as what was multiplied.
-    arguments=lambda size: (Normal(square(size)), Normal(square(size), size**-0.5)),
+    arguments=lambda size: (*matrix(size), Normal(square(size), size**-0.5)),
     result_shape=square,
     flops_formula="10 · 2 n³ (complex: 10 · 8 n³)",
     bytes_formula="3 n² elements, as if nothing were read twice",
@@ -218,7 +218,7 @@ CHOLESKY = Op(
     flops_formula="n³/3 (complex: 4 n³/3)",
     bytes_formula="2 n² elements",
     # Most of it is a call to a library, of which XLA sees nothing.
-    xla_flops=uncounted,
+    xla_flops=no_count,
     numpy=cholesky_numpy,
     jax=cholesky_jax,
     # Of the diagonal of the matrix, some 6 √n times its other elements.
@@ -230,7 +230,6 @@ CHOLESKY = Op(
 
 
 def fft_jax(x: jax.Array) -> jax.Array:
-    """``jnp.fft.fft`` along the last axis: complex128 of float64, else complex64."""
     return jnp.fft.fft(x)
 
 
@@ -247,7 +246,7 @@ FFT = Op(
     size_means="n of n×n",
     default=1024,
     maximum=16384,
-    arguments=lambda size: (Normal(square(size)),),
+    arguments=matrix,
     result_shape=square,
     result_dtype=lambda dtype: "complex128" if dtype == "float64" else "complex64",
     # Of real operations, as benchFFT counts them whatever the algorithm and the dtype:
@@ -256,7 +255,7 @@ FFT = Op(
     bytes_formula="n² elements and n² complex results",
     # "Unexpected operand type for FFT: c128[64,64]" says the compiler for TPUs.
     lacks={"tpu": ("float64",)},
-    xla_flops=uncounted,
+    xla_flops=no_count,
     numpy=fft_numpy,
     jax=fft_jax,
     # Nothing is computed in less than complex64, so narrow inputs are no excuse.

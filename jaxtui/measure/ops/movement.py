@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtui.measure.ops.arguments import Argument, Array, Indices, Key, Like, Normal
-from jaxtui.measure.ops.base import EXACT, FLOATS, Op, in_float64, square
+from jaxtui.measure.ops.arguments import Argument, Array, Indices, Key, Like
+from jaxtui.measure.ops.base import (
+    EXACT,
+    FLOATS,
+    Op,
+    in_float64,
+    matrix,
+    square,
+    vector,
+)
 from jaxtui.model import ITEMSIZE
 
-ONLY_MOVED = "none, data are only moved"
+_moving = partial(Op, flops_formula="none, data are only moved", tolerance=EXACT)
 
 
 def copy_jax(x: jax.Array) -> jax.Array:
@@ -21,20 +30,16 @@ def copy_jax(x: jax.Array) -> jax.Array:
 
 
 def copy_numpy(x: Array) -> Array:
-    """A new array with the same elements."""
     return np.copy(x)
 
 
-COPY = Op(
+COPY = _moving(
     name="copy",
     summary="STREAM's copy: every element read once and written once.",
     default=1 << 22,
-    arguments=lambda size: (Normal((size,)),),
-    flops_formula=ONLY_MOVED,
     bytes_formula="2 n elements",
     numpy=copy_numpy,
     jax=copy_jax,
-    tolerance=EXACT,
     reference=in_float64(copy_numpy),
 )
 
@@ -50,24 +55,21 @@ def transpose_numpy(x: Array) -> Array:
 
 
 def transpose_tensorflow(tnp: Any, x: Any) -> Any:
-    """TensorFlow moves the elements, too."""
     return tnp.transpose(x)
 
 
-TRANSPOSE = Op(
+TRANSPOSE = _moving(
     name="transpose",
     summary="The transpose of an n×n matrix, every element moved.",
     size_means="n of n×n",
     default=2048,
     maximum=32768,
-    arguments=lambda size: (Normal(square(size)),),
+    arguments=matrix,
     result_shape=square,
-    flops_formula=ONLY_MOVED,
     bytes_formula="2 n² elements",
     numpy=transpose_numpy,
     jax=transpose_jax,
     tensorflow=transpose_tensorflow,
-    tolerance=EXACT,
     reference=lambda rows, x: np.asarray(x.T[rows]),
 )
 
@@ -83,16 +85,14 @@ def gather_numpy(x: Array, index: Array) -> Array:
     return np.asarray(x[index])
 
 
-GATHER = Op(
+GATHER = _moving(
     name="gather",
     summary="x[index] with as many random indices as there are elements.",
     default=1 << 20,
-    arguments=lambda size: (Normal((size,)), Indices((size,), bound=size)),
-    flops_formula=ONLY_MOVED,
+    arguments=lambda size: (*vector(size), Indices((size,), bound=size)),
     bytes_formula="2 n elements and n indices of 4 bytes",
     numpy=gather_numpy,
     jax=gather_jax,
-    tolerance=EXACT,
     reference=lambda rows, x, index: np.asarray(x[index[rows]]),
 )
 
@@ -113,20 +113,18 @@ def at_set_arguments(size: int) -> tuple[Argument, ...]:
     """The array, different indices (the order of writes is undefined), new values."""
     count = max(1, size // 4)
     index = Indices((count,), bound=size, unique=True)
-    return Normal((size,)), index, Normal((count,))
+    return *vector(size), index, *vector(count)
 
 
-AT_SET = Op(
+AT_SET = _moving(
     name="at_set",
     summary="x.at[index].set(v): a new array with a quarter of the elements replaced.",
     default=1 << 20,
     maximum=1 << 27,
     arguments=at_set_arguments,
-    flops_formula=ONLY_MOVED,
     bytes_formula="2¼ n elements and ¼ n indices of 4 bytes",
     numpy=at_set_numpy,
     jax=at_set_jax,
-    tolerance=EXACT,
     reference=lambda rows, *args: np.asarray(at_set_numpy(*args)[rows]),
 )
 

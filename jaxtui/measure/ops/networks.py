@@ -8,7 +8,7 @@ import numpy as np
 from jax import lax
 
 from jaxtui.measure.ops.arguments import Array, Normal
-from jaxtui.measure.ops.base import PRODUCT, Op, Rows, accumulated, wide
+from jaxtui.measure.ops.base import PRODUCT, Op, Rows, sum_dtype, wide
 from jaxtui.model import ITEMSIZE
 
 IMAGES, CHANNELS, KERNEL = 8, 64, 3
@@ -54,7 +54,6 @@ def conv2d_numpy(x: Array, kernel: Array) -> Array:
 
 
 def conv2d_reference(rows: Rows, x: Array, kernel: Array) -> Array:
-    """Rows of pixels, of every image, in float64."""
     n = x.shape[1]
     chosen = np.arange(n)[rows]
     padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
@@ -77,7 +76,7 @@ CONV2D = Op(
         Normal((KERNEL, KERNEL, CHANNELS, CHANNELS)),
     ),
     result_shape=lambda size: (IMAGES, size, size, CHANNELS),
-    result_dtype=accumulated,
+    result_dtype=sum_dtype,
     # Taps that fall on the padding count, as is usual.
     flops_formula="2·8·64·64·9 n² (complex: four times that)",
     bytes_formula="2·8·64 n² elements and the kernel (results as matmul's)",

@@ -35,9 +35,7 @@ ACCEPTED = (
 
 
 @dataclass
-class Offered:
-    """What the installed packages offer, by name."""
-
+class Offers:
     ops: dict[str, Op] = field(default_factory=dict)
     functions: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Of each function its module and its name there."""
@@ -50,14 +48,13 @@ class Offered:
 
 
 @functools.cache
-def offered() -> Offered:
+def offers() -> Offers:
     """What the packages of this environment offer; imports them, once."""
     return load(importlib.metadata.entry_points(group=GROUP))
 
 
-def load(points: Iterable[importlib.metadata.EntryPoint]) -> Offered:
-    """What these entry points offer, in the order of their names."""
-    found, names = Offered(), set[str]()
+def load(points: Iterable[importlib.metadata.EntryPoint]) -> Offers:
+    found, names = Offers(), set[str]()
     for point in sorted(points, key=lambda point: point.name):
         package = _package(point)
         if not NAMES.fullmatch(point.name) or point.name in names:
@@ -76,7 +73,7 @@ def load(points: Iterable[importlib.metadata.EntryPoint]) -> Offered:
     return found
 
 
-def _add(found: Offered, point: importlib.metadata.EntryPoint, value: Any) -> None:
+def _add(found: Offers, point: importlib.metadata.EntryPoint, value: Any) -> None:
     if isinstance(value, Op):
         op = dataclasses.replace(value, name=point.name)
         info = msgspec.structs.replace(op.info(), package=_package(point))

@@ -9,17 +9,18 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxtui.measure.ops.arguments import Array, Normal
+from jaxtui.measure.ops.arguments import Array
 from jaxtui.measure.ops.base import (
     EXACT,
     FLOATS,
     TRANSCENDENTAL,
     Op,
     Rows,
-    accumulated,
     in_float64,
+    matrix,
+    no_count,
     square,
-    uncounted,
+    sum_dtype,
     wide,
 )
 from jaxtui.model import ITEMSIZE
@@ -75,9 +76,8 @@ SUM = Op(
     summary="The sum of all elements.",
     default=1 << 22,
     maximum=1 << 29,
-    arguments=lambda size: (Normal((size,)),),
     result_shape=lambda _: (),
-    result_dtype=accumulated,
+    result_dtype=sum_dtype,
     flops_formula="n (complex: 2 n)",
     bytes_formula="n elements",
     traffic=lambda size, dtype: size * ITEMSIZE[dtype],
@@ -139,12 +139,11 @@ CUMSUM = Op(
     name="cumsum",
     summary="The running sums: each element plus all before it.",
     default=1 << 20,
-    arguments=lambda size: (Normal((size,)),),
-    result_dtype=accumulated,
+    result_dtype=sum_dtype,
     flops_formula="n (complex: 2 n), as if added one after the other",
     bytes_formula="2 n elements (results: int32 of integers, float32 of float8)",
     # A tree has several times as many additions, and how many is XLA's choice.
-    xla_flops=uncounted,
+    xla_flops=no_count,
     numpy=cumsum_numpy,
     jax=cumsum_jax,
     tensorflow=cumsum_tensorflow,
@@ -164,13 +163,11 @@ def softmax_jax(x: jax.Array) -> jax.Array:
 
 
 def softmax_numpy(x: Array) -> Array:
-    """Five passes over memory."""
     powers = np.exp(x - np.max(x, axis=1, keepdims=True))
     return np.asarray(powers / np.sum(powers, axis=1, keepdims=True))
 
 
 def softmax_tensorflow(tnp: Any, x: Any) -> Any:
-    """The same five passes."""
     powers = tnp.exp(x - tnp.max(x, axis=1, keepdims=True))
     return powers / tnp.sum(powers, axis=1, keepdims=True)
 
@@ -182,7 +179,7 @@ SOFTMAX = Op(
     dtypes=FLOATS,
     default=1024,
     maximum=16384,
-    arguments=lambda size: (Normal(square(size)),),
+    arguments=matrix,
     result_shape=square,
     flops_formula="5 n², an exponential counted as one",
     bytes_formula="2 n² elements",
@@ -200,7 +197,6 @@ def sort_jax(x: jax.Array) -> jax.Array:
 
 
 def sort_numpy(x: Array) -> Array:
-    """``np.sort``, which leaves its input alone."""
     return np.sort(x)
 
 
@@ -214,10 +210,9 @@ SORT = Op(
     summary="All elements in ascending order.",
     default=1 << 18,
     maximum=1 << 26,
-    arguments=lambda size: (Normal((size,)),),
     flops_formula="not counted; about n log2 n comparisons",
     bytes_formula="2 n elements",
-    xla_flops=uncounted,
+    xla_flops=no_count,
     # XLA's sort on a CPU: 0.25 µs per float32, measured at a million of them.
     effort=500.0,
     numpy=sort_numpy,

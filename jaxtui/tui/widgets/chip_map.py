@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -13,32 +13,26 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
-from textual.reactive import reactive
 from textual.widget import Widget
 
 from jaxtui.model import Device
-from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.themes import SERIES_COLORS
 from jaxtui.view import chipmap
 from jaxtui.view.chipmap import Mark
-from jaxtui.view.text import Line, device_at
+from jaxtui.view.text import Line, Span, device_at
 
-_STYLES = {
-    "chip": "bold",
-    "selected": "bold reverse",
-    "muted": "$foreground 60%",
-    "label": "",
-    "simulated": "bold $text-warning",
+_COLORS = {
+    "chip": "$lane-device",
+    **{f"check-{word}": f"$check-{word}" for word in ("pass", "low", "fail", "none")},
     **{
-        f"{role}{chosen}": f"bold{' reverse' if chosen else ''} ${role}"
-        for role in ("check-pass", "check-low", "check-fail", "check-none")
-        for chosen in ("", "-selected")
-    },
-    **{
-        chipmap.process_role(n): f"bold $plot-{n % SERIES_COLORS + 1}"
+        chipmap.process_role(n): f"$plot-{n % SERIES_COLORS + 1}"
         for n in range(chipmap.PROCESS_ROLES)
     },
 }
+_WORDS = {**_COLORS, "muted": "$muted", "simulated": "bold $text-warning"}
+
+SHORTEST = 3
+"""Lines that a drawing has at least."""
 
 
 class ChipMap(VerticalScroll, can_focus=True):
@@ -52,15 +46,8 @@ class ChipMap(VerticalScroll, can_focus=True):
     ]
 
     DEFAULT_CSS = """
-    ChipMap {
-        width: 1fr; height: auto; max-height: 100%; padding: 0 1;
-        scrollbar-size-vertical: 1;
-        &:focus { background: $surface; }
-    }
+    ChipMap { width: 1fr; height: 1fr; scrollbar-size-vertical: 1; }
     """
-
-    state: reactive[State] = reactive(EMPTY, repaint=False)
-    """What is on screen."""
 
     class Moved(Message):
         """Another device was selected."""
@@ -69,121 +56,116 @@ class ChipMap(VerticalScroll, can_focus=True):
             super().__init__()
             self.name = name
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._drawing = _Drawing()
+
     def compose(self) -> ComposeResult:
         """The drawing scrolls where it is higher than the room."""
-        yield _Drawing().data_bind(ChipMap.state)
+        yield self._drawing
 
-    def mark(self, marks: Mapping[str, Mark]) -> None:
-        """Draw what a health check says of the devices, or nothing."""
-        self.query_one(_Drawing).mark(marks)
+    def show(
+        self,
+        devices: Sequence[Device],
+        selected: str | None,
+        marks: Mapping[str, Mark],
+    ) -> None:
+        """Draw devices; only what differs from the last time.
+
+        Args:
+            devices: at least one.
+            selected: name of one of them.
+            marks: what a health check says of each; may be empty.
+        """
+        self._drawing.show(tuple(devices), selected, marks)
+
+    @property
+    def text(self) -> str:
+        """What is drawn, without its colours."""
+        return self._drawing.render().plain
 
     def action_step(self, across: int, down: int) -> None:
-        """Select the neighbour in a direction; without coords, the next by id."""
-        device = self.state.device
-        if device is not None:
-            self.post_message(
-                self.Moved(_neighbour(self.state.devices, device, across, down).name)
-            )
+        """Select the neighbour in a direction."""
+        name = self._drawing.neighbour(across, down)
+        if name is not None:
+            self.post_message(self.Moved(name))
 
 
 class _Drawing(Widget):
-    """The map itself."""
-
     DEFAULT_CSS = """
     _Drawing { height: auto; width: 1fr; }
     """
 
-    state: reactive[State] = reactive(EMPTY, repaint=False)
-    """What is on screen."""
-
     def __init__(self) -> None:
         super().__init__()
-        self._layout: chipmap.ChipMap | None = None
-        self._marks: Mapping[str, Mark] = {}
-        self._lines: list[Line] = []
+        self._devices: tuple[Device, ...] = ()
+        self._selected: str | None = None
+        self._map = chipmap.layout(())
 
-    def watch_state(self, old: State, new: State) -> None:
-        """Draw other devices, or another selection."""
-        if new.devices != old.devices:
-            self._layout = chipmap.layout(new.devices) if new.devices else None
-            self.refresh(layout=True)
-        elif new.device != old.device:
+    def show(
+        self,
+        devices: tuple[Device, ...],
+        selected: str | None,
+        marks: Mapping[str, Mark],
+    ) -> None:
+        if devices != self._devices:
+            self._devices = devices
+            self._map = replace(chipmap.layout(devices), marks=marks)
+        elif marks != self._map.marks:
+            self._map = replace(self._map, marks=marks)
+        elif selected == self._selected:
+            return
+        else:
+            self._selected = selected
             self.refresh()
-
-    def mark(self, marks: Mapping[str, Mark]) -> None:
-        """Draw marks beside the numbers, in their colours."""
-        if marks != self._marks:
-            self._marks = marks
-            self.refresh(layout=True)
+            return
+        self._selected = selected
+        self.refresh(layout=True)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As many lines as the drawing takes."""
-        if self._layout is None:
-            return 1
-        return len(self._drawn(width, viewport.height // 2))
+        return len(self._lines(width, container.height))
 
     def render(self) -> Content:
-        """The drawing in the theme's colours."""
-        if self._layout is None:
-            return Content("")
-        self._lines = self._drawn(self.size.width, self.size.height)
-        return Content("\n").join(
-            Content.assemble(*((span.text, _STYLES[span.role]) for span in line))
-            for line in self._lines
-        )
+        lines = self._lines(self.size.width, self._room)
+        return Content("\n").join(map(self._drawn, lines))
+
+    def neighbour(self, across: int, down: int) -> str | None:
+        if self._selected is None:
+            return None
+        lines = self._lines(self.size.width, self._room)
+        return chipmap.neighbour(lines, self._selected, across, down)
 
     def on_click(self, event: events.Click) -> None:
-        """Select the device that is drawn there."""
-        name = device_at(self._lines, event.x, event.y)
+        lines = self._lines(self.size.width, self._room)
+        name = device_at(lines, event.x, event.y)
         if name is not None:
             self.post_message(ChipMap.Moved(name))
 
-    def _drawn(self, width: int, height: int) -> list[Line]:
-        if self._layout is None:
-            return []
-        device = self.state.device
-        return chipmap.render(
-            replace(self._layout, marks=self._marks),
-            width,
-            height,
-            None if device is None else device.name,
-        )
+    @property
+    def _room(self) -> int:
+        parent = self.parent
+        return parent.size.height if isinstance(parent, Widget) else 0
 
+    def _lines(self, width: int, height: int) -> list[Line]:
+        return chipmap.render(self._map, width, max(height, SHORTEST), self._selected)
 
-def _neighbour(
-    devices: tuple[Device, ...], device: Device, across: int, down: int
-) -> Device:
-    """The nearest device in a direction, within its slice and its z if it has one."""
-    if device.coords is None or len(device.coords) < 2:
-        index = (devices.index(device) + across + down) % len(devices)
-        return devices[index]
-    here = (*device.place[2:], device.slice_index)
-    ahead = [
-        (_distance(device, other, across, down), other.id, other)
-        for other in devices
-        if other.coords is not None
-        and (*other.place[2:], other.slice_index) == here
-        and _distance(device, other, across, down) > 0
-    ]
-    if ahead:
-        return min(ahead)[2]
-    # The end of a row or column: the next device by id keeps all within reach.
-    index = (devices.index(device) + across + down) % len(devices)
-    return devices[index]
+    def _drawn(self, line: Line) -> Content:
+        return Content.assemble(*(part for span in line for part in self._tile(span)))
 
-
-def _distance(device: Device, other: Device, across: int, down: int) -> float:
-    """How far ahead the other one is; not positive if it is not straight ahead.
-
-    The cores of a chip lie side by side, half a chip apart.
-    """
-    x, y = _spot(device)
-    there_x, there_y = _spot(other)
-    if across:
-        return (there_x - x) * across if there_y == y else 0
-    return (there_y - y) * down if int(there_x) == int(x) else 0
-
-
-def _spot(device: Device) -> tuple[float, int]:
-    x, y, _ = device.place
-    return x + (device.core_on_chip or 0) / 2, y
+    def _tile(self, span: Span) -> list[tuple[str, str]]:
+        """A device as a tile with round ends, the selected one without its colour."""
+        if span.device is None:
+            return [(span.text, _WORDS.get(span.role, ""))]
+        text, role = span.text, span.role.removesuffix("-selected")
+        color = _COLORS.get(role, "$foreground")
+        chosen = span.device == self._selected
+        inside = "bold reverse" if chosen else f"bold $background on {color}"
+        found = []
+        if text.startswith("["):
+            found.append(("▐", "" if chosen else color))
+            text = text[1:]
+        end = text.endswith("]")
+        found.append((text.removesuffix("]"), inside))
+        if end:
+            found.append(("▌", "" if chosen else color))
+        return found

@@ -1,20 +1,250 @@
-"""A one-line button that opens a list: choose one, or several."""
+"""A one-line button that opens a list: choose one, or mark several."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
+from textual import events, on
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.geometry import Offset
 from textual.message import Message
 from textual.reactive import reactive
+from textual.screen import ModalScreen
 from textual.widget import Widget
-
-from jaxtui.tui.screens.choice_popup import ChoicePopup
+from textual.widgets import Button, OptionList, Static
+from textual.widgets.option_list import Option
 
 _LONGEST = 18
 """Characters of the chosen names beyond which only the first is written out."""
+
+_HIGHEST = 14
+"""Rows of a list before it scrolls."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of the list."""
+
+    value: str
+    name: str
+    about: str = ""
+    """What stands below the list while the cursor is here."""
+    broken: bool = False
+    """It is there and cannot be used; ``about`` says why."""
+    markable: bool = True
+    """It can be chosen together with others."""
+
+
+class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
+    """The open list; typing filters it.
+
+    Enter takes the entry under the cursor, or the marks if any was changed. Esc and a
+    click beside the list leave everything as it was.
+
+    Args:
+        entries: what there is.
+        chosen: what is chosen already.
+        place: where the button is that opened it.
+        multiple: whether several can be marked.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "Cancel"),
+        Binding("backspace", "erase", show=False),
+    ]
+
+    DEFAULT_CSS = """
+    ChoicePopup {
+        background: $background 30%;
+        #choice-box {
+            width: 40; height: auto; background: $background; padding: 0 1;
+            border: round $primary; border-subtitle-color: $foreground 70%;
+            &.-about { width: 50; }
+        }
+        OptionList {
+            height: auto; max-height: 14; background: $background; padding: 0;
+            scrollbar-size-vertical: 1;
+            &, &:focus { border: none; }
+        }
+        #choice-about {
+            height: 3; color: $foreground 70%; display: none;
+            border-top: solid $foreground 30%;
+            &.-problem { color: $text-error; }
+        }
+        .-about #choice-about { display: block; }
+        #choice-buttons { height: 1; align-horizontal: right; }
+        Button { min-width: 0; width: auto; margin-left: 1; }
+    }
+    """
+
+    def __init__(
+        self,
+        entries: Sequence[Entry | str],
+        chosen: Sequence[str],
+        place: Offset,
+        *,
+        multiple: bool,
+    ) -> None:
+        super().__init__()
+        self._entries = tuple(
+            Entry(one, one) if isinstance(one, str) else one for one in entries
+        )
+        # What stands alone needs no mark: Enter takes it.
+        self._marked = {
+            one.value for one in self._entries if one.markable and one.value in chosen
+        }
+        self._chosen = set(chosen)
+        self._place = place
+        self._multiple = multiple
+        self._marking = False
+        self._typed = ""
+        self._listed: tuple[Entry, ...] = ()
+
+    def compose(self) -> ComposeResult:
+        """The list in a box, and what a mouse needs to end it."""
+        with Vertical(id="choice-box") as box:
+            box.set_class(any(one.about for one in self._entries), "-about")
+            yield _Options()
+            yield Static(id="choice-about", markup=False)
+            if self._multiple:
+                with Horizontal(id="choice-buttons"):
+                    for label, name in (("Take", "take"), ("Cancel", "close")):
+                        button = Button(label, action=f"screen.{name}", compact=True)
+                        button.can_focus = False
+                        yield button
+
+    def on_mount(self) -> None:
+        """Put the box where there is room for it, the cursor on what is chosen."""
+        about = any(one.about for one in self._entries)
+        columns = 50 if about else 40
+        rows = min(len(self._entries), _HIGHEST) + 2 + 3 * about + self._multiple
+        self.query_one("#choice-box").styles.offset = (
+            max(0, min(self._place.x, self.app.size.width - columns)),
+            max(0, min(self._place.y + 1, self.app.size.height - rows)),
+        )
+        self._fill()
+        self.query_one(OptionList).focus()
+
+    def _fill(self) -> None:
+        """List what has the typed letters, those that begin with them first."""
+        typed = self._typed.lower()
+        found = [one for one in self._entries if typed in one.name.lower()]
+        if typed:
+            found.sort(key=lambda one: not one.name.lower().startswith(typed))
+        self._listed = tuple(found)
+        listing = self.query_one(OptionList)
+        listing.clear_options()
+        listing.add_options(Option(self._prompt(one)) for one in found)
+        places = [i for i, one in enumerate(found) if one.value in self._chosen]
+        start = 0 if typed or not places else places[0]
+        listing.highlighted = start if found else None
+        box = self.query_one("#choice-box")
+        box.border_title = Content(f"{self._typed}▏" if typed else "type to filter")
+        self._say()
+
+    def _prompt(self, entry: Entry) -> Content:
+        """The name, with a mark that needs no colour."""
+        if entry.broken:
+            return Content.styled(f"    {entry.name}  cannot be loaded", "dim")
+        if not self._multiple:
+            return Content(entry.name)
+        if not entry.markable:
+            return Content(f"    {entry.name}")
+        mark = "x" if entry.value in self._marked else " "
+        return Content(f"[{mark}] {entry.name}")
+
+    @property
+    def _current(self) -> Entry | None:
+        index = self.query_one(OptionList).highlighted
+        return self._listed[index] if index is not None else None
+
+    @property
+    def _result(self) -> tuple[str, ...]:
+        """What Enter takes, in the order of the entries."""
+        marked = [one.value for one in self._entries if one.value in self._marked]
+        if self._multiple and self._marking and marked:
+            return tuple(marked)
+        return (self._current.value,) if self._current is not None else ()
+
+    def _say(self) -> None:
+        """What stands below the list: about the entry, and what the keys do."""
+        entry = self._current
+        about = self.query_one("#choice-about", Static)
+        about.update(entry.about if entry else "")
+        about.set_class(entry is not None and entry.broken, "-problem")
+        names = {one.value: one.name for one in self._entries}
+        taken = ", ".join(names[value] for value in self._result) or "nothing"
+        keys = f"Enter {taken}" + " · Space mark" * self._multiple
+        self.query_one("#choice-box").border_subtitle = Content(keys)
+
+    def on_key(self, event: events.Key) -> None:
+        """Type on; no name has a blank, which marks."""
+        if event.character and event.is_printable and event.character != " ":
+            event.stop()
+            self._typed += event.character
+            self._fill()
+
+    def action_erase(self) -> None:
+        """Take back the last letter."""
+        self._typed = self._typed[:-1]
+        self._fill()
+
+    def action_close(self) -> None:
+        """Leave everything as it was."""
+        self.dismiss(None)
+
+    def action_mark(self) -> None:
+        """Mark the entry under the cursor, or unmark it; take what stands alone."""
+        entry = self._current
+        if entry is None:
+            return
+        if not self._multiple or not entry.markable:
+            self.dismiss((entry.value,))
+            return
+        self._marking = True
+        self._marked ^= {entry.value}
+        listing = self.query_one(OptionList)
+        index = self._listed.index(entry)
+        listing.replace_option_prompt_at_index(index, self._prompt(entry))
+        self._say()
+
+    def action_take(self) -> None:
+        """Take what the lower border says."""
+        if self._result:
+            self.dismiss(self._result)
+
+    @on(OptionList.OptionSelected)
+    def _clicked(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.action_mark()
+
+    @on(OptionList.OptionHighlighted)
+    def _moved(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+        self._say()
+
+    def on_click(self, event: events.Click) -> None:
+        """A click beside the box closes it."""
+        if event.widget is self:
+            self.dismiss(None)
+
+
+class _Options(OptionList):
+    """A list whose keys are the popup's.
+
+    They are not priority bindings of the popup: a slow line delivers several keys at
+    once, and those would overtake the arrows that came before them.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "screen.mark", "Mark"),
+        Binding("enter", "screen.take", "Take"),
+    ]
 
 
 class Choice(Widget, can_focus=True):
@@ -58,43 +288,46 @@ class Choice(Widget, can_focus=True):
         options: Sequence[str] = (),
         chosen: Sequence[str] = (),
         *,
-        multiple: bool = False,
         id: str | None = None,  # noqa: A002
     ) -> None:
         super().__init__(id=id)
         self._label = label
-        self._multiple = multiple
         self.set_reactive(Choice.options, tuple(options))
         self.set_reactive(Choice.chosen, tuple(chosen))
 
     def render(self) -> Content:
         """The label, what is chosen, and the sign that there is a list."""
-        return Content.assemble(
-            (f"{self._label} ", "dim"), self._summary(), (" ▾", "dim")
-        )
+        return Content.assemble((f"{self._label} ", "dim"), self.summary, (" ▾", "dim"))
 
     def get_content_width(self, container: object, viewport: object) -> int:
         """As wide as the text."""
         return self.render().cell_length
 
-    def action_open(self) -> None:
-        """Open the list below this widget."""
-        popup = ChoicePopup(
-            self.options, self.chosen, self.region.offset, multiple=self._multiple
-        )
-        self.app.push_screen(popup, self._take)
-
-    def on_click(self) -> None:
-        """A click opens the list."""
-        self.action_open()
-
-    def _summary(self) -> str:
+    @property
+    def summary(self) -> str:
+        """The chosen names, or the first one and how many more."""
         text = ",".join(self.chosen)
         if len(text) > _LONGEST:
             text = f"{self.chosen[0]} +{len(self.chosen) - 1}"
         return text or "none"
 
-    def _take(self, chosen: tuple[str, ...] | None) -> None:
+    @property
+    def entries(self) -> Sequence[Entry | str]:
+        """What the list shows."""
+        return self.options
+
+    def action_open(self) -> None:
+        """Open the list below this widget."""
+        place = self.region.offset
+        popup = ChoicePopup(self.entries, self.chosen, place, multiple=True)
+        self.app.push_screen(popup, self.take)
+
+    def on_click(self) -> None:
+        """A click opens the list."""
+        self.action_open()
+
+    def take(self, chosen: tuple[str, ...] | None) -> None:
+        """Choose these; ``None`` leaves things as they were."""
         if chosen is not None and chosen != self.chosen:
             self.chosen = chosen
             self.post_message(self.Changed(self))

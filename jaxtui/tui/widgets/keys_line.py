@@ -74,6 +74,14 @@ class KeysLine(Widget):
         """The keys, greyed out where they do nothing now."""
         return Content(" ").join(_drawn(key, key == self._pointed) for key in self.keys)
 
+    def catch_up(self) -> None:
+        """Show what the keys mean now, if that has changed with the state."""
+        if self._keys is not None and self._keys != (
+            keys := tuple(_shown(self.screen))
+        ):
+            self._keys = keys
+            self.refresh()
+
     def _changed(self, screen: Screen[object]) -> None:
         # Asked for only when they are drawn: several things change in a row.
         if screen.app.app_focus:
@@ -150,3 +158,47 @@ def _drawn(key: Key, pointed: bool) -> Content:
     if not key.enabled:
         drawn = drawn.stylize("dim")
     return drawn.stylize("on $block-hover-background") if pointed else drawn
+
+
+_SPELLED = {
+    "question_mark": "?",
+    "colon": ":",
+    "slash": "/",
+    "delete": "Del",
+    "comma": ",",
+    "full_stop": ".",
+    "plus": "+",
+    "equals_sign": "=",
+    "minus": "-",
+    "backslash": "\\",
+    "enter": "Enter",
+    "escape": "Esc",
+    "space": "Space",
+    "underscore": "_",
+    "left": "Left",
+    "right": "Right",
+    "up": "Up",
+    "down": "Down",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+    "home": "Home",
+    "end": "End",
+}
+
+
+def key_names(keys: str) -> str:
+    """Keys as people write them: ``r F5``, ``? F1``, ``Ctrl+C``.
+
+    Args:
+        keys: as Textual writes them, comma-separated.
+    """
+    return " ".join(_key_name(key) for key in keys.split(","))
+
+
+def _key_name(key: str) -> str:
+    if key in _SPELLED:
+        return _SPELLED[key]
+    if key.startswith("ctrl+"):
+        rest = key[5:]
+        return f"Ctrl+{_SPELLED.get(rest, rest.upper())}"
+    return key.upper() if len(key) > 1 else key

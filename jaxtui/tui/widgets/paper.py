@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 
+from textual.app import RenderResult
 from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
+from textual.widgets import Digits
 
 from jaxtui.view.check import FINE, ROLES
 from jaxtui.view.text import Line
@@ -14,6 +17,11 @@ from jaxtui.view.text import Line
 STYLES = {
     "muted": "dim",
     "title": "bold",
+    "value": "bold",
+    "device": "bold $lane-device",
+    "host": "bold $lane-host",
+    "numpy": "bold $numpy",
+    "danger": "bold $danger",
     "badge": "bold reverse",
     "error": "bold $text-error",
     "warning": "bold $text-warning",
@@ -36,6 +44,17 @@ def content(lines: Iterable[Line]) -> Content:
         Content.assemble(*((span.text, STYLES.get(span.role, "")) for span in line))
         for line in lines
     )
+
+
+class Figure(Digits):
+    """A large figure; plain text where the terminal lacks the characters of one."""
+
+    def render(self) -> RenderResult:
+        """Three lines, or one."""
+        encoding = getattr(sys.__stderr__, "encoding", None) or ""
+        if encoding.lower().startswith("utf"):
+            return super().render()
+        return Content(self.value).stylize("bold")
 
 
 class Paper(Widget):
@@ -63,8 +82,11 @@ class Paper(Widget):
             return
         before = self._shown
         self._lay_out(self._width)
-        if self._shown != before:
-            self.refresh(layout=len(self._shown) != len(before))
+        lines = len(self._shown)
+        # Two texts are equal whatever their styles are.
+        pairs = zip(self._shown, before, strict=False)
+        if lines != len(before) or not all(new.is_same(old) for new, old in pairs):
+            self.refresh(layout=lines != len(before))
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """As many lines as the text has."""

@@ -1,24 +1,37 @@
-"""A plot that sends the terminal only the cells that changed."""
+"""Plots that send the terminal only the cells that changed, and are read off."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import ClassVar
 
 from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
 from textual.geometry import Region
+from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from jaxtui.plot import Row
+from jaxtui.plot import Picture, Row
+from jaxtui.tui.base import base
+from jaxtui.tui.colors import drawing
 
 Draw = Callable[[int, int], Sequence[Row]]
 """Draws for a width and a height: exactly that many lines."""
 
 _GAP = 6
 """Unchanged cells between two changed ones that are cheaper sent than skipped."""
+
+_LATER = 0.1
+"""Seconds until the terminal is asked again whether it has room for a redraw."""
+
+_LARGE_STEPS = 10
+"""Large steps from the first place to the last."""
 
 
 class PlotView(Widget):
@@ -132,3 +145,166 @@ def _runs(
         stop = place + 1
     if start >= 0:
         yield start, stop
+
+
+class PlotReader(PlotView, can_focus=True):
+    """A plot with a line at the place that is read off, by keys or under the mouse."""
+
+    HELP = "On a plot in focus"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            keys, action, label, tooltip=tooltip, id=f"plot-{label.lower()}", show=shown
+        )
+        for keys, action, label, tooltip, shown in (
+            ("left", "move(-1)", "Left", "Read off the place before.", False),
+            ("right", "move(1)", "Right", "Read off the next place.", False),
+            ("pageup", "leap(-1)", "Back", "Go back a tenth of the places.", False),
+            ("pagedown", "leap(1)", "Ahead", "Go on a tenth of the places.", False),
+            ("home", "first", "First", "Read off the first place.", False),
+            ("end", "last", "Last", "Read off the last place.", False),
+            ("enter", "pick", "Select", "Select the case of this size.", True),
+            ("escape", "leave", "Results", "Leave the plot for the results.", True),
+        )
+    ]
+
+    class Picked(Message):
+        """Enter was pressed at a place."""
+
+        def __init__(self, place: int) -> None:
+            super().__init__()
+            self.place = place
+
+    class Left(Message):
+        """The plot shall lose the focus."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._picture: Picture | None = None
+        self._subject: object = None
+        self._place: int | None = None
+        self._waiting: events.MouseMove | None = None
+        """Where the mouse was last, while the terminal has no room."""
+
+    @property
+    def place(self) -> int | None:
+        """The place that is read off."""
+        return self._place
+
+    def show_picture(
+        self, picture: Picture | None, text: str = "", subject: object = None
+    ) -> None:
+        """Show another picture, or a text.
+
+        Args:
+            picture: ``None`` for the text.
+            text: what is said in its place.
+            subject: of what it is; the place that is read off stays while this does.
+        """
+        if subject != self._subject:
+            self._place = None
+        self._picture, self._subject = picture, subject
+        if picture is None or not picture.count:
+            self._place = None
+        elif self._place is None and self.has_focus:
+            self._place = picture.begin
+        elif self._place is not None:
+            self._place = min(self._place, picture.count - 1)
+        if picture is None:
+            self.show(partial(_words, text) if text else None)
+        else:
+            self.show(drawing(picture, self.app, self._place))
+
+    def read(self, place: int | None) -> None:
+        """Read off at a place; one outside is the first or the last."""
+        picture = self._picture
+        if picture is None or not picture.count:
+            return
+        if place is not None:
+            place = max(0, min(place, picture.count - 1))
+        if place != self._place:
+            self._place = place
+            self.show(drawing(picture, self.app, place))
+
+    def on_focus(self) -> None:
+        """Show where reading begins."""
+        if self._place is None and self._picture is not None:
+            self.read(self._picture.begin)
+
+    def on_blur(self) -> None:
+        """Show the plot alone."""
+        self.read(None)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Read off under the mouse, when the terminal has room for a redraw."""
+        if self._waiting is None and self._calm():
+            self.read(self._under(event))
+            return
+        if self._waiting is None:
+            self.set_timer(_LATER, self._read_later)
+        self._waiting = event
+
+    def _calm(self) -> bool:
+        return bool(base(self).pacer.ready())
+
+    def _read_later(self) -> None:
+        if not self._calm():
+            self.set_timer(_LATER, self._read_later)
+            return
+        event, self._waiting = self._waiting, None
+        if event is not None and self.is_mouse_over:
+            self.read(self._under(event))
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Read off under the mouse; the keys go on from there."""
+        self.read(self._under(event))
+
+    def on_leave(self) -> None:
+        """Show the plot alone, unless the keys are in use."""
+        if not self.has_focus and not self.is_mouse_over:
+            self.read(None)
+
+    def _under(self, event: events.MouseEvent) -> int | None:
+        if self._picture is None:
+            return None
+        return self._picture.nearest(event.x, *self.size)
+
+    def action_move(self, by: int) -> None:
+        """So many places on."""
+        if self._place is not None:
+            self.read(self._place + by)
+
+    def action_leap(self, way: int) -> None:
+        """A tenth of the places on or back."""
+        places = self._picture.count if self._picture is not None else 0
+        self.action_move(way * max(1, places // _LARGE_STEPS))
+
+    def action_first(self) -> None:
+        """The first place."""
+        self.read(0)
+
+    def action_last(self) -> None:
+        """The last place."""
+        if self._picture is not None:
+            self.read(self._picture.count)
+
+    def action_pick(self) -> None:
+        """Say that this place was chosen."""
+        if self._place is not None:
+            self.post_message(self.Picked(self._place))
+
+    def action_leave(self) -> None:
+        """Ask for the focus to be elsewhere."""
+        self.post_message(self.Left())
+
+
+def _words(text: str, width: int, height: int) -> list[Row]:
+    """A text as a drawing: wrapped, with a blank line above it where there is room."""
+    lines = [
+        line
+        for paragraph in text.split("\n")
+        for line in textwrap.wrap(paragraph, max(1, width - 4)) or [""]
+    ]
+    above = [""] if len(lines) < height else []
+    shown = [*above, *lines][:height]
+    return [((f"  {line}"[:width].ljust(width), None),) for line in shown]

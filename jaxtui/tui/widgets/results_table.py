@@ -1,62 +1,80 @@
-"""One row per case, updated in place."""
+"""The results of a run, and what XLA printed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import ClassVar
 
 from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.reactive import reactive
-from textual.widgets import DataTable
+from textual.widgets import DataTable, RichLog
 
-from jaxtui.state import CaseState, Job
+from jaxtui.state import MAXIMUM_LOG_LINES
 from jaxtui.tui import roofline
-from jaxtui.tui.state import EMPTY, State
-from jaxtui.view import bench
+from jaxtui.tui.state import EMPTY, State, view_of
+from jaxtui.tui.widgets.panel import Panel
+from jaxtui.view import results
+from jaxtui.view.text import Line
 
-_ROOM = {
-    "ready": 8,
-    "dispatch": 8,
-    "rate": 12,
-    "peak": 6,
-    "error": 7,
-    "× numpy": 7,
-    "notes": 5,
-    "flops/byte": 10,
-    "of roof": 7,
-    "limited by": 14,
-}
-"""Cells that a column keeps for figures yet to come.
+_WIDE = 90
+"""Columns from which on bars are long and columns are set apart."""
 
-A column that grows during a run makes the whole screen be laid out again.
-"""
 
-_DTYPE_ROOM = len("bfloat16")
-"""The same for dtypes of the user's functions, which are known after a run."""
+class LogPanel(Panel):
+    """The engine's output, written only while it is in view."""
 
-_NOTES_ROOM = 26
-"""The same for notes where they are written out."""
+    DEFAULT_CSS = """
+    LogPanel { height: 9; display: none; }
+    LogPanel RichLog { height: 1fr; }
+    """
 
-_RIGHT = (
-    "size",
-    "ready",
-    "dispatch",
-    "rate",
-    "peak",
-    "error",
-    "× numpy",
-    "flops/byte",
-    "of roof",
-)
+    state: reactive[State] = reactive(EMPTY, repaint=False)
+    """What is on screen."""
+
+    def __init__(self) -> None:
+        super().__init__("what XLA printed", "l close")
+        self._written: tuple[str, ...] | None = None
+
+    def compose(self) -> ComposeResult:
+        """The lines."""
+        yield RichLog(max_lines=MAXIMUM_LOG_LINES, wrap=True)
+
+    def watch_state(self) -> None:
+        """Write what is new."""
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Write the lines that came while the panel was hidden."""
+        lines = self.state.log
+        if not self.display or lines is self._written:
+            return
+        log, known = self.query_one(RichLog), self._written or ()
+        if not known or lines[: len(known)] != known:
+            # Nothing was known, or the oldest lines have gone: begin again.
+            log.clear()
+            known = ()
+        for line in lines[len(known) :] or ("Nothing so far.",) * (not lines):
+            log.write(line)
+        self._written = lines
 
 
 class ResultsTable(DataTable[Text]):
     """The run as a table; the row under the cursor is the selected case."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select_cursor", "Notes", tooltip="All notes of the case.")
+    ]
+
     DEFAULT_CSS = """
     ResultsTable {
-        height: 1fr; min-height: 3;
-        scrollbar-size-vertical: 1; scrollbar-size-horizontal: 1;
+        height: auto; background: $background;
+        scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0;
+        & > .datatable--header { background: $background; color: $foreground 60%; }
+        & > .datatable--cursor { background: $panel; color: $foreground; }
+        &:focus { background-tint: $foreground 0%; }
+        &:focus > .datatable--cursor { background: $primary 35%; }
     }
     """
 
@@ -70,48 +88,94 @@ class ResultsTable(DataTable[Text]):
             super().__init__()
             self.index = index
 
-    class Asked(Message):
-        """All is to be said about the selected case."""
-
     def __init__(self) -> None:
-        # One space between columns, not two: at 80 columns every one counts.
-        super().__init__(cursor_type="row", cell_padding=0)
-        self._run: int | None = None
-        self._wide = False
-        self._roofline = False
-        self._cells: dict[tuple[int, str], str] = {}
-
-    @property
-    def _columns_shown(self) -> tuple[str, ...]:
-        if self._roofline:
-            return roofline.WIDE if self._wide else roofline.NARROW
-        return bench.WIDE if self._wide else bench.NARROW
+        # The blanks between columns are part of the cells.
+        super().__init__(
+            cursor_type="row",
+            cell_padding=0,
+            cursor_foreground_priority="renderable",
+        )
+        self._layout: object = None
+        """What makes another table necessary."""
+        self._cells: dict[tuple[int, str], Line] = {}
 
     def watch_state(self, old: State, state: State) -> None:
-        """Write the cells that changed; rebuild for another run or view."""
-        run = state.run
-        if run is None:
-            return
-        under_roofs = state.view == "roofline"
-        if run.number != self._run or under_roofs != self._roofline:
-            self._roofline = under_roofs
-            self._rebuild(run)
-            return
-        for index, cells in enumerate(self._rows(run)):
-            for column in self._columns_shown:
-                if self._cells.get((index, column)) != cells[column]:
-                    self._cells[index, column] = cells[column]
-                    self.update_cell(str(index), column, _cell(column, cells[column]))
+        """Write the cells that changed."""
+        self.write()
         # Any other snapshot may be older than the key that has just moved the cursor.
         if state.case_index != old.case_index:
             self._follow()
 
-    def set_wide(self, wide: bool) -> None:
-        """Show all columns, or those that matter most."""
-        if wide != self._wide:
-            self._wide = wide
-            if self.state.run is not None:
-                self._rebuild(self.state.run)
+    def on_resize(self) -> None:
+        """Show the columns for which there is room."""
+        self.write()
+
+    def write(self) -> None:
+        """Write the cells that changed, or all anew for another run, view or width."""
+        run, width = self.state.run, self.region.width
+        if run is None or not width:
+            return
+        view = view_of(self.state)
+        if view == "roofline":
+            columns = roofline.columns(self.state, room=8 if width < _WIDE else 16)
+        else:
+            room = 7 if width < _WIDE else 16
+            columns = results.columns(run, marked=view == "sweep", room=room)
+        # A scrollbar may come, and every column has its gap.
+        gap = 1 if width < _WIDE else 2
+        found = results.fit(columns, width - 1 - gap, gap)
+        heads = [(one.key, one.head) for one in found.columns]
+        layout = run.number, heads, found.widths, self.app.theme
+        cells = {
+            (row, column.key): found.cell(row, place)
+            for row in range(len(run.cases))
+            for place, column in enumerate(found.columns)
+        }
+        if layout != self._layout:
+            self._layout = layout
+            self._rebuild(found, cells, len(run.cases))
+        else:
+            for place, cell in cells.items():
+                if self._cells.get(place) != cell:
+                    self.update_cell(str(place[0]), place[1], self._text(cell))
+        self._cells = cells
+
+    def _rebuild(
+        self, table: results.Table, cells: dict[tuple[int, str], Line], rows: int
+    ) -> None:
+        with self.app.batch_update():
+            self.clear(columns=True)
+            for column, width in zip(table.columns, table.widths, strict=True):
+                justify = "right" if column.right else "left"
+                head = Text(column.head, style="dim", no_wrap=True)
+                head.align(justify, width)  # type: ignore[arg-type]
+                self.add_column(head, key=column.key, width=width + table.gap)
+            for row in range(rows):
+                texts = [self._text(cells[row, one.key]) for one in table.columns]
+                self.add_row(*texts, key=str(row))
+        self._follow()
+
+    def _text(self, line: Line) -> Text:
+        return Text.assemble(
+            *((span.text, self._style(span.role)) for span in line), no_wrap=True
+        )
+
+    def _style(self, role: str) -> str:
+        colors = self.app.theme_variables
+        name = {
+            "numpy": "numpy",
+            "bar-numpy": "numpy",
+            "bar-jax": "lane-device",
+            "spark": "lane-device",
+            "faster": "check-pass",
+            "note": "check-low",
+            "bad": "danger",
+        }.get(role)
+        if role.startswith("series-"):
+            name = f"plot-{int(role.removeprefix('series-')) % 6 + 1}"
+        if name is not None:
+            return str(colors[name])
+        return {"value": "bold", "muted": "dim", "unknown": "dim"}.get(role, "")
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         """Say which case the cursor is at."""
@@ -123,53 +187,6 @@ class ResultsTable(DataTable[Text]):
         if event.row_key.value is not None and self.has_focus:
             self.post_message(self.Picked(int(event.row_key.value)))
 
-    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
-        """Enter, or a click on the row that is selected, asks for all about it."""
-        event.stop()
-        self.post_message(self.Asked())
-
-    def _room(self, column: str) -> int:
-        if column == "notes" and self._wide:
-            return _NOTES_ROOM
-        run = self.state.run
-        if column == "dtype" and run and not all(one.case.dtype for one in run.cases):
-            return _DTYPE_ROOM
-        return _ROOM.get(column, 0)
-
-    def _rows(self, run: Job) -> Sequence[dict[str, str]]:
-        if self._roofline:
-            return roofline.rows(self.state)
-        return [self._row(case, run) for case in run.cases]
-
-    def _row(self, case: CaseState, run: Job) -> dict[str, str]:
-        """Cells of a case; where there is no room, notes are only counted."""
-        cells = bench.row(case, run)
-        if self._wide:
-            return cells
-        notes = len(bench.own_notes(case, run))
-        return cells | {"notes": str(notes) if notes else ""}
-
-    def _rebuild(self, run: Job) -> None:
-        self._run = run.number
-        self._cells = {}
-        with self.app.batch_update():
-            self.clear(columns=True)
-            rows = self._rows(run)
-            for column in self._columns_shown:
-                longest = max(len(cells[column]) for cells in rows)
-                width = 1 + max(longest, len(column), self._room(column))
-                self.add_column(_cell(column, column), key=column, width=width)
-            for index, cells in enumerate(rows):
-                shown = [(column, cells[column]) for column in self._columns_shown]
-                self._cells |= {(index, column): text for column, text in shown}
-                self.add_row(*(_cell(*pair) for pair in shown), key=str(index))
-        self._follow()
-
     def _follow(self) -> None:
         if self.cursor_row != self.state.case_index:
             self.move_cursor(row=self.state.case_index)
-
-
-def _cell(column: str, text: str) -> Text:
-    right = column in _RIGHT
-    return Text(f" {text}", justify="right" if right else "left", no_wrap=True)

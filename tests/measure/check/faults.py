@@ -8,7 +8,8 @@ from typing import Any
 import jax
 import pytest
 
-from jaxtui.measure.check import base, work
+from jaxtui.measure import devices
+from jaxtui.measure.check import work
 from jaxtui.measure.check.base import run_check
 from jaxtui.measure.clocks import Call
 from jaxtui.model import (
@@ -52,13 +53,13 @@ def done(found: Sequence[RunEvent]) -> list[str]:
 
 def plant(monkeypatch: pytest.MonkeyPatch, device: str, fault: Fault) -> None:
     """Let every call on this device be another one."""
-    right = work.compiled
+    right = work.compile_case
 
     def compiled(case: Case, on: jax.Device, **options: Any) -> Call:
         call = right(case, on, **options)
-        return fault(call, case, options) if base.name(on) == device else call
+        return fault(call, case, options) if devices.name(on) == device else call
 
-    monkeypatch.setattr(work, "compiled", compiled)
+    monkeypatch.setattr(work, "compile_case", compiled)
 
 
 def times(count: int) -> Fault:

@@ -15,8 +15,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from jaxtui.measure import ops
-from jaxtui.measure.check import agreement, base, numerics
+from jaxtui.measure import devices, ops
+from jaxtui.measure.check import agreement, numerics
 from jaxtui.measure.check.agreement import (
     SAME_BITS,
     Ballot,
@@ -514,13 +514,13 @@ def test_a_device_is_named_with_its_place(
     attributes: dict[str, Any], text: str
 ) -> None:
     device: Any = type("Device", (), {"platform": "tpu", "id": 3, **attributes})
-    assert base.place(device) == text
+    assert devices.place(device) == text
 
 
 def test_several_wrong_computations_are_one_fault() -> None:
     found = [(f"op {n}", f"d computes op {n} wrongly.") for n in range(6)]
-    assert agreement.in_one(found) == (
+    assert agreement.join_faults(found) == (
         "d computes op 0 wrongly. It is so in op 1, op 2, op 3 and 2 more, too."
     )
-    assert agreement.in_one(found[:1]) == "d computes op 0 wrongly."
-    assert agreement.in_one([]) == ""
+    assert agreement.join_faults(found[:1]) == "d computes op 0 wrongly."
+    assert agreement.join_faults([]) == ""

@@ -186,15 +186,15 @@ def test_the_sentence_has_every_count() -> None:
         "16 TensorCores = 8 chips TPU v4 = 8 JAX devices in 2 processes."
         " On this host: 8 TensorCores = 4 chips TPU v4 = 4 JAX devices in 1 process."
     )
-    two = present.counted(topologies.devices("2x-v5litepod-8"))
+    two = present.count_text(topologies.devices("2x-v5litepod-8"))
     assert two.endswith("16 JAX devices in 4 processes and 2 slices")
-    seven = present.counted(topologies.devices("tpu7x-2"))
+    seven = present.count_text(topologies.devices("tpu7x-2"))
     assert seven == "2 TensorCores = 1 chip TPU7x = 2 JAX devices in 1 process"
     silent = [
         msgspec.structs.replace(one, attributes={})
         for one in topologies.devices("v5p-8")
     ]
-    assert present.counted(silent).startswith("8 TensorCores = 4 chips")
+    assert present.count_text(silent).startswith("8 TensorCores = 4 chips")
 
 
 NVIDIA = bus(8, "cuda", "NVIDIA 0x2335")

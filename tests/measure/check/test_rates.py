@@ -18,13 +18,13 @@ from jaxtui.measure.check import (
     bandwidth,
     base,
     compute,
-    products,
     steady,
     together,
 )
 from jaxtui.measure.check import work as computing
-from jaxtui.measure.check.base import Context, by_device, name, run_check
+from jaxtui.measure.check.base import Context, by_device, measure_again, run_check
 from jaxtui.measure.contention import Usage
+from jaxtui.measure.devices import name
 from jaxtui.measure.turns import never
 from jaxtui.model import (
     CheckDoing,
@@ -67,9 +67,9 @@ def small_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def size(_kind: object, _setting: object, seconds: float) -> int:
         # Shorter ones would run inline, in the test dispatch.
-        return 256 if seconds >= products.SATURATING_SECONDS else 512
+        return 256 if seconds >= compute.SATURATING_SECONDS else 512
 
-    monkeypatch.setattr(products, "_size", size)
+    monkeypatch.setattr(compute, "_size", size)
 
 
 @cache
@@ -325,7 +325,7 @@ def test_a_device_that_only_seemed_slow_is_cleared(
         yield Reading(test="compute", device=name(device), what="x", measured=rate)
 
     context = Context(check("compute"), Survey(), never)
-    events = list(compute.measured_again(context, job, by_device(context, "x", job)))
+    events = list(measure_again(context, job, by_device(context, "x", job)))
     found = {one.device: one.measured for one in readings(events)}
     assert found == {**dict.fromkeys(NAMES, 100.0), "cpu:2": kept}
     assert [one.device for one in events if isinstance(one, CheckDone)] == NAMES
@@ -435,7 +435,7 @@ def test_a_device_that_fails_in_the_race_is_out(
 def test_the_last_quarter_is_compared_with_the_first(
     taken: list[float], ratio: float
 ) -> None:
-    reading = steady.compared(taken, 2.0, "steady work", jax.devices()[0])
+    reading = steady.compare_quarters(taken, 2.0, "steady work", jax.devices()[0])
     assert reading.measured == pytest.approx(ratio)
     assert reading.expected is not None
     assert (reading.expected.kind, reading.expected.value) == ("most", 1.5)
@@ -447,8 +447,8 @@ def test_what_others_do_to_the_cores_is_not_judged(
     monkeypatch: pytest.MonkeyPatch, others: float
 ) -> None:
     usage = Usage(seconds=1.0, others=others, steal=0.0, cores=2)
-    note = notes.contended(usage)
-    monkeypatch.setattr(computing.notes, "contended", lambda _: note)
+    note = notes.contention(usage)
+    monkeypatch.setattr(computing.notes, "contention", lambda _: note)
     said = Reading(test="steady", device="tpu:0", what="throttle score", measured=0.0)
     monkeypatch.setattr(steady, "sdk_readings", lambda _: [said])
     reading, last = readings(events(check("steady", 1)))

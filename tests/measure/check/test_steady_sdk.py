@@ -10,7 +10,7 @@ import pytest
 from jaxtui.machine.survey import Survey
 from jaxtui.measure.check import steady
 from jaxtui.measure.check.base import Context
-from jaxtui.measure.check.children import Ended
+from jaxtui.measure.children import Exit
 from jaxtui.model import Reading
 from tests.measure.check.faults import check
 
@@ -117,7 +117,7 @@ def test_without_a_tpu_there_is_nothing_to_read() -> None:
 
 def answer(**metrics: object) -> list[Reading]:
     output = f"noise\n{steady.MARK}{json.dumps(metrics)}\nmore noise\n"
-    return list(steady.understood(Ended(output, "", 0), 5.0))
+    return list(steady.parse_metrics(Exit(output, "", 0), 5.0))
 
 
 @pytest.mark.parametrize(
@@ -160,5 +160,5 @@ def test_a_metric_that_says_nothing(metrics: dict[str, object], says: str) -> No
     throttle, links = answer(**metrics)
     assert says in throttle.skipped
     assert links.skipped
-    (broken,) = steady.understood(Ended(f"{steady.MARK}{{", "", 0), 5.0)
+    (broken,) = steady.parse_metrics(Exit(f"{steady.MARK}{{", "", 0), 5.0)
     assert "without an answer" in broken.skipped

@@ -13,7 +13,7 @@ import pytest
 
 from jaxtui.measure import clocks, turns
 from jaxtui.measure.check import work
-from jaxtui.measure.check.base import TroubleError, UnsupportedError, explained
+from jaxtui.measure.check.base import TroubleError, UnsupportedError, translate_errors
 from jaxtui.measure.turns import never
 from jaxtui.model import DTYPES, Case
 from jaxtui.stats import MINIMUM_ROUNDS
@@ -33,7 +33,7 @@ def test_calls_are_right_in_every_dtype_outside_of_any_scope(
     dtype: str, into: bool
 ) -> None:
     one = case(dtype=dtype)
-    call = work.compiled(one, device(), into=into)
+    call = work.compile_case(one, device(), into=into)
     a, b = work.arguments(one, device(), seed=1)
     assert str(a.dtype) == dtype
     last = (work.result_like(one, device()),) if into else ()
@@ -52,7 +52,7 @@ def test_calls_are_right_in_every_dtype_outside_of_any_scope(
 @pytest.mark.parametrize("op", ["copy", "triad", "matmul"])
 def test_into_writes_the_result_where_the_last_one_was(op: str) -> None:
     one = case(op, size=512)
-    call = work.compiled(one, device(), into=True)
+    call = work.compile_case(one, device(), into=True)
     args = work.arguments(one, device())
     last = work.result_like(one, device())
     place = last.unsafe_buffer_pointer()
@@ -61,22 +61,22 @@ def test_into_writes_the_result_where_the_last_one_was(op: str) -> None:
     assert result.unsafe_buffer_pointer() == place
     for arg in args:
         assert arg.unsafe_buffer_pointer() != place
-    again = work.compiled(one, device())(*args)
+    again = work.compile_case(one, device())(*args)
     np.testing.assert_array_equal(np.asarray(result), np.asarray(again))
 
 
 def test_calls_are_compiled_once_for_each_device_in_any_thread() -> None:
     one = case(size=96)
-    first = work.compiled(one, device())
-    assert work.compiled(one, device()) is first
-    assert work.compiled(one, device(2)) is not first
-    assert work.compiled(one, device(), into=True) is not first
+    first = work.compile_case(one, device())
+    assert work.compile_case(one, device()) is first
+    assert work.compile_case(one, device(2)) is not first
+    assert work.compile_case(one, device(), into=True) is not first
     wide = case(size=80, dtype="float64")
     found: dict[int, str] = {}
 
     def visit(index: int) -> None:
         args = work.arguments(wide, device(index))
-        result = work.compiled(wide, device(index))(*args).block_until_ready()
+        result = work.compile_case(wide, device(index))(*args).block_until_ready()
         found[index] = str(result.dtype)
 
     threads = [threading.Thread(target=visit, args=(index,)) for index in range(4)]
@@ -168,8 +168,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     return made
 
 
-def prepared(call: Any = lambda: jnp.zeros(1)) -> work.Prepared:
-    return work.Prepared("work", work.callable_on(device(0), case(), call, ()))
+def prepared(call: Any = lambda: jnp.zeros(1)) -> work.Subject:
+    return work.Subject("work", work.callable_on(device(0), case(), call, ()))
 
 
 def rate(seconds: float, call: Any = lambda: jnp.zeros(1)) -> work.Rate:
@@ -187,7 +187,6 @@ def test_the_hand_over_is_not_counted(
     found = rate(3.0 + 30 * (call + hand_over))
     assert found.seconds.median == pytest.approx(call)
     assert found.rounds >= MINIMUM_ROUNDS
-    assert found.counted.startswith(f"{found.rounds} round")
 
 
 def test_how_long_it_takes(clock: Any) -> None:
@@ -196,7 +195,7 @@ def test_how_long_it_takes(clock: Any) -> None:
     assert 2.0 <= fake.now < 2.0 + 1.2 * turns.TURN_SECONDS_AT_MOST + 0.2
     # One round is taken however slow the call, and none when it is stopped before.
     fake = clock(50.0)
-    assert rate(0.1).counted == "1 round"
+    assert rate(0.1).rounds == 1
     assert sorted(fake.bursts) == [1, 2]
     assert work.throughput(prepared(), 1.0, lambda: True) is None
 
@@ -222,12 +221,12 @@ def test_failures_have_a_sentence_and_the_original() -> None:
     assert "RuntimeError" in trouble.value.detail
     with (
         pytest.raises(UnsupportedError, match="does not implement it"),
-        explained(case(), "work", "compile"),
+        translate_errors(case(), "work", "compile"),
     ):
         raise NotImplementedError("UNIMPLEMENTED: no such thing")
 
 
 def test_a_real_case_is_prepared_where_it_belongs() -> None:
-    ready = work.prepared(case(), "work", device(2), 0).workload
+    ready = work.prepare(case(), "work", device(2), 0).workload
     assert all(array.devices() == {device(2)} for array in ready.args)
     assert ready.call(*ready.args).devices() == {device(2)}

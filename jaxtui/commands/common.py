@@ -1,0 +1,180 @@
+"""What the app and every command that starts an engine take.
+
+The app's engine is started as soon as this is known: hence it imports little.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from jaxtui.commands import CannotRun
+from jaxtui.engine.process import (
+    DEFAULT_COMMAND,
+    START_LIMIT_SECONDS,
+    EngineOptions,
+    EngineProcess,
+)
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class Number(click.FloatRange):
+    """A number, which neither infinity nor NaN is: those pass every comparison."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The number, if it is one."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is no finite number.", param, ctx)
+        return number
+
+
+# What is known before there is an engine.
+
+
+@dataclass
+class Common:
+    """What the app and every command that starts an engine need to know.
+
+    It may be typed before a command or after it; what is typed last counts.
+    """
+
+    cpu_devices: int | None = None
+    python: tuple[str, ...] = ()
+    """The interpreter, with arguments if it needs any; this one if empty."""
+    start_limit: float | None = None
+    """Seconds that JAX may take to start."""
+    record: bool = True
+    """Keep what is measured in the history."""
+    factory: Callable[[EngineOptions], Any] | None = None
+    """Makes an ``EngineClient``; ``None`` starts an engine process."""
+
+    def engine_options(
+        self, environment: Mapping[str, str | None] | None = None
+    ) -> EngineOptions:
+        """How to start the engine.
+
+        Args:
+            environment: variables to set for it; ``None`` takes one away.
+        """
+        limit = self.start_limit
+        return EngineOptions(
+            command=(*self.python, *DEFAULT_COMMAND[1:]) if self.python else None,
+            cpu_devices=self.cpu_devices,
+            start_limit_seconds=START_LIMIT_SECONDS if limit is None else limit,
+            environment=environment,
+        )
+
+
+def spawn_process(options: EngineOptions) -> EngineProcess:
+    """Start an engine process.
+
+    Raises:
+        CannotRun: if the command that starts it is not there.
+    """
+    try:
+        return EngineProcess.spawn(options)
+    except OSError as error:
+        command = shlex.join(options.command or ())
+        raise CannotRun(
+            f'The engine could not be started with "{command}": {error.strerror}. '
+            "Name a Python that has jax and msgspec with --python."
+        ) from error
+
+
+# Options.
+
+
+def valued(
+    name: str, metavar: str, meaning: str, default: str | int | None = None, **more: Any
+) -> Decorator:
+    """An option that takes a value; the help shows its default."""
+    if default is not None:
+        more.update(default=default, show_default=True)
+    return click.option(name, metavar=metavar, help=meaning, **more)
+
+
+def flag(name: str, meaning: str) -> Decorator:
+    """An option that takes no value."""
+    return click.option(name, is_flag=True, help=meaning)
+
+
+def composed(*options: Decorator) -> Decorator:
+    """Several options as one, listed in this order."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def python_flag(meaning: str) -> Decorator:
+    """``--python``: with what the engine runs, or what else needs JAX."""
+    return valued(
+        "--python",
+        "COMMAND",
+        meaning,
+        expose_value=False,
+        callback=_command,
+    )
+
+
+def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    """Put it where the engine is made: every command takes it, and none reads it."""
+    common = ctx.ensure_object(Common)
+    if value not in (None, ()):
+        setattr(common, str(param.name), value)
+
+
+def _keep_nothing(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.ensure_object(Common).record = False
+
+
+def _command(ctx: click.Context, param: click.Parameter, text: str | None) -> None:
+    try:
+        _keep(ctx, param, tuple(shlex.split(text or "")))
+    except ValueError as error:
+        raise click.BadParameter(f"'{text}' is no command: {error}.") from error
+
+
+engine_flags = composed(
+    valued(
+        "--start-limit",
+        "SECONDS",
+        "Give up if JAX takes longer to start; 0 never does.  [default: 180]",
+        type=Number(min=0),
+        envvar="JAXTUI_START_LIMIT",
+        expose_value=False,
+        callback=_keep,
+    ),
+    valued(
+        "--cpu-devices",
+        "N",
+        "Simulate N CPU devices, marked SIMULATED.",
+        type=click.IntRange(1, 1024),
+        expose_value=False,
+        callback=_keep,
+    ),
+    python_flag("Python to run the engine with; it needs jax and msgspec."),
+)
+"""The options of whatever starts an engine."""
+
+no_history = click.option(
+    "--no-history",
+    is_flag=True,
+    expose_value=False,
+    callback=_keep_nothing,
+    help="Do not keep what is measured in the history.",
+)
+"""The option of whatever measures cases."""

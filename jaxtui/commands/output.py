@@ -1,0 +1,184 @@
+"""The end of a command that measures: what it prints, its files, its exit code."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import sys
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
+from jaxtui.commands.common import Decorator, composed, flag, valued
+from jaxtui.commands.engine import Driver
+from jaxtui.commands.terminal import in_colour, is_terminal, put, put_bytes, say
+from jaxtui.export import (
+    FORMATS,
+    Contents,
+    ExistsError,
+    ExportError,
+    check,
+    here,
+    write,
+)
+from jaxtui.plot import Picture, printed
+from jaxtui.selection import SelectionError
+from jaxtui.view.text import INCOMPLETE
+
+INTERRUPTED = "Interrupted: this is what had arrived."
+
+
+@dataclass(frozen=True, slots=True)
+class Exports:
+    """Where to write to, checked as far as that can be known beforehand."""
+
+    paths: tuple[Path, ...] = ()
+    replace: bool = False
+
+    @classmethod
+    def typed(
+        cls,
+        paths: Sequence[str],
+        *,
+        force: bool,
+        endings: Collection[str] = tuple(FORMATS),
+    ) -> Exports:
+        """Read the options of a command line.
+
+        Args:
+            paths: the files.
+            force: whether files that exist may be replaced.
+            endings: what this command can write.
+
+        Raises:
+            SelectionError: if one of them cannot be written.
+        """
+        if force and not paths:
+            raise SelectionError("--force belongs to --export: leave it out without.")
+        found = tuple(Path(path) for path in paths)
+        whole = [os.path.normpath(here() / path) for path in found]
+        for index, path in enumerate(found):
+            try:
+                check(path, replace=force)
+            except ExportError as error:
+                exists = isinstance(error, ExistsError)
+                hint = " Add --force to replace it." if exists else ""
+                raise SelectionError(f"{error}{hint}") from error
+            if path.suffix.lower() not in endings:
+                raise SelectionError(
+                    f'"{path}" cannot be written by this command: it writes '
+                    f"{', '.join(endings)}."
+                )
+            if whole[index] in whole[:index]:
+                raise SelectionError(f"{path} is named twice: once is enough.")
+        return cls(found, force)
+
+    def wants(self, ending: str) -> bool:
+        """Whether one of the files has this ending."""
+        return any(path.suffix.lower() == ending for path in self.paths)
+
+    def write(self, contents: Contents) -> bool:
+        """Write every file and say so; return whether all of them are there."""
+        # A list: the next one is tried even where one cannot be written.
+        written = [
+            self._write(path, contents[path.suffix.lower()]) for path in self.paths
+        ]
+        return all(written)
+
+    def _write(self, path: Path, content: Callable[[], str]) -> bool:
+        try:
+            write(path, content(), replace=self.replace)
+        except ExportError as error:
+            say(f"jaxtui: {error} {path} was not written.")
+            return False
+        say(f"Wrote {path}.")
+        return True
+
+
+def export_flags(what: str, endings: Sequence[str]) -> Decorator:
+    """``--export``, as often as it is typed, and ``--force``: ``exports`` has both.
+
+    Args:
+        what: can be written.
+        endings: of the files that the command can write.
+    """
+    *most, last = endings
+    meaning = f"Write {what} as well, by its ending: {', '.join(most)} or {last}."
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def called(
+            *positional: Any, export: tuple[str, ...], force: bool, **options: Any
+        ) -> Any:
+            exports = Exports.typed(export, force=force, endings=endings)
+            return command(*positional, exports=exports, **options)
+
+        return composed(
+            valued("--export", "FILE", meaning, multiple=True),
+            flag("--force", "Let --export replace files that exist."),
+        )(called)
+
+    return decorate
+
+
+def plot(picture: Picture | None, elsewhere: int | None = None) -> str:
+    """A plot as the terminal at stdout shows it.
+
+    Args:
+        picture: what to draw; ``None`` is nothing.
+        elsewhere: columns of one that is written to a file or a pipe, which has none
+            by default.
+    """
+    width = shutil.get_terminal_size().columns
+    if not is_terminal(sys.stdout):
+        if elsewhere is None:
+            return ""
+        width = elsewhere
+    return printed(picture, width=width, colour=in_colour())
+
+
+def close(
+    driver: Driver,
+    *,
+    document: Callable[[], bytes],
+    text: Callable[[], str] | None,
+    contents: Callable[[], Contents] | None,
+    exports: Exports,
+    as_json: bool,
+    fine: bool,
+) -> int:
+    """Write the files, print what came of a command, and return the exit code.
+
+    The files come first: the reader of stdout may stop reading. What had arrived is
+    written and printed even if the command was interrupted.
+
+    Args:
+        driver: knows whether it was interrupted, or lost an engine.
+        document: JSON; there is one even if nothing has arrived.
+        text: what people read; ``None`` if nothing has arrived.
+        contents: what can be written to files; ``None`` if nothing has arrived.
+        exports: the files to write.
+        as_json: print the document.
+        fine: everything that was asked for is there.
+    """
+    written = True
+    try:
+        if exports.paths and contents is None:
+            say("Nothing had arrived: no file was written.")
+        elif exports.paths and contents is not None:
+            written = exports.write(contents())
+    finally:
+        if as_json:
+            put_bytes(document())
+        elif text is not None:
+            put(text())
+    if driver.interrupted:
+        say(INTERRUPTED)
+    elif driver.lost and (as_json or text is None):
+        say(INCOMPLETE)
+    if not written:
+        return CANNOT_RUN
+    return FINE if fine and not driver.lost else CASE_FAILED

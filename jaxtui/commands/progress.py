@@ -1,0 +1,154 @@
+"""The line on a terminal that says how far a run is, and questions to its user."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from jaxtui.commands.terminal import is_terminal, wipe
+from jaxtui.engine import startup
+from jaxtui.selection import Extent, SelectionError
+from jaxtui.state import State
+from jaxtui.text import visible
+
+DECLINED = "Nothing was measured."
+
+REDRAW_SECONDS = 0.25
+"""Often enough to look alive, and nothing that a measurement or a slow line feels."""
+
+_BAR_CELLS = 20
+
+# Questions.
+
+
+async def typed_line() -> str:
+    """The next line of stdin; unlike a blocking read a signal breaks it off."""
+    loop, there = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(sys.stdin.fileno(), there.set)
+    try:
+        await there.wait()
+    finally:
+        loop.remove_reader(sys.stdin.fileno())
+    return sys.stdin.readline()
+
+
+async def may_start(extent: Extent, *, sure: bool) -> bool:
+    """Whether to start what comes to so much; asks only if it is large.
+
+    Args:
+        extent: how much it is.
+        sure: ``--yes`` was typed, so that there is no question.
+
+    Raises:
+        SelectionError: if there is no terminal to ask on.
+    """
+    if sure or not extent.is_large:
+        return True
+    if not is_terminal(sys.stdin) or not is_terminal(sys.stderr):
+        raise SelectionError(f"{extent.text}: add --yes if it is meant.")
+    sys.stderr.write(visible(f"{extent.text}. Go on? [y/N] "))
+    sys.stderr.flush()
+    return (await typed_line()).strip().lower() in ("y", "yes")
+
+
+def can_ask() -> bool:
+    """Whether a person sees a question and can answer it."""
+    return all(map(is_terminal, (sys.stdin, sys.stdout, sys.stderr)))
+
+
+async def guess(choices: int) -> int | None:
+    """Index of the choice that was typed; ``None`` if there was none."""
+    while True:
+        sys.stderr.write(f"your guess (1-{choices}, Enter to skip): ")
+        sys.stderr.flush()
+        typed = (await typed_line()).strip()
+        if not typed:
+            return None
+        if typed.isdecimal() and 1 <= int(typed) <= choices:
+            return int(typed) - 1
+
+
+# The line.
+
+
+def bar(share: float) -> str:
+    """How much is done, from 0 to 1."""
+    filled = round(share * _BAR_CELLS)
+    return "█" * filled + "░" * (_BAR_CELLS - filled)
+
+
+def progress_line(state: State, since_seconds: float, width: int) -> str:
+    """The line for a snapshot, never wider than ``width``.
+
+    Args:
+        state: what the engine has said.
+        since_seconds: since it last said how far it is, or since the start before
+            that, so that the clock also moves in a compile.
+        width: columns.
+    """
+    job = state.job
+    if job is None:
+        if state.devices:
+            return ""
+        return f"{startup.doing(state.start)}, {since_seconds:.0f} s"[:width]
+    elapsed = job.elapsed_seconds + since_seconds
+    remaining = max(0.0, job.remaining_seconds - since_seconds)
+    whole = elapsed + remaining
+    share = elapsed / whole if job.doing and whole > 0 else 0.0
+    left = f", at most {remaining:.0f} s left" if job.doing else ""
+    return f"{bar(share)} {elapsed:.0f} s{left}  {job.doing}"[:width].rstrip()
+
+
+@asynccontextmanager
+async def progress(state: Callable[[], State]) -> AsyncIterator[None]:
+    """Show the line of a run on stderr while the block runs."""
+
+    def seen(now: State) -> object:
+        job = now.job
+        return job and (job.number, job.elapsed_seconds, job.doing)
+
+    last, since = seen(state()), time.monotonic()
+
+    def draw(width: int) -> str:
+        nonlocal last, since
+        now = state()
+        if seen(now) != last:
+            last, since = seen(now), time.monotonic()
+        return progress_line(now, time.monotonic() - since, width)
+
+    async with live_line(draw):
+        yield
+
+
+@asynccontextmanager
+async def live_line(draw: Callable[[int], str]) -> AsyncIterator[None]:
+    """Show a line on stderr while the block runs, and wipe it at the end.
+
+    Nothing is written when stderr is no terminal.
+
+    Args:
+        draw: makes the line for so many columns, anew every now and then.
+    """
+    if not is_terminal(sys.stderr):
+        yield
+        return
+    ticker = asyncio.create_task(_tick(draw))
+    try:
+        yield
+    finally:
+        ticker.cancel()
+        await asyncio.gather(ticker, return_exceptions=True)
+        wipe()
+
+
+async def _tick(draw: Callable[[int], str]) -> None:
+    while True:
+        # One column stays free: a full last column would wrap the line.
+        columns = shutil.get_terminal_size().columns - 1
+        sys.stderr.write(f"\r{visible(draw(columns), line=True)[:columns]}\x1b[K")
+        sys.stderr.flush()
+        await asyncio.sleep(REDRAW_SECONDS)

@@ -1,0 +1,260 @@
+"""Topologies of libtpu, and a case that is compiled for a device of one."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from time import perf_counter
+from typing import Any, cast
+
+import jax
+import jax.numpy as jnp
+import msgspec
+import numpy as np
+from jax.experimental import topologies
+from jax.sharding import Mesh, SingleDeviceSharding
+
+from jaxtui.measure import ops, peaks, programs, recipes, settings
+from jaxtui.measure.devices import describe_device, name
+from jaxtui.measure.errors import full_text, translate
+from jaxtui.measure.ops.base import Op
+from jaxtui.measure.planning import check_op, check_platform
+from jaxtui.measure.settings import enable_x64
+from jaxtui.measure.workload import compiled_form
+from jaxtui.model import Case, Peak
+from jaxtui.model.ahead import (
+    AheadAnswer,
+    AheadCode,
+    AheadCompiled,
+    AheadDescribed,
+    AheadDoing,
+    AheadFailed,
+    AheadReady,
+    AheadRefused,
+    AheadRequest,
+    AheadTook,
+    Bound,
+    CodeRequest,
+    Compiled,
+    CompileRequest,
+    DescribeRequest,
+    Stage,
+    Topology,
+)
+
+STAGES: tuple[Stage, ...] = ("trace", "lower", "compile")
+
+FAMILIES = "v2, v3, v4, v5e, v5p, v6e and tpu7x"
+"""What libtpu 0.0.50 accepts."""
+
+_Sentence = Callable[[re.Match[str], Topology], str]
+
+
+def ready() -> AheadReady:
+    """JAX is imported, and what it can compile."""
+    return AheadReady(
+        jax=jax.__version__,
+        jaxlib=importlib.metadata.version("jaxlib"),
+        ops=ops.catalogue(),
+    )
+
+
+def answers(request: AheadRequest) -> Iterator[AheadAnswer]:
+    """Everything that there is to say to a request, in order."""
+    if not isinstance(request, DescribeRequest):
+        wrong = check_op(request.case) or check_platform(request.case, "tpu")
+        if isinstance(request, CompileRequest):
+            wrong = settings.refusal() or wrong
+        if wrong:
+            yield AheadRefused(error=" ".join(wrong))
+            return
+    if isinstance(request, CodeRequest):
+        yield AheadCode(case=request.case, recipe=recipes.ahead(request.case))
+        return
+    yield AheadDoing(stage="topology")
+    start = perf_counter()
+    try:
+        devices = open_topology(request.topology)
+    except Exception as error:  # whatever libtpu raises
+        yield refusal(error, request.topology)
+        return
+    yield AheadTook(stage="topology", seconds=perf_counter() - start)
+    # Process 0 stands for the own one.
+    found = tuple(describe_device(device, process_index=0) for device in devices)
+    yield AheadDescribed(devices=found)
+    if isinstance(request, CompileRequest):
+        yield from compile_ahead(request.case, devices[0], keep_hlo=request.hlo)
+
+
+def open_topology(topology: Topology) -> list[Any]:
+    """The ``jax.Device`` objects; nothing can be run on them."""
+    described = topologies.get_topology_desc(
+        platform="tpu", topology_name=topology.name, **topology.options
+    )
+    return list(described.devices)
+
+
+def refusal(error: Exception, topology: Topology) -> AheadRefused:
+    """Why libtpu refuses a topology, in a sentence; the original text is kept."""
+    text = full_text(error)
+    for pattern, sentence in _RULES:
+        if found := pattern.search(text):
+            return AheadRefused(error=sentence(found, topology), detail=text)
+    return AheadRefused(
+        error=f'libtpu refuses the topology "{topology.label}".', detail=text
+    )
+
+
+def compile_ahead(
+    case: Case, device: Any, *, keep_hlo: bool = False
+) -> Iterator[AheadAnswer]:
+    """Every stage as it begins and ends, then what came out of it.
+
+    The stages are cold: the function is a fresh one. A small program is compiled first,
+    because the first one sets up MLIR and libtpu for the whole process.
+    """
+    case = msgspec.structs.replace(case, device=name(device))
+    op = ops.get(case.op)
+    took: dict[Stage, float] = {}
+    stage: Stage = "warm-up"
+    try:
+        yield AheadDoing(stage=stage)
+        start, place = perf_counter(), SingleDeviceSharding(device)
+        small = jax.ShapeDtypeStruct((8,), jnp.float32, sharding=place)
+        jax.jit(lambda x: x + 1).trace(small).lower().compile()
+        took[stage] = perf_counter() - start
+        yield AheadTook(stage=stage, seconds=took[stage])
+        made: Any = None
+        for stage in STAGES:
+            yield AheadDoing(stage=stage)
+            with enable_x64(case.dtype), _as_if_on(device, case):
+                start = perf_counter()
+                if stage == "trace":
+                    form = compiled_form(op, case, device)
+                    made = jax.jit(form).trace(*programs.shapes(op, case, device))
+                else:
+                    made = made.lower() if stage == "lower" else made.compile()
+                took[stage] = perf_counter() - start
+            yield AheadTook(stage=stage, seconds=took[stage])
+    except Exception as error:  # whatever JAX, XLA or libtpu raises
+        yield AheadFailed(failure=translate(error, case, stage))
+        return
+    yield AheadCompiled(compiled=_report(op, case, device, made, took, keep_hlo))
+
+
+def bound(
+    flops: float | None, traffic: float, peak: Peak | None
+) -> tuple[float | None, Bound | None]:
+    """Seconds that no call can beat, and what forbids it; ``None`` without peaks.
+
+    The roofline (Williams, Waterman and Patterson, 2009): a call takes at least its
+    flops over the peak rate, and at least its ideal traffic over the bandwidth, because
+    its arguments and its result live in device memory.
+    """
+    if peak is None:
+        return None, None
+    times: list[tuple[float, Bound]] = []
+    if flops and peak.flops_per_second:
+        times.append((flops / peak.flops_per_second, "compute"))
+    if peak.bytes_per_second:
+        times.append((traffic / peak.bytes_per_second, "bandwidth"))
+    return max(times, default=(None, None))
+
+
+def _as_if_on(device: Any, case: Case) -> AbstractContextManager[Any]:
+    """A Pallas kernel is lowered for the device of the mesh that is set, not for that
+    of its arguments; jax older than 0.8 knows no such mesh.
+    """
+    scope = getattr(jax.sharding, "use_abstract_mesh", None)
+    if case.mode != "pallas" or scope is None:
+        return nullcontext()
+    mesh = Mesh(np.array([device]), ("device",))
+    return cast("AbstractContextManager[Any]", scope(mesh.abstract_mesh))
+
+
+def _report(
+    op: Op,
+    case: Case,
+    device: Any,
+    compiled: Any,
+    took: dict[Stage, float],
+    keep_hlo: bool,
+) -> Compiled:
+    flops = op.flops(case.size, case.dtype)
+    traffic = op.bytes(case.size, case.dtype)
+    peak = peaks.peak(
+        device.device_kind,
+        case.dtype,
+        settings.precision(case),
+        matrix=op.takes_precision,
+    )
+    seconds, by = bound(flops, traffic, peak)
+    program = programs.read(compiled, device.device_kind)
+    return Compiled(
+        case=case,
+        device_kind=device.device_kind,
+        warm_up_seconds=took["warm-up"],
+        trace_seconds=took["trace"],
+        lower_seconds=took["lower"],
+        compile_seconds=took["compile"],
+        flops=flops,
+        bytes=traffic,
+        xla_flops=program.xla_flops,
+        xla_bytes=program.xla_bytes,
+        xla_transcendentals=program.xla_transcendentals,
+        memory=program.memory,
+        peak=peak,
+        bound_seconds=seconds,
+        bound_by=by,
+        kernels=program.kernels,
+        instructions=program.instructions,
+        hlo=programs.text_of(compiled) if keep_hlo else None,
+    )
+
+
+_RULES: tuple[tuple[re.Pattern[str], _Sentence], ...] = (
+    (
+        re.compile(r"Invalid TPU external name: TPU (\S+)"),
+        lambda found, topology: (
+            f'libtpu knows no TPU "{found[1]}": it knows {FAMILIES}.'
+        ),
+    ),
+    (
+        re.compile(r'not divisible by .*chips_per_host_bounds "([^"]+)"'),
+        lambda found, topology: (
+            f'The chips of "{topology.name}" cannot be shared out among hosts of '
+            f"{found[1]}: say how many a host has, as in "
+            f"{topology.name},chips_per_host_bounds=1x1x1."
+        ),
+    ),
+    (
+        re.compile(r"Invalid topology layout for a single slice: (\S+)"),
+        lambda found, topology: (
+            f'The layout "{found[1]}" has too few dimensions or too many: v2, v3, v5e '
+            "and v6e have two, as in v5e:2x4, the others three, as in v4:2x2x1."
+        ),
+    ),
+    (
+        re.compile(r"Twisted-torus requires wrapping"),
+        lambda found, topology: (
+            f'The torus of "{topology.name}" can only be twisted if it wraps in every '
+            f"dimension: add ,wrap=1x1x1."
+        ),
+    ),
+    (
+        re.compile(r'Failed to obtain chip config "([^"]+)"'),
+        lambda found, topology: (
+            f'The chips of "{topology.name}" have no configuration "{found[1]}": leave '
+            "chip_config_name out."
+        ),
+    ),
+    (
+        re.compile(r"Unexpected arguments?: (\S+)"),
+        lambda found, topology: (
+            f'A topology of libtpu has no option "{found[1]}": it has '
+            "chips_per_host_bounds, num_slices, chip_config_name and wrap."
+        ),
+    ),
+)

@@ -1,0 +1,475 @@
+"""Functions of a file or of an installed package, timed like ops of the catalogue.
+
+A function ``step`` may have neighbours in its module:
+
+- ``step_args(size)``, or ``make_args(size)`` for every function of the module that has
+  none of its own: returns the tuple of its arguments. Without a parameter it makes one
+  size only; a parameter ``seed`` is given the seed of the run.
+- ``step_numpy``: the same in NumPy, which makes the mode ``numpy`` possible.
+
+Only ``workload``, the loops and inspections run their code, in the engine and as phases
+of the case, so that what it does there (raise, print, hang, end the process) is the
+affair of that case alone. An engine that ran such code runs nothing else afterwards.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import linecache
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+
+from jaxtui.measure import settings
+from jaxtui.measure.clocks import Call
+from jaxtui.measure.inputs import misaligned_copy
+from jaxtui.measure.ops import OPS, plugins
+from jaxtui.measure.ops.arguments import PERIOD, SMALL_INTEGER, Array
+from jaxtui.measure.settings import FileSettings
+from jaxtui.model import Case
+from jaxtui.model.own import (
+    ARGS,
+    ARGUMENTS,
+    MAKE_ARGS,
+    NUMPY,
+    Spec,
+    is_own,
+    parse_specs,
+    parts,
+    short_name,
+)
+
+MODES = ("jit", "eager", "numpy")
+
+Wrong = tuple[str, str]
+"""What is wrong, and what to do about it."""
+
+
+class OwnError(Exception):
+    """A function of a file cannot be timed; says why."""
+
+    def __init__(self, error: str, hint: str = "") -> None:
+        super().__init__(error)
+        self.error = error
+        self.hint = hint
+
+
+@dataclass(frozen=True)
+class Source:
+    op: str
+    """What a case calls it."""
+    name: str
+    """What its module calls it."""
+    file: str
+    """The file to which a traceback is cut; empty if it is not known yet."""
+    load: Callable[[], ModuleType]
+    """Imports the module."""
+    module: str = ""
+    """The name of the module, for one that an installed package offers."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function that was imported, and its neighbours."""
+
+    name: str
+    call: Call
+    factory: Callable[..., Any] | None
+    """Makes its arguments."""
+    numpy: Call | None
+    """Does the same in NumPy."""
+    settings: FileSettings
+    """JAX's configuration as its file sets it."""
+
+
+def source(op: str) -> Source | None:
+    """Where a case's function comes from; ``None`` if it is an op of the catalogue."""
+    if is_own(op):
+        path, name = parts(op)
+        return Source(op=op, name=name, file=path, load=lambda: load_file(path))
+    offered = None if op in OPS else plugins.offers().functions.get(op)
+    if offered is None:
+        return None
+    module, name = offered
+    spec = importlib.util.find_spec(module)
+    return Source(
+        op=op,
+        name=name,
+        file=(spec and spec.origin) or "",
+        load=lambda: importlib.import_module(module),
+        module=module,
+    )
+
+
+def find(source: Source) -> Function:
+    """Import the module and look the function up.
+
+    Raises:
+        OwnError: There is no such function.
+    """
+    module = source.load()
+    *outer, last = source.name.split(".")
+    holder: Any = module
+    for part in outer:
+        holder = getattr(holder, part, None)
+    call = getattr(holder, last, None)
+    names = function_names(module)
+    there = f"It defines {', '.join(names)}." if names else "It defines no function."
+    if call is None:
+        near = difflib.get_close_matches(source.name, names, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise OwnError(f"{module.__file__} has no {source.name}.", there + hint)
+    if not callable(call) or isinstance(call, type):
+        kind = "a class" if isinstance(call, type) else f"a {type(call).__name__}"
+        raise OwnError(f"{source.name} is {kind}, not a function.", there)
+    return Function(
+        name=last,
+        call=call,
+        factory=_function(holder, last + ARGS) or _function(module, MAKE_ARGS),
+        numpy=_function(holder, last + NUMPY),
+        settings=of_settings(source),
+    )
+
+
+def load(source: Source, device: jax.Device | None) -> Function:
+    """Import the file, with the case's device as JAX's default.
+
+    Raises:
+        OwnError: There is no such function.
+    """
+    place = jax.default_device(device) if device is not None else nullcontext()
+    with of_settings(source), place:
+        return find(source)
+
+
+def of_settings(source: Source) -> FileSettings:
+    """JAX's configuration as the code of that file or package sets it."""
+    return settings.of_file(source.file or source.module)
+
+
+def fresh(function: Function) -> Call:
+    """The same as a function that JAX has not seen, so that nothing of it is cached."""
+    call = function.call
+
+    def unseen(*args: Any) -> Any:
+        return call(*args)
+
+    unseen.__name__ = unseen.__qualname__ = function.name
+    if (takes := parameters(call)) is not None:
+        # So that JAX and XLA call the arguments what the user's file calls them.
+        unseen.__signature__ = inspect.Signature(takes)  # type: ignore[attr-defined]
+    return unseen
+
+
+def parameters(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
+    """What a function takes; ``None`` for one that does not say."""
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return None
+
+
+def _function(holder: Any, name: str) -> Callable[..., Any] | None:
+    """A neighbour; ``args`` of a parser and the like are none."""
+    found = getattr(holder, name, None)
+    return found if callable(found) else None
+
+
+def function_names(module: ModuleType) -> list[str]:
+    """The functions that can be timed: those that a module defines itself."""
+    return [
+        name
+        for name, value in vars(module).items()
+        if callable(value)
+        and not isinstance(value, type)
+        and not name.startswith("_")
+        and not name.endswith((ARGS, NUMPY))
+        and name != MAKE_ARGS
+        and getattr(value, "__module__", None) == module.__name__
+    ]
+
+
+_loaded: dict[str, tuple[bytes, ModuleType]] = {}
+"""By path: the content that was imported, and what came of it."""
+
+
+def load_file(path: str) -> ModuleType:
+    """The module of a file.
+
+    Its folder comes first on ``sys.path``, as with ``python file.py``, so that it finds
+    what lies beside it. Its ``__name__`` is not ``__main__``. A file that has changed
+    is imported afresh; what it imports itself is as old as this process.
+
+    Raises:
+        OwnError: The file cannot be read.
+    """
+    content = read(path)
+    known = _loaded.get(path)
+    if known is not None and known[0] == content:
+        return known[1]
+    linecache.checkcache(path)
+    code = compile(content, path, "exec")
+    stem = os.path.basename(path).removesuffix(".py")
+    digest = hashlib.sha256(path.encode(errors="replace") + b"\0" + content)
+    # A name that hides no other module, whatever the file is called.
+    module = ModuleType(f"own_{stem}_{digest.hexdigest()[:8]}")
+    module.__file__ = path
+    folder = os.path.dirname(path)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    # Where dataclasses and others look for the module of a class.
+    sys.modules[module.__name__] = module
+    try:
+        exec(code, module.__dict__)
+    except BaseException:
+        del sys.modules[module.__name__]
+        raise
+    _loaded[path] = content, module
+    return module
+
+
+def read(path: str) -> bytes:
+    """The content of a file.
+
+    Raises:
+        OwnError: It is not there, no file, or may not be read.
+    """
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise OwnError(
+            f"{path} cannot be read: {error.strerror}.",
+            "Name a Python file, as in train.py:step.",
+        ) from error
+
+
+def specs(case: Case) -> tuple[Spec, ...]:
+    """The arguments of a case that were typed, if any.
+
+    Raises:
+        ValueError: They make no sense.
+    """
+    return parse_specs(str((case.params or {}).get(ARGUMENTS, "")))
+
+
+def check(case: Case) -> Wrong | None:
+    """What is wrong with a case before any code has run, or ``None``.
+
+    The file is not imported: that is left to the run, which can be stopped.
+    """
+    name = short_name(case.op)
+    if is_own(case.op) and not os.path.isfile(parts(case.op)[0]):
+        return (
+            f"There is no file {parts(case.op)[0]}.",
+            "Name a Python file and a function of it, as in train.py:step.",
+        )
+    if case.mode not in MODES:
+        return f"{name} has no mode {case.mode}.", f"It has {', '.join(MODES)}."
+    if case.precision != "default":
+        return (
+            f"{name} takes no precision.",
+            "Set it in the function itself, as with jax.default_matmul_precision.",
+        )
+    try:
+        typed = specs(case)
+    except ValueError as error:
+        return str(error), "Arguments are typed as --arg f32[1024,1024]."
+    if typed and case.size:
+        return (
+            f"{name} has no size: its arguments were typed.",
+            "Leave --size out, or the --arg.",
+        )
+    return None
+
+
+def input_bytes(case: Case) -> int:
+    """Bytes of the arguments, as far as they are known before any code has run."""
+    return sum(spec.nbytes for spec in specs(case))
+
+
+# The arguments: pytrees (tuples, lists, dicts, named tuples and registered classes)
+# whose leaves are arrays or numbers.
+
+NUMBERS = (bool, int, float, complex, np.generic)
+"""Leaves that are no arrays; JAX takes them as arrays without a shape."""
+
+NO_NUMBERS = "OSUMm"
+"""Kinds of NumPy arrays that JAX does not take: objects, texts, dates."""
+
+WIDE = ("float64", "complex128", "int64", "uint64")
+"""What JAX narrows unless 64-bit types are on."""
+
+
+@dataclass(frozen=True)
+class Arguments:
+    hosts: tuple[Any, ...]
+    """With NumPy arrays for leaves, of which a transfer really copies; keys of
+    ``jax.random`` stay what they are."""
+    size: int
+    """The size that the factory was given, 0 if it takes none."""
+
+    @property
+    def copies(self) -> Any:
+        return jax.tree.map(
+            lambda leaf: (
+                misaligned_copy(leaf) if isinstance(leaf, np.ndarray) else leaf
+            ),
+            self.hosts,
+        )
+
+
+def make(function: Function, case: Case, seed: int) -> Arguments:
+    """Call the factory, or draw what was typed.
+
+    Raises:
+        OwnError: There are no arguments, or they are no pytrees of arrays.
+    """
+    typed = specs(case)
+    if typed:
+        made: Any = draw(typed, seed)
+        size = case.size
+    else:
+        made, size = _from_factory(function, case.size, seed)
+    for path, leaf in jax.tree_util.tree_flatten_with_path(made)[0]:
+        _require_array(function, jax.tree_util.keystr(path), leaf)
+    return Arguments(hosts=jax.tree.map(_to_host, made), size=size)
+
+
+def draw(typed: Sequence[Spec], seed: int) -> tuple[Array, ...]:
+    """Seeded random arrays, by the very lines that a script shows."""
+    names = {"np": np, "ml_dtypes": ml_dtypes, "rng": np.random.default_rng(seed)}
+    return tuple(np.asarray(eval(draw_code(spec), names)) for spec in typed)
+
+
+def draw_code(spec: Spec) -> str:
+    """The expression that draws an argument from ``rng``.
+
+    Floating-point numbers are standard normal, integers small, and beyond ``PERIOD``
+    numbers they repeat, because drawing a gigabyte takes many seconds.
+    """
+    if spec.elements > PERIOD:
+        period = draw_code(Spec(spec.dtype, (PERIOD,)))
+        return f"np.resize({period}, {spec.shape})"
+    dtype, shape = spec.dtype, spec.shape
+    if dtype == "bool":
+        return f"rng.integers(0, 2, {shape}).astype(bool)"
+    if "int" in dtype:
+        low = 0 if dtype.startswith("u") else -SMALL_INTEGER
+        return f"rng.integers({low}, {SMALL_INTEGER + 1}, {shape}, dtype=np.{dtype})"
+    if dtype.startswith("complex"):
+        part = "np.float32" if dtype == "complex64" else "np.float64"
+        pairs = f"rng.standard_normal({(*shape, 2)}, dtype={part})"
+        return f"{pairs}.view(np.{dtype})[..., 0]"
+    if dtype in ("float32", "float64"):
+        return f"np.asarray(rng.standard_normal({shape}, dtype=np.{dtype}))"
+    module = "np" if dtype == "float16" else "ml_dtypes"
+    normal = f"rng.standard_normal({shape}, dtype=np.float32)"
+    return f"np.asarray({normal}).astype({module}.{dtype})"
+
+
+def dtype_of(leaves: Sequence[Any]) -> str:
+    """The dtype of the first floating-point leaf, or else of the first array."""
+    dtypes = [leaf.dtype for leaf in leaves if hasattr(leaf, "dtype")]
+    floating = [dtype for dtype in dtypes if jnp.issubdtype(dtype, np.floating)]
+    return str((floating or dtypes or [""])[0])
+
+
+def is_key(leaf: Any) -> bool:
+    """Whether a leaf is a typed key of ``jax.random``, which NumPy cannot hold."""
+    return isinstance(leaf, jax.Array) and bool(
+        jnp.issubdtype(leaf.dtype, jax.dtypes.extended)
+    )
+
+
+def takes_size(factory: Callable[..., Any]) -> inspect.Parameter | None:
+    """The parameter of a factory that is its size: the first, unless it is ``seed``."""
+    for parameter in parameters(factory) or ():
+        positional = parameter.kind in (
+            inspect.Parameter.POSITIONAL_ONLY,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        )
+        if positional and parameter.name != "seed":
+            return parameter
+    return None
+
+
+def _from_factory(
+    function: Function, size: int, seed: int
+) -> tuple[tuple[Any, ...], int]:
+    factory = function.factory
+    if factory is None:
+        return _without_factory(function), size
+    name = getattr(factory, "__name__", function.name + ARGS)
+    sized, given = takes_size(factory), {}
+    positional: tuple[int, ...] = (size,) if size else ()
+    if sized is None and size:
+        raise OwnError(
+            f"{name} takes no size.", "Leave --size out, or let it take one."
+        )
+    if sized is not None and not size:
+        if sized.default is inspect.Parameter.empty:
+            raise OwnError(f"{name} needs a size.", "Give one, as in --size 1024.")
+        size = sized.default if isinstance(sized.default, int) else 0
+    if any(one.name == "seed" for one in parameters(factory) or ()):
+        given["seed"] = seed
+    made = factory(*positional, **given)
+    if not isinstance(made, tuple):
+        raise OwnError(
+            f"{name} returned a {type(made).__name__}.",
+            "Let it return the tuple of all arguments: for one argument `return (x,)`.",
+        )
+    return made, size
+
+
+def _without_factory(function: Function) -> tuple[Any, ...]:
+    takes = [
+        one.name
+        for one in parameters(function.call) or ()
+        if one.default is inspect.Parameter.empty
+        and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+    ]
+    if not takes:
+        raise OwnError(
+            f"{function.name} takes no arguments, so XLA could compute its result once"
+            " and for all while compiling it.",
+            "Let it take its data as arguments.",
+        )
+    name = function.name
+    raise OwnError(
+        f"{name} takes {', '.join(takes)}, and nothing says what to give it.",
+        f"Define {name}{ARGS}(size) or {MAKE_ARGS}(size) beside it, which returns the"
+        " tuple of its arguments, or give one --arg such as f32[1024,1024] for each.",
+    )
+
+
+def _require_array(function: Function, path: str, leaf: Any) -> None:
+    what = type(leaf).__name__
+    if isinstance(leaf, np.ndarray) and leaf.dtype.kind in NO_NUMBERS:
+        what = f"NumPy array of {leaf.dtype}"
+    elif isinstance(leaf, (np.ndarray, jax.Array, *NUMBERS)):
+        return
+    raise OwnError(
+        f"The argument{path} of {function.name} is a {what}.",
+        "Arguments are arrays, numbers, and dicts, lists, tuples or registered"
+        " classes of them; bind everything else with functools.partial.",
+    )
+
+
+def _to_host(leaf: Any) -> Any:
+    if isinstance(leaf, NUMBERS) or is_key(leaf):
+        return leaf
+    return misaligned_copy(np.asarray(leaf))

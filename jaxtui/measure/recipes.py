@@ -1,0 +1,439 @@
+"""What plain Python needs to do what a case does: its texts, and the modules they use.
+
+``jaxtui.scripts`` joins them. The op's function is the function that is timed: its own
+source, without the docstring, the annotations and the branches that this case does not
+take. A function of a file is imported from there; only its source is read here.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import jax
+
+from jaxtui.measure import ops, own
+from jaxtui.measure.inputs import numpy_dtype
+from jaxtui.measure.ops.arguments import FOREIGN, as_dtype
+from jaxtui.measure.ops.base import Op
+from jaxtui.measure.own import WIDE, draw_code
+from jaxtui.model import COMPILED_MODES, Case, Recipe
+from jaxtui.model.own import ARGS, MAKE_ARGS, NUMPY
+
+COLUMNS = 88
+
+MODULES = {"jax", "jnp", "lax", "np", "tnp"}
+"""What the forms of ops may use beside their arguments."""
+
+NEEDS_DEVICES = "# {} exists with JAX_NUM_CPU_DEVICES={} in the environment."
+INTERPRETED = "# On a CPU Pallas interprets the kernel: the times mean nothing."
+
+TO_NUMPY = (
+    "args = jax.tree.map(lambda x: np.array(x) if isinstance(x, jax.Array) else x,"
+    " args)"
+)
+
+
+def recipe(case: Case, seed: int = 0) -> Recipe:
+    """How to run a case.
+
+    Raises:
+        ValueError: The case's op is unknown, or it lacks the case's dtype or mode.
+    """
+    source = own.source(case.op)
+    if source is None:
+        return _of_op(ops.get(case.op), case, seed)
+    return _of_file(source, case, seed)
+
+
+def ahead(case: Case) -> Recipe:
+    """How to compile an op for a TPU that is not here; its arguments are shapes.
+
+    Raises:
+        ValueError: The op is unknown, or lacks the case's mode.
+    """
+    op, kernel = ops.get(case.op), case.mode == "pallas"
+    form = op.pallas if kernel else op.jax
+    if form is None:
+        raise ValueError(f"{op.name} has no mode {case.mode}.")
+    call = op.name
+    if kernel:
+        call = f'functools.partial({op.name}, platform="tpu")'
+    elif op.takes_precision and case.precision != "default":
+        call = f'functools.partial({op.name}, precision="{case.precision}")'
+    function, modules = source(form, op.name)
+    shapes = [(one.shape, one.dtype(case.dtype)) for one in op.arguments(case.size)]
+    wide = case.dtype == "float64"
+    return Recipe(
+        modules=("jax", "jnp", *modules, *(["np"] if kernel else [])),
+        settings=(("jax_enable_x64", "True"),) if wide else (),
+        name=op.name,
+        function=function,
+        arguments=tuple(
+            f"jax.ShapeDtypeStruct({shape}, jnp.{dtype}, sharding=sharding)"
+            for shape, dtype in shapes
+        ),
+        call=call,
+    )
+
+
+def _of_op(op: Op, case: Case, seed: int) -> Recipe:
+    if case.dtype not in op.dtypes:
+        raise ValueError(f"{op.name} has no dtype {case.dtype!r}.")
+    forms = {"numpy": op.numpy, "pallas": op.pallas, "tensorflow": op.tensorflow}
+    form = forms.get(case.mode, op.jax)
+    if form is None:
+        raise ValueError(f"{op.name} has no mode {case.mode!r}.")
+    name = f"{case.mode}_{op.name}" if case.mode in forms else op.name
+    options: dict[str, Any] = {}
+    if form is op.jax and op.takes_precision:
+        options = {"precision": None if case.precision == "default" else case.precision}
+    elif case.mode == "pallas":
+        options = {"platform": case.device.partition(":")[0]}
+    elif case.mode == "tensorflow":
+        options = {"tnp": ast.Name("tnp", ast.Load())}
+    made = op.arguments(case.size)
+    dtypes = [one.dtype(case.dtype) for one in made]
+    codes = [one.code(case.dtype, seed) for one in made]
+    foreign = not set(FOREIGN).isdisjoint(dtypes)
+    if case.on_host:
+        dtypes = [numpy_dtype(dtype) for dtype in dtypes]
+        codes = [one.numpy_code(case.dtype, seed) for one in made]
+    known = [
+        SimpleNamespace(shape=one.shape, size=one.elements(), dtype=as_dtype(dtype))
+        for one, dtype in zip(made, dtypes, strict=True)
+    ]
+    names = [one for one in inspect.signature(form).parameters if one not in options]
+    lines = _draw(names[: len(codes)], codes, seed, _place(case))
+    function, modules = source(form, name, options, known)
+    if case.mode == "tensorflow":
+        modules |= {"tf"}
+        lines.insert(0, 'tf.config.set_visible_devices([], "GPU")')
+    return _recipe(
+        case,
+        name,
+        modules=modules | ({"ml_dtypes"} if foreign else set()),
+        function=function,
+        arguments=lines,
+        wide=case.dtype == "float64",
+    )
+
+
+def _of_file(source: own.Source, case: Case, seed: int) -> Recipe:
+    typed = own.specs(case)
+    modules, lines = _module(source)
+    if typed:
+        foreign = [one.dtype in FOREIGN or one.dtype[:6] == "float8" for one in typed]
+        codes = [
+            # NumPy has none of these dtypes.
+            f"{draw_code(one)}.astype(np.float32)"
+            if case.on_host and is_foreign
+            else draw_code(one)
+            for one, is_foreign in zip(typed, foreign, strict=True)
+        ]
+        modules |= {"ml_dtypes"} if any(foreign) else set()
+        names = [f"x{number}" for number in range(len(codes))]
+        arguments = _draw(names, codes, seed, _place(case))
+    else:
+        arguments = [_factory(source, case, seed)]
+        if case.on_host or case.inputs == "host":
+            modules |= {"jax"}
+            arguments.append(TO_NUMPY)
+        else:
+            arguments.append(f"args = {_place(case).format('args')}")
+    return _recipe(
+        case,
+        f"own.{source.name}{NUMPY if case.on_host else ''}",
+        modules=modules,
+        function="\n".join(lines),
+        arguments=arguments,
+        wide=any(one.dtype in WIDE for one in typed),
+        tree=True,
+    )
+
+
+def _recipe(
+    case: Case,
+    name: str,
+    *,
+    modules: set[str],
+    function: str,
+    arguments: Sequence[str],
+    wide: bool,
+    tree: bool = False,
+) -> Recipe:
+    call, wait = name, "lambda result: result.block_until_ready()"
+    remarks, settings = [], []
+    if case.on_host:
+        wait = "lambda result: None"
+    else:
+        modules = modules | {"jax"}
+        device, index = _device(case)
+        if device != jax.devices()[0] and (tree or case.inputs == "host"):
+            # Neither says by itself where it wants to be computed.
+            settings.append(("jax_default_device", _device_code(case)))
+        if wide:
+            settings.append(("jax_enable_x64", "True"))
+        if case.device.startswith("cpu:") and index:
+            remarks.append(NEEDS_DEVICES.format(case.device, index + 1))
+        if case.mode == "pallas" and case.device.startswith("cpu:"):
+            remarks.append(INTERPRETED)
+        if case.mode in COMPILED_MODES:
+            call = f"jax.jit({name})"
+        elif case.inputs == "host":
+            # NumPy's own operators would do the work on arguments that were not sent.
+            put = f"jax.device_put(args, {_device_code(case)})"
+            call = f"lambda *args, f={name}: f(*{put})"
+        if tree:
+            wait = "jax.block_until_ready"
+    return Recipe(
+        modules=("np", *sorted(modules)),
+        remarks=tuple(remarks),
+        settings=tuple(settings),
+        name="own" if tree else name,
+        function=function,
+        arguments=tuple(arguments),
+        call=call,
+        wait=wait,
+        tree=tree,
+    )
+
+
+def _device(case: Case) -> tuple[jax.Device | None, int]:
+    platform, _, number = case.device.partition(":")
+    for index, device in enumerate(jax.devices(platform)):
+        if device.id == int(number):
+            return device, index
+    return None, int(number)
+
+
+def _device_code(case: Case) -> str:
+    return f'jax.devices("{case.device.partition(":")[0]}")[{_device(case)[1]}]'
+
+
+def _place(case: Case) -> str:
+    """How a list of NumPy arrays becomes the arguments."""
+    if case.mode == "tensorflow":
+        return "[tf.constant(each) for each in {}]"
+    resident = not case.on_host and case.inputs == "device"
+    return f"jax.device_put({{}}, {_device_code(case)})" if resident else "{}"
+
+
+def _draw(
+    names: Sequence[str], codes: Sequence[str], seed: int, place: str
+) -> list[str]:
+    """The lines that draw arguments under their names, and put them in their place."""
+    rng = f"np.random.default_rng({seed})"
+    lines: list[str] = []
+    if len(codes) > 1 and len(set(codes)) == 1:
+        lines = [f"{', '.join(names)} = ({codes[0]} for _ in range({len(codes)}))"]
+    if not lines or len(lines[0]) > COLUMNS:
+        lines = [f"{name} = {code}" for name, code in zip(names, codes, strict=True)]
+    if len(lines) == len(codes) == 1 and lines[0].count("rng.") == 1:
+        brief = lines[0].replace("rng.", f"{rng}.")
+        if len(brief) <= COLUMNS:
+            lines = [brief]
+    if any("rng." in line for line in lines):
+        lines.insert(0, f"rng = {rng}")
+    return [*lines, f"args = {place.format('[' + ', '.join(names) + ']')}"]
+
+
+def _module(source: own.Source) -> tuple[set[str], list[str]]:
+    """The lines that import a file as ``own``, and the modules that they use."""
+    if source.module:
+        line = f"own = importlib.import_module({source.module!r})"
+        return {"importlib"}, [line]
+    return {"runpy", "sys", "types"}, [
+        f"sys.path.insert(0, {os.path.dirname(source.file)!r})",
+        # Not by its name, which may be that of another module, or none.
+        f"own = types.SimpleNamespace(**runpy.run_path({source.file!r}))",
+    ]
+
+
+def _factory(source: own.Source, case: Case, seed: int) -> str:
+    """The line that calls the factory, as far as the file's text tells which it is."""
+    defined = _definitions(source)
+    last = source.name.rpartition(".")[2]
+    makes_all = last + ARGS not in defined and MAKE_ARGS in defined
+    factory = MAKE_ARGS if makes_all else source.name + ARGS
+    given = [str(case.size)] if case.size else []
+    if "seed" in defined.get(factory.rpartition(".")[2], ()):
+        given.append(f"seed={seed}")
+    return f"args = own.{factory}({', '.join(given)})"
+
+
+def _definitions(source: own.Source) -> dict[str, tuple[str, ...]]:
+    """The functions of a file with the names of their parameters, as it is written."""
+    if not source.file:
+        return {}
+    try:
+        tree = ast.parse(own.read(source.file))
+    except (own.OwnError, SyntaxError, ValueError):
+        return {}
+    found: dict[str, tuple[str, ...]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            taken = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+            found[node.name] = tuple(one.arg for one in taken)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            found |= {one.asname or one.name: () for one in node.names}
+        elif isinstance(node, ast.Assign):
+            names = (one.id for one in node.targets if isinstance(one, ast.Name))
+            found |= dict.fromkeys(names, ())
+    return found
+
+
+def source(
+    function: Callable[..., Any],
+    name: str,
+    options: Mapping[str, Any] | None = None,
+    args: Sequence[Any] = (),
+) -> tuple[str, set[str]]:
+    """The source of a function under another name, and the modules that it uses.
+
+    It is bare of docstring and annotations. It is what ``inspect`` finds, so that the
+    printed function cannot differ from the one that runs.
+
+    Args:
+        function: a plain function.
+        name: what it shall be called.
+        options: parameters that are left out, and what stands in their places: a
+            constant or an expression.
+        args: its first arguments, or what has their shape and dtype. What is known of
+            them decides tests, and branches that are not taken are left out.
+    """
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    outer = _Stripper().visit(tree).body[0]
+    if not isinstance(outer, ast.FunctionDef):
+        raise TypeError(f"{function!r} is not a plain function")
+    outer.name = name
+    if args:
+        known = dict(zip(inspect.signature(function).parameters, args, strict=False))
+        _Specializer(function.__globals__, known, options or {}).settle(outer)
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    text = ast.unparse(ast.fix_missing_locations(tree)).replace(":\n\n", ":\n")
+    return text, names & MODULES
+
+
+class _Stripper(ast.NodeTransformer):
+    """Drops docstrings and annotations."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        if ast.get_docstring(node) is not None:
+            node.body = node.body[1:]
+        return self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        if node.value is None:
+            return node
+        return ast.Assign(targets=[node.target], value=node.value)
+
+
+class _Specializer(ast.NodeTransformer):
+    """Decides tests of what is known, and puts constants in the places of names."""
+
+    def __init__(
+        self,
+        scope: Mapping[str, Any],
+        known: Mapping[str, Any],
+        options: Mapping[str, Any],
+    ) -> None:
+        self._scope, self._known = dict(scope), dict(known)
+        self._values: dict[str, ast.expr] = {
+            name: value if isinstance(value, ast.expr) else ast.Constant(value)
+            for name, value in options.items()
+        }
+
+    def settle(self, function: ast.FunctionDef) -> None:
+        """Rewrite a function; those inside of it keep their tests."""
+        taken = function.args
+        least = len(taken.args) - len(taken.defaults)
+        kept = [n for n, one in enumerate(taken.args) if one.arg not in self._values]
+        taken.defaults = [taken.defaults[n - least] for n in kept if n >= least]
+        taken.args = [taken.args[n] for n in kept]
+        function.body = self._all(function.body)
+        match function.body:
+            case [
+                *before,
+                ast.Assign(targets=[ast.Name(id=name)], value=value),
+                ast.Return(value=ast.Name(id=returned)),
+            ] if name == returned:
+                function.body = [*before, ast.Return(value)]
+
+    def _all(self, nodes: Sequence[ast.stmt]) -> list[Any]:
+        made: list[Any] = []
+        for node in nodes:
+            found = self.visit(node)
+            made += found if isinstance(found, list) else [found] if found else []
+        return made
+
+    def _truth(self, node: ast.expr) -> bool | None:
+        """What a test comes to; ``None`` if that is not known."""
+        code = compile(ast.fix_missing_locations(ast.Expression(node)), "", "eval")
+        try:
+            value = eval(code, self._scope, self._known)
+        except Exception:
+            return None
+        return bool(value) if type(value).__name__ in ("bool", "bool_") else None
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return self._values.get(node.id, node)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        truth = self._truth(node)
+        return node if truth is None else ast.Constant(truth)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        known = ast.unparse(node.func).endswith("np.issubdtype")
+        truth = self._truth(node) if known else None
+        return node if truth is None else ast.Constant(truth)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        truth = self._truth(node.test)
+        return node if truth is None else node.body if truth else node.orelse
+
+    def visit_If(self, node: ast.If) -> Any:
+        truth = self._truth(self.visit(node.test))
+        if truth is None:
+            return self.generic_visit(node)
+        return self._all(node.body if truth else node.orelse)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
+        node.value = self.visit(node.value)
+        (target,) = node.targets
+        if not isinstance(target, ast.Name):
+            return node
+        self._known.pop(target.id, None)
+        if isinstance(node.value, (ast.Constant, ast.Attribute)):
+            self._values[target.id] = node.value
+            return None
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        known, self._known = self._known, {}
+        self.generic_visit(node)
+        self._known = known
+        return node
+
+    def visit_keyword(self, node: ast.keyword) -> ast.AST | None:
+        self.generic_visit(node)
+        default = isinstance(node.value, ast.Constant) and node.value.value is None
+        return None if default else node
+
+    def visit_With(self, node: ast.With) -> Any:
+        self.generic_visit(node)
+        needless = ast.unparse(node.items[0]) == "jax.default_matmul_precision(None)"
+        return node.body if needless else node

@@ -1,0 +1,332 @@
+"""One repeat of a loop as a program would write it: left alone, and watched.
+
+Both do the same between their first and last clock read; the watched one also reads the
+clock around each call and hands its result to a thread that waits for it.
+"""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from operator import methodcaller
+from queue import SimpleQueue
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import msgspec
+import numpy as np
+
+from jaxtui.measure import clocks
+from jaxtui.measure.clocks import Wait, wait_for_array
+from jaxtui.measure.failures import RefusedError
+from jaxtui.measure.notes import INLINE_SHARE
+from jaxtui.measure.turns import PROBE_CALLS, SLOW_CALL_SECONDS
+from jaxtui.measure.workload import Workload
+from jaxtui.model import Loop, LoopCall, LoopStyle
+from jaxtui.model.own import short_name
+from jaxtui.stats import median
+
+WARM_UP_SECONDS = 0.05
+"""For single calls, before the loop itself is warmed up."""
+
+WARM_LOOP_SECONDS = 0.5
+"""A longer loop is warmed up with fewer calls."""
+
+block = methodcaller("block_until_ready")
+
+
+@dataclass(frozen=True)
+class Results:
+    """How results of one kind are treated. The defaults are those of an array."""
+
+    ready: Wait = block
+    """Until the result is ready, and nothing else."""
+    fetch: Wait = np.asarray
+    """Brings it to the host as NumPy's."""
+    pick: Callable[[Any], object] = lambda result: result.ravel()[0]
+    """A number of it, to be printed."""
+    first: bool = False
+    """Of several results the next call of a chain takes the first."""
+
+    def wait(self, style: LoopStyle) -> Wait | None:
+        """What a style does with each result; ``None`` for nothing."""
+        if style == "each":
+            return self.ready
+        if style == "asarray":
+            return self.fetch
+        if style == "print":
+            # Into memory: the engine's own output would show every line as a log.
+            sink, pick = io.StringIO(), self.pick
+            return lambda result: print(pick(result), file=sink)
+        return None
+
+
+ARRAY = Results()
+"""One array, which fits where a chain needs it."""
+
+
+def results_of(loop: Loop, workload: Workload, result: Any) -> Results:
+    """How to treat the results of a function of a file: trees of arrays.
+
+    What is printed is a number of the smallest array, as the loss of a training step.
+
+    Raises:
+        RefusedError: Its calls cannot be chained.
+    """
+    single = workload.wait is wait_for_array
+    return Results(
+        ready=block if single else jax.block_until_ready,
+        fetch=jax.device_get,
+        pick=_number_of,
+        first=loop.chained and _takes_first(loop, workload.args, result),
+    )
+
+
+def _number_of(result: Any) -> object:
+    leaves = jax.tree.leaves(result)
+    arrays = [leaf for leaf in leaves if isinstance(leaf, jax.Array)]
+    return min(arrays, key=np.size).ravel()[0]
+
+
+def _takes_first(loop: Loop, args: tuple[Any, ...], result: Any) -> bool:
+    """Whether the next call takes the first of several results, or the result itself.
+
+    Raises:
+        RefusedError: Neither fits.
+    """
+    wanted, found = (_kind(args[0]) if args else None), _kind(result)
+    if found == wanted:
+        return False
+    whole = wanted is not None and found[0] == wanted[0]
+    several = isinstance(result, (tuple, list)) and result and not whole
+    if several and _kind(result[0]) == wanted:
+        return True
+    name = short_name(loop.case.op)
+    raise RefusedError(
+        f"Calls of {name} cannot be chained: what it returns is not like its first"
+        " argument.",
+        "Choose independent calls, or let it return first what its next call takes"
+        " first, as a step that takes params and a batch returns params and a loss.",
+    )
+
+
+def _kind(tree: Any) -> tuple[Any, list[tuple[tuple[int, ...], Any]]]:
+    """What a compiled function insists on: structure, shapes and dtypes."""
+    leaves, structure = jax.tree.flatten(tree)
+    return structure, [
+        (np.shape(x), x.dtype if hasattr(x, "dtype") else jnp.result_type(x))
+        for x in leaves
+    ]
+
+
+class Watcher:
+    """Blocks on each result in the order in which it got them.
+
+    Handing a result over costs the loop about 0.1 µs while the watcher waits for an
+    earlier one, which is nearly always. A thread that waits for a result holds no
+    lock of Python's, so the loop runs meanwhile. A result is let go once it was seen:
+    kept, it would cost each later call a fresh allocation.
+    """
+
+    def __init__(self, wait: Callable[[Any], object] = block) -> None:
+        self.ready: list[float] = []
+        """When each result was ready, by ``perf_counter``."""
+        self._queue: SimpleQueue[Any] = SimpleQueue()
+        self.watch = self._queue.put
+        """Takes the next result of the loop."""
+        self._wait = wait
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Watcher:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        """Wait until every result was ready.
+
+        Raises:
+            Exception: What the first result raised that has no value, unless the loop
+                itself has failed.
+        """
+        self._queue.put(None)
+        self._thread.join()
+        if self._error is not None and kind is None:
+            raise self._error
+
+    def _run(self) -> None:
+        take, wait, seen = self._queue.get, self._wait, self.ready.append
+        try:
+            while (result := take()) is not None:
+                wait(result)
+                seen(perf_counter())
+                result = None
+        except Exception as error:  # whatever the runtime raises belongs to the loop
+            self._error = error
+
+
+class Totals(NamedTuple):
+    """One repeat as a whole, seconds since its first call was entered."""
+
+    stopwatch: float
+    """The loop's own code was through."""
+    true: float
+    """Every result was ready, too."""
+    calls: int
+    """Fewer than asked for if the loop was stopped."""
+
+
+@dataclass(frozen=True)
+class Body:
+    loop: Loop
+    workload: Workload
+    turns: Callable[[], Iterable[object]]
+    """As many items as there shall be calls."""
+    results: Results = ARRAY
+    """What is done with what the calls return."""
+
+    def stamps(self) -> Stamps:
+        waits = self.results.wait(self.loop.style) is not None
+        return Stamps(waits=waits, watcher=Watcher(self.results.ready))
+
+    def undisturbed(self) -> Totals:
+        style, chained, first = self.loop.style, self.loop.chained, self.results.first
+        call, args = self.workload.call, self.workload.args
+        rest, ready = args[1:], self.results.ready
+        wait = self.results.wait(style)
+        calls, result = 0, None
+        with self.workload.scope():
+            turns = self.turns()
+            start = perf_counter()
+            for _ in turns:
+                result = call(*args)
+                if chained:
+                    args = (result[0] if first else result, *rest)
+                if wait is not None:
+                    wait(result)
+                calls += 1
+            if style == "end" and result is not None:
+                ready(result)
+            through = perf_counter()
+            if result is not None:
+                # A device computes in order: when the last is ready, all are.
+                ready(result)
+            return Totals(through - start, perf_counter() - start, calls)
+
+    def watched(self, stamps: Stamps) -> Totals:
+        """One repeat whose every call is stamped, into ``stamps``."""
+        style, chained, first = self.loop.style, self.loop.chained, self.results.first
+        call, args = self.workload.call, self.workload.args
+        rest, ready = args[1:], self.results.ready
+        wait, watch = self.results.wait(style), stamps.watcher.watch
+        entered, returned = stamps.entered.append, stamps.returned.append
+        waited = stamps.waited.append
+        result = None
+        with self.workload.scope(), stamps.watcher:
+            for _ in self.turns():
+                entered(perf_counter())
+                result = call(*args)
+                returned(perf_counter())
+                watch(result)
+                if chained:
+                    args = (result[0] if first else result, *rest)
+                if wait is not None:
+                    wait(result)
+                    waited(perf_counter())
+            if style == "end" and result is not None:
+                ready(result)
+                stamps.last_waited = perf_counter()
+            through = perf_counter()
+        return stamps.totals(through)
+
+
+@dataclass
+class Stamps:
+    """When the calls of one watched repeat were entered, came back and were ready.
+
+    Grows while the repeat runs, so that another thread may look at what is complete.
+    """
+
+    waits: bool
+    """The host waits in every call."""
+    watcher: Watcher
+    entered: list[float] = field(default_factory=list)
+    returned: list[float] = field(default_factory=list)
+    waited: list[float] = field(default_factory=list)
+    last_waited: float | None = None
+    """The host was through with waiting for the last result, after the loop."""
+
+    @property
+    def complete(self) -> int:
+        """How many calls are over, from the first on."""
+        ready = len(self.watcher.ready)
+        return min(ready, len(self.waited)) if self.waits else ready
+
+    def calls(self, first: int, end: int) -> tuple[LoopCall, ...]:
+        """Complete calls as they are reported."""
+        return tuple(self._call(index) for index in range(first, end))
+
+    def totals(self, through: float) -> Totals:
+        if not self.entered:
+            return Totals(0.0, 0.0, 0)
+        start, ready = self.entered[0], self.watcher.ready[-1]
+        return Totals(
+            through - start, max(through, ready) - start, len(self.watcher.ready)
+        )
+
+    def _call(self, index: int) -> LoopCall:
+        start = self.entered[0]
+        waited = self.waited[index] if self.waits else None
+        if self.last_waited is not None and index == len(self.entered) - 1:
+            waited = self.last_waited
+        return LoopCall(
+            entered=self.entered[index] - start,
+            returned=self.returned[index] - start,
+            ready=self.watcher.ready[index] - start,
+            waited=None if waited is None else waited - start,
+        )
+
+
+class WarmUp(NamedTuple):
+    inline: bool
+    """Results are ready when their calls return."""
+    repeat_seconds: float
+    """About how long one repeat of the loop takes."""
+
+
+def warm_up(body: Body) -> WarmUp:
+    """Single calls first, then the loop itself, shortened where it is long."""
+    workload = body.workload
+    with workload.scope():
+        block = clocks.calls(
+            workload.call, workload.args, workload.wait, WARM_UP_SECONDS
+        )
+        one = median(block.ready[len(block.ready) // 2 :])
+        inline = runs_inline(workload, quick=one < SLOW_CALL_SECONDS)
+    # Printing compiles something, too, so that the first call is not the loop's pace.
+    taken = shorten(body, 1).undisturbed()
+    calls = min(body.loop.calls, int(WARM_LOOP_SECONDS / max(one, 1e-9)))
+    if calls > 1:
+        taken = shorten(body, calls).undisturbed()
+    return WarmUp(inline, taken.true * body.loop.calls / taken.calls)
+
+
+def runs_inline(workload: Workload, *, quick: bool) -> bool:
+    """Whether results are ready when their calls return.
+
+    On a busy machine a host may be stopped until a result is ready that it did not
+    compute itself; with a second call right behind the first, that shows.
+    """
+    call, args, pairs = workload.call, workload.args, PROBE_CALLS if quick else 1
+    if clocks.ready_at_return(call, args, pairs) <= INLINE_SHARE:
+        return False
+    return not any(clocks.pending_after(call, args, 2) for _ in range(pairs))
+
+
+def shorten(body: Body, calls: int) -> Body:
+    loop = msgspec.structs.replace(body.loop, calls=calls)
+    return replace(body, loop=loop, turns=lambda: range(calls))

@@ -1,0 +1,91 @@
+"""What a process pays and learns once, before its first case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxtui.measure import clocks
+from jaxtui.stats import median
+
+DEFAULT_QUEUE_DEPTH = 32
+"""Computations in flight before the runtime holds the host back: observed on CPU,
+``max_inflight_computations`` in XLA's GPU client, the default of PyTorch/XLA on TPU."""
+
+_PROBE_CALLS = 64
+_PROBE_SIZE = 384
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """What is known of one device of this process."""
+
+    warm_up_seconds: float
+    """The throw-away compile: the first lowering of a process also sets MLIR up."""
+    dispatch_floor: float
+    """Seconds from call to return for an op that does next to nothing."""
+    queue_depth: int
+    """Computations that may be in flight at once."""
+
+
+class CompileEvents:
+    """Counts what ``jax.monitoring`` says about the persistent compilation cache."""
+
+    def __init__(self) -> None:
+        self.hits = 0
+        self._listening = False
+
+    def listen(self) -> None:
+        if not self._listening:
+            self._listening = True
+            jax.monitoring.register_event_listener(self._on_event)
+
+    def _on_event(self, event: str, **_: Any) -> None:
+        if event.endswith("cache_hits"):
+            self.hits += 1
+
+
+compile_events = CompileEvents()
+"""One per process, because a listener cannot be unregistered before jax 0.8."""
+
+_runtimes: dict[jax.Device, Runtime] = {}
+
+
+def is_warm(device: jax.Device) -> bool:
+    return device in _runtimes
+
+
+def of(device: jax.Device) -> Runtime:
+    """What is known of a device; the first call warms the process up."""
+    if device in _runtimes:
+        return _runtimes[device]
+    compile_events.listen()
+    begin = perf_counter()
+    product = jax.device_put(np.ones((_PROBE_SIZE, _PROBE_SIZE), np.float32), device)
+    multiply = _compiled(lambda x: x @ x, product)
+    multiply(product).block_until_ready()
+    seconds = perf_counter() - begin
+    tiny = (jax.device_put(np.ones(8, np.float32), device),)
+    increment, wait = _compiled(lambda x: x + 1, *tiny), clocks.wait_for_array
+    clocks.calls(increment, tiny, wait, 0.005, least=20)
+    floor = median(clocks.calls(increment, tiny, wait, 0.01, least=20).dispatch)
+    _runtimes[device] = Runtime(seconds, floor, _queue_depth(multiply, product))
+    return _runtimes[device]
+
+
+def _compiled(function: Callable[[jax.Array], jax.Array], x: jax.Array) -> Any:
+    jitted = jax.jit(function)
+    jitted.lower(x).compile()
+    return jitted
+
+
+def _queue_depth(call: Any, x: jax.Array) -> int:
+    """The depth of the queue, or the usual one where the device outruns the host."""
+    pending = max(clocks.pending_after(call, (x,), _PROBE_CALLS) for _ in range(3))
+    conclusive = _PROBE_CALLS / 4 < pending < _PROBE_CALLS - 4
+    return pending if conclusive else DEFAULT_QUEUE_DEPTH

@@ -1,0 +1,497 @@
+"""Runs snippets: the setup, the parts in order, then turns for what is timed often.
+
+In this thread, or in a child process, where JAX can have another number of devices.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import linecache
+import math
+import os
+import signal
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from time import perf_counter
+from typing import Any, cast
+
+import jax
+import jax.numpy as jnp
+import msgspec
+import numpy as np
+
+from jaxtui import child
+from jaxtui.format import bytes_text
+from jaxtui.measure import devices
+from jaxtui.measure.children import end_with_input, lines, signal_with_parent
+from jaxtui.measure.devices import SIMULATED
+from jaxtui.measure.errors import full_text, headline
+from jaxtui.measure.failures import RefusedError
+from jaxtui.measure.planning import Supply
+from jaxtui.measure.runner import Runner
+from jaxtui.measure.settings import enable_x64
+from jaxtui.measure.turns import ROUNDS_WANTED, Turns, never, take_turns
+from jaxtui.measure.workload import Scope, Workload
+from jaxtui.model import (
+    SNIPPET_IMPORTS,
+    Case,
+    RunEvent,
+    RunFinished,
+    Shown,
+    Snippet,
+    SnippetShown,
+    SnippetStarted,
+    SnippetTimed,
+    Timed,
+    Timing,
+    Value,
+    WorkFailed,
+)
+from jaxtui.stats import Pool
+
+ROUNDS_SHARE = 0.3
+"""Share of the budget that the rounds have in any case, however long compiling took."""
+
+SPREAD_SECONDS = 2.0
+"""How long the rounds last at least, unless the budget is shorter."""
+
+TARGET_HALF_WIDTH = 0.03
+
+SMALLER = "Choose a smaller size, or free memory."
+
+TEXT_CHARACTERS = 2000
+NUMBERS_AT_MOST = 1000
+
+NO_VALUE = object()
+"""What running a statement gives."""
+
+COMMAND = child.command(__name__)
+
+
+@jax.jit
+def _step(x: jax.Array) -> jax.Array:
+    return x + 1
+
+
+class Queue:
+    """The queues of the devices that a snippet may use.
+
+    What was dropped cannot be waited for, and ``jax.effects_barrier`` waits for side
+    effects alone. But a device works in order: when a computation that was dispatched
+    last is done, so is everything before it.
+    """
+
+    def __init__(self, device: jax.Device | None) -> None:
+        every = dict.fromkeys([*jax.local_devices(), *([device] if device else [])])
+        self._places = [jax.device_put(jnp.zeros(8), each) for each in every]
+        self.drain()
+
+    def drain(self, value: object = None) -> None:
+        """Wait for a value, and for whatever was dispatched until now."""
+        jax.block_until_ready((value, [_step(place) for place in self._places]))
+
+
+class _Part:
+    """A timed expression and its turns.
+
+    It is timed until it returns, as a stopwatch around it would; what it left to do is
+    waited for afterwards.
+    """
+
+    def __init__(
+        self, name: str, call: Callable[[], object], queue: Queue, scope: Scope
+    ) -> None:
+        self.name = name
+        case = Case(op=name, size=0, dtype="", device="", mode="jit", inputs="host")
+        made = Workload(
+            case=case, call=call, wait=queue.drain, on_return=True, scope=scope
+        )
+        self.turns = Turns(made, rests=True)
+        self.told = 0
+        """Rounds that are in the last summary."""
+        self._pool = Pool()
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether there are rounds enough, and their interval is narrow."""
+        enough = len(self.turns.medians) >= ROUNDS_WANTED
+        return enough and self.turns.interval.half_width <= TARGET_HALF_WIDTH
+
+    @property
+    def is_due(self) -> bool:
+        """Whether a summary is due again: of a million calls it takes a while."""
+        rounds = len(self.turns.rounds)
+        return rounds % (1 << max(0, rounds.bit_length() - 4)) == 0
+
+    def timing(self, *, once: bool = False) -> Timing:
+        """The timing as it stands, after one turn at least."""
+        for block in self.turns.rounds[self.told :]:
+            self._pool.add(block.ready)
+        self.told = len(self.turns.rounds)
+        summary = self._pool.summary(self.turns.medians)
+        return Timing(name=self.name, seconds=summary, once=once)
+
+
+def run_snippet(
+    snippet: Snippet, *, stop: Callable[[], bool] = never
+) -> Iterator[RunEvent]:
+    """Run a snippet in the calling thread, or in a process of its own if it asks.
+
+    The first event is ``SnippetStarted``, the last ``RunFinished``; ``WorkFailed``
+    comes before it where something is wrong as a whole. Nothing happens until the first
+    event is asked for, and closing the generator ends the run. The snippet's default
+    device, its 64-bit types and the place of its output never hold for what
+    consumes the events.
+    """
+    return _Run(snippet, stop).events()
+
+
+class _Run(Runner):
+    def __init__(self, snippet: Snippet, stop: Callable[[], bool]) -> None:
+        super().__init__(SnippetStarted(snippet=snippet), snippet.budget, stop)
+        self._snippet = snippet
+        self._rounds_end = 0.0
+        self._names = Namespace(snippet.title)
+        self._device: jax.Device | None = None
+
+    def failure(self, error: BaseException) -> WorkFailed:
+        return failure("The snippet", error).failed
+
+    @property
+    def remaining(self) -> float:
+        return max(super().remaining, self._rounds_end - perf_counter())
+
+    def work(self) -> Iterator[RunEvent]:
+        if self._snippet.cpu_devices is not None:
+            yield from self._in_child(self._snippet.cpu_devices)
+            return
+        self._check()
+        yield self.progress("setting up")
+        try:
+            queue = self._set_up()
+        except Exception as error:
+            raise failure("The setup", error) from error
+        parts = yield from self._in_order(queue)
+        yield from self._rounds(parts)
+
+    def _check(self) -> None:
+        if self._snippet.device is not None:
+            try:
+                self._device = devices.find(self._snippet.device)
+            except ValueError as error:
+                raise RefusedError(str(error), "`jaxtui devices` lists them.") from None
+        with self._scope():
+            (device,) = jnp.zeros(()).devices()
+        check_memory(self._snippet.memory_bytes, device)
+
+    @contextmanager
+    def _scope(self) -> Iterator[None]:
+        with ExitStack() as stack:
+            wide = "float64" if self._snippet.x64 else "float32"
+            stack.enter_context(enable_x64(wide))
+            if self._device is not None:
+                stack.enter_context(jax.default_device(self._device))
+            yield
+
+    def _set_up(self) -> Queue:
+        # What the setup prints belongs in the log, not in the engine's own output.
+        with self._scope(), redirect_stdout(sys.stderr):
+            queue = Queue(self._device)
+            self._names.set_up(self._snippet.setup)
+            queue.drain()
+            return queue
+
+    def _in_order(self, queue: Queue) -> Generator[RunEvent, None, list[_Part]]:
+        """What happens once; returns what is left to take turns."""
+        repeated: list[_Part] = []
+        for part in self._snippet.parts:
+            if self.stop():
+                break
+            if isinstance(part, Shown):
+                yield self.progress(part.name)
+                yield self._shown(part, queue)
+                continue
+            timed = self._part(part, queue)
+            if part.once:
+                yield self.progress(part.name)
+                try:
+                    timed.turns.turn("latency", 0.0)
+                except Exception as error:
+                    raise failure(repr(part.name), error) from error
+                yield SnippetTimed(timing=timed.timing(once=True))
+            else:
+                repeated.append(timed)
+        return repeated
+
+    def _shown(self, part: Shown, queue: Queue) -> SnippetShown:
+        def run() -> object:
+            value = self._names.run(part.code, part.name)
+            queue.drain(value)
+            return value
+
+        with self._scope():
+            return SnippetShown(value=show(part.name, run))
+
+    def _part(self, part: Timed, queue: Queue) -> _Part:
+        try:
+            call = self._names.function(part.code, part.name)
+        except SyntaxError as error:
+            raise failure(repr(part.name), error) from error
+        return _Part(part.name, call, queue, self._quietly)
+
+    @contextmanager
+    def _quietly(self) -> Iterator[None]:
+        """What is printed again and again goes nowhere."""
+        with redirect_stdout(io.StringIO()), self._scope():
+            yield
+
+    def _rounds(self, parts: Sequence[_Part]) -> Iterator[RunEvent]:
+        begin = perf_counter()
+        available = max(self.remaining, ROUNDS_SHARE * self.budget)
+        self._rounds_end = end = begin + available
+        spread = begin + min(SPREAD_SECONDS, available)
+        by_turns = {part.turns: part for part in parts}
+        turns = [part.turns for part in parts]
+        for one in take_turns(turns, available, stop=self.stop, faults=(Exception,)):
+            part = by_turns[one]
+            if isinstance(one.fault, Exception):
+                raise failure(repr(part.name), one.fault)
+            if part.is_due:
+                yield SnippetTimed(timing=part.timing())
+            yield self.progress(part.name)
+            if len({len(each.rounds) for each in turns}) > 1:
+                continue  # each has as many turns
+            now = perf_counter()
+            over = now + sum(each.call_seconds for each in turns) > end
+            narrow = now >= spread and all(each.is_narrow for each in parts)
+            if over or narrow:
+                break
+        for part in parts:
+            if part.turns.rounds and part.told < len(part.turns.rounds):
+                yield SnippetTimed(timing=part.timing())
+
+    def _in_child(self, count: int) -> Iterator[RunEvent]:
+        """What a process with so many CPU devices says; it is ended with this run."""
+        yield self.progress(f"starting a process with {count} CPU devices")
+        try:
+            process = subprocess.Popen(
+                COMMAND,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                bufsize=0,
+                env=environment(os.environ, count),
+            )
+        except OSError as error:
+            raise RefusedError(
+                "A process of its own could not be started.", "", str(error)
+            ) from error
+        with process:
+            try:
+                yield from self._events_of(process)
+            finally:
+                process.kill()
+
+    def _events_of(self, process: subprocess.Popen[bytes]) -> Iterator[RunEvent]:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        alone = msgspec.structs.replace(self._snippet, cpu_devices=None)
+        # A child that is gone already says so by its exit status.
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(msgspec.json.encode(alone) + b"\n")
+        for line in lines(process.stdout.fileno(), self.stop):
+            event = msgspec.json.decode(line, type=RunEvent)
+            if isinstance(event, RunFinished):
+                return
+            # Those that every run begins and ends with are the parent's.
+            if not isinstance(event, SnippetStarted):
+                yield event
+        if not self.stop():
+            status = process.wait()
+            how = f"with status {status}"
+            if status < 0:
+                how = f"by {signal.Signals(-status).name}"
+            count = self._snippet.cpu_devices
+            raise RefusedError(
+                f"The process with {count} CPU devices ended {how}.",
+                "What it said last is in the log.",
+            )
+
+
+def environment(base: Mapping[str, str], cpu_devices: int) -> dict[str, str]:
+    """The environment of a child with so many CPU devices and no accelerator."""
+    return {
+        **base,
+        "JAX_PLATFORMS": "cpu",
+        "JAX_NUM_CPU_DEVICES": str(cpu_devices),
+        "JAX_ENABLE_COMPILATION_CACHE": "0",
+        SIMULATED: "1",
+    }
+
+
+def check_memory(memory_bytes: int, device: Any) -> None:
+    """Count what a snippet needs.
+
+    Raises:
+        RefusedError: So much cannot be had on that JAX device.
+    """
+    described = devices.describe_device(device, process_index=device.process_index)
+    free = Supply().free_bytes(described)
+    if free is None or memory_bytes <= free:
+        return
+    where = "this machine" if device.platform == "cpu" else described.name
+    raise RefusedError(
+        f"This needs {bytes_text(memory_bytes)} of memory;"
+        f" {where} has {bytes_text(free)} free.",
+        SMALLER,
+        f"Asked for: {memory_bytes} bytes. Free on {described.name}: {free}.",
+    )
+
+
+def failure(what: str, error: BaseException) -> RefusedError:
+    """What raised, and its text."""
+    memory = isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error)
+    return RefusedError(
+        f"{what} failed: {headline(error)}",
+        SMALLER if memory else "The original text has the details.",
+        full_text(error),
+    )
+
+
+# The code of a snippet, and what came out of it.
+
+
+class Namespace:
+    """The global names of one run of a snippet."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._names: dict[str, Any] = {"__name__": "snippet"}
+
+    def set_up(self, setup: str) -> None:
+        """Run the imports of every snippet, then ``setup``."""
+        self._execute(SNIPPET_IMPORTS, "imports")
+        self._execute(setup, "setup")
+
+    def function(self, code: str, name: str) -> Callable[[], object]:
+        """A function without arguments that evaluates the expression ``code``.
+
+        Raises:
+            SyntaxError: It is no expression.
+        """
+        file = self._file(code, name)
+        tree = ast.parse(code, file, mode="eval")
+        # ``lambda: …`` around the expression, without moving its lines.
+        none = ast.arguments(
+            posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[]
+        )
+        tree.body = ast.Lambda(args=none, body=tree.body)
+        compiled = compile(
+            ast.fix_missing_locations(tree), file, "eval", dont_inherit=True
+        )
+        return cast("Callable[[], object]", eval(compiled, self._names))
+
+    def run(self, code: str, name: str) -> object:
+        """The value of an expression; ``NO_VALUE`` of a statement, which is run."""
+        file = self._file(code, name)
+        try:
+            tree = ast.parse(code, file, mode="eval")
+        except SyntaxError:
+            self._execute(code, name)
+            return NO_VALUE
+        return eval(compile(tree, file, "eval", dont_inherit=True), self._names)
+
+    def _execute(self, code: str, name: str) -> None:
+        file = self._file(code, name)
+        exec(compile(code, file, "exec", dont_inherit=True), self._names)
+
+    def _file(self, code: str, name: str) -> str:
+        """The file name of a text, under which ``linecache`` finds its lines."""
+        file, lines = f"<{self._title}: {name}>", code.splitlines(keepends=True)
+        # Without a time of change the entry is never taken for outdated.
+        linecache.cache[file] = len(code), None, lines, file
+        return file
+
+
+def show(name: str, run: Callable[[], object]) -> Value:
+    """Run something, and say what came out: its value, its output or its error."""
+    printed = io.StringIO()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            with contextlib.redirect_stdout(printed):
+                value = run()
+                # What jax.debug.print has to say is part of the output.
+                jax.effects_barrier()
+            # That a call of print gives None is not what it was written for.
+            silent = value is NO_VALUE or (value is None and printed.getvalue())
+            text = f"{printed.getvalue()}{'' if silent else value}".rstrip("\n")
+            if len(text) > TEXT_CHARACTERS:
+                text = f"{text[: TEXT_CHARACTERS - 1]}…"
+            made = Value(name=name, text=text, numbers=numbers(value))
+        except Exception as error:
+            made = Value(
+                name=name, text="", error=headline(error), detail=full_text(error)
+            )
+    said = dict.fromkeys(str(warning.message) for warning in caught)
+    return msgspec.structs.replace(made, warnings=tuple(said))
+
+
+def numbers(value: object) -> tuple[float, ...]:
+    """A number, an array or a list of them as floats.
+
+    Empty for everything else, for more than 1000, and where one is not finite, for
+    which JSON has no number.
+    """
+    try:
+        found = _floats(value)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        return ()
+    return tuple(found) if all(map(math.isfinite, found)) else ()
+
+
+def _floats(value: object) -> list[float]:
+    found: list[float] = []
+    if isinstance(value, (bool, int, float)):
+        found = [float(value)]
+    elif isinstance(value, (list, tuple)) and len(value) <= NUMBERS_AT_MOST:
+        found = [number for each in value for number in _floats(each)]
+    elif isinstance(value, (complex, np.ndarray, np.generic, jax.Array)):
+        if np.size(value) > NUMBERS_AT_MOST:
+            raise ValueError("too many")
+        array = np.asarray(value).ravel()
+        kind = array.dtype.kind
+        if kind in "USOMm" or (kind == "c" and array.imag.any()):
+            raise TypeError("no real numbers")
+        # Also of bfloat16 and its like, which NumPy does not know by itself.
+        found = array.real.astype(np.float64).tolist()
+    else:
+        raise TypeError("no numbers")
+    if len(found) > NUMBERS_AT_MOST:
+        raise ValueError("too many")
+    return found
+
+
+# The child process.
+
+
+def main() -> None:
+    """Run the snippet on standard input in the child process.
+
+    It reads the snippet, one line of JSON, and writes its events, a line each. It ends
+    when the pipe that it reads from is closed.
+    """
+    signal_with_parent()
+    # Whatever C code or a snippet writes to fd 1 must not come between the events.
+    events = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    line = sys.stdin.buffer.readline()
+    end_with_input()
+    for event in run_snippet(msgspec.json.decode(line, type=Snippet)):
+        events.write(msgspec.json.encode(event) + b"\n")
+        events.flush()
+    os._exit(0)

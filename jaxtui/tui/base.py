@@ -1,0 +1,288 @@
+"""What panes and screens may ask of the app, without knowing the app."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from textual.app import App
+from textual.driver import Driver
+from textual.filter import LineFilter
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from jaxtui import model
+from jaxtui.engine.client import EngineUnavailableError
+from jaxtui.export import ExportError, here, stamp, unused, write
+from jaxtui.model import (
+    Case,
+    CheckDoing,
+    CheckDone,
+    CheckRead,
+    Event,
+    Logged,
+    LoopSeen,
+    PhaseMeasured,
+    PhaseStarted,
+    Progress,
+    Sampled,
+    SnippetShown,
+    SnippetTimed,
+)
+from jaxtui.session import RefusedError, Session
+from jaxtui.signals import exit_within, interrupt
+from jaxtui.state import Purpose
+from jaxtui.text import visible
+from jaxtui.tui import pace, plain_text, themes
+from jaxtui.tui.state import EMPTY, State
+
+if TYPE_CHECKING:
+    from jaxtui.engine.client import EngineClient
+    from jaxtui.tui.form import Values
+
+Request = Callable[[], Coroutine[Any, Any, None]]
+"""A request to the engine, not begun yet."""
+
+
+IDLE_SECONDS = 600.0
+"""Ten minutes."""
+
+
+class IdleWatch:
+    """Tells when a held accelerator has been idle for too long.
+
+    Args:
+        hold: never.
+        clock: monotonic seconds.
+    """
+
+    def __init__(self, *, hold: bool, clock: Callable[[], float]) -> None:
+        self._hold = hold
+        self._clock = clock
+        self._last = clock()
+
+    def touch(self) -> None:
+        """There was input."""
+        self._last = self._clock()
+
+    def over(self, *, held: bool, busy: bool) -> bool:
+        """Whether it is time to release; counts anew from then on.
+
+        Args:
+            held: an accelerator is held.
+            busy: something is running.
+        """
+        if self._hold or busy or not held:
+            return False
+        if self._clock() - self._last < IDLE_SECONDS:
+            return False
+        self.touch()
+        return True
+
+
+INTERNAL = 70
+"""Exit code after a mistake of the app's own."""
+
+PATIENCE_SECONDS = 1.0
+"""How long an ending by signal may take before it is forced."""
+
+_FREQUENT = (
+    Sampled,
+    Progress,
+    Logged,
+    PhaseStarted,
+    PhaseMeasured,
+    LoopSeen,
+    SnippetShown,
+    SnippetTimed,
+    CheckDoing,
+    CheckRead,
+    CheckDone,
+)
+"""Events that wait for the next redraw; whatever else happens is shown at once."""
+
+
+class BaseApp(App[None]):
+    """The session, the snapshot, its endings, and requests that take their time.
+
+    Args:
+        engine: not started yet; the caller closes it.
+        hold: keep the accelerator without input.
+        fps: redraws per second at most; ``None`` means 4, or 2 over SSH.
+        clock: monotonic seconds.
+    """
+
+    state: reactive[State] = reactive(EMPTY, repaint=False)
+    """What is on screen."""
+
+    def __init__(
+        self,
+        engine: EngineClient,
+        *,
+        hold: bool,
+        fps: float | None,
+        clock: Callable[[], float],
+    ) -> None:
+        # The constructor of App asks for the driver class, which needs the pacer.
+        self.pacer = pace.Pacer(clock=clock)
+        """Knows whether the terminal has taken what was drawn."""
+        super().__init__()
+        plain_text.show_hidden()
+        self._nothing_hidden = plain_text.NothingHidden()
+        self.session: Session[State] = Session(engine, EMPTY)
+        self.session.changed = self._changed
+        self.crash: Exception | None = None
+        """What ended the app, if it was a mistake of its own."""
+        self.leaving = False
+        """The app ends: what is still under way has no use any more."""
+        self.clock = clock
+        """Monotonic seconds."""
+        self.fps = fps or (2.0 if "SSH_CONNECTION" in os.environ else 4.0)
+        """Redraws per second at most."""
+        self.idle = IdleWatch(hold=hold, clock=clock)
+        for theme in themes.THEMES:
+            self.register_theme(theme)
+        if self.theme == "textual-dark":
+            self.theme = themes.DARK
+
+    def get_driver_class(self) -> type[Driver]:
+        """The platform's driver, counting the bytes that it writes."""
+        return pace.counted(super().get_driver_class(), self.pacer.spend)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """What everything that is drawn passes last."""
+        return [*super().get_line_filters(), self._nothing_hidden]
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Colours of the plot for themes that are not ours."""
+        return themes.DEFAULT_VARIABLES
+
+    # The snapshot.
+
+    def _changed(self, event: Event | None) -> None:
+        # Widgets that are being removed have nothing to show it with.
+        if self.leaving:
+            return
+        if not isinstance(event, _FREQUENT):
+            self.state = self.session.state
+
+    def _publish(self) -> None:
+        """Show the newest snapshot, if the terminal has taken the last one."""
+        if self.state is self.session.state or pace.backlog(self._driver) > 1:
+            return
+        if self.leaving:
+            return
+        if self.pacer.ready():
+            self.state = self.session.state
+
+    def release_if_idle(self) -> None:
+        """Give the accelerator back after a time without input."""
+        state = self.session.state
+        if self.idle.over(held=state.accelerator is not None, busy=state.busy):
+            why = "No input for ten minutes: the accelerator was released."
+            self.background(partial(self.session.release, why))
+
+    def say(self, sentence: str) -> None:
+        """Write a sentence into the message line."""
+        self.session.say(sentence)
+
+    def background(
+        self, request: Request, group: str = "requests", *, exclusive: bool = False
+    ) -> None:
+        """Let a request take its time; an engine that is gone is said to be.
+
+        Args:
+            request: raises ``RefusedError`` or ``EngineUnavailableError`` at most.
+            group: of workers.
+            exclusive: supersede the requests of the group.
+        """
+        # The callable and not its coroutine: a worker that is superseded before it
+        # began would leave one that is never awaited.
+        begin: Callable[[], Awaitable[None]] = partial(self._guarded, request)
+        self.run_worker(begin, group=group, exclusive=exclusive)
+
+    async def _guarded(self, request: Request) -> None:
+        try:
+            await request()
+        except RefusedError as error:
+            self.say(str(error))
+        except EngineUnavailableError as error:
+            self.session.unavailable(error)
+
+    def start(self, work: model.Work, purpose: Purpose) -> None:
+        """Have a work run."""
+
+        async def run() -> None:
+            await self.session.run(work, purpose)
+
+        self.background(run)
+
+    def take_away(self, text: str, name: str) -> None:
+        """Copy a text as far as the terminal allows, write it to a file and say where.
+
+        The clipboard escape is swallowed by many a terminal (tmux's default does), and
+        nothing tells whether it arrived; so the file is written whatever became of it.
+        """
+        self.copy_to_clipboard(visible(text))
+        for folder in (here(), Path(tempfile.gettempdir())):
+            path = unused(folder / f"jaxtui-{stamp()}-{name}")
+            try:
+                write(path, text)
+            except ExportError as error:
+                trouble = error
+            else:
+                self.say(f"Copied if the terminal allows it, and written to {path}")
+                return
+        self.say(f"Copied if the terminal allows it; no file: {trouble}")
+
+    def show_tab(self, tab: str) -> None:
+        """Show a tab, with the focus in it.
+
+        Args:
+            tab: ``devices``, ``bench``, ``learn`` or ``history``.
+        """
+        raise NotImplementedError
+
+    def to_form(self, values: Values) -> None:
+        """Show the form of the tab Bench, filled with these values."""
+        raise NotImplementedError
+
+    def sweep(self, case: Case) -> None:
+        """Time a case over sizes around its own, on the tab Bench."""
+        raise NotImplementedError
+
+    # Endings.
+
+    def exit(
+        self, result: None = None, return_code: int = 0, message: Any = None
+    ) -> None:
+        """End the app; what the engine says from now on is not shown."""
+        self.leaving = True
+        super().exit(result, return_code, message)
+
+    async def _shutdown(self) -> None:
+        # Not every ending goes through ``exit``: a crash does not.
+        self.leaving = True
+        await super()._shutdown()
+
+    def _end_by_signal(self, again: bool) -> None:
+        exit_within(PATIENCE_SECONDS, interrupt.code)
+        self.exit(return_code=interrupt.code)
+
+    def _handle_exception(self, error: Exception) -> None:
+        super()._handle_exception(error)
+        self._return_code = INTERNAL
+        self.crash = self.crash or error
+
+    def _fatal_error(self) -> None:
+        # Textual would print every local variable; ``report`` writes the traceback.
+        self._close_messages_no_wait()
+
+
+def base(widget: Widget) -> BaseApp:
+    """The app that a pane, screen or widget is in."""
+    return cast("BaseApp", widget.app)

@@ -1,0 +1,94 @@
+"""The health check below the devices: its verdict, and what did not pass."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+
+from jaxtui.analysis import examination
+from jaxtui.model import CheckLevel
+from jaxtui.tui.base import BaseApp
+from jaxtui.tui.widgets.panel import Panel
+from jaxtui.tui.widgets.paper import Paper, content
+from jaxtui.view import check_screen as view
+from jaxtui.view.check import NO_REPORT, Report
+from jaxtui.view.text import Line, Span
+
+
+class CheckPanel(Panel):
+    """A badge, and a line for each test that did not pass."""
+
+    DEFAULT_CSS = """
+    CheckPanel {
+        height: 1fr;
+        #check-tests { height: 1fr; scrollbar-size-vertical: 1; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(id="check")
+        self.report = NO_REPORT
+        self._device: str | None = None
+        # Here and not in ``compose``: there is something to show before that.
+        self._verdict = Paper(id="check-verdict")
+        self._tests = Paper(id="check-list")
+        self._scroll = VerticalScroll(self._tests, id="check-tests", can_focus=False)
+
+    def compose(self) -> ComposeResult:
+        """The verdict stays in view while the tests scroll."""
+        yield self._verdict
+        yield self._scroll
+
+    def show(self, report: Report, device: str | None) -> None:
+        """Draw what differs.
+
+        Args:
+            report: the check.
+            device: name of the selected device.
+        """
+        self.report, self._device = report, device
+        keys = "s stop" if report.running else "Enter figures · c again · Esc hide"
+        if not report.running:
+            keys += " · C full · y copy" if report.devices else ""
+        self.entitle(view.heading(report), keys)
+        self._verdict.show(lambda width: content(view.summary(report, width)))
+        room = self._scroll.size.height
+        self._tests.show(lambda width: content(_lines(report, width, room)))
+
+    def on_resize(self) -> None:
+        """There may be room for more now."""
+        self.call_after_refresh(self._again)
+
+    def _again(self) -> None:
+        self.show(self.report, self._device)
+
+    def page(self, pages: int) -> None:
+        """Scroll the tests."""
+        rows = pages * self._scroll.size.height
+        self._scroll.scroll_relative(y=rows, animate=False)
+
+
+def _lines(report: Report, width: int, room: int) -> list[Line]:
+    found = view.troubles(report, width, room - 1)
+    if not found and report.judged and not report.running:
+        found = [(Span("every test passed", "pass"),)]
+    return [(), *found] if found else []
+
+
+def start(app: BaseApp, level: CheckLevel) -> None:
+    """Check all devices that this process can use, or say why not."""
+    session = app.session
+    if refusal := session.state.refusal("verdicts"):
+        app.say(refusal)
+        return
+    mine = tuple(one for one in session.state.devices if one.addressable)
+    if not mine:
+        app.say("None of these devices belongs to this process.")
+        return
+    session.update(check_shown=True)
+    exam = examination.begin(mine, level)
+
+    async def play() -> None:
+        await session.play(exam, "check")
+
+    app.background(play)

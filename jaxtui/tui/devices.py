@@ -1,0 +1,678 @@
+"""The tab Devices: what there is, and why a stopwatch lies."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
+from textual.reactive import reactive
+from textual.renderables.digits import DIGITS, DIGITS3X3_BOLD
+
+from jaxtui import format as fmt
+from jaxtui.engine import startup
+from jaxtui.model import Case, CheckLevel, Device, Experiment, Finding
+from jaxtui.plot import Picture
+from jaxtui.state import CaseState, Job
+from jaxtui.tui import check
+from jaxtui.tui.check import CheckPanel
+from jaxtui.tui.colors import drawing, series_colors
+from jaxtui.tui.pane import Pane
+from jaxtui.tui.state import State
+from jaxtui.tui.widgets.chip_map import ChipMap
+from jaxtui.tui.widgets.device_table import DeviceTable
+from jaxtui.tui.widgets.panel import Panel
+from jaxtui.tui.widgets.paper import Paper, content
+from jaxtui.tui.widgets.plot_view import PlotView
+from jaxtui.view import bench, calls, check_screen, chipmap, devices, stopwatch
+from jaxtui.view import check as check_view
+from jaxtui.view.text import Line, Span, bar, fold, plain
+
+# ``selection`` is imported where it is used, which is after the devices are known: the
+# first frame comes sooner without it.
+
+WIDE, WIDER = 100, 120
+"""From so many columns on details can stand beside the rest, and do so unasked."""
+
+LOW = 14
+"""Lines of the tab below which there is no room for the map."""
+
+LEAST = 12
+"""Lines of the lower panel: four for figures, six for calls, two of border; where
+there is less room, it has none for calls."""
+
+
+_KEYS = (
+    ("enter,r,f5", "run", "Run", "run", "Time the case in the panel.", True),
+    ("e", "edit", "Edit", "edit", "Take the case to the form.", True),
+    ("w", "sweep", "Sizes", "sweep", "Time the case over many sizes.", True),
+    (
+        "a",
+        "timeline",
+        "Calls",
+        "timeline",
+        "Show the calls of the case, one by one: host, device and queue.",
+        True,
+    ),
+    (
+        "h",
+        "program",
+        "HLO",
+        "program",
+        "Show jaxpr, StableHLO and HLO of the case.",
+        False,
+    ),
+    ("v", "code", "Code", "code", "Show plain JAX code of the case.", True),
+    (
+        "c",
+        "check('quick')",
+        "Check",
+        "check",
+        "Check this machine (quick): is everything there, right and fast?",
+        True,
+    ),
+    (
+        "C",
+        "check('full')",
+        "Full check",
+        "full-check",
+        "Check this machine thoroughly (full): it takes some minutes.",
+        False,
+    ),
+    (
+        "escape",
+        "check_panel",
+        "Hide",
+        "check-panel",
+        "Stop the running check; hide the last one, or show it again.",
+        False,
+    ),
+    (
+        "d",
+        "details",
+        "Details",
+        "details",
+        "Show or hide all that the selected device says of itself.",
+        True,
+    ),
+    (
+        "o",
+        "recorded",
+        "Other TPUs",
+        "recorded",
+        "Show the devices of a TPU that is not here, as recorded there.",
+        False,
+    ),
+    (
+        "y",
+        "copy",
+        "Copy",
+        "copy",
+        "Copy the check or the results, and write them to a file.",
+        False,
+    ),
+    (
+        "u",
+        "export",
+        "Export",
+        "export",
+        "Write the check, the results or the devices to a file.",
+        False,
+    ),
+)
+"""Keys, action, label, name, sentence, and whether the footer shows it."""
+
+
+class DevicesPane(Pane):
+    """Devices and their map; below them the first minute, or the health check."""
+
+    HELP = "On the tab Devices"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(keys, action, label, tooltip=tooltip, id=f"devices-{name}", show=shown)
+        for keys, action, label, name, tooltip, shown in _KEYS
+    ]
+
+    DEFAULT_CSS = """
+    DevicesPane {
+        height: 1fr;
+        #hardware { height: 4; }
+        #devices-panel { height: 100%; width: auto; }
+        #map-panel { height: 100%; width: 1fr; }
+        #below { height: 1fr; }
+        #details-panel { height: 100%; width: 1fr; display: none; }
+        #details { height: 1fr; scrollbar-size-vertical: 1; }
+        FirstMinute { width: 1fr; }
+        CheckPanel { width: 1fr; display: none; }
+        &.-checked CheckPanel { display: block; }
+        &.-checked FirstMinute { display: none; }
+        &.-details #details-panel { display: block; }
+        &.-details.-beside #details-panel { width: 44; }
+        &.-details.-instead FirstMinute { display: none; }
+        &.-details.-instead CheckPanel { display: none; }
+    }
+    """
+
+    details: reactive[bool | None] = reactive(None)
+    """Whether the details are shown; ``None`` leaves it to the room there is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.report = check_view.NO_REPORT
+        """The last health check with its verdicts."""
+        self._check: CheckPanel | None = None
+        self._arranged: tuple[object, ...] = ()
+        self._table = DeviceTable()
+        self._map = ChipMap()
+        self._machine = Paper(id="machine")
+        self._first = FirstMinute()
+        self._facts = Paper(id="facts")
+
+    def compose(self) -> ComposeResult:
+        """Devices beside their map; what runs beside details."""
+        with Horizontal(id="hardware"):
+            with Panel("devices", id="devices-panel"):
+                yield self._table
+            with Panel("map", id="map-panel"):
+                yield self._map
+                yield self._machine
+        with Horizontal(id="below"):
+            yield self._first
+            with (
+                Panel("details", "d hide", id="details-panel"),
+                VerticalScroll(id="details", can_focus=True),
+            ):
+                yield self._facts
+
+    # What is on screen.
+
+    @property
+    def offer(self) -> Experiment | None:
+        """What Enter runs: the first case, on the selected device."""
+        state, device = self.state, self.state.device
+        if device is None or state.host is None or not state.ops:
+            return None
+        from jaxtui import selection
+
+        ordered = (device, *(one for one in state.devices if one is not device))
+        try:
+            return selection.default_experiment(ordered, state.ops, state.host)
+        except selection.SelectionError:
+            return None
+
+    @property
+    def case(self) -> Case | None:
+        """The case that the panel names: on it act the keys of this tab."""
+        if (shown := _shown(self.state)) is not None:
+            return shown.case
+        offer = self.offer
+        return offer.cases[0] if offer else None
+
+    @property
+    def shown_check(self) -> check_view.Report | None:
+        """The check that is on screen, with its verdicts."""
+        return self.report if self.state.check.shown else None
+
+    def watch_state(self, old: State, state: State) -> None:
+        """Draw what differs."""
+        if old.check is not state.check or old.device != state.device:
+            self._show_check(state)
+        shown = (state.devices, state.device, state.check, state.host, state.engine)
+        rates = devices.product_rates(state)
+        if (shown, rates) != self._arranged:
+            self._arranged = shown, rates
+            self._arrange()
+        self._show_details(old)
+        self.draw()
+
+    def watch_details(self) -> None:
+        """Show or hide the details."""
+        self._arrange()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Use the room there is."""
+        self._arrange()
+        self._write_details()
+
+    def draw(self) -> None:
+        """Draw the figures and calls of the case, in the colours of the theme."""
+        if self.size.area:
+            self._first.show(self.state, self.offer)
+
+    def repaint(self) -> None:
+        """Draw everything in the colours of another theme."""
+        self._table.repaint()
+        self.draw()
+
+    def take_focus(self) -> None:
+        """The table of devices."""
+        self._table.focus()
+
+    def _arrange(self) -> None:
+        """Share out the room, and draw the devices."""
+        width, height = self.size
+        if not width or not height:
+            return
+        state = self.state
+        found, check_state = state.devices, state.check
+        wide, checked = width >= WIDE, check_state.shown
+        self.set_class(checked, "-checked")
+        beside = self.details if self.details is not None else width >= WIDER
+        self.set_class(bool(beside), "-details")
+        self.set_class(wide, "-beside")
+        self.set_class(not wide, "-instead")
+        self._table.pages_below = checked
+        map_panel = self.query_one("#map-panel", Panel)
+        device = state.device
+        if device is None:
+            map_panel.display = False
+            head = (
+                "JAX did not start" if state.engine == "failed" else "JAX is starting"
+            )
+            self._table.show((), (devices.Column("id", head, ()),), None)
+            self.query_one("#hardware").styles.height = 3
+            return
+        mapped = len(found) > 1 or device.coords is not None
+        map_panel.display = (wide or not checked) and height >= LOW
+        self._map.display, self._machine.display = mapped, not mapped
+        beside_table = self._width_of_map(found, mapped) if map_panel.display else 0
+        room = width - beside_table - 4
+        if checked:
+            shown, gap = check_screen.grid(self.report, found, room), 1
+        else:
+            badges = None
+            if check_state.exam is not None:
+                badges = check_screen.badges(self.report, found)
+            rates = devices.product_rates(state)
+            shown, gap = devices.columns(found, room, rates, badges), 2
+        names = [one.name for one in found]
+        self._table.show(names, shown, device.name, gap)
+        panel = self.query_one("#devices-panel", Panel)
+        keys = "c check · o other TPUs · d details"
+        panel.entitle(f"devices · {devices.title(found)}", keys)
+        natural = sum(one.width + gap for one in shown) - gap + 4
+        words = 6 + max(len(panel.border_title or ""), len(keys))
+        fitted = min(max(natural + 1, words), width - beside_table)
+        panel.styles.width = fitted if map_panel.display else "1fr"
+        rows = len(found) + 1
+        if map_panel.display and mapped:
+            marks = check_view.marks(self.report, found) if checked else {}
+            self._map.show(found, device.name, marks)
+            map_panel.entitle(_map_title(found, checked))
+            inside = width - fitted - 4
+            drawn = chipmap.render(chipmap.layout(found), inside, 4, device.name)
+            rows = max(rows, min(len(drawn), 2 * rows))
+        elif map_panel.display and state.host is not None:
+            host = state.host
+            map_panel.entitle(host.hostname)
+            summary = devices.host_summary(host, width - fitted - 4)
+            self._machine.show(lambda _: content(summary))
+            rows = max(rows, len(summary))
+        least = 6 if height < LOW else LEAST
+        most = height - (7 if checked else least)
+        self.query_one("#hardware").styles.height = max(4, min(rows + 2, most, 20))
+
+    @staticmethod
+    def _width_of_map(found: tuple[Device, ...], mapped: bool) -> int:
+        """Cells for the panel beside the table, borders included."""
+        if not mapped:
+            return 36
+        drawn = chipmap.render(chipmap.layout(found), 40, 4)
+        return max(26, *(len(plain(line)) + 5 for line in drawn))
+
+    def _show_check(self, state: State) -> None:
+        """Hand the health check to all that shows a part of it."""
+        if state.check.exam is None:
+            return
+        check = state.check
+        self.report = check_view.report(
+            check.exam,
+            last=self.report,
+            stopping=check.stopping,
+            elapsed_seconds=check.elapsed_seconds,
+        )
+        # The panel is made for the first check.
+        if self._check is None:
+            self._check = CheckPanel()
+            self.query_one("#below").mount(self._check, before=0)
+        device = state.device
+        self._check.show(self.report, device.name if device else None)
+
+    # Details.
+
+    def _show_details(self, old: State) -> None:
+        state = self.state
+        same = (old.device, old.host, old.findings) == (
+            state.device,
+            state.host,
+            state.findings,
+        )
+        if not same or old.check is not state.check:
+            self._write_details()
+
+    def _write_details(self) -> None:
+        state, report = self.state, self.shown_check
+        device = state.device
+        panel = self.query_one("#details-panel", Panel)
+        panel.entitle(f"details · {device.name}" if device else "details")
+        self._facts.show(lambda width: content(_details(state, report, width)))
+
+    @on(DeviceTable.Paged)
+    def _paged(self, event: DeviceTable.Paged) -> None:
+        event.stop()
+        if self._check is not None and self._check.display:
+            self._check.page(event.pages)
+        else:
+            facts = self.query_one("#details")
+            rows = event.pages * facts.size.height
+            facts.scroll_relative(y=rows, animate=False)
+
+    @on(DeviceTable.Moved)
+    @on(ChipMap.Moved)
+    def _moved(self, event: DeviceTable.Moved | ChipMap.Moved) -> None:
+        event.stop()
+        self.session.update(cursor=event.name)
+
+    @on(DeviceTable.Entered)
+    def _entered(self, event: DeviceTable.Entered) -> None:
+        event.stop()
+        self.perform("details" if self.state.check.shown else "run")
+
+    # Keys.
+
+    def why_not(self, action: str) -> str | None:
+        """Why an action cannot be done now."""
+        state = self.session.state
+        failed = state.engine == "failed"
+        no_engine = "No engine: R tries again." if failed else "JAX is starting."
+        match action:
+            case "run" | "check" | "sweep" | "program" if state.busy:
+                return "A run is in progress: s stops it."
+            case "run" | "check" | "sweep" | "program" if not state.can_run:
+                return no_engine
+            case "edit" | "timeline" | "code" if self.case is None:
+                return no_engine
+            case "code" if state.engine not in ("ready", "running"):
+                return no_engine
+            case "check_panel" if state.check.exam is None:
+                return "There was no check yet."
+            case "copy" if state.run is None and not state.check.shown:
+                return "There is no result yet."
+            case "export" if not state.devices and state.run is None:
+                return no_engine
+            case _:
+                return None
+
+    def action_run(self) -> None:
+        """Time what the panel offers."""
+        if (offer := self.offer) is not None:
+            self.session.update(check_shown=False)
+            self.base.start(offer, "bench")
+
+    def action_edit(self) -> None:
+        """Take the case to the form."""
+        if (case := self.case) is not None:
+            from jaxtui.tui import form
+
+            self.base.to_form(form.of_case(case))
+
+    def action_sweep(self) -> None:
+        """Time the case over sizes around its own."""
+        if (case := self.case) is not None:
+            self.base.sweep(case)
+
+    def action_timeline(self) -> None:
+        """Show the calls of the case, one by one."""
+        if (case := self.case) is not None:
+            from jaxtui.tui.timeline import open_timeline
+
+            open_timeline(self.base, case)
+
+    def action_program(self) -> None:
+        """Compile the case, and show what became of it."""
+        from jaxtui.tui.program import open_program
+
+        open_program(self.base, self.case)
+
+    def action_code(self) -> None:
+        """Show plain code of the case."""
+        if (case := self.case) is not None:
+            from jaxtui.tui.dialogs import show_code
+
+            show_code(self.base, case)
+
+    def action_copy(self) -> None:
+        """Copy the check or the results, and write them to a file."""
+        if (report := self.shown_check) is not None:
+            self.base.take_away(check_view.written(report), "check.txt")
+        elif (run := self.session.state.run) is not None:
+            self.base.take_away(bench.results_text(run), "results.txt")
+
+    def action_export(self) -> None:
+        """Ask what to write, and where."""
+        from jaxtui.tui import export
+
+        state, offer = self.session.state, None
+        if (report := self.shown_check) is not None:
+            offer = export.of_check(state, report)
+        elif state.run is None:
+            offer = export.of_devices(state)
+        else:
+            look, plan = export.look_of(self.base), export.planner(self.base)
+            picture = self._first.picture
+            run = export.of_run(state, state.run, picture, look, plan)
+            offer = export.with_devices(run, state)
+        self.app.push_screen(export.ExportScreen(offer))
+
+    def action_check(self, level: CheckLevel) -> None:
+        """Check this machine."""
+        check.start(self.base, level)
+
+    def action_check_panel(self) -> None:
+        """Stop the check that is running; hide the last one, or show it again."""
+        state = self.session.state.check
+        if state.going:
+            self.base.background(self.session.stop)
+        else:
+            self.session.update(check_shown=not state.shown)
+
+    def action_details(self) -> None:
+        """Show the details, or hide them."""
+        self.details = not self.query_one("#details-panel").display
+
+    def action_recorded(self) -> None:
+        """Ask which recorded TPU to show."""
+        from jaxtui.tui import recorded
+
+        recorded.choose(self.base, None)
+
+
+def _details(state: State, report: check_view.Report | None, width: int) -> list[Line]:
+    """What a check has found of the selected device, then all that is known of it."""
+    parts: list[list[Line]] = []
+    if (device := state.device) is not None:
+        if report is not None:
+            parts.append(check_screen.details(report, device.name, width))
+        parts.append(devices.facts(device, state.devices, state.host, width))
+    parts += [_finding(finding, width) for finding in state.findings]
+    return [line for part in parts if part for line in ((), *part)][1:]
+
+
+def _finding(finding: Finding, width: int) -> list[Line]:
+    return [one for line in devices.finding_lines(finding) for one in fold(line, width)]
+
+
+def _map_title(found: tuple[Device, ...], checked: bool) -> str:
+    if checked:
+        return "map · by verdict"
+    several = len({one.process_index for one in found}) > 1
+    return "map · by process" if several else "map"
+
+
+def _shown(state: State) -> CaseState | None:
+    """The case of the last run whose figures belong to the selected device."""
+    run, device, selected = state.run, state.device, state.case
+    if run is None or device is None:
+        return None
+    mine = [one for one in run.cases if one.case.device == device.name]
+    if selected in mine:
+        return selected
+    return mine[0] if mine else None
+
+
+class FirstMinute(Panel):
+    """Stopwatch, truth and NumPy as bars in one unit, and each call as a dot."""
+
+    DEFAULT_CSS = """
+    FirstMinute {
+        height: 1fr;
+        #first-words { height: auto; max-height: 100%; scrollbar-size-vertical: 1; }
+        #first-plot { display: none; }
+        &.-ran #first-plot { display: block; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__("why did my stopwatch lie?", id="first-minute")
+        self._words = Paper(id="readout")
+        self.picture: Picture | None = None
+        """The calls of the case."""
+        self._plot = PlotView(id="first-plot")
+
+    def compose(self) -> ComposeResult:
+        """Figures, then calls; what is too long scrolls."""
+        with VerticalScroll(id="first-words", can_focus=False):
+            yield self._words
+        yield self._plot
+
+    @property
+    def text(self) -> str:
+        """The figures, without their colours."""
+        return self._words.text
+
+    def show(self, state: State, offer: Experiment | None) -> None:
+        """Draw what differs.
+
+        Args:
+            state: what is on screen.
+            offer: what Enter runs.
+        """
+        case = _shown(state)
+        self._entitle(state, offer, case)
+        self._words.show(lambda width: self._written(state, offer, case, width))
+        colors = series_colors(self.app.theme_variables)
+        self.picture = None if case is None else calls.live(case, colors)
+        self.set_class(self.picture is not None and self.size.height >= 9, "-ran")
+        if self.has_class("-ran"):
+            self._plot.show(drawing(self.picture, self.app))
+
+    def _entitle(
+        self, state: State, offer: Experiment | None, case: CaseState | None
+    ) -> None:
+        offered = offer.cases[0] if offer else None
+        named = case.case if case else offered
+        title = "why did my stopwatch lie?"
+        if state.engine == "failed" and case is None:
+            self.entitle("no engine", "R try again")
+            return
+        if named is not None:
+            title += f"  {named.label}"
+        if state.running:
+            keys = "s stop"
+        elif offered is None:
+            keys = ""
+        else:
+            other = "" if offered == named else f" {offered.label}"
+            keys = f"Enter run{other} · a calls, one by one · v code · e edit"
+        self.entitle(title, keys)
+
+    def _written(
+        self,
+        state: State,
+        offer: Experiment | None,
+        case: CaseState | None,
+        width: int,
+    ) -> Content:
+        if case is None or state.run is None:
+            return content(_before(state, offer, width))
+        if case.failure is not None:
+            return content(stopwatch.failed(case.failure, width))
+        numpy = stopwatch.numpy_of(case, state.run)
+        said = stopwatch.figures(case)
+        bars = stopwatch.comparison(case, numpy)
+        factor: list[str] = []
+        if said is not None and said.wrong and width >= 70:
+            factor = ["off by", *_large(said.factor)]
+        room = width - max(map(len, factor)) - 2 if factor else width
+        lines = stopwatch.lines(bars, room)
+        lines += [stopwatch.cold(case, numpy)] if case.phases.first_call else []
+        lines = _beside(lines, factor, room)
+        if state.job is state.run:
+            lines.append(_progress(state.run, width))
+        if numpy is not None and numpy.failure is not None:
+            lines += stopwatch.failed(numpy.failure, width)
+        return content(lines)
+
+
+def _before(state: State, offer: Experiment | None, width: int) -> list[Line]:
+    """What Enter does, or why nothing can be done yet."""
+    if state.engine == "failed" and state.failed is not None:
+        lines = devices.failure_lines(state.failed, width)
+    else:
+        lines = stopwatch.lines(stopwatch.BEFORE, width)
+        lines.append(())
+        lines += [(Span("Enter ", "title"), Span(_offered(state, offer)))]
+    for finding in state.findings:
+        if finding.severity != "info":
+            lines += [(), *_finding(finding, width)]
+    return lines
+
+
+def _offered(state: State, offer: Experiment | None) -> str:
+    if offer is None:
+        return f"runs a first case when JAX is up: {startup.doing(state.start)}"
+    from jaxtui import selection
+
+    return f"runs {selection.describe(offer)}"
+
+
+def _progress(job: Job, width: int) -> Line:
+    """How far the run is."""
+    total = job.elapsed_seconds + job.remaining_seconds
+    room = min(24, width // 3)
+    drawn = bar(job.elapsed_seconds / total if total else 0.0, room)
+    left = f" {fmt.duration(job.remaining_seconds)} left" if total else ""
+    return (
+        Span("running   ", "muted"),
+        Span(drawn, "device"),
+        Span("░" * (room - len(drawn)), "muted"),
+        Span(f"{left}  {job.doing}"[: width - room - 10]),
+    )
+
+
+def _beside(lines: list[Line], large: list[str], room: int) -> list[Line]:
+    """Lines with the factor by which the stopwatch is off, large, at their right."""
+    lines = [*lines, *[()] * (len(large) - len(lines))]
+    found = []
+    for index, line in enumerate(lines):
+        text = large[index] if index < len(large) else ""
+        blank = Span(" " * (room - len(plain(line)) + 2))
+        role = "muted" if index == 0 else "danger"
+        found.append((*line, blank, Span(text, role)) if text else line)
+    return found
+
+
+def _large(text: str) -> list[str]:
+    """A figure three lines high."""
+    rows = ["", "", ""]
+    for character in text:
+        place = DIGITS.find("x" if character == "×" else character)
+        parts = (" ", " ", character)
+        if place >= 0:
+            parts = tuple(DIGITS3X3_BOLD[3 * place : 3 * place + 3])  # type: ignore[assignment]
+        wide = max(map(len, parts))
+        rows = [row + part.ljust(wide) for row, part in zip(rows, parts, strict=True)]
+    return rows

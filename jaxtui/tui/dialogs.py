@@ -1,0 +1,163 @@
+"""A page to be read and taken away, and a question before something is done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.highlight import highlight
+from textual.screen import ModalScreen
+from textual.widgets import Label, Static
+
+from jaxtui.model import Case, Experiment
+from jaxtui.scripts import of_cases
+from jaxtui.tui.base import BaseApp, base
+from jaxtui.view.bench import Sentence
+
+
+class Page(ModalScreen[None]):
+    """A text that scrolls.
+
+    Args:
+        title: of what it is.
+        content: the text as it is drawn.
+        plain: the text as ``y`` takes it away.
+        name: of the file that it is written to.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,v,enter", "dismiss", "Close"),
+        Binding("y", "copy", "Copy"),
+        Binding("ctrl+q", "app.quit", "Quit", show=False),
+    ]
+
+    DEFAULT_CSS = """
+    Page {
+        align: center middle; background: $background 60%;
+        VerticalScroll {
+            width: 96%; max-width: 104; height: auto; max-height: 94%;
+            background: $background; padding: 0 1; scrollbar-size-vertical: 1;
+            border: round $primary; border-title-style: bold;
+        }
+        #page-file { color: $text-accent; }
+    }
+    """
+
+    def __init__(self, title: str, content: Content, plain: str, name: str) -> None:
+        super().__init__()
+        self._heading = title
+        self._content = content
+        self._plain = plain
+        self._file = name
+
+    def compose(self) -> ComposeResult:
+        """The text, and below it where it was written."""
+        with VerticalScroll(id="page") as page:
+            page.border_title = Content(self._heading)
+            page.border_subtitle = "Esc close · y copy"
+            yield Static(self._content, id="page-text")
+            yield Label("", id="page-file", markup=False)
+
+    def on_mount(self) -> None:
+        """Arrows scroll at once."""
+        self.query_one("#page").focus()
+
+    def action_copy(self) -> None:
+        """Copy all of it and say where it was written."""
+        app = base(self)
+        app.take_away(self._plain, self._file)
+        self.query_one("#page-file", Label).update(app.session.state.message)
+
+
+class CodeScreen(Page):
+    """A script that gives a number without jaxtui."""
+
+    def __init__(self, title: str, script: str) -> None:
+        drawn = highlight(script, language="python")
+        super().__init__(title, drawn, script, "case.py")
+
+
+def show_code(app: BaseApp, case: Case) -> None:
+    """Show plain code of a case, or say why there is none."""
+
+    async def show() -> None:
+        plan = await app.session.plan(Experiment(cases=(case,)), recipes=True)
+        planned = plan.cases[0]
+        if planned.recipe:
+            app.push_screen(CodeScreen(case.label, of_cases(plan.cases)))
+            return
+        # It may have been measured on another machine.
+        problem = planned.problem
+        why = f" {problem.error} {problem.hint}".rstrip() if problem else ""
+        app.say(f"{case.label} cannot be written as code here.{why}")
+
+    app.background(show)
+
+
+class NotesScreen(Page):
+    """All that there is to say of a case.
+
+    Args:
+        title: the case.
+        sentences: about it.
+        detail: the original text of what was raised; may be empty.
+    """
+
+    def __init__(
+        self, title: str, sentences: Sequence[Sentence], detail: str = ""
+    ) -> None:
+        detail = detail.rstrip()
+        drawn = [
+            Content.assemble(
+                (f"{one.flag}: ", "bold $text-error" if one.bad else "bold"), one.text
+            )
+            for one in sentences
+        ]
+        lines = [title, *(f"{one.flag}: {one.text}" for one in sentences)]
+        if detail:
+            drawn += [Content(""), Content(detail)]
+            lines += ["", detail]
+        plain = "\n".join(lines) + "\n"
+        super().__init__(title, Content("\n").join(drawn), plain, "notes.txt")
+
+
+class Question(ModalScreen[bool]):
+    """Dismissed with True for yes alone.
+
+    Args:
+        text: the question.
+        yes: what ``y`` does, one or two words.
+        no: what every other key does.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "dismiss(True)", "Yes"),
+        Binding("n,escape,q,enter", "dismiss(False)", "No"),
+    ]
+
+    DEFAULT_CSS = """
+    Question {
+        align: center middle; background: $background 60%;
+        #question {
+            width: auto; max-width: 90%; height: auto; max-height: 90%;
+            background: $background; padding: 1 2; border: round $warning;
+        }
+        #question Label { width: auto; max-width: 100%; }
+        #answers { text-style: bold; color: $text-accent; margin: 1 0 0 0; }
+    }
+    """
+
+    def __init__(self, text: str, yes: str, no: str) -> None:
+        super().__init__()
+        self._text = text
+        self._answers = f"y {yes}   Esc {no}"
+
+    def compose(self) -> ComposeResult:
+        """The question and the keys."""
+        with Vertical(id="question"):
+            yield Label(self._text, markup=False)
+            yield Label(self._answers, id="answers", markup=False)

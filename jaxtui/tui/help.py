@@ -1,0 +1,201 @@
+"""What keys and words mean: those of the place where one is come first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import itemgetter
+from typing import ClassVar
+
+from rich.table import Table
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalScroll
+from textual.screen import ModalScreen, Screen
+from textual.widgets import Static
+
+from jaxtui.tui.bench import BenchPane
+from jaxtui.tui.classroom import Classroom
+from jaxtui.tui.devices import DevicesPane
+from jaxtui.tui.export import ExportScreen
+from jaxtui.tui.history import HistoryPane
+from jaxtui.tui.learn import LearnPane
+from jaxtui.tui.pane import Pane
+from jaxtui.tui.recorded import RecordedScreen
+from jaxtui.tui.timeline import TimelineScreen
+from jaxtui.tui.widgets.keys_line import key_names
+from jaxtui.tui.widgets.panel import Panel
+from jaxtui.tui.widgets.plot_view import PlotReader
+
+Rows = list[tuple[str, str]]
+"""A key or word, and what it means."""
+
+WIDE = 100
+"""Cells from which on words stand beside the keys."""
+
+EVERYWHERE = "On every tab"
+
+PLACES: tuple[type[Pane] | type[Screen[None]] | type[PlotReader], ...] = (
+    DevicesPane,
+    BenchPane,
+    PlotReader,
+    RecordedScreen,
+    LearnPane,
+    HistoryPane,
+    TimelineScreen,
+    Classroom,
+    ExportScreen,
+)
+"""Panes and screens with keys of their own; their ``HELP`` is the heading."""
+
+WORDS = {
+    "id": "a device as JAX names it: platform and number",
+    "process": "the process that the device belongs to (process_index)",
+    "coords": "where the chip sits in the torus: x, y, z",
+    "core": "which core of its chip the device is",
+    "slice": "which slice of several the device belongs to",
+    "memory": "in use, of how much; of a case: its time with reused and fresh pages",
+    "op": "what is computed; size, dtype, device and mode complete the case",
+    "size": "the op's one size: n of n×n for matmul, the elements for selu",
+    "dtype": "of the inputs; a precision beside it if it is not the default",
+    "device": "what runs the case; NumPy runs on host",
+    "mode": "numpy; eager: JAX op by op; jit: compiled by XLA",
+    "when": "month, day and time of the measurement; the year where it is another",
+    "host": "the machine that measured",
+    "ready": "until block_until_ready returned, per call: what the work costs",
+    "interval": "between what the median lies: 99 % from eight rounds on",
+    "dispatch": "until the call returned: all that a naive stopwatch sees",
+    "pipelined": "per call of a queued burst: the throughput clock",
+    "rate": "work of the op over its time: FLOP/s, or B/s where it only moves bytes",
+    "peak": "the rate as a share of the chip's published peak",
+    "× NumPy": "NumPy's time over this one's",
+    "error": "relative, against the same computation in float64",
+    "transfer": "inputs to the device: fresh arrays every time",
+    "trace": "Python to jaxpr; it happens once, like lower and compile",
+    "lower": "jaxpr to StableHLO",
+    "compile": "StableHLO to machine code, by XLA",
+    "first call": "the first call of the compiled program",
+    "fetch": "the result back to NumPy",
+    "notes": "what is special about this case; its sentences say why",
+    "flops/byte": "arithmetic intensity: below the ridge, memory limits",
+    "of roof": "the rate as a share of what this device can do at that intensity",
+    "A, B": "the two that are marked; the ratio is B's time over A's",
+    "not comparable": "another op or size: nothing follows from the times",
+    "cannot tell": "not measured in turns: runs of one machine may differ by 20 %",
+    "stopwatch": "what a clock around the loop reads",
+    "work": "until the device has done all of it",
+    "queue": "calls that were dispatched and are not done",
+    "ahead": "how far the host is before the device",
+    "verdict": "pass, low, impossible, fail or skipped, with its reason",
+    "simulated": "devices that XLA pretends to have: their speed means nothing",
+}
+"""One word per thing, on every screen; the headings of tables are among them."""
+
+_CASE = ("op", "size", "dtype", "device", "mode")
+
+SAID = {
+    DevicesPane.HELP: (
+        *("id", "process", "coords", "core", "slice", "memory", "rate"),
+        *("verdict", "simulated"),
+    ),
+    BenchPane.HELP: (
+        *(*_CASE, "ready", "interval", "dispatch", "pipelined", "rate", "peak"),
+        *("× NumPy", "error", "memory", "transfer", "trace", "lower", "compile"),
+        *("first call", "fetch", "notes", "flops/byte", "of roof"),
+    ),
+    LearnPane.HELP: ("ready", "dispatch", "interval", "compile", "verdict"),
+    HistoryPane.HELP: (
+        *("when", *_CASE, "ready", "interval", "rate", "host"),
+        *("A, B", "not comparable", "cannot tell"),
+    ),
+    TimelineScreen.HELP: ("stopwatch", "work", "queue", "ahead", "dispatch", "ready"),
+}
+"""The words that stand in a place."""
+
+
+def sections(here: str, everywhere: Sequence[BindingType]) -> dict[str, Rows]:
+    """Keys and what they do, by the place where they work.
+
+    Args:
+        here: the place that comes first: the ``HELP`` of a pane or screen.
+        everywhere: the bindings of the app.
+    """
+    found: dict[str, dict[str, str]] = {here: {}, EVERYWHERE: {}}
+    places = [(EVERYWHERE, everywhere), *((one.HELP, one.BINDINGS) for one in PLACES)]
+    for place, bindings in places:
+        for binding in bindings:
+            if isinstance(binding, Binding) and binding.tooltip:
+                keys = found.setdefault(place or EVERYWHERE, {})
+                before = keys.get(binding.tooltip, "")
+                keys[binding.tooltip] = f"{before} {key_names(binding.key)}".strip()
+    return {
+        place: [(names, tooltip) for tooltip, names in keys.items()]
+        for place, keys in found.items()
+        if keys
+    }
+
+
+def words(here: str) -> dict[str, Rows]:
+    """The words that stand here, then the others."""
+    known = SAID.get(here, ())
+    return {
+        "Words here": [(word, WORDS[word]) for word in known],
+        "Words": [row for row in WORDS.items() if row[0] not in known],
+    }
+
+
+class HelpScreen(ModalScreen[None]):
+    """Keys at the left, words at the right; in a narrow terminal in one column.
+
+    Args:
+        here: the place whose keys and words come first.
+        everywhere: the bindings of the app.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,question_mark,f1,enter", "dismiss", "Close")
+    ]
+
+    DEFAULT_CSS = """
+    HelpScreen {
+        align: center middle;
+        #help {
+            width: 78; max-width: 100%; height: 100%; background: $background;
+        }
+        VerticalScroll { width: 1fr; height: 100%; scrollbar-size-vertical: 1; }
+        &.-wide #help { width: 118; }
+    }
+    """
+
+    def __init__(self, here: str, everywhere: Sequence[BindingType]) -> None:
+        super().__init__()
+        self._here = here
+        self._everywhere = everywhere
+
+    def compose(self) -> ComposeResult:
+        """A panel for each place, and for the words."""
+        keys, said = (
+            list(sections(self._here, self._everywhere).items()),
+            list(words(self._here).items()),
+        )
+        wide = self.app.size.width >= WIDE
+        columns = [keys, said] if wide else [[keys[0], said[0], *keys[1:], said[1]]]
+        with Horizontal(id="help"):
+            for column in columns:
+                with VerticalScroll():
+                    for title, rows in filter(itemgetter(1), column):
+                        with Panel(title, "Esc close" if rows is keys[0][1] else ""):
+                            yield Static(_table(rows))
+
+    def on_mount(self) -> None:
+        """Arrows scroll at once."""
+        self.query(VerticalScroll).first().focus()
+
+
+def _table(rows: Rows) -> Table:
+    """Two columns; what is too long is wrapped under its own beginning."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", width=max(len(name) for name, _ in rows))
+    table.add_column(ratio=1)
+    for row in rows:
+        table.add_row(*row)
+    return table

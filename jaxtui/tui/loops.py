@@ -1,0 +1,297 @@
+"""What the screens of a loop share: its runs, its playback and the bet on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import msgspec
+from textual.binding import Binding
+from textual.reactive import reactive
+from textual.screen import ModalScreen
+from textual.timer import Timer
+
+from jaxtui import format as fmt
+from jaxtui.model import Case, Loop, LoopMeasured
+from jaxtui.state import Job
+from jaxtui.tui import pace
+from jaxtui.tui.base import BaseApp, base
+from jaxtui.tui.pane import Explained
+from jaxtui.tui.state import EMPTY, State
+
+FIRST_CALLS = 20
+"""Fewer than any runtime lets be in flight, so that nothing holds the host back: the
+first look shall show the hand-over alone."""
+
+BUDGET_SECONDS = 6.0
+"""Of a loop that the user waits for, compile included."""
+
+SETTLE_SECONDS = 0.2
+"""A loop starts when no other one was asked for so long."""
+
+SECONDS = 4.0
+"""How long a loop takes on the screen."""
+
+SLOW_SECONDS = 20.0
+"""The same in slow motion, for an audience."""
+
+BETS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
+"""How many times longer than the stopwatch says the work may take."""
+
+FIRST_BET = BETS.index(2)
+
+
+def loopable(case: Case, device: str) -> Case:
+    """The case as JAX dispatches it: what the host computes itself becomes jit."""
+    if case.on_host:
+        return msgspec.structs.replace(case, mode="jit", device=device, inputs="device")
+    if case.mode not in ("eager", "jit"):
+        return msgspec.structs.replace(case, mode="jit")
+    return case
+
+
+def first_loop(case: Case, device: str) -> Loop:
+    """What is looped first of a case.
+
+    Args:
+        case: the selected one.
+        device: where a case of the host is looped.
+    """
+    return Loop(
+        case=loopable(case, device), calls=FIRST_CALLS, budget_seconds=BUDGET_SECONDS
+    )
+
+
+def key(
+    place: str,
+    keys: str,
+    action: str,
+    label: str,
+    tooltip: str,
+    *,
+    show: bool = False,
+) -> Binding:
+    """A key of one of these screens.
+
+    Args:
+        place: begins its id.
+        keys: comma-separated.
+        action: may be one of the app.
+        label: for footer and palette.
+        tooltip: for palette and help.
+        show: in the footer.
+    """
+    name = f"{place}-{label.lower().replace(' ', '-')}"
+    return Binding(keys, action, label, tooltip=tooltip, id=name, show=show)
+
+
+@dataclass(frozen=True, slots=True)
+class Playback:
+    """One showing of a loop; immutable, the clock is handed in."""
+
+    total: float
+    """Seconds that the loop took."""
+    since: float
+    """The clock when it began, or would have begun at today's speed."""
+    slow: bool = False
+    paused: float | None = None
+    """The clock when it was paused."""
+
+    @property
+    def takes(self) -> float:
+        """Seconds on the screen."""
+        return SLOW_SECONDS if self.slow else SECONDS
+
+    def time(self, clock: float) -> float:
+        """Where in the loop the cursor is."""
+        now = clock if self.paused is None else self.paused
+        return self.total * max(0.0, min((now - self.since) / self.takes, 1.0))
+
+    def over(self, clock: float) -> bool:
+        """Whether all of it has been shown."""
+        return self.paused is None and clock - self.since >= self.takes
+
+    def at_speed(self, slow: bool, clock: float) -> Playback:
+        """Slow motion or not, from the same place on."""
+        now = clock if self.paused is None else self.paused
+        share = (now - self.since) / self.takes
+        takes = SLOW_SECONDS if slow else SECONDS
+        return replace(self, slow=slow, since=now - share * takes)
+
+    def toggled(self, clock: float) -> Playback:
+        """Pause or resume."""
+        if self.paused is None:
+            return replace(self, paused=clock)
+        return replace(self, paused=None, since=self.since + clock - self.paused)
+
+    @property
+    def words(self) -> str:
+        """How it plays, e.g. ``slow motion, 100× slower than it ran``."""
+        if self.paused is not None:
+            return "paused"
+        name = "slow motion" if self.slow else "playing"
+        if self.total <= 0:
+            return name
+        ratio = self.takes / self.total
+        if ratio >= 1:
+            return f"{name}, {fmt.ratio(ratio)} slower than it ran"
+        return f"{name}, {fmt.ratio(1 / ratio)} faster than it ran"
+
+
+class LoopScreen(Explained, ModalScreen[None]):
+    """Runs the loop that was asked for last, and plays what came of it.
+
+    Modal, so that the keys of the tabs below it do nothing.
+
+    Args:
+        loop: what to begin with; ``None`` to wait for one.
+    """
+
+    state: reactive[State] = reactive(EMPTY, repaint=False)
+    """What is on screen."""
+    loop: reactive[Loop | None] = reactive(None, repaint=False)
+    """The loop that was asked for last."""
+    playback: reactive[Playback | None] = reactive(None, repaint=False)
+    """How the loop is being played; ``None`` when all is shown."""
+    bet: reactive[int | None] = reactive(None, repaint=False)
+    """Which of ``BETS`` is made; ``None`` without a bet."""
+
+    def __init__(self, loop: Loop | None = None) -> None:
+        super().__init__()
+        self._first = loop
+        self._due = False
+        self._starting = False
+        self._stopped = 0
+        """The run whose end was asked for."""
+        self._settling: Timer | None = None
+
+    @property
+    def base(self) -> BaseApp:
+        """The app."""
+        return base(self)
+
+    def on_mount(self) -> None:
+        """Follow the app, and run the first loop."""
+        self.watch(self.app, "state", self._follow)
+        self.watch(self.app, "theme", self._themed, init=False)
+        self.set_interval(1 / self.base.fps, self.tick)
+        if self._first is not None:
+            # Not before the first layout: Textual forgets the height of a text that is
+            # replaced between its layout and the next idle moment.
+            self.call_after_refresh(self.run_loop, self._first, 0.0)
+
+    # Runs.
+
+    def run_loop(self, loop: Loop, settle: float | None = None) -> None:
+        """Run a loop when nothing else runs; a running loop is stopped.
+
+        Args:
+            loop: the loop.
+            settle: seconds in which another loop may still be asked for.
+        """
+        self.loop = loop
+        self._due = True
+        self.show_loop()
+        self.stop_loop()
+        if self._settling is not None:
+            self._settling.stop()
+        wait = SETTLE_SECONDS if settle is None else settle
+        self._settling = self.set_timer(wait, self._settled) if wait else None
+        self._start_if_idle()
+
+    def stop_loop(self) -> None:
+        """Stop the running loop; it is asked to end once."""
+        session = self.base.session
+        job = session.state.job
+        if job is None or job.purpose != "loop" or job.number == self._stopped:
+            return
+        self._stopped = job.number
+        self.base.background(session.stop)
+
+    def _settled(self) -> None:
+        self._settling = None
+        self._start_if_idle()
+
+    def _start_if_idle(self) -> None:
+        """Begin what is due."""
+        state = self.base.session.state
+        idle = state.engine in ("ready", "released") and not state.busy
+        waits = not self._due or self._settling is not None or self._starting
+        if idle and not waits and self.loop is not None:
+            self._due = False
+            self._starting = True
+            self.base.background(partial(self._start, self.loop))
+
+    async def _start(self, loop: Loop) -> None:
+        try:
+            await self.base.session.run(loop, "loop")
+        finally:
+            self._starting = False
+        self._start_if_idle()
+
+    # The snapshot.
+
+    @property
+    def job(self) -> Job | None:
+        """What came of the loop that was asked for; ``None`` before it has begun."""
+        job = self.state.jobs.get("loop")
+        if self._due or job is None or job.work != self.loop:
+            return None
+        return job
+
+    @property
+    def measured(self) -> LoopMeasured | None:
+        """All that the engine says of the loop, once it does."""
+        result = self.job.result if self.job is not None else None
+        return result if isinstance(result, LoopMeasured) else None
+
+    @property
+    def complete(self) -> bool:
+        """Whether a whole repeat can be drawn."""
+        job, loop = self.job, self.loop
+        return job is not None and loop is not None and len(job.seen) == loop.calls
+
+    def _follow(self, state: State) -> None:
+        self.state = state
+        self._start_if_idle()
+        if self.playback is None:
+            self.show_loop()
+
+    def tick(self) -> None:
+        """Move the cursor of the playback, if the terminal keeps up."""
+        if pace.backlog(self.app._driver) > 1 or not self.base.pacer.ready():
+            return
+        playback, now = self.playback, self.base.clock()
+        if playback is None:
+            return
+        if playback.over(now):
+            self.playback = None
+            self.played()
+        else:
+            self.show_moment(playback.time(now))
+
+    def play(self, total: float, *, slow: bool) -> None:
+        """Play a repeat that took so many seconds from its beginning."""
+        self.playback = Playback(total, self.base.clock(), slow)
+        self.show_moment(0.0)
+
+    def _themed(self) -> None:
+        # Once the app has the new colours.
+        self.call_after_refresh(self.themed)
+
+    # For the screens.
+
+    def show_loop(self) -> None:
+        """Show what is known of the loop."""
+        raise NotImplementedError
+
+    def show_moment(self, time: float) -> None:
+        """Show the loop up to a time, while it is played."""
+        raise NotImplementedError
+
+    def played(self) -> None:
+        """The loop was played to its end."""
+        raise NotImplementedError
+
+    def themed(self) -> None:
+        """Draw in the colours of another theme."""

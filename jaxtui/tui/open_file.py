@@ -1,0 +1,518 @@
+"""Choose functions of a Python file, which is read and never run here."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Label, OptionList, Static
+from textual.widgets.option_list import Option
+
+from jaxtui import selection
+from jaxtui.functions import Listing, OwnFunction, listing
+from jaxtui.model.own import Spec, parse_specs
+from jaxtui.text import visible
+from jaxtui.tui.aside import Latest, Work
+from jaxtui.tui.state import OpenedState, Picked
+
+SIZE = "256"
+"""What a factory without a size of its own is given to begin with."""
+
+MOST = 200
+"""Entries of a folder that are listed; typing on shows the others."""
+
+_NAMED = re.compile(r"(?P<path>.+\.py):(?P<names>[\w.,\s]*)", re.DOTALL)
+
+_KEYS_OF_FILES = "Tab complete · ↑↓ Enter open · Esc close"
+_KEYS_OF_FUNCTIONS = "Space mark · Tab arguments · Enter take · Esc back"
+
+
+# Paths as they are typed.
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What a text may become."""
+
+    paths: tuple[str, ...] = ()
+    """As they would be typed; folders end in a slash."""
+    more: int = 0
+    """How many others there are."""
+    trouble: str = ""
+    """Why there is nothing, in a sentence."""
+
+    @property
+    def common(self) -> str:
+        """What all of them begin with."""
+        # Letters and not whole names: it is what the Tab of a shell completes.
+        return os.path.commonprefix(self.paths)  # noqa: RUF071
+
+
+def split_names(text: str) -> tuple[str, tuple[str, ...]]:
+    """The path and the functions of ``train.py:step,loss``."""
+    match = _NAMED.fullmatch(text.strip())
+    if match is None:
+        return text.strip(), ()
+    names = (name.strip() for name in match["names"].split(","))
+    return match["path"], tuple(name for name in names if name)
+
+
+def candidates(text: str) -> Candidates:
+    """Folders and Python files that a path may go on with; reads one folder.
+
+    Names that begin with what was typed come alone, or else those that contain it.
+    Hidden ones come when the dot is typed.
+
+    Args:
+        text: relative to the working directory; ``~`` is the home directory.
+    """
+    folder, _, start = text.rpartition("/")
+    shown = f"{folder}/" if "/" in text else ""
+    if text == "~":
+        return Candidates(("~/",))
+    try:
+        whole = os.path.abspath(os.path.expanduser(shown or "."))
+        with os.scandir(whole) as entries:
+            names = [name for entry in entries if (name := _offered(entry))]
+    except FileNotFoundError:
+        return Candidates(trouble=f"There is no folder {shown}.")
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        return Candidates(trouble=f"{shown or '.'} cannot be read: {why}.")
+    if not start.startswith("."):
+        names = [name for name in names if not name.startswith(".")]
+    found = [name for name in names if name.startswith(start)] or [
+        name for name in names if start.lower() in name.lower()
+    ]
+    found.sort(key=lambda name: (name.endswith("/"), name.lower()))
+    trouble, where = "", shown or "the working directory"
+    if not found and start:
+        trouble = f'Nothing in {where} matches "{start}".'
+    elif not found:
+        trouble = f"There is no Python file and no folder in {where}."
+    paths = tuple(shown + name for name in found[:MOST])
+    return Candidates(paths, max(0, len(found) - MOST), trouble)
+
+
+def _offered(entry: os.DirEntry[str]) -> str:
+    """The name of a folder, with a slash, or of a Python file; else nothing."""
+    try:
+        if entry.is_dir():
+            return f"{entry.name}/" if entry.name != "__pycache__" else ""
+        return entry.name if entry.name.endswith(".py") else ""
+    except OSError:  # a link that leads nowhere
+        return ""
+
+
+def _as_typed(path: str) -> str:
+    """A path from the working directory where that is shorter, or from home."""
+    relative = os.path.relpath(path)
+    if not relative.startswith(".."):
+        return relative
+    home = os.path.expanduser("~")
+    if home != "/" and path.startswith(home + "/"):
+        return "~" + path[len(home) :]
+    return path
+
+
+# The screen.
+
+
+class _PathInput(Input):
+    """Arrows move in the list, so that one never has to leave the text."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "screen.move(1)", show=False),
+        Binding("up", "screen.move(-1)", show=False),
+        Binding("pagedown", "screen.move(10)", show=False),
+        Binding("pageup", "screen.move(-10)", show=False),
+        Binding("tab", "screen.complete", show=False),
+    ]
+
+
+class _Functions(OptionList):
+    """Not priority bindings: a slow line delivers several keys at once."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "screen.mark", show=False),
+        Binding("enter", "screen.take", show=False),
+        Binding("tab,shift+tab", "screen.switch", show=False),
+    ]
+
+
+class _Arguments(Input):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab,shift+tab,up,down", "screen.switch", show=False)
+    ]
+
+
+class OpenFile(ModalScreen[Picked | None]):
+    """First a path, then the functions of that file and their arguments.
+
+    Dismissed with what was chosen.
+
+    Args:
+        opened: what was opened before.
+        noted: told the absolute path of each file that could be read.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "back", "Back", show=False),
+        Binding("ctrl+q", "app.quit", "Quit", show=False),
+    ]
+
+    DEFAULT_CSS = """
+    OpenFile {
+        align: center middle; background: $background 60%;
+        #open-box {
+            width: 96%; max-width: 100; height: 92%; max-height: 32;
+            background: $background; padding: 0 1;
+            border: round $panel-lit; border-title-style: bold;
+            border-subtitle-color: $muted;
+        }
+        OptionList {
+            height: 1fr; background: $background; padding: 0; margin: 1 0 0 0;
+            text-wrap: nowrap; text-overflow: ellipsis; scrollbar-size-vertical: 1;
+            &, &:focus { border: none; }
+        }
+        Horizontal { height: 1; }
+        Label { color: $foreground 70%; }
+        Input { width: 1fr; }
+        #open-says { height: auto; max-height: 3; }
+        #open-says.-problem { color: $text-error; }
+        .functions { display: none; }
+        &.-functions .functions { display: block; }
+        &.-functions #open-files { display: none; }
+    }
+    """
+
+    def __init__(
+        self,
+        opened: OpenedState,
+        noted: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        super().__init__()
+        self._opened = opened
+        self._noted = noted
+        self._looking, self._reading = Latest(), Latest()
+        self._found = Candidates()
+        self._listed: tuple[str, ...] = ()
+        """The paths of the list."""
+        self._moved = False
+        """An arrow has moved in the list since the last letter."""
+        self._wanted = ""
+        """The file whose functions are being read or were refused: while it is typed,
+        what was said of it stays."""
+        self._path = ""
+        self._functions: tuple[OwnFunction, ...] = ()
+        self._marked: set[str] = set()
+
+    def compose(self) -> ComposeResult:
+        """The path, what it may become or what the file has, and what is wrong."""
+        with Vertical(id="open-box") as box:
+            box.border_title = "functions of a file"
+            box.border_subtitle = _KEYS_OF_FILES
+            with Horizontal():
+                yield Label("file ")
+                yield _PathInput(
+                    id="open-path",
+                    compact=True,
+                    placeholder="path of a Python file, or train.py:step",
+                )
+            files = OptionList(id="open-files")
+            files.can_focus = False  # the keys stay with the path
+            yield files
+            yield _Functions(id="open-functions", classes="functions")
+            with Horizontal(classes="functions"):
+                yield Label("arguments ")
+                yield _Arguments(id="open-arguments", compact=True)
+            yield Static(id="open-says", markup=False)
+
+    def on_mount(self) -> None:
+        """Look around at once."""
+        self._entry.focus()
+        self._look("")
+
+    @property
+    def _entry(self) -> Input:
+        return self.query_one("#open-path", Input)
+
+    @property
+    def _files(self) -> OptionList:
+        return self.query_one("#open-files", OptionList)
+
+    @property
+    def _options(self) -> OptionList:
+        return self.query_one("#open-functions", OptionList)
+
+    @property
+    def _arguments_entry(self) -> Input:
+        return self.query_one("#open-arguments", Input)
+
+    def _say(self, words: str, problem: bool = False) -> None:
+        line = self.query_one("#open-says", Static)
+        line.update(words)
+        line.set_class(problem, "-problem")
+
+    def action_back(self) -> None:
+        """From the functions to the path, from the path to the form."""
+        if not self.has_class("-functions"):
+            self.dismiss(None)
+            return
+        self.remove_class("-functions")
+        self.query_one("#open-box").border_subtitle = _KEYS_OF_FILES
+        self._wanted = ""
+        self._entry.disabled = False
+        self._entry.focus()
+        self._look(self._entry.value)
+
+    # The path.
+
+    @on(Input.Changed, "#open-path")
+    def _typed(self, event: Input.Changed) -> None:
+        if event.value != self._wanted:
+            self._wanted = ""
+        self._look(event.value)
+
+    def _look(self, text: str) -> None:
+        """Ask the disk, which may be slow, or gone."""
+        path, _ = split_names(text)
+        look = partial(candidates, path)
+        work: Work = partial(self._looking.ask, look, self._list_files)
+        self.run_worker(work)
+
+    def _list_files(self, found: Candidates) -> None:
+        typed = self._entry.value
+        before = () if typed else tuple(map(_as_typed, self._opened.files))
+        self._found, self._moved = found, False
+        others = tuple(path for path in found.paths if path not in before)
+        self._listed = (*before, *others)
+        self._files.clear_options()
+        self._files.add_options(
+            Option(
+                Content.assemble(
+                    visible(path, line=True),
+                    ("   opened before" if path in before else "", "dim"),
+                )
+            )
+            for path in self._listed
+        )
+        self._files.highlighted = 0 if self._listed else None
+        if not typed or typed != self._wanted:
+            more = f"{found.more} more: type on." if found.more else ""
+            problem = bool(found.trouble) and not before
+            self._say(found.trouble or more, problem)
+
+    def action_move(self, by: int) -> None:
+        """Another of the files."""
+        if self._files.option_count and self._files.highlighted is not None:
+            last = self._files.option_count - 1
+            self._files.highlighted = max(0, min(self._files.highlighted + by, last))
+            self._moved = True
+
+    def action_complete(self) -> None:
+        """As far as all files that are listed have it in common; of one, all."""
+        common = self._found.common
+        if self._moved or len(common) <= len(self._entry.value):
+            index = self._files.highlighted
+            common = self._listed[index] if index is not None else self._entry.value
+        self._write(common)
+
+    @on(Input.Submitted, "#open-path")
+    def _entered(self, event: Input.Submitted) -> None:
+        path, _ = split_names(event.value)
+        index = self._files.highlighted
+        if (path.endswith(".py") and not self._moved) or index is None:
+            self._read(event.value)
+        else:
+            self._choose(self._listed[index])
+
+    @on(OptionList.OptionSelected, "#open-files")
+    def _file_clicked(self, event: OptionList.OptionSelected) -> None:
+        self._choose(self._listed[event.option_index])
+
+    def _choose(self, path: str) -> None:
+        self._write(path)
+        if not path.endswith("/"):
+            self._read(path)
+
+    def _write(self, path: str) -> None:
+        self._entry.value = path
+        self._entry.cursor_position = len(path)
+
+    def _read(self, text: str) -> None:
+        """Read a file, and go on to its functions."""
+        path, names = split_names(text)
+        if not path:
+            self._say("Name a Python file, or choose one of the list.", True)
+            return
+
+        def read() -> Listing | str:
+            try:
+                return listing(path)
+            except selection.SelectionError as error:
+                return str(error)
+
+        self._wanted = text
+        self._say(f"Reading {path} …")
+        take = partial(self._list_functions, text, names)
+        work: Work = partial(self._reading.ask, read, take)
+        self.run_worker(work)
+
+    def _list_functions(
+        self, text: str, names: Sequence[str], found: Listing | str
+    ) -> None:
+        if text != self._wanted:
+            return  # something else was typed meanwhile
+        if isinstance(found, str):
+            self._say(found, True)
+            return
+        self._noted(found.path)
+        self._opened = self._opened.with_file(found.path)
+        if not names and not found.functions:
+            name = os.path.basename(found.path)
+            self._say(f"{name} defines no function that could be timed.", True)
+            return
+        # Those that were typed after the path are listed even if the text of the file
+        # does not define them.
+        named = tuple(found.find(name) for name in names)
+        others = (one for one in found.functions if one not in named)
+        self._path = found.path
+        self._functions = tuple(sorted((*named, *others), key=lambda one: one.line))
+        self._marked = {one.name for one in named}
+        self._entry.disabled = True
+        self.add_class("-functions")
+        self.query_one("#open-box").border_subtitle = _KEYS_OF_FUNCTIONS
+        self._options.clear_options()
+        self._options.add_options(Option(self._prompt(one)) for one in self._functions)
+        places = [i for i, one in enumerate(self._functions) if one in named]
+        self._options.highlighted = (*places, 0)[0]
+        self._arguments_entry.placeholder = _placeholder(self._functions)
+        self._options.focus()
+        self._judge()
+
+    # The functions.
+
+    def _prompt(self, function: OwnFunction) -> Content:
+        mark = "x" if function.name in self._marked else " "
+        parts = [function.summary.rstrip(".")] if function.summary else []
+        if function.factory:
+            parts.append(f"arguments from {function.factory}")
+        if function.has_numpy:
+            parts.append("has a NumPy form")
+        return Content.assemble(
+            f"[{mark}] ",
+            (function.name, "bold"),
+            function.signature,
+            (f"\n    {' · '.join(parts)}" if parts else "", "dim"),
+        )
+
+    def action_switch(self) -> None:
+        """From the functions to their arguments, and back."""
+        there = self._options.has_focus
+        (self._arguments_entry if there else self._options).focus()
+
+    @on(OptionList.OptionSelected, "#open-functions")
+    def _function_clicked(self) -> None:
+        self.action_mark()
+
+    @on(OptionList.OptionHighlighted, "#open-functions")
+    @on(Input.Changed, "#open-arguments")
+    def _judge_again(self) -> None:
+        if self.has_class("-functions"):
+            self._judge()
+
+    @on(Input.Submitted, "#open-arguments")
+    def _arguments_entered(self) -> None:
+        self.action_take()
+
+    def action_mark(self) -> None:
+        """Mark the function under the cursor, or unmark it."""
+        index = self._options.highlighted
+        if index is not None:
+            function = self._functions[index]
+            self._marked ^= {function.name}
+            prompt = self._prompt(function)
+            self._options.replace_option_prompt_at_index(index, prompt)
+            self._judge()
+
+    @property
+    def _chosen(self) -> tuple[OwnFunction, ...]:
+        """What is marked, or else what is under the cursor."""
+        marked = tuple(one for one in self._functions if one.name in self._marked)
+        index = self._options.highlighted
+        return marked or (() if index is None else (self._functions[index],))
+
+    def _arguments(self) -> str:
+        texts = selection.split_arguments(self._arguments_entry.value)
+        return selection.parse_arguments(texts)
+
+    def _judge(self) -> bool:
+        """Say what Enter would take, or what is wrong with it."""
+        try:
+            typed = parse_specs(self._arguments())
+        except selection.SelectionError as error:
+            self._say(str(error), True)
+            return False
+        chosen = self._chosen
+        lacks = [one for one in chosen if one.required and not one.factory]
+        wrong = ""
+        if lacks and not typed:
+            wrong = (
+                f"{lacks[0].name} takes {', '.join(lacks[0].required)}, and nothing "
+                "says what to give it: type shapes such as f32[1024,1024]."
+            )
+        self._say(wrong or _taken(chosen, typed), bool(wrong))
+        return not wrong and bool(chosen)
+
+    def action_take(self) -> None:
+        """Hand over what is chosen, if it can be timed."""
+        chosen = self._chosen
+        if not self._judge():
+            if chosen:
+                self._arguments_entry.focus()
+            return
+        arguments = self._arguments()
+        sized = any(one.needs_size for one in chosen)
+        has_numpy = all(one.has_numpy for one in chosen)
+        names = ",".join(one.name for one in chosen)
+        self.dismiss(
+            Picked(
+                op=f"{self._path}:{names}",
+                arguments=arguments,
+                sizes=SIZE if sized and not arguments else "",
+                modes=("numpy", "jit") if has_numpy else ("jit",),
+            )
+        )
+
+
+def _placeholder(functions: Sequence[OwnFunction]) -> str:
+    factory = next((one.factory for one in functions if one.factory), "")
+    example = "such as f32[1024,1024] i32[8]"
+    if not factory:
+        return example
+    return f"{factory.partition('(')[0]} makes them, or type shapes {example}"
+
+
+def _taken(chosen: Sequence[OwnFunction], typed: Sequence[Spec]) -> str:
+    """What would be timed, in a sentence."""
+    if not chosen:
+        return ""
+    names = ", ".join(one.name for one in chosen)
+    what = f"{names} against each other" if len(chosen) > 1 else names
+    if typed:
+        shapes = " ".join(spec.text for spec in typed)
+        return f"Enter takes {what}, with random {shapes}."
+    factories = dict.fromkeys(one.factory for one in chosen if one.factory)
+    made = f", with what {' and '.join(factories)} returns" if factories else ""
+    return f"Enter takes {what}{made}."

@@ -1,0 +1,75 @@
+"""The content of a tab: it owns its keys, its actions and its display."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.containers import Vertical
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from jaxtui.session import Session
+from jaxtui.tui.base import BaseApp, base
+from jaxtui.tui.state import EMPTY, State
+
+
+class Explained(Widget):
+    """A pane or screen that says why one of its keys means nothing now."""
+
+    def why_not(self, action: str) -> str | None:
+        """Why an action cannot be done now, one sentence; ``None`` if it can.
+
+        Args:
+            action: its name without arguments.
+        """
+        return None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Grey out the key of what cannot be done now."""
+        return True if self.why_not(action) is None else None
+
+    def perform(self, action: str) -> None:
+        """Do an action of this widget, or say why not; for palette and buttons."""
+        why = self.why_not(action.partition("(")[0])
+        if why is None:
+            self.app.call_later(self.run_action, action)
+        else:
+            base(self).say(why)
+
+
+class Pane(Explained, Vertical):
+    """What the four tabs have in common."""
+
+    HELP: ClassVar[str] = ""
+    """The heading of its keys in the help, e.g. ``On the tab Devices``."""
+
+    state: reactive[State] = reactive(EMPTY, repaint=False)
+    """What is on screen."""
+
+    @property
+    def base(self) -> BaseApp:
+        """The app."""
+        return base(self)
+
+    @property
+    def session(self) -> Session[State]:
+        """What runs work; its state is newer than what is on screen."""
+        return base(self).session
+
+    def take_focus(self) -> None:
+        """Put the focus where keys make sense; without it they do nothing."""
+        raise NotImplementedError
+
+    def enter(self) -> None:
+        """The tab has come into view."""
+        self.take_focus()
+
+    def set_wide(self, wide: bool) -> None:
+        """Use the room of a terminal of another width."""
+
+    def draw(self) -> None:
+        """Draw the plots anew: the tab has come into view."""
+
+    def repaint(self) -> None:
+        """Draw everything in the colours of another theme."""
+        self.draw()

@@ -1,0 +1,228 @@
+"""What JAX and XLA made of a case: a summary, and the text of every stage."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Log, Static
+
+from jaxtui.model import Case, Inspected, Inspection
+from jaxtui.state import RUNNING, Job
+from jaxtui.tui.base import BaseApp, base
+from jaxtui.tui.loops import loopable
+from jaxtui.tui.state import State
+from jaxtui.tui.widgets.keys_line import KeysLine
+from jaxtui.tui.widgets.panel import Panel
+from jaxtui.view import program
+
+SECTIONS = ("Summary", "jaxpr", "StableHLO", "HLO")
+"""In the order of their digits."""
+
+_FILES = ("summary.txt", "jaxpr.txt", "stablehlo.mlir", "optimised.hlo.txt")
+
+_BESIDE = 12
+"""Columns that stay in view on the left of what was searched for."""
+
+
+class ProgramScreen(ModalScreen[None]):
+    """Modal, so that the keys of the tabs below it do nothing.
+
+    Args:
+        inspection: of which case.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "back", "Back"),
+        *(
+            Binding(str(number + 1), f"section({number})", name, show=False)
+            for number, name in enumerate(SECTIONS)
+        ),
+        Binding("tab", "turn(1)", "Next text", priority=True),
+        Binding("shift+tab", "turn(-1)", "Text before", show=False, priority=True),
+        Binding("slash", "search", "Search"),
+        Binding("n", "again", "Next match"),
+        Binding("y", "copy", "Copy"),
+        Binding("ctrl+q", "app.quit", "Quit", show=False),
+    ]
+
+    DEFAULT_CSS = """
+    ProgramScreen {
+        background: $background; overflow: hidden;
+        Log {
+            height: 1fr; background: $background;
+            scrollbar-size-vertical: 1; scrollbar-size-horizontal: 1;
+        }
+        Input { height: 1; border: none; padding: 0 1; display: none; }
+        #program-says { height: 1; padding: 0 1; color: $text-accent; }
+    }
+    """
+
+    def __init__(self, inspection: Inspection) -> None:
+        super().__init__()
+        self._inspection = inspection
+        self._label = inspection.case.label
+        self._job: Job | None = None
+        self._texts: tuple[str, ...] = ("",) * len(SECTIONS)
+        self._section = 0
+        self._sought = ""
+        self._found = -1
+
+    def compose(self) -> ComposeResult:
+        """The text under the names of all texts, what was searched for, keys."""
+        with Panel(id="program-panel"):
+            yield Log(id="program-text", auto_scroll=False)
+        yield Input(id="program-search", placeholder="Search, Enter finds")
+        yield Static(id="program-says", markup=False)
+        yield KeysLine()
+
+    def on_mount(self) -> None:
+        """Arrows scroll at once."""
+        self.query_one(Log).focus()
+        self._write()
+        self.watch(self.app, "state", self._arrived)
+
+    def on_resize(self) -> None:
+        """The summary is as wide as there is room for it."""
+        self._write()
+
+    def _arrived(self, state: State) -> None:
+        job = state.inspection
+        if job is None or job.work != self._inspection or job is self._job:
+            return
+        self._job = job
+        self._write()
+
+    @property
+    def _inspected(self) -> Inspected | None:
+        found = self._job.result if self._job is not None else None
+        return found if isinstance(found, Inspected) else None
+
+    def _write(self) -> None:
+        if (found := self._inspected) is not None:
+            columns = min(100, max(40, self.size.width - 4))
+            summary = program.summary(found, columns)
+            hlo = program.hlo(found.hlo)
+            self._texts = (summary, found.jaxpr, found.stablehlo, hlo)
+        names = [
+            (f" {number + 1} {name} ", "reverse" if number == self._section else "")
+            for number, name in enumerate(SECTIONS)
+        ]
+        panel = self.query_one(Panel)
+        panel.border_title = Content.assemble(*names)
+        panel.border_subtitle = Content(self._label)
+        text = self.query_one(Log)
+        text.clear()
+        # In one piece: ``write_lines`` leaves empty lines out.
+        text.write(self._texts[self._section].rstrip() or self._waiting())
+        text.scroll_to(0, 0, animate=False)
+        self._found = -1
+        self._say("")
+
+    def _waiting(self) -> str:
+        """What stands there while there is no text."""
+        job = self._job
+        if job is not None and job.failed is not None:
+            why = f"{job.failed.error} {job.failed.hint}".rstrip()
+            return f"{why}\n\n{job.failed.detail}".rstrip()
+        if self._inspected is not None:
+            return "This jax does not show it."
+        if job is not None and job.outcome is not None:
+            return f"{self._label}: it was stopped."
+        return f"Compiling {self._label} …"
+
+    def _say(self, words: str) -> None:
+        self.query_one("#program-says", Static).update(words)
+
+    def action_back(self) -> None:
+        """Out of the search, or back to the tabs."""
+        if self.query_one(Input).display:
+            self._close_search()
+            return
+        app = base(self)
+        latest = app.session.state
+        if latest.running and latest.purpose == "inspection":
+            app.background(app.session.stop)
+        self.dismiss()
+
+    def action_section(self, number: int) -> None:
+        """Another of the texts."""
+        self._section = number
+        self._write()
+
+    def action_turn(self, by: int) -> None:
+        """The text after this one, or the one before."""
+        self.action_section((self._section + by) % len(SECTIONS))
+
+    def action_copy(self) -> None:
+        """Copy the text and say where it was written."""
+        if self._inspected is None:
+            self._say("There is no text yet.")
+            return
+        whole = self._texts[self._section]
+        if SECTIONS[self._section] == "HLO":
+            whole = self._inspected.hlo
+        app = base(self)
+        app.take_away(whole, _FILES[self._section])
+        self._say(app.session.state.message)
+
+    def action_search(self) -> None:
+        """Ask what to look for."""
+        entry = self.query_one(Input)
+        entry.display = True
+        entry.focus()
+
+    def action_again(self) -> None:
+        """The next line that has it, from the top again after the last."""
+        if not self._sought:
+            self._say("Search with / first.")
+            return
+        sought = self._sought.lower()
+        lines = self._texts[self._section].lower().splitlines()
+        found = [number for number, line in enumerate(lines) if sought in line]
+        if not found:
+            self._say(f'"{self._sought}" is not in this text.')
+            return
+        following = [number for number in found if number > self._found]
+        self._found = following[0] if following else found[0]
+        column = lines[self._found].index(sought)
+        text = self.query_one(Log)
+        visible = column + len(sought) < text.scrollable_content_region.width
+        text.scroll_to(0 if visible else column - _BESIDE, self._found, animate=False)
+        place = f"{found.index(self._found) + 1} of {len(found)}"
+        self._say(
+            f'"{self._sought}" in line {self._found + 1} of {len(lines)}: {place}'
+            f"{'' if len(found) == 1 else ', n goes on'}"
+        )
+
+    @on(Input.Submitted)
+    def _searched(self, event: Input.Submitted) -> None:
+        event.stop()
+        self._sought = event.value
+        self._found = -1
+        self._close_search()
+        if self._sought:
+            self.action_again()
+
+    def _close_search(self) -> None:
+        self.query_one(Input).display = False
+        self.query_one(Log).focus()
+
+
+def open_program(app: BaseApp, case: Case | None) -> None:
+    """Compile a case, and show what became of it; or say why not."""
+    state = app.session.state
+    device = state.device
+    if state.busy:
+        app.say(RUNNING)
+    elif case is None or device is None or not state.can_run:
+        app.say("JAX is not ready yet.")
+    else:
+        kept = case.mode == "pallas"
+        inspection = Inspection(case=case if kept else loopable(case, device.name))
+        app.push_screen(ProgramScreen(inspection))
+        app.start(inspection, "inspection")

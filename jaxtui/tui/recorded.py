@@ -1,0 +1,167 @@
+"""A recorded TPU: its devices as a table, and its chips where they sit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.geometry import Offset
+from textual.reactive import reactive
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from jaxtui.machine import topologies
+from jaxtui.tui.base import BaseApp, base
+from jaxtui.tui.widgets.chip_map import ChipMap
+from jaxtui.tui.widgets.choice import ChoicePopup
+from jaxtui.tui.widgets.device_table import DeviceTable
+from jaxtui.tui.widgets.keys_line import KeysLine
+from jaxtui.tui.widgets.panel import Panel
+from jaxtui.view import devices
+
+_PLACE = Offset(1, 2)
+"""Of the list: under the tabs."""
+
+
+class RecordedScreen(ModalScreen[None]):
+    """Nothing here is the machine's own, and nothing can be run on it.
+
+    Modal, so that the keys of the tabs below it do nothing.
+
+    Args:
+        topology: what to begin with, one of ``topologies.names()``.
+    """
+
+    HELP: ClassVar[str] = "On a recorded TPU"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "dismiss", "Back"),
+        Binding("enter,o", "choose", "Another", tooltip="Choose another recorded TPU."),
+        Binding("n,right_square_bracket", "step(1)", "Next"),
+        Binding("b,left_square_bracket", "step(-1)", "Before"),
+        Binding("tab", "app.focus_next", "Table or map"),
+        Binding("ctrl+q", "app.quit", "Quit", show=False),
+    ]
+
+    DEFAULT_CSS = """
+    RecordedScreen {
+        background: $background; overflow: hidden;
+        #recorded-title { height: auto; padding: 0 1; }
+        #recorded-hardware { height: 1fr; }
+        #recorded-devices { height: 100%; width: auto; }
+        #recorded-map { height: 100%; width: 1fr; }
+        #recorded-words { height: auto; padding: 0 1; }
+    }
+    """
+
+    topology: reactive[str] = reactive("", init=False, repaint=False)
+    """The name of what is shown."""
+    selected: reactive[str] = reactive("", init=False, repaint=False)
+    """The name of the device at the cursor."""
+
+    def __init__(self, topology: str) -> None:
+        super().__init__()
+        self.set_reactive(RecordedScreen.topology, topology)
+        self._devices = topologies.devices(topology)
+        self.set_reactive(RecordedScreen.selected, self._devices[0].name)
+        self._table = DeviceTable()
+        self._map = ChipMap()
+
+    def compose(self) -> ComposeResult:
+        """What it is, table and map side by side, what it all means, keys."""
+        yield Static(id="recorded-title")
+        with Horizontal(id="recorded-hardware"):
+            with Panel(id="recorded-devices"):
+                yield self._table
+            with Panel("map", "arrows select", id="recorded-map"):
+                yield self._map
+        yield Static(id="recorded-words", markup=False)
+        yield KeysLine()
+
+    def on_mount(self) -> None:
+        """Arrows walk through the devices at once."""
+        self._table.focus()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """All columns where there is room for them."""
+        self._draw()
+
+    def watch_topology(self, name: str) -> None:
+        """Show another one."""
+        self._devices = topologies.devices(name)
+        self.selected = self._devices[0].name
+        self._draw()
+
+    def watch_selected(self) -> None:
+        """Table and map move together."""
+        self._draw()
+
+    @on(DeviceTable.Moved)
+    @on(ChipMap.Moved)
+    def _moved(self, event: DeviceTable.Moved | ChipMap.Moved) -> None:
+        event.stop()
+        self.selected = event.name
+
+    @on(DeviceTable.Entered)
+    def _entered(self, event: DeviceTable.Entered) -> None:
+        event.stop()
+        self.action_choose()
+
+    def action_choose(self) -> None:
+        """Ask for another one."""
+        choose(base(self), self.topology)
+
+    def action_step(self, by: int) -> None:
+        """Show the next one of the list, or the one before."""
+        names = topologies.names()
+        self.topology = names[(names.index(self.topology) + by) % len(names)]
+
+    def _draw(self) -> None:
+        width = self.size.width
+        if not self.is_mounted or not width:
+            return
+        found = self._devices
+        shown = devices.columns(found, width // 2, {})
+        self._table.show([one.name for one in found], shown, self.selected)
+        self._map.show(found, self.selected, {})
+        panel = self.query_one("#recorded-devices", Panel)
+        title = f"devices · {devices.title(found)}"
+        keys = "Enter another · n next · b before"
+        panel.entitle(title, keys)
+        natural = sum(one.width + 2 for one in shown) + 3
+        panel.styles.width = min(
+            max(natural, len(title) + 6, len(keys) + 6), width - 24
+        )
+        self.query_one("#recorded-title", Static).update(
+            Content.assemble(
+                ("RECORDED", "bold reverse $text-warning"),
+                (f" {self.topology}", "bold"),
+                f" · {found[0].device_kind}, as JAX lists it there; not this machine",
+            )
+        )
+        self.query_one("#recorded-words", Static).update(devices.explain(found))
+
+
+def choose(app: BaseApp, shown: str | None) -> None:
+    """Ask which topology to show.
+
+    Args:
+        app: shows it.
+        shown: the one that is on screen, which gives way to the chosen one.
+    """
+    names = topologies.names()
+
+    def show(chosen: tuple[str, ...] | None) -> None:
+        if chosen is None:
+            return
+        if isinstance(app.screen, RecordedScreen):
+            app.screen.topology = chosen[0]
+        else:
+            app.push_screen(RecordedScreen(chosen[0]))
+
+    popup = ChoicePopup(names, (shown or names[0],), _PLACE, multiple=False)
+    app.push_screen(popup, show)

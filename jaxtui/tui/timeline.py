@@ -1,0 +1,533 @@
+"""The timeline: one repeat of a loop of calls, as host and device see it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import ClassVar
+
+import msgspec
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.reactive import reactive
+
+from jaxtui import format as fmt
+from jaxtui import scripts
+from jaxtui.model import (
+    LOOP_STYLES,
+    MAXIMUM_LOOP_CALLS,
+    Case,
+    Experiment,
+    Loop,
+    LoopCall,
+    LoopMeasured,
+)
+from jaxtui.tui.base import BaseApp
+from jaxtui.tui.classroom import Classroom
+from jaxtui.tui.colors import drawing, series_colors
+from jaxtui.tui.dialogs import CodeScreen
+from jaxtui.tui.lanes import LaneView
+from jaxtui.tui.loops import BETS, FIRST_BET, LoopScreen, first_loop, key
+from jaxtui.tui.widgets.keys_line import KeysLine
+from jaxtui.tui.widgets.panel import Panel
+from jaxtui.tui.widgets.paper import Figure, Paper, content
+from jaxtui.tui.widgets.plot_view import PlotView
+from jaxtui.tui.widgets.status_line import MessageLine, StatusLine
+from jaxtui.view import timeline as view
+from jaxtui.view.text import Line, Span
+
+CALLS = (1, 2, 5, 10, 20, 40, 64, 100, MAXIMUM_LOOP_CALLS)
+"""The numbers of calls that the keys go through."""
+
+
+_STYLES = "Block never, at the end, every call; np.asarray or print every call."
+
+_FOOTER = (
+    ("escape,q", "close", "Back", "Back to the tabs."),
+    ("b", "style", "Block", _STYLES),
+    ("c", "chain", "Chain", "Each call takes the last result, or none does."),
+    ("k", "more", "More", "More calls, up to 200."),
+    ("space", "play", "Play", "Play the repeat; pause."),
+    ("l", "slow", "Slow", "Slow motion: the repeat takes twenty seconds."),
+    ("p", "bet", "Bet", "Bet how long the work takes, then play it."),
+    ("g", "class", "Class", "For a class: a stopwatch, a bet, the factor, the fix."),
+    ("d", "depth", "Queue", "Plot how long a call took, by the calls in flight."),
+    ("v", "code", "Code", "Plain JAX code of this loop."),
+    ("question_mark,f1", "app.help", "Help", "Show all keys."),
+)
+
+_HELP = (
+    ("j", "fewer", "Fewer", "Fewer calls, down to 1."),
+    ("r,f5", "again", "Again", "Run the loop anew."),
+    ("s,f6", "app.stop", "Stop", "Stop the loop."),
+    ("full_stop", "step", "Step", "Show the repeat up to the next call."),
+    ("comma", "step_back", "Back one", "Show one call less."),
+    ("left", "move(-1)", "Before", "Select the call before; a lower bet."),
+    ("right", "move(1)", "Next", "Select the next call; a higher bet."),
+    ("home", "move(-1000)", "First", "Select the first call."),
+    ("end", "move(1000)", "Last", "Select the last call."),
+    ("plus,equals_sign", "zoom(True)", "Closer", "Zoom in on the call."),
+    ("minus", "zoom(False)", "Wider", "Zoom out."),
+    ("0", "fit", "All", "Show the whole repeat."),
+    ("x", "app.release", "Free", "Give the accelerator back."),
+    ("R", "app.retry", "Retry", "Start the engine again after it failed."),
+    ("t", "app.theme", "Theme", "Dark, light, projector."),
+    ("ctrl+p", "app.command_palette", "Commands", "Search the keys."),
+    ("ctrl+z", "app.suspend_process", "Suspend", "Back to the shell."),
+    ("ctrl+q", "app.quit", "Quit", "Leave jaxtui."),
+)
+
+
+class FiguresPanel(Panel):
+    """Stopwatch and work of the drawn repeat, and the factor between them."""
+
+    DEFAULT_CSS = """
+    FiguresPanel {
+        Horizontal { height: auto; }
+        Paper { min-height: 3; }
+        Figure { width: auto; height: 3; margin-left: 2; color: $danger; }
+        Figure.-right { color: $success; }
+    }
+    """
+
+    def compose(self) -> ComposeResult:
+        """The bars, and the factor at their right."""
+        with Horizontal():
+            yield Paper()
+            yield Figure()
+
+    def show(
+        self, found: view.Figures, *, until: float | None, bet: int | None, open_: bool
+    ) -> None:
+        """Show figures as far as they may be known.
+
+        Args:
+            found: the figures.
+            until: where the playback is; ``None`` when all is shown.
+            bet: on the factor, if there is one.
+            open_: the bet is still being made.
+        """
+
+        def lines(width: int) -> Content:
+            if open_ and bet is not None:
+                return content(view.betting(found, bet, width))
+            return content(view.bars(found, width, until=until, bet=bet))
+
+        factor = self.query_one(Figure)
+        factor.display = until is None and not open_
+        factor.set_class(not found.wrong, "-right")
+        factor.update(found.factor.replace("×", "x"))
+        self.query_one(Paper).show(lines)
+
+    def wait(self, why: Content) -> None:
+        """Say why there are no figures."""
+        self.query_one(Figure).display = False
+        self.query_one(Paper).show(lambda _: why)
+
+
+class CallPanel(Panel):
+    """The call that is pointed out."""
+
+    def compose(self) -> ComposeResult:
+        """What happened in it."""
+        yield Paper()
+
+    def show(
+        self, line: view.Timeline, index: int, measured: LoopMeasured | None
+    ) -> None:
+        """Say what happened in a call."""
+        known = 0 <= index < line.calls
+        self.entitle(f"call {index + 1} of {line.calls}" if known else "call")
+        found, rows = view.queue(line, measured), max(1, self.content_size.height)
+        inline = measured is not None and measured.inline
+
+        def text(width: int) -> Content:
+            # A line may end early, before a word that does not fit.
+            room = rows * width - 20 * (rows - 1)
+            return Content(view.call(line, found, index, inline=inline, room=room))
+
+        self.query_one(Paper).show(text)
+
+
+class QueuePanel(Panel):
+    """How long calls took to return, by the calls that were in flight."""
+
+    DEFAULT_CSS = """
+    QueuePanel { Paper { height: auto; max-height: 2; } }
+    """
+
+    def compose(self) -> ComposeResult:
+        """What the plot shows, and the plot."""
+        yield Paper()
+        yield PlotView()
+
+    def show(
+        self, loop: Loop, line: view.Timeline, measured: LoopMeasured | None
+    ) -> None:
+        """Draw the queue."""
+        found = view.queue(line, measured)
+        words = view.depth(loop, found, measured) if line.calls else ""
+        self.query_one(Paper).show(lambda _: Content(words))
+        picture = view.queue_picture(found, series_colors(self.app.theme_variables))
+        self.query_one(PlotView).show(drawing(picture, self.app))
+
+
+class TimelineScreen(LoopScreen):
+    """Runs a loop when it opens, and whenever another one is asked for."""
+
+    HELP: ClassVar[str] = "In the timeline"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(key("timeline", *one, show=True) for one in _FOOTER),
+        *(key("timeline", *one) for one in _HELP),
+    ]
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [  # noqa: RUF012
+        (0, "-flat"),
+        (20, "-low"),
+        (32, "-tall"),
+    ]
+
+    DEFAULT_CSS = """
+    TimelineScreen {
+        background: $background; overflow: hidden;
+        #lanes { height: 1fr; }
+        #call { height: 4; }
+        #lower { height: auto; }
+        #notes { height: auto; max-height: 3; border: none; overflow: hidden; }
+        #queue { display: none; }
+        &.-flat #call, &.-flat #lower { display: none; }
+        &.-queue #queue { display: block; width: 2fr; height: 1fr; }
+        &.-queue #lower { display: block; height: 1fr; }
+        &.-queue.-flat #lanes, &.-queue.-low #lanes { display: none; }
+        &.-queue.-flat #call, &.-queue.-low #call { display: none; }
+        &.-queue.-flat #notes, &.-queue.-low #notes { display: none; }
+        &.-tall {
+            #lanes { height: 12; }
+            #lower { height: 1fr; }
+            #notes {
+                width: 1fr; height: 1fr; max-height: 100%; overflow: hidden auto;
+                border: round $panel-border; scrollbar-size-vertical: 1;
+            }
+        }
+        &.-secret #call, &.-secret #lower, &.-hidden LaneView { visibility: hidden; }
+    }
+    """
+
+    slow: reactive[bool] = reactive(False, repaint=False)
+    """Whether loops are played in slow motion."""
+    depth: reactive[bool | None] = reactive(None, repaint=False)
+    """Whether the queue is plotted; ``None`` leaves it to the room there is."""
+    betting: reactive[bool] = reactive(False, repaint=False)
+    """Whether the bet is being made, so that the work is hidden."""
+
+    def __init__(self, loop: Loop) -> None:
+        super().__init__(loop)
+        self._calls: tuple[LoopCall, ...] = ()
+        self._noted: object = None
+        """What notes and queue were made from."""
+
+    @property
+    def lanes(self) -> LaneView:
+        """Host, device and queue."""
+        return self.query_one(LaneView)
+
+    def compose(self) -> ComposeResult:
+        """The figures, the lanes, the call that is pointed out, and what qualifies."""
+        yield StatusLine(self.base.clock).data_bind(TimelineScreen.state)
+        yield FiguresPanel(id="figures")
+        with Panel("lanes", "space play · l slow · p bet · d queue", id="lanes"):
+            yield LaneView()
+        yield CallPanel(keys="← → select · . , step · + - zoom", id="call")
+        with Horizontal(id="lower"):
+            yield QueuePanel("queue", "d hide", id="queue")
+            with Panel("notes", id="notes"):
+                yield Paper()
+        yield MessageLine().data_bind(TimelineScreen.state)
+        yield KeysLine()
+
+    def on_resize(self) -> None:
+        """There is room for other things."""
+        self.call_after_refresh(self._place)
+
+    # Actions: another loop.
+
+    def action_close(self) -> None:
+        """Back to the tabs; a running loop is stopped."""
+        self.stop_loop()
+        self.dismiss()
+
+    def action_again(self) -> None:
+        """Run the loop anew."""
+        self._change()
+
+    def action_style(self) -> None:
+        """Wait at other times."""
+        if loop := self.loop:
+            index = LOOP_STYLES.index(loop.style) + 1
+            self._change(style=LOOP_STYLES[index % len(LOOP_STYLES)])
+
+    def action_chain(self) -> None:
+        """Chain the calls, or do not."""
+        if loop := self.loop:
+            self._change(chained=not loop.chained)
+
+    def action_more(self) -> None:
+        """More calls."""
+        if (loop := self.loop) and (more := [n for n in CALLS if n > loop.calls]):
+            self._change(calls=more[0])
+
+    def action_fewer(self) -> None:
+        """Fewer calls."""
+        if (loop := self.loop) and (fewer := [n for n in CALLS if n < loop.calls]):
+            self._change(calls=fewer[-1])
+
+    def _change(self, **changes: object) -> None:
+        if loop := self.loop:
+            self.playback = None
+            if not self.betting:
+                self.bet = None
+            self.run_loop(msgspec.structs.replace(loop, **changes))
+
+    def action_code(self) -> None:
+        """Show the script of this loop."""
+        if (loop := self.loop) and self.why_not("code") is None:
+            self.base.background(partial(self._show_code, loop))
+
+    async def _show_code(self, loop: Loop) -> None:
+        experiment = Experiment(cases=(loop.case,))
+        plan = await self.base.session.plan(experiment, recipes=True)
+        script = scripts.loop_script(loop, plan.cases[0]).text
+        self.app.push_screen(CodeScreen(view.title(loop), script))
+
+    def action_class(self) -> None:
+        """The same loop for a class."""
+        if loop := self.loop:
+            self.app.push_screen(Classroom(loop))
+
+    # Actions: what is shown of it.
+
+    def action_play(self) -> None:
+        """Play the repeat; pause and resume."""
+        if self.playback is not None:
+            self.playback = self.playback.toggled(self.base.clock())
+            self._entitle()
+        elif self.complete:
+            self.betting = False
+            self.play(self.lanes.line.total, slow=self.slow)
+
+    def action_slow(self) -> None:
+        """Slow motion, or not."""
+        self.slow = not self.slow
+        if self.playback is not None:
+            self.playback = self.playback.at_speed(self.slow, self.base.clock())
+            self._entitle()
+        else:
+            self.action_play()
+
+    def action_bet(self) -> None:
+        """Bet how long the work takes, or take the bet back."""
+        self.playback = None
+        self.betting = not self.betting
+        self.bet = FIRST_BET if self.betting else None
+        self.show_loop()
+
+    def action_step(self) -> None:
+        """Show everything up to the next call."""
+        self._step(1)
+
+    def action_step_back(self) -> None:
+        """Show everything up to one call less."""
+        self._step(-1)
+
+    def _step(self, by: int) -> None:
+        lanes = self.lanes
+        if not lanes.line.calls or self.betting:
+            return
+        if self.playback is not None:
+            shown = lanes.line.computing_at(lanes.until or 0.0)
+        elif lanes.count is not None:
+            shown = lanes.count
+        else:
+            shown = 0 if by > 0 else lanes.line.calls
+        self._end_playback()
+        count = max(1, shown + by)
+        lanes.count = count if count <= lanes.line.calls else None
+        lanes.select(count - 1)
+        self._entitle()
+        self._show_call()
+
+    def action_move(self, by: int) -> None:
+        """Select another call, or make another bet."""
+        if self.betting and self.bet is not None:
+            self.bet = max(0, min(self.bet + by, len(BETS) - 1))
+            self.show_loop()
+        else:
+            self._select(self.lanes.selected + by)
+
+    def _select(self, call: int) -> None:
+        self._end_playback()
+        self.lanes.select(call)
+        self._show_call()
+
+    def action_zoom(self, closer: bool) -> None:
+        """Closer, or further away."""
+        self.lanes.zoom(closer=closer)
+
+    def action_fit(self) -> None:
+        """Show the whole repeat."""
+        self.lanes.window = None
+
+    def action_depth(self) -> None:
+        """Plot the queue, or do not."""
+        self.depth = not self.query_one("#queue").display
+        self._place()
+
+    def why_not(self, action: str) -> str | None:
+        """Why an action cannot be done now; ``None`` if it can."""
+        state = self.base.session.state
+        if action == "code" and state.engine not in ("ready", "running"):
+            return "The code of a loop needs JAX: r runs the loop and starts it."
+        if action in ("play", "slow", "bet") and not self.complete:
+            return "There is no complete repeat yet."
+        if action in ("step", "step_back", "move", "zoom") and not self._calls:
+            return "There are no calls yet."
+        calls = self.loop.calls if self.loop is not None else 0
+        if action == "more" and calls >= CALLS[-1]:
+            return f"A loop has at most {CALLS[-1]} calls."
+        if action == "fewer" and calls <= CALLS[0]:
+            return "This is a single call."
+        return None
+
+    # Showing.
+
+    def show_loop(self) -> None:
+        """Show what is known of the loop."""
+        loop, job = self.loop, self.job
+        if loop is None or self.playback is not None:
+            return
+        calls = job.seen if job is not None else ()
+        if calls is not self._calls:
+            if calls[:1] != self._calls[:1]:
+                self.lanes.reset()
+            self._calls = calls
+            self.lanes.take(calls, complete=self.complete)
+        self.lanes.complete = self.complete
+        self.lanes.scale = bool(calls) and not self.betting
+        self.set_class(self.betting, "-hidden", "-secret")
+        self._entitle()
+        self._show_figures()
+        self._show_call()
+        if (calls, self.measured) != self._noted:
+            self._noted = calls, self.measured
+            self._show_notes()
+            self._draw_queue()
+
+    def show_moment(self, time: float) -> None:
+        """Show the loop up to a time."""
+        self.set_class(False, "-hidden")
+        self.lanes.scale = self.bet is None
+        self.lanes.play(time)
+        self._entitle()
+        self._show_figures(time)
+        self._show_call()
+
+    def played(self) -> None:
+        """Reveal the figures."""
+        self.lanes.until = None
+        self.show_loop()
+
+    def _end_playback(self) -> None:
+        self.playback = None
+        self.lanes.until = self.lanes.count = None
+        self.show_loop()
+
+    def themed(self) -> None:
+        """Draw in the new colours."""
+        self.lanes.redraw()
+        self._draw_queue()
+
+    def _entitle(self) -> None:
+        loop, job = self.loop, self.job
+        if loop is None:
+            return
+        links = "chained" if loop.chained else "independent"
+        count = fmt.plural(loop.calls, "call")
+        keys = f"b {view.STYLES[loop.style]} · c {links} · j k {count} · v code"
+        self.query_one("#figures", Panel).entitle(loop.case.label, keys)
+        lanes = self.lanes
+        source = "measured" if lanes.line.measured else "inferred"
+        if self.measured is not None and self.measured.inline:
+            source = "inline"
+        title = f"lanes · device {source}" if lanes.line.calls else "lanes"
+        if self.betting:
+            title = "lanes · hidden until the bet is played"
+        elif self.playback is not None:
+            title += f" · {self.playback.words}"
+        elif lanes.count is not None:
+            title += f" · calls 1 to {lanes.count}"
+        elif self.complete and job is not None and job.outcome is None:
+            title += " · first repeat, refining"
+        self.query_one("#lanes", Panel).entitle(title)
+
+    def _show_figures(self, until: float | None = None) -> None:
+        panel, loop = self.query_one(FiguresPanel), self.loop
+        if loop is None or not self.complete:
+            panel.wait(self._waiting())
+            return
+        found = view.figures(self.lanes.line, loop, self.measured)
+        bet = None if self.bet is None else BETS[self.bet]
+        panel.show(found, until=until, bet=bet, open_=self.betting)
+
+    def _waiting(self) -> Content:
+        """Why there are no figures."""
+        job, loop = self.job, self.loop
+        if job is not None and job.failed is not None:
+            return content(
+                [(Span(job.failed.error, "error"),), (Span(job.failed.hint),)]
+            )
+        return Content(view.waiting(self.state, job, loop) if loop else "")
+
+    def _show_call(self) -> None:
+        lanes = self.lanes
+        self.query_one(CallPanel).show(lanes.line, lanes.selected, self.measured)
+
+    def _show_notes(self) -> None:
+        measured, tall = self.measured, self.has_class("-tall")
+        lines: list[Line] = []
+        if measured is not None:
+            lines = [
+                (Span(f"{note.flag}: ", "value"), Span(note.text))
+                for note in view.notes(measured, self.lanes.line, complete=tall)
+            ]
+        text = content(lines)
+        self.query_one("#notes", Panel).query_one(Paper).show(lambda _: text)
+
+    def _draw_queue(self) -> None:
+        """Draw the queue if it is in view."""
+        if self.loop is not None and self.has_class("-queue"):
+            self.query_one(QueuePanel).show(self.loop, self.lanes.line, self.measured)
+
+    def _place(self) -> None:
+        """Show what there is room for."""
+        tall = self.has_class("-tall")
+        self.set_class(tall if self.depth is None else self.depth, "-queue")
+        self._show_notes()
+        self._show_call()
+        self.call_after_refresh(self._draw_queue)
+
+    @on(LaneView.Picked)
+    def _picked(self, event: LaneView.Picked) -> None:
+        event.stop()
+        if not self.betting:
+            self._select(event.call)
+
+
+def open_timeline(app: BaseApp, case: Case) -> None:
+    """Open the timeline of a case."""
+    device = app.session.state.device
+    if device is not None and not isinstance(app.screen, TimelineScreen):
+        app.push_screen(TimelineScreen(first_loop(case, device.name)))

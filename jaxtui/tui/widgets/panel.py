@@ -1,0 +1,43 @@
+"""A bordered part of a screen: its title names it, its lower border has its keys."""
+
+from __future__ import annotations
+
+from textual.containers import Vertical
+from textual.content import Content
+
+
+class Panel(Vertical):
+    """Lit while the focus is inside.
+
+    Args:
+        title: what it is; plain text.
+        keys: for the lower border, such as ``Enter run · e edit``.
+    """
+
+    DEFAULT_CSS = """
+    Panel {
+        border: round $panel-border; padding: 0 1; height: auto;
+        border-title-color: $foreground; border-title-style: bold;
+        border-subtitle-color: $muted;
+        &:focus-within {
+            border: round $panel-lit; border-title-color: $panel-lit;
+        }
+    }
+    """
+
+    def __init__(
+        self,
+        title: str = "",
+        keys: str = "",
+        *,
+        id: str | None = None,  # noqa: A002
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self.entitle(title, keys)
+
+    def entitle(self, title: str, keys: str | None = None) -> None:
+        """Write other words into the borders."""
+        self.border_title = Content(title) if title else None
+        if keys is not None:
+            self.border_subtitle = Content(keys) if keys else None

@@ -1,0 +1,111 @@
+"""The clocks of one case as bars: what a call costs, and when.
+
+The clocks span up to six decades, so bars are logarithmic: a decade more is as many
+cells more, and the shortest clock has a tenth of the longest's.
+"""
+
+from __future__ import annotations
+
+import math
+
+from jaxtui import format as fmt
+from jaxtui.model import MemorySpan, Phases, Summary
+from jaxtui.view.text import Line, Span, bar
+
+LABELS = (
+    "transfer",
+    "trace",
+    "lower",
+    "compile",
+    "first call",
+    "dispatch",
+    "ready",
+    "pipelined",
+    "fetch",
+)
+"""The clocks in the order in which a first call meets them."""
+
+ENDS = ("· reused", "· fresh")
+"""Of the memory span, below ``ready``."""
+
+_LABEL_ROOM = max(map(len, LABELS)) + 1
+_VALUE_ROOM = 16
+"""``0.81 ms ± 13 %`` fits."""
+
+
+def bars(
+    phases: Phases,
+    dispatch: Summary | None,
+    ready: Summary | None,
+    pipelined: float | None,
+    width: int,
+    *,
+    memory: MemorySpan | None = None,
+    zero_copy: bool = False,
+) -> list[Line]:
+    """A line per clock: its name, a bar, and its value; ``—`` where there is none.
+
+    Args:
+        phases: The clocks outside the rounds, seconds.
+        dispatch: Until a call returned.
+        ready: Until its result was there.
+        pipelined: Seconds per call of a queued burst.
+        width: Cells of a line; no line is longer.
+        memory: Both ends; a line for each then.
+        zero_copy: The transfer copied nothing; then it says so instead of a time.
+
+    Returns:
+        Lines whose roles are ``label``, ``bar-<clock>``, ``value`` and ``muted``.
+    """
+    ends = (memory.reused, memory.fresh) if memory else ()
+    values: dict[str, float | None] = {
+        "transfer": None if zero_copy else phases.transfer,
+        "trace": phases.trace,
+        "lower": phases.lower,
+        "compile": phases.compile,
+        "first call": phases.first_call,
+        "dispatch": dispatch.median if dispatch else None,
+        "ready": ready.median if ready else None,
+        **dict(zip(ENDS, ends, strict=False)),
+        "pipelined": pipelined,
+        "fetch": phases.fetch,
+    }
+    texts = {label: fmt.seconds(value) for label, value in values.items()}
+    texts["dispatch"], texts["ready"] = fmt.measured(dispatch), fmt.seconds_pm(ready)
+    if zero_copy:
+        texts["transfer"] = "zero-copy"
+    if memory:
+        texts[ENDS[1]] += f"  {memory.page_faults:,.0f} faults"
+    room = width - _LABEL_ROOM - max(_VALUE_ROOM, *map(len, texts.values())) - 1
+    shares = _shares(values)
+    lines = []
+    for label, text in texts.items():
+        spans = [Span(label.ljust(_LABEL_ROOM), "label")]
+        if room > 0:
+            drawn = bar(shares[label], room)
+            role = f"bar-{label.strip('· ').replace(' ', '-')}"
+            spans += [Span(drawn, role), Span(" " * (room - len(drawn) + 1))]
+        spans.append(Span(text, "muted" if text == fmt.ABSENT else "value"))
+        lines.append(_cut(spans, width))
+    return lines
+
+
+def _shares(values: dict[str, float | None]) -> dict[str, float]:
+    """The length of every bar in that of the longest; 0 where there is no value."""
+    known = [value for value in values.values() if value and 0 < value < math.inf]
+    shares = dict.fromkeys(values, 0.0)
+    if known:
+        longest = max(known)
+        span = max(math.log10(longest / min(known)), 1.0)
+        for label, value in values.items():
+            if value and 0 < value < math.inf:
+                shares[label] = 1 + 0.9 * math.log10(value / longest) / span
+    return shares
+
+
+def _cut(spans: list[Span], width: int) -> Line:
+    found = []
+    for span in spans:
+        found.append(Span(span.text[:width], span.role))
+        width -= len(found[-1].text)
+    return tuple(span for span in found if span.text)

@@ -1,0 +1,234 @@
+"""What JAX and XLA made of a case, as text for people."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Mapping
+
+from jaxtui import format as fmt
+from jaxtui.model import Inspected
+from jaxtui.model.programs import Program, ProgramMemory
+from jaxtui.view.text import table
+
+COLUMNS = 80
+
+_METADATA = re.compile(
+    r", (?:metadata|backend_config)=\{(?:[^{}\"]|\"[^\"]*\"|\{[^{}]*\})*\}"
+)
+
+_TABLES = re.compile(
+    r"^(?:FileNames|FunctionNames|FileLocations|StackFrames)\n(?:\d+ [^\n]*\n)*\n*",
+    re.MULTILINE,
+)
+
+
+def summary(inspected: Inspected, columns: int = COLUMNS) -> str:
+    """Kernels, counts and memory, in so many columns."""
+    return "\n\n".join(part for part in _parts(inspected, columns) if part)
+
+
+def title(inspected: Inspected) -> str:
+    """The answer in one sentence."""
+    case, program, steps = inspected.case, inspected.program, inspected.steps
+    if case.mode == "eager":
+        count = fmt.count(len(steps))
+        what = "a program" if len(steps) == 1 else f"{count} programs"
+        return f"Op by op JAX runs {what} with {_kernels(inspected.eager_kernels)}."
+    if program.kernels is None:
+        return "This jax does not show the compiled program."
+    apart = inspected.eager_kernels
+    if apart is None:
+        return f"XLA made {_kernels(program.kernels)} of it."
+    return (
+        f"XLA made {_kernels(program.kernels)} of it; op by op, without jit, it runs "
+        f"{_kernels(apart)}."
+    )
+
+
+def hlo(text: str) -> str:
+    """HLO without what only tools read: metadata and the backend's settings.
+
+    A newer XLA lists the files and lines of the source in tables of their own.
+    """
+    return _METADATA.sub("", _TABLES.sub("", text))
+
+
+def entry(text: str) -> str:
+    """The entry computations of an HLO text: what a call runs, line by line."""
+    found = re.findall(r"(?:^// step [^\n]*\n)|(?:^ENTRY .*?^\})", text, re.M | re.S)
+    return "\n".join(part.rstrip("\n") for part in found)
+
+
+def _parts(inspected: Inspected, columns: int) -> Iterator[str]:
+    program = inspected.program
+    yield _wrapped(inspected.case.label, columns)
+    yield _wrapped(title(inspected), columns)
+    made_of = kernels(program.kernels, program.instructions)
+    yield _wrapped(f"program: {made_of}", columns)
+    yield _wrapped_table(fusions(program), columns)
+    yield _steps(inspected)
+    yield counts(
+        inspected.flops,
+        inspected.bytes,
+        program.xla_flops,
+        program.xla_bytes,
+        program.xla_transcendentals,
+    )
+    yield "\n".join(_wrapped(line, columns) for line in _remarks(inspected))
+    if program.memory is not None:
+        known = program.memory.limit_bytes is not None
+        yield memory(program.memory, inspected.device_kind, device_has=known)
+    yield _clocks(inspected)
+
+
+def _steps(inspected: Inspected) -> str:
+    if len(inspected.steps) < 2:
+        return ""
+    rows = [
+        (
+            step.name,
+            kernels(step.program.kernels, step.program.instructions),
+            fmt.bytes_text(step.program.xla_bytes),
+        )
+        for step in inspected.steps
+    ]
+    return table(
+        ("op by op", "is", "reads and writes"), rows, right=("reads and writes",)
+    )
+
+
+def _remarks(inspected: Inspected) -> Iterator[str]:
+    program = inspected.program
+    if program.xla_transcendentals:
+        yield (
+            "XLA counts exponentials and the like apart; a formula counts each as one "
+            "flop."
+        )
+    if inspected.case.mode == "pallas" and inspected.device_kind == "cpu":
+        yield "A CPU interprets the Pallas kernel: this is the interpreter's program."
+    if "while" in program.instructions:
+        yield "XLA counts the body of a loop once, however often it runs."
+    if "custom-call" in program.instructions:
+        yield "XLA cannot look into a custom-call: it counts nothing of it."
+
+
+def _clocks(inspected: Inspected) -> str:
+    rows = [
+        ("trace", fmt.seconds(inspected.trace_seconds)),
+        ("lower", fmt.seconds(inspected.lower_seconds)),
+        ("compile", fmt.seconds(inspected.compile_seconds)),
+    ]
+    return table(("stage", "seconds"), rows, right=("seconds",))
+
+
+def _kernels(count: int | None) -> str:
+    if count is None:
+        return "an unknown number of kernels"
+    return "one kernel" if count == 1 else f"{fmt.count(count)} kernels"
+
+
+def _wrapped_table(text: str, columns: int) -> str:
+    """Lines that are too long go on under the last column."""
+    lines = text.split("\n")
+    indent = " " * max(0, lines[0].rfind("  ") + 2)
+    return "\n".join(
+        textwrap.fill(
+            line,
+            columns,
+            subsequent_indent=indent,
+            break_long_words=False,
+            drop_whitespace=True,
+            replace_whitespace=False,
+        )
+        for line in lines
+    )
+
+
+def _wrapped(text: str, columns: int) -> str:
+    return textwrap.fill(
+        text,
+        columns,
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+# Of any program.
+
+
+def counts(
+    flops: float | None,
+    traffic: float | None,
+    xla_flops: float | None,
+    xla_bytes: float | None,
+    transcendentals: float | None = None,
+) -> str:
+    """Flops and bytes of one call: the op's formula beside XLA's own count."""
+    rows = [
+        ("flops", _count(flops), _count(xla_flops)),
+        ("bytes", _count(traffic), _count(xla_bytes)),
+    ]
+    if transcendentals:
+        rows.insert(1, ("transcendentals", fmt.ABSENT, _count(transcendentals)))
+    head = ("per call", "by formula", "XLA counts")
+    return table(head, rows, right=head[1:])
+
+
+def memory(needed: ProgramMemory, device_kind: str, *, device_has: bool = True) -> str:
+    """What one call needs, and how much of the device that is.
+
+    Args:
+        needed: XLA's account.
+        device_kind: of the device that it is compiled for.
+        device_has: say so where it is not known how much the device has.
+    """
+    rows = [
+        ("arguments", fmt.bytes_text(needed.arguments_bytes)),
+        ("output", fmt.bytes_text(needed.output_bytes)),
+        ("temporaries", fmt.bytes_text(needed.temporaries_bytes)),
+        ("program", fmt.bytes_text(needed.program_bytes)),
+        ("peak", fmt.bytes_text(needed.peak_bytes)),
+    ]
+    if needed.aliased_bytes:
+        row = ("of the output, in the arguments", fmt.bytes_text(needed.aliased_bytes))
+        rows.insert(2, row)
+    text = table(("memory", "bytes"), rows, right=("bytes",))
+    if needed.limit_bytes is None:
+        unknown = f"\nHow much a device {device_kind} has is not known here."
+        return text + unknown if device_has else text
+    share = ""
+    if needed.peak_bytes is not None:
+        share = f"  {fmt.percent(needed.peak_bytes / needed.limit_bytes)}"
+    return f"{text}{share} of the {fmt.bytes_text(needed.limit_bytes)} of a device"
+
+
+def kernels(kernels: int | None, instructions: Mapping[str, int]) -> str:
+    """How many kernels, and of which kinds: ``3 kernels: 2 fusion, 1 copy``."""
+    if kernels is None:
+        return "this jax does not show the program"
+    kinds = ", ".join(f"{count} {name}" for name, count in instructions.items())
+    number = f"{fmt.count(kernels)} kernel{'' if kernels == 1 else 's'}"
+    return f"{number}: {kinds}" if kinds else number
+
+
+def fusions(program: Program) -> str:
+    """Each fusion with what XLA put into it."""
+    rows = [
+        (
+            one.name,
+            one.kind,
+            ", ".join(_times(*pair) for pair in one.operations.items()),
+        )
+        for one in program.fusions
+    ]
+    return table(("fusion", "kind", "operations inside"), rows) if rows else ""
+
+
+def _times(name: str, count: int) -> str:
+    return name if count == 1 else f"{count} {name}"
+
+
+def _count(value: float | None) -> str:
+    return fmt.ABSENT if value is None else fmt.count(round(value))

@@ -1,0 +1,312 @@
+"""The table of a run on a screen: columns by priority, one unit each, bars to scale."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from jaxtui import format as fmt
+from jaxtui.model import Measurement, Summary
+from jaxtui.model.own import brief_name, short_name
+from jaxtui.plot import dot
+from jaxtui.state import CaseState, Job
+from jaxtui.view import bench, curves
+from jaxtui.view.text import Line, Span, bar
+
+LOGARITHMIC = 50.0
+"""Longest over shortest time from which on the bars are logarithmic."""
+
+_LEVELS = "▁▂▃▄▅▆▇█"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column before it is known how much room there is."""
+
+    key: str
+    head: str
+    cells: Sequence[Line]
+    rank: int = 0
+    """Those with the highest go first where there is no room; 0 stays."""
+    right: bool = False
+    least: int = 0
+    """Cells that it keeps for figures yet to come: a column that grows during a run
+    makes the whole screen be laid out again."""
+    grows: bool = False
+    """It takes what the others leave; its cells are cut."""
+
+    @property
+    def width(self) -> int:
+        """Cells that it needs."""
+        longest = 0 if self.grows else max(map(_length, self.cells), default=0)
+        return max(self.least, len(self.head), longest)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns that fit, and how wide each is."""
+
+    columns: tuple[Column, ...]
+    widths: tuple[int, ...]
+    gap: int
+    """Blanks between two columns."""
+
+    def cell(self, row: int, place: int) -> Line:
+        """A cell, cut and aligned."""
+        column, width = self.columns[place], self.widths[place]
+        line = cut(column.cells[row], width)
+        blank = Span(" " * (width - _length(line)))
+        return (blank, *line) if column.right else (*line, blank)
+
+
+def fit(columns: Sequence[Column], width: int, gap: int = 2) -> Table:
+    """The columns for which there is room; the last that grows takes the rest.
+
+    Args:
+        columns: from left to right.
+        width: cells of a line.
+        gap: blanks between two columns.
+    """
+    left = list(columns)
+
+    def needed() -> int:
+        return sum(column.width + gap for column in left) - gap
+
+    while needed() > width and max(column.rank for column in left) > 0:
+        left.remove(max(left, key=lambda column: column.rank))
+    widths = [column.width for column in left]
+    growing = [place for place, column in enumerate(left) if column.grows]
+    spare = max(0, width - needed())
+    for place in growing:
+        more = spare if place == growing[-1] else min(spare, width // 6)
+        widths[place] += more
+        spare -= more
+    return Table(tuple(left), tuple(widths), gap)
+
+
+def cut(line: Line, width: int) -> Line:
+    """A line in at most so many cells, with an ellipsis where something is missing."""
+    if _length(line) <= width:
+        return line
+    found: list[Span] = []
+    room = max(0, width - 1)
+    for span in line:
+        found.append(Span(span.text[:room], span.role))
+        room -= len(found[-1].text)
+    return (*found, Span("…"[:width], "muted"))
+
+
+def columns(run: Job, *, marked: bool, room: int) -> list[Column]:
+    """The columns of a run, from left to right.
+
+    What is the same for all cases is not repeated: the form's title says it.
+
+    Args:
+        run: finished or not.
+        marked: begin with the sign of each case's curve.
+        room: cells of a bar at most.
+    """
+    cases = run.cases
+    told = [bench.row(case, run) for case in cases]
+    summaries = [_summary(case) for case in cases]
+    known = [one.median for one in summaries if one is not None]
+    unit = fmt.common(known)
+    found: list[Column] = []
+    if marked:
+        labels = curves.labels(run)
+        signs = [labels.index(curves.label_of(case, run)) for case in cases]
+        tints = curves.tints(run)
+        dots: list[Line] = [(Span(dot(one), f"series-{tints[one]}"),) for one in signs]
+        found.append(Column("mark", "", dots))
+    found += names(run, told)
+    ready = [
+        figure(one, unit) if one is not None else _doing(case)
+        for case, one in zip(cases, summaries, strict=True)
+    ]
+    found.append(
+        Column("ready", f"ready {unit.name}", ready, right=True, least=len("1st call"))
+    )
+    ends = [_ends(one, unit) for one in summaries]
+    found.append(Column("interval", _confidence(summaries), ends, rank=5, least=9))
+    found.append(_bars(run, summaries, room))
+    found.append(_rates(cases))
+    if any(case.case.mode == "numpy" for case in cases) and len(cases) > 1:
+        cells = [_factor(bench.times_numpy(case, run)) for case in cases]
+        found.append(Column("factor", "× NumPy", cells, rank=1, right=True))
+    notes = [_badge(case, run) for case in cases]
+    found.append(Column("notes", "", notes, rank=2, least=10, grows=True))
+    return [*found, *_details(run, told)]
+
+
+def names(run: Job, told: Sequence[dict[str, str]]) -> Iterator[Column]:
+    """What tells the cases apart; size and mode in any case."""
+    cases = [case.case for case in run.cases]
+    if len({case.op for case in cases}) > 1:
+        # With the folder only where two files have the same name.
+        brief = {case.op: brief_name(case.op) for case in cases}
+        plain = len(set(brief.values())) == len(brief)
+        names = [brief[one.op] if plain else short_name(one.op) for one in cases]
+        yield Column("op", "op", [(Span(name),) for name in names])
+    if any(case.size for case in cases):
+        sizes = [(Span(row["size"], "value"),) for row in told]
+        yield Column("size", "size", sizes, right=True)
+    if len({row["dtype"] for row in told}) > 1:
+        yield Column("dtype", "dtype", [(Span(row["dtype"]),) for row in told], rank=1)
+    if len({case.device for case in cases if not case.on_host}) > 1:
+        yield Column("device", "device", [(Span(one.device),) for one in cases])
+    several = len({case.inputs for case in cases if not case.on_host}) > 1
+    modes: list[Line] = []
+    for case in cases:
+        more = (
+            ", host" if several and not case.on_host and case.inputs == "host" else ""
+        )
+        role = "numpy" if case.on_host else "label"
+        modes.append((Span(f"{case.mode}{more}", role),))
+    yield Column("mode", "mode", modes)
+
+
+def _bars(run: Job, summaries: Sequence[Summary | None], room: int) -> Column:
+    """Times to scale; of a case that is being sampled, its rounds."""
+    known = [one.median for one in summaries if one is not None and one.median > 0]
+    longest, shortest = max(known, default=1.0), min(known, default=1.0)
+    log = longest > LOGARITHMIC * shortest
+    span = math.log10(longest / shortest)
+    cells: list[Line] = []
+    for case, one in zip(run.cases, summaries, strict=True):
+        if one is None or one.median <= 0:
+            cells.append(())
+        elif case.status == "running":
+            cells.append((Span(sparkline(case.rounds[-room:]), "spark"),))
+        else:
+            share = one.median / longest
+            if log:
+                share = 1 + 0.9 * math.log10(share) / span
+            role = "bar-numpy" if case.case.on_host else "bar-jax"
+            cells.append((Span(bar(share, room), role),))
+    return Column("bar", "log" if log else "", cells, rank=4, least=room)
+
+
+def _rates(cases: Sequence[CaseState]) -> Column:
+    """FLOP/s or bytes/s; in one unit where all have the same."""
+    measured = [case.measurement for case in cases]
+    flops = [one.flops_per_second for one in measured if one and one.flops_per_second]
+    moved = [
+        one.bytes_per_second
+        for one in measured
+        if one and one.bytes_per_second and not one.flops_per_second
+    ]
+    if flops and moved:
+        rates = [(Span(_rate(one)),) for one in measured]
+        return Column("rate", "rate", rates, rank=3, right=True, least=12)
+    unit = fmt.common(flops or moved, "B/s" if moved else "FLOP/s")
+    values = [
+        (one.bytes_per_second if moved else one.flops_per_second) if one else None
+        for one in measured
+    ]
+    rates = [
+        (Span(unit.text(value), "value") if value else Span(fmt.ABSENT, "muted"),)
+        for value in values
+    ]
+    head = unit.name if flops or moved else "FLOP/s"
+    return Column("rate", head, rates, rank=3, right=True, least=7)
+
+
+def _rate(measured: Measurement | None) -> str:
+    if measured is None:
+        return fmt.ABSENT
+    if measured.flops_per_second:
+        return fmt.flops_rate(measured.flops_per_second)
+    return fmt.bytes_rate(measured.bytes_per_second)
+
+
+def _details(run: Job, told: Sequence[dict[str, str]]) -> Iterator[Column]:
+    """What only a wide screen has room for, and what is not known at all nowhere."""
+    dispatch = [
+        one.dispatch.median
+        for case in run.cases
+        if (one := case.measurement) and one.dispatch
+    ]
+    unit = fmt.common(dispatch)
+    cells = [
+        figure(one.dispatch, unit) if (one := case.measurement) and one.dispatch else ()
+        for case in run.cases
+    ]
+    if dispatch:
+        head = f"dispatch {unit.name}"
+        yield Column("dispatch", head, cells, rank=7, right=True)
+    for key, rank in (("peak", 6), ("error", 8)):
+        if any(row[key] not in ("", fmt.ABSENT) for row in told):
+            texts = [(Span(row[key]),) for row in told]
+            yield Column(key, key, texts, rank=rank, right=True, least=6)
+
+
+def figure(summary: Summary, unit: fmt.Unit) -> Line:
+    """A median in a unit; the digits that its interval does not support are apart."""
+    text, known = unit.text(summary.median), fmt.digits_known(summary)
+    seen, end = 0, len(text)
+    for place, char in enumerate(text):
+        if char.isdigit() and (seen or char != "0"):
+            seen += 1
+        if seen == known:
+            end = place + 1
+            break
+    if known == 3 or "e" in text:
+        return (Span(text, "value"),)
+    return (Span(text[:end], "value"), Span(text[end:], "unknown"))
+
+
+def _summary(case: CaseState) -> Summary | None:
+    return case.measurement.ready if case.measurement is not None else None
+
+
+def _ends(summary: Summary | None, unit: fmt.Unit) -> Line:
+    if summary is None or summary.rounds < 2:
+        return ()
+    low, high = unit.text(summary.ci_low), unit.text(summary.ci_high)
+    return (Span(f"{low}–{high}", "muted"),)
+
+
+def _confidence(summaries: Sequence[Summary | None]) -> str:
+    """What the interval is called."""
+    sure = [
+        one.confidence >= fmt.LEAST_CONFIDENCE
+        for one in summaries
+        if one is not None and one.rounds > 1
+    ]
+    return "95 %" if all(sure) else "interval" if any(sure) else "min–max"
+
+
+def _factor(value: float | None) -> Line:
+    if value is None:
+        return ()
+    return (Span(fmt.ratio(value), "faster" if value >= 1 else "slower"),)
+
+
+def _doing(case: CaseState) -> Line:
+    """What stands in the place of a figure."""
+    if case.failure is not None:
+        return (Span("not run" if case.status == "not run" else "failed", "bad"),)
+    doing = case.doing.replace("first_call", "1st call")
+    return (Span(doing or case.status, "muted"),)
+
+
+def _badge(case: CaseState, run: Job) -> Line:
+    """What is different about a case."""
+    if case.failure is not None:
+        return (Span(f"✗ {case.failure.error}", "bad"),)
+    flags = [note.flag for note in bench.own_notes(case, run)]
+    return (Span(f"▲ {', '.join(flags)}", "note"),) if flags else ()
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """How some values went, each in an eighth of a cell's height."""
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    if high <= low:
+        return _LEVELS[0] * len(values)
+    last = len(_LEVELS) - 1
+    return "".join(_LEVELS[round(last * (v - low) / (high - low))] for v in values)
+
+
+def _length(line: Line) -> int:
+    return sum(len(span.text) for span in line)

@@ -1,0 +1,252 @@
+"""Devices, readings, machines and roofs that are made up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from jaxtui.analysis.baseline import Baseline
+from jaxtui.analysis.check import Verdict, judge
+from jaxtui.analysis.crossover import Search, begin
+from jaxtui.model import (
+    Case,
+    CaseFailed,
+    CaseMeasured,
+    CaseStarted,
+    Device,
+    Event,
+    Expected,
+    ExpectedKind,
+    Experiment,
+    Failure,
+    Host,
+    Measurement,
+    Mode,
+    Phases,
+    Reading,
+    RunFinished,
+    RunStarted,
+    Sampled,
+)
+from jaxtui.model.roofs import MissingRoof, Roof, RoofDtype, RoofsMeasured
+from tests import records
+from tests.records import case, summary
+
+# The health check.
+
+HOST = Host(
+    hostname="box",
+    python="3.12.1",
+    jax="0.12.0",
+    jaxlib="0.12.0",
+    numpy="2.3.0",
+    platform_version="cpu",
+    cpu_model="Xeon",
+    cpu_count=4,
+)
+
+
+def device(
+    number: int = 0, kind: str = "TPU v5 lite", platform: str = "tpu", **more: Any
+) -> Device:
+    return Device(
+        id=number, platform=platform, device_kind=kind, process_index=0, **more
+    )
+
+
+def tpus(number: int = 8) -> tuple[Device, ...]:
+    return tuple(
+        device(index, coords=(index % 4, index // 4, 0), core_on_chip=0)
+        for index in range(number)
+    )
+
+
+def cpus(number: int = 4, simulated: bool = True) -> tuple[Device, ...]:
+    return tuple(
+        device(index, "cpu", "cpu", simulated=simulated) for index in range(number)
+    )
+
+
+def expected(
+    value: float, kind: ExpectedKind = "peak", reached: float | None = None
+) -> Expected:
+    return Expected(value=value, kind=kind, source="a datasheet", reached=reached)
+
+
+def reading(measured: float | None = 100e12, **more: Any) -> Reading:
+    facts: dict[str, Any] = {
+        "test": "compute",
+        "device": "tpu:0",
+        "what": "matmul 8192 bfloat16",
+        "unit": "flop/s",
+        "measured": measured,
+    }
+    return Reading(**(facts | more))
+
+
+def baseline(
+    readings: Sequence[Reading],
+    devices: Sequence[Device] | None = None,
+    host: Host = HOST,
+    name: str = "monday",
+) -> Baseline:
+    return Baseline(
+        name=name,
+        saved_at="2026-11-20T08:00:00+00:00",
+        host=host,
+        devices=tuple(devices or tpus()),
+        readings=tuple(readings),
+    )
+
+
+def verdict(
+    one: Reading,
+    devices: Sequence[Device] | None = None,
+    kept: Baseline | None = None,
+) -> Verdict:
+    (found,) = judge([one], devices or tpus(), kept)
+    return found
+
+
+# Crossovers: machines on which the seconds of a call are a function of the size.
+
+Seconds = Callable[[int], float]
+
+START = Phases(
+    transfer=1e-4, trace=1e-3, lower=2e-3, compile=0.04, first_call=1e-3, fetch=1e-5
+)
+"""44 ms for a start, 110 µs for the copies of a call."""
+
+NUMPY, JIT = case("numpy"), case("jit")
+
+
+def measurement(
+    of: Case,
+    seconds: float,
+    width: float = 0.005,
+    phases: Phases | None = None,
+    rounds: int = 12,
+) -> Measurement:
+    phases = phases or (Phases(first_call=seconds) if of.on_host else START)
+    ready = summary(seconds, width, rounds=rounds)
+    return records.measurement(of, ready, phases=phases)
+
+
+def sampled(index: int, round_: int, measured: Measurement, seconds: float) -> Sampled:
+    return Sampled(
+        index=index,
+        round=round_,
+        calls=3,
+        dispatch=(),
+        ready=(seconds * 0.9, seconds, seconds * 2),
+        ready_median=seconds,
+        measurement=measured,
+    )
+
+
+def events(
+    experiment: Experiment,
+    costs: Sequence[Seconds],
+    width: float = 0.005,
+    too_large: int | None = None,
+    used: float = 0.8,
+) -> Iterator[Event]:
+    """The run of an experiment.
+
+    Args:
+        experiment: what is asked for.
+        costs: seconds per call over size, for each case.
+        width: of the intervals.
+        too_large: the smallest size that fails.
+        used: the share of the budget that it takes.
+    """
+    yield RunStarted(cases=experiment.cases, budget_seconds=experiment.budget)
+    for index, (one, cost) in enumerate(zip(experiment.cases, costs, strict=True)):
+        yield CaseStarted(index=index, case=one)
+        if too_large is not None and one.size >= too_large:
+            failure = Failure(case=one, error="There is no room for it.", hint="")
+            yield CaseFailed(index=index, failure=failure)
+        else:
+            measured = measurement(one, cost(one.size), width)
+            yield CaseMeasured(index=index, measurement=measured)
+    elapsed = used * experiment.budget
+    yield RunFinished(outcome="complete", elapsed_seconds=elapsed)
+
+
+def found(
+    first: Seconds,
+    second: Seconds,
+    sizes: Sequence[int] = tuple(16 * 4**step for step in range(9)),
+    *,
+    sides: tuple[Case, Case] = (NUMPY, JIT),
+    budget: float = 1e6,
+    width: float = 0.005,
+    too_large: int | None = None,
+    most: int = 200,
+) -> Search:
+    """A search until its end, which must come before so many sizes."""
+    state, tried = begin(*sides, sizes, budget), 0
+    while (experiment := state.next_work) is not None:
+        tried += 1
+        assert tried <= most, "it goes on for ever"
+        for event in events(experiment, (first, second), width, too_large):
+            state = state.observe(event)
+    return state
+
+
+# Roofs: a CPU of 150 GFLOP/s and 12 GB/s.
+
+FLOAT32, BFLOAT16 = RoofDtype(dtype="float32"), RoofDtype(dtype="bfloat16")
+
+
+def bandwidth(per_second: float = 12e9, **changes: Any) -> Roof:
+    facts: dict[str, Any] = {
+        "kind": "bandwidth",
+        "of": None,
+        "what": "triad of 128 MiB jit",
+    }
+    ends = {"ci_low": 0.9 * per_second, "ci_high": 1.1 * per_second}
+    return Roof(per_second=per_second, **{**facts, **ends, **changes})
+
+
+def compute(per_second: float = 150e9, of: RoofDtype = FLOAT32, **changes: Any) -> Roof:
+    what = f"matmul 1024 {of.dtype} jit"
+    return bandwidth(
+        per_second, **{"kind": "compute", "of": of, "what": what, **changes}
+    )
+
+
+def roofs(
+    *found: Roof,
+    device: str = "cpu:0",
+    missing: tuple[MissingRoof, ...] = (),
+    cache: int | None = None,
+) -> RoofsMeasured:
+    return RoofsMeasured(
+        device=device,
+        device_kind=device.partition(":")[0],
+        roofs=found or (bandwidth(), compute()),
+        missing=missing,
+        cache_bytes=cache,
+    )
+
+
+def measured(
+    flops: float | None = 1e6,
+    bytes: float | None = 1e6,  # noqa: A002
+    seconds: float = 1e-3,
+    *,
+    rated: bool = True,
+    notes: tuple[Any, ...] = (),
+    mode: Mode = "jit",
+    **of: object,
+) -> Measurement:
+    return records.measurement(
+        case(mode, **of),
+        seconds,
+        flops=flops,
+        bytes=bytes,
+        flops_per_second=flops / seconds if rated and flops is not None else None,
+        bytes_per_second=bytes / seconds if rated and bytes is not None else None,
+        notes=notes,
+    )

@@ -1,0 +1,255 @@
+"""Where measurements stand under roofs, and what is said where they have no place."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jaxtui.analysis.roofline import larger, needed, place, ridge
+from jaxtui.model import ITEMSIZE, Case, Expected, Note, OpInfo, PlannedCase
+from jaxtui.model.roofs import MissingRoof, RoofDtype
+from jaxtui.view import roofline as view
+from jaxtui.view.roofline import verdict
+from tests.analysis.figures import (
+    BFLOAT16,
+    FLOAT32,
+    bandwidth,
+    compute,
+    measured,
+    roofs,
+)
+
+HIGHEST = RoofDtype(dtype="float32", precision="highest")
+PRECISE = {"precision": "highest"}
+CACHE = roofs(cache=2**25)
+TPU = roofs(bandwidth(), compute(), compute(50e9, of=HIGHEST), device="tpu:0")
+WITHOUT_BFLOAT16 = roofs(
+    bandwidth(), compute(), missing=(MissingRoof(of=BFLOAT16, why="XLA refuses it."),)
+)
+ONLY_COMPUTE = roofs(compute(), missing=(MissingRoof(of=None, why="No room."),))
+BUSY = roofs(bandwidth(), compute(disturbed="Others were at work."))
+
+
+CPU = roofs()
+FLOPS = {"flops": 1e9}
+
+
+def noted(*flags: Any) -> dict[str, Any]:
+    return {"notes": tuple(Note(flag=flag, text=f"A {flag} note.") for flag in flags)}
+
+
+@pytest.mark.parametrize(
+    ("facts", "under", "bound", "share", "said"),
+    [
+        # Below the ridge the memory limits, above it arithmetic.
+        ({"seconds": 1.2e-4}, CPU, "memory", 0.694, "memory bound at 69 % of the"),
+        ({**FLOPS, "seconds": 0.01}, CPU, "compute", 2 / 3, "compute bound at 67 %"),
+        ({"flops": None, "bytes": 9e6}, CPU, "memory", 0.75, "moves data at 75 % of"),
+        # Arrays in the cache may be faster than the memory.
+        ({"bytes": 2**20, "seconds": 5e-5}, CACHE, "memory", 1.748, "faster than the"),
+        (
+            {"bytes": 2**20, "seconds": 1.4e-4},
+            CACHE,
+            "memory",
+            0.624,
+            "62 %…though its",
+        ),
+        ({"bytes": 1e8, "seconds": 0.01}, CACHE, "memory", 0.833, "memory bound at 83"),
+        ({"bytes": 1e8, "seconds": 0.006}, CACHE, "memory", 1.389, "over the…may stay"),
+        # Over a roof the possible cause is said.
+        (
+            {**FLOPS, "seconds": 0.005},
+            CPU,
+            "compute",
+            4 / 3,
+            "over the…the machine was",
+        ),
+        (
+            {**FLOPS, "seconds": 0.005},
+            BUSY,
+            "compute",
+            4 / 3,
+            "over the…other programs",
+        ),
+        ({**FLOPS, "seconds": 0.0065}, CPU, "compute", 1.026, "compute bound at 103 %"),
+        # Far below its roof something else limits.
+        ({}, CPU, "memory", 1 / 12, "8.3 % of the memory roof: something other than"),
+        ({"mode": "eager"}, CPU, "memory", 1 / 12, "8.3 %…mode eager writes every"),
+        (noted("contended"), CPU, "memory", 1 / 12, "8.3 %…other programs"),
+        (noted("page-faults"), CPU, "memory", 1 / 12, "8.3 %…mapped anew"),
+        # NumPy is under the roofs of a CPU, whose devices share them.
+        ({"mode": "numpy"}, CPU, "memory", 1 / 12, "8.3 %"),
+        ({"device": "cpu:3"}, CPU, "memory", 1 / 12, "8.3 %"),
+        # Precision chooses the roof, but not on a CPU.
+        ({**FLOPS, **PRECISE, "device": "tpu:0"}, TPU, "compute", 20, ""),
+        ({**FLOPS, **PRECISE}, CPU, "compute", 1e3 / 150, ""),
+        # A missing compute roof matters only where arithmetic may limit.
+        ({"dtype": "bfloat16"}, WITHOUT_BFLOAT16, "memory", 1 / 12, ""),
+    ],
+)
+def test_under_a_roof(
+    facts: dict[str, Any], under: Any, bound: str, share: float, said: str
+) -> None:
+    found = place(measured(**facts), under)
+    assert (found.bound, found.why_not) == (bound, "")
+    assert found.share == pytest.approx(share, abs=6e-4)
+    begin, _, rest = said.partition("…")
+    assert verdict(found).startswith(begin)
+    assert rest in verdict(found)
+
+
+@pytest.mark.parametrize(
+    ("facts", "under", "why_not"),
+    [
+        ({"mode": "numpy"}, TPU, "It ran on the host; these roofs are those of tpu:0."),
+        ({"device": "tpu:1"}, TPU, "It ran on tpu:1; these roofs are those of tpu:0."),
+        ({"inputs": "host"}, CPU, "sent from the host"),
+        ({"rated": False}, CPU, "too few calls"),
+        ({"rated": False, **noted("drift", "host-bound")}, CPU, "A host-bound note."),
+        ({"bytes": None}, CPU, "How many bytes"),
+        ({"flops": None, "bytes": None}, CPU, "Neither its flops nor its bytes are"),
+        ({**FLOPS, "dtype": "bfloat16"}, WITHOUT_BFLOAT16, "bfloat16: XLA refuses it."),
+        ({"flops": 1.0}, roofs(bandwidth()), "roof for float32: it was not measured."),
+        ({}, ONLY_COMPUTE, "There is no memory roof: No room."),
+        ({"flops": None}, ONLY_COMPUTE, "There is no memory roof: No room."),
+    ],
+)
+def test_without_a_place_there_is_a_reason(
+    facts: dict[str, Any], under: Any, why_not: str
+) -> None:
+    found = place(measured(**facts), under)
+    assert why_not in found.why_not
+    assert verdict(found) == found.why_not
+    assert (found.share, found.roof) == (None, None)
+
+
+def test_the_ridge_is_where_both_allow_the_same() -> None:
+    at = ridge(compute(), bandwidth())
+    assert at == 12.5
+    found = place(measured(flops=at * 1e6, bytes=1e6), roofs())
+    assert found.limit == pytest.approx(150e9)
+    assert view.ridges_text(roofs()) == (
+        "The memory limits up to 12 flops per byte in float32; above that, arithmetic "
+        "does."
+    )
+
+
+def test_roofs_in_words() -> None:
+    said = Expected(value=200e9, kind="peak", source="a data sheet")
+    lacking = MissingRoof(of=BFLOAT16, why="XLA refuses it.")
+    texts = {
+        view.roof_name(bandwidth()): "bandwidth",
+        view.roof_name(compute(of=HIGHEST)): "compute float32 highest",
+        view.rate_text(compute()): "150 GFLOP/s",
+        view.published_text(compute(published=said)): "75 % of 200 GFLOP/s (a data sh",
+        view.missing_text(lacking): "no compute roof for bfloat16: XLA refuses it.",
+        view.missing_text(MissingRoof(of=None, why="X.")): "no bandwidth roof: X.",
+    }
+    for text, begin in texts.items():
+        assert text.startswith(begin)
+    assert "32.0 MiB" in view.cache_text(CACHE)
+    assert view.cache_text(CPU) == view.ridges_text(roofs(compute())) == ""
+
+
+anything = st.floats(allow_nan=True, allow_infinity=True)
+counts = st.none() | st.floats(min_value=0, allow_infinity=True)
+
+
+@given(
+    flops=counts,
+    moved=counts,
+    seconds=st.floats(min_value=1e-12, max_value=1e6),
+    memory=anything,
+    arithmetic=anything,
+    dtype=st.sampled_from([*ITEMSIZE, ""]),
+    mode=st.sampled_from(["jit", "eager", "numpy"]),
+    device=st.sampled_from(["cpu:0", "cpu:1", "tpu:0"]),
+    cache=st.none() | st.integers(0, 2**40),
+)
+def test_a_case_has_a_place_or_a_reason(
+    flops, moved, seconds, memory, arithmetic, dtype, mode, device, cache
+) -> None:
+    under = roofs(bandwidth(memory), compute(arithmetic), cache=cache)
+    where = {} if mode == "numpy" else {"device": device}
+    one = measured(flops, moved, seconds, mode=mode, dtype=dtype, **where)
+    found = place(one, under)
+    assert bool(found.why_not) == (found.roof is None)
+    assert verdict(found)
+    if found.why_not:
+        assert (found.share, found.limit, found.bound) == (None, None, None)
+        return
+    assert found.rate is not None
+    assert found.limit is not None
+    assert 0 < found.limit < math.inf
+    assert found.share == pytest.approx(found.rate / found.limit)
+    assert found.roof in under.roofs
+    if found.intensity is not None:
+        assert found.limit <= found.intensity * memory * (1 + 1e-9)
+        assert found.bound == ("memory" if found.roof.of is None else "compute")
+
+
+def op(name: str, flops: str, maximum: int = 2**30) -> OpInfo:
+    return OpInfo(
+        name=name,
+        summary="",
+        size_means="n",
+        dtypes=("float32",),
+        flops=flops,
+        bytes="8 n",
+        minimum=1,
+        default=1000,
+        maximum=maximum,
+    )
+
+
+def test_only_what_cases_stand_under_is_asked_for() -> None:
+    ops = [op("selu", "6 n"), op("copy", "none, data are only moved")]
+    cases = [
+        measured(dtype="bfloat16").case,
+        measured().case,
+        measured(mode="numpy").case,
+        measured(op="copy", dtype="int8").case,
+        measured(device="tpu:0", dtype="float16").case,
+    ]
+    assert needed(cases, "cpu:0", ops) == (BFLOAT16, FLOAT32)
+    assert needed(cases, "tpu:0", ops) == (RoofDtype(dtype="float16"),)
+    # Of a function of a file the dtype is known when it has run.
+    own = measured(op="step.py:step", dtype="").case
+    assert needed([own], "cpu:0") == (FLOAT32,)
+
+
+@pytest.mark.parametrize(
+    ("size", "flops", "moved", "op", "cache", "expected"),
+    [
+        (1000, 6e6, 8e6, op("selu", "6 n"), 2**25, 2000),  # far inside the cache
+        (1000, 3e7, 4e7, op("selu", "6 n"), 2**25, 1064),  # not yet past it
+        (1000, 6e8, 8e7, op("selu", "6 n"), 2**25, 1000),  # beyond it
+        (1000, 2e9, 1e7, op("selu", "2 n³"), 2**25, 1000),  # limited by arithmetic
+        (1000, 2e6, 1e5, op("selu", "2 n³"), 2**25, 2000),  # too short for any clock
+        (1000, 2e6, 1e5, op("selu", "not counted"), 2**25, 1000),  # not known how long
+        (1000, None, 1e6, op("selu", "none"), None, 2000),
+        (1000, None, 1e8, op("selu", "none"), None, 1000),
+        (1000, None, 3e8, op("selu", "none"), 2**30, 1000),  # long enough anyhow
+        # Never beyond what is sensible, and never below what was asked for.
+        (1000, 1.0, 1.0, op("selu", "n", 1500), None, 1500),
+        (1500, 1.0, 1.0, op("selu", "n", 1500), None, 1500),
+        (4000, 1.0, 1.0, op("selu", "n", 1500), None, 4000),
+    ],
+)
+def test_sizes_grow_until_they_say_something(
+    size: int,
+    flops: float | None,
+    moved: float,
+    op: OpInfo,
+    cache: int | None,
+    expected: int,
+) -> None:
+    case = Case(op="selu", size=size, dtype="float32", device="cpu:0", mode="jit")
+    planned = PlannedCase(
+        case=case, memory_bytes=0, host_memory_bytes=0, flops=flops, bytes=moved
+    )
+    assert larger(planned, op, roofs(cache=cache)) == expected

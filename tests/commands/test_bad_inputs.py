@@ -1,0 +1,178 @@
+"""Whatever is mistyped gets one sentence and 64, and nothing is measured."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.commands.fakes import FakeEngine, run
+
+COMPILE = "compile matmul --topology v5e:2x4"
+
+TYPED = [
+    ("bnech", "Did you mean bench?"),
+    ("--cpu-devices 0 devices", "0 is not in the range"),
+    ("--hold devices", "--hold and --fps belong to the app"),
+    ("--start-limit nan devices", "'nan' is no finite number"),
+    ("""devices --python "a ' b" """, "is no command: No closing quotation"),
+    ("devices --topology v5litpod-16", "Did you mean v5litepod-16?"),
+    ("schema nonsense", '"nonsense" prints no document'),
+    # bench
+    ("bench", "Name at least one op, as in `jaxtui bench matmul`"),
+    ("bench matmull", "Did you mean matmul?"),
+    ("bench matmul 256", "as in matmul:256, or in --size 256"),
+    ("bench matmul:0", '"0" is not a size'),
+    ("bench matmul --size 256..", '"256.." is not a size'),
+    ("bench matmul --size -5", '"-5" is not a size'),
+    ("bench matmul --dtype flaot32", "Did you mean float32?"),
+    ("bench matmul --mode jti", "Did you mean jit?"),
+    ("bench matmul --device tpu:0", "there is cpu:0, cpu:1"),
+    ("bench matmul --inputs x", "there is device, host"),
+    ("bench matmul --precision x", "there is default, high, highest"),
+    ("bench selu --precision high", "selu takes only default"),
+    ("bench matmul --budget soon", 'The budget "soon" is not a time'),
+    ("bench matmul --target 5", "'5' is not one of '10', '3', '1'"),
+    ("bench matmul --nosuch", "--nosuch"),
+    # functions of files
+    ("bench mein.py:f", "Did you mean mine.py?"),
+    ("bench mine.py", "Name a function of mine.py, as in mine.py:f (there is also g)"),
+    ("bench mine.py:f()", '"f()" is no name of a function'),
+    ("bench ./mine", "neither an op nor a function of a file"),
+    ("bench mine.py:f --arg g32[8]", "has no known dtype: there is f64"),
+    ("bench mine.py:f --arg 8,8", "as XLA writes them: f32[1024,1024]"),
+    ("bench mine.py:f --arg f32[0]", "has no elements"),
+    ("bench matmul --arg f32[8]", "--arg describes the arguments of a function"),
+    ("roofline --arg f32[8]", "--arg describes the arguments of a function"),
+    ("crossover mine.py:f", "only `jaxtui bench`"),
+    ("hlo mine.py:f --arg f32[x]", '"f32[x]" is not an argument'),
+    ("hlo mine.py:f,g", "One op"),
+    ("hlo nowhere.py:f", "There is no file nowhere.py"),
+    ("hlo selu --arg f32[8]", "--arg describes the arguments of a function"),
+    # files to write
+    ("bench selu --force", "--force belongs to --export"),
+    ("bench selu --export out", "no ending that says what to write"),
+    ("bench selu --export out.xlsx", ".csv (a row per case"),
+    ("bench selu --export nowhere/o.csv", "folder nowhere does not exist"),
+    ("bench selu --export old.csv", "old.csv exists already. Add --force"),
+    ("bench selu --export folder.csv", "folder.csv is a folder: name a file in it."),
+    ("bench selu --export .", "is a folder"),
+    (f"bench selu --export {'a' * 300}.csv", "cannot be written: File name too long."),
+    ("bench selu --export a.csv --export ./a.csv", "named twice"),
+    ("crossover selu --export a.py", "it writes .json, .csv, .md, .svg, .txt"),
+    ("history --export a.svg", "it writes .json, .csv, .md"),
+    ("history --op selu --delete --export a.csv", "leave --export out"),
+    # check
+    ("check --devices cpu:7", "there is cpu:0, cpu:1"),
+    ("check --level thorough", 'no level "thorough": there is quick, full'),
+    ("check --limit soon", 'The limit "soon" is not a time'),
+    ("check --limit 0", 'The limit "0" is not a time'),
+    ("check --limit 2", "give more than 2 seconds"),
+    ("check --level full --limit 15", "give more than 60 seconds"),
+    ("check --baseline nosuch", 'There is no baseline "nosuch"'),
+    ("check --save-baseline ../x", 'A baseline cannot be called "../x"'),
+    ("check --level", "--level"),
+    # compile and hlo
+    ("compile", "Name an op"),
+    ("compile matmul", "Name a topology"),
+    ("compile matmul --topology hello", 'no topology "hello"'),
+    ("compile matmul --topology v5e:0x1", 'The layout "0x1"'),
+    (f"{COMPILE} --size 0", "a size is a positive"),
+    (f"{COMPILE} --size 256..1024", "One size is compiled at a time"),
+    (f"{COMPILE} --dtype bf16,f32", "One dtype is compiled at a time"),
+    (f"{COMPILE} --dtype float4", 'no dtype "float4"'),
+    (f"{COMPILE} --mode numpy", "The mode numpy compiles nothing"),
+    (f"{COMPILE} --precision best", 'no precision "best"'),
+    (f"{COMPILE} --limit soon", 'The limit "soon" is not a time'),
+    (f"{COMPILE} --code --json", "leave --json out"),
+    ("hlo", "Name an op"),
+    ("hlo seul", 'no op "seul"'),
+    ("hlo selu:1,2", "One size"),
+    ("hlo selu --mode numpy", "does not go through XLA"),
+    ("hlo selu --stage mlir", 'no stage "mlir": there is jaxpr, stablehlo, hlo, all'),
+    ("hlo selu --dtype int8", "selu does not take int8"),
+    ("hlo selu --device cpu:77", 'no device "cpu:77"'),
+    ("hlo matmul --mode pallas", "matmul has no mode pallas"),
+    # crossover
+    ("crossover", "Name an op, as in `jaxtui crossover matmul`"),
+    ("crossover matmull", 'There is no op "matmull"'),
+    ("crossover matmul,selu", '"matmul,selu" is more than one op'),
+    ("crossover matmul:64", '"matmul:64" is more than one op'),
+    ("crossover selu --between jit", '"jit" has one side only: name two'),
+    ("crossover selu --between jit,eager,numpy", "has 3 sides: name two"),
+    ("crossover selu --between jit,jit", "names the same twice"),
+    ("crossover selu --between jit,float32", "Both sides are selu 16 float32 jit"),
+    ("crossover selu --between jit,quick", 'There is no "quick" to compare'),
+    ("crossover selu --between jit/x,numpy", 'There is no "x" in "jit/x" to compare'),
+    ("crossover selu --between jit/eager,numpy", '"jit/eager" has two modes'),
+    ("crossover selu --between jit,", "A side of --between is empty"),
+    ("crossover selu --between jit,pallas", "selu has no mode pallas"),
+    ("crossover selu --between jit,float64", "selu does not take float64"),
+    ("crossover selu --between jit,jit/cpu:9", 'There is no device "cpu:9"'),
+    ("crossover selu --between jit,jit/cpu", '"cpu" is 2 devices'),
+    ("crossover selu --between jit,highest", 'The precision "highest" is for'),
+    ("crossover selu --dtype f32,bf16", '"f32,bf16" names several'),
+    ("crossover selu --sizes 64", '"64" is one size'),
+    ("crossover selu --sizes 16..1Gx1.1", "64 are enough"),
+    ("crossover selu --sizes big", '"big" is not a size'),
+    ("crossover selu --budget soon", 'The budget "soon" is not a time'),
+    # roofline
+    ("roofline matmull", 'There is no op "matmull"'),
+    ("roofline matmul --device cpu", '"cpu" is 2 devices: a roofline has'),
+    ("roofline matmul --device cpu:9", 'There is no device "cpu:9"'),
+    ("roofline matmul:big", '"big" is not a size'),
+    ("roofline --size big", '"big" is not a size'),
+    ("roofline --dtype int8", "No op takes int8."),
+    ("roofline --mode fast", 'no mode "fast"'),
+    ("roofline --budget soon", 'The budget "soon" is not a time'),
+    # history and compare
+    ("history --since someday", '"someday" is no date'),
+    ("history --size 1,2", "more than one size"),
+    ("history --mode magic", 'no mode "magic"'),
+    ("history --yes", "--yes belongs to --delete"),
+    ("history --delete", "Say which measurements"),
+    ("history --delete --json", "leave --json out"),
+    ("compare 1 2", "no measurement 1"),
+    ("compare 1 nowhere.json", "no measurement 1"),
+    ("compare mine.py mine.py", "mine.py is no document of `jaxtui bench --json`"),
+    # learn
+    ("learn clok", "Did you mean clock?"),
+    ("learn clock --size x", '"x" is not a size'),
+    ("learn clock --size 16..64", "A lesson takes one size"),
+    ("learn clock --size 1e15", "does not fit the lesson clock"),
+    ("learn clock --step 99", "The lesson clock has no step 99"),
+    ("learn clock --step 0", "--step"),
+    ("learn clock --code --json", "--code prints Python"),
+    ("learn clock --device tpu:0", "there is cpu:0"),
+    ("learn clock --ghost /no/such/file", "cannot be read"),
+    ("learn clock --ghost mine.py", "does not look like one"),
+    ("learn --size 64", "Name a lesson"),
+    ("learn --code", "Name a lesson"),
+    ("learn clock --class", "--class opens the app"),
+]
+
+
+@pytest.mark.parametrize(("line", "sentence"), TYPED, ids=[line for line, _ in TYPED])
+def test_a_mistake_gets_one_sentence_and_64(
+    line: str,
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text("def f(x): ...\ndef g(x): ...\n")
+    Path("old.csv").write_text("old")
+    Path("folder.csv").mkdir()
+    engine = FakeEngine()
+    assert run(engine, *shlex.split(line)) == 64
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("jaxtui: ")
+    assert err.count("\n") == 1
+    assert sentence in err
+    assert not engine.asked
+    assert engine.options is None or engine.closed
+    assert Path("old.csv").read_text() == "old"
+    assert not Path("a.csv").exists()

@@ -1,0 +1,157 @@
+"""``jaxtui bench``: what it asks for, what it prints, and Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+
+import pytest
+
+from jaxtui.engine.client import EngineOptions
+from jaxtui.model import (
+    Case,
+    CaseMeasured,
+    CaseStarted,
+    Event,
+    Experiment,
+    Finding,
+    Ready,
+    Sampled,
+)
+from tests.commands.fakes import (
+    DEVICES,
+    HOST,
+    OPS,
+    UP,
+    FakeEngine,
+    began,
+    complete,
+    measured,
+    run,
+)
+
+
+def test_bench_asks_for_every_combination(capsys) -> None:
+    engine = FakeEngine()
+    code = run(
+        engine,
+        *("bench", "matmul:1k", "selu", "--size", "256..512", "--dtype", "f32,bf16"),
+        *("--device", "cpu:1", "--mode", "jit,numpy", "--inputs", "host"),
+        *("--precision", "highest", "--budget", "7", "--target", "1", "--seed", "3"),
+    )
+    assert code == 0
+    (asked,) = engine.asked
+    assert len(asked.cases) == 4 + 8
+    assert asked.cases[0] == Case(
+        op="matmul",
+        size=1024,
+        dtype="float32",
+        precision="highest",
+        device="cpu:1",
+        mode="jit",
+        inputs="host",
+    )
+    assert (asked.budget, asked.target_half_width, asked.seed) == (7.0, 0.01, 3)
+    assert engine.closed
+
+
+def test_bench_defaults(capsys) -> None:
+    engine = FakeEngine()
+    assert run(engine, "bench", "selu") == 0
+    (asked,) = engine.asked
+    assert asked == Experiment(
+        cases=(Case(op="selu", size=512, dtype="float32", device="cpu:0", mode="jit"),)
+    )
+    assert vars(engine.options) == vars(EngineOptions())
+
+
+def test_samples_are_in_the_json_when_asked_for(capsys) -> None:
+    assert run(FakeEngine(), "bench", "selu", "--json", "--samples") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["measurements"][0]["samples"] == {
+        "ready": [1e-3],
+        "dispatch": None,
+    }
+
+
+def test_a_number_that_is_not_finite_is_null(capsys) -> None:
+    def nan(experiment: Experiment) -> list[Event]:
+        events = complete(experiment)
+        wrong = measured(experiment.cases[0], experiment, error_vs_float64=float("nan"))
+        events[2] = CaseMeasured(index=0, measurement=wrong)
+        return events
+
+    assert run(FakeEngine(answer=nan), "bench", "selu", "--json") == 0
+    document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert document["measurements"][0]["error_vs_float64"] is None
+
+
+def test_ctrl_c_stops_the_run_and_prints_what_had_arrived(capsys) -> None:
+    def interrupted(experiment: Experiment) -> list[Event]:
+        half = measured(experiment.cases[0], experiment, stopped=None)
+        os.kill(os.getpid(), signal.SIGINT)
+        return [
+            *began(experiment),
+            CaseStarted(index=0, case=experiment.cases[0]),
+            Sampled(
+                index=0,
+                round=1,
+                calls=1,
+                dispatch=(1e-5,),
+                ready=(1e-3,),
+                ready_median=1e-3,
+                measurement=half,
+            ),
+        ]
+
+    engine = FakeEngine(answer=interrupted)
+    code = run(engine, "bench", "matmul", "selu", "--json")
+    out, err = capsys.readouterr()
+    document = json.loads(out)
+    assert code == 130
+    assert (engine.stopped, engine.closed) == (1, True)
+    (measurement,) = document["measurements"]
+    assert measurement["stopped"] == "cancelled"
+    (failure,) = document["failures"]
+    assert failure["case"]["op"] == "selu"
+    assert failure["error"] == "The run was cancelled before its turn came."
+    assert "had arrived" in err
+
+
+def test_ctrl_c_before_jax_is_up_ends_at_once(capsys) -> None:
+    engine = FakeEngine(opening=())
+    begin = engine.start
+
+    async def start() -> None:
+        await begin()
+        asyncio.get_running_loop().call_soon(os.kill, os.getpid(), signal.SIGINT)
+
+    engine.start = start  # type: ignore[method-assign]
+    code = run(engine, "bench", "matmul", "--json")
+    document = json.loads(capsys.readouterr().out)
+    assert code == 130
+    assert document == {
+        "schema": 1,
+        "host": None,
+        "notes": [],
+        "measurements": [],
+        "failures": [],
+        "outcome": "cancelled",
+    }
+    assert engine.closed
+
+
+def test_bench_warns_of_what_keeps_it_from_the_accelerator(capsys) -> None:
+    found = [
+        Finding(name="a", severity=severity, what=f"{severity}!", how="so")
+        for severity in ("error", "warning", "info")
+    ]
+    ready = Ready(host=HOST, devices=DEVICES, ops=OPS, findings=tuple(found))
+    assert run(FakeEngine((UP[0], ready)), "bench", "matmul:8", "--json") == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["measurements"]
+    assert "error: error!" in err
+    assert "warning: warning!" in err
+    assert "info!" not in err

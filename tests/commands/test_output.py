@@ -1,0 +1,111 @@
+"""Lines of progress, terminals of ASCII, completion, and what an option makes known."""
+
+from __future__ import annotations
+
+import io
+
+import click
+import pytest
+from click.shell_completion import ShellComplete
+
+from jaxtui import cli
+from jaxtui.analysis.examination import begin
+from jaxtui.commands.check import check_line
+from jaxtui.commands.progress import progress_line
+from jaxtui.commands.terminal import put, say
+from jaxtui.engine.process import DEFAULT_COMMAND
+from jaxtui.engine.protocol import Envelope
+from jaxtui.model import Case, Event, Experiment, Progress, Snippet, SnippetStarted
+from jaxtui.state import EMPTY, State, reduce
+from jaxtui.text import PLAIN
+from tests.commands.checking import sound
+from tests.commands.fakes import DEVICES, UP, FakeEngine, began, run
+
+
+def told(*events: Event) -> State:
+    state = EMPTY
+    for event in events:
+        number = None if event in UP else 1
+        state = reduce(state, Envelope(generation=1, run=number, event=event))
+    return state
+
+
+def test_the_line_of_a_run_counts_on_between_events() -> None:
+    assert progress_line(EMPTY, 0.0, 80) == "starting JAX, 0 s"
+    assert progress_line(told(*UP), 0.0, 80) == ""
+    snippet = SnippetStarted(snippet=Snippet(title="a", setup="", parts=()))
+    assert progress_line(told(*UP, snippet), 0.0, 80) == f"{'░' * 20} 0 s"
+    case = Case(op="a", size=1, dtype="d", device="cpu:0", mode="jit")
+    doing = Progress(elapsed_seconds=2.0, remaining_seconds=8.0, doing="compiling a")
+    state = told(*began(Experiment(cases=(case,))), doing)
+    line = progress_line(state, 3.0, 80)
+    assert line == "██████████░░░░░░░░░░ 5 s, at most 5 s left  compiling a"
+    assert progress_line(state, 99.0, 80).startswith("█" * 20)
+    assert len(progress_line(state, 3.0, 30)) <= 30
+
+
+def test_the_line_of_a_check_says_which_test_and_what_it_does() -> None:
+    exam = begin(DEVICES, "quick")
+    for event in sound(exam.waiting[0])[:2]:
+        exam = exam.observe(event)
+    line = check_line(exam, 3.0, 79)
+    assert line == "░" * 20 + " 3 s  test 1 of 9, present: doing present"
+    assert len(check_line(exam, 3.0, 30)) == 30
+
+
+def test_a_terminal_of_ascii_reads_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    streams = {}
+    for name in ("stdout", "stderr"):
+        raw = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors=PLAIN)
+        streams[name] = raw
+        monkeypatch.setattr(f"sys.{name}", raw)
+    say("██░░ 12 µs ± 3 % × 2")
+    put("box · jax 0.12.0 — a…b ≥ 2, 0.65–1.63 ms ╭─╮ ⣿")
+    for raw in streams.values():
+        raw.flush()
+    assert streams["stderr"].buffer.getvalue() == b"##-- 12 us ? 3 % x 2\n"
+    printed = streams["stdout"].buffer.getvalue()
+    assert printed == b"box - jax 0.12.0 - a.b ? 2, 0.65-1.63 ms +-+ *\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "incomplete", "offered"),
+    [
+        ([], "be", {"bench"}),
+        (["bench", "matmul", "--dtype"], "bf", {"bfloat16"}),
+        (["bench", "matmul", "--mode"], "jit,nu", {"jit,numpy"}),
+        (["bench", "matmul", "--device"], "t", {"tpu"}),
+        (["check", "--level"], "", {"quick", "full"}),
+        (["devices", "--topology"], "2x", {"2x-v5litepod-8"}),
+        (["learn"], "clo", {"clock"}),
+        (["hlo", "selu", "--stage"], "s", {"stablehlo"}),
+    ],
+)
+def test_a_shell_completes(
+    words: list[str], incomplete: str, offered: set[str]
+) -> None:
+    shell = ShellComplete(cli.cli, {}, "jaxtui", "_JAXTUI_COMPLETE")
+    found = {one.value for one in shell.get_completions(words, incomplete)}
+    assert found == offered
+
+
+def test_options_before_or_after_a_command_reach_the_engine() -> None:
+    engine = FakeEngine()
+    python = "ssh 'a box' python3"
+    assert run(engine, "--cpu-devices", "2", "devices", "--python", python) == 0
+    assert engine.options is not None
+    assert engine.options.command == ("ssh", "a box", "python3", *DEFAULT_COMMAND[1:])
+    assert engine.options.cpu_devices == 2
+    assert engine.options.start_limit_seconds == 180
+    assert run(engine, "--start-limit", "9", "devices", "--start-limit", "0") == 0
+    assert engine.options.start_limit_seconds == 0
+    assert run(engine, "bench", "selu", "--memory", "fresh", "--no-history") == 0
+    assert engine.options.environment
+
+
+def test_every_command_says_what_it_is_for() -> None:
+    for name in cli.COMMANDS:
+        found = cli.cli.get_command(click.Context(cli.cli), name)
+        assert found is not None
+        assert found.help
+        assert found.name == name

@@ -1,0 +1,149 @@
+"""Recipes compute what was timed, from the same arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import msgspec
+import numpy as np
+import pytest
+
+from jaxtui.measure import inputs, ops
+from jaxtui.measure import own as arguments
+from jaxtui.measure.recipes import recipe, source
+from jaxtui.measure.settings import enable_x64
+from jaxtui.model import Case, Mode, Recipe
+from jaxtui.model.own import parse_specs
+from jaxtui.scripts import IMPORTS
+
+
+def case(op: str, dtype: str, mode: Mode, **changes: Any) -> Case:
+    hosted = mode in ("numpy", "tensorflow")
+    sizes = {"attention": 12, "conv2d": 5}
+    size = sizes.get(op, 12 if "×" in ops.get(op).size_means else 400)
+    fields = {
+        "op": op,
+        "size": size,
+        "dtype": dtype,
+        "mode": mode,
+        "device": "host" if hosted else "cpu:0",
+        "inputs": "host" if hosted else "device",
+    }
+    return Case(**(fields | changes))
+
+
+def imports_of(found: Recipe) -> list[str]:
+    return [IMPORTS[name] for name in found.modules]
+
+
+def made(one: Case, seed: int = 0) -> dict[str, Any]:
+    """What the lines of a recipe define; its settings are undone afterwards."""
+    found = recipe(one, seed)
+    settings = [f"jax.config.update({n!r}, {v})" for n, v in found.settings]
+    lines = [*imports_of(found), *settings, found.function, *found.arguments]
+    space: dict[str, Any] = {}
+    wide, default = jax.config.jax_enable_x64, jax.config.jax_default_device
+    try:
+        exec("\n".join([*lines, f"f, wait = {found.call}, {found.wait}"]), space)
+    finally:
+        jax.config.update("jax_enable_x64", wide)
+        jax.config.update("jax_default_device", default)
+    return space
+
+
+@pytest.mark.parametrize("op", ops.OPS.values(), ids=list(ops.OPS))
+def test_recipes_have_the_function_and_the_arguments_that_are_timed(op: ops.Op) -> None:
+    """In every dtype: each decides other branches of the printed function."""
+    for dtype in op.dtypes:
+        hosted = case(op.name, dtype, "numpy")
+        size = hosted.size
+        space = made(hosted, seed=3)
+        right = op.numpy(*inputs.numpy_inputs(op, size, dtype, 3))
+        found = space["f"](*space["args"])
+        np.testing.assert_array_equal(found, right, err_msg=hosted.label)
+        assert found.dtype == right.dtype
+        args = inputs.host_inputs(op, size, dtype, seed=3)
+        space = made(case(op.name, dtype, "eager"), seed=3)
+        for one, other in zip(space["args"], args, strict=True):
+            np.testing.assert_array_equal(one, other, err_msg=dtype)
+        with enable_x64(dtype):
+            assert str(jax.make_jaxpr(space["f"])(*args)) == str(
+                jax.make_jaxpr(op.bind())(*args)
+            )
+
+
+def test_a_kernel_computes_what_was_timed() -> None:
+    one = case("selu", "float32", "pallas")
+    space = made(one)
+    (x,) = space["args"]
+    right = jax.jit(ops.get("selu").bind_kernel("cpu"))(x)
+    np.testing.assert_array_equal(space["f"](x), right)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"inputs": "host"},
+        {"inputs": "host", "mode": "eager"},
+        {"precision": "highest"},
+        {"device": "cpu:2"},
+        {"device": "cpu:2", "inputs": "host"},
+        {"device": "cpu:2", "inputs": "host", "mode": "eager"},
+    ],
+)
+def test_recipes_follow_the_case(changes: dict[str, Any]) -> None:
+    one = case("matmul", "float32", **({"mode": "jit"} | changes))
+    found, space = recipe(one), made(one)
+    default = dict(found.settings).get("jax_default_device", "None")
+    with jax.default_device(eval(default)):
+        result = space["f"](*space["args"])
+    assert result.devices() == {jax.devices()[int(one.device[-1])]}
+    right = ops.get("matmul").bind(one.precision)(
+        *inputs.host_inputs(ops.get("matmul"), one.size, one.dtype, 0)
+    )
+    np.testing.assert_allclose(result, right, rtol=1e-5, atol=1e-5)
+    assert ("precision='highest'" in found.function) == (one.precision == "highest")
+    assert ("JAX_NUM_CPU_DEVICES=3" in str(found.remarks)) == (one.device == "cpu:2")
+
+
+def test_large_inputs_repeat_in_a_recipe_too() -> None:
+    found = recipe(case("gram", "int8", "numpy", size=2100))
+    space: dict[str, Any] = {}
+    exec("\n".join([*imports_of(found), *found.arguments]), space)
+    (right,) = inputs.host_inputs(ops.get("gram"), 2100, "int8", seed=0)
+    np.testing.assert_array_equal(space["args"][0], right)
+
+
+def test_branches_that_a_case_does_not_take_are_left_out() -> None:
+    assert recipe(case("matmul", "float32", "jit")).function == (
+        "def matmul(a, b):\n    return lax.dot(a, b)"
+    )
+    assert "jnp.int32" in recipe(case("matmul", "int8", "jit")).function
+    kernel = recipe(case("selu", "float32", "pallas"))
+    assert "interpret=True" in kernel.function
+    assert "the times mean nothing" in str(kernel.remarks)
+    # Nothing is known of the arguments: all of it stays.
+    assert "issubdtype" in source(ops.get("matmul").jax, "matmul")[0]
+
+
+def test_what_an_op_does_not_have_is_refused() -> None:
+    with pytest.raises(ValueError, match="no mode 'pallas'"):
+        recipe(case("matmul", "float32", "pallas"))
+    with pytest.raises(ValueError, match="no dtype 'int8'"):
+        recipe(case("selu", "int8", "jit"))
+
+
+@pytest.mark.parametrize("typed", ["bf16[4,2] s32[3]", "f32[4] f32[4]", "c64[3]"])
+def test_typed_arguments_are_drawn_alike(typed: str) -> None:
+    one = msgspec.structs.replace(
+        case("matmul", "float32", "jit"), op="/nowhere.py:f", params={"args": typed}
+    )
+    found = recipe(one, seed=5)
+    space: dict[str, Any] = {}
+    lines = [line for line in imports_of(found) if "runpy" not in line]
+    exec("\n".join([*lines, *found.arguments]), space)
+    drawn = arguments.draw(parse_specs(typed), seed=5)
+    for made, right in zip(space["args"], drawn, strict=True):
+        np.testing.assert_array_equal(made, right)
+        assert made.dtype == right.dtype

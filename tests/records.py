@@ -1,0 +1,69 @@
+"""Records as an engine sends them, for every test that needs some."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jaxtui.model import Case, Measurement, Mode, Phases, Summary
+from jaxtui.stats import Pool, median
+
+
+def summary(
+    seconds: float, width: float = 0.0, *, n: int = 100, rounds: int = 8
+) -> Summary:
+    """A clock that always read the same; ``width`` is the half-width, relative."""
+    return Summary(
+        n=n,
+        rounds=rounds,
+        median=seconds,
+        mean=seconds,
+        mad=0.0,
+        p10=seconds,
+        p90=seconds,
+        p99=seconds,
+        max=seconds,
+        ci_low=seconds * (1 - width),
+        ci_high=seconds * (1 + width),
+    )
+
+
+def summarize(rounds: Sequence[Sequence[float]]) -> Summary:
+    """Of rounds with the seconds of their calls, as the measuring core makes it."""
+    pool = Pool()
+    pool.add(value for round_ in rounds for value in round_)
+    return pool.summary([median(round_) for round_ in rounds])
+
+
+def case(mode: Mode = "jit", **changes: object) -> Case:
+    """``selu`` of 1000 elements on the first CPU, or on the host."""
+    host = mode == "numpy"
+    facts: dict[str, object] = {
+        "op": "selu",
+        "size": 1000,
+        "dtype": "float32",
+        "device": "host" if host else "cpu:0",
+        "mode": mode,
+        "inputs": "host" if host else "device",
+    }
+    return Case(**{**facts, **changes})  # type: ignore[arg-type]
+
+
+def measurement(
+    of: Case, ready: float | Summary | None = 1e-3, **changes: object
+) -> Measurement:
+    """A finished one with no figure but the seconds until the result was ready."""
+    facts: dict[str, object] = {
+        "phases": Phases(),
+        "dispatch": None,
+        "ready": summary(ready) if isinstance(ready, float) else ready,
+        "pipelined_seconds": None,
+        "flops": None,
+        "bytes": None,
+        "flops_per_second": None,
+        "bytes_per_second": None,
+        "output_dtype": of.dtype,
+        "error_vs_float64": None,
+        "stopped": "target",
+        "stable": True,
+    }
+    return Measurement(case=of, **{**facts, **changes})  # type: ignore[arg-type]

@@ -1,0 +1,565 @@
+"""The tab Bench: what its keys act on, its form, its plot and its results."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import msgspec
+import pytest
+from textual.geometry import Region
+from textual.pilot import Pilot
+from textual.widgets import Input, Label, Static
+
+from jaxtui.model import (
+    CaseFailed,
+    Failure,
+    Inspection,
+    Logged,
+    Loop,
+    RunFinished,
+    Sampled,
+)
+from jaxtui.tui import form, themes
+from jaxtui.tui.app import JaxtuiApp
+from jaxtui.tui.bench import BenchPane
+from jaxtui.tui.dialogs import CodeScreen, NotesScreen, Question
+from jaxtui.tui.form import CaseForm
+from jaxtui.tui.program import ProgramScreen
+from jaxtui.tui.widgets.choice import ChoicePopup
+from jaxtui.tui.widgets.keys_line import KeysLine
+from jaxtui.tui.widgets.plot_view import PlotReader, PlotView
+from jaxtui.tui.widgets.results_table import LogPanel, ResultsTable
+from tests.tui.driving import app_on, until, until_done, until_ready
+from tests.tui.fake_engine import FakeEngine, sampled, tpu_devices
+
+NARROWEST, NARROW, WIDE = (60, 15), (80, 24), (120, 40)
+
+MANY = "1..1e6x1.3"
+"""Sizes: just more, with two modes, than are started without asking."""
+
+App = tuple[JaxtuiApp, "Pilot[None]"]
+
+
+@asynccontextmanager
+async def on_bench(
+    engine: FakeEngine | None = None, size: tuple[int, int] = NARROW
+) -> AsyncIterator[App]:
+    """The app with the tab in view."""
+    app = app_on(engine or FakeEngine(tpu_devices()))
+    async with app.run_test(size=size) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("2")
+        await until(pilot, lambda: app.tab == "bench" and app.focused is not None)
+        yield app, pilot
+
+
+@asynccontextmanager
+async def ran(
+    engine: FakeEngine | None = None, size: tuple[int, int] = NARROW
+) -> AsyncIterator[App]:
+    """After a run of the form as it comes: 256 to 2048, NumPy and jit."""
+    async with on_bench(engine, size) as (app, pilot):
+        await pilot.press("r")
+        await until_done(pilot, app)
+        await until(pilot, lambda: isinstance(app.focused, ResultsTable))
+        yield app, pilot
+
+
+def verdict(app: JaxtuiApp) -> str:
+    return app.query_one("#verdict", Static).render().plain  # type: ignore[union-attr]
+
+
+def keys_line(app: JaxtuiApp) -> str:
+    return app.screen.query_one(KeysLine).render().plain
+
+
+def in_sight(app: JaxtuiApp, selector: str) -> bool:
+    region = app.query_one(selector).region
+    return region.area > 0 and app.screen.region.contains_region(region)
+
+
+def lines(app: JaxtuiApp, selector: str) -> str:
+    """What is on screen in the place of a widget."""
+    region = app.query_one(selector).region
+    found = app.screen._compositor.render_strips()
+    return "\n".join(
+        "".join(part.text for part in line)[region.x : region.right]
+        for line in found[region.y : region.bottom]
+    )
+
+
+def subtitle(app: JaxtuiApp, selector: str) -> str:
+    return app.query_one(selector).border_subtitle or ""
+
+
+# What the keys act on.
+
+
+async def test_keys_act_on_the_edited_form_or_else_on_the_selected_row() -> None:
+    engine = FakeEngine(tpu_devices())
+    async with ran(engine, WIDE) as (app, pilot):
+        form_widget = app.query_one(CaseForm)
+        engine.answer = lambda work: [
+            RunFinished(outcome="complete", elapsed_seconds=1.0)
+        ]
+        assert form_widget.folded
+        assert "a calls" in subtitle(app, "#results-panel")
+        await pilot.press("down", "h")
+        await until(pilot, lambda: isinstance(app.screen, ProgramScreen))
+        await until(pilot, lambda: isinstance(engine.works[-1], Inspection))
+        assert engine.works[-1].case.size == app.session.state.case.case.size  # type: ignore[union-attr]
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, ProgramScreen))
+        await until(pilot, lambda: not app.session.state.running)
+
+        # What comes from elsewhere, such as a measurement of the history, and what is
+        # typed.
+        other = msgspec.structs.replace(engine.experiments[0].cases[1], op="selu")
+        app.to_form(form.of_case(msgspec.structs.replace(other, size=77)))
+        await until(pilot, lambda: not form_widget.folded)
+        await until(pilot, lambda: "selu 77 jit: a calls" in subtitle(app, "CaseForm"))
+        assert "a calls" not in subtitle(app, "#results-panel")
+        app.query_one(ResultsTable).focus()
+        await pilot.press("h")
+        await until(pilot, lambda: engine.works[-1].case.size == 77)  # type: ignore[union-attr]
+        await pilot.press("escape")
+        await until(pilot, lambda: not app.session.state.running)
+        app.query_one("#sizes", Input).value = "78"
+        app.query_one(ResultsTable).focus()
+        await until(pilot, lambda: "selu 78 jit" in subtitle(app, "CaseForm"))
+        await pilot.press("v")
+        await until(pilot, lambda: isinstance(app.screen, CodeScreen))
+        title = app.screen.query_one("#page").border_title or ""
+        assert "selu 78 float32 jit" in title
+        await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        await pilot.press("a")
+        await until(pilot, lambda: isinstance(engine.works[-1], Loop))
+        assert engine.works[-1].case.size == 78
+        await pilot.press("escape")
+        await until(pilot, lambda: not app.session.state.running)
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        await pilot.press("w")
+        await until(pilot, lambda: len(engine.experiments) == 2)
+        assert {case.op for case in engine.experiments[1].cases} == {"selu"}
+        # The form says what is run, so the keys are the row's again.
+        assert not form_widget.edited
+
+
+async def test_a_run_that_begins_elsewhere_fills_the_form() -> None:
+    engine = FakeEngine(tpu_devices())
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("enter")
+        await until_done(pilot, app)
+        await pilot.press("2")
+        await until(pilot, lambda: isinstance(app.focused, ResultsTable))
+        experiment = engine.experiments[0]
+        widget = app.query_one(CaseForm)
+        assert widget.values.sizes == str(experiment.cases[0].size)
+        assert widget.verdict.experiment is not None
+        assert set(experiment.cases) <= set(widget.verdict.experiment.cases)
+        assert not widget.edited
+        assert "matmul · 8192 · bfloat16" in verdict(app)
+
+
+# The form.
+
+
+@pytest.mark.parametrize("size", [NARROWEST, NARROW, WIDE])
+async def test_run_is_always_in_sight_and_the_last_that_tab_reaches(
+    size: tuple[int, int],
+) -> None:
+    engine = FakeEngine()
+    async with on_bench(engine, size) as (app, pilot):
+        matmul, selu = app.state.ops
+        more = msgspec.structs.replace(matmul, name="a_long_name_of_an_op")
+        widget = app.query_one(CaseForm)
+        widget.state = replace(widget.state, ops=(matmul, selu, more))
+        names = (matmul.name, selu.name, more.name)
+        values = replace(widget.values, op=names[0], others=names[1:], modes=("jit",))
+        widget.fill(values)
+        await pilot.pause()
+        assert in_sight(app, "#run")
+        app.query_one("#op").focus()
+        reached = []
+        while app.focused is not None and app.focused.id != "run":
+            reached.append(app.focused.id)
+            await pilot.press("tab")
+        assert reached[0] == "op"
+        assert {"sizes", "dtypes", "modes", "devices", "budget"} <= set(reached)
+
+        # A problem has room for all of its words.
+        widget.fill(replace(values, sizes="12..x"))
+        await pilot.pause()
+        assert app.query_one("#verdict").has_class("-problem")
+        words = " ".join(lines(app, "#verdict").split())
+        assert words.startswith('"12..x" is not a size: a size is a positive')
+        if size != NARROWEST:
+            assert words.endswith("or a list such as 1000,2000.")
+        assert in_sight(app, "#run")
+
+        # Folded it is a line.
+        widget.fill(replace(values, others=()))
+        app.query_one("#run").focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: engine.experiments)
+        await until_done(pilot, app)
+        await until(pilot, lambda: widget.size.height == 1)
+        assert in_sight(app, "#run")
+
+
+async def test_the_keys_of_an_input_and_what_leaving_it_does() -> None:
+    engine = FakeEngine()
+    async with on_bench(engine) as (app, pilot):
+        sizes = app.query_one("#sizes", Input)
+        sizes.focus()
+        await pilot.pause()
+        assert keys_line(app).startswith("⏎ Run esc Leave")
+        await pilot.press("end", "x")
+        await until(pilot, lambda: '"256..2048x" is not a size' in verdict(app))
+        await pilot.press("question_mark")
+        assert "?" in sizes.value
+        await pilot.press("backspace", "backspace")
+        await until(pilot, lambda: "8 cases" in verdict(app))
+        assert not app.query_one("#verdict").has_class("-problem")
+
+        # Nothing is started by leaving a field.
+        await pilot.press("escape")
+        await until(pilot, lambda: not sizes.has_focus)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
+        await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        assert not engine.experiments
+
+        # Enter in an input runs it.
+        sizes.focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: len(engine.experiments) == 1)
+        await until_done(pilot, app)
+        await until(pilot, lambda: isinstance(app.focused, ResultsTable))
+        await pilot.press("e")
+        await until(pilot, lambda: app.focused is not None and app.focused.id == "op")
+        assert not app.query_one(CaseForm).folded
+        sizes.focus()
+        await pilot.press("5", "escape")
+        await until(pilot, lambda: isinstance(app.focused, ResultsTable))
+        assert app.query_one(CaseForm).folded
+        assert verdict(app).endswith("edited")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, NotesScreen))
+        assert len(engine.experiments) == 1
+
+
+async def test_a_long_run_is_asked_about_and_a_short_one_is_not() -> None:
+    engine = FakeEngine()
+    async with on_bench(engine) as (app, pilot):
+        app.query_one("#sizes", Input).value = MANY
+        said = "52 sizes × 2 modes = 104 cases, about 104 s"
+        await until(pilot, lambda: verdict(app) == said)
+        for key in ("enter", "escape"):
+            await pilot.press("f5")
+            await until(pilot, lambda: isinstance(app.screen, Question))
+            text = str(app.screen.query(Label).first().content)
+            assert text == f"{said}. Start it?"
+            await pilot.press(key)
+            await until(pilot, lambda: not isinstance(app.screen, Question))
+        # Enter in an input asks too.
+        app.query_one("#sizes").focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Question))
+        assert not engine.experiments
+        await pilot.press("y")
+        await until_done(pilot, app)
+        assert len(engine.experiments[0].cases) > 100
+
+        many = ",".join(f"{start}..1e15x1.04" for start in (1, 3, 5, 7, 11, 13, 17))
+        app.query_one("#sizes", Input).value = many
+        await until(pilot, lambda: "at most 10,000" in verdict(app))
+        assert app.query_one("#verdict").has_class("-problem")
+
+
+async def test_lists_are_filtered_marked_and_left() -> None:
+    engine = FakeEngine()
+    async with on_bench(engine) as (app, pilot):
+        first, second = (op.name for op in app.state.ops[:2])
+        ops = app.query_one("#op")
+        for keys, chosen in (
+            # Without a mark Enter takes the one under the cursor.
+            (("down", "enter"), (second,)),
+            (("escape",), (second,)),
+            # Typing filters.
+            (("m", "a", "t", "enter"), (first,)),
+            (("z", "z", "backspace", "backspace", "s", "e", "enter"), (second,)),
+            (("up", "space", "enter"), (first, second)),
+            (("down", "enter"), (second,)),
+            # Esc applies nothing.
+            (("up", "space", "escape"), (second,)),
+            (("up", "space", "enter"), (first, second)),
+        ):
+            ops.focus()
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
+            await pilot.press(*keys)
+            await until(pilot, lambda: not isinstance(app.screen, ChoicePopup))
+            assert ops.chosen == chosen  # type: ignore[attr-defined]
+            if chosen == ("selu",):
+                # Another op brings its own sizes.
+                assert app.query_one("#sizes", Input).value == form.VECTORS
+
+        # By mouse: a click marks and leaves the other marks alone.
+        dtypes = app.query_one("#dtypes")
+        await pilot.click("#dtypes")
+        await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
+        await pilot.click("OptionList", offset=(2, 3))
+        await pilot.click("Button")
+        await until(pilot, lambda: not isinstance(app.screen, ChoicePopup))
+        assert dtypes.chosen == ("float32", "bfloat16")  # type: ignore[attr-defined]
+        await pilot.click("#dtypes")
+        await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
+        await pilot.click("OptionList", offset=(2, 0))
+        await pilot.click(offset=(79, 23))
+        await until(pilot, lambda: not isinstance(app.screen, ChoicePopup))
+        assert dtypes.chosen == ("float32", "bfloat16")  # type: ignore[attr-defined]
+
+        await pilot.press("f5")
+        await until_done(pilot, app)
+        cases = engine.experiments[0].cases
+        assert {case.op for case in cases} == {first, second}
+        jax = {case.dtype for case in cases if not case.on_host}
+        assert jax == {"float32", "bfloat16"}
+
+
+# The results.
+
+
+@pytest.mark.parametrize("size", [NARROWEST, NARROW, WIDE])
+async def test_the_results_fit(size: tuple[int, int]) -> None:
+    async with ran(size=size) as (app, pilot):
+        table, plot = app.query_one(ResultsTable), app.query_one(PlotReader)
+        assert table.row_count == 8
+        assert not table.show_horizontal_scrollbar
+        assert table.virtual_size.width <= table.size.width
+        text = lines(app, "ResultsTable")
+        assert "ready ms" in text
+        assert "256" in text
+        assert in_sight(app, "#results-panel")
+        if size != NARROWEST:
+            assert 3 * (plot.size.height + 2) >= size[1]
+            assert "× NumPy" in text
+            assert lines(app, "#bench-plot").count("numpy") == 1
+        side = app.query_one("#side")
+        assert side.display is (size == WIDE)
+        if size == WIDE:
+            assert plot.size.height >= 18
+            assert "compile" in lines(app, "#phases")
+            assert "log" in (app.query_one("#phases-panel").border_title or "")
+            assert "█" in lines(app, "#spread")
+        await pilot.press("b")
+        await until(pilot, lambda: side.display is (size != WIDE))
+        for theme in (themes.LIGHT, themes.PROJECTOR):
+            app.theme = theme
+            await pilot.pause()
+            assert "256" in lines(app, "ResultsTable")
+
+
+async def test_rows_fill_while_cases_take_turns_and_a_failure_is_a_row() -> None:
+    engine = FakeEngine(scripted=False)
+    async with on_bench(engine, WIDE) as (app, pilot):
+        await pilot.press("r")
+        await until(pilot, lambda: app.state.running)
+        numpy, jit = engine.experiments[0].cases[:2]
+        events: list[Sampled] = [sampled(0, numpy, turn) for turn in range(3)]
+        engine.emit_run(*events)
+        failure = Failure(
+            case=jit,
+            error="It needs [40 GiB] and there are 16.",
+            hint="Choose a smaller size.",
+        )
+        engine.emit_run(CaseFailed(index=1, failure=failure))
+        await until(pilot, lambda: "not run" in lines(app, "ResultsTable"))
+        assert "✗ It needs [40 GiB]" in lines(app, "ResultsTable")
+        app.session.update(picked=(app.session.state.run.number, 1))  # type: ignore[union-attr]
+        await until(pilot, lambda: "Choose a smaller" in lines(app, "#notes"))
+        assert "stop" in lines(app, "#run")
+        await pilot.click("#run")
+        await until_done(pilot, app)
+        assert app.state.run.outcome == "cancelled"  # type: ignore[union-attr]
+        assert "run" in lines(app, "#run")
+
+        # The log is written only while it is in view.
+        engine.emit(Logged(line="from XLA [bracketed]"))
+        await until(pilot, lambda: app.state.log)
+        log = app.query_one(LogPanel).query_one("RichLog")
+        assert not log.lines  # type: ignore[attr-defined]
+        await pilot.press("l")
+        await until(pilot, lambda: log.lines)  # type: ignore[attr-defined]
+        assert "from XLA [bracketed]" in log.lines[0].text  # type: ignore[attr-defined]
+
+
+async def test_every_key_does_something_or_is_greyed_out_with_a_reason() -> None:
+    engine = FakeEngine(tpu_devices())
+    async with on_bench(engine) as (app, pilot):
+        pane = app.query_one(BenchPane)
+        for action in ("view", "roofs", "copy", "notes"):
+            assert pane.check_action(action, ()) is None
+            pane.perform(action)
+            why = pane.why_not(action)
+            await until(pilot, lambda why=why: app.session.state.message == why)  # type: ignore[misc]
+        app.query_one("#sizes", Input).value = "x"
+        await until(pilot, lambda: "not a size" in verdict(app))
+        for action in ("run", "sweep", "timeline", "program", "code"):
+            assert "not a size" in (pane.why_not(action) or "")
+
+
+# The plot.
+
+
+def top(app: JaxtuiApp) -> str:
+    return app.query_one(PlotReader).text.split("\n")[0].rstrip()
+
+
+def title(app: JaxtuiApp) -> str:
+    return app.query_one("#plot-panel").border_title or ""
+
+
+async def test_metrics_clocks_and_views_go_round() -> None:
+    async with ran() as (app, pilot):
+        pane, plot = app.query_one(BenchPane), app.query_one(PlotReader)
+
+        async def titles(key: str, times: int) -> list[str]:
+            found = []
+            for _ in range(times):
+                before = title(app)
+                await pilot.press(key)
+                await until(pilot, lambda before=before: title(app) != before)  # type: ignore[misc]
+                found.append(title(app))
+            return found
+
+        assert [one.split()[0].strip(",") for one in await titles("k", 3)] == [
+            "dispatch",
+            "pipelined",
+            "ready",
+        ]
+        assert [one.split()[0] for one in await titles("m", 5)] == [
+            "FLOP/s",
+            "bytes/s",
+            "%",
+            "×",
+            "ready",
+        ]
+        seen = await titles("g", 4)
+        assert [one.split()[0] for one in seen] == [
+            "how",
+            "roofline",
+            "seconds",
+            "ready",
+        ]
+
+        # Rates have one clock.
+        await pilot.press("m")
+        await until(pilot, lambda: "FLOP/s" in title(app))
+        assert pane.check_action("clock", ()) is None
+        pane.perform("clock")
+        await until(pilot, lambda: "Rates have one clock" in app.state.message)
+        assert "numpy" in plot.text
+
+
+async def test_keys_and_mouse_read_the_curve_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with ran() as (app, pilot):
+        plot = app.query_one(PlotReader)
+        plot.focus()
+        await until(pilot, lambda: plot.place is not None)
+        await pilot.press("home")
+        assert top(app).startswith("256 ready:")
+        await pilot.press("right", "right")
+        assert top(app).startswith("1024 ready:")
+        await pilot.press("end", "right")
+        assert top(app).startswith("2048 ready:")
+        await pilot.press("left", "pageup")
+        assert top(app).startswith("512 ready:")
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.focused, ResultsTable))
+        assert plot.place is None
+        assert "ready:" not in top(app)
+
+        # Reading begins at the selected size, and Enter picks another.
+        assert app.state.run is not None
+        cases = [one.case for one in app.state.run.cases]
+        before = next(one for one in cases if one.size == 512 and not one.on_host)
+        app.session.update(picked=(app.state.run.number, cases.index(before)))
+        await until(pilot, lambda: app.state.case and app.state.case.case == before)
+        plot.focus()
+        await until(pilot, lambda: top(app).startswith("512 ready:"))
+        await pilot.press("end", "enter")
+        await until(pilot, lambda: app.state.case and app.state.case.case.size == 2048)
+        assert app.state.case is not None
+        assert app.state.case.case.mode == before.mode
+
+        # The mouse reads off, and leaves the plot alone behind it.
+        app.query_one(ResultsTable).focus()
+        right = plot.size.width - 8
+        await pilot.hover(PlotReader, offset=(right, 4))
+        await until(pilot, lambda: top(app).startswith("2048 ready:"))
+        await pilot.hover(PlotReader, offset=(7, 4))
+        await until(pilot, lambda: top(app).startswith("256 ready:"))
+        await pilot.hover(ResultsTable, offset=(3, 1))
+        await until(pilot, lambda: "ready:" not in top(app))
+        # A terminal that is behind is not sent every move.
+        with monkeypatch.context() as patch:
+            later: list[Callable[[], None]] = []
+            calm: list[bool] = []
+            patch.setattr(plot, "_calm", lambda: bool(calm))
+            patch.setattr(plot, "set_timer", lambda _, then: later.append(then))
+            for column in (7, 30, right):
+                await pilot.hover(PlotReader, offset=(column, 4))
+            assert plot.place is None
+            (then,) = later
+            then()
+            assert plot.place is None
+            calm.append(True)
+            later[-1]()
+            assert top(app).startswith("2048 ready:")
+        await pilot.click(PlotReader, offset=(right, 4))
+        await until(pilot, lambda: app.focused is plot)
+        assert top(app).startswith("2048 ready:")
+
+
+async def test_a_move_repaints_little_and_calls_and_bins_are_read_off_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with ran(size=WIDE) as (app, pilot):
+        plot = app.query_one(PlotReader)
+        plot.focus()
+        await until(pilot, lambda: plot.place is not None)
+        changed: list[Region] = []
+        refresh = plot.refresh
+
+        def recording(*regions: Region, **options: object) -> PlotView:
+            changed.extend(regions)
+            return refresh(*regions, **options)  # type: ignore[arg-type,return-value]
+
+        # Two columns and the readout.
+        with monkeypatch.context() as patch:
+            patch.setattr(plot, "refresh", recording)
+            await pilot.press("right")
+        cells = sum(region.area for region in changed)
+        assert 0 < cells < 3 * plot.size.height + 3 * plot.size.width
+        assert max(region.width for region in changed if region.y > 2) <= 2
+
+        await pilot.press("escape")
+        for view, words in (("live", "call"), ("histogram", "ready ")):
+            app.session.update(view=view)
+            plot.focus()
+            await until(pilot, lambda words=words: top(app).find(words) >= 0)  # type: ignore[misc]
+            await pilot.press("home", "pagedown", "right")
+            assert plot.place is not None
+            assert plot.place > 1
+            await pilot.press("enter", "escape")
+            await until(pilot, lambda: isinstance(app.focused, ResultsTable))

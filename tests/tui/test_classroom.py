@@ -1,0 +1,175 @@
+"""The class view: everything is hidden until it was predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+from textual.content import Content
+from textual.widgets import Digits, Static
+
+from jaxtui.model import Loop, LoopCall, LoopStarted, RunEvent, RunFinished, WorkFailed
+from jaxtui.tui import themes
+from jaxtui.tui.app import JaxtuiApp
+from jaxtui.tui.classroom import Classroom, large
+from jaxtui.tui.loops import SECONDS, SLOW_SECONDS
+from tests.tui.driving import app_on, until
+from tests.tui.fake_engine import FakeEngine, looped
+from tests.tui.looping import NARROW, WIDE, Clock, frame, open_view
+
+
+def far_apart(work: object) -> Sequence[RunEvent]:
+    """The stopwatch reads 815 µs, the work takes 541 ms."""
+    assert isinstance(work, Loop)
+    each, stopwatch = 0.541 / work.calls, 815e-6 / work.calls
+    calls = tuple(
+        LoopCall(
+            entered=index * stopwatch,
+            returned=(index + 1) * stopwatch,
+            ready=(index + 1) * each,
+            waited=0.541 if work.style == "end" and index == work.calls - 1 else None,
+        )
+        for index in range(work.calls)
+    )
+    return [
+        LoopStarted(loop=work),
+        msgspec.structs.replace(looped(work), calls=calls),
+        RunFinished(outcome="complete", elapsed_seconds=1.0),
+    ]
+
+
+def room(app: JaxtuiApp) -> Classroom:
+    assert isinstance(app.screen, Classroom)
+    return app.screen
+
+
+def digits(app: JaxtuiApp, clock: str) -> str:
+    return room(app).query_one(f"#{clock} Digits", Digits).value
+
+
+def marked(app: JaxtuiApp) -> str:
+    """The step that is pointed out."""
+    steps = room(app).query_one("#steps", Static).content
+    assert isinstance(steps, Content)
+    (span,) = [one for one in steps.spans if "reverse" in str(one.style)]
+    return steps.plain[span.start : span.end].split()[1]
+
+
+def text(app: JaxtuiApp) -> str:
+    return "\n".join(frame(app))
+
+
+@pytest.mark.parametrize("size", [(60, 15), NARROW, WIDE])
+async def test_a_class_predicts_sees_the_factor_and_the_fix(
+    size: tuple[int, int],
+) -> None:
+    engine, clock = FakeEngine(), Clock()
+    engine.answer = far_apart
+    app = app_on(engine, clock=clock)
+    async with app.run_test(size=size) as pilot:
+        await open_view(pilot, app)
+        theme = app.theme
+        await pilot.press("g")
+        await until(pilot, lambda: isinstance(app.screen, Classroom))
+        assert app.theme == themes.PROJECTOR
+        await until(pilot, lambda: len(room(app)._found) == 2)
+        # The program and nothing else.
+        await until(pilot, lambda: "range(20)" in text(app))
+        assert "block_until_ready" not in text(app)
+        assert not digits(app, "stopwatch")
+        assert not digits(app, "work")
+
+        # What the stopwatch reads, and a bet on the work.
+        await pilot.press("space", "right", "right")
+        assert digits(app, "stopwatch") == "0.815"
+        assert not digits(app, "work")
+        await pilot.pause()
+        assert marked(app) == "bet"
+        assert "541" not in text(app)
+        assert "does the device really work?" in text(app)
+
+        # The stopwatch stops, the device works on, in slow motion and in red.
+        await pilot.press("space")
+        clock.now += SLOW_SECONDS / 2
+        room(app).tick()
+        await pilot.pause()
+        assert digits(app, "stopwatch") == "0.815"
+        assert digits(app, "work") in ("270", "271")
+        assert "STILL COMPUTING" in text(app)
+        assert "▲ bet 10×" in text(app)
+        assert "664" not in text(app)
+        clock.now += SLOW_SECONDS
+        room(app).tick()
+        await pilot.pause()
+        assert digits(app, "work") == "541"
+        assert "STILL COMPUTING" not in text(app)
+        assert "done after 541 ms" in text(app)
+
+        # Both figures have one unit, so that the smaller one looks smaller.
+        await pilot.press("space")
+        await pilot.pause()
+        assert (digits(app, "stopwatch"), digits(app, "work")) == ("0.815", "541")
+        assert "541 ms of work, and the stopwatch says 0.815 ms" in text(app)
+        assert "µs" not in text(app)
+
+        # The fix: both snap together.
+        await pilot.press("space")
+        assert "block_until_ready" in text(app)
+        clock.now += SECONDS
+        room(app).tick()
+        await pilot.pause()
+        assert digits(app, "stopwatch") == digits(app, "work") == "541"
+
+        # And from the beginning, or back.
+        await pilot.press("space")
+        assert not digits(app, "stopwatch")
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, Classroom))
+        assert app.theme == theme
+    loops = [work for work in engine.works if isinstance(work, Loop)]
+    assert [one.style for one in loops][-2:] == ["never", "end"]
+
+
+async def test_a_class_waits_for_the_program_and_is_told_of_a_failure() -> None:
+    engine = FakeEngine(scripted=False)
+    engine.answer = lambda work: [LoopStarted(loop=work)]  # type: ignore[arg-type]
+    app = app_on(engine)
+    async with app.run_test(size=WIDE) as pilot:
+        await open_view(pilot, app)
+        await until(pilot, lambda: app.state.running)
+        await pilot.press("g")
+        await until(pilot, lambda: isinstance(app.screen, Classroom))
+        await until(pilot, lambda: "0 of 20 ready" in text(app))
+        await pilot.press("space")
+        assert room(app).step == 0
+        room(app).perform("next")
+        assert "has not run yet" in app.session.state.message
+        failed = WorkFailed(error="It needs 40 GiB.", hint="Choose a smaller size.")
+        finished = RunFinished(outcome="complete", elapsed_seconds=0.1)
+        engine.emit_run(failed, finished)
+        await until(pilot, lambda: "It needs 40 GiB." in text(app))
+
+
+async def test_learn_opens_the_app_in_it() -> None:
+    engine = FakeEngine()
+    engine.answer = far_apart
+    app = app_on(engine, classroom=True)
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, Classroom))
+        await until(pilot, lambda: len(room(app)._found) == 2)
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, Classroom))
+
+
+@pytest.mark.parametrize(
+    ("figure", "width", "height", "rows"),
+    [("541×", 120, 20, 20), ("2.4×", 76, 9, 5), ("541×", 30, 9, 5), ("1×", 8, 9, 1)],
+)
+def test_the_factor_is_as_large_as_there_is_room(
+    figure: str, width: int, height: int, rows: int
+) -> None:
+    lines = large(figure, width, height)
+    assert len(lines) == rows <= height
+    assert all(len(line) <= width for line in lines)
+    assert len({len(line) for line in lines}) == 1

@@ -1,0 +1,332 @@
+"""The tab Devices: what there is, the first minute, and what its keys act on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from textual.widgets import Input, TabbedContent
+
+from jaxtui.machine import topologies
+from jaxtui.model import (
+    CaseFailed,
+    Check,
+    Failure,
+    Finding,
+    Inspection,
+    Loop,
+    Noticed,
+    RunFinished,
+)
+from jaxtui.tui.app import JaxtuiApp
+from jaxtui.tui.devices import DevicesPane, FirstMinute
+from jaxtui.tui.dialogs import CodeScreen
+from jaxtui.tui.export import ExportScreen
+from jaxtui.tui.open_file import OpenFile
+from jaxtui.tui.state import EMPTY
+from jaxtui.tui.widgets.chip_map import ChipMap
+from jaxtui.tui.widgets.choice import ChoicePopup
+from jaxtui.tui.widgets.device_table import DeviceTable
+from jaxtui.tui.widgets.panel import Panel
+from jaxtui.tui.widgets.paper import Paper
+from jaxtui.tui.widgets.plot_view import PlotView
+from jaxtui.tui.widgets.status_line import MessageLine, StatusLine
+from tests.tui.driving import app_on, until, until_done, until_ready
+from tests.tui.fake_engine import FakeEngine, answer, cpu_devices, sampled, tpu_devices
+
+NARROW, WIDE, SMALL = (80, 24), (120, 40), (60, 15)
+
+
+def shown(app: JaxtuiApp, kind: type) -> str:
+    return app.query_one(kind).render().plain  # type: ignore[no-any-return]
+
+
+def words(app: JaxtuiApp) -> str:
+    return app.query_one(FirstMinute).text
+
+
+def border(app: JaxtuiApp, panel: str) -> tuple[str, str]:
+    found = app.query_one(panel, Panel)
+    return str(found.border_title), str(found.border_subtitle)
+
+
+def facts(app: JaxtuiApp) -> str:
+    return app.query_one("#facts", Paper).text
+
+
+async def test_first_frame_does_not_wait_for_jax_nor_for_who_holds_it() -> None:
+    engine = FakeEngine(ready=False)
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await pilot.pause()
+        assert "starting JAX" in shown(app, StatusLine)
+        assert "runs a first case when JAX is up" in words(app)
+        finding = Finding(
+            name="disk", severity="warning", what="The disk is full.", how="df"
+        )
+        engine.emit(Noticed(findings=(finding,)))
+        await until(pilot, lambda: "warning: The disk is full." in words(app))
+
+        # Held by another: who it is, and it can be tried again.
+        engine.held()
+        await until(pilot, lambda: app.state.engine == "failed")
+        await until(pilot, lambda: "process 4242" in words(app))
+        assert "python train.py" in words(app)
+        assert border(app, "#first-minute") == ("no engine", "R try again")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "run" not in engine.calls
+        await pilot.press("R")
+        engine.become_ready()
+        await until_ready(pilot, app)
+        assert "CPU only" in shown(app, StatusLine)
+        # One device without a place: what machine it is stands beside it.
+        machine = app.query_one("#machine", Paper)
+        await until(pilot, lambda: "AMD EPYC 7B12" in machine.text)
+        assert not app.query_one(ChipMap).display
+        engine.devices = cpu_devices(4, simulated=True)
+        engine.become_ready()
+        await until(pilot, lambda: "SIMULATED" in shown(app, StatusLine))
+        await until(pilot, lambda: "SIMULATED" in app.query_one(ChipMap).text)
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE, SMALL])
+async def test_the_first_minute(size: tuple[int, int]) -> None:
+    engine = FakeEngine(tpu_devices())
+    app = app_on(engine)
+    async with app.run_test(size=size) as pilot:
+        await until_ready(pilot, app)
+        await until(pilot, lambda: "matmul 8192 bfloat16 jit on tpu:0" in words(app))
+        panel = app.query_one(FirstMinute)
+        assert "matmul 8192" in border(app, "#first-minute")[0]
+        assert border(app, "#first-minute")[1].startswith("Enter run · a ")
+        title = border(app, "#devices-panel")[0]
+        assert title == "devices · 8 × TPU v5 lite"
+        table = app.query_one(DeviceTable)
+        assert table.virtual_size.width <= table.size.width
+        assert table.size.height >= 2
+
+        await pilot.press("enter")
+        await until_done(pilot, app)
+        await until(pilot, lambda: "IMPOSSIBLE" in words(app))
+        lines = words(app).splitlines()
+        names = [line.split()[0] for line in lines]
+        assert names == ["stopwatch", "truth", "NumPy", "first"]
+        assert {line.split()[2] for line in lines[:3]} == {"ms"}
+        assert "compile repaid after" in lines[3]
+        assert app.screen.region.contains_region(panel.region)
+        assert "TFLOP/s" in table.text
+        plot = app.query_one("#first-plot", PlotView)
+        if size == SMALL:
+            assert not plot.display
+            return
+        await until(pilot, lambda: plot.size.height >= 5)
+        assert "dispatch" in plot.text
+        details = app.query_one("#details-panel")
+        if size == WIDE:
+            assert details.display
+            await until(pilot, lambda: "v5litepod-8" in facts(app))
+        for _ in range(2):
+            before = details.display
+            await pilot.press("d")
+            await until(pilot, lambda before=before: details.display != before)
+        assert panel.display
+
+        # Table and map move together; there are no figures of another device.
+        await pilot.press("down", "down")
+        await until(pilot, lambda: app.state.cursor == "tpu:2")
+        app.query_one(ChipMap).focus()
+        await pilot.press("down")
+        await until(pilot, lambda: app.state.cursor == "tpu:6")
+        assert table.cursor_row == 6
+        await until(pilot, lambda: "jit on tpu:6" in words(app))
+
+        # The form takes the case that the panel names.
+        await pilot.press("e")
+        await until(pilot, lambda: app.query_one(TabbedContent).active == "bench")
+        assert app.query_one("#sizes", Input).value == "8192"
+
+
+async def test_every_key_does_what_it_says_on_the_case_that_the_panel_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    engine = FakeEngine(tpu_devices())
+    app = app_on(engine)
+    ended = RunFinished(outcome="complete", elapsed_seconds=1.0)
+    async with app.run_test(size=WIDE) as pilot:
+        await until_ready(pilot, app)
+        pane = app.query_one(DevicesPane)
+        await pilot.press("enter")
+        await until_done(pilot, app)
+        await until(pilot, lambda: "IMPOSSIBLE" in words(app))
+        # The results of another device are not shown for this one, nor acted on.
+        await pilot.press("down")
+        await until(pilot, lambda: "tpu:1" in border(app, "#first-minute")[0])
+        assert pane.case is not None
+        assert pane.case.device == "tpu:1"
+
+        def last(kind: type) -> object:
+            found = [work.case for work in engine.works if isinstance(work, kind)]
+            return found[-1] if found else None
+
+        def on(screen: type) -> Callable[[], bool]:
+            return lambda: isinstance(app.screen, screen)
+
+        def devices_timed() -> set[str]:
+            return {one.device for one in engine.experiments[-1].cases}
+
+        def on_bench() -> bool:
+            return app.query_one(TabbedContent).active == "bench"
+
+        effects: dict[str, Callable[[], object]] = {
+            "r": lambda: "tpu:1" in devices_timed(),
+            "C": lambda: last_level(engine) == "full",
+            "c": lambda: last_level(engine) == "quick",
+            "escape": lambda: not app.state.check.shown,
+            "d": lambda: not app.query_one("#details-panel").display,
+            "o": on(ChoicePopup),
+            "v": on(CodeScreen),
+            "a": lambda: last(Loop) == pane.case,
+            "h": lambda: last(Inspection) == pane.case,
+            "y": lambda: list(tmp_path.iterdir()),
+            "u": on(ExportScreen),
+            "e": on_bench,
+            "w": lambda: on_bench() and len(engine.experiments[-1].cases) > 4,
+        }
+        offered = {key for key, _ in pane._bindings}
+        assert offered - {"enter", "f5"} == set(effects)
+        engine.works.clear()
+        for key, effect in effects.items():
+            if key in "ah":
+                engine.answer = lambda work: [ended]
+            await until(pilot, lambda: not app.state.busy)
+            pane.take_focus()
+            await pilot.pause()
+            await pilot.press(key)
+            await until(pilot, effect)
+            engine.answer = answer
+            await until(pilot, lambda: not app.state.busy)
+            while len(app.screen_stack) > 1:
+                await pilot.press("escape")
+                await pilot.pause()
+            if on_bench():
+                app.show_tab("devices")
+                await until(pilot, lambda: not on_bench())
+                assert app.state.cursor == "tpu:1"
+        # They mean the same wherever the focus is.
+        pane.details = None
+        await pilot.pause()
+        for focus in ("ChipMap", "#details"):
+            app.query_one(focus).focus()
+            await pilot.pause()
+            assert app.focused is app.query_one(focus)
+            active = app.screen.active_bindings
+            assert {active[key].node for key in effects} == {pane}
+
+
+def last_level(engine: FakeEngine) -> str:
+    return next(w.level for w in reversed(engine.works) if isinstance(w, Check))
+
+
+@pytest.mark.parametrize(
+    ("action", "reason"),
+    [
+        *((one, "JAX is starting.") for one in ("run", "check", "sweep", "program")),
+        *((one, "JAX is starting.") for one in ("edit", "timeline", "code", "export")),
+        ("check_panel", "There was no check yet."),
+        ("copy", "There is no result yet."),
+        ("details", None),
+        ("recorded", None),
+    ],
+)
+def test_a_key_that_means_nothing_yet_says_why(
+    action: str, reason: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = SimpleNamespace(state=EMPTY)
+    monkeypatch.setattr(DevicesPane, "session", session)
+    assert DevicesPane().why_not(action) == reason
+
+
+async def test_a_file_can_be_opened_here_and_its_name_typed() -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("f")
+        await until(pilot, lambda: isinstance(app.screen, OpenFile))
+        await pilot.press("q", "c", "x")
+        await pilot.pause()
+        assert isinstance(app.screen, OpenFile)
+        assert app.screen.query_one(Input).value.endswith("qcx")
+
+
+async def test_one_run_at_a_time_and_what_had_arrived_stays() -> None:
+    engine = FakeEngine(scripted=False)
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.state.running)
+        await until(pilot, lambda: "running" in words(app))
+        assert border(app, "#first-minute")[1] == "s stop"
+        await pilot.press("enter")
+        await until(pilot, lambda: "s stops it" in app.state.message)
+        assert engine.calls.count("run") == 1
+        engine.emit_run(sampled(0, engine.experiments[0].cases[0], 0))
+        await pilot.press("s")
+        await until_done(pilot, app)
+        await pilot.pause()
+        assert "stop" in engine.calls
+        assert app.state.run is not None
+        assert app.state.run.outcome == "cancelled"
+        assert app.state.run.cases[0].ready.points
+        assert border(app, "#first-minute")[1].startswith("Enter run")
+
+        # The death of the engine is said.
+        await pilot.press("enter")
+        await until(pilot, lambda: app.state.running)
+        engine.emit_run(sampled(0, engine.experiments[1].cases[0], 0))
+        engine.die()
+        await until(pilot, lambda: "killed" in shown(app, MessageLine))
+        assert app.state.run.number == 2
+        assert app.state.run.cases[0].ready.points
+        engine.become_ready()
+        await until(pilot, lambda: app.state.generation == 2)
+
+        # An error has room, whole.
+        engine.emit_run(
+            CaseFailed(
+                index=0,
+                failure=Failure(
+                    case=engine.experiments[1].cases[0],
+                    error="It needs 40 GiB [sic] and there are 16.",
+                    hint="Choose a smaller size.",
+                    detail="\n".join(f"line {n}" for n in range(9)),
+                ),
+            )
+        )
+        await until(pilot, lambda: "line 8" in words(app))
+        assert words(app).startswith("It needs 40 GiB [sic] and there are 16.\nChoose")
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE, SMALL])
+async def test_many_devices_and_processes_fit(size: tuple[int, int]) -> None:
+    app = app_on(FakeEngine(topologies.devices("v3-32")))
+    async with app.run_test(size=size) as pilot:
+        await until_ready(pilot, app)
+        await pilot.pause()
+        table, first = app.query_one(DeviceTable), app.query_one(FirstMinute)
+        assert table.row_count == 32
+        assert table.virtual_size.width <= table.size.width
+        assert first.size.height >= 3
+        chips = app.query_one(ChipMap)
+        if size == SMALL:
+            assert not app.query_one("#map-panel").display
+            return
+        assert chips.virtual_size.width <= chips.size.width
+        assert border(app, "#map-panel")[0] == "map · by process"
+        chips.focus()
+        await pilot.press("right", "right", "down")
+        await until(pilot, lambda: app.state.cursor not in (None, "tpu:2"))

@@ -1,0 +1,463 @@
+"""The tab History on a file of its own: what a person lists, compares and deletes."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from textual import events
+from textual.pilot import Pilot
+from textual.widgets import Input, Sparkline, Static
+
+from jaxtui.history.store import Filter, History
+from jaxtui.model import Case, Device, Experiment, Failure, Note, Plan
+from jaxtui.tui import themes
+from jaxtui.tui.app import JaxtuiApp
+from jaxtui.tui.aside import Latest
+from jaxtui.tui.dialogs import CodeScreen, Question
+from jaxtui.tui.export import ExportScreen
+from jaxtui.tui.history import PAGE, HistoryPane, listing, words
+from jaxtui.tui.history_panels import Detail, HistoryTable, Past
+from jaxtui.tui.run import Recorder
+from jaxtui.tui.widgets.paper import Figure, Paper
+from jaxtui.view.history import short_when
+from tests.history.making import DEVICE, HOST, measurement
+from tests.tui.driving import app_on, until, until_ready
+from tests.tui.fake_engine import FakeEngine
+
+NARROW, WIDE = (80, 24), (120, 40)
+NOON = 1_790_000_000.0
+"""Some moment of 2026."""
+
+TWO = tuple(
+    Case(op="matmul", size=64, dtype="float32", device=device, mode=mode)
+    for device, mode in (("cpu:0", "jit"), ("host", "numpy"))
+)
+
+TPU = Device(id=0, platform="tpu", device_kind="TPU v5 lite", process_index=0)
+OTHER = msgspec.structs.replace(HOST, hostname="vm-7", jax="0.10.2")
+
+
+@pytest.fixture
+def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> History:
+    monkeypatch.setenv("JAXTUI_DATA", str(tmp_path))
+    return History()
+
+
+@pytest.fixture
+def three(history: History) -> History:
+    """Ids 1 to 3, the last one the newest."""
+    history.add(HOST, DEVICE, measurement(median=0.004), NOON)
+    history.add(HOST, DEVICE, measurement("selu", 1000, median=0.001), NOON + 60)
+    slow = measurement(dtype="bfloat16", device="tpu:0", median=0.002)
+    note = Note(flag="drift", text="It became slower.")
+    slow = msgspec.structs.replace(slow, notes=(note,))
+    history.add(OTHER, TPU, slow, NOON + 120)
+    return history
+
+
+def pane(app: JaxtuiApp) -> HistoryPane:
+    found = app.pane(HistoryPane)
+    assert found is not None
+    return found
+
+
+def past(app: JaxtuiApp) -> Past:
+    found = app.pane(HistoryPane)
+    return found.past if found else Past()
+
+
+async def shown(pilot: Pilot[None], app: JaxtuiApp) -> HistoryTable:
+    """The table, once it is filled and has the focus."""
+    await until_ready(pilot, app)
+    await pilot.press("4")
+    await until(pilot, lambda: past(app).entry)
+    table = app.query_one(HistoryTable)
+    await until(pilot, lambda: table.has_focus)
+    return table
+
+
+def ids(app: JaxtuiApp) -> list[int]:
+    return [row.id for row in past(app).rows]
+
+
+def detail(app: JaxtuiApp) -> str:
+    """Title and texts of the measurement, or of the two."""
+    panel = app.query_one(Detail)
+    title = panel.border_title or ""
+    return "\n".join([title, *(paper.text for paper in panel.query(Paper))])
+
+
+def mark_at(table: HistoryTable, index: int) -> str:
+    return str(table.get_row_at(index)[0]).strip()
+
+
+def instead(app: JaxtuiApp) -> str:
+    return str(app.query_one("#history-empty", Static).content)
+
+
+async def test_the_newest_come_first_and_two_that_are_marked_are_compared(
+    three: History,
+) -> None:
+    class Elsewhere(FakeEngine):
+        async def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:
+            plan = await super().plan(experiment)
+            error = "There is no device 'tpu:0'."
+            cases = (
+                msgspec.structs.replace(
+                    one, problem=Failure(case=one.case, error=error, hint="")
+                )
+                for one in plan.cases
+            )
+            return msgspec.structs.replace(plan, cases=tuple(cases))
+
+    app = app_on(Elsewhere())
+    async with app.run_test(size=WIDE) as pilot:
+        table = await shown(pilot, app)
+        assert ids(app) == [3, 2, 1]
+        row = [str(cell).strip() for cell in table.get_row_at(0)]
+        assert row[2:] == ["matmul", "256", "bfloat16", "tpu:0", "jit", "2.00", "vm-7"]
+        text = detail(app)
+        assert text.startswith("matmul 256 bfloat16 jit on tpu:0")
+        assert app.query_one(Figure).value == "2.0"
+        assert "TPU v5 lite on vm-7" in text
+        assert "jax 0.10.2" in text
+        assert "drift      It became slower." in text
+        # It was measured on another machine.
+        await pilot.press("v")
+        await until(pilot, lambda: "There is no device 'tpu:0'" in app.state.message)
+        # A click on another row goes there; one on the row takes it.
+        await pilot.click(HistoryTable, offset=(6, 2))
+        await until(pilot, lambda: "selu 1000" in detail(app))
+        assert app.tab == "history"
+
+        await pilot.press("up", "space")
+        await until(pilot, lambda: mark_at(table, 0) == "A")
+        await pilot.press("down", "down", "space")
+        await until(pilot, lambda: past(app).pair)
+        await until(pilot, lambda: "B is slower" in detail(app))
+        assert app.query_one(Figure).value == "2.0×"
+        assert "jax: 0.10.2 and 0.12" in detail(app)
+        assert "chip: TPU v5 lite and cpu" in detail(app)
+        assert mark_at(table, 2) == "B"
+        await pilot.press("up", "space")
+        await until(pilot, lambda: "Two are marked" in app.state.message)
+        assert past(app).marked == (3, 1)
+        await pilot.press("escape")
+        await until(pilot, lambda: past(app).marked == ())
+        await until(pilot, lambda: "selu 1000" in detail(app))
+        assert mark_at(table, 0) == ""
+        await pilot.click(HistoryTable, offset=(6, 2))
+        await until(pilot, lambda: app.tab == "bench")
+
+
+async def test_a_low_screen_words_that_filter_and_what_is_done_with_one(
+    three: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        table = await shown(pilot, app)
+        assert "2.0 ms  1.90–2.10 ms" in detail(app)
+        when = str(table.get_row_at(0)[1]).strip()
+        assert when == short_when(NOON + 120)
+        # Keys that come at once mean the same.
+        for key in ("down", "space", "down", "space"):
+            app.post_message(events.Key(key, " " if key == "space" else None))
+        await until(pilot, lambda: past(app).pair)
+        assert past(app).marked == (2, 1)
+        await until(pilot, lambda: "not comparable" in detail(app))
+        assert "another op and another size" in detail(app)
+        assert "Not the same: op: selu and matmul; " in detail(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: past(app).marked == ())
+
+        # Typing filters.
+        await pilot.press("slash", *"BF16")
+        await until(pilot, lambda: ids(app) == [3])
+        await pilot.press("space", *"vm")
+        await until(pilot, lambda: past(app).text == "BF16 vm")
+        await pilot.press("space", *"[z]")
+        await until(pilot, lambda: past(app).count == 0)
+        await until(pilot, lambda: "all of these words: BF16 vm [z]" in instead(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: table.has_focus)
+        # Once more gives up the words.
+        await pilot.press("escape")
+        await until(pilot, lambda: ids(app) == [3, 2, 1])
+        assert table.has_focus
+        for letter in "/se/lu":
+            app.post_message(events.Key("slash" if letter == "/" else letter, letter))
+        await until(pilot, lambda: past(app).text == "se/lu")
+        await pilot.press("left", "left", "backspace", "enter")
+        await until(pilot, lambda: ids(app) == [2] and table.has_focus)
+        await pilot.press("escape")
+        await until(pilot, lambda: ids(app) == [3, 2, 1])
+        assert app.query_one("#history-words", Input).value == ""
+
+        # Copied, shown as code, taken to the form.
+        await pilot.press("y")
+        await until(pilot, lambda: "written to" in app.state.message)
+        (path,) = tmp_path.glob("jaxtui-*-history.md")
+        assert path.read_text() == app.clipboard == listing(past(app))
+        lines = path.read_text().splitlines()
+        assert len(lines) == 5
+        assert "| 2 |" in lines[3]
+        assert "selu" in lines[3]
+        await pilot.press("home", "down")
+        await until(pilot, lambda: "selu" in detail(app))
+        await pilot.press("v")
+        await until(pilot, lambda: isinstance(app.screen, CodeScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, CodeScreen))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.tab == "bench")
+        await until(pilot, lambda: app.query_one("#sizes", Input).value == "1000")
+
+        # Another tab reads no history.
+        monkeypatch.setattr(pane(app), "refresh_list", pytest.fail)
+        app.list_again()
+
+
+async def test_names_are_shown_whole_where_they_matter_and_a_case_over_time(
+    history: History,
+) -> None:
+    own = measurement("/home/somebody/[old]/training.py:train_step")
+    history.add(HOST, DEVICE, own, NOON)
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        table = await shown(pilot, app)
+        row = [str(cell).strip() for cell in table.get_row_at(0)]
+        assert HOST.hostname not in row
+        assert table.virtual_size.width <= table.size.width
+        # Of a function of one's own the end tells most.
+        assert row[2].startswith("…")
+        assert row[2].endswith(":train_step")
+        assert "[old]" in detail(app).replace("\\[", "[")
+        assert not app.query_one(Sparkline).is_on_screen
+        history.add(OTHER, DEVICE, measurement(), NOON + 60)
+        history.add(HOST, DEVICE, own, NOON + 120)
+        await pilot.press("1", "4")
+        await until(pilot, lambda: len(ids(app)) == 3)
+        hosts = [str(table.get_row_at(i)[-1]).strip() for i in range(2)]
+        assert hosts == [HOST.hostname, OTHER.hostname]
+        await until(pilot, lambda: len(past(app).repeats) == 2)
+        await pilot.pause()
+        assert app.query_one(Sparkline).data == [0.002, 0.002]
+
+
+async def test_deleting_asks_first(three: History) -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await shown(pilot, app)
+        await pilot.press("space", "down", "delete")
+        await until(pilot, lambda: isinstance(app.screen, Question))
+        await pilot.press("enter")
+        await until(pilot, lambda: not isinstance(app.screen, Question))
+        assert three.count() == 3
+        await pilot.press("delete")
+        await until(pilot, lambda: isinstance(app.screen, Question))
+        asked = str(app.screen.query("Label").first(Static).content)
+        assert asked.startswith("Delete selu 1000 float32 cpu:0 jit (1.00 ms) of 20")
+        await pilot.press("y")
+        await until(pilot, lambda: ids(app) == [3, 1])
+        assert [row.id for row in three.rows()] == [3, 1]
+        await until(pilot, lambda: past(app).cursor == 1)
+        assert past(app).marked == (3,)
+        # The marked one takes its mark along.
+        await pilot.press("up", "delete")
+        await until(pilot, lambda: isinstance(app.screen, Question))
+        await pilot.press("y")
+        await until(pilot, lambda: ids(app) == [1])
+        assert past(app).marked == ()
+        # What another process deletes is said.
+        three.add(HOST, DEVICE, measurement(), NOON + 300)
+        await pilot.press("1", "4")
+        await until(pilot, lambda: ids(app) == [4, 1])
+        assert three.delete(Filter(op="matmul")) == 2
+        await pilot.press("up")
+        await until(pilot, lambda: "no measurement 4" in app.state.message)
+
+
+async def test_more_is_read_when_the_cursor_comes_near_the_end(
+    history: History,
+) -> None:
+    one = measurement()
+    history.add_all((HOST, DEVICE, one, NOON + i) for i in range(2 * PAGE + 10))
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        table = await shown(pilot, app)
+        assert len(ids(app)) == PAGE
+        assert app.query_one("#history-list").border_title == "410 measurements"
+        await pilot.press("ctrl+end")
+        await until(pilot, lambda: table.row_count == 2 * PAGE)
+        assert table.cursor_row == PAGE - 1
+        # Another process adds one: nothing is listed twice.
+        history.add(HOST, DEVICE, one, NOON + 1000)
+        await pilot.press("ctrl+end")
+        await until(pilot, lambda: len(ids(app)) == 2 * PAGE + 10)
+        await pilot.press("ctrl+end")
+        await until(pilot, lambda: not past(app).has_more)
+        assert len(set(ids(app))) == len(ids(app)) == 2 * PAGE + 10
+        assert min(ids(app)) == 1
+
+
+async def test_what_is_measured_is_listed_as_soon_as_it_is_written(
+    three: History,
+) -> None:
+    app = app_on(FakeEngine())
+    keeping = Recorder(app)
+    async with app.run_test(size=NARROW) as pilot:
+        await shown(pilot, app)
+        await pilot.press("down")
+        await until(pilot, lambda: past(app).cursor == 2)
+        await app.session.run(Experiment(cases=TWO))
+        await until(pilot, lambda: ids(app) == [5, 4, 3, 2, 1])
+        assert past(app).cursor == 2
+        assert app.query_one(HistoryTable).cursor_row == 3
+    assert keeping.close() == []
+
+
+async def test_an_empty_a_damaged_and_an_unreadable_history(
+    history: History, tmp_path: Path
+) -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("4")
+        await until(pilot, lambda: past(app).count == 0)
+        await until(pilot, lambda: "Nothing measured yet" in instead(app))
+        assert "jaxtui bench" in instead(app)
+        assert list(tmp_path.iterdir()) == []
+        # Every key that needs a measurement says so; the others do what they say.
+        for key in ("enter", "space", "delete", "escape"):
+            await pilot.press(key)
+        assert not app.screen.is_modal
+        for action in ("take", "mark", "delete", "code", "copy", "export"):
+            assert pane(app).why_not(action) == "No measurement is listed."
+
+        # A damaged file is put aside, and that is said.
+        history.path.parent.mkdir(exist_ok=True)
+        history.path.write_bytes(b"this is no database, but it is long enough" * 100)
+        await pilot.press("1", "4")
+        await until(pilot, lambda: "it was kept as" in app.state.message)
+        assert past(app).count == 0
+
+        # What cannot be read says why.
+        for left in tmp_path.glob("**/" + history.path.name + "*"):
+            left.unlink()
+        history.path.mkdir(parents=True)
+        await pilot.press("1", "4")
+        await until(pilot, lambda: past(app).trouble)
+        assert f"The history {history.path} cannot be used" in app.state.message
+        await until(pilot, lambda: "cannot be used" in instead(app))
+        history.path.rmdir()
+        history.add(HOST, DEVICE, measurement())
+        await pilot.press("1", "4")
+        await until(pilot, lambda: ids(app) == [1])
+        assert past(app).trouble == ""
+
+
+async def test_a_locked_file_keeps_nobody_from_leaving(three: History) -> None:
+    lock = sqlite3.connect(three.path, isolation_level=None)
+    lock.execute("BEGIN EXCLUSIVE")
+    try:
+        app = app_on(FakeEngine())
+        async with app.run_test(size=NARROW) as pilot:
+            await until_ready(pilot, app)
+            await pilot.press("4")
+            await until(pilot, lambda: app.pane(HistoryPane))
+            assert past(app).count is None
+            await pilot.press("slash", *"mat", "escape", "q")
+    finally:
+        lock.close()
+
+
+@pytest.mark.parametrize("size", [(60, 15), NARROW, WIDE])
+async def test_every_key_works_wherever_the_focus_is(
+    three: History, size: tuple[int, int]
+) -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=size) as pilot:
+        table = await shown(pilot, app)
+        assert table.virtual_size.width <= table.size.width
+        for place in ("HistoryTable", "#history-facts"):
+            for key, effect in (
+                ("space", lambda: past(app).marked),
+                ("escape", lambda: not past(app).marked),
+                ("delete", lambda: isinstance(app.screen, Question)),
+                ("u", lambda: isinstance(app.screen, ExportScreen)),
+                ("v", lambda: isinstance(app.screen, CodeScreen)),
+                ("slash", lambda: app.query_one("#history-words").has_focus),
+            ):
+                app.query_one(place).focus()
+                await pilot.press(key)
+                await until(pilot, effect)
+                if app.screen.is_modal:
+                    await pilot.press("escape")
+                    await until(pilot, lambda: not app.screen.is_modal)
+        await pilot.press("escape", "enter")
+        await until(pilot, lambda: app.tab == "bench")
+
+
+async def test_only_the_newest_question_is_answered() -> None:
+    latest, go, asked, answers = Latest(), threading.Event(), [], []
+
+    def question(name: str) -> str:
+        asked.append(name)
+        go.wait()
+        return name
+
+    def ask(name: str) -> asyncio.Task[None]:
+        wait = latest.ask(lambda: question(name), answers.append)
+        return asyncio.create_task(wait)
+
+    tasks = [ask("first")]
+    while not asked:
+        await asyncio.sleep(0)
+    tasks += [ask("second"), ask("third")]
+    await asyncio.gather(*tasks[1:])
+    go.set()
+    await tasks[0]
+    assert asked == ["first", "third"]
+    assert answers == ["third"]
+
+
+async def test_a_question_that_fails_leaves_the_next_one_alone() -> None:
+    latest, answers = Latest(), []
+    with pytest.raises(ZeroDivisionError):
+        await latest.ask(lambda: 1 // 0, answers.append)
+    await latest.ask(lambda: 1, answers.append)
+    assert answers == [1]
+
+
+def test_words_take_the_short_names_of_dtypes() -> None:
+    assert words(" Matmul  BF16 ") == "matmul bfloat16"
+
+
+def test_a_history_on_screen(
+    three: History, monkeypatch: pytest.MonkeyPatch, snap_compare: Callable[..., bool]
+) -> None:
+    def moment(seconds: float, *_: object) -> str:
+        return f"09-21 12:{int(seconds - NOON) // 60:02}"
+
+    for name in ("when", "short_when"):
+        monkeypatch.setattr(f"jaxtui.view.history.{name}", moment)
+    terminal = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    monkeypatch.setattr("sys.__stderr__", terminal)
+    app = app_on(FakeEngine(), clock=lambda: 0.0)
+
+    async def drive(pilot: Pilot[None]) -> None:
+        app.theme = themes.DARK
+        await shown(pilot, app)
+        await pilot.press("space", "down", "down", "space")
+        await until(pilot, lambda: past(app).pair)
+        await pilot.pause()
+
+    assert snap_compare(app, terminal_size=WIDE, run_before=drive)

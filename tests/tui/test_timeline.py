@@ -1,0 +1,659 @@
+"""The timeline: its runs, its keys, what it shows and what it hides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+from textual.binding import Binding
+from textual.color import Color
+from textual.widgets import Static
+
+from jaxtui.model import (
+    LOOP_STYLES,
+    Case,
+    Loop,
+    LoopClock,
+    LoopKernel,
+    LoopSeen,
+    LoopStarted,
+    Note,
+    Peak,
+    RunEvent,
+    RunFinished,
+    WorkFailed,
+)
+from jaxtui.tui import themes
+from jaxtui.tui.app import JaxtuiApp, TooSmall
+from jaxtui.tui.dialogs import CodeScreen
+from jaxtui.tui.help import HelpScreen
+from jaxtui.tui.lanes import LaneView
+from jaxtui.tui.loops import SECONDS, SLOW_SECONDS, loopable
+from jaxtui.tui.timeline import CALLS, TimelineScreen
+from jaxtui.tui.widgets.keys_line import KeysLine
+from jaxtui.tui.widgets.paper import Figure, Paper
+from jaxtui.tui.widgets.plot_view import PlotView
+from tests.tui.driving import app_on, until, until_ready
+from tests.tui.fake_engine import FakeEngine, cpu_devices, looped, tpu_devices
+from tests.tui.looping import (
+    CASE,
+    NARROW,
+    WIDE,
+    Clock,
+    answers,
+    frame,
+    lanes,
+    open_view,
+    shown,
+    until_measured,
+    view,
+)
+
+pytestmark = pytest.mark.usefixtures("long_enough_to_be_held_back")
+
+
+def begins(work: object) -> Sequence[RunEvent]:
+    """A loop that does not end by itself."""
+    assert isinstance(work, Loop)
+    return [LoopStarted(loop=work)]
+
+
+def styles(engine: FakeEngine) -> list[str]:
+    return [work.style for work in engine.works if isinstance(work, Loop)]
+
+
+# What is looped.
+
+
+def test_what_the_host_computes_is_looped_as_jit() -> None:
+    numpy = Case(op="matmul", size=64, dtype="float32", device="host", mode="numpy")
+    looped_case = loopable(msgspec.structs.replace(numpy, inputs="host"), "cpu:0")
+    assert (looped_case.mode, looped_case.device) == ("jit", "cpu:0")
+    assert looped_case.inputs == "device"
+    eager = msgspec.structs.replace(CASE, mode="eager")
+    assert loopable(eager, "cpu:1") is eager
+
+
+async def test_the_selected_case_of_the_bench_is_looped() -> None:
+    engine = FakeEngine()
+    app = app_on(engine)
+    async with app.run_test(size=WIDE) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("2", "f5")
+        await until(pilot, lambda: app.state.run and not app.state.running)
+        app.session.update(picked=(app.session.state.run.number, 1))
+        await open_view(pilot, app)
+        await until_measured(pilot, app)
+        loop = engine.works[-1]
+        assert isinstance(loop, Loop)
+        assert loop.case == loopable(engine.experiments[0].cases[1], "cpu:0")
+
+
+async def test_the_loop_runs_at_once_and_its_keys_run_it_anew() -> None:
+    engine = FakeEngine()
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await open_view(pilot, app)
+        await until_measured(pilot, app)
+        (loop,) = engine.works
+        assert isinstance(loop, Loop)
+        assert (loop.calls, loop.style, loop.chained) == (40, "never", False)
+        assert "matmul 1000 float32 jit on cpu:0" in shown(app, "figures")
+        assert "never block · c independent · j k 40 calls" in "\n".join(frame(app))
+        for words in ("40.0 ms", "200 ms", "32 of 40 not ready"):
+            assert words in shown(app, "figures")
+        assert screen.query_one(Figure).value == "5.0x"
+        assert "device inferred" in shown(app, "lanes")
+        # Nothing was played: the figures are there at once.
+        assert screen.playback is None
+
+        # The styles go round; only the one that was asked for last is run.
+        engine.works.clear()
+        for _ in LOOP_STYLES:
+            await pilot.press("b")
+        await until_measured(pilot, app)
+        assert screen.loop == loop
+        assert styles(engine)[-1] == "never"
+
+        # Style, chain and the number of calls each run it anew.
+        engine.works.clear()
+        for key in ("b", "c", "k", "j"):
+            await pilot.press(key)
+            await until_measured(pilot, app)
+        loops = [work for work in engine.works if isinstance(work, Loop)]
+        assert [(one.style, one.chained, one.calls) for one in loops] == [
+            ("end", False, 40),
+            ("end", True, 40),
+            ("end", True, 64),
+            ("end", True, 40),
+        ]
+        assert "block at the end · c chained" in "\n".join(frame(app))
+
+        # There are between 1 and 200 calls.
+        for key, first, last in (("k", -2, -1), ("j", 1, 0)):
+            screen.run_loop(Loop(case=CASE, calls=CALLS[first]))
+            for _ in range(2):
+                await until_measured(pilot, app)
+                await pilot.press(key)
+            await until_measured(pilot, app)
+            assert len(screen.job.seen) == CALLS[last]  # type: ignore[union-attr]
+
+
+async def test_taps_stop_a_running_loop_once_and_only_the_last_loop_runs() -> None:
+    engine = FakeEngine(scripted=False)
+    engine.answer = begins
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await open_view(pilot, app)
+        await until(pilot, lambda: app.state.running)
+        stop, ends = engine.stop, []
+
+        async def slow_stop() -> None:
+            # The engine ends the loop some time after it was asked to.
+            engine.calls.append("stop")
+            ends.append(stop)
+
+        engine.stop = slow_stop  # type: ignore[method-assign]
+        await pilot.press(*"jjjjjjj")
+        assert engine.calls.count("stop") == 1
+        assert len(engine.works) == 1
+        assert screen.loop is not None
+        assert screen.loop.calls == 1
+        engine.stop = stop  # type: ignore[method-assign]
+        answers(engine)
+        await ends[0]()
+        await until_measured(pilot, app)
+        assert [work.calls for work in engine.works] == [40, 1]  # type: ignore[union-attr]
+        assert engine.generation == 1
+
+
+async def test_a_run_of_the_bench_is_not_disturbed() -> None:
+    engine = FakeEngine(scripted=False)
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.state.running)
+        await open_view(pilot, app)
+        await until(
+            pilot, lambda: "another run is in progress" in shown(app, "figures")
+        )
+        assert engine.calls.count("run") == 1
+        await pilot.press("s")
+        await until_measured(pilot, app)
+        assert engine.calls.count("run") == 2
+
+
+async def test_the_first_repeat_is_shown_while_the_loop_is_refined() -> None:
+    engine = FakeEngine(scripted=False)
+    engine.answer = begins
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await open_view(pilot, app)
+        await until(pilot, lambda: app.state.running)
+        assert screen.loop is not None
+        measured = looped(screen.loop)
+        # A long loop grows before that.
+        engine.emit_run(LoopSeen(first=0, calls=measured.calls[:3]))
+        await until(pilot, lambda: lanes(app).line.calls == 3)
+        engine.emit_run(LoopSeen(first=3, calls=measured.calls[3:9]))
+        await until(pilot, lambda: "9 of 40 ready" in shown(app, "figures"))
+        assert "stopwatch" not in lanes(app).text
+        engine.emit_run(LoopSeen(first=9, calls=measured.calls[9:]))
+        await until(pilot, lambda: "200 ms" in shown(app, "figures"))
+        assert app.state.running
+        assert "first repeat, refining" in shown(app, "lanes")
+        assert "true" not in shown(app, "figures")
+        slower = tuple(
+            msgspec.structs.replace(one, ready=1.2 * one.ready)
+            for one in measured.calls
+        )
+        engine.emit_run(
+            msgspec.structs.replace(measured, calls=slower),
+            RunFinished(outcome="complete", elapsed_seconds=1.0),
+        )
+        await until(pilot, lambda: "240 ms" in shown(app, "figures"))
+        assert "refining" not in shown(app, "lanes")
+        assert "true 333 GFLOP/s" in shown(app, "figures")
+
+
+async def test_it_is_stopped_and_runs_again() -> None:
+    engine = FakeEngine(scripted=False)
+    engine.answer = begins
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await open_view(pilot, app)
+        await until(pilot, lambda: app.state.running)
+        await pilot.press("s")
+        await until(pilot, lambda: "stop" in engine.calls and not app.state.running)
+        await until(pilot, lambda: "stopped before" in shown(app, "figures"))
+        await pilot.press("r")
+        await until(pilot, lambda: app.state.running)
+        answers(engine)
+        await pilot.press("b")
+        await until_measured(pilot, app)
+        assert styles(engine) == ["never", "never", "end"]
+        assert engine.calls.count("stop") == 2
+
+
+async def test_failure_and_death_are_said_and_r_runs_again() -> None:
+    engine = FakeEngine()
+
+    def fails(work: object) -> Sequence[RunEvent]:
+        return [
+            *begins(work),
+            WorkFailed(error="It needs 40 GiB.", hint="Choose a smaller size."),
+            RunFinished(outcome="complete", elapsed_seconds=0.1),
+        ]
+
+    engine.answer = fails
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await open_view(pilot, app)
+        await until(pilot, lambda: "40 GiB" in shown(app, "figures"))
+        assert "Choose a smaller size." in shown(app, "figures")
+        engine.answer = begins
+        await pilot.press("r")
+        await until(pilot, lambda: app.state.running)
+        assert "40 GiB" not in shown(app, "figures")
+        engine.emit_run(
+            WorkFailed(error="The engine was killed (signal 9).", hint=""),
+            RunFinished(outcome="crashed", elapsed_seconds=0.1),
+        )
+        engine.die()
+        await until(pilot, lambda: "signal 9" in shown(app, "figures"))
+        answers(engine)
+        await pilot.press("r")
+        await until(pilot, lambda: "JAX is starting" in shown(app, "figures"))
+        engine.become_ready()
+        await until_measured(pilot, app)
+
+
+# What is shown.
+
+
+async def test_one_repeat_has_one_stopwatch_figure_on_the_screen() -> None:
+    engine = FakeEngine()
+    clocks = [
+        LoopClock(repeats=7, stopwatch_seconds=one, true_seconds=other)
+        for one, other in ((31e-3, 0.171), (32e-3, 0.172), (33e-3, 0.173))
+    ]
+    answers(engine, undisturbed=clocks[0], watched=clocks[1], traced=clocks[2])
+    app = app_on(engine)
+    async with app.run_test(size=WIDE) as pilot:
+        await open_view(pilot, app)
+        await until_measured(pilot, app)
+        await until(pilot, lambda: "instrumented repeat" in shown(app, "notes"))
+        text = "\n".join(frame(app))
+        for other in ("31.0", "32.0", "33.0", "171", "172", "173"):
+            assert other not in text
+        assert text.count(" 40.0 ms") == text.count(" 200 ms") == 1
+
+
+async def test_claims_above_the_peak_and_work_that_is_inline() -> None:
+    engine = FakeEngine(tpu_devices())
+    peak = Peak(flops_per_second=1e12, bytes_per_second=None, source="somewhere")
+    answers(engine, peak=peak)
+    app = app_on(engine)
+    async with app.run_test(size=WIDE) as pilot:
+        await open_view(pilot, app)
+        await until_measured(pilot, app)
+        assert "IMPOSSIBLE, peak 1.00 TFLOP/s" in shown(app, "figures")
+        figures = view(app).query_one("#figures Paper", Paper).render()
+        danger = [span for span in figures.spans if "danger" in str(span.style)]
+        # The claim, and the verdict.
+        assert len(danger) == 2
+
+        # What runs inline is never called asynchronous.
+        answers(engine, inline=True)
+        await pilot.press("r")
+        await until(pilot, lambda: "synchronous: work" in shown(app, "figures"))
+        await until_measured(pilot, app)
+        assert "device inline" in shown(app, "lanes")
+        assert "inside the call" in shown(app, "call")
+        assert "never in flight" in shown(app, "queue")
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE])
+async def test_the_kernels_of_the_selected_call_are_named(
+    size: tuple[int, int],
+) -> None:
+    engine = FakeEngine()
+    loop = looped(Loop(case=CASE, calls=3))
+    kernels = [
+        LoopKernel(name=f"wrapped_convert_fusion.{index}", count=1, seconds=1e-3)
+        for index in range(9)
+    ]
+    calls = [
+        msgspec.structs.replace(
+            call, device_start=call.ready - 1e-3, device_end=call.ready, kernels=kernels
+        )
+        for call in loop.calls
+    ]
+    answers(engine, calls=tuple(calls), device_lane="measured", traced=loop.watched)
+    app = app_on(engine)
+    async with app.run_test(size=size) as pilot:
+        screen = await open_view(pilot, app)
+        screen.run_loop(Loop(case=CASE, calls=3))
+        await until_measured(pilot, app)
+        await pilot.press("right")
+        # Said once.
+        assert "\n".join(frame(app)).count("measured") == 1
+        words = "9 kernels" if size == NARROW else "more"
+        # All that is said fits into the lines that are there.
+        await until(pilot, lambda: words in "\n".join(frame(app)))
+        assert ("kernels:" in shown(app, "call")) == (size == WIDE)
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE])
+async def test_everything_is_in_view(size: tuple[int, int]) -> None:
+    engine = FakeEngine(tpu_devices())
+    peak = Peak(flops_per_second=1e12, bytes_per_second=None, source="somewhere")
+    notes = tuple(
+        Note(flag=flag, text="Something to know before the figure is quoted. ")
+        for flag in ("few-repeats", "watched")
+    )
+    answers(engine, peak=peak, held_from=32, notes=notes)
+    app = app_on(engine)
+    async with app.run_test(size=size) as pilot:
+        screen = await open_view(pilot, app)
+        await until_measured(pilot, app)
+        # The lanes, the queue, the bet.
+        for keys in ((), ("d",), ("d", "p")):
+            await pilot.press(*keys)
+            await pilot.pause()
+            await pilot.pause()
+            for widget in (*screen.query(Static), *screen.query(Paper)):
+                if widget.display and widget.size.area:
+                    assert screen.region.contains_region(widget.region)
+            assert screen.max_scroll_y == 0
+            assert lanes(app).size.height >= 6 or not lanes(app).size.area
+            assert "? Help" in frame(app)[-1]
+
+
+async def test_the_queue_fills_a_terminal_that_has_grown() -> None:
+    engine = FakeEngine()
+    answers(engine, held_from=32)
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await open_view(pilot, app)
+        await until_measured(pilot, app)
+        await pilot.press("d")
+        plot = screen.query_one("#queue PlotView", PlotView)
+        await until(pilot, lambda: "held back at 32" in plot.text)
+        assert "at most 32 in flight · full from call 33 on" in shown(app, "queue")
+        assert not lanes(app).size.area
+        await pilot.resize_terminal(*WIDE)
+        await until(pilot, lambda: lanes(app).size.area)
+        await until(pilot, lambda: len(plot.text.splitlines()) == plot.size.height)
+        panels = [screen.query_one(f"#{name}") for name in ("call", "queue")]
+        above, below = (panel.region for panel in panels)
+        assert below.y == above.bottom
+        # Only the line for a message and the keys stand below.
+        assert below.bottom == WIDE[1] - 2
+        await until(pilot, lambda: "held back at 32" in plot.text)
+        await pilot.press("d")
+        await until(pilot, lambda: not plot.size.area)
+
+
+async def test_colours_follow_the_theme_and_a_frame_sends_what_changed() -> None:
+    clock = Clock()
+    app = app_on(FakeEngine(), clock=clock)
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await open_view(pilot, app)
+        await until_measured(pilot, app)
+        await pilot.press("end")
+        for theme in (themes.LIGHT, themes.PROJECTOR):
+            await pilot.press("t")
+            assert app.theme == theme
+            await until(pilot, lambda: device_color(app) in lane_colors(app))
+
+        # A cursor moves over a lane of 200 calls.
+        screen.run_loop(Loop(case=CASE, calls=200))
+        await until_measured(pilot, app)
+        await pilot.press("space")
+        clock.now += SECONDS / 2
+        screen.tick()
+        await until(pilot, lambda: lanes(app).until)
+        await pilot.pause()
+        regions: list[int] = []
+        refresh = lanes(app).refresh
+
+        def counted(*changed: object, **options: object) -> object:
+            regions.extend(one.area for one in changed)  # type: ignore[attr-defined]
+            return refresh(*changed, **options)  # type: ignore[arg-type]
+
+        lanes(app).refresh = counted  # type: ignore[method-assign, assignment]
+        clock.now += 0.25
+        screen.tick()
+        await until(pilot, lambda: regions)
+        assert sum(regions) < lanes(app).size.area / 3
+
+
+def device_color(app: JaxtuiApp) -> tuple[int, int, int]:
+    return Color.parse(app.theme_variables["plot-1"]).rgb
+
+
+def lane_colors(app: JaxtuiApp) -> set[tuple[int, int, int]]:
+    return {
+        tuple(segment.style.color.triplet or (0, 0, 0))
+        for strip in lanes(app)._strips
+        for segment in strip
+        if segment.style and segment.style.color
+    }
+
+
+# Playing and betting.
+
+
+async def test_it_plays_and_reveals_its_figures_at_the_end() -> None:
+    clock = Clock()
+    app = app_on(FakeEngine(), clock=clock)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await open_view(pilot, app)
+        await until_measured(pilot, app)
+        total = lanes(app).line.total
+        await pilot.press("space")
+        clock.now = SECONDS / 10
+        screen.tick()
+        assert "40.0 ms" not in shown(app, "figures")
+        clock.now = SECONDS / 2
+        screen.tick()
+        assert lanes(app).until == pytest.approx(total / 2)
+        assert "playing" in shown(app, "lanes")
+        # The stopwatch has stopped, and the device works on.
+        assert "40.0 ms" in shown(app, "figures")
+        assert "200 ms" not in shown(app, "figures")
+        assert "true" not in shown(app, "figures")
+        assert not screen.query_one(Figure).display
+        assert 15 <= lanes(app).selected <= 25
+        await pilot.press("l")
+        clock.now += SLOW_SECONDS / 4
+        screen.tick()
+        assert lanes(app).until == pytest.approx(0.75 * total)
+        assert "slow motion" in shown(app, "lanes")
+        await pilot.press("space")
+        clock.now += 100.0
+        screen.tick()
+        assert lanes(app).until == pytest.approx(0.75 * total)
+        await pilot.press("space")
+        clock.now += SLOW_SECONDS
+        screen.tick()
+        assert screen.playback is None
+        assert lanes(app).until is None
+        assert "200 ms" in shown(app, "figures")
+        assert screen.query_one(Figure).display
+
+        # A step stops the playback and shows one call more.
+        for count in (1, 2, 3):
+            await pilot.press("full_stop")
+            assert lanes(app).count == count
+        assert shown(app, "call").startswith("call 3 of 40\nentered at")
+        assert "calls 1 to 3" in shown(app, "lanes")
+        await pilot.press("comma")
+        assert lanes(app).count == 2
+        await pilot.press("l")
+        clock.now += SECONDS / 2
+        screen.tick()
+        ready = lanes(app).line.computing_at(total / 2)
+        await pilot.press("full_stop")
+        assert screen.playback is None
+        assert lanes(app).count == ready + 1
+
+
+async def test_a_bet_hides_the_work_until_it_was_played() -> None:
+    clock = Clock()
+    engine = FakeEngine()
+    app = app_on(engine, clock=clock)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await open_view(pilot, app)
+        await until_measured(pilot, app)
+        await pilot.press("p")
+        await pilot.pause()
+        text = "\n".join(frame(app))
+        assert "40.0 ms" in text
+        for secret in ("200 ms", "not ready", "GFLOP/s", "ahead", "instrumented"):
+            assert secret not in text
+        assert "in flight" not in text
+        await pilot.press("right", "right", "right")
+        assert "400 ms" in shown(app, "figures") or "BET" in shown(app, "figures")
+        await pilot.press("space")
+        clock.now += SECONDS / 2
+        screen.tick()
+        assert "◆" in shown(app, "figures")
+        assert "200 ms" not in shown(app, "figures")
+        assert "150" not in lanes(app).text
+        clock.now += SECONDS
+        screen.tick()
+        assert "bet 20×: 4.0× too high" in shown(app, "figures")
+        # Another loop takes the bet away; p on the way to a bet does, too.
+        await pilot.press("b")
+        await until_measured(pilot, app)
+        assert "◆" not in shown(app, "figures")
+        await pilot.press("p", "p")
+        assert "stopwatch right" in shown(app, "figures")
+
+
+async def test_zoom_selection_and_click() -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await open_view(pilot, app)
+        await until_measured(pilot, app)
+        line = lanes(app).line
+        for _ in range(4):
+            await pilot.press("plus")
+        window = lanes(app).in_view
+        assert window.span == pytest.approx(line.total / 16)
+        await pilot.press("end")
+        assert lanes(app).selected == 39
+        assert lanes(app).in_view.shows(line.device[39])
+        assert lanes(app).in_view.span == pytest.approx(window.span)
+        await pilot.press("left", "left", "left", "left")
+        assert lanes(app).selected == 35
+        assert lanes(app).in_view.shows(line.device[35])
+        await until(pilot, lambda: "call 36 of 40" in shown(app, "call"))
+        await pilot.press("home", "minus")
+        assert lanes(app).selected == 0
+        await pilot.press("0")
+        assert lanes(app).window is None
+        # And a click selects a call.
+        await until(pilot, lambda: "21" in lanes(app).text)
+        lines = lanes(app).text.splitlines()
+        row = next(i for i, line in enumerate(lines) if "21" in line)
+        await pilot.click(LaneView, offset=(lines[row].index("21"), row))
+        await until(pilot, lambda: lanes(app).selected in (20, 21))
+
+
+# The rest of the app.
+
+
+async def test_code_is_shown_and_takes_no_accelerator_again() -> None:
+    engine = FakeEngine(tpu_devices())
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await open_view(pilot, app)
+        await until_measured(pilot, app)
+        await pilot.press("v")
+        await until(pilot, lambda: isinstance(app.screen, CodeScreen))
+        assert "range(40)" in "\n".join(frame(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, TimelineScreen))
+        await pilot.press("x")
+        await until(pilot, lambda: app.state.engine == "released")
+        before = list(engine.calls)
+        await pilot.press("v")
+        await pilot.pause()
+        assert app.screen is screen
+        assert engine.calls == before
+        assert app.state.accelerator is None
+        screen.perform("code")
+        assert "needs JAX" in app.session.state.message
+
+
+async def test_too_small_and_the_keys_of_the_tabs() -> None:
+    engine = FakeEngine()
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await open_view(pilot, app)
+        await until_measured(pilot, app)
+        await pilot.resize_terminal(40, 10)
+        await until(pilot, lambda: isinstance(app.screen, TooSmall))
+        await pilot.resize_terminal(60, 15)
+        await until(pilot, lambda: isinstance(app.screen, TimelineScreen))
+        await until(
+            pilot, lambda: lanes(app).size.width >= 56 and lanes(app).size.height >= 4
+        )
+        await until(pilot, lambda: "device" in lanes(app).text)
+        assert "esc Back" in frame(app)[-1]
+
+        # The keys of the tabs do nothing here.
+        await pilot.press("1", "2", "e", "w", "m")
+        await pilot.pause()
+        assert app.tab == "devices"
+        assert not engine.experiments
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, TimelineScreen))
+        await open_view(pilot, app)
+        await pilot.press("ctrl+q")
+    assert (app.return_code or 0) == 0
+
+
+async def test_every_key_does_something_or_says_why_not() -> None:
+    engine = FakeEngine(tpu_devices())
+    app = app_on(engine)
+    keys = [
+        binding.key.partition(",")[0]
+        for binding in TimelineScreen.BINDINGS
+        if isinstance(binding, Binding)
+        and binding.action not in ("close", "class", "app.suspend_process", "app.quit")
+    ]
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await open_view(pilot, app)
+        assert screen.focused is lanes(app)
+        for key in keys:
+            await until_measured(pilot, app)
+            await pilot.press(key)
+            await pilot.pause()
+            if app.screen is not screen:
+                await pilot.press("escape")
+                await until(pilot, lambda: app.screen is screen)
+        # Without an engine what needs one is greyed out.
+        assert app.state.engine == "released"
+        line = {one.label: one.enabled for one in screen.query_one(KeysLine).keys}
+        assert line["Play"]
+        assert not line.get("Code", False)
+
+
+async def test_palette_and_help_are_those_of_the_timeline() -> None:
+    app = app_on(FakeEngine(cpu_devices()))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await open_view(pilot, app)
+        await until_measured(pilot, app)
+        titles = {one.title for one in app.get_system_commands(screen)}
+        assert {"Block", "Chain", "Bet", "Class", "Stop"} <= titles
+        # Nothing of the palette would act on the tabs below.
+        assert not titles & {"Devices", "Bench", "Metric"}
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        await until(pilot, lambda: TimelineScreen.HELP in "\n".join(frame(app)))

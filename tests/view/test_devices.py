@@ -1,0 +1,115 @@
+"""A table of devices: what tells them apart, as much as there is room for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from jaxtui.machine import topologies
+from jaxtui.model import Device, EngineFailed, Holder
+from jaxtui.tui.state import EMPTY
+from jaxtui.view import devices as view
+from jaxtui.view.text import Line, plain
+from tests.tui.fake_engine import HOST, cpu_devices, tpu_devices
+from tests.view.making import JIT, at_size, done, run_of
+
+TPUS = tpu_devices()
+RATES = {"tpu:0": 190e12, "tpu:5": 131.4e12}
+BADGES = view.Column("check", "check", ((),) * 8)
+
+
+def names(
+    devices: tuple[Device, ...], width: int, rates: dict[str, float] | None = None
+) -> list[str]:
+    return [one.name for one in view.columns(devices, width, rates or {})]
+
+
+def rows(column: view.Column) -> list[str]:
+    return [plain(cell) for cell in column.cells]
+
+
+def text(lines: list[Line]) -> str:
+    return "\n".join(plain(line) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("devices", "width", "columns"),
+    [
+        # A column in which all are empty, or alike, is left out.
+        (cpu_devices(), 70, ["id"]),
+        (cpu_devices(8, simulated=True), 70, ["id"]),
+        (TPUS, 70, ["id", "coords", "memory"]),
+        (topologies.devices("v3-8"), 70, ["id", "coords", "core"]),
+        (topologies.devices("v5litepod-16"), 70, ["id", "process", "coords"]),
+        (
+            topologies.devices("2x-v5litepod-8"),
+            70,
+            ["id", "process", "slice", "coords"],
+        ),
+        ((*cpu_devices(), *TPUS), 70, ["id", "kind", "coords", "memory"]),
+        # Where there is no room, those that matter least go first.
+        (TPUS, 34, ["id", "memory"]),
+        (TPUS, 12, ["id"]),
+        (topologies.devices("v3-32"), 24, ["id", "coords", "core"]),
+    ],
+)
+def test_columns_that_tell_something_and_fit(
+    devices: tuple[Device, ...], width: int, columns: list[str]
+) -> None:
+    assert names(devices, width) == columns
+    shown = view.columns(devices, width, {})
+    assert sum(one.width + 2 for one in shown) <= max(width, 9)
+    assert all(len(one.cells) == len(devices) for one in shown)
+
+
+def test_rates_and_memory_are_in_one_unit_each() -> None:
+    shown = {one.name: one for one in view.columns(TPUS, 70, RATES, BADGES)}
+    assert list(shown) == ["id", "coords", "memory", "rate", "check"]
+    assert shown["rate"].head == "TFLOP/s"
+    assert [text.strip() for text in rows(shown["rate"])][::5] == ["190", "131"]
+    assert rows(shown["memory"])[7] == "▏░░░░░░░ 0.1/15.7G"
+    full = msgspec.structs.replace(
+        TPUS[0], memory={"bytes_in_use": 96, "bytes_limit": 100}
+    )
+    (column,) = [one for one in view.columns((full,), 70, {}) if one.name == "memory"]
+    assert {span.role for span in column.cells[0]} >= {"danger"}
+    slow = {one.name: one for one in view.columns(TPUS, 70, {"tpu:0": 0.8e9})}
+    assert (slow["rate"].head, rows(slow["rate"])[0].strip()) == ("MFLOP/s", "800")
+
+
+def test_the_best_product_of_a_device() -> None:
+    run = run_of(
+        done(JIT, flops_per_second=1e12),
+        done(at_size(JIT, 512), flops_per_second=2e12),
+        done(msgspec.structs.replace(JIT, op="selu"), flops_per_second=9e12),
+    )
+    state = replace(EMPTY, devices=TPUS, jobs={"bench": run})
+    assert view.product_rates(state) == {"tpu:0": 2e12}
+    assert view.product_rates(EMPTY) == {}
+
+
+def test_titles_details_and_failures() -> None:
+    assert view.title((*cpu_devices(), *TPUS)) == "1 × cpu, 8 × TPU v5 lite"
+    found = text(view.facts(TPUS[0], TPUS, HOST, 42))
+    assert found.startswith("v5litepod-8 = 8 TensorCores = 8 chips = 8\nJAX devices: ")
+    for name in ("process_index", "bytes_limit", "15.7 GiB", "AMD EPYC 7B12"):
+        assert name in found
+    assert all(len(line) <= 42 for line in found.split("\n"))
+    assert "none" in text(view.facts(cpu_devices()[0], cpu_devices(), None, 42))
+    assert text(view.host_summary(HOST, 36)).startswith(
+        "AMD EPYC 7B12\n2 cores · 16.0 GiB"
+    )
+    holder = Holder(pid=4242, user="ada", command="python train.py", paths=())
+    failed = EngineFailed(
+        reason="held",
+        error="The TPU is held.",
+        hint="End it.",
+        holders=(holder,),
+        detail="libtpu: [busy]\nmore",
+    )
+    lines = text(view.failure_lines(failed, 40))
+    assert lines.startswith("The TPU is held.\nEnd it.\n")
+    assert "4242" in lines
+    assert lines.endswith("  libtpu: [busy]\n  more")

@@ -1,0 +1,117 @@
+"""The list of measurements and one of them, as lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from jaxtui.history.store import Entry, Row
+from jaxtui.model import Note
+from jaxtui.view import history
+from jaxtui.view.text import plain
+from tests.history.making import DEVICE, HOST, measurement
+
+NOON = 1_790_000_000.0
+OWN = "/home/somebody/models/training.py:train_step"
+
+
+def row(**changes: Any) -> Row:
+    facts: dict[str, Any] = {
+        "id": 1,
+        "at": NOON,
+        "hostname": "box",
+        "device_kind": "cpu",
+        "op": "matmul",
+        "size": 256,
+        "dtype": "float32",
+        "precision": "default",
+        "device": "cpu:0",
+        "mode": "jit",
+        "inputs": "device",
+        "ready": 0.002,
+        "ci_low": 0.0019,
+        "ci_high": 0.0021,
+        "flops_per_second": 1e12,
+        "bytes_per_second": 1e9,
+    }
+    return Row(**{**facts, **changes})
+
+
+ROWS = (
+    row(),
+    row(op="selu", size=10**6, ready=12e-6, flops_per_second=None),
+    row(op=OWN, ready=0.3, device="host", mode="numpy", hostname="v7"),
+)
+
+
+@pytest.mark.parametrize(
+    ("width", "names"),
+    [
+        (100, "when op size dtype device mode ready rate host"),
+        (77, "when op size dtype device mode ready host"),
+        (67, "when op size dtype device mode ready"),
+        (62, "op size dtype device mode ready"),
+        (50, "op size device mode ready"),
+        (42, "op size mode ready"),
+        (35, "op size ready"),
+    ],
+)
+def test_columns_that_matter_least_go_first(width: int, names: str) -> None:
+    found = history.columns(ROWS, width)
+    assert [one.name for one in found] == names.split()
+    lines = [
+        " ".join(history.fitted(one.cells[index], one) for one in found)
+        for index in range(len(ROWS))
+    ]
+    assert len({len(line) for line in lines}) == 1
+    assert len(lines[0]) <= width
+    # Of a function's name the end tells most.
+    assert "train_step"[-6:] in lines[2]
+
+
+def test_a_column_has_one_unit_and_its_points_in_line() -> None:
+    found = {one.name: one for one in history.columns(ROWS, 100)}
+    assert found["ready"].heading == "ready ms"
+    assert found["ready"].cells == ("2.00  ", "0.0120", "300     ".rstrip() + " " * 5)
+    assert found["rate"].heading == "TFLOP/s"
+    assert found["rate"].cells == ("1.00", "1.00 GB/s", "1.00")
+    # Never seconds below one; a host that all share is no column.
+    short = history.columns((row(ready=0.5), row(ready=5.0)), 100)
+    assert [one.heading for one in short if one.name == "ready"] == ["ready ms"]
+    assert "host" not in [one.name for one in short]
+    long = history.columns((row(ready=1.5), row(ready=5.0)), 100)
+    assert [one.heading for one in long if one.name == "ready"] == ["ready s"]
+    assert history.columns((row(ready=None),), 100)[6].cells == ("—",)
+
+
+def test_one_measurement_has_one_unit() -> None:
+    one = measurement(median=0.00081, width=0.0001)
+    noted = msgspec.structs.replace(one, notes=(Note(flag="drift", text="Slower."),))
+    entry = Entry(id=3, at=NOON, host=HOST, device=DEVICE, measurement=noted)
+    lines = [plain(line) for line in history.headline(noted)]
+    assert lines == [
+        "0.81 ms",
+        "0.710–0.910 ms  99 % interval",
+        "100 calls in 10 rounds",
+    ]
+    whole = "\n".join(map(plain, history.whole(entry)))
+    assert "drift      Slower." in whole
+    assert "100 calls in 10 rounds" in whole
+    brief = [plain(line) for line in history.facts(entry, brief=True)]
+    assert [line.split()[0] for line in brief] == [
+        "phases",
+        "rates",
+        "notes",
+        "when",
+        "where",
+    ]
+    unsampled = msgspec.structs.replace(one, ready=None)
+    assert plain(next(history.headline(unsampled))) == "no samples"
+
+
+def test_repeats_say_their_ends_and_since_when() -> None:
+    rows = (row(ready=0.002), row(ready=0.0019), row(ready=None), row(ready=0.0025))
+    said = history.repeats(rows)
+    assert said.startswith("over time: 1.90–2.50 ms in 3 runs since ")

@@ -1,0 +1,101 @@
+"""Every clock has a row; the longer a clock, the longer its bar."""
+
+from __future__ import annotations
+
+import pytest
+
+from jaxtui.model import MemorySpan, Phases, Summary
+from jaxtui.view.phases import ENDS, LABELS, bars
+from jaxtui.view.text import plain
+
+PHASES = Phases(
+    transfer=1.3e-3,
+    trace=0.9e-3,
+    lower=3.1e-3,
+    compile=0.344,
+    first_call=1.1e-3,
+    fetch=18e-3,
+)
+
+
+def summary(median: float) -> Summary:
+    return Summary(
+        n=10,
+        rounds=6,
+        median=median,
+        mean=median,
+        mad=0,
+        p10=median,
+        p90=median,
+        p99=median,
+        max=median,
+        ci_low=median * 0.996,
+        ci_high=median * 1.004,
+    )
+
+
+def draw(width: int = 48, phases: Phases = PHASES, **options) -> dict[str, str]:
+    lines = bars(phases, summary(56e-6), summary(812e-6), 0.79e-3, width, **options)
+    return dict(zip(LABELS, map(plain, lines), strict=True))
+
+
+def length(line: str) -> int:
+    return sum(line.count(char) for char in "▏▎▍▌▋▊▉█#")
+
+
+def test_a_row_per_clock_with_its_value():
+    rows = draw()
+    assert [row[:11].strip() for row in rows.values()] == list(LABELS)
+    assert rows["transfer"].endswith("1.30 ms")
+    assert rows["compile"].endswith("344 ms")
+    assert rows["dispatch"].endswith("56.0 µs")
+    assert rows["ready"].endswith("812 µs ± 0.4 %")
+
+
+def test_bars_are_in_the_order_of_the_clocks():
+    rows = draw()
+    order = ["dispatch", "ready", "lower", "fetch", "compile"]
+    lengths = [length(rows[label]) for label in order]
+    assert lengths == sorted(lengths)
+    assert lengths[0] >= 1
+    assert lengths[-1] > 3 * lengths[0]
+
+
+def test_absent_clocks_are_dashes_without_a_bar():
+    lines = bars(Phases(transfer=1e-3), None, summary(1e-3), None, 48)
+    rows = dict(zip(LABELS, lines, strict=True))
+    for label in ("compile", "dispatch", "pipelined", "fetch"):
+        assert plain(rows[label]).endswith(" —")
+        assert rows[label][-1].role == "muted"
+        assert length(plain(rows[label])) == 0
+
+
+def test_an_aliased_transfer_has_neither_seconds_nor_bandwidth():
+    row = draw(zero_copy=True)["transfer"]
+    assert row.split() == ["transfer", "zero-copy"]
+
+
+def test_both_ends_of_the_memory_span_stand_below_ready():
+    span = MemorySpan(fresh=1.7e-3, reused=0.42e-3, page_faults=980.2)
+    lines = bars(Phases(), None, summary(1.2e-3), None, 48, memory=span)
+    texts = list(map(plain, lines))
+    place = LABELS.index("ready")
+    assert [text[:11].strip() for text in texts[place + 1 : place + 3]] == list(ENDS)
+    assert texts[place + 1].endswith("420 µs")
+    assert texts[place + 2].endswith("1.70 ms  980 faults")
+    found = [length(text) for text in texts[place : place + 3]]
+    assert found[1] < found[0] < found[2]
+    assert len(texts) == len(LABELS) + 2
+    narrow = bars(Phases(), None, None, None, 20, memory=span)
+    assert max(len(plain(line)) for line in narrow) <= 20
+
+
+@pytest.mark.parametrize("width", range(1, 100, 7))
+def test_no_line_is_too_wide(width):
+    rows = draw(width)
+    assert max(map(len, rows.values())) <= width
+
+
+def test_nothing_measured_yet():
+    lines = bars(Phases(), None, None, None, 40)
+    assert all(plain(line).endswith("—") for line in lines)

@@ -1,0 +1,157 @@
+"""The table of a run on a screen: what stays, one unit, bars to scale."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from jaxtui.model import Failure, Note
+from jaxtui.state import CaseState, Job
+from jaxtui.view import results
+from jaxtui.view.results import Column, Table
+from jaxtui.view.text import Line, Span, plain
+from tests.tui.fake_engine import summary
+from tests.view.making import JIT, NUMPY, done, over_sizes, run_of
+
+RUN = over_sizes(NUMPY, JIT)
+
+
+def table(run: Job, width: int = 200, *, marked: bool = False) -> Table:
+    return results.fit(results.columns(run, marked=marked, room=8), width)
+
+
+def keys(found: Table) -> list[str]:
+    return [column.key for column in found.columns]
+
+
+def column(found: Table, key: str) -> list[str]:
+    place = keys(found).index(key)
+    rows = len(found.columns[place].cells)
+    return [plain(found.cell(row, place)).strip() for row in range(rows)]
+
+
+def head(found: Table, key: str) -> str:
+    return found.columns[keys(found).index(key)].head
+
+
+def roles(line: Line) -> list[str]:
+    return [span.role for span in line if span.text.strip()]
+
+
+@pytest.mark.parametrize("width", [20, 40, 56, 76, 116])
+def test_columns_drop_out_until_the_others_fit(width: int) -> None:
+    found = table(RUN, width)
+    shown = keys(found)
+    assert {"size", "mode", "ready"} <= set(shown)
+    used = sum(found.widths) + found.gap * (len(shown) - 1)
+    assert used <= width or set(shown) == {"size", "mode", "ready"}
+    # What matters less goes first.
+    for one, other in (
+        ("factor", "interval"),
+        ("bar", "interval"),
+        ("rate", "dispatch"),
+    ):
+        assert one in shown or other not in shown
+
+
+def test_what_all_cases_share_is_not_repeated() -> None:
+    assert not {"op", "dtype", "device"} & set(keys(table(RUN)))
+    other = msgspec.structs.replace(
+        JIT, op="selu", dtype="bfloat16", device="tpu:1", inputs="host"
+    )
+    found = table(run_of(done(JIT), done(other), done(NUMPY)))
+    assert {"op", "dtype", "device"} <= set(keys(found))
+    assert column(found, "mode") == ["jit", "jit, host", "numpy"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "unit", "texts"),
+    [
+        ((815e-6, 0.541), "ms", ["0.815", "541"]),
+        ((2e-6, 9e-6), "µs", ["2.00", "9.00"]),
+        ((0.5, 2.0), "ms", ["500", "2000"]),
+        ((1.5, 2.0), "s", ["1.50", "2.00"]),
+    ],
+)
+def test_a_column_has_one_unit_and_no_part_of_a_second(
+    seconds: tuple[float, float], unit: str, texts: list[str]
+) -> None:
+    found = table(run_of(*(done(JIT, one) for one in seconds)))
+    assert head(found, "ready") == f"ready {unit}"
+    assert column(found, "ready") == texts
+    low = column(found, "interval")[0]
+    assert low.count("–") == 1
+    assert head(found, "interval") == "95 %"
+
+
+def test_digits_that_the_interval_leaves_open_are_apart() -> None:
+    wide = msgspec.structs.replace(summary(12.8e-3), ci_low=12e-3, ci_high=13.6e-3)
+    unit = results.fmt.common([12.8e-3])
+    assert results.figure(summary(12.8e-3), unit) == (Span("12.8", "value"),)
+    known, unknown = results.figure(wide, unit)
+    assert (known.text, known.role) == ("12", "value")
+    assert (unknown.text, unknown.role) == (".8", "unknown")
+
+
+def test_bars_are_to_scale_or_say_log() -> None:
+    found = table(run_of(done(JIT, 1e-3), done(NUMPY, 4e-3)))
+    assert column(found, "bar") == ["██", "████████"]
+    assert head(found, "bar") == ""
+    far = table(run_of(done(JIT, 1e-6), done(NUMPY, 4e-3)))
+    short, whole = column(far, "bar")
+    assert head(far, "bar") == "log"
+    assert 0 < len(short) < len(whole) == 8
+
+
+def test_a_case_that_is_sampled_shows_its_rounds() -> None:
+    case = replace(done(JIT), status="running", rounds=(1.0, 2.0, 3.0))
+    assert column(table(run_of(case)), "bar") == ["▁▅█"]
+    assert results.sparkline([1.0, 1.0]) == "▁▁"
+    assert results.sparkline([]) == ""
+
+
+def test_a_row_says_what_is_different_about_it() -> None:
+    bimodal = Note(flag="bimodal", text="Two speeds.")
+    failure = Failure(case=JIT, error="Out of memory.", hint="")
+    run = run_of(
+        done(JIT, notes=(bimodal,)),
+        done(msgspec.structs.replace(JIT, size=9), notes=()),
+        CaseState(JIT, status="failed", doing="compile", failure=failure),
+        CaseState(JIT, status="running", doing="first_call"),
+        CaseState(JIT),
+    )
+    found = table(run)
+    assert column(found, "notes")[:3] == ["▲ bimodal", "", "✗ Out of memory."]
+    assert column(found, "ready")[2:] == ["failed", "1st call", "waiting"]
+    place = keys(found).index("notes")
+    assert roles(found.cell(2, place)) == ["bad"]
+
+
+def test_rates_are_in_one_unit_where_all_count_the_same() -> None:
+    fast, slow = done(JIT), done(NUMPY)
+    found = table(run_of(fast, slow))
+    assert head(found, "rate").endswith("FLOP/s")
+    assert all(text.replace(".", "").isdigit() for text in column(found, "rate"))
+    moved = done(JIT, flops_per_second=None, bytes_per_second=2e9)
+    mixed = table(run_of(fast, moved))
+    assert head(mixed, "rate") == "rate"
+    assert column(mixed, "rate")[1] == "2.00 GB/s"
+    assert head(table(run_of(moved)), "rate") == "GB/s"
+
+
+def test_every_row_has_the_sign_of_its_curve() -> None:
+    found = table(RUN, marked=True)
+    assert keys(found)[0] == "mark"
+    cells = [found.cell(row, 0) for row in (0, 1)]
+    assert [plain(cell) for cell in cells] == ["•", "◆"]
+    # NumPy has the same colour on every screen.
+    assert roles(cells[0]) == ["series-2"]
+
+
+def test_a_cell_that_is_too_long_ends_in_an_ellipsis() -> None:
+    cells = [(Span("much too long"),)]
+    found = results.fit([Column("notes", "", cells, grows=True)], 8)
+    assert plain(found.cell(0, 0)) == "much to…"
+    assert plain(results.cut((Span("ab"), Span("cd")), 3)) == "ab…"

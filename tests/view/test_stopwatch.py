@@ -1,0 +1,135 @@
+"""A stopwatch beside the truth: what is wrong, in one unit, to scale, at any width."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from jaxtui.model import Failure, Peak
+from jaxtui.state import CaseState
+from jaxtui.view import stopwatch
+from jaxtui.view.stopwatch import Bar
+from jaxtui.view.text import Line, plain
+from tests.tui.fake_engine import measurement, summary
+from tests.view.making import JIT, NUMPY, done, run_of
+
+PEAK = Peak(flops_per_second=197e12, bytes_per_second=None, source="published")
+MS = 1e-3
+
+
+def texts(lines: list[Line]) -> list[str]:
+    return [plain(line) for line in lines]
+
+
+def drawn(*cases: CaseState, width: int = 76) -> list[str]:
+    run = run_of(*cases)
+    numpy = stopwatch.numpy_of(cases[0], run)
+    lines = stopwatch.lines(stopwatch.comparison(cases[0], numpy), width)
+    return texts([*lines, stopwatch.cold(cases[0], numpy)])
+
+
+@pytest.mark.parametrize(
+    ("claimed", "truth", "peak", "wrong", "words"),
+    [
+        # More than the chip can do, by a hair, and at the peak itself.
+        (198e12, 1.1, PEAK, True, "IMPOSSIBLE"),
+        (197e12, 1.1, PEAK, False, "returned with the result"),
+        # Without a known peak nothing is impossible, but it may be wrong.
+        (1e15, 14.0, None, True, "result not awaited"),
+        (1e15, 1.1, None, False, "returned with the result"),
+        (1e12, 14.0, PEAK, True, "result not awaited"),
+    ],
+)
+def test_one_rule_says_what_is_drawn_as_a_danger(
+    claimed: float, truth: float, peak: Peak | None, wrong: bool, words: str
+) -> None:
+    case = done(JIT, truth, dispatch=summary(1.0), flops=claimed, peak=peak)
+    found = stopwatch.figures(case)
+    assert found is not None
+    assert found.wrong == wrong
+    first, *_ = drawn(case, width=116)
+    assert words in first
+    bar, *_ = stopwatch.comparison(case, None)
+    assert bar.wrong == wrong
+
+
+@pytest.mark.parametrize("width", [40, 56, 76, 116])
+def test_bars_are_to_scale_and_texts_fit_behind_them(width: int) -> None:
+    bars = (
+        Bar("stopwatch", 0.06 * MS, "host", 2, ("2450 TFLOP/s", "IMPOSSIBLE"), True),
+        Bar("truth", 35 * MS, "device", 2, ("169 TFLOP/s", "86 % of peak")),
+        Bar("NumPy", 70 * MS, "numpy", 2, ("1.94 TFLOP/s", "float32")),
+    )
+    lines = stopwatch.lines(bars, width)
+    assert all(len(plain(line)) <= width for line in lines)
+    spans = [{span.role: span.text for span in line} for line in lines]
+    lengths = [len(found[one.role]) for found, one in zip(spans, bars, strict=True)]
+    assert lengths[0] == 1
+    assert lengths[1] == pytest.approx(lengths[2] / 2, abs=1)
+    assert lengths[2] >= (width - 20) // 3
+    assert {found["title"].split()[-1] for found in spans} == {"ms"}
+    assert "danger" in spans[0]
+    assert "danger" not in spans[1]
+
+
+def test_the_first_minute_of_a_chip() -> None:
+    impossible, truth, numpy, cold = drawn(done(JIT), done(NUMPY))
+    assert impossible.startswith("stopwatch  0.0560 ms ▏")
+    assert "IMPOSSIBLE" not in impossible
+    assert "result not awaited" in impossible
+    assert truth.split()[:2] == ["truth", "2.23"]
+    assert "% of peak" in truth
+    assert "float32" in numpy
+    assert cold.startswith("first call ")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (1e-5, "compile never repaid: NumPy is faster"),
+        (1.0, "compile repaid after 1 call"),
+        (0.1, "compile repaid after 4 calls"),
+    ],
+)
+def test_after_how_many_calls_the_compile_is_repaid(seconds: float, words: str) -> None:
+    assert drawn(done(JIT), done(NUMPY, ready=summary(seconds)))[-1].endswith(words)
+
+
+def test_without_figures_there_is_what_is_being_done() -> None:
+    waiting = drawn(CaseState(JIT), CaseState(NUMPY, doing="first_call"))
+    assert [line.split() for line in waiting[:3]] == [
+        ["stopwatch", "waiting"],
+        ["truth", "waiting"],
+        ["NumPy", "first", "call"],
+    ]
+    assert waiting[3] == ""
+    assert texts(stopwatch.lines(stopwatch.BEFORE, 60))[0].endswith("call returns")
+
+
+def test_a_case_that_is_host_bound_says_so_and_numpys_failure_is_told() -> None:
+    failure = Failure(case=NUMPY, error="Out of memory.", hint="Smaller.")
+    broken = CaseState(NUMPY, status="failed", failure=failure)
+    _, truth, numpy, _ = drawn(done(JIT, flops_per_second=None), broken)
+    assert "host-bound: no rate" in truth
+    assert numpy.split() == ["NumPy", "failed"]
+    whole = msgspec.structs.replace(failure, detail="Traceback\nboom")
+    lines = texts(stopwatch.failed(whole, 40))
+    assert lines == ["Out of memory.", "Smaller.", "  Traceback", "  boom"]
+
+
+def test_numpy_of_the_same_size_and_dtype_is_compared() -> None:
+    other = msgspec.structs.replace(NUMPY, dtype="float64")
+    run = run_of(done(JIT), done(other), done(NUMPY))
+    assert stopwatch.numpy_of(run.cases[0], run) is run.cases[2]
+    alone = run_of(done(JIT), done(other))
+    assert stopwatch.numpy_of(alone.cases[0], alone) is alone.cases[1]
+    assert stopwatch.numpy_of(run.cases[0], run_of(done(JIT))) is None
+
+
+def test_an_interval_is_its_two_ends() -> None:
+    ready = measurement(JIT).ready
+    assert ready is not None
+    wide = msgspec.structs.replace(ready, ci_low=0.65e-3, ci_high=1.63e-3)
+    assert stopwatch.ends(wide) == "0.65–1.6 ms"
+    single = msgspec.structs.replace(ready, rounds=1)
+    assert stopwatch.ends(single) == "one round"

@@ -1,0 +1,349 @@
+"""From the stamps of a loop to two lanes, a queue, figures and words."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jaxtui.model import (
+    Case,
+    Loop,
+    LoopCall,
+    LoopClock,
+    LoopKernel,
+    LoopMeasured,
+    Note,
+    Peak,
+)
+from jaxtui.view import timeline as view
+from jaxtui.view.text import plain
+from jaxtui.view.timeline import Figures, Timeline, figures, queue, tick, timeline
+from tests.tui.fake_engine import looped
+
+CASE = Case(op="matmul", size=1000, dtype="float32", device="cpu:0", mode="jit")
+
+stamps = st.floats(width=64)
+call_lists = st.lists(
+    st.builds(
+        LoopCall,
+        entered=stamps,
+        returned=stamps,
+        ready=stamps,
+        waited=st.none() | stamps,
+    ),
+    max_size=40,
+)
+
+
+def loop(count: int = 40, style: str = "never") -> Loop:
+    return Loop(case=CASE, calls=count, style=style)  # type: ignore[arg-type]
+
+
+def calls(count: int = 40, style: str = "never") -> tuple[LoopCall, ...]:
+    return looped(loop(count, style)).calls
+
+
+def measured(count: int = 40, **changes: object) -> LoopMeasured:
+    return msgspec.structs.replace(looped(loop(count)), **changes)
+
+
+def on_device(count: int, *kernels: LoopKernel) -> list[LoopCall]:
+    """Calls that were computed in the last fifth of the time until they were ready."""
+    return [
+        msgspec.structs.replace(
+            call, device_start=call.ready - 1e-3, device_end=call.ready, kernels=kernels
+        )
+        for call in calls(count)
+    ]
+
+
+# The lanes.
+
+
+def test_the_device_begins_a_result_when_it_ends_the_one_before() -> None:
+    line = timeline(calls(3))
+    first, second, third = line.device
+    assert first.start == 0.0
+    assert (second.start, third.start) == (first.end, second.end)
+    # An idle one begins when the call is entered.
+    late = LoopCall(entered=1.0, returned=1.1, ready=1.5)
+    line = timeline([LoopCall(entered=0.0, returned=0.1, ready=0.5), late])
+    assert (line.device[1].start, line.device[1].end) == (1.0, 1.5)
+
+
+def test_the_devices_own_times_count_where_there_are_any() -> None:
+    line = timeline(on_device(3))
+    assert line.measured
+    assert [bar.end - bar.start for bar in line.device] == pytest.approx([1e-3] * 3)
+    # One call without them, and all are inferred.
+    assert not timeline([*on_device(2), calls(1)[0]]).measured
+
+
+def test_the_host_waits_after_each_call_or_once() -> None:
+    each = timeline(calls(3, "each"))
+    assert [bar.call for bar in each.host if bar.kind == "wait"] == [0, 1, 2]
+    stamped = [
+        LoopCall(entered=0.0, returned=0.1, ready=1.0, waited=2.1),
+        LoopCall(entered=0.1, returned=0.2, ready=2.0, waited=2.2),
+    ]
+    waits = [bar for bar in timeline(stamped).host if bar.kind == "wait"]
+    # The first is not waited for while the second is being called.
+    assert [(bar.start, bar.end) for bar in waits] == [(0.2, 2.1), (2.1, 2.2)]
+
+
+def test_the_stopwatch_stops_when_the_code_is_through() -> None:
+    line = timeline(calls(20))
+    assert line.through == pytest.approx(20 * 2e-5)
+    assert line.total == pytest.approx(20 * 5e-3, rel=0.01)
+    assert line.pending == 20
+    assert timeline(calls(20, "each")).pending == 0
+    assert timeline([]) == Timeline()
+
+
+@given(call_lists)
+def test_any_stamps_give_bars_in_order_and_a_queue(some: list[LoopCall]) -> None:
+    line = timeline(some)
+    assert len(line.device) == len(some)
+    for bar in (*line.host, *line.device):
+        assert 0 <= bar.start <= bar.end <= line.total
+    ends = [bar.end for bar in line.device]
+    assert ends == sorted(ends)
+    waits = [bar for bar in line.host if bar.kind == "wait"]
+    assert all(one.end <= two.start for one, two in pairwise(waits))
+    found = queue(line)
+    assert len(found.in_flight) == len(found.dispatch) == len(some)
+    assert all(0 <= count <= index for index, count in enumerate(found.in_flight))
+
+
+# The queue.
+
+
+def test_the_queue_is_full_from_the_33rd_call() -> None:
+    found = queue(timeline(calls(64)))
+    assert found.deepest == found.depth == 32
+    assert found.held == 32
+    assert found.is_held(40)
+    assert not found.is_held(31)
+    said = view.depth(loop(64), found, None)
+    assert said == "at most 32 in flight · full from call 33 on: host held back"
+
+
+@pytest.mark.parametrize(("count", "style"), [(20, "never"), (64, "each"), (1, "end")])
+def test_no_call_is_held_back_where_the_queue_is_not_full(
+    count: int, style: str
+) -> None:
+    assert queue(timeline(calls(count, style))).held is None
+
+
+def test_a_slow_call_in_a_short_queue_is_the_machines_doing() -> None:
+    some = list(calls(64))
+    entered = some[3].entered
+    slow = LoopCall(entered=entered, returned=entered + 4e-3, ready=some[3].ready)
+    some[3] = slow
+    assert queue(timeline(some)).held == 32
+
+
+def test_results_that_were_seen_late_make_no_deeper_queue() -> None:
+    some = list(calls(64))
+    for index in range(20):
+        call = some[index]
+        some[index] = LoopCall(
+            entered=call.entered, returned=call.returned, ready=some[index + 2].ready
+        )
+    found = queue(timeline(some))
+    assert found.deepest > 32
+    assert found.depth == 32
+    assert "seen ready late" in view.depth(loop(64), found, None)
+
+
+def test_a_queue_that_shows_nothing_says_what_would() -> None:
+    one = measured(20)
+    found = queue(timeline(one.calls), one)
+    assert "a longer loop fills it" in view.depth(one.loop, found, one)
+    one = measured(20, queue_depth=0)
+    assert "64 calls" in view.depth(one.loop, found, one)
+    assert "0 in flight" in view.depth(loop(20, "each"), found, None)
+    assert "inside the call" in view.depth(one.loop, found, measured(inline=True))
+
+
+# The figures.
+
+
+def test_the_figures_are_those_of_the_repeat_that_is_drawn() -> None:
+    plain_ones = LoopClock(repeats=7, stopwatch_seconds=0.5e-3, true_seconds=0.15)
+    one = measured(20, undisturbed=plain_ones)
+    line = timeline(one.calls)
+    found = figures(line, one.loop, one)
+    assert (found.stopwatch, found.work) == (line.through, line.total)
+    assert found.claimed == pytest.approx(20 * 2e9 / line.through)
+    assert found.true == pytest.approx(20 * 2e9 / line.total)
+    # And it is said once where they come from, and how far they are from plain ones.
+    assert view.instrumented(one, line) == (
+        "lanes and figures come from one instrumented repeat, that stamps every call: "
+        "stopwatch -20%, work -33% against 7 plain repeats."
+    )
+
+
+@pytest.mark.parametrize(
+    ("stopwatch", "work", "unit", "texts"),
+    [
+        (815e-6, 541e-3, "ms", ("0.815", "541")),
+        (0.47e-3, 0.2551, "ms", ("0.470", "255")),
+        (12e-6, 85e-6, "µs", ("12.0", "85.0")),
+        # No second is below one.
+        (0.12, 2.4, "ms", ("120", "2400")),
+        (1.5, 2.4, "ms", ("1500", "2400")),
+        (15.0, 24.0, "s", ("15.0", "24.0")),
+    ],
+)
+def test_both_figures_have_one_unit(
+    stopwatch: float, work: float, unit: str, texts: tuple[str, str]
+) -> None:
+    found = Figures(stopwatch, work)
+    assert found.unit.name == unit
+    assert (found.unit.text(stopwatch), found.unit.text(work)) == texts
+
+
+@pytest.mark.parametrize(
+    ("found", "wrong", "factor", "verdict"),
+    [
+        (
+            Figures(0.5e-3, 0.27, pending=20, calls=20),
+            True,
+            "540×",
+            "20 of 20 not ready when it stopped",
+        ),
+        (
+            Figures(1e-3, 0.1, flops=1e12, peak=1e13),
+            True,
+            "100×",
+            "IMPOSSIBLE, peak 10.0 TFLOP/s: timed the dispatch",
+        ),
+        (Figures(0.1, 0.13), False, "1.3×", "the stopwatch missed the end of the work"),
+        (
+            Figures(0.1, 0.1),
+            False,
+            "1×",
+            "stopwatch right: the loop waited for its results",
+        ),
+        (
+            Figures(0.1, 0.5, inline=True),
+            False,
+            "5.0×",
+            "synchronous: work this cheap runs inside the call",
+        ),
+    ],
+)
+def test_the_verdict(found: Figures, wrong: bool, factor: str, verdict: str) -> None:
+    assert (found.wrong, found.factor, found.verdict) == (wrong, factor, verdict)
+
+
+def test_bars_are_to_scale_and_the_claim_is_red() -> None:
+    found = Figures(0.02, 0.2, flops=2e9, pending=9, calls=10)
+    stopwatch, work, last = view.bars(found, 70)
+    lengths = [len(line[3].text) for line in (stopwatch, work)]
+    assert lengths == [5, 48]
+    assert plain(stopwatch).startswith("STOPWATCH     20.0 ms █")
+    assert plain(work).startswith("WORK           200 ms █")
+    assert [span.text.strip() for span in stopwatch if span.role == "danger"] == [
+        "claims 100 GFLOP/s"
+    ]
+    assert plain(last).endswith("not ready when it stopped · true 10.0 GFLOP/s")
+
+
+def test_figures_of_a_playback_come_at_its_end() -> None:
+    found = Figures(0.02, 0.2, flops=2e9, pending=9, calls=10)
+    for until, shown in ((0.01, ()), (0.1, ("20.0",)), (0.2, ("20.0", "200", "true"))):
+        text = " ".join(map(plain, view.bars(found, 70, until=until)))
+        for one in ("20.0", "200", "true"):
+            assert (one in text) == (one in shown)
+        assert text.count("…") == 3 - len(shown) or until == 0.1
+
+
+@pytest.mark.parametrize(
+    ("bet", "judged"),
+    [(2, "bet 2×: 5.0× too low"), (10, "bet 10×: right"), (100, "10× too high")],
+)
+def test_a_bet_is_a_mark_on_the_bar(bet: int, judged: str) -> None:
+    found = Figures(0.02, 0.2)
+    hidden = " ".join(map(plain, view.betting(found, bet, 70)))
+    assert "200 ms" not in hidden or bet == 10
+    _, work, last = map(plain, view.bars(found, 70, bet=bet))
+    place = 22 + round(48 * bet * 0.02 / max(0.2, bet * 0.02)) - 1
+    assert work.index("◆") == pytest.approx(place, abs=1)
+    assert judged in last
+    assert len(work) <= 70
+
+
+def test_a_close_up_has_the_digits_that_it_needs() -> None:
+    assert tick(0.10012, 0.1001, 0.1003) == "100.12"
+    assert tick(0.0, 0.0, 0.2) == "0"
+    assert tick(0.05, 0.0, 0.2) == "50"
+
+
+# Words.
+
+
+def test_what_happened_in_a_call() -> None:
+    line = timeline(calls(64))
+    found = queue(line)
+
+    def said(index: int, **how: object) -> str:
+        how = {"inline": False, "room": 400, **how}
+        return view.call(line, found, index, **how)  # type: ignore[arg-type]
+
+    assert said(2) == (
+        "entered at 0.0400 ms · returned after 0.0200 ms · ready at 15.0 ms · "
+        "host 15.0 ms ahead"
+    )
+    assert "32 in flight: the call was held back" in said(40)
+    assert "computed inside the call" in said(2, inline=True)
+    assert said(99) == said(-1) == ""
+    line = timeline(calls(3, "each"))
+    assert "host waited 5.00 ms" in view.call(
+        line, queue(line), 1, inline=False, room=400
+    )
+
+
+def test_the_kernels_of_a_call_are_named_as_far_as_there_is_room() -> None:
+    some = (
+        LoopKernel(name="short", count=1, seconds=1e-5),
+        LoopKernel(name="long", count=2, seconds=1e-3),
+    )
+    line = timeline(on_device(3, *some))
+    found = queue(line)
+
+    def said(room: int) -> str:
+        return view.call(line, found, 1, inline=False, room=room)
+
+    assert said(400).endswith(" · kernels: 2× long 1.00 ms, short 10.0 µs")
+    without = timeline(calls(3))
+    alone = view.call(without, found, 1, inline=False, room=400)
+    assert "kernels" not in alone
+    for room in range(len(alone), 400):
+        assert len(said(room)) <= max(room, len(alone))
+        assert "kernels:" not in said(room) or "long" in said(room)
+    assert said(len(alone) + 18) == f"{alone} · 2 kernels"
+
+
+def test_notes_say_what_the_rest_of_the_screen_does_not() -> None:
+    flags = ("own", "watched", "queue-full", "few-repeats")
+    one = measured(20, notes=tuple(Note(flag=one, text="So.") for one in flags))
+    line = timeline(one.calls)
+
+    def said(complete: bool) -> list[str]:
+        return [note.flag for note in view.notes(one, line, complete=complete)]
+
+    # What is said of a function in general comes behind what is said of this loop.
+    assert said(False) == ["few-repeats", "instrumented", "own"]
+    assert said(True) == ["queue-full", "few-repeats", "instrumented", "own"]
+
+
+def test_a_peak_is_that_of_the_chip() -> None:
+    peak = Peak(flops_per_second=1e12, bytes_per_second=None, source="somewhere")
+    one = measured(peak=peak)
+    assert figures(timeline(one.calls), one.loop, one).peak == 1e12
