@@ -137,7 +137,7 @@ class JaxtuiApp(BaseApp):
     TITLE = "jaxtui"
     CSS = """
     TabbedContent { height: 1fr; }
-    TabPane { padding: 0; }
+    TabPane { height: 1fr; padding: 0; }
     Tabs { height: 1; }
     Tabs Underline { display: none; }
     Tab { height: 1; padding: 0 1; }
