@@ -5,9 +5,9 @@
 On a real pty of 120×40, alternating, from starting the process:
 
 - the first frame of jaxtui against that of a bare Textual app with the same widgets
-  (at most 1.3 times as long);
+  (at most 1.5 times as long);
 - the first device on jaxtui's screen against
-  ``python -c "import jax; print(jax.devices())"`` (at most 1.25 times as long).
+  ``python -c "import jax; print(jax.devices())"`` (at most 1.35 times as long).
 
 Everything has been compiled to bytecode by a first round that does not count, as it is
 after an installation; where Python is told to write none, a checkout has none.
@@ -135,8 +135,8 @@ def main() -> int:
     middle = [sorted(column)[pairs // 2] for column in zip(*times, strict=True)]
     print("medians: first frame {:.2f} s, bare {:.2f} s;".format(*middle[:2]), end=" ")
     print("devices {:.2f} s, plain JAX {:.2f} s".format(*middle[2:]))
-    good = compare("first frame / bare app's first frame", frames, 1.3)
-    good = compare("devices on screen / plain jax.devices()", devices, 1.25) and good
+    good = compare("first frame / bare app's first frame", frames, 1.5)
+    good = compare("devices on screen / plain jax.devices()", devices, 1.35) and good
     return int(not good)
 
 
