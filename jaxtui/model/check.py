@@ -6,7 +6,7 @@ An engine only measures. What a reading means, its verdict, is decided without J
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from jaxtui.model.base import Record
 
@@ -33,18 +33,8 @@ ExpectedKind = Literal["peak", "least", "most", "exact"]
 """A dense peak that cannot be exceeded, of which some share is reached; a bound from
 below; a bound from above; a figure that must be met exactly."""
 
-CHECK_TESTS: tuple[CheckTest, ...] = (
-    "present",
-    "memory",
-    "compute",
-    "bandwidth",
-    "transfer",
-    "dispatch",
-    "numerics",
-    "steady",
-    "together",
-)
-CHECK_LEVELS: tuple[CheckLevel, ...] = ("quick", "full")
+CHECK_TESTS: tuple[CheckTest, ...] = get_args(CheckTest)
+CHECK_LEVELS: tuple[CheckLevel, ...] = get_args(CheckLevel)
 
 
 class Check(Record, frozen=True, kw_only=True, tag=True):
