@@ -323,6 +323,7 @@ async def _step(
         opening = view.paragraphs(
             [title, *view.prose(lesson.summary, PROSE_COLUMNS)] if first else (),
             [name, (Span("-" * len(plain(name))),)],
+            view.prose(step.setup, PROSE_COLUMNS, ticks=True),
             view.program(step.works(here), PROSE_COLUMNS),
             view.question(question, None, None, PROSE_COLUMNS) if question else (),
         )
@@ -356,7 +357,7 @@ def _print(played: StepRun, guessed: int | None) -> None:
             view.paragraphs(
                 view.trouble(sentence, width) if problem else (),
                 view.results(step, conclusion, outcome.failures, guessed, width),
-                view.prose(step.prose, width, ticks=True),
+                view.prose(step.explanation, width, ticks=True),
                 view.source(step, here, width),
             )
         )

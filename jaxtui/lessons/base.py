@@ -20,8 +20,8 @@ from jaxtui.model import (
 from jaxtui.plot import Picture
 from jaxtui.selection import SelectionError, first_device, parse_devices
 
-PROSE_COLUMNS, PROSE_LINES = 76, 14
-"""What fits a screen of 80×24 beside everything else."""
+PROSE_COLUMNS = 76
+"""What fits into a screen of 80 columns."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,12 +106,15 @@ class Conclusion:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One screenful: prose, a prediction, something that runs, a conclusion."""
+    """What must be known, a prediction, something that runs, a conclusion, and why.
+
+    Its texts are plain; paragraphs are parted by an empty line, code stands in
+    backticks, lines that begin with four spaces are code and stay as they are.
+    """
 
     title: str
-    prose: str
-    """Plain text; paragraphs are parted by an empty line, code stands in backticks,
-    lines that begin with four spaces are code and stay as they are."""
+    setup: str
+    """What must be known to predict; it does not hold the answer."""
     claim: str
     """One sentence that the step's figures can confirm or refute."""
     works: Callable[[Setting], tuple[Work, ...]]
@@ -120,6 +123,8 @@ class Step:
     """Called when everything has run; figures that are missing (a case failed, the
     run was stopped) must not make it raise: it says what is missing."""
     question: Question | None = None
+    explanation: str = ""
+    """Shown after the run."""
     source: str = ""
     """Where the published figures come from: title, machine, year if known, and URL."""
     follow: Callable[[Setting, Outcome, int], Work | None] | None = None

@@ -1,10 +1,11 @@
 """The text of a lesson, read from its ``.md`` file.
 
 The page begins with a title, a summary, and the lines ``Size:`` and ``Needs:`` where
-there is something to say. Each ``##`` is a step: its prose; the program that is run;
-the question in bold with its numbered choices; ``**Claim:**`` and ``**Source:**``; a
-table of figures; and the sentences of the takeaway as a list. Table and sentences have
-figures in braces, which ``jaxtui.lessons.trial`` fills in.
+there is something to say. Each ``##`` is a step: what must be known to predict; the
+program that is run; the question in bold with its numbered choices; ``**Claim:**`` and
+``**Source:**``; a table of figures; the sentences of the takeaway as a list; and the
+explanation. Nothing above the claim holds the answer. Table and sentences have figures
+in braces, which ``jaxtui.lessons.trial`` fills in.
 
 A program is a block of Python. Its first line is its title; what follows a line such
 as ``# time: plain call`` is a part of this name (``time``, ``once``, ``show``,
@@ -53,7 +54,8 @@ class Program:
 @dataclass
 class StepText:
     title: str
-    prose: str = ""
+    setup: str = ""
+    explanation: str = ""
     programs: tuple[Program, ...] = ()
     question: Question | None = None
     claim: str = ""
@@ -117,7 +119,7 @@ def _step(section: str) -> StepText:
     step = StepText(title)
     step.programs = tuple(map(_program, _PROGRAM.findall(rest)))
     rest = _PROGRAM.sub("", rest)
-    prose, asked = [], ""
+    setup, explanation, asked = list[str](), list[str](), ""
     for block in _blocks(rest):
         line = _line(block)
         if line.startswith("**Claim:** "):
@@ -135,8 +137,8 @@ def _step(section: str) -> StepText:
             items = re.split(r"^- ", block, flags=re.MULTILINE)[1:]
             step.sentences = tuple(_sentence(_line(item)) for item in items)
         else:
-            prose.append(block)
-    step.prose = "\n\n".join(prose)
+            (explanation if step.claim else setup).append(block)
+    step.setup, step.explanation = "\n\n".join(setup), "\n\n".join(explanation)
     return step
 
 

@@ -529,9 +529,10 @@ def lesson(
     steps = (
         Step(
             title=one.title,
-            prose=one.prose,
+            setup=one.setup,
             claim=one.claim,
             question=one.question,
+            explanation=one.explanation,
             source=one.source,
             works=partial(trial.run, one),
             conclude=partial(trial.conclude, one),

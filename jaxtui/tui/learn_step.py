@@ -231,11 +231,15 @@ class Shown:
         return found
 
     def question(self, width: int) -> list[Line]:
-        """The question and its choices, or what is claimed."""
+        """What must be known, and the question with its choices, or what is claimed."""
         question, made = self.step.question, self.left.prediction
-        if question is None:
-            return view.text_lines(f"Claim: {self.step.claim}", width, role="strong")
-        return view.question(question, made, self.answer, width)
+        claim = f"Claim: {self.step.claim}"
+        return view.paragraphs(
+            [] if self.told else view.prose(self.step.setup, min(width, PROSE_COLUMNS)),
+            view.question(question, made, self.answer, width)
+            if question
+            else view.text_lines(claim, width, role="strong"),
+        )
 
     def results(self, width: int) -> list[Line]:
         """All figures that are there."""
@@ -258,7 +262,7 @@ class Shown:
         setting = self.run.setting if told and self.run else None
         return view.paragraphs(
             view.text_lines(more, width, role="strong") if more else [],
-            view.prose(self.step.prose, width),
+            view.prose(self.step.explanation, width),
             view.source(self.step, setting, width),
         )
 
@@ -270,12 +274,13 @@ class Shown:
         asked = step.question
         lines = view.paragraphs(
             view.heading(self.lesson, self.number + 1, setting, width),
+            view.prose(step.setup, width, ticks=True),
             view.question(asked, left.prediction, self.answer, width) if asked else [],
             view.trouble(left.trouble, width) if left.trouble else [],
             view.results(step, told, outcome.failures, left.prediction, width)
             if told
             else self.results(width),
-            view.prose(step.prose, width, ticks=True),
+            view.prose(step.explanation, width, ticks=True),
             view.source(step, setting if told else None, width),
         )
         return "\n".join(map(plain, lines)) + "\n"
@@ -451,6 +456,8 @@ class StepView(Container):
         if before is None or _position(before) != _position(shown):
             for panel in self.query(StepPanel):
                 panel.scroll_home(animate=False)
+            # Where there is no room for all of it, the question is what is in view.
+            self.query_one(QuestionPanel).scroll_end(animate=False)
             self.call_after_refresh(self.take_focus)
 
     def take_focus(self) -> None:

@@ -459,7 +459,7 @@ def prose(text: str, width: int, *, ticks: bool = False) -> list[Line]:
     Code keeps its lines, however long; inline code is not broken where it fits.
 
     Args:
-        text: as ``Step.prose``.
+        text: as ``Step.setup``.
         width: cells.
         ticks: keep the backticks around inline code, where no style shows it.
     """

@@ -106,7 +106,8 @@ TINY = Lesson(
     steps=(
         Step(
             title="Time it",
-            prose="Look at `x + 1`.\n\n    x = 1\n\nThen think.",
+            setup="Look at `x + 1`.\n\n    x = 1",
+            explanation="Then think.",
             question=Question(text="How long?", choices=("long", "short", "never")),
             claim="It takes no time.",
             works=time_it,
@@ -115,7 +116,7 @@ TINY = Lesson(
         ),
         Step(
             title="Compare it",
-            prose="Two of them.",
+            setup="Two of them.",
             claim="They are equal.",
             works=compare,
             conclude=compared,
@@ -181,12 +182,13 @@ def test_a_lesson_is_told_in_order(capsys) -> None:
         "Is it quick?",
         "n of n×n: 64 · cpu:0\nTwo small steps.",
         "1/2  Time it\n------------",
+        "Look at `x + 1`.\n\n    x = 1\n",
         "# first\nx = 1\n# time: first x + 1\nx + 1",
         "How long?\n ○ 1  long\n ○ 2  short\n ○ 3  never",
         "✓ Holds here: It takes no time.\nAnswer: short",
         "       yours      published\nx + 1  1.0e-03 s  2 s        quick",
         "It is quick.",
-        "Look at `x + 1`.\n\n    x = 1\n\nThen think.",
+        "Then think.",
         "Yours: cpu:0, vm, jax 0.12.0.\nPublished: A book, 1999",
         "2/2  Compare it",
         "what it looks like",

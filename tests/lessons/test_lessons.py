@@ -10,7 +10,6 @@ import pytest
 from jaxtui import api, lessons
 from jaxtui.lessons.base import (
     PROSE_COLUMNS,
-    PROSE_LINES,
     Lesson,
     Setting,
     Step,
@@ -33,7 +32,7 @@ from jaxtui.model import (
     Work,
     WorkFailed,
 )
-from jaxtui.view.lesson import prose
+from jaxtui.view.lesson import prose, question
 from jaxtui.view.text import plain
 from tests.lessons.figures import measured, trial
 from tests.tui.fake_engine import HOST as MACHINE
@@ -58,6 +57,9 @@ DEVICES: dict[str, tuple[Device, ...]] = {
 """The machines on which every lesson must know what to do."""
 
 WRONG = replace(NOTHING, problem=WorkFailed(error="It broke.", hint="Mend it."))
+
+QUESTION_LINES = 13
+"""What a step may ask on a screen of 80×24: some lines are left for what it runs."""
 
 VERDICTS = ("holds", "fails")
 
@@ -100,11 +102,15 @@ def test_it_is_complete_and_fits_the_screen(name: str) -> None:
     for step in lesson.steps:
         assert step.title
         assert step.claim.endswith(".")
-        assert step.question is None or 2 <= len(step.question.choices) <= 4
-        for ticks in (True, False):
-            drawn = prose(step.prose, PROSE_COLUMNS, ticks=ticks)
-            assert len(drawn) <= PROSE_LINES, step.title
-            assert max(len(plain(line)) for line in drawn) <= PROSE_COLUMNS
+        assert step.question is not None
+        assert 2 <= len(step.question.choices) <= 4
+        asked = question(step.question, None, None, PROSE_COLUMNS)
+        setup = prose(step.setup, PROSE_COLUMNS)
+        assert len([*setup, (), *asked]) <= QUESTION_LINES, step.title
+        for text in (step.setup, step.explanation):
+            for ticks in (True, False):
+                drawn = prose(text, PROSE_COLUMNS, ticks=ticks)
+                assert 0 < max(len(plain(line)) for line in drawn) <= PROSE_COLUMNS
 
 
 @every_lesson

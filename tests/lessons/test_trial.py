@@ -113,7 +113,7 @@ a.dtype
 a[0] = 1
 ```
 
-More prose.
+More to know.
 
 **How many,
 then?**
@@ -134,6 +134,11 @@ true.
 
 - It took {first one}, {first one / size:times} as long.
 - [holds, not accelerated] It holds.
+
+Why it is
+so.
+
+    z = 3
 """
 
 
@@ -142,7 +147,8 @@ def test_a_page_is_read() -> None:
     assert (page.title, page.summary) == ("A page", "What it is about, in two lines.")
     assert (page.size_means, page.needs) == ("n of n×n", "A clock.")
     (step,) = page.steps
-    assert step.prose == "Prose with `code`.\n\n    x = 1\n\n    y = 2\n\nMore prose."
+    assert step.setup == "Prose with `code`.\n\n    x = 1\n\n    y = 2\n\nMore to know."
+    assert step.explanation == "Why it is\nso.\n\n    z = 3"
     assert step.question is not None
     assert step.question.text == "How many, then?"
     assert step.question.choices == ("One", "Two, at the most")

@@ -91,7 +91,8 @@ FIRST = Lesson(
     steps=(
         Step(
             title="Two works",
-            prose=PROSE,
+            setup="What must be known.",
+            explanation=PROSE,
             claim="Two works give two figures.",
             works=two_works,
             conclude=two_figures,
@@ -101,7 +102,7 @@ FIRST = Lesson(
         ),
         Step(
             title="Works that follow",
-            prose="One leads to the next.",
+            setup="One leads to the next.",
             claim="One work is enough.",
             works=lambda setting: (snippet("begin", setting.size),),
             conclude=bisected,
@@ -110,7 +111,7 @@ FIRST = Lesson(
         ),
         Step(
             title="Nothing to run",
-            prose="Only words.",
+            setup="Only words.",
             claim="Words need no engine.",
             works=lambda _: (),
             conclude=untold,
@@ -127,7 +128,7 @@ SECOND = Lesson(
     steps=(
         Step(
             title="A loop",
-            prose="It divides by zero.",
+            setup="It divides by zero.",
             claim="It does not.",
             works=lambda setting: (Loop(case=case(setting), calls=40),),
             conclude=wrong,

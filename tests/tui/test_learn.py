@@ -156,8 +156,9 @@ async def test_ask_run_show_explain(
     app = app_on(engine)
     async with app.run_test(size=size) as pilot:
         await open_lesson(pilot, app)
-        # The question, its keys and what runs; neither claim nor text.
-        assert paper(app, "step-question-text") == "How many? ○ 1 one ○ 2 two ○ 3 three"
+        # What must be known, the question, its keys and what runs; no claim, no answer.
+        asked = "What must be known. How many? ○ 1 one ○ 2 two ○ 3 three"
+        assert paper(app, "step-question-text") == asked
         assert (
             borders(app, "step-question") == "1/3 Two works | 1–3 predict · Enter run"
         )
@@ -203,7 +204,7 @@ async def test_ask_run_show_explain(
         await until(pilot, lambda: list(tmp_path.iterdir()))
         (written,) = tmp_path.iterdir()
         text = written.read_text()
-        for words in ("What comes first?", "✓ Holds here", "`jnp.dot(x, x)`", "269 µs"):
+        for words in ("must be known", "✓ Holds here", "`jnp.dot(x, x)`", "269 µs"):
             assert words in text
         written.unlink()
         await pilot.press("v")
@@ -310,7 +311,8 @@ async def test_sizes_a_wrong_prediction_and_steps_forth_and_back() -> None:
         await until(pilot, lambda: isinstance(app.focused, OptionList))
         await pilot.press("down", "enter", "plus")
         await until(pilot, lambda: "no size" in app.state.message)
-        assert paper(app, "step-question-text") == "Claim: It does not."
+        claimed = "It divides by zero. Claim: It does not."
+        assert paper(app, "step-question-text") == claimed
         await pilot.press("r")
         await until_complete(pilot, app)
         mistake = "This lesson has a mistake: ZeroDivisionError"
