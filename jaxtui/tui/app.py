@@ -28,7 +28,7 @@ from jaxtui.signals import interrupt
 from jaxtui.tui import colors, themes
 from jaxtui.tui.base import BaseApp
 from jaxtui.tui.devices import DevicesPane
-from jaxtui.tui.pane import Explained, Pane
+from jaxtui.tui.pane import WIDE_COLUMNS, Explained, Pane
 from jaxtui.tui.state import State
 from jaxtui.tui.widgets.keys_line import KeysLine, key_names
 from jaxtui.tui.widgets.status_line import MessageLine, StatusLine
@@ -52,9 +52,6 @@ first shown."""
 
 TABS = ("devices", *LATE)
 """In the order in which the key goes round."""
-
-WIDE_COLUMNS = 100
-"""From so many columns on there is room for two things side by side."""
 
 MINIMUM = Size(60, 15)
 """Below this the screens cannot be read."""
