@@ -94,11 +94,11 @@ class EngineClient:
                 raise item
             yield item
 
-    async def run(self, work: Work) -> int:
+    async def run(self, work: Work) -> int | None:
         """Start a run as soon as the engine is ready; returns its number.
 
-        While another run lasts nothing is started: ``Busy`` is an event, and the number
-        is that of the other run.
+        While another run lasts nothing is started: there is no number, as that of the
+        other run would make its events those of this work, and ``Busy`` is an event.
 
         Raises:
             EngineUnavailableError: The engine cannot serve.
@@ -110,7 +110,7 @@ class EngineClient:
         connection = await self._until_ready()
         if self._run is not None:
             self._emit(None, Busy(run=self._run.number))
-            return self._run.number
+            return None
         self._runs += 1
         self._run = ActiveRun(self._runs, work, connection.offered)
         self._run_ended.clear()
@@ -363,13 +363,15 @@ class EngineClient:
 
     async def _restart(self) -> None:
         """Start the next engine and hand it what the last one left undone."""
+        run = self._run
         try:
             await self._connect()
         except EngineUnavailableError:
             self._end_run(None)
             return
-        connection, run = self._connection, self._run
-        if connection is not None and run is not None:
+        connection = self._connection
+        # Another run may have begun meanwhile, and was sent as it did.
+        if connection is not None and run is not None and run is self._run:
             self._send_run(connection, run, run.rest())
             if run.stopping:
                 connection.send(StopRequest(run=run.number))

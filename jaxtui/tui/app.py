@@ -345,7 +345,7 @@ class JaxtuiApp(BaseApp):
         match action:
             case "stop" if not state.busy:
                 return "Nothing is running."
-            case "release" if state.running or state.check.going:
+            case "release" if state.busy:
                 return "A run is in progress: s stops it."
             case "release" if state.accelerator is None:
                 return "No accelerator is held."
