@@ -305,8 +305,10 @@ class JaxtuiApp(BaseApp):
         """Show the tab Bench, and do something there once it is complete."""
 
         async def complete() -> None:
-            pane: Any = await self.fill("bench")
-            if pane is not None:
+            await self.fill("bench")
+            from jaxtui.tui.bench import BenchPane
+
+            if (pane := self.pane(BenchPane)) is not None:
                 act(pane)
                 pane.take_focus()
 
