@@ -162,7 +162,8 @@ class Connection:
             EngineUnavailableError: The process ends before it has answered.
         """
         number = next(self._plan_numbers)
-        answer = self._plans[number] = _loop().create_future()
+        answer: asyncio.Future[Plan] = _loop().create_future()
+        self._plans[number] = answer
         self.send(PlanRequest(request=number, experiment=experiment, recipes=recipes))
         try:
             return await answer
