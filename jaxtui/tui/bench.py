@@ -163,7 +163,7 @@ class BenchPane(Pane):
         yield CaseForm().data_bind(BenchPane.state)
         yield Static(BEFORE, id="before")
         yield Pictures()
-        yield Results().data_bind(BenchPane.state)
+        yield Results()
         yield LogPanel().data_bind(BenchPane.state)
 
     @property
@@ -190,6 +190,8 @@ class BenchPane(Pane):
             return
         if old.run is None and state.run is not None:
             self.form.folded = True
+        # Not bound: what is said of it below would come before it.
+        self.query_one(Results).state = state
         self.set_class(_is_told(state), "-told")
         self.set_class(state.run is not None, "-ran")
         self._fit_form()
