@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -88,7 +88,7 @@ def of_bandwidth(
         # One core alone may or may not keep the memory busy.
         threads = {1, setting.cores}
         found += [partial(arrays.copy, count) for count in sorted(threads)]
-    return found
+    return [partial(arrays.as_large_as_possible, make) for make in found]
 
 
 class _Arrays:
@@ -100,14 +100,6 @@ class _Arrays:
         self._hosted: tuple[Array, Array] | None = None
 
     def stream(self, op: str) -> Contestant:
-        """One of STREAM's kernels through XLA."""
-        return self._as_large_as_possible(partial(self._stream, op))
-
-    def copy(self, threads: int) -> Contestant:
-        """NumPy's copy, by so many threads."""
-        return self._as_large_as_possible(partial(self._copy, threads))
-
-    def _stream(self, op: str) -> Contestant:
         if self._streams is None:
             self._streams = bandwidth.Streams(self._size, self._device, self._seed)
         prepared = self._streams.prepare(op)
@@ -115,33 +107,25 @@ class _Arrays:
         moved = ops.get(op).bytes(self._size, bandwidth.DTYPE)
         return Contestant(f"{op} of {self._array_text} jit", moved, turns)
 
-    def _copy(self, threads: int) -> Contestant:
+    def copy(self, threads: int) -> Contestant:
+        """NumPy's, by so many threads."""
         by = "" if threads == 1 else f", {threads} threads"
         what = f"NumPy's copy of {self._array_text}{by}"
-        case = Case(
-            op="copy",
-            size=self._size,
-            dtype=bandwidth.DTYPE,
-            device=HOST,
-            mode="numpy",
-        )
+        size, dtype = self._size, bandwidth.DTYPE
+        case = Case(op="copy", size=size, dtype=dtype, device=HOST, mode="numpy")
         with translate_errors(case, what, "inputs"):
             # Written to, because pages that were never written to are all the same one.
-            self._hosted = self._hosted or (
-                np.ones(self._size, bandwidth.DTYPE),
-                np.ones(self._size, bandwidth.DTYPE),
-            )
+            ones = partial(np.ones, size, dtype)
+            self._hosted = self._hosted or (ones(), ones())
         call = _copying(*self._hosted, threads)
         turns = Turns(Workload(case=case, call=call, on_return=True))
-        return Contestant(
-            what, ops.get("copy").bytes(self._size, bandwidth.DTYPE), turns
-        )
+        return Contestant(what, ops.get("copy").bytes(size, dtype), turns)
 
     @property
     def _array_text(self) -> str:
         return fmt.bytes_text(self._size * ITEMSIZE[bandwidth.DTYPE])
 
-    def _as_large_as_possible(self, make: Callable[[], Contestant]) -> Contestant:
+    def as_large_as_possible(self, make: Candidate) -> Contestant:
         try:
             return make()
         except TroubleError as trouble:
@@ -149,7 +133,7 @@ class _Arrays:
             if not NO_MEMORY.search(trouble.detail) or smaller < LEAST_ELEMENTS:
                 raise
         self._size, self._streams, self._hosted = smaller, None, None
-        return self._as_large_as_possible(make)
+        return self.as_large_as_possible(make)
 
 
 def _copying(written: Array, read: Array, threads: int) -> Callable[[], object]:
@@ -185,7 +169,11 @@ def _product(
 ) -> Contestant:
     """The largest product that fits and is not too slow."""
     largest = _case(of, setting)
-    sizes = list(_sizes(largest, device.platform))
+    # Multiples of every tile, as the size is; the smallest is a trial's.
+    trial = TRIAL_SIZES.get(device.platform, TRIAL_SIZE_ELSEWHERE)
+    least, sizes = min(largest.size, trial), [largest.size]
+    while sizes[-1] > least:
+        sizes.append(max(sizes[-1] // 2, least))
     if published_peak(of, setting) is None:
         sizes = _affordable(sizes, largest, device, seed)
     for size in sizes:
@@ -212,19 +200,6 @@ def _flops(case: Case) -> float:
     flops = ops.get(case.op).flops(case.size, case.dtype)
     assert flops is not None, "products have a count"
     return flops
-
-
-def _sizes(largest: Case, platform: str) -> Iterator[int]:
-    """The size, and halves of it for where it is too much; the smallest is a trial's.
-
-    Multiples of every tile, as the size is.
-    """
-    least = min(largest.size, TRIAL_SIZES.get(platform, TRIAL_SIZE_ELSEWHERE))
-    size = largest.size
-    while size > least:
-        yield size
-        size //= 2
-    yield least
 
 
 def _affordable(

@@ -33,6 +33,13 @@ def signal_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(number), 0, 0, 0)
 
 
+def signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 def end_with_input() -> None:
     """End this process as soon as the other side closes its standard input."""
 

@@ -6,14 +6,15 @@ import contextlib
 import importlib.metadata
 import os
 import platform
+import re
 import socket
-from collections.abc import Iterable
 from pathlib import Path
 
 import jax
 import numpy as np
 
 from jaxtui.machine import malloc
+from jaxtui.machine.hardware import read_text
 from jaxtui.measure import settings
 from jaxtui.measure.devices import probe
 from jaxtui.model import Host
@@ -36,7 +37,7 @@ VARIABLES = frozenset(
 )
 """Other variables that decide devices, threads or allocation."""
 
-CGROUP = Path("/sys/fs/cgroup")
+CGROUP, MEMORY = Path("/sys/fs/cgroup"), Path("/proc/meminfo")
 
 
 def host() -> Host:
@@ -71,10 +72,9 @@ def available_host_bytes() -> int | None:
     Returns:
         Bytes, or ``None`` where the system does not say (not on Linux).
     """
-    free = _kilobytes(_lines(Path("/proc/meminfo")), "MemAvailable")
+    free, group = _kilobytes("MemAvailable"), _cgroup_free(CGROUP)
     if free is None:
         return None
-    group = _cgroup_free(CGROUP)
     return free if group is None else min(free, group)
 
 
@@ -85,29 +85,25 @@ def total_host_bytes() -> int | None:
         Bytes, or ``None`` where the system does not say.
     """
     total = _total_memory()
-    limit = "".join(_lines(CGROUP / "memory.max")).strip()
+    limit = read_text(CGROUP / "memory.max").strip()
     if total is None or not limit.isdigit():
         return total
     return min(total, int(limit))
 
 
 def _cgroup_free(directory: Path) -> int | None:
-    limit = "".join(_lines(directory / "memory.max")).strip()
-    used = "".join(_lines(directory / "memory.current")).strip()
+    limit = read_text(directory / "memory.max").strip()
+    used = read_text(directory / "memory.current").strip()
     if not limit.isdigit() or not used.isdigit():
         return None
     # The page cache counts as used but gives way to an allocation.
-    cache = 0
-    for line in _lines(directory / "memory.stat"):
-        name, _, value = line.partition(" ")
-        if name == "inactive_file":
-            cache = int(value)
-    return max(0, int(limit) - int(used) + cache)
+    stat = read_text(directory / "memory.stat")
+    cache = re.search(r"^inactive_file (\d+)", stat, re.MULTILINE)
+    return max(0, int(limit) - int(used) + (int(cache[1]) if cache else 0))
 
 
 def _total_memory() -> int | None:
-    total = _kilobytes(_lines(Path("/proc/meminfo")), "MemTotal")
-    if total is not None:
+    if (total := _kilobytes("MemTotal")) is not None:
         return total
     pages = probe(lambda: os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     return int(pages) if pages else None
@@ -123,15 +119,6 @@ def _cpu_model() -> str | None:
     return platform.processor() or None
 
 
-def _kilobytes(lines: Iterable[str], name: str) -> int | None:
-    for line in lines:
-        if line.startswith(f"{name}:"):
-            return int(line.split()[1]) * 1024
-    return None
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text().splitlines()
-    except OSError:
-        return []
+def _kilobytes(name: str) -> int | None:
+    found = re.search(rf"^{name}:\s*(\d+)", read_text(MEMORY), re.MULTILINE)
+    return int(found[1]) * 1024 if found else None

@@ -85,13 +85,24 @@ class _Run(Runner):
             for of in wanted:
                 if self.stop() or of in self._missing:
                     continue
+                named = _named(of)
                 if number == 0:
                     contests[of] = self._contest(device, of, cache)
-                    yield from self._prepared(contests[of], of)
-                yield from self._visited(contests[of], of, share)
+                    yield self.progress(f"preparing {named}")
+                    for what in contests[of].prepare(self.stop):
+                        yield self.progress(f"prepared {what}")
+                contest = contests[of]
+                yield self.progress(f"measuring {named}")
+                contest.visit(share, self.stop)
+                self._spent += share
+                if roof := contest.roof():
+                    self._roofs[of] = roof
+                    yield RoofMeasured(roof=roof)
+                elif of not in self._roofs and (missing := contest.missing()):
+                    self._missing[of] = missing
                 if passes == 1:
                     # Its arrays make room for those of the next.
-                    del contests[of]
+                    del contests[of], contest
 
     def _contest(
         self, device: jax.Device, of: RoofDtype | None, cache: int | None
@@ -102,24 +113,6 @@ class _Run(Runner):
         else:
             found = candidates.of_compute(of, setting, device, seed)
         return Contest(device, of, found, candidates.published_peak(of, setting))
-
-    def _prepared(self, contest: Contest, of: RoofDtype | None) -> Iterator[RunEvent]:
-        yield self.progress(f"preparing {_named(of)}")
-        for ready in contest.prepare(self.stop):
-            yield self.progress(f"prepared {ready.what}")
-
-    def _visited(
-        self, contest: Contest, of: RoofDtype | None, seconds: float
-    ) -> Iterator[RunEvent]:
-        yield self.progress(f"measuring {_named(of)}")
-        contest.visit(seconds, self.stop)
-        self._spent += seconds
-        roof = contest.roof()
-        if roof is not None:
-            self._roofs[of] = roof
-            yield RoofMeasured(roof=roof)
-        elif of not in self._roofs and (missing := contest.missing()):
-            self._missing[of] = missing
 
     @property
     def remaining(self) -> float:
@@ -151,18 +144,17 @@ class Contest:
         self._ready: list[Contestant] = []
         self._troubles: list[TroubleError] = []
 
-    def prepare(self, stop: Callable[[], bool]) -> Iterator[Contestant]:
-        """Make the candidates, each of which may take seconds to compile."""
+    def prepare(self, stop: Callable[[], bool]) -> Iterator[str]:
+        """Make the candidates, which may take seconds each; yields their names."""
         for candidate in self._candidates:
             if stop():
                 return
             try:
-                ready = candidate()
+                self._ready.append(candidate())
             except TroubleError as trouble:
                 self._troubles.append(trouble)
-                continue
-            self._ready.append(ready)
-            yield ready
+            else:
+                yield self._ready[-1].what
 
     def visit(self, seconds: float, stop: Callable[[], bool]) -> None:
         """Give each turns for so long, one round at least."""
@@ -175,8 +167,12 @@ class Contest:
             one = ready[turns]
             visited.add(turns)
             if turns.fault is not None:
-                self._troubles.append(as_trouble(turns.fault, one))
                 self._ready.remove(one)
+                try:
+                    with translate_errors(turns.workload.case, one.what, "sampling"):
+                        raise turns.fault
+                except TroubleError as trouble:
+                    self._troubles.append(trouble)
             self._drop_the_hopeless()
             # Whoever was dropped before its turn is not waited for.
             if perf_counter() >= end and visited >= {x.turns for x in self._ready}:
@@ -218,12 +214,3 @@ class Contest:
             if rates[one.what] * HOPELESS < best:
                 one.turns.done = True
                 self._ready.remove(one)
-
-
-def as_trouble(fault: BaseException, one: Contestant) -> TroubleError:
-    case = one.turns.workload.case
-    try:
-        with translate_errors(case, one.what, "sampling"):
-            raise fault
-    except TroubleError as found:
-        return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -11,13 +11,16 @@ import jax
 import numpy as np
 
 from jaxtui.measure import clocks
+from jaxtui.measure.clocks import Call
 from jaxtui.stats import median
 
 DEFAULT_QUEUE_DEPTH = 32
 """Computations in flight before the runtime holds the host back: observed on CPU,
 ``max_inflight_computations`` in XLA's GPU client, the default of PyTorch/XLA on TPU."""
 
-_PROBE_CALLS = 64
+PROBE_CALLS = 64
+"""Made without waiting, to see how many may be in flight."""
+
 _PROBE_SIZE = 384
 
 
@@ -74,7 +77,8 @@ def of(device: jax.Device) -> Runtime:
     increment, wait = _compiled(lambda x: x + 1, *tiny), clocks.wait_for_array
     clocks.calls(increment, tiny, wait, 0.005, least=20)
     floor = median(clocks.calls(increment, tiny, wait, 0.01, least=20).dispatch)
-    _runtimes[device] = Runtime(seconds, floor, _queue_depth(multiply, product))
+    depth = queue_depth(multiply, (product,), times=3) or DEFAULT_QUEUE_DEPTH
+    _runtimes[device] = Runtime(seconds, floor, depth)
     return _runtimes[device]
 
 
@@ -84,8 +88,11 @@ def _compiled(function: Callable[[jax.Array], jax.Array], x: jax.Array) -> Any:
     return jitted
 
 
-def _queue_depth(call: Any, x: jax.Array) -> int:
-    """The depth of the queue, or the usual one where the device outruns the host."""
-    pending = max(clocks.pending_after(call, (x,), _PROBE_CALLS) for _ in range(3))
-    conclusive = _PROBE_CALLS / 4 < pending < _PROBE_CALLS - 4
-    return pending if conclusive else DEFAULT_QUEUE_DEPTH
+def queue_depth(call: Call, args: Sequence[Any], times: int = 1) -> int | None:
+    """How many calls may be in flight, the most of several times.
+
+    ``None`` where the queue was not seen to be full: the device outruns the host, or
+    the queue is longer than what was put into it.
+    """
+    pending = max(clocks.pending_after(call, args, PROBE_CALLS) for _ in range(times))
+    return pending if PROBE_CALLS / 4 < pending < PROBE_CALLS - 4 else None

@@ -13,9 +13,8 @@ from jaxtui import format as fmt
 from jaxtui.format import plural
 from jaxtui.measure import accuracy, ops
 from jaxtui.measure.accuracy import Accuracy
-from jaxtui.measure.check.base import TroubleError, reading
+from jaxtui.measure.check.base import TroubleError, error_reading, reading
 from jaxtui.measure.devices import name, place
-from jaxtui.measure.errors import full_text, headline
 from jaxtui.measure.inputs import host_inputs
 from jaxtui.measure.ops.arguments import Array
 from jaxtui.measure.ops.base import wide
@@ -97,11 +96,8 @@ class Outcome:
     skipped: str = ""
     """Why it was not computed."""
     trouble: TroubleError | None = None
-
-    @property
-    def votes(self) -> bool:
-        """Whether it says what is right: a device that contradicts itself does not."""
-        return self.result is not None and self.wavered is None
+    ballot: Ballot | None = None
+    """Where it says what is right: a device that contradicts itself does not."""
 
 
 @dataclass(slots=True)
@@ -188,14 +184,13 @@ class Ballot:
             return None
         return difference(self.results[mine], self.results[winner])
 
-    def sentence(self, device: jax.Device, computation: Computation) -> str:
-        """With whom a device disagrees, and in what; only where it does."""
-        mine = self.votes[name(device)]
-        found = self.against(name(device))
-        assert found is not None
+    def sentence(
+        self, device: jax.Device, computation: Computation, found: Difference
+    ) -> str:
+        """With whom a device disagrees, and in what."""
         differing = found.within(computation)
         if (winner := self.winner) is None:
-            with_me = self.holders(mine)
+            with_me = self.holders(self.votes[name(device)])
             rest = ", ".join(one for one in self.votes if one not in with_me)
             return (
                 f"{', '.join(with_me)} and {rest} compute different results:"
@@ -221,38 +216,26 @@ class Comparison:
 
     def count(self, visit: Visit, computation: Computation, outcome: Outcome) -> None:
         """Take in what became of a computation on a device; any thread may."""
-        if outcome.result is not None and outcome.votes:
-            ballot = self._ballot(visit.device, computation, outcome)
+        if outcome.result is not None and outcome.wavered is None:
+            key = (str(visit.device.device_kind), computation, outcome.program)
+            with self._lock:
+                ballot = self._ballots.setdefault(key, Ballot())
             kept = ballot.cast(name(visit.device), outcome.result)
-            outcome = replace(outcome, result=kept)
+            outcome = replace(outcome, result=kept, ballot=ballot)
         visit.outcomes[computation] = outcome
 
     def decided(self, visit: Visit) -> bool:
         """Whether each of its results can be held against what most devices have."""
-        return all(ballot.winner is not None for _, ballot in self._ballots_of(visit))
+        ballots = (outcome.ballot for outcome in visit.outcomes.values())
+        return all(one.winner is not None for one in ballots if one)
 
     def readings(self, visit: Visit) -> Iterator[Reading]:
         device = visit.device
         for computation, outcome in visit.outcomes.items():
             yield self._error(device, computation, outcome)
         if visit.crash is not None:
-            fault, detail = headline(visit.crash), full_text(visit.crash)
-            fault = f"The test failed: {fault}"
-            yield reading("numerics", device, "numerics", fault=fault, detail=detail)
+            yield error_reading("numerics", device, visit.crash)
         yield self._same_bits(visit)
-
-    def _ballot(
-        self, device: jax.Device, computation: Computation, outcome: Outcome
-    ) -> Ballot:
-        key = (str(device.device_kind), computation, outcome.program)
-        with self._lock:
-            return self._ballots.setdefault(key, Ballot())
-
-    def _ballots_of(self, visit: Visit) -> Iterator[tuple[Computation, Ballot]]:
-        """The computations in which a device has a say, with what all others say."""
-        for computation, outcome in visit.outcomes.items():
-            if outcome.votes:
-                yield computation, self._ballot(visit.device, computation, outcome)
 
     def _error(
         self, device: jax.Device, computation: Computation, outcome: Outcome
@@ -260,13 +243,12 @@ class Comparison:
         """How far a result is from float64, or why there is none."""
         what, trouble = computation.what, outcome.trouble
         if outcome.result is None:
-            fault = "" if outcome.skipped else str(trouble)
             return reading(
                 "numerics",
                 device,
                 what,
                 unit="relative error",
-                fault=fault,
+                fault="" if outcome.skipped else str(trouble),
                 skipped=outcome.skipped,
                 detail=trouble.detail if trouble else "",
             )
@@ -321,10 +303,12 @@ class Comparison:
                 )
                 found.append((outcome.wavered, computation.what, sentence))
         others = []
-        for computation, ballot in self._ballots_of(visit):
+        for computation, outcome in visit.outcomes.items():
+            if (ballot := outcome.ballot) is None:
+                continue
             others.append(len(ballot.votes) - 1)
             if (deviation := ballot.against(name(device))) is not None:
-                sentence = ballot.sentence(device, computation)
+                sentence = ballot.sentence(device, computation, deviation)
                 found.append((deviation, computation.what, sentence))
         said = f"{plural(computed, 'computation')}, {self.times} times each"
         if most := max(others, default=0):

@@ -11,6 +11,7 @@ from typing import Any
 import jax
 
 from jaxtui import format as fmt
+from jaxtui.machine.hardware import read_text
 from jaxtui.measure import ops, peaks
 from jaxtui.measure.check import work
 from jaxtui.measure.check.base import (
@@ -164,7 +165,7 @@ def last_cache_bytes(root: Path = CPUS) -> int | None:
     parts: dict[tuple[int, str], int] = {}
     for folder in root.glob("cpu[0-9]*/cache/index[0-9]*"):
         files = ("level", "size", "type", "shared_cpu_list")
-        level, size, kind, shared = (_read(folder / file) for file in files)
+        level, size, kind, shared = (read_text(folder / x).strip() for x in files)
         unit = units.get(size[-1:], 0)
         digits = size[:-1] if unit else size
         if digits.isdigit() and level.isdigit() and kind != "Instruction":
@@ -173,10 +174,3 @@ def last_cache_bytes(root: Path = CPUS) -> int | None:
             parts[place] = int(digits) * (unit or 1)
     last = max((level for level, _ in parts), default=0)
     return sum(size for (level, _), size in parts.items() if level == last) or None
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return ""

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 
@@ -29,10 +30,8 @@ from jaxtui.model import (
     CheckStarted,
     CheckTest,
     Device,
-    Expected,
     Reading,
     RunEvent,
-    Unit,
     WorkFailed,
 )
 from jaxtui.stats import Interval, median
@@ -165,14 +164,7 @@ def reading(
     figure: Interval | float | None = None,
     *,
     per: float | None = None,
-    unit: Unit = "",
-    expected: Expected | None = None,
-    fault: str = "",
-    doubt: str = "",
-    skipped: str = "",
-    disturbed: str = "",
-    said: str = "",
-    detail: str = "",
+    **facts: Any,
 ) -> Reading:
     """One figure of a test, with the interval that it has from rounds.
 
@@ -180,31 +172,27 @@ def reading(
     operations or bytes were done: then the reading is a rate. Without a device it is
     that of the machine as a whole; all else is as in ``Reading``.
     """
-    measured = low = high = confidence = None
     if isinstance(figure, Interval):
-        measured, low, high = figure.median, figure.low, figure.high
-        confidence = figure.confidence
+        facts["confidence"] = figure.confidence
+        ends = figure.median, figure.low, figure.high
         if per is not None:
-            measured, low, high = per / measured, per / high, per / low
-    else:
-        measured = figure
-    return Reading(
-        test=test,
-        device=device if device is None or isinstance(device, str) else name(device),
-        what=what,
-        unit=unit,
-        measured=measured,
-        ci_low=low,
-        ci_high=high,
-        confidence=confidence,
-        expected=expected,
-        fault=fault,
-        doubt=doubt,
-        skipped=skipped,
-        disturbed=disturbed,
-        said=said,
-        detail=detail,
-    )
+            ends = per / figure.median, per / figure.high, per / figure.low
+        figure, facts["ci_low"], facts["ci_high"] = ends
+    if device is not None and not isinstance(device, str):
+        device = name(device)
+    return Reading(test=test, device=device, what=what, measured=figure, **facts)
+
+
+def error_reading(
+    test: CheckTest, device: jax.Device | str, error: Exception
+) -> Reading:
+    """The reading that says in place of a figure what went wrong."""
+    if not isinstance(error, TroubleError):
+        fault = f"The test failed: {headline(error)}"
+        return reading(test, device, test, fault=fault, detail=errors.full_text(error))
+    unsupported = isinstance(error, UnsupportedError)
+    why = {"skipped" if unsupported else "fault": error.sentence}
+    return reading(test, device, error.what, detail=error.detail, **why)
 
 
 @contextmanager
@@ -226,19 +214,6 @@ def translate_errors(case: Case, what: str, phase: str) -> Iterator[None]:
         hint = MEMORY_HINT if NO_MEMORY.search(failure.detail) else failure.hint
         sentence = f"{failure.error} {hint}".strip()
         raise TroubleError(what, sentence, failure.detail) from error
-
-
-def fault_reading(
-    context: Context, device: jax.Device, trouble: TroubleError
-) -> Reading:
-    """The reading that has a fault instead of a figure."""
-    return reading(
-        context.check.test,
-        device,
-        trouble.what,
-        fault=trouble.sentence,
-        detail=trouble.detail,
-    )
 
 
 # Visits.
@@ -268,7 +243,7 @@ def by_device(
     """
     found, budget = context.devices, context.check.budget_seconds
     if len(found) > 1 and not in_turn and not shares_silicon(found):
-        yield from _at_once(context, what, job, found, budget)
+        yield from _at_once(context, what, job)
         return
     for device in found:
         if context.stop():
@@ -308,17 +283,11 @@ def on_first(
     yield from by_device(context, what, visit)
 
 
-def _at_once(
-    context: Context,
-    what: str,
-    job: Job,
-    found: Sequence[jax.Device],
-    budget: float,
-) -> Iterator[RunEvent]:
-    done: queue.SimpleQueue[RunEvent] = queue.SimpleQueue()
+def _at_once(context: Context, what: str, job: Job) -> Iterator[RunEvent]:
+    found, done = context.devices, queue.SimpleQueue[RunEvent]()
 
     def visit(device: jax.Device) -> None:
-        for one in guard(context, job, device, budget):
+        for one in guard(context, job, device, context.check.budget_seconds):
             done.put(CheckRead(reading=one))
         done.put(CheckDone(device=name(device)))
 
@@ -349,8 +318,8 @@ def guard(
 ) -> Iterator[Reading]:
     """The readings of a job until the test is stopped.
 
-    What goes wrong with one costs its figure alone: it is skipped, or has a fault. An
-    exception of the job itself ends the job.
+    What goes wrong with one costs its figure alone; an exception of the job itself ends
+    the job.
     """
     test = context.check.test
     try:
@@ -363,18 +332,12 @@ def guard(
             else:
                 try:
                     found = one()
-                except UnsupportedError as refused:
-                    what, why, detail = refused.what, refused.sentence, refused.detail
-                    found = reading(test, device, what, skipped=why, detail=detail)
                 except TroubleError as trouble:
-                    found = fault_reading(context, device, trouble)
+                    found = error_reading(test, device, trouble)
             if found is not None:
                 yield found
-    except TroubleError as trouble:
-        yield fault_reading(context, device, trouble)
     except Exception as error:
-        fault = f"The test failed: {headline(error)}"
-        yield reading(test, device, test, fault=fault, detail=errors.full_text(error))
+        yield error_reading(test, device, error)
 
 
 def measure_again(

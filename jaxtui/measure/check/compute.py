@@ -114,6 +114,23 @@ def natural(device: Device) -> Kind:
     return kinds(device, "quick")[0]
 
 
+def natural_product(
+    context: Context,
+    device: jax.Device,
+    what: str,
+    seconds: float = SATURATING_SECONDS,
+) -> work.Subject:
+    """The product of ``natural`` that takes so long, ready to be called.
+
+    Raises:
+        TroubleError: It cannot be compiled, or its inputs do not fit.
+    """
+    chosen = setting(context, device)
+    product = case(natural(chosen.device), chosen, seconds)
+    what = what.format(label(product, device.platform))
+    return work.prepare(product, what, device, context.check.seed)
+
+
 def case(kind: Kind, setting: Setting, seconds: float = SATURATING_SECONDS) -> Case:
     """The product of a kind that keeps a device busy for so long, at its peak.
 

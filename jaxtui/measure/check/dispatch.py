@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import partial
 
 import jax
-import numpy as np
 
 from jaxtui import format as fmt
 from jaxtui.measure import clocks, ops
@@ -21,6 +19,7 @@ from jaxtui.measure.check.base import (
     translate_errors,
 )
 from jaxtui.measure.devices import name
+from jaxtui.measure.runtime import PROBE_CALLS, queue_depth
 from jaxtui.measure.turns import Turns, take_turns
 from jaxtui.model import Case, Reading, RunEvent
 from jaxtui.stats import median, rounds_interval
@@ -37,45 +36,12 @@ PRODUCT_SECONDS = 0.001
 """What the product takes at peak: ten times what a call costs the host."""
 
 PRODUCT_CALLS = 15
-QUEUED = 64
-"""Calls that are made without waiting, to see how many may be in flight."""
 
 QUEUE_SECONDS = 0.5
-"""What they may take altogether; of slower calls the queue is not measured."""
-
-FULL_QUEUE = (QUEUED / 4, QUEUED - 4)
-"""Outside of it the queue was not seen to be full: the device was faster, or the queue
-is longer than what was put into it."""
+"""What filling the queue may take; of slower calls it is not measured."""
 
 EARLY = 0.5
 """An asynchronous call returns before this share of its work is done."""
-
-
-@dataclass(frozen=True)
-class Asynchrony:
-    """The call, of several, that returned earliest before its result was there."""
-
-    dispatch: float
-    """Seconds until it returned."""
-    ready: float
-    """Seconds until its result was there."""
-    in_flight: int | None = None
-    """How many may be in flight; ``None`` where that was not seen."""
-
-    @property
-    def early(self) -> bool:
-        return self.dispatch < EARLY * self.ready
-
-    @property
-    def said(self) -> str:
-        times = (
-            f"a call of {fmt.seconds(self.ready)} returned after"
-            f" {fmt.seconds(self.dispatch)}"
-        )
-        if not self.early:
-            return f"Not asynchronous: {times}."
-        depth = f"; {self.in_flight} can be in flight" if self.in_flight else ""
-        return f"Asynchronous: {times}{depth}."
 
 
 def test(context: Context) -> Iterator[RunEvent]:
@@ -91,11 +57,8 @@ def test(context: Context) -> Iterator[RunEvent]:
 def _floor(context: Context, device: jax.Device, seconds: float) -> Reading | None:
     case = Case(op="add", size=TINY, dtype="float32", device=name(device), mode="jit")
     what = "dispatch of a tiny call"
-    with translate_errors(case, what, "compile"):
-        call = work.compile_case(case, device)
-    with translate_errors(case, what, "inputs"):
-        args = tuple(jax.device_put([np.ones(TINY, np.float32)] * 2, device))
-    turns = Turns(work.callable_on(device, case, call, args), throughput=False)
+    made = work.prepare(case, what, device, context.check.seed).workload
+    turns = Turns(made, throughput=False)
     with translate_errors(case, what, "sampling"):
         for one in take_turns([turns], SHARE * seconds, stop=context.stop):
             one.done = len(one.rounds) >= ROUNDS
@@ -106,37 +69,41 @@ def _floor(context: Context, device: jax.Device, seconds: float) -> Reading | No
 
 
 def _asynchrony(context: Context, device: jax.Device, seconds: float) -> Reading | None:
-    """The dispatch of a product of about a millisecond."""
-    chosen = setting(context, device)
-    kind = compute.natural(chosen.device)
-    case = compute.case(kind, chosen, PRODUCT_SECONDS)
-    what = f"dispatch of {compute.label(case, device.platform)}"
-    made = work.prepare(case, what, device, context.check.seed).workload
+    """The dispatch of a product of about a millisecond.
+
+    Of several calls the one that returned earliest before its result was there: others
+    may have been held up.
+    """
+    free = setting(context, device).free_bytes
+    product = compute.natural_product(
+        context, device, "dispatch of {}", PRODUCT_SECONDS
+    )
+    made, case = product.workload, product.workload.case
     # There must be memory for all the results of a full queue.
-    needed = QUEUED * ops.get(case.op).result_bytes(case.size, case.dtype)
-    room = chosen.free_bytes is None or needed < chosen.free_bytes / 2
-    with translate_errors(case, what, "sampling"):
+    needed = PROBE_CALLS * ops.get(case.op).result_bytes(case.size, case.dtype)
+    room = free is None or needed < free / 2
+    with translate_errors(case, product.what, "sampling"):
         call, args, wait = made.call, made.args, clocks.wait_for_array
         one = clocks.calls(call, args, wait, 0.0).ready[0]
         left = min(seconds * (1 - SHARE), PRODUCT_CALLS * one)
         block = clocks.calls(call, args, wait, left, least=5)
         pairs = zip(block.dispatch, block.ready, strict=True)
-        # One call that returns early is proof enough: others may have been held up.
-        calls = [Asynchrony(*pair) for pair in pairs]
-        found = min(calls, key=lambda call: call.dispatch / call.ready)
+        dispatch, ready = min(pairs, key=lambda pair: pair[0] / pair[1])
+        early, depth = dispatch < EARLY * ready, None
         # How long the queue is, is a matter of the runtime: one device tells for all.
-        first = device == context.devices[0] and QUEUED * found.ready < QUEUE_SECONDS
-        if first and found.early and room:
-            pending = clocks.pending_after(call, args, QUEUED)
-            full = FULL_QUEUE[0] < pending < FULL_QUEUE[1]
-            found = replace(found, in_flight=pending if full else None)
-    fine = found.early or device.platform == "cpu"
+        first = device == context.devices[0] and PROBE_CALLS * ready < QUEUE_SECONDS
+        if first and early and room:
+            depth = queue_depth(call, args)
+    said = f"a call of {fmt.seconds(ready)} returned after {fmt.seconds(dispatch)}"
+    if depth:
+        said += f"; {depth} can be in flight"
+    said = f"{'Asynchronous' if early else 'Not asynchronous'}: {said}."
+    fine = early or device.platform == "cpu"
     return reading(
         "dispatch",
         device,
-        what,
-        found.dispatch,
+        product.what,
+        dispatch,
         unit="seconds",
-        said=found.said if fine else "",
-        doubt="" if fine else found.said,
+        **{"said" if fine else "doubt": said},
     )

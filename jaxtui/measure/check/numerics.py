@@ -40,7 +40,6 @@ from jaxtui.measure.check.base import (
 )
 from jaxtui.measure.clocks import Call
 from jaxtui.measure.devices import name, probe
-from jaxtui.measure.ops.arguments import Array
 from jaxtui.model import (
     PRECISIONS,
     CheckDoing,
@@ -86,9 +85,7 @@ NO_TIME = "There was no time left for it."
 class Task:
     device: jax.Device
     computations: Sequence[Computation]
-    inputs: Mapping[Computation, tuple[Array, ...]]
-    times: int
-    """How often each is computed; at least twice."""
+    comparison: Comparison
     deadline: float
     """By ``perf_counter``: nothing is begun after it."""
     compilers: int
@@ -145,8 +142,7 @@ def _compare(context: Context, over: threading.Event) -> Iterator[RunEvent]:
         task = Task(
             device=device,
             computations=[one for one in every if one in inputs],
-            inputs=inputs,
-            times=comparison.times,
+            comparison=comparison,
             deadline=perf_counter() + check.budget_seconds + COMPILE_SECONDS,
             compilers=max(1, (os.cpu_count() or 1) // len(devices)),
             stop=lambda: over.is_set() or context.stop(),
@@ -256,40 +252,31 @@ def compute(
 def _attempt(
     task: Task, computation: Computation, compiled: Future[Call | None]
 ) -> Outcome:
+    """The first result of several, and the worst of the others."""
     case, what = computation.case(name(task.device)), computation.what
+    call: Call | None = None
     try:
         with translate_errors(case, what, "compile"):
             call = compiled.result()
+        if call is None or perf_counter() > task.deadline:
+            return Outcome(skipped=NO_TIME)
+        with translate_errors(case, what, "transfer"), work.scope(case, task.device):
+            inputs = list(task.comparison.inputs[computation])
+            sent = jax.device_put(inputs, task.device)
+            args = jax.block_until_ready(sent)
+        with translate_errors(case, what, "first_call"):
+            first = np.asarray(call(*args))
+        worst: Difference | None = None
+        for _ in range(task.comparison.times - 1):
+            with translate_errors(case, what, "block"):
+                other = difference(np.asarray(call(*args)), first)
+            if other.elements and (worst is None or other.elements > worst.elements):
+                worst = other
+        return Outcome(result=first, wavered=worst, program=program(call, task.device))
     except TroubleError as trouble:
-        refused = isinstance(trouble, UnsupportedError) or REFUSED.search(
-            trouble.detail
-        )
+        at_compile = call is None and REFUSED.search(trouble.detail)
+        refused = isinstance(trouble, UnsupportedError) or at_compile
         return Outcome(skipped=trouble.sentence if refused else "", trouble=trouble)
-    if call is None or perf_counter() > task.deadline:
-        return Outcome(skipped=NO_TIME)
-    try:
-        return _repeat(task, computation, call)
-    except UnsupportedError as refused:
-        return Outcome(skipped=refused.sentence, trouble=refused)
-    except TroubleError as trouble:
-        return Outcome(trouble=trouble)
-
-
-def _repeat(task: Task, computation: Computation, call: Call) -> Outcome:
-    """The same several times: the first result, and the worst of the others."""
-    case, what = computation.case(name(task.device)), computation.what
-    with translate_errors(case, what, "transfer"), work.scope(case, task.device):
-        sent = jax.device_put(list(task.inputs[computation]), task.device)
-        args = jax.block_until_ready(sent)
-    with translate_errors(case, what, "first_call"):
-        first = np.asarray(call(*args))
-    worst: Difference | None = None
-    for _ in range(task.times - 1):
-        with translate_errors(case, what, "block"):
-            other = difference(np.asarray(call(*args)), first)
-        if other.elements and (worst is None or other.elements > worst.elements):
-            worst = other
-    return Outcome(result=first, wavered=worst, program=program(call, task.device))
 
 
 def program(call: Call, device: jax.Device) -> str:

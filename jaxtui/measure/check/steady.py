@@ -8,11 +8,10 @@ a metadata server that is not there, every metric takes half a minute.
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from time import perf_counter
 
@@ -22,13 +21,12 @@ import msgspec
 from jaxtui import child
 from jaxtui import format as fmt
 from jaxtui.measure import children
-from jaxtui.measure.check import compute, work
+from jaxtui.measure.check import compute, tpu_sdk, work
 from jaxtui.measure.check.base import (
     Context,
     Measure,
     on_first,
     reading,
-    setting,
     translate_errors,
 )
 from jaxtui.measure.check.tpu_sdk import MARK
@@ -67,6 +65,8 @@ _SCORE = re.compile(r"(?:(?P<place>.*):)?\s*(?P<score>\d+(?:\.\d+)?)\s*")
 Scores = Sequence[tuple[str, float]]
 """Where, which may be empty, and how much; at least one."""
 
+_of_machine = partial(reading, "steady", None)
+
 
 def test(context: Context) -> Iterator[RunEvent]:
     """One product over and over, on all devices at once.
@@ -85,11 +85,9 @@ def test(context: Context) -> Iterator[RunEvent]:
 
 
 def _measure(context: Context, device: jax.Device, seconds: float) -> Reading | None:
-    chosen = setting(context, device)
-    case = compute.case(compute.natural(chosen.device), chosen)
-    what = f"steady {compute.label(case, device.platform)}"
-    turns = work.turns_of(work.prepare(case, what, device, context.check.seed))
-    with translate_errors(case, what, "sampling"):
+    product = compute.natural_product(context, device, "steady {}")
+    turns, what = work.turns_of(product), product.what
+    with translate_errors(product.workload.case, what, "sampling"):
         begin = perf_counter()
         for one in take_turns([turns], seconds, stop=context.stop):
             late = perf_counter() - begin >= seconds
@@ -144,11 +142,7 @@ def sdk_readings(context: Context) -> Iterator[Reading]:
     if not any(device.platform == "tpu" for device in context.devices):
         return
     limit = SDK_SECONDS[context.check.level]
-    command = [
-        *child.command("jaxtui.measure.check.tpu_sdk"),
-        str(int(limit) + 1),
-        *WHAT,
-    ]
+    command = [*child.command(tpu_sdk.__name__), str(int(limit) + 1), *WHAT]
     ended = children.run(
         command, limit, environment=environment(os.environ), stop=context.stop
     )
@@ -162,30 +156,30 @@ def environment(base: Mapping[str, str]) -> dict[str, str]:
 
 
 def parse_metrics(ended: Exit, limit_seconds: float) -> Iterator[Reading]:
-    if ended.code is None:
-        yield _skip(SDK, f"It did not answer within {limit_seconds:g} s.", ended)
-        return
     answer = _answer(ended.output)
-    if ended.code != 0 or answer is None:
-        yield _skip(SDK, _why(ended), ended)
+    if ended.code == 0 and answer is not None:
+        yield _of_metric(THROTTLE, answer.get(THROTTLE), throttling)
+        yield _of_metric(LINKS, answer.get(LINKS), links)
         return
-    for metric, read in ((THROTTLE, throttling), (LINKS, links)):
-        yield _of_metric(metric, answer.get(metric), read)
+    why = f"It did not answer within {limit_seconds:g} s."
+    if ended.code is not None:
+        why = _why(ended.code, ended.errors)
+    yield _of_machine(SDK, skipped=why, detail=ended.errors.strip())
 
 
-def throttling(scores: Scores) -> Reading:
+def throttling(scores: Scores) -> dict[str, str]:
     """0 is no throttling, 1 to 10 are 10 to 100 %."""
     hot = [
         f"{place or f'chip {index}'} by {score * 10:g} %"
         for index, (place, score) in enumerate(scores)
         if score > 0
     ]
-    doubt = f"The TPU throttles itself: {', '.join(hot)}." if hot else ""
-    said = "" if hot else f"None of {len(scores)} is throttled."
-    return _score(THROTTLE, scores, doubt=doubt, said=said)
+    if hot:
+        return {"doubt": f"The TPU throttles itself: {', '.join(hot)}."}
+    return {"said": f"None of {len(scores)} is throttled."}
 
 
-def links(scores: Scores) -> Reading:
+def links(scores: Scores) -> dict[str, str]:
     """0 is a link without problems, 10 one that is unusable."""
 
     def named(least: float, below: float) -> str:
@@ -195,76 +189,56 @@ def links(scores: Scores) -> Reading:
             if least <= score < below
         )
 
-    unusable = named(UNUSABLE, float("inf"))
-    persistent = named(PERSISTENT, UNUSABLE)
-    transient = named(TRANSIENT, PERSISTENT)
+    facts = {"said": f"{len(scores)} links; 0 is one without problems."}
+    if unusable := named(UNUSABLE, float("inf")):
+        facts["fault"] = f"Links between chips are unusable: {unusable}."
     doubts = []
-    if persistent:
+    if persistent := named(PERSISTENT, UNUSABLE):
         doubts.append(f"persistent minor problems on {persistent}")
-    if transient:
+    if transient := named(TRANSIENT, PERSISTENT):
         doubts.append(f"transient problems on {transient}")
-    return _score(
-        LINKS,
-        scores,
-        fault=f"Links between chips are unusable: {unusable}." if unusable else "",
-        doubt=f"Links between chips have {' and '.join(doubts)}." if doubts else "",
-        said=f"{len(scores)} links; 0 is one without problems.",
-    )
+    if doubts:
+        facts["doubt"] = f"Links between chips have {' and '.join(doubts)}."
+    return facts
 
 
 def _of_metric(
-    metric: str, values: object, read: Callable[[Scores], Reading]
+    metric: str, values: object, facts: Callable[[Scores], dict[str, str]]
 ) -> Reading:
-    what = WHAT[metric]
+    why, scores = "", list[tuple[str, float]]()
     if isinstance(values, str):
-        return _skip(what, f"libtpu failed to read {metric}: {values}")
-    if not isinstance(values, list):
-        return _skip(what, f"This libtpu does not have {metric}.")
-    scores = []
-    for value in values:
-        match = _SCORE.fullmatch(str(value))
-        if match is None:
-            return _skip(what, f"libtpu says {str(value)!r}, which is no score.")
-        scores.append(((match["place"] or "").strip(), float(match["score"])))
-    return (
-        read(scores) if scores else _skip(what, f"libtpu says nothing about {metric}.")
-    )
+        why = f"libtpu failed to read {metric}: {values}"
+    elif not isinstance(values, list):
+        why = f"This libtpu does not have {metric}."
+    elif not values:
+        why = f"libtpu says nothing about {metric}."
+    else:
+        for value in values:
+            if (match := _SCORE.fullmatch(str(value))) is None:
+                why = f"libtpu says {str(value)!r}, which is no score."
+                break
+            scores.append(((match["place"] or "").strip(), float(match["score"])))
+    if why:
+        return _of_machine(WHAT[metric], skipped=why)
+    most = max(score for _, score in scores)
+    return _of_machine(WHAT[metric], most, **facts(scores))
 
 
 def _answer(output: str) -> dict[str, object] | None:
     for line in output.splitlines():
         if line.startswith(MARK):
-            try:
-                found = json.loads(line[len(MARK) :])
-            except ValueError:
-                return None
-            return found if isinstance(found, dict) else None
+            with suppress(msgspec.DecodeError):
+                return msgspec.json.decode(line[len(MARK) :], type=dict[str, object])
+            return None
     return None
 
 
-def _why(ended: Exit) -> str:
-    if re.search(r"^(ModuleNotFound|Import)Error", ended.errors, re.MULTILINE):
+def _why(code: int, errors: str) -> str:
+    if re.search(r"^(ModuleNotFound|Import)Error", errors, re.MULTILINE):
         return "This libtpu has no SDK, or none is installed."
-    if ended.code is not None and ended.code < 0:
-        try:
-            death = signal.Signals(-ended.code).name
-        except ValueError:
-            death = f"signal {-ended.code}"
-        return f"It crashed with {death}."
-    if ended.code:
-        lines = ended.errors.strip().splitlines()
-        return f"It failed: {lines[-1] if lines else f'exit status {ended.code}'}."
+    if code < 0:
+        return f"It crashed with {children.signal_name(-code)}."
+    if code:
+        lines = errors.strip().splitlines()
+        return f"It failed: {lines[-1] if lines else f'exit status {code}'}."
     return "It ended without an answer."
-
-
-def _score(
-    metric: str, scores: Scores, fault: str = "", doubt: str = "", said: str = ""
-) -> Reading:
-    most = max(score for _, score in scores)
-    what = WHAT[metric]
-    return reading("steady", None, what, most, fault=fault, doubt=doubt, said=said)
-
-
-def _skip(what: str, why: str, ended: Exit | None = None) -> Reading:
-    detail = "" if ended is None else ended.errors.strip()
-    return reading("steady", None, what, skipped=why, detail=detail)

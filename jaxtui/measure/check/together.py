@@ -17,15 +17,14 @@ from jaxtui.measure.check import compute, work
 from jaxtui.measure.check.base import (
     Context,
     TroubleError,
-    fault_reading,
+    error_reading,
     reading,
-    setting,
     shares_silicon,
     translate_errors,
 )
 from jaxtui.measure.devices import name, place
 from jaxtui.model import CheckDoing, CheckDone, CheckRead, Expected, Reading, RunEvent
-from jaxtui.stats import Interval, median, rounds_interval
+from jaxtui.stats import median, rounds_interval
 
 WHAT = "all devices at once"
 SLOWEST = "slowest of all devices at once"
@@ -76,15 +75,6 @@ class Racer:
     last: Any = None
     """The last result of this round."""
 
-    @property
-    def name(self) -> str:
-        return name(self.device)
-
-    @property
-    def ratio(self) -> Interval:
-        """Its time over the median of all devices, from rounds."""
-        return rounds_interval(self.ratios)
-
     def run_alone(self) -> None:
         """A few rounds without the others, after a first one to warm up.
 
@@ -98,9 +88,6 @@ class Racer:
                 clocks.burst(made.call, made.args, made.wait, self.calls)
                 for _ in range(ALONE_ROUNDS)
             ]
-
-    def begin(self) -> None:
-        self.begun, self.last = perf_counter(), None
 
     def call(self) -> None:
         """Enqueue one call, unless it is out."""
@@ -145,7 +132,7 @@ def test(context: Context) -> Iterator[RunEvent]:
     for one in _readings(context, racers):
         yield CheckRead(reading=one)
     for racer in racers:
-        yield CheckDone(device=racer.name)
+        yield CheckDone(device=name(racer.device))
 
 
 def _line_up(context: Context, racers: list[Racer]) -> Iterator[RunEvent]:
@@ -156,10 +143,7 @@ def _line_up(context: Context, racers: list[Racer]) -> Iterator[RunEvent]:
             return
         yield CheckDoing(devices=(name(device),), what=f"compiling for {name(device)}")
         try:
-            chosen = setting(context, device)
-            case = compute.case(compute.natural(chosen.device), chosen)
-            product = work.prepare(case, WHAT, device, context.check.seed)
-            racer = Racer(device, product)
+            racer = Racer(device, compute.natural_product(context, device, WHAT))
             if shares_silicon(context.devices):
                 calls = 1
             elif not calls:
@@ -170,7 +154,7 @@ def _line_up(context: Context, racers: list[Racer]) -> Iterator[RunEvent]:
             racer.calls = calls
             racer.run_alone()
         except TroubleError as trouble:
-            yield CheckRead(reading=fault_reading(context, device, trouble))
+            yield CheckRead(reading=error_reading("together", device, trouble))
             yield CheckDone(device=name(device))
         else:
             racers.append(racer)
@@ -204,7 +188,7 @@ def _round(context: Context, racing: list[Racer], late: float) -> Iterator[RunEv
     for turn in range(racing[0].calls):
         for racer in racing:
             if not turn:
-                racer.begin()
+                racer.begun, racer.last = perf_counter(), None
             racer.call()
     waiting, named, start = list(racing), len(racing), perf_counter()
     while waiting and not context.stop():
@@ -218,14 +202,14 @@ def _round(context: Context, racing: list[Racer], late: float) -> Iterator[RunEv
 
 
 def _doing(racers: Sequence[Racer]) -> CheckDoing:
-    names = tuple(racer.name for racer in racers)
+    names = tuple(name(racer.device) for racer in racers)
     return CheckDoing(devices=names, what="working on all devices at once")
 
 
 def _readings(context: Context, racers: Sequence[Racer]) -> Iterator[Reading]:
     for racer in racers:
         if racer.trouble is not None:
-            yield fault_reading(context, racer.device, racer.trouble)
+            yield error_reading("together", racer.device, racer.trouble)
     timed = [racer for racer in racers if racer.trouble is None and racer.ratios]
     if len(timed) < 2:
         yield _skip("Fewer than two devices could do the work.")
@@ -239,24 +223,23 @@ def _readings(context: Context, racers: Sequence[Racer]) -> Iterator[Reading]:
             "together",
             racer.device,
             WHAT,
-            racer.ratio,
+            rounds_interval(racer.ratios),
             expected=expected,
             said=(
                 f"{racer.calls} × {label}: {fmt.seconds(median(racer.together))},"
                 f" alone {fmt.seconds(median(racer.alone))}."
             ),
         )
-    slowest = max(timed, key=lambda racer: racer.ratio.median)
+    slowest = max(timed, key=lambda racer: rounds_interval(racer.ratios).median)
+    worst = rounds_interval(slowest.ratios)
     together = median([median(racer.together) for racer in timed])
     alone = median([median(racer.alone) for racer in timed])
     said = (
-        f"{place(slowest.device)} took {slowest.ratio.median:.2f} times the median of"
+        f"{place(slowest.device)} took {worst.median:.2f} times the median of"
         f" {len(timed)} devices. All at once, a device took {together / alone:.2f}"
         " times as long as alone."
     )
-    yield reading(
-        "together", None, SLOWEST, slowest.ratio, expected=expected, said=said
-    )
+    yield reading("together", None, SLOWEST, worst, expected=expected, said=said)
 
 
 def _skip(why: str) -> Reading:

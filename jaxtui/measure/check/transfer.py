@@ -246,21 +246,15 @@ def _same_buffer(array: jax.Array, other: Any) -> bool:
 
 def _reading(device: jax.Device, series: Series, direction: str) -> Reading:
     size = fmt.bytes_text(series.nbytes)
-    what = f"{direction} {size} {series.way.kind}"
+    make = functools.partial(
+        reading, "transfer", device, f"{direction} {size} {series.way.kind}"
+    )
     if series.zero_copy[direction]:
-        return reading("transfer", device, what, unit="bytes/s", said=ZERO_COPY)
+        return make(unit="bytes/s", said=ZERO_COPY)
     rounds = series.rounds[direction]
     interval = rounds_interval(rounds)
     said = f"{size} in {fmt.seconds(interval.median)}; {len(rounds)} rounds."
-    return reading(
-        "transfer",
-        device,
-        what,
-        interval,
-        per=series.nbytes,
-        unit="bytes/s",
-        said=said,
-    )
+    return make(interval, per=series.nbytes, unit="bytes/s", said=said)
 
 
 def _skip(device: jax.Device, what: str, why: str, detail: str = "") -> Reading:

@@ -20,17 +20,15 @@ from jax.sharding import SingleDeviceSharding
 
 from jaxtui import format as fmt
 from jaxtui.format import plural
-from jaxtui.measure import clocks, notes, ops
+from jaxtui.measure import clocks, notes, ops, programs
 from jaxtui.measure.check.base import Context, reading, translate_errors
 from jaxtui.measure.clocks import Call
 from jaxtui.measure.contention import Meter
 from jaxtui.measure.ops.arguments import Argument, Indices, Key
-from jaxtui.measure.ops.base import JaxForm
 from jaxtui.measure.runtime import DEFAULT_QUEUE_DEPTH
 from jaxtui.measure.turns import WARM_UP_SECONDS, Turns, take_turns
 from jaxtui.measure.workload import Workload, op_scope
-from jaxtui.model import Case, Expected, Reading, Unit
-from jaxtui.stats import Interval
+from jaxtui.model import Case, Reading
 
 KEPT = 256
 """Compiled calls that are kept: ``steady`` and ``together`` run what ``compute`` has
@@ -117,35 +115,25 @@ def result_like(case: Case, device: jax.Device) -> jax.Array:
 
 @functools.lru_cache(maxsize=KEPT)
 def _compile(case: Case, device: jax.Device, into: bool) -> Call:
-    op, place = ops.get(case.op), SingleDeviceSharding(device)
+    op = ops.get(case.op)
     form = op.bind(case.precision)
 
-    def shape(dims: tuple[int, ...], dtype: str) -> jax.ShapeDtypeStruct:
-        return jax.ShapeDtypeStruct(dims, jnp.dtype(dtype), sharding=place)
-
-    with scope(case, device):
-        shapes = [
-            shape(argument.shape, argument.dtype(case.dtype))
-            for argument in op.arguments(case.size)
-        ]
-        jitted: Any = jax.jit(form)
-        if into:
-            # Unused as it is, it must be kept, or there is nothing to donate.
-            jitted = jax.jit(
-                _ignoring_last(form), donate_argnums=len(shapes), keep_unused=True
-            )
-            result = shape(op.result_shape(case.size), op.result_dtype(case.dtype))
-            shapes.append(result)
-        built: Call = jitted.lower(*shapes).compile()
-        return built
-
-
-def _ignoring_last(form: JaxForm) -> Callable[..., jax.Array]:
-    def into(*args: Any) -> jax.Array:
+    def ignoring_last(*args: Any) -> jax.Array:
         return form(*args[:-1])
 
-    into.__name__ = into.__qualname__ = form.__name__
-    return into
+    with scope(case, device):
+        shapes, jitted = programs.shapes(op, case, device), jax.jit(form)
+        if into:
+            ignoring_last.__name__ = ignoring_last.__qualname__ = form.__name__
+            # Unused as it is, it must be kept, or there is nothing to donate.
+            jitted = jax.jit(
+                ignoring_last, donate_argnums=len(shapes), keep_unused=True
+            )
+            shape, dtype = op.result_shape(case.size), op.result_dtype(case.dtype)
+            place = SingleDeviceSharding(device)
+            shapes.append(jax.ShapeDtypeStruct(shape, jnp.dtype(dtype), sharding=place))
+        built: Call = jitted.lower(*shapes).compile()
+        return built
 
 
 @functools.lru_cache(maxsize=KEPT)
@@ -183,14 +171,6 @@ class Subject:
     workload: Workload
 
 
-@dataclass(frozen=True)
-class Rate:
-    seconds: Interval
-    rounds: int
-    disturbed: str = ""
-    """Who else used the cores that the device computes on, one sentence."""
-
-
 def callable_on(
     device: jax.Device, case: Case, call: Call, args: tuple[Any, ...]
 ) -> Workload:
@@ -223,13 +203,8 @@ def turns_of(prepared: Subject, warm_up_seconds: float = WARM_UP_SECONDS) -> Tur
     )
 
 
-def throughput(
-    prepared: Subject, seconds: float, stop: Callable[[], bool]
-) -> Rate | None:
-    """Seconds per call without the hand-over: the slope of two queued bursts.
-
-    Returns:
-        ``None`` if it was stopped before the first turn.
+def throughput(prepared: Subject, seconds: float, stop: Callable[[], bool]) -> Turns:
+    """Turns of queued bursts; none if it was stopped before the first.
 
     Raises:
         TroubleError: A call failed.
@@ -239,38 +214,26 @@ def throughput(
     with translate_errors(prepared.workload.case, prepared.what, "sampling"):
         for one in take_turns([turns], seconds, stop=stop):
             one.done = perf_counter() >= end
-    if (interval := turns.per_call) is None:
-        return None
-    assert prepared.workload.device is not None
-    found = disturbance(turns.meter, prepared.workload.device)
-    return Rate(interval, len(turns.slopes), found)
+    return turns
 
 
 def rate_reading(
-    context: Context,
-    subject: Subject,
-    seconds: float,
-    *,
-    per: float | None,
-    unit: Unit,
-    expected: Expected | None,
-    said: str = "",
+    context: Context, subject: Subject, seconds: float, said: str = "", **facts: Any
 ) -> Reading | None:
-    """Operations or bytes per second of a prepared call."""
-    rate = throughput(subject, seconds, context.stop)
-    if rate is None:
+    """Operations or bytes per second of a prepared call, as ``reading`` takes them."""
+    turns, device = throughput(subject, seconds, context.stop), subject.workload.device
+    if (interval := turns.per_call) is None:
         return None
+    assert device is not None
     return reading(
         context.check.test,
-        subject.workload.device,
+        device,
         subject.what,
-        rate.seconds,
-        per=per,
-        unit=unit,
-        expected=expected,
-        disturbed=rate.disturbed,
-        said=f"{said or f'{fmt.seconds(rate.seconds.median)} per call'},"
-        f" {plural(rate.rounds, 'round')}.",
+        interval,
+        disturbed=disturbance(turns.meter, device),
+        said=f"{said or f'{fmt.seconds(interval.median)} per call'},"
+        f" {plural(len(turns.slopes), 'round')}.",
+        **facts,
     )
 
 

@@ -16,7 +16,7 @@ from jaxtui.measure.check import work
 from jaxtui.measure.check.base import TroubleError, UnsupportedError, translate_errors
 from jaxtui.measure.turns import never
 from jaxtui.model import DTYPES, Case
-from jaxtui.stats import MINIMUM_ROUNDS
+from jaxtui.stats import MINIMUM_ROUNDS, Interval
 
 
 def case(op: str = "matmul", size: int = 64, dtype: str = "float32") -> Case:
@@ -172,10 +172,10 @@ def prepared(call: Any = lambda: jnp.zeros(1)) -> work.Subject:
     return work.Subject("work", work.callable_on(device(0), case(), call, ()))
 
 
-def rate(seconds: float, call: Any = lambda: jnp.zeros(1)) -> work.Rate:
+def rate(seconds: float, call: Any = lambda: jnp.zeros(1)) -> tuple[Interval, int]:
     found = work.throughput(prepared(call), seconds, never)
-    assert found is not None
-    return found
+    assert found.per_call is not None
+    return found.per_call, len(found.slopes)
 
 
 @pytest.mark.parametrize("call", [1e-4, 5e-3, 0.05, 1.0])
@@ -184,9 +184,9 @@ def test_the_hand_over_is_not_counted(
     clock: Any, call: float, hand_over: float
 ) -> None:
     clock(call, hand_over)
-    found = rate(3.0 + 30 * (call + hand_over))
-    assert found.seconds.median == pytest.approx(call)
-    assert found.rounds >= MINIMUM_ROUNDS
+    seconds, rounds = rate(3.0 + 30 * (call + hand_over))
+    assert seconds.median == pytest.approx(call)
+    assert rounds >= MINIMUM_ROUNDS
 
 
 def test_how_long_it_takes(clock: Any) -> None:
@@ -195,20 +195,20 @@ def test_how_long_it_takes(clock: Any) -> None:
     assert 2.0 <= fake.now < 2.0 + 1.2 * turns.TURN_SECONDS_AT_MOST + 0.2
     # One round is taken however slow the call, and none when it is stopped before.
     fake = clock(50.0)
-    assert rate(0.1).rounds == 1
+    assert rate(0.1)[1] == 1
     assert sorted(fake.bursts) == [1, 2]
-    assert work.throughput(prepared(), 1.0, lambda: True) is None
+    assert work.throughput(prepared(), 1.0, lambda: True).per_call is None
 
 
 def test_the_long_burst_is_what_is_known_of_few_rounds_or_noise(clock: Any) -> None:
     clock(1.0, hand_over=0.1)
-    few = rate(3.0)
-    assert few.rounds < MINIMUM_ROUNDS
-    assert few.seconds.median == pytest.approx(1.05)
+    seconds, rounds = rate(3.0)
+    assert rounds < MINIMUM_ROUNDS
+    assert seconds.median == pytest.approx(1.05)
     clock(0.03, noise=0.5)
-    noisy = rate(3.0)
-    assert noisy.seconds.low > 0
-    assert noisy.seconds.median == pytest.approx(0.03)
+    seconds, _ = rate(3.0)
+    assert seconds.low > 0
+    assert seconds.median == pytest.approx(0.03)
 
 
 def test_failures_have_a_sentence_and_the_original() -> None:
