@@ -82,7 +82,7 @@ def answers(request: AheadRequest) -> Iterator[AheadAnswer]:
         return
     yield AheadTook(stage="topology", seconds=perf_counter() - start)
     # Process 0 stands for the own one.
-    found = tuple(describe_device(device, process_index=0) for device in devices)
+    found = tuple(describe_device(device, 0) for device in devices)
     yield AheadDescribed(devices=found)
     if isinstance(request, CompileRequest):
         yield from compile_ahead(request.case, devices[0], keep_hlo=request.hlo)

@@ -56,27 +56,21 @@ def simulating() -> bool:
     return os.environ.get(SIMULATED) == "1"
 
 
-def describe(simulated: bool | None = None) -> tuple[Device, ...]:
+def describe() -> tuple[Device, ...]:
     """Every device of the default backend, those of other processes too."""
-    if simulated is None:
-        simulated = simulating()
-    own = jax.process_index()
-    return tuple(
-        describe_device(device, process_index=own, simulated=simulated)
-        for device in jax.devices()
-    )
+    return tuple(map(describe_device, jax.devices()))
 
 
-def describe_device(
-    device: Any, *, process_index: int = 0, simulated: bool = False
-) -> Device:
+def describe_device(device: Any, process_index: int | None = None) -> Device:
     """One device as a record; attributes that it does not have are ``None``.
 
     Args:
         device: A ``jax.Device``, or anything with its attributes.
-        process_index: The own process; devices of others have no memory statistics.
-        simulated: Whether a CPU device is made up.
+        process_index: The own process, unless that of the device's client is; devices
+            of others have no memory statistics.
     """
+    if process_index is None:
+        process_index = device.client.process_index()
     coords = probe(lambda: device.coords)
     addressable = bool(device.process_index == process_index)
     return Device(
@@ -89,7 +83,7 @@ def describe_device(
         core_on_chip=_integer(probe(lambda: device.core_on_chip)),
         slice_index=_integer(probe(lambda: device.slice_index)),
         memory=memory_of(device) if addressable else None,
-        simulated=simulated and device.platform == "cpu",
+        simulated=device.platform == "cpu" and simulating(),
         addressable=addressable,
         attributes=_attributes(device, addressable=addressable),
     )
@@ -178,29 +172,18 @@ def _integer(value: Any) -> int | None:
 
 
 def _attributes(device: Any, *, addressable: bool) -> dict[str, str]:
-    found: dict[str, str] = {}
+    found: dict[str, Any] = {}
     for name in sorted({*dir(device), *EXTRA}):
-        if name.startswith("_") or name in MODELLED or name in LEFT_OUT:
-            continue
-        value = probe(lambda name=name: getattr(device, name))  # type: ignore[misc]
-        if value is not None and not callable(value):
-            found[name] = str(value)
-    client = probe(lambda: device.client)
+        if not (name.startswith("_") or name in MODELLED or name in LEFT_OUT):
+            found[name] = probe(lambda name=name: getattr(device, name))  # type: ignore[misc]
     for name in ("platform_version", "runtime_type"):
-        value = probe(lambda name=name: getattr(client, name))  # type: ignore[misc]
-        if value is not None:
-            found[name] = str(value)
+        found[name] = probe(lambda name=name: getattr(device.client, name))  # type: ignore[misc]
     if addressable:
-        found |= _memory_kinds(device)
-    return found
-
-
-def _memory_kinds(device: Any) -> dict[str, str]:
-    found: dict[str, str] = {}
-    default = probe(lambda: device.default_memory().kind)
-    if default is not None:
-        found["default_memory"] = str(default)
-    kinds = probe(lambda: [space.kind for space in device.addressable_memories()])
-    if kinds:
-        found["addressable_memories"] = ", ".join(map(str, kinds))
-    return found
+        kinds = probe(lambda: [space.kind for space in device.addressable_memories()])
+        found["default_memory"] = probe(lambda: device.default_memory().kind)
+        found["addressable_memories"] = ", ".join(map(str, kinds or ())) or None
+    return {
+        name: str(value)
+        for name, value in found.items()
+        if value is not None and not callable(value)
+    }

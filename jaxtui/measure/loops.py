@@ -111,7 +111,8 @@ class _Run(Runner):
         self._watched: list[tuple[Totals, Stamps]] = []
         self._undisturbed: list[Totals] = []
         self._traced: tuple[Totals, tuple[LoopCall, ...]] | None = None
-        self._missing = "There was no time left for a trace."
+        self._missing = ""
+        """Why there is no trace."""
 
     def work(self) -> Iterator[RunEvent]:
         planned = plan(self._loop)
@@ -140,7 +141,7 @@ class _Run(Runner):
         yield from self._repeats(body, warmth)
         if self._watched and self._undisturbed:
             try:
-                yield from self._trace(body, warmth)
+                self._missing = yield from self._trace(body, warmth)
             except FAULTS as error:  # what there is without it stands
                 line = (str(error) or type(error).__name__).splitlines()[0]
                 self._missing = f"The traced repeat failed: {line}"
@@ -192,15 +193,16 @@ class _Run(Runner):
             # Two, and the traced one.
             if self.stop() or (pair and 3 * longest > self.remaining):
                 return
-            kinds = [self._watch, self._leave_alone]
-            if not pair:
-                # The screen shows it at once.
-                kinds = [self._watch_live if live else self._watch_first, kinds[1]]
-            elif self._random.random() < 0.5:
-                kinds.reverse()
-            for repeat in kinds:
+            order = [True, False]
+            # The screen shows the first one at once.
+            if pair and self._random.random() < 0.5:
+                order.reverse()
+            for watched in order:
                 yield self.progress(f"repeat {pair + 1}: {self.case.label}")
-                yield from repeat(body)
+                if watched:
+                    yield from self._watch(body, shown=not pair, live=live)
+                else:
+                    self._leave_alone(body)
                 if self.stop():
                     return
 
@@ -208,7 +210,7 @@ class _Run(Runner):
         calls = range(self._loop.calls)
         return takewhile(lambda _: not (self._closed or self.stop()), calls)
 
-    def _leave_alone(self, body: Body) -> Iterator[RunEvent]:
+    def _leave_alone(self, body: Body) -> None:
         fair = self.remaining / (2 * REPEATS)
         end = perf_counter() + min(UNDISTURBED_SECONDS, fair)
         while True:
@@ -216,45 +218,40 @@ class _Run(Runner):
             if totals.calls == self._loop.calls:
                 self._undisturbed.append(totals)
             if self.stop() or perf_counter() >= end:
-                return iter(())
+                return
 
-    def _watch(self, body: Body) -> Iterator[RunEvent]:
-        stamps = body.stamps()
-        self._keep(body.watched(stamps), stamps)
-        return iter(())
-
-    def _watch_first(self, body: Body) -> Iterator[RunEvent]:
-        self._watch(body)
-        if self._watched:
-            yield from _look(self._watched[-1][1], 0)
-
-    def _watch_live(self, body: Body) -> Iterator[RunEvent]:
-        """As ``_watch``, in a thread, while this one looks at it now and then."""
-        stamps = body.stamps()
-        with ThreadPoolExecutor(1) as pool:
-            future = pool.submit(body.watched, stamps)
-            seen = 0
-            try:
-                while not wait([future], timeout=SEEN_SECONDS).done:
+    def _watch(self, body: Body, *, shown: bool, live: bool) -> Iterator[RunEvent]:
+        """A watched repeat; one that is shown live runs in a thread meanwhile."""
+        stamps, seen = body.stamps(), 0
+        if shown and live:
+            with ThreadPoolExecutor(1) as pool:
+                future = pool.submit(body.watched, stamps)
+                try:
+                    while not wait([future], timeout=SEEN_SECONDS).done:
+                        seen = yield from _look(stamps, seen)
                     seen = yield from _look(stamps, seen)
-                yield from _look(stamps, seen)
-            finally:
-                # If its consumer has left, the loop ends after its next call.
-                self._closed = not future.done()
-        self._keep(future.result(), stamps)
-
-    def _keep(self, totals: Totals, stamps: Stamps) -> None:
+                finally:
+                    # If its consumer has left, the loop ends after its next call.
+                    self._closed = not future.done()
+            totals = future.result()
+        else:
+            totals = body.watched(stamps)
         if totals.calls == self._loop.calls:
             self._watched.append((totals, stamps))
+            if shown:
+                yield from _look(stamps, seen)
 
-    def _trace(self, body: Body, warmth: WarmUp) -> Iterator[RunEvent]:
-        """A repeat under the runtime's trace, for the device lane and nothing else."""
+    def _trace(self, body: Body, warmth: WarmUp) -> Generator[RunEvent, None, str]:
+        """A repeat under the runtime's trace, for the device lane and nothing else.
+
+        Returns:
+            Why there is none; empty if there is.
+        """
         each = warmth.repeat_seconds / self._loop.calls
         if each > TRACED_CALL_SECONDS:
-            self._missing = f"A call of {text.seconds(each)} is too long for a trace."
-            return
+            return f"A call of {text.seconds(each)} is too long for a trace."
         if self.stop() or warmth.repeat_seconds > self.remaining:
-            return
+            return "There was no time left for a trace."
         yield self.progress(f"traced repeat: {self.case.label}")
         made = self._workload
 
@@ -263,14 +260,12 @@ class _Run(Runner):
                 body.results.ready(made.call(*made.args))
 
         alone = trace.record(call)
-        self._missing = alone.missing
         if self.stop():
-            self._missing = STOPPED
-            return
+            return STOPPED
         if alone.events * self._loop.calls > trace.MOST_EVENTS // TRACED_REPEATS:
-            self._missing = f"One call alone is {alone.events:,} events of a trace."
-        if self._missing:
-            return
+            return f"One call alone is {alone.events:,} events of a trace."
+        if alone.missing:
+            return alone.missing
         if warmth.repeat_seconds > LIVE_SECONDS:
             body = replace(body, turns=self._until_stopped)
         count = int(self.remaining / max(warmth.repeat_seconds, 1e-9))
@@ -283,27 +278,24 @@ class _Run(Runner):
 
         found = trace.record(loops)
         if self.stop():
-            self._missing = STOPPED
-        else:
-            self._missing = found.missing
-        if self._missing:
-            return
+            return STOPPED
+        if found.missing:
+            return found.missing
         totals, stamps = min(taken, key=lambda repeat: repeat[0].true)
         longest = max(totals.true for totals, _ in self._watched)
         if totals.true > PERTURBED * longest:
-            self._missing = (
+            return (
                 f"Under a trace the loop took {text.seconds(totals.true)}, without one "
                 f"{text.seconds(longest)} at most: too different to stand for it."
             )
-            return
         start, end = stamps.entered[0], stamps.entered[0] + totals.true
         runs = [run for run in found.runs if start < (run.start + run.end) / 2 < end]
         calls = stamps.calls(0, self._loop.calls)
         traced = timeline.on_device(calls, start, runs, alone.runs)
         if isinstance(traced, str):
-            self._missing = traced
-        else:
-            self._traced = totals, traced
+            return traced
+        self._traced = totals, traced
+        return ""
 
     def _result(self, known: Runtime, warmth: WarmUp) -> LoopMeasured:
         made = self._workload

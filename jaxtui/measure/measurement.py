@@ -13,7 +13,7 @@ from jaxtui.measure import notes
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.clocks import Block
 from jaxtui.measure.runtime import Runtime
-from jaxtui.measure.turns import Turns, is_look
+from jaxtui.measure.turns import Turns, is_due, is_look
 from jaxtui.measure.workload import Workload, all_finite, arrays_of
 from jaxtui.model import Measurement, MemorySpan, Note, Sampled, Samples, Stopped
 from jaxtui.stats import Pool, bins
@@ -52,8 +52,7 @@ class Record:
         dispatch, ready = thin(block, POINTS_PER_TURN)
         left_out = len(ready) < len(block.ready)
         rounds = len(self.turns.rounds)
-        # Summing up all calls after every round would be quadratic.
-        if self._made is None or rounds % (1 << max(0, rounds.bit_length() - 4)) == 0:
+        if self._made is None or is_due(rounds):
             self._made = self.measurement(None)
         return Sampled(
             index=self.index,

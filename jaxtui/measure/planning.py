@@ -58,9 +58,7 @@ class Supply:
             except ValueError as error:
                 self.known[name] = str(error)
             else:
-                index = device.client.process_index()
-                described = devices.describe_device(device, process_index=index)
-                self.known[name] = described
+                self.known[name] = devices.describe_device(device)
         return self.known[name]
 
     def free_bytes(self, device: Device | str | None) -> int | None:

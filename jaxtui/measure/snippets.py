@@ -11,12 +11,12 @@ import io
 import linecache
 import math
 import os
-import signal
 import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
+from functools import partial
 from time import perf_counter
 from typing import Any, cast
 
@@ -28,14 +28,19 @@ import numpy as np
 from jaxtui import child
 from jaxtui.format import bytes_text
 from jaxtui.measure import devices
-from jaxtui.measure.children import end_with_input, lines, signal_with_parent
+from jaxtui.measure.children import (
+    end_with_input,
+    lines,
+    signal_name,
+    signal_with_parent,
+)
 from jaxtui.measure.devices import SIMULATED
 from jaxtui.measure.errors import full_text, headline
 from jaxtui.measure.failures import RefusedError
 from jaxtui.measure.planning import Supply
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.settings import enable_x64
-from jaxtui.measure.turns import ROUNDS_WANTED, Turns, never, take_turns
+from jaxtui.measure.turns import ROUNDS_WANTED, Turns, is_due, never, take_turns
 from jaxtui.measure.workload import Scope, Workload
 from jaxtui.model import (
     SNIPPET_IMPORTS,
@@ -47,7 +52,6 @@ from jaxtui.model import (
     SnippetShown,
     SnippetStarted,
     SnippetTimed,
-    Timed,
     Timing,
     Value,
     WorkFailed,
@@ -122,12 +126,6 @@ class _Part:
         enough = len(self.turns.medians) >= ROUNDS_WANTED
         return enough and self.turns.interval.half_width <= TARGET_HALF_WIDTH
 
-    @property
-    def is_due(self) -> bool:
-        """Whether a summary is due again: of a million calls it takes a while."""
-        rounds = len(self.turns.rounds)
-        return rounds % (1 << max(0, rounds.bit_length() - 4)) == 0
-
     def timing(self, *, once: bool = False) -> Timing:
         """The timing as it stands, after one turn at least."""
         for block in self.turns.rounds[self.told :]:
@@ -167,27 +165,26 @@ class _Run(Runner):
         return max(super().remaining, self._rounds_end - perf_counter())
 
     def work(self) -> Iterator[RunEvent]:
-        if self._snippet.cpu_devices is not None:
-            yield from self._in_child(self._snippet.cpu_devices)
+        snippet = self._snippet
+        if snippet.cpu_devices is not None:
+            yield from self._in_child(snippet.cpu_devices)
             return
-        self._check()
+        if snippet.device is not None:
+            self._device = devices.find_own(snippet.device)
+        with self._scope():
+            (device,) = jnp.zeros(()).devices()
+        check_memory(snippet.memory_bytes, device)
         yield self.progress("setting up")
         try:
-            queue = self._set_up()
+            # What it prints belongs in the log, not in the engine's own output.
+            with self._scope(), redirect_stdout(sys.stderr):
+                queue = Queue(self._device)
+                self._names.set_up(snippet.setup)
+                queue.drain()
         except Exception as error:
             raise failure("The setup", error) from error
         parts = yield from self._in_order(queue)
         yield from self._rounds(parts)
-
-    def _check(self) -> None:
-        if self._snippet.device is not None:
-            try:
-                self._device = devices.find(self._snippet.device)
-            except ValueError as error:
-                raise RefusedError(str(error), "`jaxtui devices` lists them.") from None
-        with self._scope():
-            (device,) = jnp.zeros(()).devices()
-        check_memory(self._snippet.memory_bytes, device)
 
     @contextmanager
     def _scope(self) -> Iterator[None]:
@@ -198,14 +195,6 @@ class _Run(Runner):
                 stack.enter_context(jax.default_device(self._device))
             yield
 
-    def _set_up(self) -> Queue:
-        # What the setup prints belongs in the log, not in the engine's own output.
-        with self._scope(), redirect_stdout(sys.stderr):
-            queue = Queue(self._device)
-            self._names.set_up(self._snippet.setup)
-            queue.drain()
-            return queue
-
     def _in_order(self, queue: Queue) -> Generator[RunEvent, None, list[_Part]]:
         """What happens once; returns what is left to take turns."""
         repeated: list[_Part] = []
@@ -214,35 +203,27 @@ class _Run(Runner):
                 break
             if isinstance(part, Shown):
                 yield self.progress(part.name)
-                yield self._shown(part, queue)
+                with self._scope():
+                    value = show(part.name, partial(self._value, part, queue))
+                yield SnippetShown(value=value)
                 continue
-            timed = self._part(part, queue)
-            if part.once:
+            try:
+                call = self._names.function(part.code, part.name)
+                timed = _Part(part.name, call, queue, self._quietly)
+                if not part.once:
+                    repeated.append(timed)
+                    continue
                 yield self.progress(part.name)
-                try:
-                    timed.turns.turn("latency", 0.0)
-                except Exception as error:
-                    raise failure(repr(part.name), error) from error
-                yield SnippetTimed(timing=timed.timing(once=True))
-            else:
-                repeated.append(timed)
+                timed.turns.turn("latency", 0.0)
+            except Exception as error:
+                raise failure(repr(part.name), error) from error
+            yield SnippetTimed(timing=timed.timing(once=True))
         return repeated
 
-    def _shown(self, part: Shown, queue: Queue) -> SnippetShown:
-        def run() -> object:
-            value = self._names.run(part.code, part.name)
-            queue.drain(value)
-            return value
-
-        with self._scope():
-            return SnippetShown(value=show(part.name, run))
-
-    def _part(self, part: Timed, queue: Queue) -> _Part:
-        try:
-            call = self._names.function(part.code, part.name)
-        except SyntaxError as error:
-            raise failure(repr(part.name), error) from error
-        return _Part(part.name, call, queue, self._quietly)
+    def _value(self, part: Shown, queue: Queue) -> object:
+        value = self._names.run(part.code, part.name)
+        queue.drain(value)
+        return value
 
     @contextmanager
     def _quietly(self) -> Iterator[None]:
@@ -261,7 +242,7 @@ class _Run(Runner):
             part = by_turns[one]
             if isinstance(one.fault, Exception):
                 raise failure(repr(part.name), one.fault)
-            if part.is_due:
+            if is_due(len(one.rounds)):
                 yield SnippetTimed(timing=part.timing())
             yield self.progress(part.name)
             if len({len(each.rounds) for each in turns}) > 1:
@@ -292,11 +273,13 @@ class _Run(Runner):
             ) from error
         with process:
             try:
-                yield from self._events_of(process)
+                yield from self._events_of(process, count)
             finally:
                 process.kill()
 
-    def _events_of(self, process: subprocess.Popen[bytes]) -> Iterator[RunEvent]:
+    def _events_of(
+        self, process: subprocess.Popen[bytes], count: int
+    ) -> Iterator[RunEvent]:
         assert process.stdin is not None
         assert process.stdout is not None
         alone = msgspec.structs.replace(self._snippet, cpu_devices=None)
@@ -312,10 +295,9 @@ class _Run(Runner):
                 yield event
         if not self.stop():
             status = process.wait()
-            how = f"with status {status}"
-            if status < 0:
-                how = f"by {signal.Signals(-status).name}"
-            count = self._snippet.cpu_devices
+            how = (
+                f"by {signal_name(-status)}" if status < 0 else f"with status {status}"
+            )
             raise RefusedError(
                 f"The process with {count} CPU devices ended {how}.",
                 "What it said last is in the log.",
@@ -339,7 +321,7 @@ def check_memory(memory_bytes: int, device: Any) -> None:
     Raises:
         RefusedError: So much cannot be had on that JAX device.
     """
-    described = devices.describe_device(device, process_index=device.process_index)
+    described = devices.describe_device(device, device.process_index)
     free = Supply().free_bytes(described)
     if free is None or memory_bytes <= free:
         return

@@ -375,6 +375,14 @@ def is_look(rounds: int) -> bool:
     return rounds in (power, power + power // 2)
 
 
+def is_due(rounds: int) -> bool:
+    """Whether all calls are summed up again after this round.
+
+    After every round that would be quadratic.
+    """
+    return rounds % (1 << max(0, rounds.bit_length() - 4)) == 0
+
+
 def rest(at_most: float = REST_SECONDS) -> float:
     """Wait until no thread of this process is busy; gives the seconds that it took.
 

@@ -47,11 +47,14 @@ class FakeTpu:
 
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
-def test_every_tpu_topology_is_described(name: str) -> None:
+def test_every_tpu_topology_is_described(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(devices.SIMULATED, "1")
     topology = TOPOLOGIES[name]
     version = topology["platform_version"]
     for dumped in topology["devices"]:
-        described = devices.describe_device(FakeTpu(dumped, version), simulated=True)
+        described = devices.describe_device(FakeTpu(dumped, version), 0)
         for fact in ("id", "process_index", "device_kind", "core_on_chip"):
             assert getattr(described, fact) == dumped[fact], fact
         assert described.slice_index == dumped["slice_index"]
@@ -68,13 +71,16 @@ def test_every_tpu_topology_is_described(name: str) -> None:
 
 def test_tpu_memory_counts_what_is_reserved() -> None:
     topology = TOPOLOGIES["v5litepod-1"]
-    described = devices.describe_device(FakeTpu(topology["devices"][0], "v"))
+    described = devices.describe_device(FakeTpu(topology["devices"][0], "v"), 0)
     assert described.memory_used_bytes == 120
     assert described.memory_limit_bytes == 900
 
 
-def test_cpu_devices_have_no_coordinates_and_no_statistics() -> None:
-    described = devices.describe(simulated=True)
+def test_cpu_devices_have_no_coordinates_and_no_statistics(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(devices.SIMULATED, "1")
+    described = devices.describe()
     assert [device.name for device in described] == ["cpu:0", "cpu:1", "cpu:2", "cpu:3"]
     for device in described:
         assert device.simulated

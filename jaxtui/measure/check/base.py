@@ -144,8 +144,7 @@ def setting(context: Context, device: jax.Device) -> Setting:
 
 
 def of_device(device: jax.Device, sharing: int = 1) -> Setting:
-    own = device.client.process_index()
-    described = devices.describe_device(device, process_index=own)
+    described = devices.describe_device(device)
     return Setting(
         device=described,
         free_bytes=devices.free_bytes(described, available_host_bytes()),
