@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
 from typing import Any, cast
@@ -46,11 +46,6 @@ from jaxtui.model.ahead import (
 
 STAGES: tuple[Stage, ...] = ("trace", "lower", "compile")
 
-FAMILIES = "v2, v3, v4, v5e, v5p, v6e and tpu7x"
-"""What libtpu 0.0.50 accepts."""
-
-_Sentence = Callable[[re.Match[str], Topology], str]
-
 
 def ready() -> AheadReady:
     """JAX is imported, and what it can compile."""
@@ -74,11 +69,14 @@ def answers(request: AheadRequest) -> Iterator[AheadAnswer]:
         yield AheadCode(case=request.case, recipe=recipes.ahead(request.case))
         return
     yield AheadDoing(stage="topology")
-    start = perf_counter()
+    start, topology = perf_counter(), request.topology
     try:
-        devices = open_topology(request.topology)
+        # Nothing can be run on its devices.
+        devices = topologies.get_topology_desc(
+            platform="tpu", topology_name=topology.name, **topology.options
+        ).devices
     except Exception as error:  # whatever libtpu raises
-        yield refusal(error, request.topology)
+        yield refusal(error, topology)
         return
     yield AheadTook(stage="topology", seconds=perf_counter() - start)
     # Process 0 stands for the own one.
@@ -88,23 +86,15 @@ def answers(request: AheadRequest) -> Iterator[AheadAnswer]:
         yield from compile_ahead(request.case, devices[0], keep_hlo=request.hlo)
 
 
-def open_topology(topology: Topology) -> list[Any]:
-    """The ``jax.Device`` objects; nothing can be run on them."""
-    described = topologies.get_topology_desc(
-        platform="tpu", topology_name=topology.name, **topology.options
-    )
-    return list(described.devices)
-
-
 def refusal(error: Exception, topology: Topology) -> AheadRefused:
     """Why libtpu refuses a topology, in a sentence; the original text is kept."""
     text = full_text(error)
-    for pattern, sentence in _RULES:
-        if found := pattern.search(text):
-            return AheadRefused(error=sentence(found, topology), detail=text)
-    return AheadRefused(
-        error=f'libtpu refuses the topology "{topology.label}".', detail=text
-    )
+    said = f'libtpu refuses the topology "{topology.label}".'
+    for pattern, sentence in _RULES.items():
+        if found := re.search(pattern, text):
+            said = sentence.format(found[0], *found.groups(), name=topology.name)
+            break
+    return AheadRefused(error=said, detail=text)
 
 
 def compile_ahead(
@@ -184,12 +174,7 @@ def _report(
 ) -> Compiled:
     flops = op.flops(case.size, case.dtype)
     traffic = op.bytes(case.size, case.dtype)
-    peak = peaks.peak(
-        device.device_kind,
-        case.dtype,
-        settings.precision(case),
-        matrix=op.takes_precision,
-    )
+    peak = peaks.of_case(case, device.device_kind, matrix=op.takes_precision)
     seconds, by = bound(flops, traffic, peak)
     program = programs.read(compiled, device.device_kind)
     return Compiled(
@@ -214,47 +199,20 @@ def _report(
     )
 
 
-_RULES: tuple[tuple[re.Pattern[str], _Sentence], ...] = (
-    (
-        re.compile(r"Invalid TPU external name: TPU (\S+)"),
-        lambda found, topology: (
-            f'libtpu knows no TPU "{found[1]}": it knows {FAMILIES}.'
-        ),
-    ),
-    (
-        re.compile(r'not divisible by .*chips_per_host_bounds "([^"]+)"'),
-        lambda found, topology: (
-            f'The chips of "{topology.name}" cannot be shared out among hosts of '
-            f"{found[1]}: say how many a host has, as in "
-            f"{topology.name},chips_per_host_bounds=1x1x1."
-        ),
-    ),
-    (
-        re.compile(r"Invalid topology layout for a single slice: (\S+)"),
-        lambda found, topology: (
-            f'The layout "{found[1]}" has too few dimensions or too many: v2, v3, v5e '
-            "and v6e have two, as in v5e:2x4, the others three, as in v4:2x2x1."
-        ),
-    ),
-    (
-        re.compile(r"Twisted-torus requires wrapping"),
-        lambda found, topology: (
-            f'The torus of "{topology.name}" can only be twisted if it wraps in every '
-            f"dimension: add ,wrap=1x1x1."
-        ),
-    ),
-    (
-        re.compile(r'Failed to obtain chip config "([^"]+)"'),
-        lambda found, topology: (
-            f'The chips of "{topology.name}" have no configuration "{found[1]}": leave '
-            "chip_config_name out."
-        ),
-    ),
-    (
-        re.compile(r"Unexpected arguments?: (\S+)"),
-        lambda found, topology: (
-            f'A topology of libtpu has no option "{found[1]}": it has '
-            "chips_per_host_bounds, num_slices, chip_config_name and wrap."
-        ),
-    ),
-)
+_RULES = {
+    r"Invalid TPU external name: TPU (\S+)": 'libtpu knows no TPU "{1}": it knows'
+    " v2, v3, v4, v5e, v5p, v6e and tpu7x.",  # libtpu 0.0.50
+    r'not divisible by .*chips_per_host_bounds "([^"]+)"': 'The chips of "{name}"'
+    " cannot be shared out among hosts of {1}: say how many a host has, as in"
+    " {name},chips_per_host_bounds=1x1x1.",
+    r"Invalid topology layout for a single slice: (\S+)": 'The layout "{1}" has too few'
+    " dimensions or too many: v2, v3, v5e and v6e have two, as in v5e:2x4, the others"
+    " three, as in v4:2x2x1.",
+    r"Twisted-torus requires wrapping": 'The torus of "{name}" can only be twisted if'
+    " it wraps in every dimension: add ,wrap=1x1x1.",
+    r'Failed to obtain chip config "([^"]+)"': 'The chips of "{name}" have no'
+    ' configuration "{1}": leave chip_config_name out.',
+    r"Unexpected arguments?: (\S+)": 'A topology of libtpu has no option "{1}": it has'
+    " chips_per_host_bounds, num_slices, chip_config_name and wrap.",
+}
+"""What libtpu says of a topology, and what that means."""

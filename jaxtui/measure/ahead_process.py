@@ -27,24 +27,19 @@ from jaxtui.model.ahead import (
 )
 
 
-class Answers:
-    """One JSON object per line, apart from whatever is printed."""
-
-    def __init__(self, fd: int) -> None:
-        os.set_inheritable(fd, False)
-        self._stream = os.fdopen(fd, "wb")
-
-    def send(self, answer: AheadAnswer) -> None:
-        """Write an answer at once: the next step may abort the process."""
-        self._stream.write(msgspec.json.encode(answer) + b"\n")
-        self._stream.flush()
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Answer the request; returns the exit status."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--answers", type=int, required=True, metavar="FD")
-    answers = Answers(parser.parse_args(arguments).answers)
+    fd = parser.parse_args(arguments).answers
+    os.set_inheritable(fd, False)
+    stream = os.fdopen(fd, "wb")
+
+    def send(answer: AheadAnswer) -> None:
+        stream.write(msgspec.json.encode(answer) + b"\n")
+        # The next step may abort the process.
+        stream.flush()
+
     os.environ.update(environment(os.environ))
     # The compiler may abort: no core file is left behind. It holds no lock of Python's
     # while it works, so a thread notices the end of the other side; where C code does
@@ -52,23 +47,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     most = resource.getrlimit(resource.RLIMIT_CORE)[1]
     resource.setrlimit(resource.RLIMIT_CORE, (0, most))
     signal_with_parent()
-    answers.send(AheadHello(libtpu=libtpu_version()))
+    send(AheadHello(libtpu=libtpu_version()))
     # Imports jax, for which the environment had to be there.
     try:
         from jaxtui.measure import ahead
     except ImportError as error:
         failed = translate_backend(error)
         sentence = f"{failed.error} {failed.hint}"
-        answers.send(AheadUnavailable(error=sentence, detail=failed.detail))
+        send(AheadUnavailable(error=sentence, detail=failed.detail))
         sys.stdin.buffer.readline()  # the other side ends this process
         return 1
-    answers.send(ahead.ready())
+    send(ahead.ready())
     line = sys.stdin.buffer.readline()
     if not line:
         return 1
     end_with_input()
     for answer in ahead.answers(msgspec.json.decode(line, type=AheadRequest)):
-        answers.send(answer)
+        send(answer)
     # Threads of libtpu may be at work still; nothing of theirs is wanted.
     os._exit(0)
 
@@ -79,12 +74,14 @@ def environment(base: Mapping[str, str]) -> dict[str, str]:
     Args:
         base: what the process would have otherwise; what it says about TPUs stays.
     """
-    changed = {**LIBTPU_DEFAULTS, **base}
-    # Nothing is run, so the machine's own TPU or GPU is left to others.
-    changed["JAX_PLATFORMS"] = "cpu"
-    # A warm persistent cache would be read as a compile of a few milliseconds.
-    changed["JAX_ENABLE_COMPILATION_CACHE"] = "0"
-    return changed
+    return {
+        **LIBTPU_DEFAULTS,
+        **base,
+        # Nothing is run, so the machine's own TPU or GPU is left to others.
+        "JAX_PLATFORMS": "cpu",
+        # A warm persistent cache would be read as a compile of a few milliseconds.
+        "JAX_ENABLE_COMPILATION_CACHE": "0",
+    }
 
 
 def libtpu_version() -> str | None:

@@ -115,8 +115,8 @@ class _Arrays:
         case = Case(op="copy", size=size, dtype=dtype, device=HOST, mode="numpy")
         with translate_errors(case, what, "inputs"):
             # Written to, because pages that were never written to are all the same one.
-            ones = partial(np.ones, size, dtype)
-            self._hosted = self._hosted or (ones(), ones())
+            if self._hosted is None:
+                self._hosted = np.ones(size, dtype), np.ones(size, dtype)
         call = _copying(*self._hosted, threads)
         turns = Turns(Workload(case=case, call=call, on_return=True))
         return Contestant(what, ops.get("copy").bytes(size, dtype), turns)

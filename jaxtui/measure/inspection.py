@@ -54,15 +54,6 @@ def run_inspection(
     return _Run(inspection, stop).events()
 
 
-def _of_op(case: Case, device: jax.Device) -> Workload:
-    """An op with shapes for arguments, so that a size costs no memory."""
-    op = ops.get(case.op)
-    made = of_op(case, op, device, Pool(SEED))
-    with made.scope():
-        made.args = tuple(programs.shapes(op, case, device))
-    return made
-
-
 def _of_function(function: own.Function, case: Case, device: jax.Device) -> Workload:
     """A function with its arguments; those that were typed are shapes alone."""
     size, place = case.size, SingleDeviceSharding(device)
@@ -123,12 +114,24 @@ class _Run(Runner):
         return super().progress(f"{doing}: {self.case.label}")
 
     def _stages(self) -> Iterator[RunEvent]:
-        case = self.case
-        self._device = _check(case)
+        case, source = self.case, own.source(self.case.op)
+        if case.mode in HOST_MODES:
+            raise RefusedError(
+                f"Mode {case.mode} does not go through XLA, so there is nothing to"
+                " show.",
+                "Choose mode jit or eager.",
+            )
+        # Memory is not asked for: nothing is allocated.
+        if wrong := planning.check(case, planning.Supply())[0]:
+            raise RefusedError(*wrong)
+        self._device = devices.find(case.device)
         yield from self.warm_up(self._device)
-        source = own.source(case.op)
         if source is None:
-            self._workload = _of_op(case, self._device)
+            op = ops.get(case.op)
+            self._workload = of_op(case, op, self._device, Pool(SEED))
+            with self._workload.scope():
+                shapes = programs.shapes(op, case, self._device)
+                self._workload.args = tuple(shapes)
         else:
             self.phase = "import"
             yield self.progress(self.phase)
@@ -147,16 +150,13 @@ class _Run(Runner):
             self._compiled = yield from self._time("compile", self._lowered.compile)
             few = len(self._traced.jaxpr.eqns) <= STEPS_AT_MOST
             if case.mode == "jit" and (source is None or few):
-                yield from self._for_comparison()
+                try:
+                    yield from self._each_step()
+                except _StoppedError:
+                    raise
+                except Exception:  # the program that was asked for is there
+                    self._steps.clear()
         yield self._result()
-
-    def _for_comparison(self) -> Iterator[RunEvent]:
-        try:
-            yield from self._each_step()
-        except _StoppedError:
-            raise
-        except Exception:  # the program that was asked for is there
-            self._steps.clear()
 
     def _each_step(self) -> Iterator[RunEvent]:
         """The programs of an eager call, equal ones compiled once, as JAX does."""
@@ -285,21 +285,3 @@ def _join(texts: Sequence[tuple[str, str]]) -> str:
         f"// step {number} of {count}: {name}\n{text.rstrip()}\n"
         for number, (name, text) in enumerate(texts, 1)
     )
-
-
-def _check(case: Case) -> jax.Device:
-    """The device of a case that can be inspected.
-
-    Memory is not asked for: nothing is allocated.
-
-    Raises:
-        RefusedError: There is no such case, or nothing of it goes through XLA.
-    """
-    if case.mode in HOST_MODES:
-        raise RefusedError(
-            f"Mode {case.mode} does not go through XLA, so there is nothing to show.",
-            "Choose mode jit or eager.",
-        )
-    if wrong := planning.check(case, planning.Supply())[0]:
-        raise RefusedError(*wrong)
-    return devices.find(case.device)

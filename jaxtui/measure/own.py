@@ -345,7 +345,16 @@ def make(function: Function, case: Case, seed: int) -> Arguments:
     else:
         made, size = _from_factory(function, case.size, seed)
     for path, leaf in jax.tree_util.tree_flatten_with_path(made)[0]:
-        _require_array(function, jax.tree_util.keystr(path), leaf)
+        if _is_array(leaf):
+            continue
+        what = type(leaf).__name__
+        if isinstance(leaf, np.ndarray):
+            what = f"NumPy array of {leaf.dtype}"
+        raise OwnError(
+            f"The argument{jax.tree_util.keystr(path)} of {function.name} is a {what}.",
+            "Arguments are arrays, numbers, and dicts, lists, tuples or registered"
+            " classes of them; bind everything else with functools.partial.",
+        )
     return Arguments(hosts=jax.tree.map(_to_host, made), size=size)
 
 
@@ -395,18 +404,6 @@ def is_key(leaf: Any) -> bool:
     )
 
 
-def takes_size(factory: Callable[..., Any]) -> inspect.Parameter | None:
-    """The parameter of a factory that is its size: the first, unless it is ``seed``."""
-    for parameter in parameters(factory) or ():
-        positional = parameter.kind in (
-            inspect.Parameter.POSITIONAL_ONLY,
-            inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        )
-        if positional and parameter.name != "seed":
-            return parameter
-    return None
-
-
 def _from_factory(
     function: Function, size: int, seed: int
 ) -> tuple[tuple[Any, ...], int]:
@@ -414,7 +411,10 @@ def _from_factory(
     if factory is None:
         return _without_factory(function), size
     name = getattr(factory, "__name__", function.name + ARGS)
-    sized, given = takes_size(factory), {}
+    takes = {one.name: one for one in parameters(factory) or ()}
+    given = {"seed": seed} if takes.pop("seed", None) else {}
+    kinds = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    sized = next((one for one in takes.values() if one.kind in kinds), None)
     positional: tuple[int, ...] = (size,) if size else ()
     if sized is None and size:
         raise OwnError(
@@ -424,8 +424,6 @@ def _from_factory(
         if sized.default is inspect.Parameter.empty:
             raise OwnError(f"{name} needs a size.", "Give one, as in --size 1024.")
         size = sized.default if isinstance(sized.default, int) else 0
-    if any(one.name == "seed" for one in parameters(factory) or ()):
-        given["seed"] = seed
     made = factory(*positional, **given)
     if not isinstance(made, tuple):
         raise OwnError(
@@ -456,17 +454,10 @@ def _without_factory(function: Function) -> tuple[Any, ...]:
     )
 
 
-def _require_array(function: Function, path: str, leaf: Any) -> None:
-    what = type(leaf).__name__
-    if isinstance(leaf, np.ndarray) and leaf.dtype.kind in NO_NUMBERS:
-        what = f"NumPy array of {leaf.dtype}"
-    elif isinstance(leaf, (np.ndarray, jax.Array, *NUMBERS)):
-        return
-    raise OwnError(
-        f"The argument{path} of {function.name} is a {what}.",
-        "Arguments are arrays, numbers, and dicts, lists, tuples or registered"
-        " classes of them; bind everything else with functools.partial.",
-    )
+def _is_array(leaf: Any) -> bool:
+    if isinstance(leaf, np.ndarray):
+        return leaf.dtype.kind not in NO_NUMBERS
+    return isinstance(leaf, (jax.Array, *NUMBERS))
 
 
 def _to_host(leaf: Any) -> Any:

@@ -15,7 +15,8 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxtui import format as fmt
-from jaxtui.model import Device, Expected, Peak, Precision
+from jaxtui.measure import settings
+from jaxtui.model import Case, Device, Expected, Peak, Precision
 
 TPU_PASSES = {"default": 1, "high": 3, "highest": 6}
 """bfloat16 passes of a float32 product on a TPU, from ``jax.lax.Precision``."""
@@ -50,17 +51,19 @@ def peak(
         ``None`` for a kind that the table does not have, such as a CPU. A rate that the
         table does not have (float64, complex64, int32, …) is ``None``.
     """
-    row = _row(device_kind)
-    if row is None:
+    if (row := _row(device_kind)) is None:
         return None
-    per_chip = float(row["jax_devices_per_chip"])
     rate, rule = _rate(row, dtype, precision) if matrix else (None, "")
-    bandwidth = _number(row, "hbm_GBps")
     return Peak(
-        flops_per_second=None if rate is None else rate * 1e12 / per_chip,
-        bytes_per_second=None if bandwidth is None else bandwidth * 1e9 / per_chip,
+        flops_per_second=_per_device(row, rate, 1e12),
+        bytes_per_second=_per_device(row, _number(row, "hbm_GBps"), 1e9),
         source=_source(row, rule if rate is not None else ""),
     )
+
+
+def of_case(case: Case, device_kind: str, *, matrix: bool) -> Peak | None:
+    """The peak of a device for a case, at the precision that it really has."""
+    return peak(device_kind, case.dtype, settings.precision(case), matrix=matrix)
 
 
 def best_known(device_kind: str, dtype: str) -> float | None:
@@ -72,10 +75,7 @@ def best_known(device_kind: str, dtype: str) -> float | None:
     row = _row(device_kind)
     if row is None or dtype not in ("bfloat16", "float16"):
         return None
-    rate = _number(row, "mamf_bf16_tflops")
-    if rate is None:
-        return None
-    return rate * 1e12 / float(row["jax_devices_per_chip"])
+    return _per_device(row, _number(row, "mamf_bf16_tflops"), 1e12)
 
 
 def memory(device_kind: str) -> tuple[float, str] | None:
@@ -83,11 +83,10 @@ def memory(device_kind: str) -> tuple[float, str] | None:
 
     It is what the chip has; a runtime keeps some of it for itself.
     """
-    row = _row(device_kind)
-    size = None if row is None else _number(row, "hbm_GiB")
-    if row is None or size is None:
+    if (row := _row(device_kind)) is None:
         return None
-    return size * 2**30 / float(row["jax_devices_per_chip"]), _source(row, "")
+    size = _per_device(row, _number(row, "hbm_GiB"), 2**30)
+    return None if size is None else (size, _source(row, ""))
 
 
 def _rate(
@@ -99,15 +98,23 @@ def _rate(
     if dtype != "float32":
         return None, ""
     if "TPU" in row["device_kind_pattern"]:
-        passes = TPU_PASSES[precision]
+        passes, rule = _passes(precision)
         rate = _number(row, "bf16_tflops")
-        rule = f"float32 at precision {precision} is {passes} bfloat16 pass"
-        rule += "" if passes == 1 else "es"
         return (None if rate is None else rate / passes), rule
     tf32 = _number(row, "tf32_tflops")
     if precision != "highest" and tf32 is not None:
         return tf32, f"float32 at precision {precision} is TF32 where the chip has it"
     return _number(row, "f32_tflops"), ""
+
+
+def _passes(precision: Precision) -> tuple[int, str]:
+    """Of a float32 product on a TPU: how many of bfloat16, and the rule in words."""
+    passes = TPU_PASSES[precision]
+    several = "es" if passes > 1 else ""
+    return (
+        passes,
+        f"float32 at precision {precision} is {passes} bfloat16 pass{several}",
+    )
 
 
 def _source(row: dict[str, str], rule: str) -> str:
@@ -124,6 +131,15 @@ def _source(row: dict[str, str], rule: str) -> str:
 
 def _number(row: dict[str, str], column: str) -> float | None:
     return float(row[column]) if row[column] else None
+
+
+def _per_device(
+    row: dict[str, str], per_chip: float | None, unit: float
+) -> float | None:
+    """Of one JAX device, what the table has per chip."""
+    if per_chip is None:
+        return None
+    return per_chip * unit / float(row["jax_devices_per_chip"])
 
 
 def _row(device_kind: str) -> dict[str, str] | None:
@@ -159,11 +175,8 @@ def product_peak(
     """The dense peak of a matrix product on one JAX device, operations per second."""
     passes, rule = 1, ""
     if dtype == "float32":
-        passes = TPU_PASSES[precision]
-        rule = (
-            f"; float32 at precision {precision} is {passes} bfloat16"
-            f" pass{'es' if passes > 1 else ''} (jax.lax.Precision)"
-        )
+        passes, rule = _passes(precision)
+        rule = f"; {rule} (jax.lax.Precision)"
     field = {"bfloat16": "bf16", "float32": "bf16", "int8": "int8"}.get(dtype)
     theirs = _from_jax(device, f"{field}_ops_per_second") if field else None
     known = peak(device.device_kind, dtype, precision)

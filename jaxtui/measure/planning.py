@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 import msgspec
 
 from jaxtui.format import bytes_text
-from jaxtui.measure import devices, ops, own, settings, tensorflow_numpy
+from jaxtui.measure import devices, ops, own, peaks, settings, tensorflow_numpy
 from jaxtui.measure.accuracy import samples_rows
 from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.inputs import numpy_dtype
 from jaxtui.measure.ops.arguments import CHUNK, Indices
 from jaxtui.measure.ops.base import Op
 from jaxtui.measure.own import Wrong
-from jaxtui.measure.peaks import peak
 from jaxtui.measure.recipes import recipe
 from jaxtui.model import (
     HOST,
@@ -26,6 +25,7 @@ from jaxtui.model import (
     Device,
     Experiment,
     Failure,
+    Peak,
     Plan,
     PlannedCase,
 )
@@ -100,32 +100,26 @@ def plan_case(case: Case, supply: Supply) -> PlannedCase:
     wrong, device = check(case, supply)
     if wrong is not None:
         return _refuse(case, *wrong)
+    op: Op | None = None
+    rate: Peak | None = None
     if own.source(case.op) is not None:
         # Of a function of a file the work is not known before it is compiled.
-        inputs = own.input_bytes(case)
-        needed = inputs + ALLOWANCE_BYTES
-        return PlannedCase(
-            case=case,
-            memory_bytes=needed,
-            host_memory_bytes=inputs,
-            flops=None,
-            bytes=None,
-            problem=_check_memory(case, needed, inputs, device, supply),
-        )
-    op, rate = ops.get(case.op), None
-    if device is not None:
-        precision, matrix = settings.precision(case), op.takes_precision
-        rate = peak(device.device_kind, case.dtype, precision, matrix=matrix)
-    needed, host_needed = memory_bytes(op, case), host_memory_bytes(op, case)
-    problem = _check_memory(case, needed, host_needed, device, supply)
+        host_needed = own.input_bytes(case)
+        needed = host_needed + ALLOWANCE_BYTES
+    else:
+        op = ops.get(case.op)
+        needed, host_needed = memory_bytes(op, case), host_memory_bytes(op, case)
+        if device is not None:
+            matrix = op.takes_precision
+            rate = peaks.of_case(case, device.device_kind, matrix=matrix)
     return PlannedCase(
         case=case,
         memory_bytes=needed,
         host_memory_bytes=host_needed,
-        flops=op.flops(case.size, case.dtype),
-        bytes=op.bytes(case.size, case.dtype),
+        flops=op.flops(case.size, case.dtype) if op else None,
+        bytes=op.bytes(case.size, case.dtype) if op else None,
         peak=rate,
-        problem=problem,
+        problem=_check_memory(case, needed, host_needed, device, supply),
     )
 
 
@@ -182,8 +176,26 @@ def host_memory_bytes(op: Op, case: Case) -> int:
 
 def check(case: Case, supply: Supply) -> tuple[Wrong | None, Device | None]:
     """What keeps a case from running here, memory apart, and where it would run."""
-    wrong = check_op(case) if own.source(case.op) is None else own.check(case)
-    return (wrong, None) if wrong else _check_place(case, supply)
+    if wrong := check_op(case) if own.source(case.op) is None else own.check(case):
+        return wrong, None
+    if case.mode not in MODES:
+        return (f"There is no mode {case.mode!r}.", _one_of(MODES)), None
+    if case.on_host:
+        return _check_host(case), None
+    if refused := settings.refusal():
+        return refused, None
+    if case.inputs not in INPUTS:
+        return (f"There are no inputs {case.inputs!r}.", _one_of(INPUTS)), None
+    if case.device == HOST:
+        error = f"Mode {case.mode} runs on a JAX device, not on {HOST}."
+        return (error, f"{HOST} is where NumPy and TensorFlow run."), None
+    device = supply.device(case.device)
+    if isinstance(device, str):
+        return (device, "`jaxtui devices` lists them."), None
+    if not device.addressable:
+        error = f"{case.device} belongs to process {device.process_index}, not to this."
+        return (error, "Choose a device of this process."), None
+    return check_platform(case, device.platform), device
 
 
 def check_op(case: Case) -> Wrong | None:
@@ -226,27 +238,6 @@ def check_op(case: Case) -> Wrong | None:
             f"Only {', '.join(takers[:-1])} and {takers[-1]} do.",
         )
     return None
-
-
-def _check_place(case: Case, supply: Supply) -> tuple[Wrong | None, Device | None]:
-    if case.mode not in MODES:
-        return (f"There is no mode {case.mode!r}.", _one_of(MODES)), None
-    if case.on_host:
-        return _check_host(case), None
-    if refused := settings.refusal():
-        return refused, None
-    if case.inputs not in INPUTS:
-        return (f"There are no inputs {case.inputs!r}.", _one_of(INPUTS)), None
-    if case.device == HOST:
-        wrong = f"Mode {case.mode} runs on a JAX device, not on {HOST}."
-        return (wrong, f"{HOST} is where NumPy and TensorFlow run."), None
-    device = supply.device(case.device)
-    if isinstance(device, str):
-        return (device, "`jaxtui devices` lists them."), None
-    if not device.addressable:
-        wrong = f"{case.device} belongs to process {device.process_index}, not to this."
-        return (wrong, "Choose a device of this process."), None
-    return check_platform(case, device.platform), device
 
 
 def check_platform(case: Case, platform: str) -> Wrong | None:

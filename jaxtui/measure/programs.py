@@ -109,12 +109,9 @@ def count(stage: Any, loop: str) -> Count:
     flops = counted_flops(stage)
     if flops is None:
         return NOTHING
-    moved = (costs(stage) or {}).get("bytes accessed")
-    return Count(
-        flops=flops if flops > 0 else None,
-        bytes=float(moved) if moved and moved > 0 else None,
-        loops=loop in (text_of(stage) or ""),
-    )
+    moved = _number(costs(stage) or {}, "bytes accessed")
+    loops = loop in (text_of(stage) or "")
+    return Count(flops if flops > 0 else None, moved or None, loops)
 
 
 def counted_flops(compiled: Any) -> float | None:

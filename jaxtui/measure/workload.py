@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import msgspec
 import numpy as np
 
-from jaxtui.measure import accuracy, inputs, settings, tensorflow_numpy
+from jaxtui.measure import accuracy, inputs, peaks, settings, tensorflow_numpy
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.clocks import Call, Wait, no_wait, wait_for_tree
 from jaxtui.measure.ops.base import JaxForm, Op
@@ -32,7 +32,6 @@ from jaxtui.measure.own import (
     make,
     specs,
 )
-from jaxtui.measure.peaks import peak
 from jaxtui.measure.programs import NOTHING, Count
 from jaxtui.measure.settings import FileSettings, enable_x64
 from jaxtui.model import COMPILED_MODES, Case, Peak, Phases
@@ -176,16 +175,16 @@ def of_op(case: Case, op: Op, device: jax.Device | None, pool: Pool) -> Workload
     elif device is None:
         made.args = inputs.numpy_inputs(op, case.size, case.dtype, seed)
     else:
-        made.call = eager_call(op, case, device)
+        # Without sending them, NumPy's operators would compute on host arguments.
+        sending = device if case.inputs == "host" else None
+        made.call = op.bind(case.precision, send_to=sending)
         made.wait = wait_for_tree
         made.scope = lambda: op_scope(case, device)
         made.fresh = lambda: compiled_form(op, case, device)
         made.copies = lambda: [inputs.misaligned_copy(host) for host in hosts()]
         made.resident = resident
-        precision = settings.precision(case)
-        made.peak = peak(
-            device.device_kind, case.dtype, precision, matrix=op.takes_precision
-        )
+        matrix = op.takes_precision
+        made.peak = peaks.of_case(case, device.device_kind, matrix=matrix)
     return made
 
 
@@ -254,9 +253,7 @@ def of_function(
         resident=resident,
         settings=function.settings,
         # XLA's count does not say what kind of flops they are.
-        peak=peak(
-            device.device_kind, case.dtype, settings.precision(case), matrix=True
-        ),
+        peak=peaks.of_case(case, device.device_kind, matrix=True),
     )
 
 
@@ -333,15 +330,6 @@ def compiled_form(op: Op, case: Case, device: jax.Device) -> JaxForm:
     if case.mode == "pallas":
         return op.bind_kernel(device.platform)
     return op.bind(case.precision)
-
-
-def eager_call(op: Op, case: Case, device: jax.Device) -> Call:
-    """The op by op call; host arguments are sent explicitly at every call.
-
-    Without that, an operator between two NumPy arrays would run in NumPy.
-    """
-    sending = device if case.inputs == "host" else None
-    return op.bind(case.precision, send_to=sending)
 
 
 def arrays_of(result: Any) -> Iterator[Any]:

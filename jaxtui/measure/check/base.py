@@ -190,7 +190,7 @@ def error_reading(
         fault = f"The test failed: {headline(error)}"
         return reading(test, device, test, fault=fault, detail=errors.full_text(error))
     unsupported = isinstance(error, UnsupportedError)
-    why = {"skipped" if unsupported else "fault": error.sentence}
+    why: dict[str, Any] = {"skipped" if unsupported else "fault": error.sentence}
     return reading(test, device, error.what, detail=error.detail, **why)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import jax
 
@@ -89,7 +90,8 @@ def _asynchrony(context: Context, device: jax.Device, seconds: float) -> Reading
         block = clocks.calls(call, args, wait, left, least=5)
         pairs = zip(block.dispatch, block.ready, strict=True)
         dispatch, ready = min(pairs, key=lambda pair: pair[0] / pair[1])
-        early, depth = dispatch < EARLY * ready, None
+        early = dispatch < EARLY * ready
+        depth: int | None = None
         # How long the queue is, is a matter of the runtime: one device tells for all.
         first = device == context.devices[0] and PROBE_CALLS * ready < QUEUE_SECONDS
         if first and early and room:
@@ -99,11 +101,5 @@ def _asynchrony(context: Context, device: jax.Device, seconds: float) -> Reading
         said += f"; {depth} can be in flight"
     said = f"{'Asynchronous' if early else 'Not asynchronous'}: {said}."
     fine = early or device.platform == "cpu"
-    return reading(
-        "dispatch",
-        device,
-        product.what,
-        dispatch,
-        unit="seconds",
-        **{"said" if fine else "doubt": said},
-    )
+    facts: dict[str, Any] = {"said" if fine else "doubt": said, "unit": "seconds"}
+    return reading("dispatch", device, product.what, dispatch, **facts)

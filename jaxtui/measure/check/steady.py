@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from time import perf_counter
+from typing import Any
 
 import jax
 import msgspec
@@ -167,7 +168,7 @@ def parse_metrics(ended: Exit, limit_seconds: float) -> Iterator[Reading]:
     yield _of_machine(SDK, skipped=why, detail=ended.errors.strip())
 
 
-def throttling(scores: Scores) -> dict[str, str]:
+def throttling(scores: Scores) -> dict[str, Any]:
     """0 is no throttling, 1 to 10 are 10 to 100 %."""
     hot = [
         f"{place or f'chip {index}'} by {score * 10:g} %"
@@ -179,7 +180,7 @@ def throttling(scores: Scores) -> dict[str, str]:
     return {"said": f"None of {len(scores)} is throttled."}
 
 
-def links(scores: Scores) -> dict[str, str]:
+def links(scores: Scores) -> dict[str, Any]:
     """0 is a link without problems, 10 one that is unusable."""
 
     def named(least: float, below: float) -> str:
@@ -203,7 +204,7 @@ def links(scores: Scores) -> dict[str, str]:
 
 
 def _of_metric(
-    metric: str, values: object, facts: Callable[[Scores], dict[str, str]]
+    metric: str, values: object, facts: Callable[[Scores], dict[str, Any]]
 ) -> Reading:
     why, scores = "", list[tuple[str, float]]()
     if isinstance(values, str):
