@@ -19,7 +19,8 @@ VECTOR_ROWS = 1 << 16
 """Elements of a vector that are checked where checking all would be slow."""
 
 MAX_ELEMENTS = 1 << 22
-"""Results with more elements are sampled."""
+REFERENCE_FLOPS = 2e9
+"""Results with more elements, or of more work, are sampled."""
 
 STANDARD_ERRORS = 6.0
 """How far the mean and deviation of random numbers may be from 0 and 1."""
@@ -52,7 +53,6 @@ def check(
     result: Array,
     *,
     precision: Precision = "default",
-    max_reference_flops: float = 2e9,
 ) -> Accuracy:
     """Compare a result with the float64 reference.
 
@@ -63,7 +63,6 @@ def check(
         inputs: What the op was given, already rounded to its dtype.
         result: The result, fetched to the host.
         precision: The case's precision.
-        max_reference_flops: Above this only some rows are computed, seeded.
 
     Returns:
         The normwise relative error; see ``Accuracy``.
@@ -75,7 +74,7 @@ def check(
         return Accuracy(error=None, tolerance=tolerance, rows_sampled=None, ok=False)
     if op.reference is None or tolerance is None:
         return _check_random(result, case_dtype)
-    rows = _choose_rows(op, case_dtype, size, max_reference_flops)
+    rows = _choose_rows(op, case_dtype, size)
     every = slice(None) if rows is None else rows
     reference = wide(op.reference(every, *inputs))
     compared = result
@@ -100,23 +99,20 @@ def relative_error(result: Array, reference: Array) -> float:
     return worst / largest if largest else math.inf
 
 
-def samples_rows(
-    op: Op, dtype: str, size: int, max_reference_flops: float = 2e9
-) -> int | None:
+def samples_rows(op: Op, dtype: str, size: int) -> int | None:
     """How many rows a check compares, along ``rows_axis``; ``None`` for all of them."""
     shape = op.result_shape(size)
     if not shape:
         return None
-    heavy = (op.flops(size, dtype) or 0.0) > max_reference_flops
+    heavy = (op.flops(size, dtype) or 0.0) > REFERENCE_FLOPS
     if not heavy and math.prod(shape) <= MAX_ELEMENTS:
         return None
     return min(shape[op.rows_axis], MATRIX_ROWS if len(shape) > 1 else VECTOR_ROWS)
 
 
-def _choose_rows(
-    op: Op, dtype: str, size: int, max_reference_flops: float
-) -> Array | None:
-    count = samples_rows(op, dtype, size, max_reference_flops)
+def _choose_rows(op: Op, dtype: str, size: int) -> Array | None:
+    """Seeded."""
+    count = samples_rows(op, dtype, size)
     if count is None:
         return None
     length = op.result_shape(size)[op.rows_axis]

@@ -21,7 +21,7 @@ from operator import attrgetter, itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter_ns
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import jax
 
@@ -130,12 +130,6 @@ def record(work: Callable[[], object]) -> Trace:
         return read(data, marks)
 
 
-class _Session(Protocol):
-    def start(self) -> object: ...
-
-    def stop(self) -> Any: ...
-
-
 class _Files:
     """A session of a JAX that can trace only into files, which are removed."""
 
@@ -166,7 +160,7 @@ class _Files:
             )
 
 
-def _session() -> _Session:
+def _session() -> Any:
     profiler: Any = jax.profiler
     if getattr(profiler, "ProfileData", None) is None:
         raise RuntimeError(f"JAX {jax.__version__} has no jax.profiler.ProfileData.")
@@ -174,12 +168,11 @@ def _session() -> _Session:
     options.python_tracer_level = 0
     options.host_tracer_level = 1  # at 0 there are no kernels of the CPU
     if hasattr(profiler, "ProfileSession"):
-        session: _Session = profiler.ProfileSession(profiler_options=options)
-        return session
+        return profiler.ProfileSession(profiler_options=options)
     return _Files(profiler, options)
 
 
-def _stop(session: _Session) -> Any:
+def _stop(session: Any) -> Any:
     """The data, or the sentence that says why there are none."""
     try:
         return session.stop()
@@ -224,8 +217,7 @@ def read(data: Any, marks: Sequence[Mark]) -> Trace:
         return Trace(missing="The trace holds no computation.", events=count)
     if len(marked) != len(marks):
         return Trace(missing="The trace lost its marks of time.", events=count)
-    pairs = zip(marked, marks, strict=True)
-    offset, error = min((_offset(*pair) for pair in pairs), key=itemgetter(1))
+    error, offset = min(map(_offset, marked, marks), key=itemgetter(0))
     runs = (_merge(parts, offset) for parts in groups.values())
     return Trace(
         runs=tuple(sorted(runs, key=attrgetter("start"))),
@@ -235,10 +227,10 @@ def read(data: Any, marks: Sequence[Mark]) -> Trace:
 
 
 def _offset(event: Any, mark: Mark) -> tuple[float, float]:
-    """What must be added to the trace's clock, and how wrong that may be, in ns."""
+    """How wrong the trace's clock may be, and what must be added to it, in ns."""
     open_ns = max(0.0, mark.after - mark.before - event.duration_ns)
     middle = event.start_ns + event.duration_ns / 2
-    return (mark.before + mark.after) / 2 - middle, open_ns / 2
+    return open_ns / 2, (mark.before + mark.after) / 2 - middle
 
 
 def _runs(plane: str, lines: dict[str, list[Any]]) -> Iterator[tuple[Hashable, Run]]:

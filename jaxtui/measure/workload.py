@@ -327,9 +327,8 @@ def _scope(*, wide: bool, device: jax.Device) -> ExitStack:
 
 def compiled_form(op: Op, case: Case, device: jax.Device) -> JaxForm:
     """A fresh function for ``jax.jit``: the op's JAX form or its Pallas kernel."""
-    if case.mode == "pallas":
-        return op.bind_kernel(device.platform)
-    return op.bind(case.precision)
+    kernel_on = device.platform if case.mode == "pallas" else ""
+    return op.bind(case.precision, kernel_on=kernel_on)
 
 
 def arrays_of(result: Any) -> Iterator[Any]:

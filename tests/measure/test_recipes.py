@@ -77,7 +77,7 @@ def test_a_kernel_computes_what_was_timed() -> None:
     one = case("selu", "float32", "pallas")
     space = made(one)
     (x,) = space["args"]
-    right = jax.jit(ops.get("selu").bind_kernel("cpu"))(x)
+    right = jax.jit(ops.get("selu").bind(kernel_on="cpu"))(x)
     np.testing.assert_array_equal(space["f"](x), right)
 
 

@@ -212,7 +212,11 @@ class Op:
         )
 
     def bind(
-        self, precision: Precision = "default", *, send_to: JaxDevice | None = None
+        self,
+        precision: Precision = "default",
+        *,
+        send_to: JaxDevice | None = None,
+        kernel_on: str = "",
     ) -> JaxForm:
         """A fresh function of the op's arguments alone.
 
@@ -223,31 +227,23 @@ class Op:
             precision: Ignored by an op that takes none.
             send_to: Send the arguments to this device in every call. An eager call with
                 NumPy arguments needs it, or NumPy's own operators would do the work.
-        """
-        form = self.jax
-        takes = self.takes_precision and precision != "default"
-        chosen = {"precision": precision} if takes else {}
-
-        def bound(*args: Any) -> jax.Array:
-            if send_to is not None:
-                args = jax.device_put(args, send_to)
-            return form(*args, **chosen)
-
-        bound.__name__ = bound.__qualname__ = self.name
-        return bound
-
-    def bind_kernel(self, platform: str) -> JaxForm:
-        """As ``bind`` for the Pallas kernel: compiled, interpreted on ``cpu``.
+            kernel_on: The Pallas kernel for this platform; interpreted on ``cpu``.
 
         Raises:
             ValueError: The op has no kernel.
         """
-        kernel = self.pallas
-        if kernel is None:
-            raise ValueError(f"{self.name} has no Pallas kernel.")
+        form, options = self.jax, dict[str, Any]()
+        if kernel_on:
+            if self.pallas is None:
+                raise ValueError(f"{self.name} has no Pallas kernel.")
+            form, options = self.pallas, {"platform": kernel_on}
+        elif self.takes_precision and precision != "default":
+            options = {"precision": precision}
 
         def bound(*args: Any) -> jax.Array:
-            return kernel(*args, platform=platform)
+            if send_to is not None:
+                args = jax.device_put(args, send_to)
+            return form(*args, **options)
 
         bound.__name__ = bound.__qualname__ = self.name
         return bound
