@@ -134,23 +134,10 @@ class LoopMeasured(Record, frozen=True, kw_only=True, tag=True):
         return clock.true_seconds / max(clock.stopwatch_seconds, 1e-12)
 
     @property
-    def claimed_flops_per_second(self) -> float | None:
-        """What the stopwatch's reading would mean for the speed."""
-        return self._rate(self.undisturbed.stopwatch_seconds)
-
-    @property
-    def true_flops_per_second(self) -> float | None:
-        """The speed of the work itself."""
-        return self._rate(self.undisturbed.true_seconds)
-
-    @property
     def impossible(self) -> bool:
-        """The claimed speed is above the chip's known peak."""
-        claimed = self.claimed_flops_per_second
+        """The stopwatch's reading would mean a speed above the chip's known peak."""
+        seconds = self.undisturbed.stopwatch_seconds
         peak = self.peak.flops_per_second if self.peak else None
-        return claimed is not None and peak is not None and claimed > peak
-
-    def _rate(self, seconds: float) -> float | None:
-        if self.flops is None or seconds <= 0:
-            return None
-        return self.flops * self.loop.calls / seconds
+        if self.flops is None or peak is None or seconds <= 0:
+            return False
+        return self.flops * self.loop.calls / seconds > peak

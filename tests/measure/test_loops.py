@@ -196,10 +196,6 @@ def test_never_waiting_reads_the_dispatch_alone(chained: bool) -> None:
     assert one.watched.true_seconds > 3 * one.watched.stopwatch_seconds
     # The host was through long before the device had got anywhere near the end.
     assert one.calls[-1].returned < one.calls[10].ready
-    claimed, true = one.claimed_flops_per_second, one.true_flops_per_second
-    assert claimed is not None
-    assert true is not None
-    assert claimed > 3 * true
 
 
 def test_waiting_at_the_end_shows_the_true_time() -> None:
