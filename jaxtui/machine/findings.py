@@ -63,11 +63,8 @@ def after(
 ) -> tuple[Finding, ...]:
     """The same, and how it compares with the devices that JAX has.
 
-    Args:
-        survey: what was seen before JAX was touched; a machine without accelerators
-            needs its packages too.
-        devices: all that JAX has.
-        memory: of the GPUs, as it was before JAX was touched.
+    Survey and memory of the GPUs are as they were before JAX was touched; a machine
+    without accelerators needs its packages too.
     """
     known = list(_before(survey))
     fallen = list(_compare(survey, devices))
@@ -251,11 +248,9 @@ def _users(survey: Survey) -> Iterator[Finding]:
 
 
 def lock(seen: Lock, holders: Sequence[Holder]) -> Iterator[Finding]:
-    """Who has libtpu's lock; only a lock without a holder may be deleted.
+    """Who has libtpu's lock, of the holders that are to be named.
 
-    Args:
-        seen: the lock.
-        holders: those of its holders that are to be named.
+    Only a lock without a holder may be deleted.
     """
     for holder in holders:
         yield Finding(

@@ -63,11 +63,7 @@ class Packages(Record, frozen=True):
 def installed(
     distributions: Iterable[importlib.metadata.Distribution] | None = None,
 ) -> Packages:
-    """What is installed; it is looked up, not imported.
-
-    Args:
-        distributions: what is installed; by default what this Python would find.
-    """
+    """What this Python would find is installed; it is looked up, not imported."""
     if distributions is None:
         distributions = _installed()
     plugins: dict[str, str] = {}

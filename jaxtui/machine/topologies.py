@@ -293,11 +293,7 @@ own topology descriptions)."""
 
 
 def slice_advice(chips: int) -> str:
-    """What to do on one host of a slice.
-
-    Args:
-        chips: how many this host has; 0 if that is not known.
-    """
+    """What to do on one host of a slice; 0 chips stand for an unknown number."""
     settings = "TPU_PROCESS_BOUNDS=1,1,1"
     if bounds := _BOUNDS.get(chips):
         visible = ",".join(map(str, range(chips)))

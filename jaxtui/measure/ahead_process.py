@@ -69,11 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def environment(base: Mapping[str, str]) -> dict[str, str]:
-    """The environment; pure, so it can be shown and tested.
-
-    Args:
-        base: what the process would have otherwise; what it says about TPUs stays.
-    """
+    """That of the process; what ``base`` says about TPUs stays."""
     return {
         **LIBTPU_DEFAULTS,
         **base,

@@ -88,13 +88,7 @@ def run(
     environment: Mapping[str, str] | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Exit:
-    """Wait for a program, but no longer than allowed.
-
-    Args:
-        command: The program and its arguments.
-        limit_seconds: After that it is killed, and what it has started.
-        environment: Its variables; by default those of this process.
-        stop: Asked meanwhile; once true, the program is killed.
+    """Wait for a program, and kill it, and what it has started, after the limit.
 
     Raises:
         OSError: It cannot be started.

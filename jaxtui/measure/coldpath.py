@@ -56,11 +56,9 @@ def prepare(
 ) -> Generator[RunEvent, None, None]:
     """Run the cold path; yields the start and the clock of each phase as it happens.
 
-    Args:
-        index: Of the case.
-        workload: Its phases and what is fixed by its first result are filled in.
-        cold: Whether JAX's caches may be cleared for the first call of an eager case,
-            which costs every other function its compiled programs.
+    The phases of the workload, and what is fixed by its first result, are filled in.
+    Unless ``cold``, JAX's caches are left alone before the first call of an eager case:
+    clearing them costs every other function its compiled programs.
     """
     for phase, step in steps(workload, cold=cold):
         yield PhaseStarted(index=index, phase=phase)
@@ -212,11 +210,8 @@ def to_device(fresh: Callable[[], Any], device: jax.Device) -> Transfer:
 def to_host(
     fresh: Callable[[], Any], fetch: Callable[[Any], Any] = np.asarray
 ) -> Transfer:
-    """Time ``np.asarray`` of a result that was not looked at yet.
-
-    Args:
-        fresh: Makes a new array, or a pytree of them.
-        fetch: Brings it to the host; for a pytree ``jax.device_get``.
+    """Time ``np.asarray`` of a result that was not looked at yet; of a pytree another
+    ``fetch``.
     """
 
     def once() -> tuple[float, bool]:

@@ -64,10 +64,8 @@ def describe() -> tuple[Device, ...]:
 def describe_device(device: Any, process_index: int | None = None) -> Device:
     """One device as a record; attributes that it does not have are ``None``.
 
-    Args:
-        device: A ``jax.Device``, or anything with its attributes.
-        process_index: The own process, unless that of the device's client is; devices
-            of others have no memory statistics.
+    The own process is that of the device's client, unless given; devices of others have
+    no memory statistics.
     """
     if process_index is None:
         process_index = device.client.process_index()
@@ -158,9 +156,7 @@ def find_own(wanted: str) -> jax.Device:
 def free_bytes(device: Device | None, host_bytes: int | None) -> int | None:
     """Free memory where a device computes; ``None`` where nothing says it.
 
-    Args:
-        device: ``None`` for the host.
-        host_bytes: What is free there, where a CPU device computes too.
+    That is ``host_bytes`` on the host (no device), and where a CPU device computes.
     """
     if device is None or device.memory_limit_bytes is None:
         return host_bytes if device is None or device.platform == "cpu" else None

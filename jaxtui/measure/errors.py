@@ -53,11 +53,8 @@ def headline(error: BaseException) -> str:
 def translate(exc: BaseException, case: Case, phase: str) -> Failure:
     """What happened, as a sentence, with what to do about it.
 
-    Args:
-        exc: What was raised.
-        case: The case that was running.
-        phase: Where it surfaced. An asynchronous call returns before it fails, so an
-            error at ``block`` belongs to an earlier dispatch.
+    An asynchronous call returns before it fails, so an error in the phase ``block``
+    belongs to an earlier dispatch.
     """
     text = full_text(exc)
     when = PHASES.get(phase, f"in the phase {phase}")

@@ -82,9 +82,7 @@ def run(
 ) -> Iterator[RunEvent]:
     """Time every case of an experiment.
 
-    Every case ends in ``CaseMeasured`` or ``CaseFailed``; the last event is
-    ``RunFinished``. Nothing happens until the first event is asked for, and closing the
-    generator ends the run.
+    Every case ends in ``CaseMeasured`` or ``CaseFailed``.
 
     Args:
         experiment: What to time.

@@ -46,10 +46,8 @@ def run_inspection(
 ) -> Iterator[RunEvent]:
     """Trace, lower and compile a case, and read what came out; nothing is run.
 
-    The first event is ``InspectionStarted``, then comes ``Progress``. ``Inspected`` or
-    ``WorkFailed`` ends it, or neither if it was stopped; the last event is
-    ``RunFinished``. Arguments are shapes only, so that a size costs no memory; those of
-    a function of a file are made, unless they were typed.
+    Arguments are shapes only, so that a size costs no memory; those of a function of a
+    file are made, unless they were typed.
     """
     return _Run(inspection, stop).events()
 

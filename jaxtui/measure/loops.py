@@ -83,16 +83,10 @@ SEED = 0
 def run_loop(loop: Loop, *, stop: Callable[[], bool] = never) -> Iterator[RunEvent]:
     """Run a loop several times, watched and undisturbed.
 
-    The first event is ``LoopStarted``, then come ``Progress`` and ``LoopSeen`` of the
-    first repeat: of one that takes long while it runs. ``LoopMeasured`` or
-    ``WorkFailed`` ends it, or neither if it was stopped before both kinds of repeat
-    had had their turn; the last event is ``RunFinished``. Nothing happens until the
-    first event is asked for, and closing the generator ends the run.
-
-    Args:
-        loop: What to run.
-        stop: Asked between repeats, and between the calls of a loop that takes long;
-            once true, the run ends as ``cancelled``.
+    ``LoopSeen`` comes of the first repeat: of one that takes long while it runs.
+    ``LoopMeasured`` or ``WorkFailed`` ends it, or neither if it was stopped before both
+    kinds of repeat had had their turn. It may be stopped between repeats, and between
+    the calls of a loop that takes long.
     """
     return _Run(loop, stop).events()
 
@@ -391,13 +385,8 @@ def check_memory(loop: Loop, depth: int, known: PlannedCase | int) -> None:
     """Count the results that are alive at once.
 
     A computation in flight has its result allocated, whether or not the program still
-    has a name for it.
-
-    Args:
-        loop: Its style says how many that are.
-        depth: Computations that may be in flight.
-        known: The plan of its case, which counts two results; or, where all else is
-            there already, the bytes of one.
+    has a name for it. ``known`` is the plan of the case, which counts two results; or,
+    where all else is there already, the bytes of one.
 
     Raises:
         RefusedError: There is less memory than that, with both figures.

@@ -117,12 +117,9 @@ PAGE_FAULTS_AT_MOST = 100.0
 def of_memory(
     turns: Turns, ready: float, span: MemorySpan | str | None
 ) -> Iterator[Note]:
-    """What the pages of a result cost, and how to choose them.
+    """What the pages of a result cost beside the headline, and how to choose them.
 
-    Args:
-        turns: Some of them are over.
-        ready: The headline, seconds.
-        span: Both ends; ``None`` where they hardly differ; or why there are none.
+    ``span`` is ``None`` where its ends hardly differ, or says why there are none.
     """
     faults = median(turns.page_faults)
     if isinstance(span, str):
@@ -315,13 +312,7 @@ INLINE_FLOORS = 3.0
 
 
 def is_host_bound(turns: Turns, runtime: Runtime, dispatch: float) -> bool:
-    """Whether handing over takes so long that the device's own time is hidden.
-
-    Args:
-        turns: Their slope is the time per queued call.
-        runtime: Its floor is what the cheapest call costs.
-        dispatch: Median dispatch, seconds.
-    """
+    """Whether handing over takes so long that the device's own time is hidden."""
     if is_inline(turns):
         return dispatch < INLINE_FLOORS * runtime.dispatch_floor
     per_call = turns.pipelined_seconds or turns.interval.median

@@ -39,13 +39,8 @@ def peak(
 ) -> Peak | None:
     """The peak of one JAX device, dense.
 
-    Args:
-        device_kind: ``Device.device_kind``.
-        dtype: The dtype of the inputs.
-        precision: The precision of a float32 product.
-        matrix: Whether the op is a matrix product. Other ops do not run on the matrix
-            units, whose rate would be no bound worth naming, so they have a bandwidth
-            only.
+    Other ops than matrix products do not run on the matrix units, whose rate would be
+    no bound worth naming, so they have a bandwidth only.
 
     Returns:
         ``None`` for a kind that the table does not have, such as a CPU. A rate that the

@@ -100,12 +100,7 @@ NOTHING = Count()
 
 
 def count(stage: Any, loop: str) -> Count:
-    """What XLA says of a lowered or a compiled program.
-
-    Args:
-        stage: ``jax.stages.Lowered`` or ``Compiled``.
-        loop: How its text names a loop.
-    """
+    """What XLA says of a lowered or a compiled program whose text names a ``loop``."""
     flops = counted_flops(stage)
     if flops is None:
         return NOTHING

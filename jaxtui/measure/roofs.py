@@ -41,10 +41,8 @@ FAIR_ROUNDS = 2
 def run_roofs(work: Roofs, *, stop: Callable[[], bool] = never) -> Iterator[RunEvent]:
     """Measure the roofs of a device, the bandwidth first.
 
-    The first event is ``RoofsStarted``; ``RoofMeasured`` comes whenever a roof is known
-    or known better, ``RoofsMeasured`` at the end, also with what was known when it was
-    stopped. ``WorkFailed`` takes its place where there is no such device; the last
-    event is ``RunFinished``.
+    ``RoofMeasured`` comes whenever a roof is known or known better, ``RoofsMeasured``
+    at the end, also with what was known when it was stopped.
     """
     return _Run(work, stop).events()
 

@@ -140,11 +140,8 @@ def run_snippet(
 ) -> Iterator[RunEvent]:
     """Run a snippet in the calling thread, or in a process of its own if it asks.
 
-    The first event is ``SnippetStarted``, the last ``RunFinished``; ``WorkFailed``
-    comes before it where something is wrong as a whole. Nothing happens until the first
-    event is asked for, and closing the generator ends the run. The snippet's default
-    device, its 64-bit types and the place of its output never hold for what
-    consumes the events.
+    The snippet's default device, its 64-bit types and the place of its output never
+    hold for what consumes the events.
     """
     return _Run(snippet, stop).events()
 

@@ -55,13 +55,9 @@ def in_flight(calls: Sequence[LoopCall]) -> list[int]:
 def held_from(calls: Sequence[LoopCall], depth: int) -> int | None:
     """Index of the first call that the runtime held back, or ``None``.
 
-    A call is held back if it took long while as many were in flight as ever are. Not
-    every call after the first one is: a host that was held back for long finds room for
-    several at once.
-
-    Args:
-        calls: All calls of one repeat.
-        depth: How many calls this runtime is known to let be in flight.
+    A call is held back if it took long while as many were in flight as ever are, or as
+    the runtime is known to let be. Not every call after the first one is: a host that
+    was held back for long finds room for several at once.
     """
     took = [call.returned - call.entered for call in calls]
     one = max(call.ready for call in calls) / len(calls)
@@ -85,13 +81,7 @@ def on_device(
     """Calls with what the device did for each, or why that cannot be told.
 
     A device runs each program in the order of its calls. What the loop runs beyond its
-    calls, as to print a number, is left out.
-
-    Args:
-        calls: Of one repeat.
-        start: When the first was entered, by ``perf_counter``.
-        runs: What was traced meanwhile.
-        alone: What a trace of a single call held.
+    calls, as to print a number, is left out: ``alone`` is the trace of a single call.
     """
     found: list[list[Run]] = [[] for _ in calls]
     for program, count in Counter(run.program for run in alone).items():
@@ -125,12 +115,7 @@ def _with_kernels(call: LoopCall, start: float, runs: Sequence[Run]) -> LoopCall
 
 
 def notes(measured: LoopMeasured, missing: str = "") -> Iterator[Note]:
-    """What must be said beside a loop's figures.
-
-    Args:
-        measured: The loop.
-        missing: Why its device lane is not measured.
-    """
+    """What must be said beside a loop's figures, and why its device lane is missing."""
     if measured.impossible:
         said = "faster than the chip's peak: this timed the dispatch"
         yield Note(flag="impossible", text=said)

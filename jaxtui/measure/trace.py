@@ -99,11 +99,9 @@ class Trace:
 
 
 def record(work: Callable[[], object]) -> Trace:
-    """Do a piece of work under the runtime's trace.
+    """Do a piece of work under the runtime's trace; what it raises is passed on.
 
-    Args:
-        work: Ends when its last computation has, or that is cut off. What it raises
-            is passed on.
+    What is still computed when the work ends is cut off.
     """
     try:
         session = _session()

@@ -173,12 +173,7 @@ class Turns:
         return slope if slope > 0 else None
 
     def kinds(self, seconds: float, share: float) -> list[Kind]:
-        """The turns of the next round.
-
-        Args:
-            seconds: The length of both together.
-            share: What is left of the time for this workload.
-        """
+        """The turns of the next round; ``share`` is what is left of the time for it."""
         kinds: list[Kind] = ["latency"] if self._latency else []
         # Long bursts only if six rounds fit all the same, the first pair included.
         pair = sum(self.burst) * self.call_seconds

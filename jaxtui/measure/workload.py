@@ -193,11 +193,7 @@ def of_function(
 ) -> Workload:
     """A function of a file or a package, whose arguments are made now.
 
-    Args:
-        function: What was imported.
-        case: Its size may be 0 and its dtype empty: both are seen now.
-        device: ``None`` for NumPy.
-        pool: Where cases share their arguments.
+    Its size may be 0 and its dtype empty before.
 
     Raises:
         OwnError: There are no arguments, or they are no pytrees of arrays.

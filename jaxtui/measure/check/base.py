@@ -72,16 +72,10 @@ class Context:
 def run_check(
     check: Check, seen: Survey | None = None, *, stop: Callable[[], bool] = never
 ) -> Iterator[RunEvent]:
-    """Run one test on its devices.
+    """Run one test on its devices; ``seen`` is for the test ``present``.
 
-    The first event is ``CheckStarted``, the last ``RunFinished``. Every device of the
-    test ends in ``CheckDone`` unless the test was stopped or ``WorkFailed`` says why
-    not. Nothing happens until the first event is taken.
-
-    Args:
-        check: The test.
-        seen: The machine from outside, for the test ``present``.
-        stop: Called between turns; once true, the run ends as ``cancelled``.
+    Every device of the test ends in ``CheckDone`` unless the test was stopped or
+    ``WorkFailed`` says why not.
     """
     return _Run(check, seen or Survey(), stop).events()
 
@@ -231,14 +225,9 @@ def by_device(
     """Do a job on every device: all at once, unless they share their silicon.
 
     Devices that share it take turns and share the budget, so that a test never takes
-    longer for more of them. An exception costs its own device the test, no other.
-
-    Args:
-        context: The test.
-        what: What is done, one phrase.
-        job: What is done on one device.
-        in_turn: One device after the other in any case: for jobs that time the host,
-            whose threads would hold each other up.
+    longer for more of them; so they do if ``in_turn``, for jobs that time the host,
+    whose threads would hold each other up. An exception costs its own device the test,
+    no other. What is done is one phrase.
     """
     found, budget = context.devices, context.check.budget_seconds
     if len(found) > 1 and not in_turn and not shares_silicon(found):
@@ -258,14 +247,8 @@ def on_first(
 ) -> Iterator[RunEvent]:
     """A job on all devices, or on the first of those that share their silicon.
 
-    It then has the whole budget, and the others are skipped.
-
-    Args:
-        context: The test.
-        what: What is done, one phrase.
-        job: What is done on one device.
-        else_skipped: What the readings of the others are called, and why there are
-            none: a text with ``{name}`` and ``{first}``.
+    It then has the whole budget, and the others are skipped: ``else_skipped`` is what
+    their readings are called, and why there are none, with ``{name}`` and ``{first}``.
     """
     first, shared = context.devices[0], shares_silicon(context.devices)
     called, why = else_skipped

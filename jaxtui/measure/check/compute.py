@@ -134,12 +134,8 @@ def natural_product(
 def case(kind: Kind, setting: Setting, seconds: float = SATURATING_SECONDS) -> Case:
     """The product of a kind that keeps a device busy for so long, at its peak.
 
-    Args:
-        kind: Its dtype and precision.
-        setting: The device and what else counts.
-        seconds: What a call at peak should take at least. Where no peak is known the
-            size is a usual one, and half of that for a shorter time; on a CPU it
-            depends on the cores.
+    Where no peak is known the size is a usual one, and half of that for a shorter time;
+    on a CPU it depends on the cores.
     """
     return Case(
         op="matmul",

@@ -155,9 +155,8 @@ class SmiReport:
     def gpu(self, ordinal: int | None, visible: str | None) -> GpuMemory | None:
         """The GPU behind a device; ``None`` where that cannot be told.
 
-        Args:
-            ordinal: The device's ``local_hardware_id``, CUDA's number for it.
-            visible: ``CUDA_VISIBLE_DEVICES``, where it is set.
+        ``ordinal`` is the device's ``local_hardware_id``, CUDA's number for it, and
+        ``visible`` is ``CUDA_VISIBLE_DEVICES``, where that is set.
         """
         if ordinal is None:
             return None
@@ -177,11 +176,8 @@ class SmiReport:
     def others(self, gpu: GpuMemory, own_pid: int, own_bytes: int) -> Others | None:
         """What others have of a GPU's memory; ``None`` where that cannot be told.
 
-        Args:
-            gpu: One of those of the report.
-            own_pid: This process.
-            own_bytes: What JAX has taken of the GPU in this process. That is used with
-                an allowance where nvidia-smi does not list the process.
+        What JAX has taken of the GPU in this process is used with an allowance where
+        nvidia-smi does not list the process.
         """
         if gpu.used_bytes is None or gpu.total_bytes is None:
             return None

@@ -73,17 +73,13 @@ def scope(case: Case, device: jax.Device) -> ExitStack:
 
 
 def arguments(case: Case, device: jax.Device, seed: int = 0) -> tuple[jax.Array, ...]:
-    """Inputs of a case, made on the device by its own arithmetic.
+    """Inputs of a case, made on the device by its own arithmetic from a seed.
 
     Drawing 8192² normals in NumPy takes a second, and sending them longer on a slow
     link. They are pseudo-random and not zeros, because zeros flatter: a chip that
     toggles no bits draws less power and clocks higher. Floats are evenly spread over
-    [−1, 1), integers over −8 … 7, so that no product overflows.
-
-    Args:
-        case: Op, size and dtype; its arguments must be arrays of numbers.
-        device: Where they are made.
-        seed: The same seed gives the same numbers, on every device.
+    [−1, 1), integers over −8 … 7, so that no product overflows. They are the same on
+    every device.
 
     Raises:
         TypeError: The op takes keys or indices.
