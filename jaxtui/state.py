@@ -16,7 +16,7 @@ from jaxtui.analysis import roofline
 from jaxtui.engine import startup
 from jaxtui.engine.protocol import Envelope
 from jaxtui.machine import messages
-from jaxtui.machine.findings import merged
+from jaxtui.machine.findings import merge
 from jaxtui.model import (
     Busy,
     Case,
@@ -279,11 +279,11 @@ def reduce(state: _AnyState, envelope: Envelope) -> _AnyState:
             return _engine_died(state, event)
         case Noticed():
             start = startup.observe(state.start, event)
-            found = merged(event.findings, start.logged)
+            found = merge(event.findings, start.logged)
             return _with_findings(replace(state, start=start), found)
         case Waiting():
             others = [one for one in state.findings if one.name != event.finding.name]
-            found = merged(others, (event.finding,))
+            found = merge(others, (event.finding,))
             return _with_findings(state, found, event.finding)
         case Memory():
             devices = tuple(
@@ -352,7 +352,7 @@ def _ready(state: _AnyState, event: Ready) -> _AnyState:
         jobs.pop("roofs", None)
         state = replace(state, roofs=(), jobs=jobs)
     return replace(
-        _with_findings(state, merged(event.findings, still)),
+        _with_findings(state, merge(event.findings, still)),
         engine="running" if state.running else "ready",
         host=event.host,
         devices=event.devices,
@@ -386,7 +386,7 @@ def _logged(state: _AnyState, event: Logged) -> _AnyState:
     if not new:
         return state
     told = None if new[0].severity == "info" else new[0]
-    return _with_findings(state, merged(state.findings, new), told)
+    return _with_findings(state, merge(state.findings, new), told)
 
 
 def _with_findings(

@@ -77,7 +77,7 @@ class Core:
 
         known = findings.after(seen, devices, cards)
         set_here = [*malloc.findings(), *map(settings.finding, settings.deviations())]
-        return findings.ordered([*known, *set_here])
+        return findings.sort([*known, *set_here])
 
     def _survey(self) -> Survey:
         if self._seen is None:

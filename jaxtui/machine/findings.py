@@ -55,7 +55,7 @@ _SERVICES = ("nvidia-persistenced", "nv-hostengine", "dcgm", "nvidia-fabricmanag
 
 def before(survey: Survey) -> tuple[Finding, ...]:
     """What is known before JAX starts, the worst first."""
-    return ordered(_before(survey))
+    return sort(_before(survey))
 
 
 def after(
@@ -85,15 +85,15 @@ def after(
             else one
             for one in fallen
         ]
-    return ordered([*fallen, *known, *_memory(memory, survey.holders)])
+    return sort([*fallen, *known, *_memory(memory, survey.holders)])
 
 
-def ordered(found: Iterable[Finding]) -> tuple[Finding, ...]:
+def sort(found: Iterable[Finding]) -> tuple[Finding, ...]:
     """The worst first; otherwise as they come."""
     return tuple(sorted(found, key=lambda finding: _ORDER.index(finding.severity)))
 
 
-def merged(known: Iterable[Finding], logged: Iterable[Finding]) -> tuple[Finding, ...]:
+def merge(known: Iterable[Finding], logged: Iterable[Finding]) -> tuple[Finding, ...]:
     """What is known, and what JAX said beyond that, the worst first.
 
     Where JAX's words are about something that is known already, they are kept there as
@@ -112,7 +112,7 @@ def merged(known: Iterable[Finding], logged: Iterable[Finding]) -> tuple[Finding
         elif one.detail not in (old := found[same[0]]).detail:
             detail = f"{old.detail}\n{one.detail}".strip()
             found[same[0]] = msgspec.structs.replace(old, detail=detail)
-    return ordered(found)
+    return sort(found)
 
 
 def _before(survey: Survey) -> Iterator[Finding]:

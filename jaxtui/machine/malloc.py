@@ -74,12 +74,12 @@ def why_unknown() -> str:
     return ""
 
 
-def chosen() -> End | None:
+def chosen_end() -> End | None:
     """The end that this process has by its environment, if that chooses one."""
-    return None if why_unknown() else _chosen_end()
+    return None if why_unknown() else _end_of_environment()
 
 
-def _chosen_end() -> End | None:
+def _end_of_environment() -> End | None:
     for end, wanted in ENVIRONMENT.items():
         if wanted.items() <= os.environ.items():
             return end
@@ -101,7 +101,7 @@ def settings() -> dict[str, str]:
 
 def findings() -> Iterator[Finding]:
     """That what the environment asks for cannot be had, where that is so."""
-    if (end := _chosen_end()) and (why := why_unknown()):
+    if (end := _end_of_environment()) and (why := why_unknown()):
         yield Finding(
             name="malloc",
             severity="warning",

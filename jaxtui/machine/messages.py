@@ -340,7 +340,7 @@ MESSAGES = (
 """The first that fits counts."""
 
 
-def known(
+def find(
     text: str, source: Source, jax: str | None = None, **words: str
 ) -> tuple[Message, str, str] | None:
     """The message that a text is, with its two sentences; ``None`` for all others.
@@ -376,7 +376,7 @@ def from_log(line: str) -> Finding | None:
 
     Its text is kept whole. ``None`` for all that is not known.
     """
-    if (found := known(line, "log")) is None:
+    if (found := find(line, "log")) is None:
         return None
     message, what, advice = found
     return Finding(

@@ -114,7 +114,7 @@ class _Stages:
         taken = self._time(self._stage.compile)
         workload.cached_compile = runtime.compile_events.hits > hits
         if workload.op is None:
-            workload.counted = count(self._stage, loop=" while(")
+            workload.xla_count = count(self._stage, loop=" while(")
         if workload.case.mode == "jit":
             # Of a kernel XLA sees nothing, or one step of the loop that interprets it.
             workload.compiled_flops = programs.counted_flops(self._stage)
@@ -143,7 +143,7 @@ def count_kernels(workload: Workload) -> None:
         with workload.scope():
             traced = jax.jit(workload.fresh()).trace(*workload.resident())
             if workload.op is None:
-                workload.counted = count(traced.lower(), loop="stablehlo.while")
+                workload.xla_count = count(traced.lower(), loop="stablehlo.while")
             workload.kernels = max(1, len(traced.jaxpr.eqns))
     # What cannot be traced, because it decides on values, still runs eagerly.
     except Exception:
@@ -165,9 +165,9 @@ def _look_at(workload: Workload, result: Any) -> None:
         result = np.asarray(result)
     arrays = list(arrays_of(result))
     if workload.op is None:
-        known = workload.counted.certain
+        known = workload.xla_count.certain
         workload.flops, workload.bytes = known.flops, known.bytes
-        workload.compiled_flops = workload.counted.flops
+        workload.compiled_flops = workload.xla_count.flops
     if not workload.on_return:
         if not any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(result)):
             name = workload.case.op.rpartition(":")[2]

@@ -58,7 +58,7 @@ def translate(exc: BaseException, case: Case, phase: str) -> Failure:
     """
     text = full_text(exc)
     when = PHASES.get(phase, f"in the phase {phase}")
-    if found := messages.known(text, "case", case=case.label, when=when):
+    if found := messages.find(text, "case", case=case.label, when=when):
         _, error, hint = found
         return Failure(case=case, error=error, hint=hint, detail=text)
     first = str(exc).strip().splitlines()
@@ -104,7 +104,7 @@ def translate_backend(exc: BaseException) -> EngineFailed:
     text = full_text(exc)
     if isinstance(exc, ImportError) and "No module named 'jax" in text:
         return translate_import(exc)
-    found = messages.known(text, "start", packages.installed().jax)
+    found = messages.find(text, "start", packages.installed().jax)
     if found is not None and found[0].name == "held":
         pid = re.search(r"with pid (\d+)", text)
         holder = (

@@ -72,7 +72,7 @@ def available_host_bytes() -> int | None:
     Returns:
         Bytes, or ``None`` where the system does not say (not on Linux).
     """
-    free, group = _kilobytes("MemAvailable"), _cgroup_free(CGROUP)
+    free, group = _meminfo("MemAvailable"), _cgroup_free(CGROUP)
     if free is None:
         return None
     return free if group is None else min(free, group)
@@ -103,7 +103,7 @@ def _cgroup_free(directory: Path) -> int | None:
 
 
 def _total_memory() -> int | None:
-    if (total := _kilobytes("MemTotal")) is not None:
+    if (total := _meminfo("MemTotal")) is not None:
         return total
     pages = probe(lambda: os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     return int(pages) if pages else None
@@ -119,6 +119,6 @@ def _cpu_model() -> str | None:
     return platform.processor() or None
 
 
-def _kilobytes(name: str) -> int | None:
+def _meminfo(name: str) -> int | None:
     found = re.search(rf"^{name}:\s*(\d+)", read_text(MEMORY), re.MULTILINE)
     return int(found[1]) * 1024 if found else None

@@ -13,7 +13,7 @@ from jaxtui.measure import notes
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.clocks import Block
 from jaxtui.measure.runtime import Runtime
-from jaxtui.measure.turns import Turns, is_due, is_look
+from jaxtui.measure.turns import Turns, is_checkpoint, is_due
 from jaxtui.measure.workload import Workload, all_finite, arrays_of
 from jaxtui.model import Measurement, MemorySpan, Note, Sampled, Samples, Stopped
 from jaxtui.stats import Pool, bins
@@ -72,8 +72,8 @@ class Record:
         with workload.scope():
             result = workload.call(*workload.args)
             workload.wait(result)
-        if workload.compared is not None:
-            self.accuracy = workload.compared(np.asarray(result))
+        if workload.accuracy_of is not None:
+            self.accuracy = workload.accuracy_of(np.asarray(result))
         else:
             self._finite = all_finite(jax.device_get(list(arrays_of(result))))
 
@@ -129,7 +129,7 @@ class Record:
             spread: Whether the rounds span long enough to be believed.
         """
         rounds = len(self.turns.rounds)
-        if target <= 0 or not spread or not is_look(rounds):
+        if target <= 0 or not spread or not is_checkpoint(rounds):
             return None
         width = self.turns.interval.half_width
         self._half_widths[rounds] = width

@@ -133,7 +133,7 @@ def of_memory(
         )
         yield Note(flag="memory", text=said)
         return
-    if end := malloc.chosen():
+    if end := malloc.chosen_end():
         said = (
             f"Memory is {end} on purpose, as by --memory {end}"
             f" ({malloc.setting(end)}): about {faults:,.0f} page faults a call."
@@ -403,7 +403,7 @@ def _of_accuracy(accuracy: Accuracy) -> Iterator[Note]:
 
 def own(workload: Workload) -> Note:
     """What there is of a function of a file instead of formulas and a reference."""
-    counted = workload.counted
+    counted = workload.xla_count
     unchecked = "the result of your own function is compared with nothing."
     if counted.loops:
         said = (

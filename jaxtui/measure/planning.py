@@ -271,7 +271,7 @@ def _check_host(case: Case) -> Wrong | None:
         )
     if case.precision != "default":
         return f"{name} takes no precision.", "Leave it at default."
-    if case.mode == "tensorflow" and not tensorflow_numpy.installed():
+    if case.mode == "tensorflow" and not tensorflow_numpy.is_installed():
         return tensorflow_numpy.MISSING, tensorflow_numpy.INSTALL
     return None
 

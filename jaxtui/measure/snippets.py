@@ -116,7 +116,7 @@ class _Part:
             case=case, call=call, wait=queue.drain, on_return=True, scope=scope
         )
         self.turns = Turns(made, rests=True)
-        self.told = 0
+        self.reported = 0
         """Rounds that are in the last summary."""
         self._pool = Pool()
 
@@ -128,9 +128,9 @@ class _Part:
 
     def timing(self, *, once: bool = False) -> Timing:
         """The timing as it stands, after one turn at least."""
-        for block in self.turns.rounds[self.told :]:
+        for block in self.turns.rounds[self.reported :]:
             self._pool.add(block.ready)
-        self.told = len(self.turns.rounds)
+        self.reported = len(self.turns.rounds)
         summary = self._pool.summary(self.turns.medians)
         return Timing(name=self.name, seconds=summary, once=once)
 
@@ -250,7 +250,7 @@ class _Run(Runner):
             if over or narrow:
                 break
         for part in parts:
-            if part.turns.rounds and part.told < len(part.turns.rounds):
+            if part.turns.rounds and part.reported < len(part.turns.rounds):
                 yield SnippetTimed(timing=part.timing())
 
     def _in_child(self, count: int) -> Iterator[RunEvent]:

@@ -23,7 +23,7 @@ MISSING = "TensorFlow is not installed in the environment of the engine."
 INSTALL = "Run pip install 'jaxtui[tensorflow]' in the environment of the engine."
 
 
-def installed() -> bool:
+def is_installed() -> bool:
     """Whether TensorFlow could be imported, without importing it."""
     if "tensorflow" in sys.modules:
         return True

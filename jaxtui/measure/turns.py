@@ -358,7 +358,7 @@ def turn_seconds(available: float, count: int) -> float:
     return max(0.002, min(usual, available / (ROUNDS_WANTED * max(1, count))))
 
 
-def is_look(rounds: int) -> bool:
+def is_checkpoint(rounds: int) -> bool:
     """Whether it is decided after this round if a workload is done.
 
     At 8, 12, 16, 24, 32, 48 … rounds: who looks after every round stops when chance

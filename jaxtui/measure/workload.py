@@ -87,7 +87,7 @@ class Workload:
     bytes: float | None = None
     """The work of one call, by the op's formulas or by XLA's count."""
     peak: Peak | None = None
-    compared: Callable[[Any], Accuracy] | None = None
+    accuracy_of: Callable[[Any], Accuracy] | None = None
     """Holds a result, fetched to the host, against float64; the op of the catalogue."""
     op: Op | None = None
     """``None`` for what is not of the catalogue."""
@@ -101,7 +101,7 @@ class Workload:
     cached_compile: bool = False
     compiled_flops: float | None = None
     """XLA's count of flops and transcendentals; ``None`` where nothing was compiled."""
-    counted: Count = NOTHING
+    xla_count: Count = NOTHING
     """XLA's count of a function of a file."""
     result_bytes: int = 0
     """Of all arrays of a result."""
@@ -146,7 +146,7 @@ def of_op(case: Case, op: Op, device: jax.Device | None, pool: Pool) -> Workload
         key = ("resident", case.op, case.size, case.dtype, case.device)
         return pool.once(key, lambda: send(hosts(), device))
 
-    def compared(result: Any) -> Accuracy:
+    def accuracy_of(result: Any) -> Accuracy:
         rounds = device is not None and device.platform != "cpu"
         return accuracy.check(
             op,
@@ -166,7 +166,7 @@ def of_op(case: Case, op: Op, device: jax.Device | None, pool: Pool) -> Workload
         hosts=hosts,
         flops=op.flops(case.size, case.dtype),
         bytes=op.bytes(case.size, case.dtype),
-        compared=compared,
+        accuracy_of=accuracy_of,
         op=op,
     )
     if case.mode == "tensorflow":

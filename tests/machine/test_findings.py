@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from jaxtui.engine.core import Core
 from jaxtui.machine import findings
-from jaxtui.machine.findings import merged
+from jaxtui.machine.findings import merge
 from jaxtui.machine.gpu_memory import GpuMemory
 from jaxtui.machine.hardware import Chip, Node
 from jaxtui.machine.packages import Packages
@@ -344,15 +344,15 @@ def test_what_jax_says_of_a_known_trouble_is_its_original_text():
     logged = Finding(
         name="fallback", severity="error", what="TPU", how="b", detail="A Google TPU …"
     )
-    (one,) = merged(known, (logged,))
+    (one,) = merge(known, (logged,))
     assert one.what == known[0].what
     assert one.detail == "A Google TPU …"
-    assert merged((one,), (logged,)) == (one,)
+    assert merge((one,), (logged,)) == (one,)
     gpu = msgspec.structs.replace(logged, what="GPU", detail="An NVIDIA GPU …")
-    assert merged(known, (gpu,)) == (known[0], gpu)
+    assert merge(known, (gpu,)) == (known[0], gpu)
     other = Finding(name="other", severity="warning", what="a", how="b")
     info = Finding(name="third", severity="info", what="a", how="b")
-    names = [finding.name for finding in merged((info,), (other, logged))]
+    names = [finding.name for finding in merge((info,), (other, logged))]
     assert names == ["fallback", "other", "third"]
 
 

@@ -85,13 +85,13 @@ def test_what_was_set_before_does_not_contradict_an_end(
 ) -> None:
     assert malloc.settings() == {}
     monkeypatch.setenv("MALLOC_PERTURB_", "1")
-    assert (malloc.settings(), malloc.chosen()) == ({}, None)
+    assert (malloc.settings(), malloc.chosen_end()) == ({}, None)
     monkeypatch.setenv("MALLOC_MMAP_MAX_", "0")
     monkeypatch.setenv(
         "GLIBC_TUNABLES", "glibc.malloc.arena_max=1:glibc.cpu.x86_rep_movsb=2"
     )
     assert [*malloc.settings()] == ["GLIBC_TUNABLES", "MALLOC_MMAP_MAX_"]
-    assert malloc.chosen() is None
+    assert malloc.chosen_end() is None
     for end in malloc.ENDS:
         changed = malloc.environment(end)
         assert changed["GLIBC_TUNABLES"] == "glibc.cpu.x86_rep_movsb=2"
@@ -100,7 +100,7 @@ def test_what_was_set_before_does_not_contradict_an_end(
                 monkeypatch.delenv(name)
             else:
                 monkeypatch.setenv(name, value)
-        assert malloc.chosen() == end
+        assert malloc.chosen_end() == end
         assert malloc.setting(end) == " ".join(
             f"{name}={value}" for name, value in malloc.settings().items()
         )

@@ -242,7 +242,7 @@ def test_memory_is_said_once(
     words: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(malloc, "chosen", lambda: chosen)
+    monkeypatch.setattr(malloc, "chosen_end", lambda: chosen)
     turns: Any = SimpleNamespace(page_faults=[float(faults)])
     found = [*notes.of_memory(turns, 1.2e-3, span)]
     assert [note.flag for note in found] == flags

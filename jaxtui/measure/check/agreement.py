@@ -89,7 +89,7 @@ class Outcome:
 
     result: Array | None = None
     """Its first result; ``None`` where there is none."""
-    wavered: Difference | None = None
+    deviation: Difference | None = None
     """How the worst of the others differs from it, where one does."""
     program: str = ""
     """What was compiled, where devices of one kind may get different programs."""
@@ -216,7 +216,7 @@ class Comparison:
 
     def count(self, visit: Visit, computation: Computation, outcome: Outcome) -> None:
         """Take in what became of a computation on a device; any thread may."""
-        if outcome.result is not None and outcome.wavered is None:
+        if outcome.result is not None and outcome.deviation is None:
             key = (str(visit.device.device_kind), computation, outcome.program)
             with self._lock:
                 ballot = self._ballots.setdefault(key, Ballot())
@@ -295,13 +295,13 @@ class Comparison:
             return reading("numerics", device, SAME_BITS, skipped=why)
         found: list[tuple[Difference, str, str]] = []
         for computation, outcome in visit.outcomes.items():
-            if outcome.wavered is not None:
-                differing = outcome.wavered.within(computation)
+            if outcome.deviation is not None:
+                differing = outcome.deviation.within(computation)
                 sentence = (
                     f"{place(device)} computes different results from the same input:"
                     f" {differing}."
                 )
-                found.append((outcome.wavered, computation.what, sentence))
+                found.append((outcome.deviation, computation.what, sentence))
         others = []
         for computation, outcome in visit.outcomes.items():
             if (ballot := outcome.ballot) is None:

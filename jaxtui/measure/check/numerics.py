@@ -272,7 +272,9 @@ def _attempt(
                 other = difference(np.asarray(call(*args)), first)
             if other.elements and (worst is None or other.elements > worst.elements):
                 worst = other
-        return Outcome(result=first, wavered=worst, program=program(call, task.device))
+        return Outcome(
+            result=first, deviation=worst, program=program(call, task.device)
+        )
     except TroubleError as trouble:
         at_compile = call is None and REFUSED.search(trouble.detail)
         refused = isinstance(trouble, UnsupportedError) or at_compile

@@ -27,37 +27,20 @@ NUMBERS = (*FLOATS, *INTEGERS, "complex64")
 EXACT: Mapping[str, float] = dict.fromkeys(NUMBERS, 0.0)
 """For ops that only move data."""
 
-ARITHMETIC: Mapping[str, float] = {
-    "float64": 1e-14,
-    "float32": 2e-6,
-    "float16": 1e-2,
-    "bfloat16": 5e-2,
-    "float8_e4m3fn": 2e-1,
-    "complex64": 2e-6,
-    "int32": 0.0,
-    "int8": 0.0,
-}
+
+def tolerances(*of_floats: float) -> Mapping[str, float]:
+    """Of ``FLOATS`` in order; complex64 has that of float32, integers are exact."""
+    found = dict(zip(FLOATS, of_floats, strict=True))
+    return found | {"complex64": found["float32"]} | dict.fromkeys(INTEGERS, 0.0)
+
+
+ARITHMETIC = tolerances(1e-14, 2e-6, 1e-2, 5e-2, 2e-1)
 """For a few roundings per element."""
 
-TRANSCENDENTAL: Mapping[str, float] = {
-    "float64": 1e-10,
-    "float32": 1e-4,
-    "float16": 1e-2,
-    "bfloat16": 5e-2,
-    "float8_e4m3fn": 2e-1,
-}
+TRANSCENDENTAL = tolerances(1e-10, 1e-4, 1e-2, 5e-2, 2e-1)
 """For exponentials, which accelerators approximate by a few units in the last place."""
 
-PRODUCT: Mapping[str, float] = {
-    "float64": 1e-11,
-    "float32": 1e-4,
-    "float16": 1e-2,
-    "bfloat16": 5e-2,
-    "float8_e4m3fn": 1e-2,
-    "complex64": 1e-4,
-    "int32": 0.0,
-    "int8": 0.0,
-}
+PRODUCT = tolerances(1e-11, 1e-4, 1e-2, 5e-2, 1e-2)
 """For matrix products, whose rounding errors grow with the square root of n. Those of
 float8 are added up in float32, or in what a matrix unit has for that."""
 

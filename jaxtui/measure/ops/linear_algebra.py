@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -26,6 +27,8 @@ from jaxtui.measure.ops.base import (
 
 BLOCK = 1024
 """Columns of a reference that are wide at the same time."""
+
+_square = partial(Op, size_means="n of n×n", arguments=matrix, result_shape=square)
 
 
 def matmul_jax(
@@ -58,14 +61,12 @@ def matmul_reference(rows: Rows, a: Array, b: Array) -> Array:
     )
 
 
-MATMUL = Op(
+MATMUL = _square(
     name="matmul",
     summary="The product a·b of two different n×n matrices.",
-    size_means="n of n×n",
     default=1024,
     maximum=32768,
     arguments=lambda size: 2 * matrix(size),
-    result_shape=square,
     result_dtype=sum_dtype,
     flops_formula="2 n³ (complex: 8 n³)",
     bytes_formula="3 n² elements (results: int32 of integers, float32 of float8)",
@@ -93,14 +94,11 @@ def gram_numpy(x: Array) -> Array:
     return np.asarray(x @ x.T)
 
 
-GRAM = Op(
+GRAM = _square(
     name="gram",
     summary="The product x·xᵀ of an n×n matrix and its own transpose.",
-    size_means="n of n×n",
     default=1024,
     maximum=32768,
-    arguments=matrix,
-    result_shape=square,
     result_dtype=sum_dtype,
     flops_formula="2 n³ (complex: 8 n³), not using the symmetry",
     bytes_formula="2 n² elements (results: int32 of integers, float32 of float8)",
@@ -158,15 +156,13 @@ def scan_reference(rows: Rows, x: Array, w: Array) -> Array:
     return result
 
 
-SCAN = Op(
+SCAN = _square(
     name="scan",
     summary="Ten chained products x·w·w·…·w of n×n matrices, in one lax.scan.",
-    size_means="n of n×n",
     default=512,
     maximum=16384,
     # Of that scale a product is about as large as what was multiplied.
     arguments=lambda size: (*matrix(size), Normal(square(size), size**-0.5)),
-    result_shape=square,
     flops_formula="10 · 2 n³ (complex: 10 · 8 n³)",
     bytes_formula="3 n² elements, as if nothing were read twice",
     # XLA counts the body of a loop once.
@@ -205,15 +201,13 @@ def cholesky_product(rows: Rows, factor: Array) -> Array:
     return np.concatenate(blocks, axis=1)
 
 
-CHOLESKY = Op(
+CHOLESKY = _square(
     name="cholesky",
     summary="The lower triangular factor L of a positive definite n×n matrix L·Lᴴ.",
-    size_means="n of n×n",
     dtypes=("float64", "float32", "complex64"),
     default=1024,
     maximum=16384,
     arguments=lambda size: (PositiveDefinite(square(size)),),
-    result_shape=square,
     # To leading order: LAPACK Working Note 41.
     flops_formula="n³/3 (complex: 4 n³/3)",
     bytes_formula="2 n² elements",
@@ -240,14 +234,11 @@ def fft_numpy(x: Array) -> Array:
     return np.fft.fft(x)
 
 
-FFT = Op(
+FFT = _square(
     name="fft",
     summary="Complex Fourier transforms of n points, one of each row of an n×n array.",
-    size_means="n of n×n",
     default=1024,
     maximum=16384,
-    arguments=matrix,
-    result_shape=square,
     result_dtype=lambda dtype: "complex128" if dtype == "float64" else "complex64",
     # Of real operations, as benchFFT counts them whatever the algorithm and the dtype:
     # M. Frigo and S. G. Johnson, The Design and Implementation of FFTW3, 2005.
