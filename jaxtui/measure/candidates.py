@@ -17,10 +17,11 @@ from jax.sharding import SingleDeviceSharding
 from jaxtui import format as fmt
 from jaxtui.measure import ops, peaks
 from jaxtui.measure.check import bandwidth, compute, work
-from jaxtui.measure.check.base import NO_MEMORY, Setting, TroubleError, translate_errors
+from jaxtui.measure.check.base import Setting, TroubleError, translate_errors
 from jaxtui.measure.check.work import Subject, callable_on
 from jaxtui.measure.clocks import Call
 from jaxtui.measure.devices import name
+from jaxtui.measure.errors import MEMORY
 from jaxtui.measure.ops.arguments import Array
 from jaxtui.measure.turns import Turns
 from jaxtui.measure.workload import Workload
@@ -130,7 +131,7 @@ class _Arrays:
             return make()
         except TroubleError as trouble:
             smaller = self._size // 2
-            if not NO_MEMORY.search(trouble.detail) or smaller < LEAST_ELEMENTS:
+            if not MEMORY.search(trouble.detail) or smaller < LEAST_ELEMENTS:
                 raise
         self._size, self._streams, self._hosted = smaller, None, None
         return self.as_large_as_possible(make)
@@ -184,7 +185,7 @@ def _product(
             with translate_errors(case, what, "warm-up"):
                 turns.warm_up()
         except TroubleError as trouble:
-            if NO_MEMORY.search(trouble.detail) and size != sizes[-1]:
+            if MEMORY.search(trouble.detail) and size != sizes[-1]:
                 continue
             raise
         return Contestant(what, _flops(case), turns)

@@ -225,13 +225,19 @@ def to_host(
     return _repeat(once)
 
 
-def shares_memory(array: jax.Array, host: Array) -> bool:
-    """Whether a single-device array and a NumPy array are the same bytes."""
-    try:
-        return bool(array.unsafe_buffer_pointer() == host.ctypes.data)
-    except (RuntimeError, ValueError, NotImplementedError, AttributeError):
-        # Sharded arrays, typed keys and some plugins have no pointer to compare.
-        return False
+def shares_memory(array: jax.Array, other: jax.Array | Array) -> bool:
+    """Whether a single-device array and another, or NumPy's, are the same bytes.
+
+    False where there is no pointer to compare: of sharded arrays, typed keys and those
+    of some plugins.
+    """
+
+    def pointer(one: jax.Array | Array) -> int:
+        if isinstance(one, np.ndarray):
+            return int(one.ctypes.data)
+        return int(one.unsafe_buffer_pointer())
+
+    return bool(probe(lambda: pointer(array) == pointer(other)))
 
 
 def _repeat(once: Callable[[], tuple[float, bool]]) -> Transfer:

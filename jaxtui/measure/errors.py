@@ -32,6 +32,12 @@ PHASES = {
 }
 """Where an error surfaced, as the end of a sentence."""
 
+MEMORY = re.compile(
+    r"RESOURCE_EXHAUSTED|CompileTimeHbmOom|Out of memory|Attempting to allocate"
+    r"|Unable to allocate|^MemoryError"
+)
+"""What XLA, its allocators and NumPy say where there is too little."""
+
 HEADLINE_CHARACTERS = 300
 
 _Sentences = tuple[str, str]

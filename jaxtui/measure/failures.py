@@ -23,12 +23,6 @@ FAULTS = (Exception, SystemExit)
 INSTALLED = ("site-packages", "dist-packages")
 """Folders whose files are not one's own, even where they lie beside the file."""
 
-MEMORY = re.compile(
-    r"RESOURCE_EXHAUSTED|CompileTimeHbmOom|Out of memory|Attempting to allocate"
-    r"|Unable to allocate|^MemoryError"
-)
-"""What is no mistake in the code, and is told as it is for any other case."""
-
 SMALLER = (
     "Give it smaller arguments; if it keeps something of every call, that adds up."
 )
@@ -67,7 +61,8 @@ def _explain_own(error: BaseException, case: Case, phase: str, file: str) -> Fai
     if isinstance(error, OwnError):
         return Failure(case=case, error=error.error, hint=error.hint)
     text = errors.full_text(error)
-    if MEMORY.search(text):
+    # That is no mistake in the code.
+    if errors.MEMORY.search(text):
         told = errors.translate(error, case, phase)
         return msgspec.structs.replace(told, hint=SMALLER)
     place, detail = cut_traceback(error, file)

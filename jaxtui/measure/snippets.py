@@ -35,7 +35,7 @@ from jaxtui.measure.children import (
     signal_with_parent,
 )
 from jaxtui.measure.devices import SIMULATED
-from jaxtui.measure.errors import full_text, headline
+from jaxtui.measure.errors import MEMORY, full_text, headline
 from jaxtui.measure.failures import RefusedError
 from jaxtui.measure.planning import Supply
 from jaxtui.measure.runner import Runner
@@ -333,12 +333,9 @@ def check_memory(memory_bytes: int, device: Any) -> None:
 
 def failure(what: str, error: BaseException) -> RefusedError:
     """What raised, and its text."""
-    memory = isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error)
-    return RefusedError(
-        f"{what} failed: {headline(error)}",
-        SMALLER if memory else "The original text has the details.",
-        full_text(error),
-    )
+    text, hint = full_text(error), "The original text has the details."
+    hint = SMALLER if MEMORY.search(text) else hint
+    return RefusedError(f"{what} failed: {headline(error)}", hint, text)
 
 
 # The code of a snippet, and what came out of it.

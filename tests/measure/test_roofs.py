@@ -234,6 +234,22 @@ def test_smaller_arrays_are_taken_where_memory_is_short(monkeypatch) -> None:
     assert " of 2.00 MiB" in memory.what
 
 
+def test_numpy_takes_smaller_arrays_too(monkeypatch) -> None:
+    whole = np.ones
+    # As NumPy calls its own.
+    error = type("_ArrayMemoryError", (MemoryError,), {})
+
+    def short(size, dtype):
+        if size > 2**19:
+            raise error("Unable to allocate 4.00 MiB for an array")
+        return whole(size, dtype)
+
+    monkeypatch.setattr(candidates.np, "ones", short)
+    arrays = candidates._Arrays(2**20, jax.devices()[0], 0)
+    made = arrays.as_large_as_possible(lambda: arrays.copy(1))
+    assert made.what == "NumPy's copy of 2.00 MiB"
+
+
 @pytest.mark.usefixtures("small")
 def test_no_memory_at_all_is_a_reason(monkeypatch) -> None:
     def none(*_: object) -> None:

@@ -42,8 +42,6 @@ POLL_SECONDS = 0.05
 UNSUPPORTED = re.compile(r"UNIMPLEMENTED|NotImplementedError")
 """What compilers and runtimes say about what they cannot do: no fault of a device."""
 
-NO_MEMORY = re.compile(r"RESOURCE_EXHAUSTED|^MemoryError")
-
 SUSPICIOUS = 0.75
 """A rate below this share of the median of all devices is measured again."""
 
@@ -204,7 +202,7 @@ def translate_errors(case: Case, what: str, phase: str) -> Iterator[None]:
         failure = errors.translate(error, case, phase)
         if UNSUPPORTED.search(failure.detail):
             raise UnsupportedError(what, failure.error, failure.detail) from error
-        hint = MEMORY_HINT if NO_MEMORY.search(failure.detail) else failure.hint
+        hint = MEMORY_HINT if errors.MEMORY.search(failure.detail) else failure.hint
         sentence = f"{failure.error} {hint}".strip()
         raise TroubleError(what, sentence, failure.detail) from error
 

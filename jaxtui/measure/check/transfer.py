@@ -26,6 +26,7 @@ from jaxtui.measure.check.base import (
     reading,
     shares_silicon,
 )
+from jaxtui.measure.coldpath import shares_memory
 from jaxtui.measure.devices import probe
 from jaxtui.measure.errors import full_text
 from jaxtui.measure.host import available_host_bytes
@@ -116,8 +117,8 @@ class Series:
         arrived = perf_counter()
         back = self.way.fetch(array)
         done = perf_counter()
-        self.zero_copy[TO_DEVICE] &= _same_buffer(array, self.held)
-        self.zero_copy[TO_HOST] &= _same_buffer(array, back)
+        self.zero_copy[TO_DEVICE] &= shares_memory(array, self.held)
+        self.zero_copy[TO_HOST] &= shares_memory(array, back)
         return arrived - start, done - arrived
 
 
@@ -231,17 +232,6 @@ def _numbers(nbytes: int) -> Array:
     """Random float32, the same for every device and never written to."""
     drawn = np.random.default_rng(0).standard_normal(MEBIBYTE // 4, np.float32)
     return misaligned_copy(np.resize(drawn, nbytes // 4))
-
-
-def _same_buffer(array: jax.Array, other: Any) -> bool:
-    """Whether nothing was copied; False where a plugin has no pointers to compare."""
-
-    def pointer(one: Any) -> int:
-        if isinstance(one, np.ndarray):
-            return int(one.ctypes.data)
-        return int(one.unsafe_buffer_pointer())
-
-    return bool(probe(lambda: pointer(array) == pointer(other)))
 
 
 def _reading(device: jax.Device, series: Series, direction: str) -> Reading:
