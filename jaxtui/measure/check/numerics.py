@@ -40,6 +40,7 @@ from jaxtui.measure.check.base import (
 )
 from jaxtui.measure.clocks import Call
 from jaxtui.measure.devices import name, probe
+from jaxtui.measure.workload import send
 from jaxtui.model import (
     PRECISIONS,
     CheckDoing,
@@ -261,9 +262,7 @@ def _attempt(
         if call is None or perf_counter() > task.deadline:
             return Outcome(skipped=NO_TIME)
         with translate_errors(case, what, "transfer"), work.scope(case, task.device):
-            inputs = list(task.comparison.inputs[computation])
-            sent = jax.device_put(inputs, task.device)
-            args = jax.block_until_ready(sent)
+            args = send(task.comparison.inputs[computation], task.device)
         with translate_errors(case, what, "first_call"):
             first = np.asarray(call(*args))
         worst: Difference | None = None
