@@ -48,7 +48,9 @@ class Packages(Record, frozen=True):
         wanted = {}
         for name, version in self.plugins.items():
             if name == "libtpu" and self.libtpu_pin:
-                if not _matches(version, self.libtpu_pin):
+                wide = self.libtpu_pin.endswith(".*")
+                fits = f"{version}.".startswith(self.libtpu_pin.removesuffix("*"))
+                if not (fits if wide else version == self.libtpu_pin):
                     wanted[name] = self.libtpu_pin
             elif name.startswith("jax-cuda") and self.jaxlib:
                 length = 3 if name.endswith("-pjrt") else None
@@ -78,7 +80,10 @@ def installed(
         if name in ("jax", "jaxlib"):
             versions.setdefault(name, version)
         if name == "jax" and pin is None:
-            pin = _pin(facts.get_all("Requires-Dist") or ())
+            required = map(_PIN.match, facts.get_all("Requires-Dist") or ())
+            pin = next(
+                (found[1] + (found[2] or "") for found in required if found), None
+            )
         elif _PLUGIN.fullmatch(name):
             plugins.setdefault(name, version)
     ordered = dict(sorted(plugins.items()))
@@ -92,19 +97,6 @@ def _installed() -> Iterator[importlib.metadata.Distribution]:
         for name in list_names(folder):
             if _FOLDER.fullmatch(name):
                 yield importlib.metadata.Distribution.at(folder / name)
-
-
-def _pin(requirements: Iterable[str]) -> str | None:
-    for requirement in requirements:
-        if found := _PIN.match(requirement):
-            return f"{found[1]}.*" if found[2] else found[1]
-    return None
-
-
-def _matches(version: str, pin: str) -> bool:
-    if pin.endswith(".*"):
-        return f"{version}.".startswith(pin[:-1])
-    return version == pin
 
 
 def version_numbers(version: str) -> tuple[int, ...]:

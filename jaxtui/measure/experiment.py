@@ -183,11 +183,10 @@ class _Run(Runner):
     ) -> Generator[RunEvent, None, Record | None]:
         case, phase = planned.case, "prepare"
         yield CaseStarted(index=index, case=case)
-        if refusal := self._out_of_time(planned, end, share):
-            yield self._fail(index, refusal)
-            return None
         try:
-            if refusal := self._too_slow(planned, end, share):
+            refusal = self._out_of_time(case, end, share)
+            refusal = refusal or self._too_slow(planned, end)
+            if refusal is not None:
                 yield self._fail(index, refusal)
                 return None
             device, known = _device(planned), None
@@ -224,25 +223,21 @@ class _Run(Runner):
         yield PhaseStarted(index=index, phase="inputs")
         return workload.of_function(function, case, device, pool)
 
-    def _out_of_time(
-        self, planned: PlannedCase, end: float, share: float
-    ) -> Failure | None:
+    def _out_of_time(self, case: Case, end: float, share: float) -> Failure | None:
         if self.stop():
-            return _stop_failure(planned.case, "this case had its turn")
+            return _stop_failure(case, "this case had its turn")
         spent = share - (end - perf_counter())
         first = self._unfinished == len(self._experiment.cases)
         if first or spent < PREPARATION_SHARE * share:
             return None
         budget = text.seconds(self._experiment.budget)
         return Failure(
-            case=planned.case,
+            case=case,
             error=f"The budget of {budget} was used up before this case had its turn.",
             hint="Give a larger --budget, or fewer cases.",
         )
 
-    def _too_slow(
-        self, planned: PlannedCase, end: float, share: float
-    ) -> Failure | None:
+    def _too_slow(self, planned: PlannedCase, end: float) -> Failure | None:
         case, device = planned.case, _device(planned)
         if own.source(case.op) is not None:
             # Nothing says how its work grows.

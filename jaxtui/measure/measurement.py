@@ -118,7 +118,10 @@ class Record:
             memory=None if isinstance(self.memory, str) else self.memory,
         )
         if keep_samples:
-            made = msgspec.structs.replace(made, samples=self._samples())
+            waits = tuple(x for block in turns.rounds for x in block.ready)
+            calls = tuple(x for block in turns.rounds for x in block.dispatch)
+            samples = Samples(ready=waits, dispatch=calls or None)
+            made = msgspec.structs.replace(made, samples=samples)
         return made
 
     def stop_reason(self, target: float, *, spread: bool) -> Stopped | None:
@@ -152,14 +155,6 @@ class Record:
         return (
             workload.flops / seconds if workload.flops else None,
             workload.bytes / seconds if workload.bytes else None,
-        )
-
-    def _samples(self) -> Samples:
-        rounds = self.turns.rounds
-        dispatch = tuple(value for block in rounds for value in block.dispatch)
-        return Samples(
-            ready=tuple(value for block in rounds for value in block.ready),
-            dispatch=dispatch or None,
         )
 
 

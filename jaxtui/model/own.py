@@ -69,11 +69,6 @@ class Spec(NamedTuple):
         return self.elements * itemsize(self.dtype)
 
     @property
-    def floating(self) -> bool:
-        """Whether its numbers are real floating-point numbers."""
-        return "float" in self.dtype
-
-    @property
     def text(self) -> str:
         """As XLA writes it."""
         short = {name: xla for xla, name in XLA_DTYPES.items()}[self.dtype]
@@ -165,5 +160,5 @@ def written(specs: tuple[Spec, ...]) -> str:
 
 def dtype_of(specs: tuple[Spec, ...]) -> str:
     """The dtype of a case with these arguments: the first that is floating-point."""
-    dtypes = [spec.dtype for spec in specs if spec.floating]
-    return (dtypes or [spec.dtype for spec in specs] or [""])[0]
+    dtypes = [spec.dtype for spec in specs]
+    return next((one for one in dtypes if "float" in one), (dtypes or [""])[0])
