@@ -105,7 +105,7 @@ def test_the_loop_of_every_script_is_the_one_that_ran() -> None:
 
 @pytest.mark.parametrize("op", ops.OPS.values(), ids=list(ops.OPS))
 def test_one_case_fits_on_a_slide(op: ops.Op) -> None:
-    for mode in op.modes:
+    for mode in op.forms:
         of = numpy if mode in ("numpy", "tensorflow") else case
         found = recipe(of(op=op.name, size=op.default, mode=mode))
         planned = PlannedCase(

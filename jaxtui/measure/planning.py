@@ -209,10 +209,10 @@ def check_op(case: Case) -> Wrong | None:
             f"{op.name} does not run in {case.dtype}.",
             f"It runs in {', '.join(op.dtypes)}.",
         )
-    if case.mode in MODES and case.mode not in op.modes:
+    if case.mode in MODES and case.mode not in op.forms:
         return (
             f"{op.name} has no mode {case.mode}.",
-            f"It has {', '.join(op.modes)}.",
+            f"It has {', '.join(op.forms)}.",
         )
     if case.size < op.minimum:
         return (

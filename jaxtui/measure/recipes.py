@@ -40,11 +40,7 @@ TO_NUMPY = (
 
 
 def recipe(case: Case, seed: int = 0) -> Recipe:
-    """How to run a case.
-
-    Raises:
-        ValueError: The case's op is unknown, or it lacks the case's dtype or mode.
-    """
+    """How to run a case that can run here."""
     source = own.source(case.op)
     if source is None:
         return _of_op(ops.get(case.op), case, seed)
@@ -52,21 +48,14 @@ def recipe(case: Case, seed: int = 0) -> Recipe:
 
 
 def ahead(case: Case) -> Recipe:
-    """How to compile an op for a TPU that is not here; its arguments are shapes.
-
-    Raises:
-        ValueError: The op is unknown, or lacks the case's mode.
-    """
+    """How to compile an op for a TPU that is not here; its arguments are shapes."""
     op, kernel = ops.get(case.op), case.mode == "pallas"
-    form = op.pallas if kernel else op.jax
-    if form is None:
-        raise ValueError(f"{op.name} has no mode {case.mode}.")
     call = op.name
     if kernel:
         call = f'functools.partial({op.name}, platform="tpu")'
     elif op.takes_precision and case.precision != "default":
         call = f'functools.partial({op.name}, precision="{case.precision}")'
-    function, modules = source(form, op.name)
+    function, modules = source(op.forms[case.mode], op.name)
     shapes = [(one.shape, one.dtype(case.dtype)) for one in op.arguments(case.size)]
     wide = case.dtype == "float64"
     return Recipe(
@@ -83,13 +72,8 @@ def ahead(case: Case) -> Recipe:
 
 
 def _of_op(op: Op, case: Case, seed: int) -> Recipe:
-    if case.dtype not in op.dtypes:
-        raise ValueError(f"{op.name} has no dtype {case.dtype!r}.")
-    forms = {"numpy": op.numpy, "pallas": op.pallas, "tensorflow": op.tensorflow}
-    form = forms.get(case.mode, op.jax)
-    if form is None:
-        raise ValueError(f"{op.name} has no mode {case.mode!r}.")
-    name = f"{case.mode}_{op.name}" if case.mode in forms else op.name
+    form = op.forms[case.mode]
+    name = op.name if case.mode in ("jit", "eager") else f"{case.mode}_{op.name}"
     options: dict[str, Any] = {}
     if form is op.jax and op.takes_precision:
         options = {"precision": None if case.precision == "default" else case.precision}

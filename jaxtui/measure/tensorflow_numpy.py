@@ -35,13 +35,10 @@ def call(op: Op) -> Call:
 
     Raises:
         ImportError: TensorFlow is missing or broken.
-        ValueError: The op has no such form.
     """
-    if op.tensorflow is None:
-        raise ValueError(f"{op.name} has no TensorFlow form.")
     load()
     numpy = importlib.import_module("tensorflow.experimental.numpy")
-    return functools.partial(op.tensorflow, numpy)
+    return functools.partial(op.forms["tensorflow"], numpy)
 
 
 def make_inputs(op: Op, size: int, dtype: str, seed: int) -> tuple[Any, ...]:

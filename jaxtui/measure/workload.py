@@ -132,7 +132,7 @@ def of_op(case: Case, op: Op, device: jax.Device | None, pool: Pool) -> Workload
 
     Raises:
         ImportError: TensorFlow is missing or broken.
-        ValueError: The op has no such mode.
+        KeyError: The op has no such mode.
     """
     seed = pool.seed
 

@@ -127,13 +127,6 @@ def test_branches_that_a_case_does_not_take_are_left_out() -> None:
     assert "issubdtype" in source(ops.get("matmul").jax, "matmul")[0]
 
 
-def test_what_an_op_does_not_have_is_refused() -> None:
-    with pytest.raises(ValueError, match="no mode 'pallas'"):
-        recipe(case("matmul", "float32", "pallas"))
-    with pytest.raises(ValueError, match="no dtype 'int8'"):
-        recipe(case("selu", "int8", "jit"))
-
-
 @pytest.mark.parametrize("typed", ["bf16[4,2] s32[3]", "f32[4] f32[4]", "c64[3]"])
 def test_typed_arguments_are_drawn_alike(typed: str) -> None:
     one = msgspec.structs.replace(

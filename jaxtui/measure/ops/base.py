@@ -175,9 +175,10 @@ class Op:
     rows of the result, where the latter cannot be computed one by one."""
 
     @property
-    def modes(self) -> tuple[Mode, ...]:
-        forms = {"pallas": self.pallas, "tensorflow": self.tensorflow}
-        return tuple(mode for mode in MODES if forms.get(mode, self.jax) is not None)
+    def forms(self) -> dict[Mode, Callable[..., Any]]:
+        """The function of every mode that it has."""
+        forms = (self.numpy, self.jax, self.jax, self.pallas, self.tensorflow)
+        return {mode: form for mode, form in zip(MODES, forms, strict=True) if form}
 
     def info(self) -> OpInfo:
         return OpInfo(
@@ -191,7 +192,7 @@ class Op:
             default=self.default,
             maximum=self.maximum,
             takes_precision=self.takes_precision,
-            modes=self.modes,
+            modes=tuple(self.forms),
         )
 
     def bind(
@@ -211,15 +212,10 @@ class Op:
             send_to: Send the arguments to this device in every call. An eager call with
                 NumPy arguments needs it, or NumPy's own operators would do the work.
             kernel_on: The Pallas kernel for this platform; interpreted on ``cpu``.
-
-        Raises:
-            ValueError: The op has no kernel.
         """
         form, options = self.jax, dict[str, Any]()
         if kernel_on:
-            if self.pallas is None:
-                raise ValueError(f"{self.name} has no Pallas kernel.")
-            form, options = self.pallas, {"platform": kernel_on}
+            form, options = self.forms["pallas"], {"platform": kernel_on}
         elif self.takes_precision and precision != "default":
             options = {"precision": precision}
 
