@@ -33,7 +33,6 @@ from jaxtui.measure.turns import never
 from jaxtui.measure.workload import Pool, Workload, of_function, of_op
 from jaxtui.model import (
     HOST_MODES,
-    LOOP_STYLES,
     MAXIMUM_LOOP_CALLS,
     Loop,
     LoopCall,
@@ -357,11 +356,6 @@ def plan(loop: Loop) -> PlannedCase:
         raise RefusedError(
             f"A loop cannot have {text.count(loop.calls)} calls.",
             f"It has from 1 to {MAXIMUM_LOOP_CALLS}.",
-        )
-    if loop.style not in LOOP_STYLES:
-        raise RefusedError(
-            f"There is no loop style {loop.style!r}.",
-            f"It is one of {', '.join(LOOP_STYLES)}.",
         )
     planned = plan_case(case, Supply())
     if (problem := planned.problem) is not None:

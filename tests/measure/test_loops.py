@@ -517,7 +517,6 @@ def test_a_long_loop_ends_between_two_calls(
         ({"mode": "numpy", "device": "host", "inputs": "host"}, "nothing asynchronous"),
         ({"calls": 0}, "cannot have 0 calls"),
         ({"calls": 201}, "cannot have 201 calls"),
-        ({"style": "sometimes"}, "no loop style 'sometimes'"),
         ({"size": 10**6}, "are free"),
         ({"size": 9000, "budget_seconds": 1e-3}, "One call would take about"),
         ({"size": 1024, "budget_seconds": 1e-5}, "calls would take about"),

@@ -24,7 +24,7 @@ from jaxtui.measure import clocks, notes, ops, programs
 from jaxtui.measure.check.base import Context, reading, translate_errors
 from jaxtui.measure.clocks import Call
 from jaxtui.measure.contention import Meter
-from jaxtui.measure.ops.arguments import Argument, Indices, Key
+from jaxtui.measure.ops.arguments import Argument
 from jaxtui.measure.runtime import DEFAULT_QUEUE_DEPTH
 from jaxtui.measure.turns import WARM_UP_SECONDS, Turns, take_turns
 from jaxtui.measure.workload import Workload, op_scope
@@ -80,13 +80,8 @@ def arguments(case: Case, device: jax.Device, seed: int = 0) -> tuple[jax.Array,
     toggles no bits draws less power and clocks higher. Floats are evenly spread over
     [−1, 1), integers over −8 … 7, so that no product overflows. They are the same on
     every device.
-
-    Raises:
-        TypeError: The op takes keys or indices.
     """
     wanted = ops.get(case.op).arguments(case.size)
-    if any(isinstance(argument, (Indices, Key)) for argument in wanted):
-        raise TypeError(f"{case.op} takes more than numbers")
     # CPU devices share one memory: sending costs a copy, compiling for each costs more.
     on_cpu = device.platform == "cpu"
     maker = jax.local_devices(backend="cpu")[0] if on_cpu else device
