@@ -98,11 +98,8 @@ class _Stages:
         self._stage: Any = None
 
     def trace(self) -> Transfer:
-        workload = self._workload
-        assert workload.fresh is not None, "a workload of JAX can be traced"
-        resident = workload.resident()
-        jitted = jax.jit(workload.fresh())
-        workload.call = jitted
+        resident = self._workload.resident()
+        self._workload.call = jitted = self._workload.jitted()
         return self._time(lambda: jitted.trace(*resident))
 
     def lower(self) -> Transfer:
@@ -138,10 +135,9 @@ def _transfer(workload: Workload) -> Transfer:
 
 def count_kernels(workload: Workload) -> None:
     """How many computations an eager call puts in flight, and XLA's count of it."""
-    assert workload.fresh is not None, "a workload of JAX can be traced"
     try:
         with workload.scope():
-            traced = jax.jit(workload.fresh()).trace(*workload.resident())
+            traced = workload.jitted().trace(*workload.resident())
             if workload.op is None:
                 workload.xla_count = count(traced.lower(), loop="stablehlo.while")
             workload.kernels = max(1, len(traced.jaxpr.eqns))

@@ -99,8 +99,8 @@ def of_case(case: Case, op: Op, device: jax.Device | None, seed: int) -> float |
         with made.scope():
             if device is not None:
                 made.args = made.resident()
-            if made.fresh is not None and case.mode in COMPILED_MODES:
-                made.call = jax.jit(made.fresh())
+            if case.mode in COMPILED_MODES:
+                made.call = made.jitted()
 
         def blocking() -> None:
             with made.scope():

@@ -137,9 +137,7 @@ class _Run(Runner):
             self.phase = "inputs"
             yield self.progress("arguments")
             self._workload = _of_function(function, case, self._device)
-        made = self._workload
-        assert made.fresh is not None, "a workload of JAX can be traced"
-        jitted, args = jax.jit(made.fresh()), made.args
+        jitted, args = self._workload.jitted(), self._workload.args
         self._traced = yield from self._time("trace", lambda: jitted.trace(*args))
         if case.mode == "eager":
             yield from self._each_step()

@@ -111,6 +111,11 @@ class Workload:
     kernels: int = 1
     """Computations that one call puts in flight."""
 
+    def jitted(self) -> Any:
+        """A fresh function, to be traced or called; NumPy has none."""
+        assert self.fresh is not None, "a workload of JAX can be traced"
+        return jax.jit(self.fresh())
+
     @property
     def on_cpu(self) -> bool:
         """Whether a JAX device is this machine's CPU."""
