@@ -57,7 +57,7 @@ ALONE_ROUNDS = 3
 
 
 @dataclass
-class Racer:
+class Member:
     device: jax.Device
     product: work.Subject
     calls: int = 1
@@ -124,18 +124,18 @@ def test(context: Context) -> Iterator[RunEvent]:
         yield CheckRead(reading=_skip("There is one device."))
         yield CheckDone(device=name(context.devices[0]))
         return
-    racers: list[Racer] = []
-    yield from _line_up(context, racers)
-    yield from _race(context, racers)
+    members: list[Member] = []
+    yield from _prepare(context, members)
+    yield from _rounds(context, members)
     if context.stop():
         return
-    for one in _readings(context, racers):
+    for one in _readings(context, members):
         yield CheckRead(reading=one)
-    for racer in racers:
-        yield CheckDone(device=name(racer.device))
+    for member in members:
+        yield CheckDone(device=name(member.device))
 
 
-def _line_up(context: Context, racers: list[Racer]) -> Iterator[RunEvent]:
+def _prepare(context: Context, members: list[Member]) -> Iterator[RunEvent]:
     """Add every device that can do its product; the others end here."""
     calls = 0
     for device in context.devices:
@@ -143,97 +143,97 @@ def _line_up(context: Context, racers: list[Racer]) -> Iterator[RunEvent]:
             return
         yield CheckDoing(devices=(name(device),), what=f"compiling for {name(device)}")
         try:
-            racer = Racer(device, compute.natural_product(context, device, WHAT))
+            member = Member(device, compute.natural_product(context, device, WHAT))
             if shares_silicon(context.devices):
                 calls = 1
             elif not calls:
                 # So many make a round that is long enough to be timed.
-                racer.run_alone()
-                wanted = round(BURST_SECONDS / min(racer.alone))
+                member.run_alone()
+                wanted = round(BURST_SECONDS / min(member.alone))
                 calls = min(max(wanted, 2), MOST_CALLS)
-            racer.calls = calls
-            racer.run_alone()
+            member.calls = calls
+            member.run_alone()
         except TroubleError as trouble:
             yield CheckRead(reading=error_reading("together", device, trouble))
             yield CheckDone(device=name(device))
         else:
-            racers.append(racer)
+            members.append(member)
 
 
-def _race(context: Context, racers: Sequence[Racer]) -> Iterator[RunEvent]:
+def _rounds(context: Context, members: Sequence[Member]) -> Iterator[RunEvent]:
     """Rounds within what the devices alone have left of the budget."""
-    spent = sum(sum(racer.alone) for racer in racers)
+    spent = sum(sum(member.alone) for member in members)
     end = perf_counter() + context.check.budget_seconds - spent
     shuffled = random.Random(context.check.seed)
     rounds, late = 0, LATE_SECONDS
-    yield _doing(racers)
+    yield _doing(members)
     while rounds < LEAST_ROUNDS or perf_counter() < end:
-        racing = [racer for racer in racers if racer.trouble is None]
-        if len(racing) < 2 or context.stop():
+        active = [member for member in members if member.trouble is None]
+        if len(active) < 2 or context.stop():
             return
-        shuffled.shuffle(racing)
+        shuffled.shuffle(active)
         begin = perf_counter()
-        yield from _round(context, racing, late)
+        yield from _round(context, active, late)
         if not context.stop():
-            through = [racer for racer in racing if racer.trouble is None]
-            times = [racer.together[-1] for racer in through]
-            for racer, seconds in zip(through, times, strict=True):
-                racer.ratios.append(seconds / median(times))
+            through = [member for member in active if member.trouble is None]
+            times = [member.together[-1] for member in through]
+            for member, seconds in zip(through, times, strict=True):
+                member.ratios.append(seconds / median(times))
         late = max(LATE_SECONDS, LATE_ROUNDS * (perf_counter() - begin))
         rounds += 1
 
 
-def _round(context: Context, racing: list[Racer], late: float) -> Iterator[RunEvent]:
+def _round(context: Context, active: list[Member], late: float) -> Iterator[RunEvent]:
     """Enqueue the calls of all in turn, then look whose last result is there."""
-    for turn in range(racing[0].calls):
-        for racer in racing:
+    for turn in range(active[0].calls):
+        for member in active:
             if not turn:
-                racer.begun, racer.last = perf_counter(), None
-            racer.call()
-    waiting, named, start = list(racing), len(racing), perf_counter()
+                member.begun, member.last = perf_counter(), None
+            member.call()
+    waiting, named, start = list(active), len(active), perf_counter()
     while waiting and not context.stop():
-        waiting = [racer for racer in waiting if not racer.finished()]
+        waiting = [member for member in waiting if not member.finished()]
         if 0 < len(waiting) < named and perf_counter() - start > late:
             named = len(waiting)
             yield _doing(waiting)
         sleep(LOOK_SECONDS)
-    if named < len(racing) and not waiting:
-        yield _doing(racing)
+    if named < len(active) and not waiting:
+        yield _doing(active)
 
 
-def _doing(racers: Sequence[Racer]) -> CheckDoing:
-    names = tuple(name(racer.device) for racer in racers)
+def _doing(members: Sequence[Member]) -> CheckDoing:
+    names = tuple(name(member.device) for member in members)
     return CheckDoing(devices=names, what="working on all devices at once")
 
 
-def _readings(context: Context, racers: Sequence[Racer]) -> Iterator[Reading]:
-    for racer in racers:
-        if racer.trouble is not None:
-            yield error_reading("together", racer.device, racer.trouble)
-    timed = [racer for racer in racers if racer.trouble is None and racer.ratios]
+def _readings(context: Context, members: Sequence[Member]) -> Iterator[Reading]:
+    for member in members:
+        if member.trouble is not None:
+            yield error_reading("together", member.device, member.trouble)
+    timed = [member for member in members if member.trouble is None and member.ratios]
     if len(timed) < 2:
         yield _skip("Fewer than two devices could do the work.")
         return
     most = AT_MOST_SHARED if shares_silicon(context.devices) else AT_MOST
     source = f"jaxtui's own bound: {most:.2f} times the median of all devices"
     expected = Expected(value=most, kind="most", source=source)
-    for racer in timed:
-        label = compute.label(racer.product.workload.case, racer.device.platform)
+    for member in timed:
+        label = compute.label(member.product.workload.case, member.device.platform)
         yield reading(
             "together",
-            racer.device,
+            member.device,
             WHAT,
-            rounds_interval(racer.ratios),
+            rounds_interval(member.ratios),
             expected=expected,
             said=(
-                f"{racer.calls} × {label}: {fmt.seconds(median(racer.together))},"
-                f" alone {fmt.seconds(median(racer.alone))}."
+                f"{member.calls} × {label}: {fmt.seconds(median(member.together))},"
+                f" alone {fmt.seconds(median(member.alone))}."
             ),
         )
-    slowest = max(timed, key=lambda racer: rounds_interval(racer.ratios).median)
+    slowest = max(timed, key=lambda member: rounds_interval(member.ratios).median)
     worst = rounds_interval(slowest.ratios)
-    together = median([median(racer.together) for racer in timed])
-    alone = median([median(racer.alone) for racer in timed])
+    together = median([median(member.together) for member in timed])
+    alone = median([median(member.alone) for member in timed])
     said = (
         f"{place(slowest.device)} took {worst.median:.2f} times the median of"
         f" {len(timed)} devices. All at once, a device took {together / alone:.2f}"
