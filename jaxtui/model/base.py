@@ -63,3 +63,13 @@ ITEMSIZE: dict[str, int] = {
 
 class Record(msgspec.Struct, frozen=True):
     """Base of every record: immutable and compared by value."""
+
+
+class WithBudget(Record, frozen=True):
+    """Base of what an engine is asked to measure within a budget."""
+
+    @property
+    def budget(self) -> float:
+        """The budget in seconds."""
+        seconds: float = self.budget_seconds  # type: ignore[attr-defined]
+        return seconds

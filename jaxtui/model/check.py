@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from jaxtui.model.base import Record
+from jaxtui.model.base import Record, WithBudget
 
 CheckTest = Literal[
     "present",
@@ -37,7 +37,7 @@ CHECK_TESTS: tuple[CheckTest, ...] = get_args(CheckTest)
 CHECK_LEVELS: tuple[CheckLevel, ...] = get_args(CheckLevel)
 
 
-class Check(Record, frozen=True, kw_only=True, tag=True):
+class Check(WithBudget, frozen=True, kw_only=True, tag=True):
     """One test of the health check on some devices: a work for the engine."""
 
     test: CheckTest
@@ -47,11 +47,6 @@ class Check(Record, frozen=True, kw_only=True, tag=True):
     budget_seconds: float
     """For measuring, however many devices there are; compiling comes on top."""
     seed: int = 0
-
-    @property
-    def budget(self) -> float:
-        """The budget in seconds."""
-        return self.budget_seconds
 
 
 class Expected(Record, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from jaxtui.model.base import Record
+from jaxtui.model.base import Record, WithBudget
 from jaxtui.model.cases import Case, Peak
 from jaxtui.model.measurement import Note
 
@@ -22,7 +22,7 @@ HELD_SHARE = 0.3
 of one computation."""
 
 
-class Loop(Record, frozen=True, kw_only=True, tag=True):
+class Loop(WithBudget, frozen=True, kw_only=True, tag=True):
     """A number of calls of one case, one after the other, as a program would do it."""
 
     case: Case
@@ -35,11 +35,6 @@ class Loop(Record, frozen=True, kw_only=True, tag=True):
     same arguments."""
     budget_seconds: float = 10.0
     """For everything, compile included; sets how often the loop is repeated."""
-
-    @property
-    def budget(self) -> float:
-        """The budget in seconds."""
-        return self.budget_seconds
 
 
 DeviceLane = Literal["measured", "inferred"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from jaxtui.model.base import Precision, Record
+from jaxtui.model.base import Precision, Record, WithBudget
 from jaxtui.model.check import Expected
 
 RoofKind = Literal["compute", "bandwidth"]
@@ -17,7 +17,7 @@ class RoofDtype(Record, frozen=True, kw_only=True):
     precision: Precision = "default"
 
 
-class Roofs(Record, frozen=True, kw_only=True, tag=True):
+class Roofs(WithBudget, frozen=True, kw_only=True, tag=True):
     """Ask for the roofs of a device: a work for the engine."""
 
     device: str
@@ -26,11 +26,6 @@ class Roofs(Record, frozen=True, kw_only=True, tag=True):
     budget_seconds: float = 10.0
     """For measuring, all roofs together; compiling comes on top."""
     seed: int = 0
-
-    @property
-    def budget(self) -> float:
-        """The budget in seconds."""
-        return self.budget_seconds
 
 
 class Roof(Record, frozen=True, kw_only=True):

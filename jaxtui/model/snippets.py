@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Union
 
-from jaxtui.model.base import Record
+from jaxtui.model.base import Record, WithBudget
 from jaxtui.model.measurement import Summary
 
 SNIPPET_IMPORTS = """\
@@ -46,7 +46,7 @@ class Shown(Record, frozen=True, kw_only=True, tag=True):
 Part = Union[Timed, Shown]  # noqa: UP007
 
 
-class Snippet(Record, frozen=True, kw_only=True, tag=True):
+class Snippet(WithBudget, frozen=True, kw_only=True, tag=True):
     """Setup, then the parts in order, then turns for everything timed repeatedly."""
 
     title: str
@@ -62,11 +62,6 @@ class Snippet(Record, frozen=True, kw_only=True, tag=True):
     """With ``jax_enable_x64``."""
     cpu_devices: int | None = None
     """Run in a process of its own with this many simulated CPU devices."""
-
-    @property
-    def budget(self) -> float:
-        """The budget in seconds."""
-        return self.budget_seconds
 
 
 class Timing(Record, frozen=True, kw_only=True):

@@ -103,7 +103,12 @@ def kinds(device: Device, level: CheckLevel) -> tuple[Kind, ...]:
     if device.platform == "cpu":
         # A CPU computes float32 as it is: precision makes no difference.
         return Kind("float32"), Kind("float64")
-    every = _of_tpu(device) if device.platform == "tpu" else _of_gpu(device)
+    every: tuple[Kind, ...]
+    if device.platform != "tpu":
+        every = _of_gpu(device)
+    else:
+        int8 = [Kind("int8")] if peaks.product_peak(device, "int8") else []
+        every = Kind("bfloat16"), Kind("float32", "highest"), Kind("float32"), *int8
     if level == "full":
         return every
     first = every[0]
@@ -155,13 +160,6 @@ def label(case: Case, platform: str) -> str:
     precise = case.dtype == "float32" and platform != "cpu"
     shown = f" {case.precision}" if precise else ""
     return f"{case.op} {case.size} {case.dtype}{shown}"
-
-
-def _of_tpu(device: Device) -> tuple[Kind, ...]:
-    found = [Kind("bfloat16"), Kind("float32", "highest"), Kind("float32", "default")]
-    if peaks.product_peak(device, "int8") is not None:
-        found.append(Kind("int8"))
-    return tuple(found)
 
 
 def _of_gpu(device: Device) -> tuple[Kind, ...]:
