@@ -25,8 +25,9 @@ import numpy as np
 from jaxtui.measure import programs, runtime
 from jaxtui.measure.clocks import wait_for
 from jaxtui.measure.devices import probe
+from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.ops.arguments import Array
-from jaxtui.measure.own import OwnError, dtype_of
+from jaxtui.measure.own import dtype_of
 from jaxtui.measure.programs import count
 from jaxtui.measure.workload import Workload, arrays_of
 from jaxtui.model import COMPILED_MODES, Phase, PhaseMeasured, PhaseStarted, RunEvent
@@ -167,7 +168,7 @@ def _look_at(workload: Workload, result: Any) -> None:
     if not workload.on_return:
         if not any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(result)):
             name = workload.case.op.rpartition(":")[2]
-            raise OwnError(
+            raise RefusedError(
                 f"{name} returned no array of JAX, so there is nothing to wait for.",
                 "Let it return what it computes. What NumPy computes is timed in the"
                 f" mode numpy, as {name}_numpy.",

@@ -13,7 +13,7 @@ from typing import Any
 
 import jax
 
-from jaxtui.measure.failures import RefusedError
+from jaxtui.measure.errors import RefusedError
 from jaxtui.model import Device
 
 SIMULATED = "JAXTUI_SIMULATED"

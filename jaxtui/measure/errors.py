@@ -11,7 +11,7 @@ import os
 import re
 
 from jaxtui.machine import messages, packages
-from jaxtui.model import Case, EngineFailed, Failure, Holder
+from jaxtui.model import Case, EngineFailed, Failure, Holder, WorkFailed
 
 PLATFORMS = ("cpu", "tpu", "cuda", "rocm")
 """Names that JAX_PLATFORMS understands, with the right plugin."""
@@ -42,6 +42,14 @@ HEADLINE_CHARACTERS = 300
 
 _Sentences = tuple[str, str]
 """What is wrong, and what to do about it."""
+
+
+class RefusedError(Exception):
+    """What was asked for cannot be done; carries the event that says why."""
+
+    def __init__(self, error: str, hint: str, detail: str = "") -> None:
+        super().__init__(error)
+        self.failed = WorkFailed(error=error, hint=hint, detail=detail)
 
 
 def full_text(exc: BaseException) -> str:

@@ -13,8 +13,8 @@ import traceback
 import msgspec
 
 from jaxtui.measure import errors, own
-from jaxtui.measure.own import OwnError
-from jaxtui.model import Case, Failure, WorkFailed
+from jaxtui.measure.errors import RefusedError
+from jaxtui.model import Case, Failure
 from jaxtui.model.own import short_name
 
 FAULTS = (Exception, SystemExit)
@@ -41,14 +41,6 @@ FILTERED = "--------------------\nFor simplicity, JAX has removed its internal f
 GUARD = 'Put what runs the file under `if __name__ == "__main__":`.'
 
 
-class RefusedError(Exception):
-    """A work is not done; carries the event that says why."""
-
-    def __init__(self, error: str, hint: str, detail: str = "") -> None:
-        super().__init__(error)
-        self.failed = WorkFailed(error=error, hint=hint, detail=detail)
-
-
 def explain(error: BaseException, case: Case, phase: str) -> Failure:
     """What happened: in a function of a file with the line of that file."""
     source = own.source(case.op)
@@ -58,8 +50,8 @@ def explain(error: BaseException, case: Case, phase: str) -> Failure:
 
 
 def _explain_own(error: BaseException, case: Case, phase: str, file: str) -> Failure:
-    if isinstance(error, OwnError):
-        return Failure(case=case, error=error.error, hint=error.hint)
+    if isinstance(error, RefusedError):
+        return Failure(case=case, error=error.failed.error, hint=error.failed.hint)
     text = errors.full_text(error)
     # That is no mistake in the code.
     if errors.MEMORY.search(text):

@@ -14,7 +14,7 @@ import msgspec
 from jax.sharding import SingleDeviceSharding
 
 from jaxtui.measure import devices, ops, own, planning, programs
-from jaxtui.measure.failures import RefusedError
+from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import never
 from jaxtui.measure.workload import Pool, Workload, of_op, own_scope

@@ -24,7 +24,8 @@ from jaxtui.measure import (
     timeline,
     trace,
 )
-from jaxtui.measure.failures import FAULTS, RefusedError
+from jaxtui.measure.errors import RefusedError
+from jaxtui.measure.failures import FAULTS
 from jaxtui.measure.planning import Supply, plan_case
 from jaxtui.measure.repeats import ARRAY, Body, Stamps, Totals, WarmUp
 from jaxtui.measure.runner import Runner

@@ -35,6 +35,7 @@ import numpy as np
 
 from jaxtui.measure import settings
 from jaxtui.measure.clocks import Call
+from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.inputs import misaligned_copy
 from jaxtui.measure.ops import OPS, plugins
 from jaxtui.measure.ops.arguments import PERIOD, SMALL_INTEGER, Array
@@ -58,19 +59,8 @@ Wrong = tuple[str, str]
 """What is wrong, and what to do about it."""
 
 
-class OwnError(Exception):
-    """A function of a file cannot be timed; says why."""
-
-    def __init__(self, error: str, hint: str = "") -> None:
-        super().__init__(error)
-        self.error = error
-        self.hint = hint
-
-
 @dataclass(frozen=True)
 class Source:
-    op: str
-    """What a case calls it."""
     name: str
     """What its module calls it."""
     file: str
@@ -99,14 +89,13 @@ def source(op: str) -> Source | None:
     """Where a case's function comes from; ``None`` if it is an op of the catalogue."""
     if is_own(op):
         path, name = parts(op)
-        return Source(op=op, name=name, file=path, load=lambda: load_file(path))
+        return Source(name=name, file=path, load=lambda: load_file(path))
     offered = None if op in OPS else plugins.offers().functions.get(op)
     if offered is None:
         return None
     module, name = offered
     spec = importlib.util.find_spec(module)
     return Source(
-        op=op,
         name=name,
         file=(spec and spec.origin) or "",
         load=lambda: importlib.import_module(module),
@@ -118,7 +107,7 @@ def find(source: Source) -> Function:
     """Import the module and look the function up.
 
     Raises:
-        OwnError: There is no such function.
+        RefusedError: There is no such function.
     """
     module = source.load()
     *outer, last = source.name.split(".")
@@ -131,10 +120,10 @@ def find(source: Source) -> Function:
     if call is None:
         near = difflib.get_close_matches(source.name, names, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
-        raise OwnError(f"{module.__file__} has no {source.name}.", there + hint)
+        raise RefusedError(f"{module.__file__} has no {source.name}.", there + hint)
     if not callable(call) or isinstance(call, type):
         kind = "a class" if isinstance(call, type) else f"a {type(call).__name__}"
-        raise OwnError(f"{source.name} is {kind}, not a function.", there)
+        raise RefusedError(f"{source.name} is {kind}, not a function.", there)
     return Function(
         name=last,
         call=call,
@@ -148,7 +137,7 @@ def load(source: Source, device: jax.Device | None) -> Function:
     """Import the file, with the case's device as JAX's default.
 
     Raises:
-        OwnError: There is no such function.
+        RefusedError: There is no such function.
     """
     place = jax.default_device(device) if device is not None else nullcontext()
     with of_settings(source), place:
@@ -214,7 +203,7 @@ def load_file(path: str) -> ModuleType:
     is imported afresh; what it imports itself is as old as this process.
 
     Raises:
-        OwnError: The file cannot be read.
+        RefusedError: The file cannot be read.
     """
     content = read(path)
     known = _loaded.get(path)
@@ -245,13 +234,13 @@ def read(path: str) -> bytes:
     """The content of a file.
 
     Raises:
-        OwnError: It is not there, no file, or may not be read.
+        RefusedError: It is not there, no file, or may not be read.
     """
     try:
         with open(path, "rb") as file:
             return file.read()
     except OSError as error:
-        raise OwnError(
+        raise RefusedError(
             f"{path} cannot be read: {error.strerror}.",
             "Name a Python file, as in train.py:step.",
         ) from error
@@ -336,7 +325,7 @@ def make(function: Function, case: Case, seed: int) -> Arguments:
     """Call the factory, or draw what was typed.
 
     Raises:
-        OwnError: There are no arguments, or they are no pytrees of arrays.
+        RefusedError: There are no arguments, or they are no pytrees of arrays.
     """
     typed = specs(case)
     if typed:
@@ -350,7 +339,7 @@ def make(function: Function, case: Case, seed: int) -> Arguments:
         what = type(leaf).__name__
         if isinstance(leaf, np.ndarray):
             what = f"NumPy array of {leaf.dtype}"
-        raise OwnError(
+        raise RefusedError(
             f"The argument{jax.tree_util.keystr(path)} of {function.name} is a {what}.",
             "Arguments are arrays, numbers, and dicts, lists, tuples or registered"
             " classes of them; bind everything else with functools.partial.",
@@ -417,16 +406,16 @@ def _from_factory(
     sized = next((one for one in takes.values() if one.kind in kinds), None)
     positional: tuple[int, ...] = (size,) if size else ()
     if sized is None and size:
-        raise OwnError(
+        raise RefusedError(
             f"{name} takes no size.", "Leave --size out, or let it take one."
         )
     if sized is not None and not size:
         if sized.default is inspect.Parameter.empty:
-            raise OwnError(f"{name} needs a size.", "Give one, as in --size 1024.")
+            raise RefusedError(f"{name} needs a size.", "Give one, as in --size 1024.")
         size = sized.default if isinstance(sized.default, int) else 0
     made = factory(*positional, **given)
     if not isinstance(made, tuple):
-        raise OwnError(
+        raise RefusedError(
             f"{name} returned a {type(made).__name__}.",
             "Let it return the tuple of all arguments: for one argument `return (x,)`.",
         )
@@ -441,13 +430,13 @@ def _without_factory(function: Function) -> tuple[Any, ...]:
         and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
     ]
     if not takes:
-        raise OwnError(
+        raise RefusedError(
             f"{function.name} takes no arguments, so XLA could compute its result once"
             " and for all while compiling it.",
             "Let it take its data as arguments.",
         )
     name = function.name
-    raise OwnError(
+    raise RefusedError(
         f"{name} takes {', '.join(takes)}, and nothing says what to give it.",
         f"Define {name}{ARGS}(size) or {MAKE_ARGS}(size) beside it, which returns the"
         " tuple of its arguments, or give one --arg such as f32[1024,1024] for each.",

@@ -18,6 +18,7 @@ from typing import Any
 import jax
 
 from jaxtui.measure import ops, own
+from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.inputs import numpy_dtype
 from jaxtui.measure.ops.arguments import FOREIGN, as_dtype
 from jaxtui.measure.ops.base import Op
@@ -257,7 +258,7 @@ def _definitions(source: own.Source) -> dict[str, tuple[str, ...]]:
         return {}
     try:
         tree = ast.parse(own.read(source.file))
-    except (own.OwnError, SyntaxError, ValueError):
+    except (RefusedError, SyntaxError, ValueError):
         return {}
     found: dict[str, tuple[str, ...]] = {}
     for node in ast.walk(tree):

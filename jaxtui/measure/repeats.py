@@ -22,7 +22,7 @@ import numpy as np
 
 from jaxtui.measure import clocks
 from jaxtui.measure.clocks import Wait, wait_for_array
-from jaxtui.measure.failures import RefusedError
+from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.notes import INLINE_SHARE
 from jaxtui.measure.turns import PROBE_CALLS, SLOW_CALL_SECONDS
 from jaxtui.measure.workload import Workload

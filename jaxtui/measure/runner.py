@@ -9,7 +9,8 @@ from time import perf_counter
 import jax
 
 from jaxtui.measure import runtime
-from jaxtui.measure.failures import FAULTS, RefusedError, explain
+from jaxtui.measure.errors import RefusedError
+from jaxtui.measure.failures import FAULTS, explain
 from jaxtui.measure.runtime import Runtime
 from jaxtui.measure.turns import quiet_collector
 from jaxtui.model import (

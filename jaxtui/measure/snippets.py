@@ -35,8 +35,7 @@ from jaxtui.measure.children import (
     signal_with_parent,
 )
 from jaxtui.measure.devices import SIMULATED
-from jaxtui.measure.errors import MEMORY, full_text, headline
-from jaxtui.measure.failures import RefusedError
+from jaxtui.measure.errors import MEMORY, RefusedError, full_text, headline
 from jaxtui.measure.planning import Supply
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.settings import enable_x64

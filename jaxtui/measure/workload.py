@@ -20,12 +20,12 @@ import numpy as np
 from jaxtui.measure import accuracy, inputs, peaks, settings, tensorflow_numpy
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.clocks import Call, Wait, no_wait, wait_for_tree
+from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.ops.base import JaxForm, Op
 from jaxtui.measure.own import (
     WIDE,
     Arguments,
     Function,
-    OwnError,
     dtype_of,
     fresh,
     is_key,
@@ -201,7 +201,7 @@ def of_function(
     Its size may be 0 and its dtype empty before.
 
     Raises:
-        OwnError: There are no arguments, or they are no pytrees of arrays.
+        RefusedError: There are no arguments, or they are no pytrees of arrays.
     """
 
     def scope() -> ExitStack:
@@ -213,7 +213,7 @@ def of_function(
     with scope():
         # What the file itself sets included.
         if case.mode in COMPILED_MODES and (refused := settings.refusal()):
-            raise OwnError(*refused)
+            raise RefusedError(*refused)
 
     def arguments() -> Arguments:
         with scope():
@@ -232,7 +232,7 @@ def of_function(
     with scope():
         leaves = jax.tree.leaves(resident())
     if not leaves and case.mode == "jit":
-        raise OwnError(
+        raise RefusedError(
             "Without arguments XLA could compute the result while compiling.",
             "Let the function take its data as arguments.",
         )
@@ -262,7 +262,7 @@ def _of_numpy_function(
     function: Function, case: Case, made: Arguments, scope: Scope
 ) -> Workload:
     if function.numpy is None:
-        raise OwnError(
+        raise RefusedError(
             f"{function.name} has no mode numpy.",
             f"Define {function.name}_numpy beside it, or choose jit or eager.",
         )
@@ -282,7 +282,7 @@ def _of_numpy_function(
 def _for_numpy(leaf: Any) -> Any:
     """A copy of its own, because NumPy may change it; NumPy has no bfloat16."""
     if is_key(leaf):
-        raise OwnError(
+        raise RefusedError(
             "NumPy cannot take a key of jax.random.",
             "Let the arguments hold a seed, or the words of the key.",
         )

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from jaxtui.measure import loops, ops, planning, repeats, runtime, timeline, trace
-from jaxtui.measure.failures import RefusedError
+from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.loops import run_loop
 from jaxtui.measure.repeats import Watcher
 from jaxtui.measure.trace import Kernel, Run

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from jaxtui.measure import experiment, own, planning
-from jaxtui.measure.own import OwnError
+from jaxtui.measure.errors import RefusedError
 from jaxtui.model import (
     Case,
     Experiment,
@@ -466,5 +466,5 @@ def test_dotted_names_are_looked_up(write: Callable[..., str]) -> None:
     )
     source = own.source(f"{path}:net.forward")
     assert own.find(source).call(2) == 4
-    with pytest.raises(OwnError, match=r"has no nothing\.forward"):
+    with pytest.raises(RefusedError, match=r"has no nothing\.forward"):
         own.find(own.source(f"{path}:nothing.forward"))

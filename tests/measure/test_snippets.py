@@ -20,7 +20,7 @@ import pytest
 
 from jaxtui.engine.protocol import Envelope, decode_envelope, encode
 from jaxtui.measure import snippets
-from jaxtui.measure.failures import RefusedError
+from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.snippets import (
     Namespace,
     check_memory,
