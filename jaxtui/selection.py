@@ -38,10 +38,10 @@ from jaxtui.model.own import (
     ARGUMENTS,
     dtype_of,
     is_own,
+    join_specs,
     parse_spec,
     parse_specs,
     short_name,
-    written,
 )
 
 __all__ = ["SelectionError"]
@@ -448,7 +448,7 @@ def parse_arguments(texts: Iterable[str]) -> str:
         SelectionError: One of them makes no sense.
     """
     try:
-        return written(tuple(map(parse_spec, texts)))
+        return join_specs(tuple(map(parse_spec, texts)))
     except ValueError as error:
         raise SelectionError(str(error)) from error
 

@@ -51,7 +51,7 @@ def probe(read: Callable[[], Any]) -> Any:
         return None
 
 
-def simulating() -> bool:
+def is_simulating() -> bool:
     """Whether the CPU devices of this process were made up by ``--cpu-devices``."""
     return os.environ.get(SIMULATED) == "1"
 
@@ -81,7 +81,7 @@ def describe_device(device: Any, process_index: int | None = None) -> Device:
         core_on_chip=_integer(probe(lambda: device.core_on_chip)),
         slice_index=_integer(probe(lambda: device.slice_index)),
         memory=memory_of(device) if addressable else None,
-        simulated=device.platform == "cpu" and simulating(),
+        simulated=device.platform == "cpu" and is_simulating(),
         addressable=addressable,
         attributes=_attributes(device, addressable=addressable),
     )

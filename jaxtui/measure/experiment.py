@@ -271,7 +271,7 @@ class _Run(Runner):
             stop=self.stop,
             seed=self._experiment.seed,
             faults=FAULTS,
-            announced=True,
+            announce=True,
         ):
             record = by_turns[one]
             if not one.warm:

@@ -151,7 +151,7 @@ def of_workload(
     workload: Workload, accuracy: Accuracy | None, *, finite: bool
 ) -> Iterator[Note]:
     """What the cold path and the result say."""
-    if workload.on_cpu and devices.simulating():
+    if workload.on_cpu and devices.is_simulating():
         yield Note(
             flag="simulated",
             text="SIMULATED device: it shares this machine's CPU with its siblings.",

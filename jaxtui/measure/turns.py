@@ -301,7 +301,7 @@ def take_turns(
     stop: Callable[[], bool],
     seed: int = 0,
     faults: tuple[type[BaseException], ...] = (),
-    announced: bool = False,
+    announce: bool = False,
 ) -> Iterator[Turns]:
     """Give all workloads turns; yields the one that has just had a round.
 
@@ -314,7 +314,7 @@ def take_turns(
         stop: Asked before each turn.
         seed: Of the order.
         faults: What a turn may raise.
-        announced: Yield also what is about to be warmed up, not ``warm`` yet: its
+        announce: Yield also what is about to be warmed up, not ``warm`` yet: its
             first calls may take long, or never come back.
     """
     chance, end = random.Random(seed), perf_counter() + seconds
@@ -342,7 +342,7 @@ def take_turns(
                     rest()
                 restless = one.workload.on_return
                 if not one.warm:
-                    if announced:
+                    if announce:
                         yield one
                     one.warm_up()
                 one.turn(kind, length if one in alone else part * length)

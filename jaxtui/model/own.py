@@ -145,7 +145,7 @@ def parse_spec(text: str) -> Spec:
 
 
 def parse_specs(text: str) -> tuple[Spec, ...]:
-    """The arguments of a case's parameter, as ``written`` made it.
+    """The arguments of a case's parameter, as ``join_specs`` made it.
 
     Raises:
         ValueError: As for ``parse_spec``.
@@ -153,7 +153,7 @@ def parse_specs(text: str) -> tuple[Spec, ...]:
     return tuple(parse_spec(part) for part in text.split())
 
 
-def written(specs: tuple[Spec, ...]) -> str:
+def join_specs(specs: tuple[Spec, ...]) -> str:
     """Arguments as a case's parameter holds them."""
     return " ".join(spec.text for spec in specs)
 
