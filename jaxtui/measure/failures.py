@@ -46,10 +46,6 @@ def explain(error: BaseException, case: Case, phase: str) -> Failure:
     source = own.source(case.op)
     if source is None:
         return errors.translate(error, case, phase)
-    return _explain_own(error, case, phase, source.file)
-
-
-def _explain_own(error: BaseException, case: Case, phase: str, file: str) -> Failure:
     if isinstance(error, RefusedError):
         return Failure(case=case, error=error.failed.error, hint=error.failed.hint)
     text = errors.full_text(error)
@@ -57,34 +53,24 @@ def _explain_own(error: BaseException, case: Case, phase: str, file: str) -> Fai
     if errors.MEMORY.search(text):
         told = errors.translate(error, case, phase)
         return msgspec.structs.replace(told, hint=SMALLER)
-    place, detail = cut_traceback(error, file)
-    name = short_name(case.op)
-    when = PHASES.get(phase, f"in the phase {phase}")
+    place, detail = cut_traceback(error, source.file)
+    name, when = short_name(case.op), PHASES.get(phase, f"in the phase {phase}")
     if isinstance(error, SystemExit):
         code = "" if error.code is None else repr(error.code)
-        return Failure(
-            case=case,
-            error=f"{name} called sys.exit({code}){place} {when}.",
-            hint=GUARD if phase == "import" else "Let it return its result.",
-            detail=detail,
+        said = f"{name} called sys.exit({code}){place} {when}."
+        hint = GUARD if phase == "import" else "Let it return its result."
+    elif DELETED.search(text):
+        said = (
+            f"{name} was given an array that is deleted {when}: it donates its"
+            " arguments, and every call gets the same ones."
         )
-    if DELETED.search(text):
-        return Failure(
-            case=case,
-            error=f"{name} was given an array that is deleted {when}: it"
-            " donates its arguments, and every call gets the same ones.",
-            hint="Time it in mode jit, where donation is left out.",
-            detail=detail,
-        )
-    what = errors.headline(error).rstrip(".:")
-    if isinstance(error, SyntaxError):
-        what = f"{type(error).__name__}: {error.msg}"  # without its file and line
-    return Failure(
-        case=case,
-        error=f"{name} failed {when}{place}: {what}.",
-        hint="",
-        detail=detail,
-    )
+        hint = "Time it in mode jit, where donation is left out."
+    else:
+        what = errors.headline(error).rstrip(".:")
+        if isinstance(error, SyntaxError):
+            what = f"{type(error).__name__}: {error.msg}"  # without its file and line
+        said, hint = f"{name} failed {when}{place}: {what}.", ""
+    return Failure(case=case, error=said, hint=hint, detail=detail)
 
 
 def cut_traceback(error: BaseException, file: str) -> tuple[str, str]:
