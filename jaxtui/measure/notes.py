@@ -261,24 +261,20 @@ SECONDS_AT_LEAST = 0.2
 def contention(usage: Usage) -> Note | None:
     """Other processes used the CPU, or the hypervisor took it away."""
     if usage.others > OTHERS_AT_MOST and usage.seconds >= SECONDS_AT_LEAST:
-        return Note(
-            flag="contended",
-            text=(
-                f"Other processes used {usage.others:.1f} of {usage.cores} cores"
-                " meanwhile: what was timed is theirs too."
-            ),
-            amount=round(usage.others, 1),
+        amount = usage.others
+        said = (
+            f"Other processes used {amount:.1f} of {usage.cores} cores meanwhile: what"
+            " was timed is theirs too."
         )
-    if usage.steal > STEAL_AT_MOST:
-        return Note(
-            flag="contended",
-            text=(
-                f"The hypervisor gave {usage.steal:.0%} of the CPU time to other"
-                " machines meanwhile."
-            ),
-            amount=round(usage.steal * usage.cores, 1),
+    elif usage.steal > STEAL_AT_MOST:
+        amount = usage.steal * usage.cores
+        said = (
+            f"The hypervisor gave {usage.steal:.0%} of the CPU time to other machines"
+            " meanwhile."
         )
-    return None
+    else:
+        return None
+    return Note(flag="contended", text=said, amount=round(amount, 1))
 
 
 INLINE_SHARE = 0.5

@@ -280,25 +280,25 @@ def _check_memory(
     case: Case, needed: int, host_needed: int, device: Device | None, supply: Supply
 ) -> Failure | None:
     """Compare needs with what is free; a CPU device computes in host memory."""
-    hint = "Take a smaller size or a narrower dtype."
     what = case.label.partition(f" {case.mode} on ")[0]
     free = supply.free_bytes(device)
     on_host = device is None or device.platform == "cpu"
     total = needed + host_needed if on_host else needed
+    host_free = supply.host_bytes
     if free is not None and total > free:
         error = (
             f"{what} needs {bytes_text(total)} on {case.device};"
             f" {bytes_text(free)} are free."
         )
-        return Failure(case=case, error=error, hint=hint)
-    host_free = supply.host_bytes
-    if not on_host and host_free is not None and host_needed > host_free:
+    elif not on_host and host_free is not None and host_needed > host_free:
         error = (
             f"{what} needs {bytes_text(host_needed)} of host memory to make its inputs"
             f" and check its result; {bytes_text(host_free)} are free."
         )
-        return Failure(case=case, error=error, hint=hint)
-    return None
+    else:
+        return None
+    hint = "Take a smaller size or a narrower dtype."
+    return Failure(case=case, error=error, hint=hint)
 
 
 def _is_crowded(cases: list[Case], supply: Supply) -> bool:
