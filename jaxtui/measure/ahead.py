@@ -10,11 +10,10 @@ from time import perf_counter
 from typing import Any, cast
 
 import jax
-import jax.numpy as jnp
 import msgspec
 import numpy as np
 from jax.experimental import topologies
-from jax.sharding import Mesh, SingleDeviceSharding
+from jax.sharding import Mesh
 
 from jaxtui.measure import ops, peaks, programs, recipes, settings
 from jaxtui.measure.devices import describe_device, name
@@ -111,8 +110,7 @@ def compile_ahead(
     stage: Stage = "warm-up"
     try:
         yield AheadDoing(stage=stage)
-        start, place = perf_counter(), SingleDeviceSharding(device)
-        small = jax.ShapeDtypeStruct((8,), jnp.float32, sharding=place)
+        start, small = perf_counter(), programs.array_shape((8,), "float32", device)
         jax.jit(lambda x: x + 1).trace(small).lower().compile()
         took[stage] = perf_counter() - start
         yield AheadTook(stage=stage, seconds=took[stage])

@@ -12,7 +12,6 @@ import jax
 import jax.numpy as jnp
 import msgspec
 import numpy as np
-from jax.sharding import SingleDeviceSharding
 
 from jaxtui import format as fmt
 from jaxtui.measure import ops, peaks
@@ -23,6 +22,7 @@ from jaxtui.measure.clocks import Call
 from jaxtui.measure.devices import name
 from jaxtui.measure.errors import MEMORY
 from jaxtui.measure.ops.arguments import Array
+from jaxtui.measure.programs import array_shape
 from jaxtui.measure.turns import Turns
 from jaxtui.measure.workload import Workload
 from jaxtui.model import ITEMSIZE, Case, Expected
@@ -266,12 +266,9 @@ def prepare_chain(case: Case, what: str, device: jax.Device, seed: int) -> Subje
         TroubleError: It cannot be compiled, or there is no room.
     """
     with translate_errors(case, what, "compile"), work.scope(case, device):
-        place = SingleDeviceSharding(device)
         dtype = jnp.dtype(case.dtype)
-        shapes = [
-            jax.ShapeDtypeStruct(dims, dtype, sharding=place)
-            for dims in ((case.size,), (), ())
-        ]
+        dims: tuple[tuple[int, ...], ...] = (case.size,), (), ()
+        shapes = [array_shape(one, case.dtype, device) for one in dims]
         # Donated: a fresh result would cost a CPU the zeroing of its pages.
         call = jax.jit(_multiply_add, donate_argnums=0).lower(*shapes).compile()
     with translate_errors(case, what, "inputs"), work.scope(case, device):

@@ -9,9 +9,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import msgspec
-from jax.sharding import SingleDeviceSharding
 
 from jaxtui.measure import devices, ops, own, planning, programs
 from jaxtui.measure.errors import RefusedError
@@ -54,10 +52,10 @@ def run_inspection(
 
 def _of_function(function: own.Function, case: Case, device: jax.Device) -> Workload:
     """A function with its arguments; those that were typed are shapes alone."""
-    size, place = case.size, SingleDeviceSharding(device)
+    size = case.size
     with own_scope(case, device):
         args: tuple[Any, ...] = tuple(
-            jax.ShapeDtypeStruct(spec.shape, jnp.dtype(spec.dtype), sharding=place)
+            programs.array_shape(spec.shape, spec.dtype, device)
             for spec in own.specs(case)
         )
         if not args:

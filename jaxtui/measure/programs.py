@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 from jax.sharding import SingleDeviceSharding
 
 from jaxtui.measure import peaks
 from jaxtui.measure.devices import probe
-from jaxtui.measure.ops.arguments import as_dtype
 from jaxtui.measure.ops.base import Op
 from jaxtui.model import Case
 from jaxtui.model.programs import Fusion, Program, ProgramMemory
@@ -52,13 +52,15 @@ _CONTROL = frozenset({"call", "conditional", "while"})
 
 def shapes(op: Op, case: Case, device: Any) -> list[jax.ShapeDtypeStruct]:
     """The arguments of a case as shapes and dtypes on the device, without any data."""
-    place = SingleDeviceSharding(device)
     return [
-        jax.ShapeDtypeStruct(
-            argument.shape, as_dtype(argument.dtype(case.dtype)), sharding=place
-        )
+        array_shape(argument.shape, argument.dtype(case.dtype), device)
         for argument in op.arguments(case.size)
     ]
+
+
+def array_shape(dims: tuple[int, ...], dtype: str, device: Any) -> jax.ShapeDtypeStruct:
+    place = SingleDeviceSharding(device)
+    return jax.ShapeDtypeStruct(dims, jnp.dtype(dtype), sharding=place)
 
 
 def text_of(stage: Any) -> str | None:

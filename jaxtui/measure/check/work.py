@@ -121,8 +121,7 @@ def _compile(case: Case, device: jax.Device, into: bool) -> Call:
                 ignoring_last, donate_argnums=len(shapes), keep_unused=True
             )
             shape, dtype = op.result_shape(case.size), op.result_dtype(case.dtype)
-            place = SingleDeviceSharding(device)
-            shapes.append(jax.ShapeDtypeStruct(shape, jnp.dtype(dtype), sharding=place))
+            shapes.append(programs.array_shape(shape, dtype, device))
         built: Call = jitted.lower(*shapes).compile()
         return built
 
