@@ -53,7 +53,7 @@ def run_inspection(
 def _of_function(function: own.Function, case: Case, device: jax.Device) -> Workload:
     """A function with its arguments; those that were typed are shapes alone."""
     size = case.size
-    with own_scope(case, device):
+    with own_scope(function, case, device):
         args: tuple[Any, ...] = tuple(
             programs.array_shape(spec.shape, spec.dtype, device)
             for spec in own.specs(case)
@@ -68,7 +68,7 @@ def _of_function(function: own.Function, case: Case, device: jax.Device) -> Work
         case=msgspec.structs.replace(case, size=size, dtype=dtype),
         call=function.call,
         args=args,
-        scope=lambda: own_scope(case, device),
+        scope=lambda: own_scope(function, case, device),
         fresh=lambda: own.fresh(function),
     )
 

@@ -205,10 +205,7 @@ def of_function(
     """
 
     def scope() -> ExitStack:
-        stack = ExitStack()
-        stack.enter_context(function.settings)
-        stack.enter_context(own_scope(case, device))
-        return stack
+        return own_scope(function, case, device)
 
     with scope():
         # What the file itself sets included.
@@ -306,15 +303,18 @@ def op_scope(case: Case, device: jax.Device) -> ExitStack:
     return _scope(wide=case.dtype == "float64", device=device)
 
 
-def own_scope(case: Case, device: jax.Device | None) -> ExitStack:
-    """64-bit types if the file or a typed argument wants them.
+def own_scope(function: Function, case: Case, device: jax.Device | None) -> ExitStack:
+    """The settings of the file, and 64-bit types if it or a typed argument wants them.
 
     The file says so as any program does, with ``jax_enable_x64``.
     """
-    typed = any(spec.dtype in WIDE for spec in specs(case))
-    if device is None:
-        return ExitStack()
-    return _scope(wide=typed or bool(jax.config.read("jax_enable_x64")), device=device)
+    stack = ExitStack()
+    stack.enter_context(function.settings)
+    if device is not None:
+        wide = any(spec.dtype in WIDE for spec in specs(case))
+        wide = wide or bool(jax.config.read("jax_enable_x64"))
+        stack.enter_context(_scope(wide=wide, device=device))
+    return stack
 
 
 def _scope(*, wide: bool, device: jax.Device) -> ExitStack:

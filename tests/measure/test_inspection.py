@@ -319,6 +319,30 @@ def test_typed_arguments_are_shapes_and_cost_no_memory(
     assert wide.case.dtype == "float64"
 
 
+def test_the_settings_of_a_file_hold_for_its_programs(
+    write: Callable[..., Case],
+) -> None:
+    case = write(
+        """
+        import jax
+        import jax.numpy as jnp
+
+        jax.config.update("jax_enable_x64", True)
+        jax.config.update("jax_default_matmul_precision", "highest")
+
+        def f_args():
+            return (jnp.ones((8, 8)),)
+
+        def f(x):
+            return x @ x
+        """
+    )
+    found = look(case)
+    assert found.case.dtype == "float64"
+    assert "HIGHEST" in found.stablehlo
+    assert not jax.config.jax_enable_x64
+
+
 def test_op_by_op(write: Callable[..., Case]) -> None:
     case = write("def f(x):\n    return (x * 2 + 1).sum()\n")
     found = look(case, mode="eager", params={"args": "f32[64]"})
