@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Literal, NamedTuple, cast
 
 import jax
@@ -205,12 +204,7 @@ class FileSettings:
         _update(self._own)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._own = self._changed()
         _update({name: self._before[name] for name in self._own})
 
