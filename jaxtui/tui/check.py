@@ -53,7 +53,7 @@ class CheckPanel(Panel):
         self.entitle(view.heading(report), keys)
         self._verdict.show(lambda width: content(view.summary(report, width)))
         room = self._scroll.size.height
-        self._tests.show(lambda width: content(_lines(report, width, room)))
+        self._tests.show(lambda width: content(_lines(report, device, width, room)))
 
     def on_resize(self) -> None:
         """There may be room for more now."""
@@ -68,10 +68,15 @@ class CheckPanel(Panel):
         self._scroll.scroll_relative(y=rows, animate=False)
 
 
-def _lines(report: Report, width: int, room: int) -> list[Line]:
+def _lines(report: Report, device: str | None, width: int, room: int) -> list[Line]:
+    """What did not pass; then what a device has reached."""
     found = view.troubles(report, width, room - 1)
     if not found and report.judged and not report.running:
         found = [(Span("every test passed", "pass"),)]
+    reached = view.figures(report, device, width) if device else []
+    if reached:
+        title = (Span(f"figures of {device}", "muted"),)
+        found += [*[()] * bool(found), title, *reached]
     return [(), *found] if found else []
 
 

@@ -84,10 +84,15 @@ def grid(report: Report, devices: Sequence[Device], width: int) -> tuple[Column,
         width: cells of a line; each column but the first takes one more for a gap.
     """
     names = Column("id", "id", tuple((Span(one.name),) for one in devices))
-    each = (width - names.width - 1) // len(CHECK_TESTS) - 1
+    # The longest names are cut first, and no more than need be.
+    longest = max(map(len, CHECK_TESTS))
+    while longest > 2 and width < names.width + sum(
+        1 + min(len(test), longest) for test in CHECK_TESTS
+    ):
+        longest -= 1
     found = [names]
     for test in CHECK_TESTS:
-        head = test if len(test) <= each else f"{test[: max(1, each - 1)]}."
+        head = test if len(test) <= longest else f"{test[: longest - 1]}."
         texts = [_short(test_cell(report, one.name, test)) for one in devices]
         room = max(len(head), *(len(text) for text, _ in texts))
         cells = tuple((Span(text.center(room), role),) for text, role in texts)
@@ -146,6 +151,25 @@ def troubles(report: Report, width: int, room: int = 0) -> list[Line]:
     if len(whole) <= room + 1:
         return whole[:-1]
     return [_cut(head, reason, width) for head, reason in told]
+
+
+def figures(report: Report, name: str, width: int) -> list[Line]:
+    """A line for each figure of a device, without all that is said of it."""
+    found = [row for one in report.of_device(name) if (row := Row((one,))).figure]
+    most = max((len(row.figure) for row in found), default=0)
+    room = width - _NAME - most - 3
+    whats = {row.what: row.what for row in found}
+    longest = max(map(len, whats), default=0)
+    if longest > room:  # the test alone must do
+        whats, longest = dict.fromkeys(whats, ""), 0
+    return [
+        (
+            Span(row.members[0].verdict.test.ljust(_NAME + 1)),
+            Span(f"{whats[row.what]:{longest}}  ", "muted"),
+            Span(row.figure.rjust(most), "title"),
+        )
+        for row in found
+    ]
 
 
 def _trouble(

@@ -252,6 +252,7 @@ def test_no_line_is_wider_than_there_is_room(width: int) -> None:
         lines = [*screen.troubles(shown, width), *screen.details(shown, BROKEN, width)]
         if width >= 56:
             lines += screen.summary(shown, width)
+            lines += screen.figures(shown, "tpu:0", width)
             columns = screen.grid(shown, DEVICES, width)
             assert columns[0].width + sum(one.width + 1 for one in columns[1:]) <= width
         assert all(len(plain(line)) <= width for line in lines)
@@ -264,6 +265,14 @@ def row(shown: view.Report, name: str, width: int = 76) -> list[str]:
     return [plain(one.cells[place]).strip() for one in columns]
 
 
+def test_a_device_has_a_line_for_each_figure() -> None:
+    lines = [plain(line).split() for line in screen.figures(FAULTY, "tpu:0", 76)]
+    tests = [line[0] for line in lines]
+    assert tests[:1] == ["memory"]
+    assert {"compute", "bandwidth", "dispatch"} <= {*tests}
+    assert screen.figures(NO_REPORT, "tpu:0", 76) == []
+
+
 def test_the_grid_has_a_figure_or_a_mark_for_each_test_of_each_device() -> None:
     assert row(FAULTY, "tpu:0") == ["✓", "✓", "86%", "86%", "✓", "✓", "✓", "✓", "✓"]
     assert row(FAULTY, SLOW)[2] == "▾56%"
@@ -272,8 +281,8 @@ def test_the_grid_has_a_figure_or_a_mark_for_each_test_of_each_device() -> None:
     assert row(report(play(tests=3).stopped()), "tpu:0")[4] == "·"
     heads = [one.head.strip() for one in screen.grid(FAULTY, DEVICES, 116)[1:]]
     assert heads == list(CHECK_TESTS)
-    short = [one.head.strip() for one in screen.grid(FAULTY, DEVICES, 56)[1:]]
-    assert short[2] == "com."
+    short = [one.head.strip() for one in screen.grid(FAULTY, DEVICES, 76)[1:]]
+    assert short[:4] == ["present", "memory", "compute", "bandwi."]
     badges = [plain(cell) for cell in screen.badges(FAULTY, DEVICES).cells]
     assert [badges[0], badges[3], badges[5]] == ["✓ pass", "✗ FAIL", "▾ low"]
 
