@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Before anything imports jax: platform and device count are fixed for a process's life.
@@ -21,3 +23,16 @@ settings.register_profile(
     "busy", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("busy")
+
+
+# An app makes a hundred thousand objects: looking for garbage among them every 700, as
+# Python does, is a third of the time of its tests.
+gc.set_threshold(500_000, 10, 10)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _what_is_imported_is_not_collected() -> None:
+    """JAX, Textual and hypothesis are millions of objects, and every run collects
+    before it times: without them, as in an engine."""
+    gc.collect()
+    gc.freeze()
