@@ -29,9 +29,14 @@ def case(
     return Case(op=op, size=size, dtype=dtype, mode=mode, **(place | more))
 
 
-def experiment(*cases: Case, budget: float = 0.4, **more: Any) -> Experiment:
-    """Of these cases, in little time: most promises hold after a round."""
-    return Experiment(cases=cases, budget_seconds=budget, **more)
+def experiment(*cases: Case, budget: float = 4.0, **more: Any) -> Experiment:
+    """Of these cases, until each has a number, however rough it is.
+
+    With the fixture ``brief`` that is a tenth of a second, and the budget is there for
+    a machine that is busy.
+    """
+    wide = {"target_half_width": 1e9, **more}
+    return Experiment(cases=cases, budget_seconds=budget, **wide)
 
 
 def endings(events: Iterable[RunEvent]) -> list[Measurement | Failure]:

@@ -165,7 +165,7 @@ SURE = 0.999
 
 def doubled_ratio(*, hoistable: bool) -> Interval:
     """Time of 16 trips over that of 8, interleaved until the interval is narrow."""
-    x = jnp.asarray(np.random.default_rng(0).standard_normal((384, 384), np.float32))
+    x = jnp.asarray(np.random.default_rng(0).standard_normal((256, 256), np.float32))
     once = compiled(looped(8, hoistable=hoistable), x)
     twice = compiled(looped(16, hoistable=hoistable), x)
     ratios: list[float] = []

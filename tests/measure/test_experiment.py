@@ -43,6 +43,8 @@ from tests.measure.running import (
     outcomes,
 )
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 
 @pytest.fixture
 def planted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
@@ -73,7 +75,7 @@ USUAL = {
 
 @pytest.fixture(scope="module")
 def usual() -> dict[str, Measurement]:
-    found = measured(*USUAL.values(), budget=4.0, keep_samples=True)
+    found = measured(*USUAL.values(), keep_samples=True)
     return dict(zip(USUAL, found, strict=True))
 
 
@@ -214,7 +216,7 @@ def test_dispatch_of_a_large_product_is_far_below_ready() -> None:
     least = {"dispatch": 1.0, "ready": 1.0}
     # A machine that is busy hands over as quickly as it can in some calls only.
     for _ in range(10):
-        (product,) = measured(case("matmul", 1000), budget=1.0, keep_samples=True)
+        (product,) = measured(case("matmul", 1000), keep_samples=True)
         assert product.samples
         for clock in least:
             least[clock] = min(least[clock], *getattr(product.samples, clock))
@@ -231,7 +233,7 @@ def test_memory_that_is_new_in_every_call_is_said(planted: Callable[..., str]) -
 
     name = planted("copy", numpy=fresh)
     faulting, usual = measured(
-        case(name, 1_000_000, "numpy"), case("copy", 1_000_000, "numpy"), budget=1.0
+        case(name, 1_000_000, "numpy"), case("copy", 1_000_000, "numpy")
     )
     assert "page-faults" in flags(faulting)
     assert "page-faults" not in flags(usual)
@@ -291,7 +293,6 @@ def test_host_inputs_are_sent_at_every_call_also_in_eager() -> None:
         resident, sent = measured(
             case("add", 2_000_000, mode),  # type: ignore[arg-type]
             case("add", 2_000_000, mode, inputs="host"),  # type: ignore[arg-type]
-            budget=1.0,
         )
         assert sent.ready
         assert resident.ready
@@ -332,7 +333,9 @@ def test_stop_ends_the_run_within_a_turn_and_keeps_what_had_arrived() -> None:
     def turns() -> int:
         return sum(isinstance(event, Sampled) for event in found)
 
-    asked = experiment(case("matmul", 64), case("add", 1000), budget=60)
+    asked = experiment(
+        case("matmul", 64), case("add", 1000), budget=60, target_half_width=0
+    )
     for event in run(asked, stop=lambda: turns() >= 2):
         found.append(event)  # noqa: PERF402  (what has arrived decides the end)
     assert turns() == 2
@@ -362,7 +365,7 @@ def test_closing_the_generator_ends_the_run_and_leaves_the_collector_as_it_was(
 
 
 def test_few_rounds_are_said() -> None:
-    (found,) = measured(case("matmul", 1500), budget=0.2)
+    (found,) = measured(case("matmul", 1500), budget=0.2, target_half_width=0)
     assert found.ready
     if found.ready.rounds < 6:
         assert "few-rounds" in flags(found)
@@ -381,7 +384,7 @@ def test_the_points_of_a_turn_are_thinned_but_keep_the_extremes() -> None:
 
 
 def test_calls_that_are_left_out_of_the_points_are_in_the_bins() -> None:
-    found = run(experiment(case("add", 10), budget=1.0))
+    found = run(experiment(case("add", 10)))
     turns = [one for one in found if isinstance(one, Sampled)]
     assert any(turn.ready_bins for turn in turns)
     for turn in turns:

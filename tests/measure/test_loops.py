@@ -150,9 +150,14 @@ def plant(monkeypatch: pytest.MonkeyPatch, of: str, **changes: Any) -> None:
 # Stamps.
 
 
-@pytest.mark.parametrize("style", LOOP_STYLES)
-@pytest.mark.parametrize("chained", [False, True])
-@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize(
+    ("style", "chained", "own"),
+    [
+        (style, chained, (number + chained) % 2 == 0)
+        for number, style in enumerate(LOOP_STYLES)
+        for chained in (False, True)
+    ],
+)
 def test_every_style_has_its_stamps_in_order(
     train: str, style: LoopStyle, chained: bool, own: bool
 ) -> None:

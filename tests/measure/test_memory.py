@@ -23,9 +23,12 @@ from jaxtui.model import (
     RunFinished,
 )
 
-pytestmark = pytest.mark.skipif(
-    not memory.is_known(), reason="malloc is unknown, or set by the environment"
-)
+pytestmark = [
+    pytest.mark.usefixtures("brief"),
+    pytest.mark.skipif(
+        not memory.is_known(), reason="malloc is unknown, or set by the environment"
+    ),
+]
 
 FILE = f"""
 import os, signal, time
@@ -83,7 +86,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*cases: Case, budget: float = 1.0) -> list[Measurement]:
-    asked = Experiment(cases=cases, budget_seconds=budget, target_half_width=0.1)
+    asked = Experiment(cases=cases, budget_seconds=budget, target_half_width=1e9)
     found = {
         event.index: event.measurement
         for event in experiment.run(asked)

@@ -13,6 +13,8 @@ from jaxtui.measure import tensorflow_numpy
 from jaxtui.model import Failure, Measurement
 from tests.measure.running import case, failure, measured, outcomes
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 FAKE = {
     "__init__": """
 import contextlib

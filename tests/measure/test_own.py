@@ -104,6 +104,8 @@ MORE = """
         return (jax.random.key(0),)
 """
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[..., str]:
@@ -150,7 +152,7 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Measurement]:
         "narrow": case(path, "plus"),
         "key": case(path, "draw"),
     }
-    found = running.measured(*cases.values(), budget=12.0)
+    found = running.measured(*cases.values(), budget=7.0)
     return dict(zip(cases, found, strict=True))
 
 
@@ -210,7 +212,7 @@ def test_what_donates_its_arguments_is_explained_eagerly(
     write: Callable[..., str],
 ) -> None:
     path = write(textwrap.dedent(TRAIN) + textwrap.dedent(MORE))
-    eager = failure(typed(path, "update", "f32[100]", mode="eager"), budget=4.0)
+    eager = failure(typed(path, "update", "f32[100]", mode="eager"))
     assert "donates its arguments" in eager.error
 
 
@@ -228,9 +230,9 @@ def test_what_is_jitted_already_is_traced_cold(write: Callable[..., str]) -> Non
         """
     )
     one = typed(path, "f", "f32[8]")
-    outcomes(one, budget=0.3)
+    outcomes(one)
     before = len(own.load_file(path).traces)
-    outcomes(one, budget=0.3)
+    outcomes(one)
     assert len(own.load_file(path).traces) > before
 
 
@@ -269,7 +271,7 @@ def test_a_file_finds_what_lies_beside_it_and_is_not_main(
 
 def test_the_import_is_a_phase_of_its_case(write: Callable[..., str]) -> None:
     one = typed(write("def f(x):\n    return x\n"), "f", "f32[8]")
-    events = experiment.run(Experiment(cases=(one,), budget_seconds=0.3))
+    events = experiment.run(running.experiment(one))
     phases = [event.phase for event in events if isinstance(event, PhaseStarted)]
     assert phases[:3] == ["import", "inputs", "transfer"]
 
@@ -358,7 +360,6 @@ def test_a_mistake_in_a_run_leaves_the_others_alone(write: Callable[..., str]) -
     failed, measured = outcomes(
         typed(path, "f", "f32[8]", mode="eager"),
         typed(path, "g", "f32[8]"),
-        budget=2.0,
     )
     assert isinstance(failed, Failure)
     assert "(mine.py:7): RuntimeError: enough" in failed.error

@@ -48,7 +48,7 @@ MATRIX = "x = jnp.ones((1000, 1000))"
 
 
 def snippet(*parts: Timed | Shown, setup: str = "x = 2.0", **more: Any) -> Snippet:
-    fields = {"title": "A title", "budget_seconds": 0.4, **more}
+    fields = {"title": "A title", "budget_seconds": 0.05, **more}
     return Snippet(setup=setup, parts=parts, **fields)
 
 
@@ -87,12 +87,11 @@ def shown(code: str, **more: Any) -> Value:
 # What is timed.
 
 
-@pytest.mark.parametrize("more", [{}, {"cpu_devices": 2}])
-def test_a_plain_call_is_timed_until_it_returns_not_until_it_is_ready(more):
+def test_a_plain_call_is_timed_until_it_returns_not_until_it_is_ready():
     plain = Timed(name="plain", code="x @ x")
     blocked = Timed(name="blocked", code="(x @ x).block_until_ready()")
     setup = "x = jnp.ones((2000, 2000))"
-    found = timings(run(plain, blocked, setup=setup, budget_seconds=1.0, **more))
+    found = timings(run(plain, blocked, setup=setup, budget_seconds=1.0))
     assert found["blocked"].seconds.median > 3 * found["plain"].seconds.median
     assert not found["plain"].once
 
@@ -525,12 +524,7 @@ def test_troubles_of_the_child_are_told():
 
 
 @pytest.mark.parametrize(
-    ("code", "how"),
-    [
-        ("os.abort()", "by SIGABRT"),
-        ("os._exit(0)", "with status 0"),
-        ("os._exit(3)", "with status 3"),
-    ],
+    ("code", "how"), [("os.abort()", "by SIGABRT"), ("os._exit(0)", "with status 0")]
 )
 def test_a_child_that_ends_early_is_a_failure(code, how):
     events = run(Shown(name="it", code="1"), setup=f"import os\n{code}", cpu_devices=2)
