@@ -227,13 +227,7 @@ class Session(Generic[_State]):
         self.refuse(work)
         if self.state.engine in ("released", "failed"):
             self._starting("Starting JAX again for this run.")
-        self.update(pending=True)
-        try:
-            number = await self.engine.run(work)
-        finally:
-            self.state = replace(self.state, pending=False)
-        if number is None:
-            raise RefusedError(RUNNING)
+        number = await self.engine.run(work)
         self.worked = True
         self.state = begun(self.state, number, purpose, work)
         self._tell(None)

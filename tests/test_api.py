@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import functools
 import io
 import json
 import re
@@ -131,7 +132,7 @@ def test_lists_and_objects_of_jax_serve_everywhere() -> None:
             device=jax.devices()[1],
             inputs=["device"],
             precision=["default"],
-            budget=3,
+            budget=2,
             history=False,
         )
     assert {one.case.device for one in found} == {"cpu:1"}
@@ -192,7 +193,10 @@ def test_devices_and_ops() -> None:
     assert "matmul" in {op.name for op in jaxtui.ops()}
 
 
-def test_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_readme_runs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jaxtui, "bench", functools.partial(jaxtui.bench, budget=2.0))
     text = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     (code,) = [block for block in blocks if "jaxtui.bench" in block]

@@ -43,7 +43,7 @@ def write(tmp_path: Path) -> Callable[..., str]:
     return write
 
 
-def bench(*arguments: str, budget: str = "1.5") -> int:
+def bench(*arguments: str, budget: str = "0.8") -> int:
     return cli.main(["bench", *arguments, "--budget", budget, "--cpu-devices", "2"])
 
 
@@ -155,7 +155,7 @@ def test_packages_offer_ops(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.usefixtures("package")
 def test_ops_of_packages_are_timed_by_name(capsys: pytest.CaptureFixture[str]) -> None:
-    assert bench("our-add:100", "our-step", "broken", "--json", budget="3") == 1
+    assert bench("our-add:100", "our-step", "broken", "--json", budget="2") == 1
     found = document(capsys)
     by_name = {one["case"]["op"]: one for one in found["measurements"]}
     assert set(by_name) == {"our-add", "our-step"}

@@ -151,9 +151,9 @@ def test_a_compile_that_takes_too_long_is_given_up(
 ) -> None:
     pid = tmp_path / "pid"
     monkeypatch.setenv("FAKE_AOT_PID", str(pid))
-    assert run(*MATMUL, *fake("hang"), "--limit", "2", "--json") == 1
+    assert run(*MATMUL, *fake("hang"), "--limit", "1", "--json") == 1
     failure = json_of(capsys)["failure"]
-    assert "given up after 2 s, while XLA compiled the op" in failure["error"]
+    assert "given up after 1 s, while XLA compiled the op" in failure["error"]
     assert "--limit" in failure["hint"]
     assert gone(int(pid.read_text()))
 

@@ -8,8 +8,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from xml.dom import minidom
 
@@ -263,28 +261,6 @@ def _nothing(experiment: Experiment) -> list:
         failure=msgspec.structs.replace(failed.failure, case=experiment.cases[1]),
     )
     return [*began(experiment), failed, second, complete(experiment)[-1]]
-
-
-def test_a_real_run_and_its_script(tmp_path: Path) -> None:
-    paths = ("--export", "out.py", "--export", "out.svg")
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "jaxtui", "bench", "matmul:64"),
-            *("--budget", "1", "--no-history", *paths),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=180,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "seconds per call" in texts(Path("out.svg").read_text())
-    script = _read("out.py").replace("wait, 2)", "wait, 0.01)")
-    assert "jaxtui" not in script.replace("without jaxtui", "")
-    again = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=180
-    )
-    assert again.returncode == 0, again.stderr
-    assert "ready" in again.stdout
 
 
 def _read(name: str) -> str:

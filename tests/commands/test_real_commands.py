@@ -13,7 +13,7 @@ from tests.processes import LIMIT_SECONDS, alive, children, jaxtui, wait_until
 def test_real_bench_ends_every_case_as_a_measurement_or_a_named_failure() -> None:
     done = jaxtui(
         *("bench", "matmul:64", "sigmoid:1e3", "--dtype", "float32,int32"),
-        *("--mode", "jit,numpy", "--budget", "4", "--json"),
+        *("--mode", "jit,numpy", "--budget", "2", "--json"),
     )
     document = json.loads(done.stdout)
     assert done.returncode == 1, done.stderr
@@ -28,20 +28,6 @@ def test_real_bench_ends_every_case_as_a_measurement_or_a_named_failure() -> Non
     assert done.stderr == ""
 
 
-def test_real_simulated_devices_are_marked() -> None:
-    done = jaxtui("devices", "--cpu-devices", "3")
-    assert done.returncode == 0, done.stderr
-    assert "cpu:2" in done.stdout
-    assert "SIMULATED" in done.stdout
-
-
-def test_a_platform_that_is_not_there_gets_a_sentence_with_3() -> None:
-    done = jaxtui("bench", "matmul", "--json", JAX_PLATFORMS="cuda")
-    assert (done.returncode, done.stdout) == (3, "")
-    assert "JAX_PLATFORMS" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_ascii_output_has_no_traceback() -> None:
     done = jaxtui("ops", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert done.returncode == 0, done.stderr
@@ -51,7 +37,7 @@ def test_ascii_output_has_no_traceback() -> None:
 def test_in_a_terminal_there_is_progress_a_table_and_a_plot() -> None:
     child = pexpect.spawn(
         sys.executable,
-        ["-m", "jaxtui", "bench", "matmul:64", "--budget", "2"],
+        ["-m", "jaxtui", "bench", "matmul:64", "--budget", "0.5"],
         encoding="utf-8",
         dimensions=(40, 100),
         timeout=LIMIT_SECONDS,

@@ -1,10 +1,10 @@
-"""A real engine with planted faults: devices compute wrongly, slowly or never.
+"""A real engine with small arrays and planted faults: devices compute wrongly, slowly
+or never.
 
 Every call that a test of the check makes comes from ``work.compile_case``, which is
 replaced here. The environment says what happens: FAULTS is a list such as ``wrong
 cpu:1, slow cpu:2, hang cpu:3 together``, where the name of a test, if there is one, is
-the only one in which it happens. FAULT_SHARE shortens every test to a share of its
-budget.
+the only one in which it happens.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import msgspec
-
 from jaxtui.engine.core import Core
 from jaxtui.engine.server import main
 from jaxtui.model import Check, RunEvent, Work
@@ -25,7 +23,6 @@ PLANTED = {
     device: (kind, *test)
     for kind, device, *test in map(str.split, os.environ["FAULTS"].split(","))
 }
-SHARE = float(os.environ.get("FAULT_SHARE", "1"))
 SLOWER = 12
 """Times."""
 
@@ -42,14 +39,17 @@ class FaultyCore(Core):
     def run(self, work: Work, stop: Callable[[], bool]) -> Iterator[RunEvent]:
         global testing
         if isinstance(work, Check):
-            testing, budget = work.test, SHARE * work.budget_seconds
-            work = msgspec.structs.replace(work, budget_seconds=budget)
+            testing = work.test
         return super().run(work, stop)
 
 
 def plant() -> None:
-    from jaxtui.measure.check import work
+    from jaxtui.measure.check import bandwidth, compute, transfer, work
 
+    # The last cache of a host may be huge, and its memory slow.
+    bandwidth.last_cache_bytes = lambda: 2**20
+    compute._size = lambda *_: 512
+    transfer.SIZES = {"quick": (2**12, 2**20)}
     compiled = work.compile_case
 
     def faulty(case: Any, device: Any, **options: Any) -> Callable[..., Any]:

@@ -18,12 +18,7 @@ from jaxtui.model import (
     Memory,
     Noticed,
     Ready,
-    RoofDtype,
-    RoofMeasured,
-    Roofs,
-    RoofsMeasured,
     RunFinished,
-    WorkFailed,
 )
 from tests.processes import ROOT
 
@@ -51,7 +46,7 @@ async def test_the_real_core_describes_plans_and_measures(open_engine):
     assert set((await engine.until(Memory)).devices) == {"cpu:0", "cpu:1", "cpu:2"}
 
     case = Case(op="matmul", size=64, dtype="float32", device="cpu:0", mode="jit")
-    work = Experiment(cases=(case,), budget_seconds=1.0)
+    work = Experiment(cases=(case,), budget_seconds=0.3)
     plan = await engine.client.plan(work)
     assert plan.cases[0].problem is None
     await engine.client.run(work)
@@ -59,14 +54,7 @@ async def test_the_real_core_describes_plans_and_measures(open_engine):
     (measured,) = engine.of(CaseMeasured)
     assert measured.measurement.ready.median > 0
 
-    float32 = RoofDtype(dtype="float32")
-    roofs = Roofs(device="cpu:0", dtypes=(float32,), budget_seconds=0.1)
-    await engine.client.run(roofs)
-    assert (await engine.until(RunFinished)).outcome == "complete"
-    (found,) = engine.of(RoofsMeasured)
-    assert [roof.of for roof in found.roofs] == [None, float32]
-    assert engine.of(RoofMeasured)
-    assert not engine.of(CaseFailed, WorkFailed)
+    assert not engine.of(CaseFailed)
 
 
 async def test_jax_that_is_missing_is_said(open_engine, shim):

@@ -94,9 +94,9 @@ def test_a_roofline_without_its_roofs_says_what_limits_nothing() -> None:
 
 
 def test_a_lesson_claims_nothing_where_its_engine_died_twice() -> None:
-    command = run("learn", "small-work", "--step", "3")
-    command.kill_engine("sampling: ", AGAIN)
-    command.kill_engine("warming up the process", "SIGKILL")
+    command = run("learn", "clock", "--size", "64", "--step", "1")
+    command.kill_engine("block_until_ready", AGAIN)
+    command.kill_engine("block_until_ready", "SIGKILL")
     found = document(command, 1)
     (step,) = found["steps"]
     assert found["outcome"] == "incomplete"

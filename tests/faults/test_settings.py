@@ -51,7 +51,7 @@ before = dict(jax.config.values)
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     made = jaxtui.bench(
-        "debugs.py:f", "matmul:32", args=["f32[8,8]"], budget=5, target=0.9,
+        "debugs.py:f", "matmul:32", args=["f32[8,8]"], budget=2, target=0.9,
         history=False,
     )
 assert dict(jax.config.values) == before, "what the file set has stayed"
@@ -156,7 +156,7 @@ def test_what_changes_a_number_is_named_and_explained(folder: Path) -> None:
 def test_what_a_file_sets_holds_for_its_own_functions_alone(folder: Path) -> None:
     functions = ("debugs.py:f", "uncompiled.py:g", "plain.py:h")
     words = (*functions, "matmul:32", "--arg", "f32[8,8]")
-    code, document, _ = bench(folder, *words, budget="6")
+    code, document, _ = bench(folder, *words, budget="3")
     assert code == 1
     assert document["host"]["settings"] == {}
     (failed,) = document["failures"]

@@ -17,7 +17,6 @@ from jaxtui.tui.run import UNFINISHED, Recorder
 from tests.commands.fakes import FakeEngine, complete
 from tests.commands.fakes import measured as measured_by
 from tests.history.making import DEVICE, HOST, measurement
-from tests.processes import jaxtui
 from tests.tui import fake_engine
 from tests.tui.driving import app_on, until, until_done, until_ready
 
@@ -100,18 +99,6 @@ def test_what_could_not_be_written_is_said_once_and_not_told(tmp_path: Path) -> 
 
 
 # Commands.
-
-
-def test_a_real_bench_run_is_kept(data: Path) -> None:
-    words = ("bench", "selu:1000", "--mode", "jit,numpy", "--budget", "1")
-    done = jaxtui(*words, data=data)
-    assert done.returncode == 0, done.stderr
-    rows = History().rows()
-    assert {(row.op, row.size, row.mode) for row in rows} == {
-        ("selu", 1000, "jit"),
-        ("selu", 1000, "numpy"),
-    }
-    assert {row.device_kind for row in rows} == {"", "cpu"}
 
 
 def test_bench_keeps_nothing_if_it_is_told_so(data: Path) -> None:

@@ -256,8 +256,13 @@ async def test_the_keys_of_an_input_and_what_leaving_it_does() -> None:
 
 
 async def test_a_long_run_is_asked_about_and_a_short_one_is_not() -> None:
-    engine = FakeEngine()
+    engine = FakeEngine(scripted=False)
     async with on_bench(engine) as (app, pilot):
+        many = ",".join(f"{start}..1e15x1.04" for start in (1, 3, 5, 7, 11, 13, 17))
+        app.query_one("#sizes", Input).value = many
+        await until(pilot, lambda: "at most 10,000" in verdict(app))
+        assert app.query_one("#verdict").has_class("-problem")
+
         app.query_one("#sizes", Input).value = MANY
         said = "52 sizes × 2 modes = 104 cases, about 104 s"
         await until(pilot, lambda: verdict(app) == said)
@@ -274,13 +279,8 @@ async def test_a_long_run_is_asked_about_and_a_short_one_is_not() -> None:
         await until(pilot, lambda: isinstance(app.screen, Question))
         assert not engine.experiments
         await pilot.press("y")
-        await until_done(pilot, app)
+        await until(pilot, lambda: app.state.running)
         assert len(engine.experiments[0].cases) > 100
-
-        many = ",".join(f"{start}..1e15x1.04" for start in (1, 3, 5, 7, 11, 13, 17))
-        app.query_one("#sizes", Input).value = many
-        await until(pilot, lambda: "at most 10,000" in verdict(app))
-        assert app.query_one("#verdict").has_class("-problem")
 
 
 async def test_lists_are_filtered_marked_and_left() -> None:
@@ -405,7 +405,7 @@ async def test_every_key_does_something_or_is_greyed_out_with_a_reason() -> None
     engine = FakeEngine(tpu_devices())
     async with on_bench(engine) as (app, pilot):
         pane = app.query_one(BenchPane)
-        for action in ("view", "roofs", "copy", "export"):
+        for action in ("view", "roofs", "copy", "notes"):
             assert pane.check_action(action, ()) is None
             pane.perform(action)
             why = pane.why_not(action)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -38,6 +39,8 @@ from tests.tui.driving import app_on, until, until_done, until_ready
 from tests.tui.fake_engine import FakeEngine, tpu_devices
 
 NARROW, WIDE = (80, 24), (120, 40)
+
+FAULTY = Path(__file__).parents[1] / "engine" / "faulty_engine.py"
 
 
 class Halting(FakeEngine):
@@ -387,7 +390,12 @@ async def test_the_real_engine_checks_simulated_devices(
 ) -> None:
     brief = dict.fromkeys(CHECK_TESTS, 0.05)
     monkeypatch.setitem(examination.BUDGETS, "quick", brief)
-    engine = EngineClient(EngineOptions(cpu_devices=2))
+    options = EngineOptions(
+        command=(sys.executable, str(FAULTY)),
+        cpu_devices=2,
+        environment={"FAULTS": "slow cpu:9"},  # which is not there
+    )
+    engine = EngineClient(options)
     app = JaxtuiApp(engine, fps=50)
     try:
         async with app.run_test(size=WIDE) as pilot:
