@@ -227,7 +227,13 @@ class Session(Generic[_State]):
         self.refuse(work)
         if self.state.engine in ("released", "failed"):
             self._starting("Starting JAX again for this run.")
-        number = await self.engine.run(work)
+        self.update(pending=True)
+        try:
+            number = await self.engine.run(work)
+        finally:
+            self.state = replace(self.state, pending=False)
+        if number is None:
+            raise RefusedError(RUNNING)
         self.worked = True
         self.state = begun(self.state, number, purpose, work)
         self._tell(None)

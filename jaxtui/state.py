@@ -186,6 +186,8 @@ class State:
     """The current series, also between two of its works."""
     played_seconds: float = 0.0
     """What the works of that series have taken."""
+    pending: bool = False
+    """A run was asked for that has not begun: its engine comes up first."""
     stopping: bool = False
     """The user has asked for the end of the current run."""
     roofs: tuple[RoofsMeasured, ...] = ()
@@ -208,8 +210,8 @@ class State:
 
     @property
     def busy(self) -> bool:
-        """Whether there is a current run, or a series that will start the next one."""
-        return self.running or self.playing is not None
+        """Whether there is a current run, or one that is about to begin."""
+        return self.running or self.pending or self.playing is not None
 
     @property
     def run(self) -> Job | None:

@@ -82,6 +82,19 @@ def silent(engine: FakeEngine) -> None:
     engine._scripted = False
 
 
+def held_up(engine: FakeEngine) -> tuple[asyncio.Event, asyncio.Event]:
+    """A run was asked for, and it may begin."""
+    run, asked, go = engine.run, asyncio.Event(), asyncio.Event()
+
+    async def slow(work: Work) -> int | None:
+        asked.set()
+        await go.wait()
+        return await run(work)
+
+    engine.run = slow  # type: ignore[method-assign]
+    return asked, go
+
+
 async def soon(awaited: Awaitable[_Result]) -> _Result:
     return await asyncio.wait_for(awaited, 5.0)
 
@@ -112,6 +125,39 @@ async def test_one_run_at_a_time(opened: Opened) -> None:
     await session.stop()
     assert (await soon(first)).outcome == "cancelled"
     assert session.state.message == ""
+
+
+async def test_a_second_run_is_refused_while_the_engine_of_the_first_is_replaced(
+    opened: Opened,
+) -> None:
+    engine, session = opened
+    asked, go = held_up(engine)
+    # The last run was of code that is not jaxtui's: the state still says ready.
+    first = asyncio.create_task(session.run(EXPERIMENT))
+    await asked.wait()
+    assert session.state.engine == "ready"
+    assert session.state.busy
+    with pytest.raises(RefusedError, match="stop it first"):
+        await session.run(Steps(1).next_work, "lesson")  # type: ignore[arg-type]
+    go.set()
+    job = await soon(first)
+    assert (job.purpose, job.work, job.outcome) == ("bench", EXPERIMENT, "complete")
+    assert session.state.jobs.keys() == {"bench"}
+    assert engine.works == [EXPERIMENT]
+    assert not session.state.busy
+
+
+async def test_a_run_that_the_engine_refuses_reads_no_other_run(opened: Opened) -> None:
+    engine, session = opened
+
+    async def busy(work: Work) -> None:
+        return None
+
+    engine.run = busy  # type: ignore[method-assign,assignment]
+    with pytest.raises(RefusedError, match="stop it first"):
+        await soon(session.run(EXPERIMENT))
+    assert not session.state.jobs
+    assert not session.state.busy
 
 
 async def test_what_means_nothing_here_is_not_run(opened: Opened) -> None:
@@ -155,14 +201,7 @@ async def test_a_stop_while_the_engine_comes_up_ends_the_run_as_it_begins(
 ) -> None:
     engine, session = opened
     silent(engine)
-    run, asked, go = engine.run, asyncio.Event(), asyncio.Event()
-
-    async def slow(work: Work) -> int:
-        asked.set()
-        await go.wait()
-        return await run(work)
-
-    engine.run = slow  # type: ignore[method-assign]
+    asked, go = held_up(engine)
     playing = asyncio.create_task(session.play(Steps(3), "lesson"))
     await asked.wait()
     await session.stop()

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 from collections.abc import AsyncIterator, Coroutine
 from typing import Any, cast
 
 from jaxtui.engine import startup
 from jaxtui.engine.active import ActiveRun
-from jaxtui.engine.connection import Connection
+from jaxtui.engine.connection import Connection, EngineUnavailableError
 from jaxtui.engine.process import EngineOptions, EngineProcess, how_ended
 from jaxtui.engine.protocol import (
     Envelope,
     MemoryRequest,
-    PlanRequest,
     RunRequest,
     StopRequest,
 )
@@ -27,7 +25,6 @@ from jaxtui.model import (
     Experiment,
     Logged,
     Plan,
-    Planned,
     RunEvent,
     RunFinished,
     Waiting,
@@ -39,14 +36,6 @@ __all__ = ["EngineClient", "EngineOptions", "EngineProcess", "EngineUnavailableE
 MAX_RESTARTS = 3
 """Restarts one after the other, of engines that served for nothing, before there are
 no more."""
-
-
-class EngineUnavailableError(Exception):
-    """There is no engine to ask; the events have said why."""
-
-    def __init__(self, error: str, failed: EngineFailed | None = None) -> None:
-        super().__init__(error)
-        self.failed = failed
 
 
 class EngineClient:
@@ -71,9 +60,6 @@ class EngineClient:
         self._run: ActiveRun | None = None
         self._run_ended = asyncio.Event()
         self._runs = 0
-        self._plans: dict[int, asyncio.Future[Plan]] = {}
-        """The answers that are awaited, by the numbers of their requests."""
-        self._plan_numbers = itertools.count(1)
         self._in_vain = 0
         """Engines one after the other that served for nothing."""
         self._used = 0
@@ -108,11 +94,11 @@ class EngineClient:
                 raise item
             yield item
 
-    async def run(self, work: Work) -> int:
+    async def run(self, work: Work) -> int | None:
         """Start a run as soon as the engine is ready; returns its number.
 
-        While another run lasts nothing is started: ``Busy`` is an event, and the number
-        is that of the other run.
+        While another run lasts nothing is started: there is no number, as that of the
+        other run would make its events those of this work, and ``Busy`` is an event.
 
         Raises:
             EngineUnavailableError: The engine cannot serve.
@@ -124,7 +110,7 @@ class EngineClient:
         connection = await self._until_ready()
         if self._run is not None:
             self._emit(None, Busy(run=self._run.number))
-            return self._run.number
+            return None
         self._runs += 1
         self._run = ActiveRun(self._runs, work, connection.offered)
         self._run_ended.clear()
@@ -142,16 +128,7 @@ class EngineClient:
             EngineUnavailableError: The engine cannot serve, or ends meanwhile.
         """
         connection = await self._until_ready()
-        number = next(self._plan_numbers)
-        answer: asyncio.Future[Plan] = asyncio.get_running_loop().create_future()
-        self._plans[number] = answer
-        connection.send(
-            PlanRequest(request=number, experiment=experiment, recipes=recipes)
-        )
-        try:
-            return await answer
-        finally:
-            self._plans.pop(number, None)
+        return await connection.plan(experiment, recipes=recipes)
 
     async def stop(self) -> None:
         """End the run, by force after the grace period; returns when it has ended."""
@@ -301,15 +278,10 @@ class EngineClient:
                 await asyncio.wait_for(connection.ended.wait(), min(left, 1.0))
 
     def _receive(self, connection: Connection, envelope: Envelope) -> None:
-        event = envelope.event
         if envelope.run is None:
-            if isinstance(event, Planned):
-                answer = self._plans.get(event.request)
-                if answer is not None and not answer.done():
-                    answer.set_result(event.plan)
             self._queue.put_nowait(envelope)
         elif self._run is not None and envelope.run == self._run.number:
-            translated = self._run.translate(cast("RunEvent", event))
+            translated = self._run.translate(cast("RunEvent", envelope.event))
             if translated is not None:
                 self._emit_run(self._run, [translated])
 
@@ -335,7 +307,6 @@ class EngineClient:
             connection.failed = startup.died(connection.start)
             if connection.failed is not None:
                 self._emit(None, connection.failed)
-        self._refuse_plans(connection.failed)
         if connection.ending or connection.failed is not None:
             self._end_run(connection)
             return
@@ -392,13 +363,15 @@ class EngineClient:
 
     async def _restart(self) -> None:
         """Start the next engine and hand it what the last one left undone."""
+        run = self._run
         try:
             await self._connect()
         except EngineUnavailableError:
             self._end_run(None)
             return
-        connection, run = self._connection, self._run
-        if connection is not None and run is not None:
+        connection = self._connection
+        # Another run may have begun meanwhile, and was sent as it did.
+        if connection is not None and run is not None and run is self._run:
             self._send_run(connection, run, run.rest())
             if run.stopping:
                 connection.send(StopRequest(run=run.number))
@@ -414,9 +387,3 @@ class EngineClient:
             text = failed.error if failed else "The engine could not be restarted."
             events = self._run.broken_off(f"The run could not go on. {text}")
         self._emit_run(self._run, events)
-
-    def _refuse_plans(self, failed: EngineFailed | None) -> None:
-        for answer in self._plans.values():
-            if not answer.done():
-                error = EngineUnavailableError("The engine ended.", failed)
-                answer.set_exception(error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import os
 import re
 import signal
@@ -17,11 +18,12 @@ from jaxtui.engine.protocol import (
     MAX_LINE_BYTES,
     Envelope,
     GoodbyeRequest,
+    PlanRequest,
     Request,
     decode_envelope,
     encode,
 )
-from jaxtui.model import EngineFailed, Logged, Ready
+from jaxtui.model import EngineFailed, Experiment, Logged, Plan, Planned, Ready
 
 MAX_LOG_LINE_BYTES = 64 * 1024
 """A longer line of the log is cut into pieces of this size."""
@@ -44,6 +46,14 @@ _KILL_SECONDS = 30.0
 """A driver may keep even a killed process for a while, until the chips are free."""
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class EngineUnavailableError(Exception):
+    """There is no engine to ask; the events have said why."""
+
+    def __init__(self, error: str, failed: EngineFailed | None = None) -> None:
+        super().__init__(error)
+        self.failed = failed
 
 
 class Connection:
@@ -81,6 +91,9 @@ class Connection:
         """The process is gone, and all that it said has been received."""
         self.returncode: int | None = None
         self._last_event = 0.0
+        self._plans: dict[int, asyncio.Future[Plan]] = {}
+        """The answers that are awaited, by the numbers of their requests."""
+        self._plan_numbers = itertools.count(1)
 
     @property
     def silent_seconds(self) -> float:
@@ -132,11 +145,30 @@ class Connection:
                     pipe.close()
             self.settled.set()
             self.ended.set()
+            for answer in self._plans.values():
+                if not answer.done():
+                    error = EngineUnavailableError("The engine ended.", self.failed)
+                    answer.set_exception(error)
 
     def send(self, request: Request) -> None:
         """Send a request; one to an engine that is gone is lost, as is the engine."""
         if not self._writer.is_closing():
             self._writer.write(encode(request))
+
+    async def plan(self, experiment: Experiment, *, recipes: bool) -> Plan:
+        """What an experiment would need, and how to do it without jaxtui.
+
+        Raises:
+            EngineUnavailableError: The process ends before it has answered.
+        """
+        number = next(self._plan_numbers)
+        answer: asyncio.Future[Plan] = _loop().create_future()
+        self._plans[number] = answer
+        self.send(PlanRequest(request=number, experiment=experiment, recipes=recipes))
+        try:
+            return await answer
+        finally:
+            del self._plans[number]
 
     async def end(self, grace_seconds: float) -> None:
         """Say goodbye, wait, kill what is left, and wait until all is received."""
@@ -204,6 +236,10 @@ class Connection:
             elif isinstance(event, EngineFailed):
                 self.failed = event
                 self.settled.set()
+            elif isinstance(event, Planned):
+                answer = self._plans.get(event.request)
+                if answer is not None and not answer.done():
+                    answer.set_result(event.plan)
             self._worked = self._worked or envelope.run is not None
             self._receive(self, envelope)
 

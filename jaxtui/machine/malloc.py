@@ -13,14 +13,14 @@ import os
 import sys
 from collections.abc import Iterator
 from functools import cache
-from typing import Literal
+from typing import Literal, get_args
 
 from jaxtui.model import Finding
 
 End = Literal["fresh", "reused"]
 """New pages in every call, or those of the call before."""
 
-ENDS: tuple[End, ...] = ("fresh", "reused")
+ENDS: tuple[End, ...] = get_args(End)
 
 ALLOCATES_BYTES = 128 * 1024
 """glibc's first threshold: a smaller block never gets pages of its own."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
@@ -22,23 +22,16 @@ Phase = Literal["transfer", "trace", "lower", "compile", "first_call", "fetch"]
 Stopped = Literal["target", "budget", "noise floor", "cancelled", "crashed"]
 """Why sampling ended."""
 
-MODES: tuple[Mode, ...] = ("numpy", "eager", "jit", "pallas", "tensorflow")
+MODES: tuple[Mode, ...] = get_args(Mode)
 USUAL_MODES: tuple[Mode, ...] = ("numpy", "eager", "jit")
 """What every op of the catalogue has."""
 HOST_MODES: tuple[Mode, ...] = ("numpy", "tensorflow")
 """What runs on the host, whatever devices JAX has."""
 COMPILED_MODES: tuple[Mode, ...] = ("jit", "pallas")
 """What is traced, lowered and compiled before it runs."""
-INPUTS: tuple[Inputs, ...] = ("device", "host")
-PRECISIONS: tuple[Precision, ...] = ("default", "high", "highest")
-PHASES: tuple[Phase, ...] = (
-    "transfer",
-    "trace",
-    "lower",
-    "compile",
-    "first_call",
-    "fetch",
-)
+INPUTS: tuple[Inputs, ...] = get_args(Inputs)
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+PHASES: tuple[Phase, ...] = get_args(Phase)
 DTYPES: tuple[str, ...] = (
     "float64",
     "float32",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from jaxtui.model.base import Record, WithBudget
 from jaxtui.model.cases import Case, Peak
@@ -12,7 +12,7 @@ LoopStyle = Literal["never", "end", "each", "asarray", "print"]
 """When the host waits: never, once at the end, with ``block_until_ready`` after every
 call, with ``np.asarray`` after every call, or by printing a value after every call."""
 
-LOOP_STYLES: tuple[LoopStyle, ...] = ("never", "end", "each", "asarray", "print")
+LOOP_STYLES: tuple[LoopStyle, ...] = get_args(LoopStyle)
 
 MAXIMUM_LOOP_CALLS = 200
 

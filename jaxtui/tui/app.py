@@ -28,7 +28,7 @@ from jaxtui.signals import interrupt
 from jaxtui.tui import colors, themes
 from jaxtui.tui.base import BaseApp
 from jaxtui.tui.devices import DevicesPane
-from jaxtui.tui.pane import Explained, Pane
+from jaxtui.tui.pane import WIDE_COLUMNS, Explained, Pane
 from jaxtui.tui.state import State
 from jaxtui.tui.widgets.keys_line import KeysLine, key_names
 from jaxtui.tui.widgets.status_line import MessageLine, StatusLine
@@ -52,9 +52,6 @@ first shown."""
 
 TABS = ("devices", *LATE)
 """In the order in which the key goes round."""
-
-WIDE_COLUMNS = 100
-"""From so many columns on there is room for two things side by side."""
 
 MINIMUM = Size(60, 15)
 """Below this the screens cannot be read."""
@@ -308,8 +305,10 @@ class JaxtuiApp(BaseApp):
         """Show the tab Bench, and do something there once it is complete."""
 
         async def complete() -> None:
-            pane: Any = await self.fill("bench")
-            if pane is not None:
+            await self.fill("bench")
+            from jaxtui.tui.bench import BenchPane
+
+            if (pane := self.pane(BenchPane)) is not None:
                 act(pane)
                 pane.take_focus()
 
@@ -348,7 +347,7 @@ class JaxtuiApp(BaseApp):
         match action:
             case "stop" if not state.busy:
                 return "Nothing is running."
-            case "release" if state.running or state.check.going:
+            case "release" if state.busy:
                 return "A run is in progress: s stops it."
             case "release" if state.accelerator is None:
                 return "No accelerator is held."

@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.content import Content
-from textual.reactive import reactive
-from textual.widgets import DataTable, Static
+from textual.binding import BindingType
+from textual.widgets import Static
 
 from jaxtui import selection
 from jaxtui.model import Case, Experiment
 from jaxtui.model.own import brief_name, is_own
-from jaxtui.plot import Color
-from jaxtui.state import RUNNING, CaseState, Job
+from jaxtui.state import RUNNING
 from jaxtui.tui import export, form, roofline
-from jaxtui.tui.bench_plot import plot, short_label, why_not_plot
-from jaxtui.tui.colors import drawing, series_colors
-from jaxtui.tui.dialogs import NotesScreen, Question, show_code
+from jaxtui.tui.bench_plot import Pictures, short_label, why_not_plot
+from jaxtui.tui.dialogs import Question, show_code
 from jaxtui.tui.form import CaseForm, OpChoice, Values, why_no_sweep
 from jaxtui.tui.open_file import OpenFile
-from jaxtui.tui.pane import Pane
+from jaxtui.tui.pane import Pane, bindings
 from jaxtui.tui.program import open_program
-from jaxtui.tui.state import Picked, State, next_view, view_of
+from jaxtui.tui.state import Picked, State, next_view
 from jaxtui.tui.timeline import open_timeline
-from jaxtui.tui.widgets.panel import Panel
-from jaxtui.tui.widgets.plot_view import PlotReader, PlotView
-from jaxtui.tui.widgets.results_table import LogPanel, ResultsTable
-from jaxtui.view import bench, calls, phases
-from jaxtui.view.curves import METRICS, case_at, next_clock, sizes
+from jaxtui.tui.widgets.plot_view import PlotReader
+from jaxtui.tui.widgets.results_table import LogPanel, Results, ResultsTable
+from jaxtui.view import bench
+from jaxtui.view.curves import METRICS, next_clock
 
 SWEEP_STEPS = 5
 """Sizes in the sweep around a case: each twice the one before."""
@@ -45,8 +38,6 @@ PAUSE_SECONDS = 0.3
 
 MOST_FORESEEN = 1000
 """Cases: the plan of many more is megabytes, and what is typed next needs another."""
-
-NO_RESULT = "There is no result yet."
 
 BEFORE = """\
 [b]once per case[/b]
@@ -64,152 +55,56 @@ BEFORE = """\
 """What stands in the tab until something was run: what will be timed."""
 
 
-class Side(Vertical):
-    """The phases of the selected case over how its calls spread."""
-
-    DEFAULT_CSS = """
-    Side {
-        width: 48; display: none;
-        #spread-panel { height: 1fr; min-height: 8; display: none; padding: 0; }
-        &.-tall #spread-panel { display: block; }
-    }
-    """
-
-    def __init__(self) -> None:
-        super().__init__(id="side")
-        self._shown: object = None
-
-    def compose(self) -> ComposeResult:
-        """Bars over bars."""
-        with Panel("phases · log scale", "b hide", id="phases-panel"):
-            yield Static(id="phases", markup=False)
-        with Panel(id="spread-panel"):
-            yield PlotView(id="spread")
-
-    def draw(self, case: CaseState, colors: Sequence[Color]) -> None:
-        """Draw what differs from what is shown."""
-        room = self.query_one("#phases", Static)
-        measured = case.measurement
-        found = phases.bars(
-            case.phases,
-            measured.dispatch if measured else None,
-            measured.ready if measured else None,
-            measured.pipelined_seconds if measured else None,
-            room.size.width,
-            memory=measured.memory if measured else None,
-            zero_copy="transfer" in case.zero_copy,
-        )
-        if (case.case, found) != self._shown:
-            self._shown = case.case, found
-            lines = [
-                Content.assemble(
-                    *((span.text, _STYLES.get(span.role, "$plot-5")) for span in line)
-                )
-                for line in found
-            ]
-            room.update(Content("\n").join(lines))
-        spread = calls.histogram(case, colors)
-        if spread is not None:
-            panel = self.query_one("#spread-panel", Panel)
-            title = spread.series[0].label + f", {spread.title}" * bool(spread.title)
-            if panel.border_title != Content(title).markup:
-                panel.entitle(title)
-            series = tuple(replace(one, label="") for one in spread.series)
-            spread = replace(spread, left=None, title="", series=series)
-        self.query_one("#spread", PlotView).show(drawing(spread, self.app))
-
-
-_STYLES = {
-    "label": "$foreground 70%",
-    "value": "bold",
-    "muted": "$foreground 50%",
-    "bar-ready": "$lane-device",
-    "bar-dispatch": "$lane-host",
-    "bar-pipelined": "$lane-device 60%",
-    "bar-reused": "$lane-device 60%",
-    "bar-fresh": "$lane-device 60%",
-}
-"""Of the clocks; the others are phases."""
-
-
 _KEYS = (
-    ("r,f5", "run", "Run", "Run what the form says.", True),
-    ("e", "edit", "Edit", "Open the form.", True),
-    (
-        "w",
-        "sweep",
-        "Sizes",
-        "Time the edited or selected case over many sizes.",
-        True,
-    ),
-    (
-        "f",
-        "open_file",
-        "File",
-        "Choose functions of a Python file, and time them.",
-        False,
-    ),
+    ("r,f5", "run", "Run", "Run what the form says."),
+    ("e", "edit", "Edit", "Open the form."),
+    ("w", "sweep", "Sizes", "Time the edited or selected case over many sizes."),
+    ("f", "open_file", "File", "Choose functions of a Python file, and time them."),
     (
         "a",
         "timeline",
         "Calls",
         "Show the calls of the edited or selected case, one by one.",
-        True,
     ),
     (
         "h",
         "program",
         "HLO",
         "Show jaxpr, StableHLO and HLO of the edited or selected case.",
-        True,
     ),
-    (
-        "v",
-        "code",
-        "Code",
-        "Show plain JAX code of the edited or selected case.",
-        True,
-    ),
+    ("v", "code", "Code", "Show plain JAX code of the edited or selected case."),
     (
         "z",
         "roofs",
         "Roofs",
         "Measure how fast the device is at best, and how near cases come.",
-        False,
     ),
     (
         "g",
         "view",
         "View",
         "Draw the calls, the curves over size, how calls spread, or the roofs.",
-        False,
     ),
-    (
-        "m",
-        "metric",
-        "Metric",
-        "Draw time, FLOP/s, bytes/s, % of peak or × NumPy.",
-        False,
-    ),
+    ("m", "metric", "Metric", "Draw time, FLOP/s, bytes/s, % of peak or × NumPy."),
     (
         "k",
         "clock",
         "Clock",
         "Draw the curves by another clock: ready, dispatch or pipelined.",
-        False,
     ),
-    ("b", "phases", "Phases", "Show or hide the phases of the case.", False),
-    ("l", "log", "Log", "Show or hide what XLA has printed.", False),
-    ("y", "copy", "Copy", "Copy the results, and write them to a file.", False),
+    ("b", "phases", "Phases", "Show or hide the phases of the case."),
+    ("l", "log", "Log", "Show or hide what XLA has printed."),
+    ("y", "copy", "Copy", "Copy the results, and write them to a file."),
     (
         "u",
         "export",
         "Export",
         "Write the run to a file: JSON, CSV, Markdown, SVG, text or a script.",
-        False,
     ),
 )
-"""Keys, action, label, sentence, and whether the footer shows it."""
+"""Keys, action, label, and what it does."""
+
+_SHOWN = ("Run", "Edit", "Sizes", "Calls", "HLO", "Code")
 
 
 class BenchPane(Pane):
@@ -217,30 +112,26 @@ class BenchPane(Pane):
 
     HELP = "On the tab Bench"
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(keys, action, label, tooltip=tooltip, id=f"bench-{action}", show=shown)
-        for keys, action, label, tooltip, shown in _KEYS
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("bench", _KEYS, _SHOWN)
 
     DEFAULT_CSS = """
     BenchPane {
         height: 1fr;
         #before { height: 1fr; padding: 1 2; color: $foreground 70%; }
-        #pictures { height: 1fr; min-height: 8; }
-        #plot-panel { width: 1fr; height: 100%; padding: 0; }
-        #results-panel { max-height: 50%; }
+        Pictures { min-height: 8; }
+        Results { max-height: 50%; }
         ResultsTable { max-height: 6; }
-        #notes-scroll { height: 2; scrollbar-size-vertical: 1; }
-        #pictures, #results-panel { display: none; }
+        #notes-scroll { height: 2; }
+        Pictures, Results { display: none; }
 
         &.-ran #before { display: none; }
-        &.-ran #pictures, &.-ran #results-panel { display: block; }
+        &.-ran Pictures, &.-ran Results { display: block; }
         &.-tall {
             ResultsTable { max-height: 10; }
             #notes-scroll { height: 3; }
         }
         &.-low {
-            #pictures { min-height: 5; }
+            Pictures { min-height: 5; }
             ResultsTable { max-height: 3; }
             #notes-scroll { display: none; }
         }
@@ -253,38 +144,26 @@ class BenchPane(Pane):
             ResultsTable { max-height: 10; }
             #notes-scroll { display: block; }
         }
-        &.-wide #side, &.-phases #side { display: block; }
-        &.-no-phases #side { display: none; }
         /* What limits a case is said below the table, and is long. */
         &.-tall.-roofline #notes-scroll { height: 6; }
         &.-told {
-            #pictures { display: none; }
-            #results-panel { max-height: 100%; height: 1fr; }
+            Pictures { display: none; }
+            Results { max-height: 100%; height: 1fr; }
             #notes-scroll { height: 1fr; display: block; }
         }
     }
     """
 
-    phases: reactive[bool | None] = reactive(None)
-    """Whether the phases are shown; ``None`` leaves it to the room there is."""
-
     def __init__(self) -> None:
         super().__init__()
-        self._notes: tuple[bench.Sentence, ...] = ()
         self._able: tuple[bool, ...] = ()
 
     def compose(self) -> ComposeResult:
         """From what is to be timed to what is known."""
         yield CaseForm().data_bind(BenchPane.state)
         yield Static(BEFORE, id="before")
-        with Horizontal(id="pictures"):
-            with Panel(keys="g view · m metric · k clock", id="plot-panel"):
-                yield PlotReader(id="bench-plot")
-            yield Side()
-        with Panel("results", id="results-panel"):
-            yield ResultsTable().data_bind(BenchPane.state)
-            with VerticalScroll(id="notes-scroll", can_focus=False):
-                yield Static(id="notes", markup=False)
+        yield Pictures()
+        yield Results()
         yield LogPanel().data_bind(BenchPane.state)
 
     @property
@@ -292,13 +171,16 @@ class BenchPane(Pane):
         """What to time."""
         return self.query_one(CaseForm)
 
+    @property
+    def _pictures(self) -> Pictures:
+        return self.query_one(Pictures)
+
     # What is on screen.
 
     def on_resize(self) -> None:
         """Show what there is room for."""
-        self.set_class(self.size.width >= 98, "-wide")
         self.set_class(self.size.height >= 26, "-tall")
-        self.query_one(Side).set_class(self.size.height >= 26, "-tall")
+        self._pictures.make_room(self.size)
         self.set_class(self.size.height < 16, "-low")
         self.call_after_refresh(self.draw)
 
@@ -308,11 +190,13 @@ class BenchPane(Pane):
             return
         if old.run is None and state.run is not None:
             self.form.folded = True
+        # Not bound: what is said of it below would come before it.
+        self.query_one(Results).state = state
         self.set_class(_is_told(state), "-told")
         self.set_class(state.run is not None, "-ran")
         self._fit_form()
         self.set_class(state.view == "roofline", "-roofline")
-        if old.run is None and state.run is not None and self._has_focus_in(self.form):
+        if old.run is None and state.run is not None and self.form.has_focus_within:
             self.call_after_refresh(self.take_focus)
         self.draw()
         self.tell_keys()
@@ -321,73 +205,25 @@ class BenchPane(Pane):
         """Give the open form room beside results."""
         self.set_class(self.state.run is not None and not self.form.folded, "-editing")
 
-    def watch_phases(self, shown: bool | None) -> None:
-        """Show or hide the phases where the size does not decide."""
-        self.set_class(shown is True, "-phases")
-        self.set_class(shown is False, "-no-phases")
-        self.call_after_refresh(self.draw)
-
-    def _has_focus_in(self, part: Panel) -> bool:
-        focused = self.screen.focused
-        return focused is not None and part in focused.ancestors_with_self
-
     def draw(self) -> None:
         """Draw the plots, the phases and what is said of the selected case."""
-        state, run, case = self.state, self.state.run, self.state.case
-        if not self.size.area or run is None or case is None:
-            return
-        colors = series_colors(self.app.theme_variables)
-        title, picture, text = plot(state, colors)
-        view = view_of(state)
-        panel = self.query_one("#plot-panel", Panel)
-        if panel.border_title != Content(title).markup:
-            panel.entitle(title)
-        subject = run.number, view, view != "sweep" and state.case_index
-        self.query_one(PlotReader).show_picture(picture, text, subject)
-        if (side := self.query_one(Side)).display:
-            side.draw(case, colors)
-        self.query_one(ResultsTable).write()
-        self._write_notes(state, case, run)
-
-    def _write_notes(self, state: State, case: CaseState, run: Job) -> None:
-        found = (*bench.sentences(case, run), *bench.run_sentences(run))
-        if state.view == "roofline":
-            found = (*roofline.sentences(state), *found)
-        if found == self._notes:
-            return
-        self._notes = found
-        text = Content("\n").join(
-            Content.assemble(
-                (f"{one.flag}: ", "bold $text-error" if one.bad else "bold"), one.text
-            )
-            for one in found
-        )
-        self.query_one("#notes", Static).update(text)
+        if self.size.area and self.state.case is not None:
+            self._pictures.show(self.state)
+            self.query_one(Results).draw()
 
     def tell_keys(self) -> None:
         """Say what the keys act on, and which of them do anything now."""
-        panel = self.query_one("#results-panel", Panel)
         keys = "a calls · h HLO · v code · w sizes"
         target, mine = self.target, self.form.edited
-        case = self.state.case
-        label = "" if case is None else short_label(case.case)
-        words = f"{label}: Enter notes" + ("" if mine else f" · {keys}")
-        if panel.border_subtitle != Content(words).markup:
-            panel.entitle(self._title(), words)
+        self.query_one(Results).tell_keys("" if mine else keys)
         words = "Enter opens a list · Esc leaves an input"
         if self.state.run is not None and mine and target is not None:
             words = f"{short_label(target)}: {keys}"
-        if self.form.border_subtitle != Content(words).markup:
-            self.form.entitle("what to time", words)
+        self.form.entitle("what to time", words)
         able = tuple(self.why_not(name) is None for name in _ACTIONS)
         if able != self._able:
             self._able = able
             self.refresh_bindings()
-
-    def _title(self) -> str:
-        run = self.state.run
-        flags = [note.flag for note in bench.notes(run)] if run is not None else []
-        return f"results · whole run: {', '.join(flags)}" if flags else "results"
 
     def take_focus(self) -> None:
         """The results, or the form while there are none."""
@@ -415,10 +251,7 @@ class BenchPane(Pane):
             if state.busy:
                 return RUNNING
             if not state.can_run:
-                failed = state.engine == "failed"
-                return (
-                    f"{'There is no engine: R tries again.' if failed else NOT_READY}"
-                )
+                return NO_ENGINE if state.engine == "failed" else NOT_READY
         match action:
             case "run" if self.form.verdict.experiment is None:
                 return self.form.verdict.message
@@ -429,22 +262,17 @@ class BenchPane(Pane):
             case "code" if state.engine not in ("ready", "running"):
                 return NOT_READY
             case "roofs" if state.run is None:
-                return (
-                    "Run something first: its device is the one whose roofs are "
-                    "measured."
-                )
-            case "copy" | "notes" | "export" if state.run is None:
+                return NO_RUN
+            case "copy" | "export" if state.run is None:
                 return NO_RESULT
             case _:
                 return why_not_plot(action, state)
 
     def action_run(self) -> None:
         """Start what the form says; ask before, if it is more than expected."""
-        if (why := self.why_not("run")) is not None:
-            self.base.say(why)
-            return
         experiment = self.form.verdict.experiment
-        assert experiment is not None
+        if experiment is None:
+            return
         extent = selection.extent(experiment)
 
         def start(yes: bool | None = True) -> None:
@@ -459,7 +287,6 @@ class BenchPane(Pane):
             start()
 
     def action_edit(self) -> None:
-        """Open the form, or fold it."""
         self.form.folded = self.state.run is not None and not self.form.folded
         self._fit_form()
         self.call_after_refresh(self.take_focus)
@@ -472,7 +299,6 @@ class BenchPane(Pane):
         self.tell_keys()
 
     def action_sweep(self) -> None:
-        """Time the case over sizes around its own."""
         if (case := self.target) is not None:
             self.sweep(case)
 
@@ -483,11 +309,9 @@ class BenchPane(Pane):
             return
         steps = selection.halves(max(case.size, 2**SWEEP_STEPS), SWEEP_STEPS)
         self.form.fill(replace(form.of_case(case), sizes=steps))
-        self.action_run()
+        self.perform("run")
 
     def action_open_file(self) -> None:
-        """Choose functions of a file, and take them to the form."""
-
         def noted(path: str) -> None:
             opened = self.session.state.opened.with_file(path)
             self.session.update(opened=opened)
@@ -503,24 +327,18 @@ class BenchPane(Pane):
         self.app.push_screen(OpenFile(self.session.state.opened, noted), take)
 
     def action_timeline(self) -> None:
-        """Show the calls of the case, one by one."""
         if (case := self.target) is not None:
             open_timeline(self.base, case)
 
     def action_program(self) -> None:
-        """Compile the case, and show what became of it."""
         open_program(self.base, self.target)
 
     def action_code(self) -> None:
-        """Show plain code of the case."""
         if (case := self.target) is not None:
             show_code(self.base, case)
 
     def action_roofs(self) -> None:
         """Measure the roofs that limit the cases, and show these under them."""
-        if (why := self.why_not("roofs")) is not None:
-            self.base.say(why)
-            return
         state = self.session.state
         cases = [one.case for one in state.run.cases] if state.run else []
         device = roofline.device_of(cases, state.case_index)
@@ -530,55 +348,36 @@ class BenchPane(Pane):
             self.base.start(work, "roofs")
 
     def action_view(self) -> None:
-        """The next view of the run."""
         self.session.update(view=next_view(self.session.state))
 
     def action_metric(self) -> None:
-        """The next metric over size."""
         index = METRICS.index(self.session.state.metric) + 1
         self.session.update(metric=METRICS[index % len(METRICS)])
 
     def action_clock(self) -> None:
-        """The next clock that the metric has."""
         latest = self.session.state
         self.session.update(clock=next_clock(latest.metric, latest.clock))
 
     def action_phases(self) -> None:
-        """Show or hide the phases."""
-        self.phases = not self.query_one(Side).display
+        self._pictures.phases = not self._pictures.phases_shown
 
     def action_log(self) -> None:
-        """Show or hide what XLA printed."""
         log = self.query_one(LogPanel)
         log.display = not log.display
         log.catch_up()
 
     def action_copy(self) -> None:
-        """Copy the results, and write them to a file."""
         if (run := self.session.state.run) is not None:
             self.base.take_away(bench.results_text(run), "results.txt")
 
     def action_export(self) -> None:
-        """Ask what to write, and where."""
         state = self.session.state
         if state.run is None:
             return
-        colors = series_colors(self.app.theme_variables)
-        _, picture, _ = plot(state, colors)
-        if picture is not None:  # on paper it needs its title and legend
-            picture = replace(picture, bare=False)
+        picture = self._pictures.on_paper(state)
         look, plan = export.look_of(self.base), export.planner(self.base)
         offer = export.of_run(state, state.run, picture, look, plan)
         self.app.push_screen(export.ExportScreen(offer))
-
-    def action_notes(self) -> None:
-        """Show all that there is to say of the selected case."""
-        case, run = self.session.state.case, self.session.state.run
-        if case is not None and run is not None:
-            every = (*bench.sentences(case, run), *bench.run_sentences(run))
-            told = [one for one in every if one.flag != bench.TRACEBACK]
-            detail = case.failure.detail if case.failure else ""
-            self.app.push_screen(NotesScreen(case.case.label, told, detail))
 
     # What happens in the parts.
 
@@ -588,7 +387,7 @@ class BenchPane(Pane):
         if self.session.state.running:
             self.base.background(self.session.stop)
         else:
-            self.action_run()
+            self.perform("run")
 
     @on(CaseForm.Left)
     def _left_form(self, event: CaseForm.Left) -> None:
@@ -629,40 +428,22 @@ class BenchPane(Pane):
         event.stop()
         self.action_open_file()
 
-    @on(PlotReader.Picked)
-    def _read(self, event: PlotReader.Picked) -> None:
-        event.stop()
-        run = self.state.run
-        if run is None or view_of(self.state) != "sweep":
-            return
-        index = case_at(run, sizes(run)[event.place], self.state.case)
-        if index is not None:
-            self._pick(index)
-
     @on(PlotReader.Left)
     def _leave_plot(self, event: PlotReader.Left) -> None:
         event.stop()
         self.query_one(ResultsTable).focus()
-
-    @on(ResultsTable.Picked)
-    def _picked(self, event: ResultsTable.Picked) -> None:
-        event.stop()
-        self._pick(event.index)
-
-    def _pick(self, index: int) -> None:
-        if (run := self.session.state.run) is not None:
-            self.session.update(picked=(run.number, index))
-
-    @on(DataTable.RowSelected)
-    def _selected(self, event: DataTable.RowSelected) -> None:
-        event.stop()
-        self.action_notes()
 
 
 _ACTIONS = ("run", "sweep", "timeline", "program", "code", "roofs", "view", "metric")
 """Those that are greyed out at times."""
 
 NOT_READY = "JAX is not ready yet."
+
+NO_ENGINE = "There is no engine: R tries again."
+
+NO_RESULT = "There is no result yet."
+
+NO_RUN = "Run something first: its device is the one whose roofs are measured."
 
 
 def _is_told(state: State) -> bool:

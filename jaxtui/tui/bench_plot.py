@@ -1,18 +1,166 @@
-"""What the plot of the tab Bench shows: a picture, or why there is none."""
+"""The plot of the tab Bench, or why there is none, and beside it phases and spread."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.geometry import Size
+from textual.reactive import reactive
+from textual.widgets import Static
+
 from jaxtui.model import Case
 from jaxtui.model.own import brief_name
 from jaxtui.plot import Color, Picture
 from jaxtui.state import CaseState, Job
 from jaxtui.tui import roofline
-from jaxtui.tui.state import State, view_of
-from jaxtui.view import calls, curves
-from jaxtui.view.curves import clock_of, sizes
+from jaxtui.tui.base import base
+from jaxtui.tui.colors import drawing, series_colors
+from jaxtui.tui.pane import WIDE_COLUMNS
+from jaxtui.tui.state import EMPTY, State, view_of
+from jaxtui.tui.widgets.panel import Panel
+from jaxtui.tui.widgets.plot_view import PlotReader, PlotView
+from jaxtui.view import calls, curves, phases
+from jaxtui.view.curves import case_at, clock_of, sizes
+
+
+class Side(Vertical):
+    """The phases of the selected case over how its calls spread."""
+
+    DEFAULT_CSS = """
+    Side {
+        width: 48; display: none;
+        #spread-panel { height: 1fr; min-height: 8; display: none; padding: 0; }
+        &.-tall #spread-panel { display: block; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(id="side")
+        self._shown: object = None
+
+    def compose(self) -> ComposeResult:
+        """Bars over bars."""
+        with Panel("phases · log scale", "b hide", id="phases-panel"):
+            yield Static(id="phases", markup=False)
+        with Panel(id="spread-panel"):
+            yield PlotView(id="spread")
+
+    def draw(self, case: CaseState, colors: Sequence[Color]) -> None:
+        """Draw what differs from what is shown."""
+        room = self.query_one("#phases", Static)
+        measured = case.measurement
+        found = phases.bars(
+            case.phases,
+            measured.dispatch if measured else None,
+            measured.ready if measured else None,
+            measured.pipelined_seconds if measured else None,
+            room.size.width,
+            memory=measured.memory if measured else None,
+            zero_copy="transfer" in case.zero_copy,
+        )
+        if (case.case, found) != self._shown:
+            self._shown = case.case, found
+            lines = [
+                Content.assemble(
+                    *((span.text, _STYLES.get(span.role, "$plot-5")) for span in line)
+                )
+                for line in found
+            ]
+            room.update(Content("\n").join(lines))
+        spread = calls.histogram(case, colors)
+        if spread is not None:
+            title = spread.series[0].label + f", {spread.title}" * bool(spread.title)
+            self.query_one("#spread-panel", Panel).entitle(title)
+            series = tuple(replace(one, label="") for one in spread.series)
+            spread = replace(spread, left=None, title="", series=series)
+        self.query_one("#spread", PlotView).show(drawing(spread, self.app))
+
+
+_STYLES = {
+    "label": "$foreground 70%",
+    "value": "bold",
+    "muted": "$foreground 50%",
+    "bar-ready": "$lane-device",
+    "bar-dispatch": "$lane-host",
+    "bar-pipelined": "$lane-device 60%",
+    "bar-reused": "$lane-device 60%",
+    "bar-fresh": "$lane-device 60%",
+}
+"""Of the clocks; the others are phases."""
+
+
+class Pictures(Horizontal):
+    """The plot of the run, and beside it the phases of the selected case."""
+
+    DEFAULT_CSS = """
+    Pictures {
+        height: 1fr;
+        #plot-panel { width: 1fr; height: 100%; padding: 0; }
+    }
+    """
+
+    phases: reactive[bool | None] = reactive(None, init=False)
+    """Whether the phases are shown; ``None`` leaves it to the room there is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._state = EMPTY
+        self._wide = False
+
+    def compose(self) -> ComposeResult:
+        with Panel(keys="g view · m metric · k clock", id="plot-panel"):
+            yield PlotReader(id="bench-plot")
+        yield Side()
+
+    @property
+    def phases_shown(self) -> bool:
+        return self._wide if self.phases is None else self.phases
+
+    def on_paper(self, state: State) -> Picture | None:
+        """The picture with its title and legend, which the panel has on screen."""
+        _, picture, _ = plot(state, series_colors(self.app.theme_variables))
+        return picture and replace(picture, bare=False)
+
+    def make_room(self, room: Size) -> None:
+        """Show what there is room for in a tab of this size."""
+        self._wide = room.width >= WIDE_COLUMNS
+        side = self.query_one(Side)
+        side.display = self.phases_shown
+        side.set_class(room.height >= 26, "-tall")
+
+    def watch_phases(self) -> None:
+        self.query_one(Side).display = self.phases_shown
+        self.call_after_refresh(self.show, self._state)
+
+    def show(self, state: State) -> None:
+        """Draw what differs."""
+        self._state, run, case = state, state.run, state.case
+        if run is None or case is None:
+            return
+        colors = series_colors(self.app.theme_variables)
+        title, picture, text = plot(state, colors)
+        self.query_one("#plot-panel", Panel).entitle(title)
+        view = view_of(state)
+        subject = run.number, view, view != "sweep" and state.case_index
+        self.query_one(PlotReader).show_picture(picture, text, subject)
+        if self.phases_shown:
+            self.query_one(Side).draw(case, colors)
+
+    @on(PlotReader.Picked)
+    def _picked(self, event: PlotReader.Picked) -> None:
+        """Select the case of the size that is read off."""
+        event.stop()
+        state = self._state
+        if state.run is None or view_of(state) != "sweep":
+            return
+        index = case_at(state.run, sizes(state.run)[event.place], state.case)
+        if index is not None:
+            base(self).session.update(picked=(state.run.number, index))
 
 
 def short_label(case: Case) -> str:

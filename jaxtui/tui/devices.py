@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.reactive import reactive
@@ -14,116 +14,63 @@ from textual.renderables.digits import DIGITS, DIGITS3X3_BOLD
 
 from jaxtui import format as fmt
 from jaxtui.engine import startup
-from jaxtui.model import Case, CheckLevel, Device, Experiment, Finding
+from jaxtui.model import Case, CheckLevel, Experiment, Finding
 from jaxtui.plot import Picture
 from jaxtui.state import CaseState, Job
 from jaxtui.tui import check
 from jaxtui.tui.check import CheckPanel
 from jaxtui.tui.colors import drawing, series_colors
-from jaxtui.tui.pane import Pane
+from jaxtui.tui.pane import WIDE_COLUMNS, Pane, bindings
 from jaxtui.tui.state import State
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
+from jaxtui.tui.widgets.hardware import Hardware
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Paper, content
 from jaxtui.tui.widgets.plot_view import PlotView
-from jaxtui.view import bench, calls, check_screen, chipmap, devices, stopwatch
+from jaxtui.view import bench, calls, check_screen, devices, stopwatch
 from jaxtui.view import check as check_view
 from jaxtui.view.text import Line, Span, bar, fold, plain
 
 # ``selection`` is imported where it is used, which is after the devices are known: the
 # first frame comes sooner without it.
 
-WIDE, WIDER = 100, 120
-"""From so many columns on details can stand beside the rest, and do so unasked."""
-
-LOW = 14
-"""Lines of the tab below which there is no room for the map."""
-
-LEAST = 12
-"""Lines of the lower panel: four for figures, six for calls, two of border; where
-there is less room, it has none for calls."""
-
+WIDER = 120
+"""From so many columns on details stand beside the rest unasked."""
 
 _KEYS = (
-    ("enter,r,f5", "run", "Run", "run", "Time the case in the panel.", True),
-    ("e", "edit", "Edit", "edit", "Take the case to the form.", True),
-    ("w", "sweep", "Sizes", "sweep", "Time the case over many sizes.", True),
-    (
-        "a",
-        "timeline",
-        "Calls",
-        "timeline",
-        "Show the calls of the case, one by one: host, device and queue.",
-        True,
-    ),
-    (
-        "h",
-        "program",
-        "HLO",
-        "program",
-        "Show jaxpr, StableHLO and HLO of the case.",
-        False,
-    ),
-    ("v", "code", "Code", "code", "Show plain JAX code of the case.", True),
+    ("enter,r,f5", "run", "Run", "Time the case in the panel."),
+    ("e", "edit", "Edit", "Take the case to the form."),
+    ("w", "sweep", "Sizes", "Time the case over many sizes."),
+    ("a", "timeline", "Calls", "Show the calls one by one: host, device and queue."),
+    ("h", "program", "HLO", "Show jaxpr, StableHLO and HLO of the case."),
+    ("v", "code", "Code", "Show plain JAX code of the case."),
     (
         "c",
         "check('quick')",
         "Check",
-        "check",
         "Check this machine (quick): is everything there, right and fast?",
-        True,
     ),
     (
         "C",
         "check('full')",
         "Full check",
-        "full-check",
         "Check this machine thoroughly (full): it takes some minutes.",
-        False,
     ),
     (
         "escape",
         "check_panel",
         "Hide",
-        "check-panel",
         "Stop the running check; hide the last one, or show it again.",
-        False,
     ),
-    (
-        "d",
-        "details",
-        "Details",
-        "details",
-        "Show or hide all that the selected device says of itself.",
-        True,
-    ),
-    (
-        "o",
-        "recorded",
-        "Other TPUs",
-        "recorded",
-        "Show the devices of a TPU that is not here, as recorded there.",
-        False,
-    ),
-    (
-        "y",
-        "copy",
-        "Copy",
-        "copy",
-        "Copy the check or the results, and write them to a file.",
-        False,
-    ),
-    (
-        "u",
-        "export",
-        "Export",
-        "export",
-        "Write the check, the results or the devices to a file.",
-        False,
-    ),
+    ("d", "details", "Details", "Show or hide all that the device says of itself."),
+    ("o", "recorded", "Other TPUs", "Show a TPU that is not here, as recorded there."),
+    ("y", "copy", "Copy", "Copy the check or the results, and write them to a file."),
+    ("u", "export", "Export", "Write the check, the results or the devices to a file."),
 )
-"""Keys, action, label, name, sentence, and whether the footer shows it."""
+"""Keys, action, label, and what it does."""
+
+_SHOWN = ("Run", "Edit", "Sizes", "Calls", "Code", "Check", "Details")
 
 
 class DevicesPane(Pane):
@@ -131,17 +78,11 @@ class DevicesPane(Pane):
 
     HELP = "On the tab Devices"
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(keys, action, label, tooltip=tooltip, id=f"devices-{name}", show=shown)
-        for keys, action, label, name, tooltip, shown in _KEYS
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("devices", _KEYS, _SHOWN)
 
     DEFAULT_CSS = """
     DevicesPane {
         height: 1fr;
-        #hardware { height: 4; }
-        #devices-panel { height: 100%; width: auto; }
-        #map-panel { height: 100%; width: 1fr; }
         #below { height: 1fr; }
         #details-panel { height: 100%; width: 1fr; display: none; }
         #details { height: 1fr; scrollbar-size-vertical: 1; }
@@ -164,21 +105,13 @@ class DevicesPane(Pane):
         self.report = check_view.NO_REPORT
         """The last health check with its verdicts."""
         self._check: CheckPanel | None = None
-        self._arranged: tuple[object, ...] = ()
-        self._table = DeviceTable()
-        self._map = ChipMap()
-        self._machine = Paper(id="machine")
+        self._hardware = Hardware()
         self._first = FirstMinute()
         self._facts = Paper(id="facts")
 
     def compose(self) -> ComposeResult:
         """Devices beside their map; what runs beside details."""
-        with Horizontal(id="hardware"):
-            with Panel("devices", id="devices-panel"):
-                yield self._table
-            with Panel("map", id="map-panel"):
-                yield self._map
-                yield self._machine
+        yield self._hardware
         with Horizontal(id="below"):
             yield self._first
             with (
@@ -220,11 +153,7 @@ class DevicesPane(Pane):
         """Draw what differs."""
         if old.check is not state.check or old.device != state.device:
             self._show_check(state)
-        shown = (state.devices, state.device, state.check, state.host, state.engine)
-        rates = devices.product_rates(state)
-        if (shown, rates) != self._arranged:
-            self._arranged = shown, rates
-            self._arrange()
+        self._arrange()
         self._show_details(old)
         self.draw()
 
@@ -244,84 +173,25 @@ class DevicesPane(Pane):
 
     def repaint(self) -> None:
         """Draw everything in the colours of another theme."""
-        self._table.repaint()
+        self._hardware.table.repaint()
         self.draw()
 
     def take_focus(self) -> None:
         """The table of devices."""
-        self._table.focus()
+        self._hardware.table.focus()
 
     def _arrange(self) -> None:
         """Share out the room, and draw the devices."""
         width, height = self.size
         if not width or not height:
             return
-        state = self.state
-        found, check_state = state.devices, state.check
-        wide, checked = width >= WIDE, check_state.shown
-        self.set_class(checked, "-checked")
+        wide, check = width >= WIDE_COLUMNS, self.state.check
         beside = self.details if self.details is not None else width >= WIDER
+        self.set_class(check.shown, "-checked")
         self.set_class(bool(beside), "-details")
         self.set_class(wide, "-beside")
         self.set_class(not wide, "-instead")
-        self._table.pages_below = checked
-        map_panel = self.query_one("#map-panel", Panel)
-        device = state.device
-        if device is None:
-            map_panel.display = False
-            head = (
-                "JAX did not start" if state.engine == "failed" else "JAX is starting"
-            )
-            self._table.show((), (devices.Column("id", head, ()),), None)
-            self.query_one("#hardware").styles.height = 3
-            return
-        mapped = len(found) > 1 or device.coords is not None
-        map_panel.display = (wide or not checked) and height >= LOW
-        self._map.display, self._machine.display = mapped, not mapped
-        beside_table = self._width_of_map(found, mapped) if map_panel.display else 0
-        room = width - beside_table - 4
-        if checked:
-            shown, gap = check_screen.grid(self.report, found, room), 1
-        else:
-            badges = None
-            if check_state.exam is not None:
-                badges = check_screen.badges(self.report, found)
-            rates = devices.product_rates(state)
-            shown, gap = devices.columns(found, room, rates, badges), 2
-        names = [one.name for one in found]
-        self._table.show(names, shown, device.name, gap)
-        panel = self.query_one("#devices-panel", Panel)
-        keys = "c check · o other TPUs · d details"
-        panel.entitle(f"devices · {devices.title(found)}", keys)
-        natural = sum(one.width + gap for one in shown) - gap + 4
-        words = 6 + max(len(panel.border_title or ""), len(keys))
-        fitted = min(max(natural + 1, words), width - beside_table)
-        panel.styles.width = fitted if map_panel.display else "1fr"
-        rows = len(found) + 1
-        if map_panel.display and mapped:
-            marks = check_view.marks(self.report, found) if checked else {}
-            self._map.show(found, device.name, marks)
-            map_panel.entitle(_map_title(found, checked))
-            inside = width - fitted - 4
-            drawn = chipmap.render(chipmap.layout(found), inside, 4, device.name)
-            rows = max(rows, min(len(drawn), 2 * rows))
-        elif map_panel.display and state.host is not None:
-            host = state.host
-            map_panel.entitle(host.hostname)
-            summary = devices.host_summary(host, width - fitted - 4)
-            self._machine.show(lambda _: content(summary))
-            rows = max(rows, len(summary))
-        least = 6 if height < LOW else LEAST
-        most = height - (7 if checked else least)
-        self.query_one("#hardware").styles.height = max(4, min(rows + 2, most, 20))
-
-    @staticmethod
-    def _width_of_map(found: tuple[Device, ...], mapped: bool) -> int:
-        """Cells for the panel beside the table, borders included."""
-        if not mapped:
-            return 36
-        drawn = chipmap.render(chipmap.layout(found), 40, 4)
-        return max(26, *(len(plain(line)) + 5 for line in drawn))
+        self._hardware.show(self.state, self.report, self.size)
 
     def _show_check(self, state: State) -> None:
         """Hand the health check to all that shows a part of it."""
@@ -413,46 +283,39 @@ class DevicesPane(Pane):
             self.base.start(offer, "bench")
 
     def action_edit(self) -> None:
-        """Take the case to the form."""
         if (case := self.case) is not None:
             from jaxtui.tui import form
 
             self.base.to_form(form.of_case(case))
 
     def action_sweep(self) -> None:
-        """Time the case over sizes around its own."""
         if (case := self.case) is not None:
             self.base.sweep(case)
 
     def action_timeline(self) -> None:
-        """Show the calls of the case, one by one."""
         if (case := self.case) is not None:
             from jaxtui.tui.timeline import open_timeline
 
             open_timeline(self.base, case)
 
     def action_program(self) -> None:
-        """Compile the case, and show what became of it."""
         from jaxtui.tui.program import open_program
 
         open_program(self.base, self.case)
 
     def action_code(self) -> None:
-        """Show plain code of the case."""
         if (case := self.case) is not None:
             from jaxtui.tui.dialogs import show_code
 
             show_code(self.base, case)
 
     def action_copy(self) -> None:
-        """Copy the check or the results, and write them to a file."""
         if (report := self.shown_check) is not None:
             self.base.take_away(check_view.written(report), "check.txt")
         elif (run := self.session.state.run) is not None:
             self.base.take_away(bench.results_text(run), "results.txt")
 
     def action_export(self) -> None:
-        """Ask what to write, and where."""
         from jaxtui.tui import export
 
         state, offer = self.session.state, None
@@ -468,7 +331,6 @@ class DevicesPane(Pane):
         self.app.push_screen(export.ExportScreen(offer))
 
     def action_check(self, level: CheckLevel) -> None:
-        """Check this machine."""
         check.start(self.base, level)
 
     def action_check_panel(self) -> None:
@@ -480,11 +342,9 @@ class DevicesPane(Pane):
             self.session.update(check_shown=not state.shown)
 
     def action_details(self) -> None:
-        """Show the details, or hide them."""
         self.details = not self.query_one("#details-panel").display
 
     def action_recorded(self) -> None:
-        """Ask which recorded TPU to show."""
         from jaxtui.tui import recorded
 
         recorded.choose(self.base, None)
@@ -503,13 +363,6 @@ def _details(state: State, report: check_view.Report | None, width: int) -> list
 
 def _finding(finding: Finding, width: int) -> list[Line]:
     return [one for line in devices.finding_lines(finding) for one in fold(line, width)]
-
-
-def _map_title(found: tuple[Device, ...], checked: bool) -> str:
-    if checked:
-        return "map · by verdict"
-    several = len({one.process_index for one in found}) > 1
-    return "map · by process" if several else "map"
 
 
 def _shown(state: State) -> CaseState | None:

@@ -16,6 +16,7 @@ from textual.widgets import Label, Static
 from jaxtui.model import Case, Experiment
 from jaxtui.scripts import of_cases
 from jaxtui.tui.base import BaseApp, base
+from jaxtui.tui.widgets.paper import in_words
 from jaxtui.view.bench import Sentence
 
 
@@ -111,18 +112,13 @@ class NotesScreen(Page):
         self, title: str, sentences: Sequence[Sentence], detail: str = ""
     ) -> None:
         detail = detail.rstrip()
-        drawn = [
-            Content.assemble(
-                (f"{one.flag}: ", "bold $text-error" if one.bad else "bold"), one.text
-            )
-            for one in sentences
-        ]
+        drawn = in_words(sentences)
         lines = [title, *(f"{one.flag}: {one.text}" for one in sentences)]
         if detail:
-            drawn += [Content(""), Content(detail)]
+            drawn = Content.assemble(drawn, f"\n\n{detail}")
             lines += ["", detail]
         plain = "\n".join(lines) + "\n"
-        super().__init__(title, Content("\n").join(drawn), plain, "notes.txt")
+        super().__init__(title, drawn, plain, "notes.txt")
 
 
 class Question(ModalScreen[bool]):

@@ -38,9 +38,8 @@ from jaxtui.export import (
 )
 from jaxtui.model import Case, Experiment, Plan
 from jaxtui.text import visible
-from jaxtui.tui import aside
-from jaxtui.tui.aside import Latest, in_thread
 from jaxtui.tui.base import base
+from jaxtui.tui.threads import Latest, Work, in_thread
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.view import bench
 from jaxtui.view.bench import collect
@@ -502,7 +501,7 @@ class ExportScreen(ModalScreen[None]):
                 self._show(finding.text, finding.bad)
 
         look = partial(preview, *meant, self._offer.formats, self._folder)
-        begin: aside.Work = partial(self._looking.ask, look, show)
+        begin: Work = partial(self._looking.ask, look, show)
         self.run_worker(begin)
 
     def _show(self, text: str, bad: bool = False) -> None:
@@ -530,7 +529,7 @@ class ExportScreen(ModalScreen[None]):
         may_replace = self._refused == meant
         self._refused, self._writing = None, meant[0]
         self._show("Writing…")
-        begin: aside.Work = partial(self._write, *meant, may_replace)
+        begin: Work = partial(self._write, *meant, may_replace)
         self.run_worker(begin)
 
     async def _write(self, typed: str, chosen: Format, may_replace: bool) -> None:

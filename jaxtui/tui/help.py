@@ -19,7 +19,7 @@ from jaxtui.tui.devices import DevicesPane
 from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.history import HistoryPane
 from jaxtui.tui.learn import LearnPane
-from jaxtui.tui.pane import Pane
+from jaxtui.tui.pane import WIDE_COLUMNS, Pane
 from jaxtui.tui.recorded import RecordedScreen
 from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.keys_line import key_names
@@ -28,9 +28,6 @@ from jaxtui.tui.widgets.plot_view import PlotReader
 
 Rows = list[tuple[str, str]]
 """A key or word, and what it means."""
-
-WIDE = 100
-"""Cells from which on words stand beside the keys."""
 
 EVERYWHERE = "On every tab"
 
@@ -177,7 +174,7 @@ class HelpScreen(ModalScreen[None]):
             list(sections(self._here, self._everywhere).items()),
             list(words(self._here).items()),
         )
-        wide = self.app.size.width >= WIDE
+        wide = self.app.size.width >= WIDE_COLUMNS
         columns = [keys, said] if wide else [[keys[0], said[0], *keys[1:], said[1]]]
         with Horizontal(id="help"):
             for column in columns:

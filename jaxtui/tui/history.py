@@ -23,7 +23,6 @@ from jaxtui.history.store import Entry, Filter, History, HistoryError, Page, Row
 from jaxtui.model import Case
 from jaxtui.selection import DTYPE_ALIASES
 from jaxtui.tui import form
-from jaxtui.tui.aside import Latest, in_thread
 from jaxtui.tui.dialogs import Question, show_code
 from jaxtui.tui.export import (
     ExportScreen,
@@ -43,6 +42,7 @@ from jaxtui.tui.history_panels import (
     side_of,
 )
 from jaxtui.tui.pane import Pane
+from jaxtui.tui.threads import Latest, in_thread
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.view import compare
 from jaxtui.view import history as view

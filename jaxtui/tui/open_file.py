@@ -22,8 +22,8 @@ from jaxtui import selection
 from jaxtui.functions import Listing, OwnFunction, listing
 from jaxtui.model.own import Spec, parse_specs
 from jaxtui.text import visible
-from jaxtui.tui.aside import Latest, Work
 from jaxtui.tui.state import OpenedState, Picked
+from jaxtui.tui.threads import Latest, Work
 
 SIZE = "256"
 """What a factory without a size of its own is given to begin with."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import ClassVar
 
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.reactive import reactive
 from textual.widget import Widget
@@ -11,6 +13,32 @@ from textual.widget import Widget
 from jaxtui.session import Session
 from jaxtui.tui.base import BaseApp, base
 from jaxtui.tui.state import EMPTY, State
+
+WIDE_COLUMNS = 100
+"""From so many columns on there is room for two things side by side."""
+
+
+def bindings(
+    place: str, keys: Iterable[tuple[str, str, str, str]], shown: Collection[str]
+) -> list[BindingType]:
+    """The keys of a pane or widget, each with an id that names both.
+
+    Args:
+        place: where they are, such as ``bench``.
+        keys: key or keys, action, label, and what it does in a sentence.
+        shown: the labels that the footer shows.
+    """
+    return [
+        Binding(
+            key,
+            action,
+            label,
+            tooltip=sentence,
+            id=f"{place}-{label.lower().replace(' ', '-')}",
+            show=label in shown,
+        )
+        for key, action, label, sentence in keys
+    ]
 
 
 class Explained(Widget):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from jaxtui import state
 from jaxtui.analysis.examination import Examination
@@ -173,7 +173,7 @@ EMPTY = State()
 
 View = Literal["live", "sweep", "histogram", "roofline"]
 
-VIEWS: tuple[View, ...] = ("live", "sweep", "histogram", "roofline")
+VIEWS: tuple[View, ...] = get_args(View)
 """In the order in which the key goes round."""
 
 

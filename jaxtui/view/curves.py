@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Collection, Iterator, Sequence, Sized
 from functools import partial
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
@@ -29,7 +29,7 @@ from jaxtui.view.bench import (
 
 Metric = Literal["time", "flops", "bytes", "peak", "numpy"]
 
-METRICS: tuple[Metric, ...] = ("time", "flops", "bytes", "peak", "numpy")
+METRICS: tuple[Metric, ...] = get_args(Metric)
 """What the curves can show, in the order in which the key goes round."""
 
 NUMPY_COLOR = 2

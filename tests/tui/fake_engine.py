@@ -256,11 +256,11 @@ class FakeEngine:
         while (envelope := await self._events.get()) is not None:
             yield envelope
 
-    async def run(self, work: Work) -> int:
+    async def run(self, work: Work) -> int | None:
         self.calls.append("run")
         if self._script is not None and not self._script.done():
             self.emit(Busy(run=self.run_number))
-            return self.run_number
+            return None
         if self._gone:
             self._gone = False
             self.generation += 1

@@ -19,12 +19,12 @@ from jaxtui.history.store import Filter, History
 from jaxtui.model import Case, Device, Experiment, Failure, Note, Plan
 from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.aside import Latest
 from jaxtui.tui.dialogs import CodeScreen, Question
 from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.history import PAGE, HistoryPane, listing, words
 from jaxtui.tui.history_panels import Detail, HistoryTable, Past
 from jaxtui.tui.run import Recorder
+from jaxtui.tui.threads import Latest
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.view.history import short_when
 from tests.history.making import DEVICE, HOST, measurement

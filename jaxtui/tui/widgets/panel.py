@@ -37,7 +37,8 @@ class Panel(Vertical):
         self.entitle(title, keys)
 
     def entitle(self, title: str, keys: str | None = None) -> None:
-        """Write other words into the borders."""
-        self.border_title = Content(title) if title else None
-        if keys is not None:
+        """Write other words into the borders; the same ones draw nothing."""
+        if (self.border_title or "") != Content(title).markup:
+            self.border_title = Content(title) if title else None
+        if keys is not None and (self.border_subtitle or "") != Content(keys).markup:
             self.border_subtitle = Content(keys) if keys else None

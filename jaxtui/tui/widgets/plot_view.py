@@ -11,7 +11,7 @@ from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
@@ -20,6 +20,7 @@ from textual.widget import Widget
 from jaxtui.plot import Picture, Row
 from jaxtui.tui.base import base
 from jaxtui.tui.colors import drawing
+from jaxtui.tui.pane import bindings
 
 Draw = Callable[[int, int], Sequence[Row]]
 """Draws for a width and a height: exactly that many lines."""
@@ -152,21 +153,20 @@ class PlotReader(PlotView, can_focus=True):
 
     HELP = "On a plot in focus"
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            keys, action, label, tooltip=tooltip, id=f"plot-{label.lower()}", show=shown
-        )
-        for keys, action, label, tooltip, shown in (
-            ("left", "move(-1)", "Left", "Read off the place before.", False),
-            ("right", "move(1)", "Right", "Read off the next place.", False),
-            ("pageup", "leap(-1)", "Back", "Go back a tenth of the places.", False),
-            ("pagedown", "leap(1)", "Ahead", "Go on a tenth of the places.", False),
-            ("home", "first", "First", "Read off the first place.", False),
-            ("end", "last", "Last", "Read off the last place.", False),
-            ("enter", "pick", "Select", "Select the case of this size.", True),
-            ("escape", "leave", "Results", "Leave the plot for the results.", True),
-        )
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(
+        "plot",
+        (
+            ("left", "move(-1)", "Left", "Read off the place before."),
+            ("right", "move(1)", "Right", "Read off the next place."),
+            ("pageup", "leap(-1)", "Back", "Go back a tenth of the places."),
+            ("pagedown", "leap(1)", "Ahead", "Go on a tenth of the places."),
+            ("home", "first", "First", "Read off the first place."),
+            ("end", "last", "Last", "Read off the last place."),
+            ("enter", "pick", "Select", "Select the case of this size."),
+            ("escape", "leave", "Results", "Leave the plot for the results."),
+        ),
+        ("Select", "Results"),
+    )
 
     class Picked(Message):
         """Enter was pressed at a place."""

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.text import Text
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.message import Message
+from textual.containers import VerticalScroll
 from textual.reactive import reactive
-from textual.widgets import DataTable, RichLog
+from textual.widgets import DataTable, RichLog, Static
 
 from jaxtui.state import MAXIMUM_LOG_LINES
 from jaxtui.tui import roofline
+from jaxtui.tui.base import base
+from jaxtui.tui.bench_plot import short_label
+from jaxtui.tui.dialogs import NotesScreen
 from jaxtui.tui.state import EMPTY, State, view_of
 from jaxtui.tui.widgets.panel import Panel
-from jaxtui.view import results
+from jaxtui.tui.widgets.paper import in_words
+from jaxtui.view import bench, results
+from jaxtui.view.bench import Sentence
 from jaxtui.view.text import Line
 
 _WIDE = 90
@@ -60,6 +67,66 @@ class LogPanel(Panel):
         self._written = lines
 
 
+class Results(Panel):
+    """A row for each case of the run, and what there is to say of the selected one."""
+
+    DEFAULT_CSS = """
+    Results #notes-scroll { scrollbar-size-vertical: 1; }
+    """
+
+    state: reactive[State] = reactive(EMPTY, repaint=False)
+    """What is on screen."""
+
+    def __init__(self) -> None:
+        super().__init__("results", id="results-panel")
+        self._notes: Sequence[Sentence] = ()
+
+    def compose(self) -> ComposeResult:
+        yield ResultsTable().data_bind(Results.state)
+        with VerticalScroll(id="notes-scroll", can_focus=False):
+            yield Static(id="notes", markup=False)
+
+    def draw(self) -> None:
+        """Draw the table, and write the notes that differ."""
+        self.query_one(ResultsTable).write()
+        notes = _sentences(self.state)
+        if self.state.view == "roofline":
+            notes = (*roofline.sentences(self.state), *notes)
+        if notes != self._notes:
+            self._notes = notes
+            self.query_one("#notes", Static).update(in_words(notes))
+
+    def tell_keys(self, keys: str) -> None:
+        """Say what is true of the whole run, and what the keys do to which case.
+
+        Args:
+            keys: that act on the selected case beside Enter; may be empty.
+        """
+        run, case = self.state.run, self.state.case
+        flags = [note.flag for note in bench.notes(run)] if run is not None else []
+        whole = f" · whole run: {', '.join(flags)}" if flags else ""
+        label = "" if case is None else short_label(case.case)
+        more = f" · {keys}" if keys else ""
+        self.entitle(f"results{whole}", f"{label}: Enter notes{more}")
+
+    @on(DataTable.RowSelected)
+    def _selected(self, event: DataTable.RowSelected) -> None:
+        """Show all that there is to say of the selected case."""
+        event.stop()
+        state = base(self).session.state
+        if (case := state.case) is not None:
+            told = [one for one in _sentences(state) if one.flag != bench.TRACEBACK]
+            detail = case.failure.detail if case.failure else ""
+            self.app.push_screen(NotesScreen(case.case.label, told, detail))
+
+
+def _sentences(state: State) -> Sequence[Sentence]:
+    case, run = state.case, state.run
+    if case is None or run is None:
+        return ()
+    return (*bench.sentences(case, run), *bench.run_sentences(run))
+
+
 class ResultsTable(DataTable[Text]):
     """The run as a table; the row under the cursor is the selected case."""
 
@@ -80,13 +147,6 @@ class ResultsTable(DataTable[Text]):
 
     state: reactive[State] = reactive(EMPTY, repaint=False)
     """What is on screen."""
-
-    class Picked(Message):
-        """The cursor went to another case."""
-
-        def __init__(self, index: int) -> None:
-            super().__init__()
-            self.index = index
 
     def __init__(self) -> None:
         # The blanks between columns are part of the cells.
@@ -178,14 +238,17 @@ class ResultsTable(DataTable[Text]):
         return {"value": "bold", "muted": "dim", "unknown": "dim"}.get(role, "")
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
-        """Say which case the cursor is at."""
+        """Select the case that the cursor is at."""
         event.stop()
         # One that the cursor has left again is of no interest: answering it would move
         # the cursor back, and so on for ever.
         if event.cursor_row != self.cursor_row:
             return
-        if event.row_key.value is not None and self.has_focus:
-            self.post_message(self.Picked(int(event.row_key.value)))
+        session = base(self).session
+        if event.row_key.value is None or not self.has_focus or not session.state.run:
+            return
+        picked = session.state.run.number, int(event.row_key.value)
+        session.update(picked=picked)
 
     def _follow(self) -> None:
         if self.cursor_row != self.state.case_index:

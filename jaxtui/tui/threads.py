@@ -1,4 +1,4 @@
-"""Questions answered in a thread, so that the screen never waits for a disk."""
+"""What is read and written in threads, so that the screen never waits for a disk."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def in_thread(question: Callable[[], _T]) -> _T:
         with contextlib.suppress(RuntimeError):  # the loop has been closed meanwhile
             loop.call_soon_threadsafe(settle, *outcome)
 
-    threading.Thread(target=work, name="aside", daemon=True).start()
+    threading.Thread(target=work, name="disk", daemon=True).start()
     return await answer
 
 

@@ -1,0 +1,128 @@
+"""The devices as a table, and beside it their map, or what machine they are in."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.geometry import Size
+
+from jaxtui.model import Device
+from jaxtui.tui.pane import WIDE_COLUMNS
+from jaxtui.tui.state import State
+from jaxtui.tui.widgets.chip_map import ChipMap
+from jaxtui.tui.widgets.device_table import DeviceTable
+from jaxtui.tui.widgets.panel import Panel
+from jaxtui.tui.widgets.paper import Paper, content
+from jaxtui.view import check as check_view
+from jaxtui.view import check_screen, chipmap, devices
+from jaxtui.view.text import plain
+
+LOW = 14
+"""Lines of the tab below which there is no room for the map."""
+
+LEAST = 12
+"""Lines below this: four for figures, six for calls, two of border; where there is less
+room, it has none for calls."""
+
+MOST = 20
+"""Lines of this at most: a table of many devices scrolls."""
+
+
+class Hardware(Horizontal):
+    """As high and as wide as the devices need, in the room that there is."""
+
+    DEFAULT_CSS = """
+    Hardware {
+        height: 4;
+        #devices-panel { height: 100%; width: auto; }
+        #map-panel { height: 100%; width: 1fr; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = DeviceTable()
+        self._map = ChipMap()
+        self._machine = Paper(id="machine")
+        self._drawn: object = None
+
+    def compose(self) -> ComposeResult:
+        """The table and what stands beside it."""
+        with Panel("devices", id="devices-panel"):
+            yield self.table
+        with Panel("map", id="map-panel"):
+            yield self._map
+            yield self._machine
+
+    def show(self, state: State, report: check_view.Report, room: Size) -> None:
+        """Draw what differs.
+
+        Args:
+            state: what is on screen.
+            report: the last health check.
+            room: the size of the tab.
+        """
+        found, device, check = state.devices, state.device, state.check
+        rates = devices.product_rates(state)
+        drawn = found, device, check, state.host, state.engine, rates, room
+        if drawn == self._drawn:
+            return
+        self._drawn = drawn
+        self.table.pages_below = check.shown
+        beside = self.query_one("#map-panel", Panel)
+        beside.display = room.height >= LOW and bool(
+            found and (room.width >= WIDE_COLUMNS or not check.shown)
+        )
+        if device is None:
+            head = (
+                "JAX did not start" if state.engine == "failed" else "JAX is starting"
+            )
+            self.table.show((), (devices.Column("id", head, ()),), None)
+            self.styles.height = 3
+            return
+        mapped = len(found) > 1 or device.coords is not None
+        width = room.width - (_width_beside(found, mapped) if beside.display else 0)
+        if check.shown:
+            columns, gap = check_screen.grid(report, found, width - 4), 1
+        else:
+            badges = check_screen.badges(report, found) if check.exam else None
+            columns, gap = devices.columns(found, width - 4, rates, badges), 2
+        self.table.show([one.name for one in found], columns, device.name, gap)
+        panel = self.query_one("#devices-panel", Panel)
+        keys = "c check · o other TPUs · d details"
+        title = f"devices · {devices.title(found)}"
+        panel.entitle(title, keys)
+        natural = sum(one.width + gap for one in columns) - gap + 5
+        words = 6 + max(len(title), len(keys))
+        fitted = min(max(natural, words), width)
+        panel.styles.width = fitted if beside.display else "1fr"
+        rows, inside = len(found) + 1, room.width - fitted - 4
+        self._map.display, self._machine.display = mapped, not mapped
+        if beside.display and mapped:
+            marks = check_view.marks(report, found) if check.shown else {}
+            self._map.show(found, device.name, marks)
+            beside.entitle(_map_title(found, check.shown))
+            drawing = chipmap.render(chipmap.layout(found), inside, 4, device.name)
+            rows = max(rows, min(len(drawing), 2 * rows))
+        elif beside.display and state.host is not None:
+            beside.entitle(state.host.hostname)
+            summary = devices.host_summary(state.host, inside)
+            self._machine.show(lambda _: content(summary))
+            rows = max(rows, len(summary))
+        below = 7 if check.shown else 6 if room.height < LOW else LEAST
+        self.styles.height = max(4, min(rows + 2, room.height - below, MOST))
+
+
+def _width_beside(found: tuple[Device, ...], mapped: bool) -> int:
+    """Cells for the panel beside the table, borders included."""
+    if not mapped:
+        return 36
+    drawn = chipmap.render(chipmap.layout(found), 40, 4)
+    return max(26, *(len(plain(line)) + 5 for line in drawn))
+
+
+def _map_title(found: tuple[Device, ...], checked: bool) -> str:
+    if checked:
+        return "map · by verdict"
+    several = len({one.process_index for one in found}) > 1
+    return "map · by process" if several else "map"
