@@ -260,11 +260,7 @@ def chain_case(dtype: str, device: jax.Device) -> Case:
 
 
 def prepare_chain(case: Case, what: str, device: jax.Device, seed: int) -> Subject:
-    """The chain compiled, with its array on the device.
-
-    Raises:
-        TroubleError: It cannot be compiled, or there is no room.
-    """
+    """The chain compiled, with its array on the device."""
     with translate_errors(case, what, "compile"), work.scope(case, device):
         dtype = jnp.dtype(case.dtype)
         dims: tuple[tuple[int, ...], ...] = (case.size,), (), ()

@@ -136,11 +136,7 @@ def find(wanted: str) -> jax.Device:
 
 
 def find_own(wanted: str) -> jax.Device:
-    """As ``find``, a device of this process.
-
-    Raises:
-        RefusedError: There is none, or it belongs to another process.
-    """
+    """As ``find``, a device of this process."""
     try:
         device = find(wanted)
     except ValueError as error:

@@ -382,9 +382,6 @@ def check_memory(loop: Loop, depth: int, known: PlannedCase | int) -> None:
     A computation in flight has its result allocated, whether or not the program still
     has a name for it. ``known`` is the plan of the case, which counts two results; or,
     where all else is there already, the bytes of one.
-
-    Raises:
-        RefusedError: There is less memory than that, with both figures.
     """
     case, supply, alive = loop.case, Supply(), results_alive(loop, depth)
     device = supply.device(case.device)
@@ -418,11 +415,7 @@ def results_alive(loop: Loop, depth: int) -> int:
 
 
 def check_time(loop: Loop, device: jax.Device) -> None:
-    """Estimate a slow case from a smaller size before it is waited for.
-
-    Raises:
-        RefusedError: One call takes longer than the budget, or the loop much longer.
-    """
+    """Estimate a slow case from a smaller size before it is waited for."""
     seconds = estimate.of_case(loop.case, ops.get(loop.case.op), device, SEED)
     if seconds is None:
         return
@@ -436,11 +429,7 @@ def check_time(loop: Loop, device: jax.Device) -> None:
 
 
 def check_repeat(loop: Loop, seconds: float) -> None:
-    """Refuse a loop of which one repeat takes many times its budget.
-
-    Raises:
-        RefusedError: It does.
-    """
+    """Refuse a loop of which one repeat takes many times its budget."""
     if seconds > BUDGETS_AT_MOST * loop.budget:
         raise RefusedError(
             f"{loop.calls} calls would take about {text.seconds(seconds)} here, and "

@@ -134,11 +134,7 @@ def find(source: Source) -> Function:
 
 
 def load(source: Source, device: jax.Device | None) -> Function:
-    """Import the file, with the case's device as JAX's default.
-
-    Raises:
-        RefusedError: There is no such function.
-    """
+    """Import the file, with the case's device as JAX's default."""
     place = jax.default_device(device) if device is not None else nullcontext()
     with of_settings(source), place:
         return find(source)

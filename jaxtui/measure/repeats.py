@@ -93,11 +93,7 @@ def _number_of(result: Any) -> object:
 
 
 def _takes_first(loop: Loop, args: tuple[Any, ...], result: Any) -> bool:
-    """Whether the next call takes the first of several results, or the result itself.
-
-    Raises:
-        RefusedError: Neither fits.
-    """
+    """Whether the next call takes the first of several results, or else all of it."""
     wanted, found = (_kind(args[0]) if args else None), _kind(result)
     if found == wanted:
         return False

@@ -312,11 +312,7 @@ def environment(base: Mapping[str, str], cpu_devices: int) -> dict[str, str]:
 
 
 def check_memory(memory_bytes: int, device: Any) -> None:
-    """Count what a snippet needs.
-
-    Raises:
-        RefusedError: So much cannot be had on that JAX device.
-    """
+    """Count what a snippet needs."""
     described = devices.describe_device(device, device.process_index)
     free = Supply().free_bytes(described)
     if free is None or memory_bytes <= free:

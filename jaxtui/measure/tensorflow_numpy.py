@@ -31,22 +31,14 @@ def is_installed() -> bool:
 
 
 def call(op: Op) -> Call:
-    """The op's TensorFlow form as a function of its arguments.
-
-    Raises:
-        ImportError: TensorFlow is missing or broken.
-    """
+    """The op's TensorFlow form as a function of its arguments."""
     load()
     numpy = importlib.import_module("tensorflow.experimental.numpy")
     return functools.partial(op.forms["tensorflow"], numpy)
 
 
 def make_inputs(op: Op, size: int, dtype: str, seed: int) -> tuple[Any, ...]:
-    """What NumPy gets, as tensors; ``tensorflow.experimental.numpy`` has no bfloat16.
-
-    Raises:
-        ImportError: TensorFlow is missing or broken.
-    """
+    """What NumPy gets, as tensors; TensorFlow's NumPy has no bfloat16, either."""
     constant = load().constant
     with scope():
         made = inputs.numpy_inputs(op, size, dtype, seed)

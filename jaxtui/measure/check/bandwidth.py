@@ -107,11 +107,7 @@ class Streams:
         self._written: jax.Array | None = None
 
     def prepare(self, op: str) -> work.Subject:
-        """An op that writes each result where the last one was, as STREAM does.
-
-        Raises:
-            TroubleError: It cannot be compiled, or there is no room for the arrays.
-        """
+        """An op that writes each result where the last one was, as STREAM does."""
         case, device = self._case(op), self._device
         what = f"{op} {case.size} {case.dtype}"
         with translate_errors(case, what, "compile"):

@@ -125,11 +125,7 @@ def natural_product(
     what: str,
     seconds: float = SATURATING_SECONDS,
 ) -> work.Subject:
-    """The product of ``natural`` that takes so long, ready to be called.
-
-    Raises:
-        TroubleError: It cannot be compiled, or its inputs do not fit.
-    """
+    """The product of ``natural`` that takes so long, ready to be called."""
     chosen = setting(context, device)
     product = case(natural(chosen.device), chosen, seconds)
     what = what.format(label(product, device.platform))

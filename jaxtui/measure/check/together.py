@@ -76,11 +76,7 @@ class Member:
     """The last result of this round."""
 
     def run_alone(self) -> None:
-        """A few rounds without the others, after a first one to warm up.
-
-        Raises:
-            TroubleError: A call failed.
-        """
+        """A few rounds without the others, after a first one to warm up."""
         made = self.product.workload
         with translate_errors(made.case, self.product.what, "warm-up"):
             clocks.burst(made.call, made.args, made.wait, 1)

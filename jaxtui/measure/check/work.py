@@ -194,11 +194,7 @@ def turns_of(prepared: Subject, warm_up_seconds: float = WARM_UP_SECONDS) -> Tur
 
 
 def throughput(prepared: Subject, seconds: float, stop: Callable[[], bool]) -> Turns:
-    """Turns of queued bursts; none if it was stopped before the first.
-
-    Raises:
-        TroubleError: A call failed.
-    """
+    """Turns of queued bursts; none if it was stopped before the first."""
     turns = turns_of(prepared, min(WARM_UP_SECONDS, WARM_UP_SHARE * seconds))
     end = perf_counter() + seconds
     with translate_errors(prepared.workload.case, prepared.what, "sampling"):
