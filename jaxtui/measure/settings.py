@@ -40,12 +40,6 @@ class Setting:
         """With its value, unless that is a list of compiler flags."""
         return self.name if self.name in COMPILER else f"{self.name}={self.value}"
 
-    @property
-    def remedy(self) -> str:
-        if self.name.isupper():
-            return f"`unset {self.name}`"
-        return f"leave `jax.config.update({self.name!r}, …)` out"
-
 
 class _Row(NamedTuple):
     name: str
@@ -142,13 +136,16 @@ def finding(setting: Setting) -> Finding:
         "verdicts": ", so no verdict can rest on what is measured",
         "jax": ", so nothing of it can be timed or judged",
     }[setting.refused]
+    where, remedy = "The environment", f"`unset {setting.name}`"
+    if not setting.name.isupper():
+        where = "This process"
+        remedy = f"leave `jax.config.update({setting.name!r}, …)` out"
     return Finding(
         name="setting",
         severity="error" if setting.refused == "jax" else "warning",
         what=f"{setting.label}: {setting.effect}{so}.",
-        how=f"{'The environment' if setting.name.isupper() else 'This process'} has"
-        f" {setting.name}={setting.value}.",
-        advice=f"To measure without it, {setting.remedy}.",
+        how=f"{where} has {setting.name}={setting.value}.",
+        advice=f"To measure without it, {remedy}.",
         refuses=setting.refused,
     )
 
