@@ -150,17 +150,10 @@ def of_compute(
     of: RoofDtype, setting: Setting, device: jax.Device, seed: int
 ) -> Sequence[Candidate]:
     """XLA's product; NumPy's on a CPU; a chain where neither is sure to be fast."""
-    if of.dtype not in ops.get("matmul").dtypes:
-
-        def refuse() -> Contestant:
-            raise TroubleError(of.dtype, f"There are no products in {of.dtype}.")
-
-        return [refuse]
     found: list[Candidate] = [partial(_product, of, setting, device, seed)]
-    on_cpu = device.platform == "cpu"
-    if on_cpu and of.dtype in BLAS:
+    if device.platform == "cpu" and of.dtype in BLAS:
         found.append(partial(_numpy_product, of, setting, device, seed))
-    elif published_peak(of, setting) is None:
+    elif of.dtype in ops.get("matmul").dtypes and published_peak(of, setting) is None:
         found.append(partial(_chain, of, device, seed))
     return found
 
@@ -169,6 +162,8 @@ def _product(
     of: RoofDtype, setting: Setting, device: jax.Device, seed: int
 ) -> Contestant:
     """The largest product that fits and is not too slow."""
+    if of.dtype not in ops.get("matmul").dtypes:
+        raise TroubleError(of.dtype, f"There are no products in {of.dtype}.")
     largest = _case(of, setting)
     # Multiples of every tile, as the size is; the smallest is a trial's.
     trial = TRIAL_SIZES.get(device.platform, TRIAL_SIZE_ELSEWHERE)
