@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from jaxtui.analysis.check import Judged, Verdict, VerdictWord, overall
+from jaxtui.analysis.check import Verdict, VerdictWord, overall
 from jaxtui.model import (
     CHECK_TESTS,
     CheckLevel,
@@ -19,7 +19,6 @@ from jaxtui.model import (
     LoopMeasured,
     Measurement,
     Note,
-    Reading,
     Record,
     Timing,
     Unit,
@@ -252,7 +251,7 @@ def devices_document(host: Host | None, devices: Sequence[Device]) -> dict[str, 
 def check_results(
     host: Host | None,
     devices: Sequence[Device],
-    judged: Iterable[Judged],
+    verdicts: Iterable[Verdict],
     *,
     level: CheckLevel,
     baseline: str | None,
@@ -263,34 +262,34 @@ def check_results(
     Args:
         host: the machine.
         devices: all that JAX lists.
-        judged: what was read.
+        verdicts: of what was read.
         level: how thorough it was.
         baseline: the name of what the figures were compared with.
         outcome: whether every test was run.
     """
-    ordered = sorted(judged, key=lambda one: CHECK_TESTS.index(one.reading.test))
+    ordered = sorted(verdicts, key=lambda one: CHECK_TESTS.index(one.reading.test))
     return CheckResults(
         host=host,
         devices=tuple(device_rows(devices)),
         level=level,
         baseline=baseline,
-        tests=tuple(check_row(one.reading, one.verdict) for one in ordered),
-        verdict=overall([one.verdict for one in ordered]),
+        tests=tuple(_check_row(one) for one in ordered),
+        verdict=overall(ordered),
         complete=outcome == "complete",
         outcome=outcome,
     )
 
 
-def check_row(reading: Reading, verdict: Verdict) -> CheckRow:
-    """A reading beside its verdict."""
+def _check_row(verdict: Verdict) -> CheckRow:
+    reading = verdict.reading
     return CheckRow(
-        test=verdict.test,
-        device=verdict.device,
-        what=verdict.what,
-        verdict=verdict.verdict,
-        measured=verdict.measured,
+        test=reading.test,
+        device=reading.device,
+        what=reading.what,
+        verdict=verdict.word,
+        measured=reading.measured,
         expected=verdict.expected,
-        unit=verdict.unit,
+        unit=reading.unit,
         share=verdict.share,
         ci_low=reading.ci_low,
         ci_high=reading.ci_high,
@@ -298,7 +297,7 @@ def check_row(reading: Reading, verdict: Verdict) -> CheckRow:
         source=verdict.source,
         reason=verdict.reason,
         said=reading.said,
-        detail=verdict.detail,
+        detail=reading.detail,
     )
 
 

@@ -300,6 +300,12 @@ def plural(number: int, noun: str) -> str:
     return f"{count(number)} {noun}{ending}"
 
 
+def listed(words: Iterable[str]) -> str:
+    """``compute, bandwidth and steady``, each once."""
+    *most, last = dict.fromkeys(words)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
 class Units(Record, frozen=True):
     """One unit for each column of a table of measurements."""
 

@@ -12,7 +12,7 @@ from jaxtui import format as fmt
 from jaxtui.analysis import thresholds
 from jaxtui.analysis.baseline import Baseline
 from jaxtui.analysis.thresholds import HOST_TESTS, RATES
-from jaxtui.model import CheckTest, Device, Expected, Reading, Record, Unit
+from jaxtui.model import Device, Expected, Reading, Record, Unit
 from jaxtui.stats import Interval, ratio
 
 VerdictWord = Literal["pass", "low", "impossible", "fail", "skipped"]
@@ -72,18 +72,13 @@ LOW_CAUSES = (
 
 
 class Verdict(Record, frozen=True, kw_only=True):
-    """A reading with its judgement; the part that ``--json`` prints is stable."""
+    """What a reading means."""
 
-    test: CheckTest
-    device: str | None
-    """``None`` for the machine as a whole."""
-    what: str
-    verdict: VerdictWord
-    measured: float | None
+    reading: Reading
+    word: VerdictWord
     expected: float | None
-    """What it was compared with: a peak, a bound, a figure of a baseline or of the
-    devices of its kind."""
-    unit: Unit
+    """What it was compared with, in its unit: a peak, a bound, a figure of a baseline
+    or of the devices of its kind."""
     source: str
     """Where ``expected`` comes from; says so where there is nothing to expect."""
     reason: str
@@ -91,14 +86,6 @@ class Verdict(Record, frozen=True, kw_only=True):
     share: float | None = None
     """Measured over expected, where that is a share of a peak, of a baseline or of the
     median of the devices of its kind."""
-    detail: str = ""
-    """The original text of an exception."""
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    reading: Reading
-    verdict: Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,19 +123,9 @@ def judge(
     return tuple(_verdict(reading, peers, baseline) for reading in readings)
 
 
-def pairs(
-    readings: Sequence[Reading],
-    devices: Sequence[Device],
-    baseline: Baseline | None = None,
-) -> tuple[Judged, ...]:
-    """Every reading with its verdict; the arguments are those of ``judge``."""
-    verdicts = judge(readings, devices, baseline)
-    return tuple(map(Judged, readings, verdicts))
-
-
 def overall(verdicts: Iterable[Verdict]) -> VerdictWord:
     """The worst of them; ``skipped`` if there is none or all were skipped."""
-    words = (verdict.verdict for verdict in verdicts)
+    words = (verdict.word for verdict in verdicts)
     return max(words, key=SEVERITY.index, default="skipped")
 
 
@@ -157,32 +134,26 @@ def _verdict(reading: Reading, peers: _Peers, baseline: Baseline | None) -> Verd
     due = reading.expected is not None and not (reading.skipped or reading.doubt)
     # Over the wire, a figure that is not finite becomes None.
     missing = NO_FIGURE if odd or (due and reading.measured is None) else ""
-    word: VerdictWord
+    silent = reading.measured is None and not (reading.said or reading.doubt)
+    word: VerdictWord = "skipped"
+    source, why = "not measured", reading.skipped
     if fault := reading.fault or missing:
-        word, source, reason = "fail", "the test itself", joined(fault, reading.said)
-    elif reading.skipped:
-        word, source = "skipped", "not measured"
-        reason = joined(reading.skipped, reading.said)
-    elif reading.measured is None and not (reading.said or reading.doubt):
-        word, source, reason = "skipped", "not measured", NO_FIGURE
-    else:
-        return _compared(reading, peers, baseline)
+        word, source, why = "fail", "the test itself", fault
+    elif silent:
+        why = why or NO_FIGURE
+    elif not why:
+        return _compare(reading, peers, baseline)
     expected = reading.expected
     return Verdict(
-        test=reading.test,
-        device=reading.device,
-        what=reading.what,
-        verdict=word,
-        measured=reading.measured,
+        reading=reading,
+        word=word,
         expected=expected.value if expected else None,
-        unit=reading.unit,
         source=expected.source if expected else source,
-        reason=reason,
-        detail=reading.detail,
+        reason=join_sentences(why, reading.said),
     )
 
 
-def _compared(reading: Reading, peers: _Peers, baseline: Baseline | None) -> Verdict:
+def _compare(reading: Reading, peers: _Peers, baseline: Baseline | None) -> Verdict:
     owner = peers.devices.get(reading.device or "")
     if reading.device is None:
         # The first device says what kind of machine it is.
@@ -197,18 +168,20 @@ def _compared(reading: Reading, peers: _Peers, baseline: Baseline | None) -> Ver
         comparisons = [Comparison("pass", None, _nothing(reading, owner, baseline))]
     main = max(comparisons, key=lambda one: SEVERITY.index(one.word))
     word: VerdictWord = "low" if reading.doubt and main.word == "pass" else main.word
+    clauses = "; ".join(one.clause for one in comparisons if one.clause)
+    sentences = [sentence for one in comparisons for sentence in one.sentences]
+    if reading.measured is not None:
+        text = figure(reading.measured, reading.unit)
+        sentences.insert(0, f"{text}, {clauses}" if clauses else text)
     return Verdict(
-        test=reading.test,
-        device=reading.device,
-        what=reading.what,
-        verdict=word,
-        measured=reading.measured,
+        reading=reading,
+        word=word,
         expected=main.expected,
-        unit=reading.unit,
         source=main.source,
-        reason=_reason(reading, comparisons),
+        reason=join_sentences(
+            reading.doubt, *sentences, reading.said, reading.disturbed
+        ),
         share=main.share,
-        detail=reading.detail,
     )
 
 
@@ -227,16 +200,6 @@ def _nothing(reading: Reading, device: Device | None, baseline: Baseline | None)
     if reading.disturbed:
         return "not compared: other programs used the cores meanwhile"
     return f"nothing to compare with: {peak}the baseline {baseline.name} has none"
-
-
-def _reason(reading: Reading, comparisons: Sequence[Comparison]) -> str:
-    """The figure with all that it was compared with, then the sentences."""
-    clauses = "; ".join(one.clause for one in comparisons if one.clause)
-    sentences = [sentence for one in comparisons for sentence in one.sentences]
-    if reading.measured is not None:
-        text = figure(reading.measured, reading.unit)
-        sentences.insert(0, f"{text}, {clauses}" if clauses else text)
-    return joined(reading.doubt, *sentences, reading.said, reading.disturbed)
 
 
 # What was expected.
@@ -461,7 +424,7 @@ def _place(device: Device) -> str:
     return f"{place} core {device.core_on_chip}" if device.core_on_chip else place
 
 
-def joined(*sentences: str) -> str:
+def join_sentences(*sentences: str) -> str:
     """Sentences in a row, each with its full stop; what was said before is left out."""
     text = ""
     for sentence in map(str.strip, sentences):

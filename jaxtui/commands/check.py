@@ -266,7 +266,7 @@ class _Check(Driver):
                 f"Not tested from here: {plural(len(theirs), 'device')} of "
                 f"{plural(processes, 'other process')}; run `jaxtui check` there, too."
             )
-        names = view.who([device.name for device in tested], tested)
+        names = view.short_names([device.name for device in tested], tested)
         return "\n".join([*text, f"Check of {names}, level {self._level}:"])
 
     def after(self, exam: Examination) -> None:
@@ -281,10 +281,10 @@ class _Check(Driver):
     def _ended(self, test: CheckTest) -> None:
         """Print the readings of a test, unless a document follows at the end."""
         report = self.report
-        if self._as_json or not (judged := report.of_test(test)):
+        if self._as_json or not (verdicts := report.of_test(test)):
             return
         self._printed.add(test)
-        _print([(), *view.block(test, judged, report.devices)])
+        _print([(), *view.block(test, verdicts, report.devices)])
 
     def end(self) -> None:
         """Print what was not printed yet, and the verdict."""
@@ -292,7 +292,7 @@ class _Check(Driver):
             results = check_results(
                 self.state.host,
                 self.state.devices,
-                self.report.judged,
+                self.report.verdicts,
                 level=self._level,
                 baseline=self._baseline.name if self._baseline else None,
                 outcome=self.outcome,

@@ -311,7 +311,7 @@ class DevicesPane(Pane):
 
     def action_copy(self) -> None:
         if (report := self.shown_check) is not None:
-            self.base.take_away(check_view.written(report), "check.txt")
+            self.base.take_away(check_view.text(report), "check.txt")
         elif (run := self.session.state.run) is not None:
             self.base.take_away(bench.results_text(run), "results.txt")
 

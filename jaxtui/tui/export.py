@@ -43,7 +43,7 @@ from jaxtui.tui.threads import Latest, Work, in_thread
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.view import bench
 from jaxtui.view.bench import collect
-from jaxtui.view.check import written
+from jaxtui.view.check import text as check_text
 
 if TYPE_CHECKING:
     from jaxtui.model import Host
@@ -228,7 +228,7 @@ def of_check(state: State, report: Report) -> Offer:
         results = check_results(
             state.host,
             state.devices,
-            report.judged,
+            report.verdicts,
             level=exam.level if exam else "quick",
             baseline=None,
             outcome=(exam.outcome if exam else None) or "cancelled",
@@ -239,7 +239,11 @@ def of_check(state: State, report: Report) -> Offer:
     found = formats(
         stem,
         (".json", "every reading and verdict, as jaxtui check --json", document),
-        (".txt", "the verdicts and their reasons, in words", lambda: written(report)),
+        (
+            ".txt",
+            "the verdicts and their reasons, in words",
+            lambda: check_text(report),
+        ),
     )
     return Offer(what="the health check", formats=(*found, *_devices(state)))
 

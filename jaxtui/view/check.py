@@ -6,10 +6,11 @@ roles are verdicts; ``check_screen`` lays parts of it out for a screen.
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
@@ -17,12 +18,11 @@ from jaxtui import format as fmt
 from jaxtui.analysis.baseline import Baseline
 from jaxtui.analysis.check import (
     SEVERITY,
-    Judged,
     Verdict,
     VerdictWord,
     figure,
+    judge,
     overall,
-    pairs,
 )
 from jaxtui.analysis.examination import Examination
 from jaxtui.model import CHECK_TESTS, CheckTest, Device
@@ -60,9 +60,6 @@ ROLES: dict[VerdictWord, str] = {
 FINE: tuple[VerdictWord | None, ...] = (None, "pass", "skipped")
 """Where there is nothing to worry about."""
 
-WAITING = "…"
-"""Stands where a verdict is being worked out."""
-
 ROWS_APART = 3
 """So many devices with the same trouble get a row each; more share one."""
 
@@ -98,24 +95,23 @@ _SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z]|[a-z]+:\d)")
 class Row:
     """What one or more devices have in common."""
 
-    members: tuple[Judged, ...]
+    members: tuple[Verdict, ...]
     """At least one; same test, same thing measured, same verdict."""
 
     @property
-    def verdict(self) -> VerdictWord:
+    def word(self) -> VerdictWord:
         """Of all of them."""
-        return self.members[0].verdict.verdict
+        return self.members[0].word
 
     @property
     def what(self) -> str:
         """What was measured."""
-        return self.members[0].verdict.what
+        return self.members[0].reading.what
 
     @property
     def names(self) -> tuple[str, ...]:
         """Of the devices; none for a reading of the machine as a whole."""
-        found = (member.verdict.device for member in self.members)
-        return tuple(name for name in found if name is not None)
+        return tuple(one.reading.device for one in self.members if one.reading.device)
 
     @property
     def figure(self) -> str:
@@ -123,22 +119,23 @@ class Row:
 
         ``171 of 197 TFLOP/s``, ``2.1e-4, at most 1e-2``, ``168-171 TFLOP/s``.
         """
-        first, unit = self.members[0], self.members[0].verdict.unit
-        measured = [one.verdict.measured for one in self.members]
+        first = self.members[0]
+        unit, bound = first.reading.unit, first.reading.expected
+        measured = [one.reading.measured for one in self.members]
         values = [value for value in measured if value is not None]
         if not values:
             return ""
         text = _span(values, partial(figure, unit=unit))
-        expected = {one.verdict.expected for one in self.members}
+        expected = {one.expected for one in self.members}
         if len(expected) > 1 or None in expected:
             return text
         wanted = figure(expected.pop(), unit)
-        kind = first.reading.expected.kind if first.reading.expected else ""
+        kind = bound.kind if bound else ""
         relations = {"most": ", at most", "least": ", at least", "exact": ", must be"}
         if unit == "chips":
             del relations["exact"]
         relation = relations.get(kind, " of")
-        if first.verdict.share is not None:
+        if first.share is not None:
             relation = " of" if self._more_is_better else ", against"
         number, _, of = text.rpartition(" ")
         if relation == " of" and number and wanted.endswith(f" {of}"):
@@ -148,43 +145,41 @@ class Row:
     @property
     def share(self) -> str:
         """How much of the expectation was reached; empty where that is no matter."""
-        shares = [one.verdict.share for one in self.members]
-        values = [share for share in shares if share is not None]
-        written = fmt.percent if self._more_is_better else fmt.ratio
-        return _span(values, written) if values else ""
+        values = [one.share for one in self.members if one.share is not None]
+        text = fmt.percent if self._more_is_better else fmt.ratio
+        return _span(values, text) if values else ""
 
     @property
     def _more_is_better(self) -> bool:
-        return self.members[0].verdict.unit not in ("seconds", "")
+        return self.members[0].reading.unit not in ("seconds", "")
 
 
-def rows(judged: Sequence[Judged]) -> tuple[Row, ...]:
+def rows(verdicts: Sequence[Verdict]) -> tuple[Row, ...]:
     """The readings of one test: those that agree together, those in trouble apart.
 
     Rows of the same thing follow each other, the best first.
     """
-    alike: dict[tuple[str, ...], list[Judged]] = {}
-    for one in judged:
+    alike: dict[tuple[str, ...], list[Verdict]] = {}
+    for one in verdicts:
         trouble = ""
-        if one.verdict.verdict != "pass":
+        if one.word != "pass":
             # Different figures are the same trouble, different faults are not.
             trouble = _DEVICE.sub("*", one.reading.fault or one.reading.skipped)
-        key = (one.verdict.what, one.verdict.verdict, trouble)
-        alike.setdefault(key, []).append(one)
+        alike.setdefault((one.reading.what, one.word, trouble), []).append(one)
     found = []
     for (_, word, _), members in alike.items():
         if word in ("pass", "skipped") or len(members) > ROWS_APART:
             found.append(Row(tuple(members)))
         else:
             found += [Row((member,)) for member in members]
-    whats = list(dict.fromkeys(one.verdict.what for one in judged))
-    found.sort(key=lambda row: (whats.index(row.what), SEVERITY.index(row.verdict)))
+    whats = list(dict.fromkeys(one.reading.what for one in verdicts))
+    found.sort(key=lambda row: (whats.index(row.what), SEVERITY.index(row.word)))
     return tuple(found)
 
 
-def _span(values: Sequence[float], written: Callable[[float], str]) -> str:
+def _span(values: Sequence[float], text: Callable[[float], str]) -> str:
     """The smallest and the largest: ``168-171 TFLOP/s``."""
-    low, high = written(min(values)), written(max(values))
+    low, high = text(min(values)), text(max(values))
     if low == high:
         return low
     (first, _, unit), (_, _, other) = low.rpartition(" "), high.rpartition(" ")
@@ -196,12 +191,12 @@ def _span(values: Sequence[float], written: Callable[[float], str]) -> str:
 # Devices.
 
 
-def who(names: Sequence[str], devices: Sequence[Device]) -> str:
+def short_names(names: Sequence[str], devices: Sequence[Device]) -> str:
     """Devices in short: ``tpu:3 (1,1,0)``, ``tpu:0-7``, ``12 devices``."""
     if not names:
         return "machine"
     if len(names) == 1:
-        return placed(names[0], devices)
+        return place(names[0], devices)
     platforms = {name.partition(":")[0] for name in names}
     short = f"{len(names)} devices"
     if len(platforms) > 1:
@@ -211,7 +206,7 @@ def who(names: Sequence[str], devices: Sequence[Device]) -> str:
     return text if len(text) <= WIDEST_NAMES else short
 
 
-def placed(name: str, devices: Sequence[Device]) -> str:
+def place(name: str, devices: Sequence[Device]) -> str:
     """A device and where it sits: ``tpu:3 (1,1,0)``, ``tpu:1 (0,0,0) core 1``."""
     device = next((one for one in devices if one.name == name), None)
     if device is None or not device.coords:
@@ -222,12 +217,9 @@ def placed(name: str, devices: Sequence[Device]) -> str:
     return f"{text} core {device.core_on_chip}" if len(shared) > 1 else text
 
 
-def anonymous(one: Judged, instead: str = "*") -> str:
-    """A reason without the name of its device, to tell what is said of all."""
-    return _without_name(one.verdict.reason, one.verdict.device, instead)
-
-
-def _without_name(text: str, name: str | None, instead: str = "*") -> str:
+def _without_name(text: str, one: Verdict, instead: str = "*") -> str:
+    """What is said of a device without its name, to tell what is said of all."""
+    name = one.reading.device
     return text if name is None else re.sub(rf"{re.escape(name)}\b", instead, text)
 
 
@@ -242,12 +234,12 @@ class Report:
     """A check with its verdicts, sorted by device and test."""
 
     exam: Examination | None = None
-    judged: tuple[Judged, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
     """Test by test, in the order in which they were read."""
     stopping: bool = False
     """The user has asked for its end."""
     elapsed_seconds: float = 0.0
-    _places: Mapping[tuple[str | None, CheckTest], tuple[Judged, ...]] = field(
+    _places: Mapping[tuple[str | None, CheckTest], tuple[Verdict, ...]] = field(
         default_factory=dict
     )
 
@@ -268,24 +260,19 @@ class Report:
         return check.test if check else None
 
     @property
-    def verdicts(self) -> list[Verdict]:
-        """Of all that was read."""
-        return [one.verdict for one in self.judged]
-
-    @property
     def word(self) -> VerdictWord:
         """The worst verdict of all."""
         return overall(self.verdicts)
 
-    def of_test(self, test: CheckTest) -> tuple[Judged, ...]:
+    def of_test(self, test: CheckTest) -> tuple[Verdict, ...]:
         """What a test has read, of all devices and of the machine."""
-        return tuple(one for one in self.judged if one.verdict.test == test)
+        return tuple(one for one in self.verdicts if one.reading.test == test)
 
-    def at(self, device: str | None, test: CheckTest) -> tuple[Judged, ...]:
+    def at(self, device: str | None, test: CheckTest) -> tuple[Verdict, ...]:
         """What a test has read of one device, or of the machine as a whole."""
         return self._places.get((device, test), ())
 
-    def of_device(self, device: str | None) -> tuple[Judged, ...]:
+    def of_device(self, device: str | None) -> tuple[Verdict, ...]:
         """All that was read of one device, or of the machine as a whole."""
         return tuple(one for test in CHECK_TESTS for one in self.at(device, test))
 
@@ -327,42 +314,37 @@ def report(
     if exam is None:
         return NO_REPORT
     if last.exam is not None and exam.readings is last.exam.readings:
-        judged, places = last.judged, last._places
-    else:
-        found = pairs(exam.readings, exam.devices, baseline)
-        order = CHECK_TESTS.index
-        judged = tuple(sorted(found, key=lambda one: order(one.verdict.test)))
-        sorted_in: dict[tuple[str | None, CheckTest], tuple[Judged, ...]] = {}
-        for one in judged:
-            at = (one.verdict.device, one.verdict.test)
-            sorted_in[at] = (*sorted_in.get(at, ()), one)
-        places = sorted_in
-    return Report(exam, judged, stopping, elapsed_seconds, places)
+        return replace(
+            last, exam=exam, stopping=stopping, elapsed_seconds=elapsed_seconds
+        )
+    order = CHECK_TESTS.index
+    found = judge(exam.readings, exam.devices, baseline)
+    verdicts = tuple(sorted(found, key=lambda one: order(one.reading.test)))
+    places: dict[tuple[str | None, CheckTest], tuple[Verdict, ...]] = {}
+    for one in verdicts:
+        at = (one.reading.device, one.reading.test)
+        places[at] = (*places.get(at, ()), one)
+    return Report(exam, verdicts, stopping, elapsed_seconds, places)
 
 
-def worst_word(judged: Sequence[Judged]) -> VerdictWord | None:
+def worst_word(verdicts: Sequence[Verdict]) -> VerdictWord | None:
     """The worst verdict; ``None`` before there is any."""
-    return overall(one.verdict for one in judged) if judged else None
+    return overall(verdicts) if verdicts else None
 
 
-def worst_row(judged: Sequence[Judged]) -> Row | None:
+def worst_row(verdicts: Sequence[Verdict]) -> Row | None:
     """The row of a test that tells most: the worst verdict, then the lowest share."""
-    found = rows(judged)
-    if not found:
-        return None
-    return max(found, key=lambda row: max(map(badness, row.members)))
+
+    def badness(row: Row) -> tuple[int, float]:
+        shares = [one.share for one in row.members if one.share is not None]
+        return SEVERITY.index(row.word), -min(shares, default=math.inf)
+
+    return max(rows(verdicts), key=badness, default=None)
 
 
-def badness(one: Judged) -> tuple[int, float]:
-    """How bad a verdict is, to be compared: by its word, then by what was missed."""
-    share = one.verdict.share
-    missed = float("-inf") if share is None else 1 - share
-    return SEVERITY.index(one.verdict.verdict), missed
-
-
-def worry(one: Judged) -> int:
+def rank(one: Verdict) -> int:
     """How far up in a list a verdict belongs: all that is in order is alike."""
-    return max(0, SEVERITY.index(one.verdict.verdict) - SEVERITY.index("pass"))
+    return max(0, SEVERITY.index(one.word) - SEVERITY.index("pass"))
 
 
 # What it comes to.
@@ -388,10 +370,10 @@ def meaning(
             "slower, keep these figures with `jaxtui check --save-baseline NAME` and "
             "compare with `jaxtui check --baseline NAME`."
         )
-    guilty = [one for one in verdicts if one.verdict == word]
-    low = [one for one in verdicts if one.verdict == "low"]
+    guilty = [one for one in verdicts if one.word == word]
+    low = [one for one in verdicts if one.word == "low"]
     named = _culprits(guilty, devices)
-    names = dict.fromkeys(one.device for one in guilty)
+    names = dict.fromkeys(one.reading.device for one in guilty)
     most = None in names or len(names) > min(MOST_CULPRITS, len(devices) // 2)
     only = "" if most else f" --devices {','.join(map(str, names))}"
     again = f"`jaxtui check --level full{only}`"
@@ -415,72 +397,25 @@ def meaning(
 
 def _is_unrated(one: Verdict) -> bool:
     """Only speed is: chips are counted, and memory is what there is."""
-    timed = one.unit in ("flop/s", "bytes/s", "seconds")
-    return timed and one.measured is not None and one.expected is None
+    timed = one.reading.unit in ("flop/s", "bytes/s", "seconds")
+    return timed and one.reading.measured is not None and one.expected is None
 
 
 def _culprits(verdicts: Sequence[Verdict], devices: Sequence[Device]) -> str:
     """``tpu:3 (1,1,0) in compute and together; this machine in present``."""
     tests: dict[str | None, list[str]] = {}
     for one in verdicts:
-        tests.setdefault(one.device, []).append(one.test)
+        tests.setdefault(one.reading.device, []).append(one.reading.test)
     alike: dict[str, list[str]] = {}
     for name, failed in tests.items():
-        alike.setdefault(_listed(failed), []).extend([name] if name else [])
+        alike.setdefault(fmt.listed(failed), []).extend([name] if name else [])
     texts = [
-        f"{who(names, devices) if names else 'this machine'} in {failed}"
+        f"{short_names(names, devices) if names else 'this machine'} in {failed}"
         for failed, names in alike.items()
     ]
     if len(texts) > MOST_CULPRITS:
         texts[MOST_CULPRITS:] = ["and more, see above"]
     return "; ".join(texts)
-
-
-def _listed(names: Iterable[str]) -> str:
-    """``compute, bandwidth and steady``, each once."""
-    *others, last = dict.fromkeys(names)
-    return f"{', '.join(others)} and {last}" if others else last
-
-
-# In tables and drawings.
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """What stands in a cell of a device table, and the verdict that colours it."""
-
-    text: str = ""
-    word: VerdictWord | None = None
-
-
-def overall_cell(report: Report, device: str) -> Cell:
-    """The worst verdict of a device so far."""
-    word = report.word_of(device)
-    if word is None:
-        at_work = report.exam is not None and device in report.exam.at_work
-        return Cell(WAITING if at_work else "")
-    return Cell(WORDS[word], word)
-
-
-def test_cell(report: Report, device: str, test: CheckTest) -> Cell:
-    """The verdict of a device in one test; a figure alone has passed."""
-    row = worst_row(report.at(device, test))
-    if row is None:
-        exam = report.exam
-        if exam is not None and report.test == test and device in exam.at_work:
-            return Cell(WAITING)
-        word = worst_word(report.at(None, test))
-        # What is wrong with the machine as a whole is not this device's fault.
-        if word is None or word not in FINE or report.stage(test) != "done":
-            return Cell()
-        return Cell(WORDS[word], word)
-    shares = [one.verdict.share for one in row.members]
-    share = min((share for share in shares if share is not None), default=None)
-    if row.verdict == "pass" and share is not None:
-        return Cell(fmt.percent(share), "pass")
-    if row.verdict == "low" and share is not None:
-        return Cell(f"low {100 * share:.0f}%", "low")
-    return Cell(WORDS[row.verdict], row.verdict)
 
 
 def marks(report: Report, devices: Sequence[Device]) -> dict[str, Mark]:
@@ -503,30 +438,30 @@ def marks(report: Report, devices: Sequence[Device]) -> dict[str, Mark]:
 
 
 def block(
-    test: CheckTest, judged: Sequence[Judged], devices: Sequence[Device]
+    test: CheckTest, verdicts: Sequence[Verdict], devices: Sequence[Device]
 ) -> list[Line]:
     """The rows of one test, and what there is to say of them.
 
     Args:
         test: which one.
-        judged: its readings, at least one.
+        verdicts: of its readings, at least one.
         devices: those that are tested.
     """
-    word = overall(one.verdict for one in judged)
+    word = overall(verdicts)
     lines: list[Line] = [(Span(f"{test}: "), Span(word, word))]
     shown: list[Row] = []
-    without: list[Row] = []
-    for row in rows(judged):
-        bare = row.verdict == "skipped" or (row.verdict == "pass" and not row.figure)
-        (without if bare else shown).append(row)
+    alike: dict[tuple[object, ...], list[Row]] = {}
+    for row in rows(verdicts):
+        if row.word == "skipped" or (row.word == "pass" and not row.figure):
+            first = row.members[0]
+            key = (row.word, row.names, _without_name(first.reason, first))
+            alike.setdefault(key, []).append(row)
+        else:
+            shown.append(row)
     told: set[str] = set()
     for row, cells in zip(shown, _columns(shown, devices), strict=True):
         lines += cells
         lines += _remarks(row, devices, told)
-    alike: dict[tuple[object, ...], list[Row]] = {}
-    for row in without:
-        key = (row.verdict, row.names, anonymous(row.members[0]))
-        alike.setdefault(key, []).append(row)
     for several in alike.values():
         lines += _without_figures(several, devices)
     return lines
@@ -540,12 +475,12 @@ def closing(report: Report) -> list[Line]:
     if found := list(sources(report.verdicts)):
         parts.append(_text("What was expected, and who says so:"))
         parts[0] += [line for one in found for line in _text(one, "  ", "    ")]
-    unrated = [one.test for one in report.verdicts if _is_unrated(one)]
+    unrated = [one.reading.test for one in report.verdicts if _is_unrated(one)]
     if unrated:
-        kinds = _listed(device.device_kind for device in report.devices)
+        kinds = fmt.listed(device.device_kind for device in report.devices)
         parts.append(
             _text(
-                f"Nothing to compare the figures of {_listed(unrated)} with: jaxtui "
+                f"Nothing to compare the figures of {fmt.listed(unrated)} with: jaxtui "
                 f"knows of no published ones for {kinds}."
             )
         )
@@ -553,8 +488,8 @@ def closing(report: Report) -> list[Line]:
         parts.append(_text(INCOMPLETE))
     if disturbed := [
         one.reading
-        for one in report.judged
-        if one.reading.disturbed and one.verdict.verdict == "pass"
+        for one in report.verdicts
+        if one.reading.disturbed and one.word == "pass"
     ]:
         # One of the sentences: they differ in a digit.
         tests = ", ".join(dict.fromkeys(one.test for one in disturbed))
@@ -568,12 +503,12 @@ def closing(report: Report) -> list[Line]:
     return [line for part in parts for line in ((), *part)][1:]
 
 
-def written(report: Report) -> str:
+def text(report: Report) -> str:
     """All of it as plain text, as the command line prints it."""
     lines: list[Line] = []
     for test in CHECK_TESTS:
-        if judged := report.of_test(test):
-            lines += [*block(test, judged, report.devices), ()]
+        if verdicts := report.of_test(test):
+            lines += [*block(test, verdicts, report.devices), ()]
     return "".join(f"{plain(line)}\n" for line in [*lines, *closing(report)])
 
 
@@ -585,19 +520,20 @@ def sources(verdicts: Sequence[Verdict]) -> Iterator[str]:
     """Who says what was to be expected, test by test."""
     tests: dict[str, list[str]] = {}
     for one in verdicts:
-        if one.expected is not None and one.verdict != "skipped":
-            tests.setdefault(one.source, []).append(one.test)
-    said: dict[str, list[str]] = {}
-    for source, named in tests.items():
-        said.setdefault(_listed(named), []).append(source)
-    for of, several in said.items():
-        yield f"{of}: {'; '.join(several)}"
+        if one.expected is not None and one.word != "skipped":
+            tests.setdefault(one.source, []).append(one.reading.test)
+    named: dict[str, list[str]] = {}
+    for source, of in tests.items():
+        named.setdefault(fmt.listed(of), []).append(source)
+    for names, several in named.items():
+        yield f"{names}: {'; '.join(several)}"
 
 
 def _columns(found: Sequence[Row], devices: Sequence[Device]) -> Iterator[list[Line]]:
     """Each row in columns; one whose name is too long takes more lines than one."""
     cells = [
-        (row.what, who(row.names, devices), row.figure, row.share) for row in found
+        (row.what, short_names(row.names, devices), row.figure, row.share)
+        for row in found
     ]
     if not cells:
         return
@@ -624,23 +560,23 @@ def _remarks(row: Row, devices: Sequence[Device], told: set[str]) -> Iterator[Li
         told: sentences that were told of other rows and are not told again.
     """
     first = row.members[0]
-    if row.verdict == "pass":
-        yield from _text(_said(row, told), "    ")
+    if row.word == "pass":
+        yield from _text(_what_else(row, told), "    ")
         return
-    sentences = _SENTENCE.split(first.verdict.reason)
+    sentences = _SENTENCE.split(first.reason)
     new = " ".join(one for one in sentences if one not in told)
     told.update(sentences)
-    reason = (Span(row.verdict, row.verdict), Span(f": {new}"))
+    reason = (Span(row.word, row.word), Span(f": {new}"))
     yield from fold(reason, COLUMNS, "    ", whole_words=True)
     if len(row.members) > 1:
         # A device and its place stay on one line.
-        places = (placed(name, devices).replace(" ", "\xa0") for name in row.names)
+        places = (place(name, devices).replace(" ", "\xa0") for name in row.names)
         for line in _text(f"The same on each of {', '.join(places)}.", "    "):
             yield tuple(Span(span.text.replace("\xa0", " ")) for span in line)
-    yield from _original(first.verdict)
+    yield from _original(first)
 
 
-def _said(row: Row, told: set[str]) -> str:
+def _what_else(row: Row, told: set[str]) -> str:
     """What a figure that is as it should be does not say by itself."""
     first = row.members[0].reading
     sentences = _SENTENCE.split(first.said) if first.said else []
@@ -650,9 +586,9 @@ def _said(row: Row, told: set[str]) -> str:
     alike = {one: _FIGURE.sub("#", one) for one in sentences}
     kept = [one for one in sentences if alike[one] not in told]
     told.update(alike.values())
-    said = {_without_name(one.reading.said, one.reading.device) for one in row.members}
+    texts = {_without_name(one.reading.said, one) for one in row.members}
     # Where every device has its own figures, those of one are enough.
-    of = f"{first.device}: " if kept and len(said) > 1 else ""
+    of = f"{first.device}: " if kept and len(texts) > 1 else ""
     return f"{of}{' '.join(kept)}"
 
 
@@ -660,18 +596,19 @@ def _without_figures(
     several: Sequence[Row], devices: Sequence[Device]
 ) -> Iterator[Line]:
     """One sentence for all that has no figure for the same reason."""
-    row, first = several[0], several[0].members[0].verdict
-    subjects = [who(row.names, devices)] if row.names else []
-    if row.names and row.what != first.test:
+    row, first = several[0], several[0].members[0]
+    name = first.reading.device
+    subjects = [short_names(row.names, devices)] if row.names else []
+    if row.names and row.what != first.reading.test:
         more = f" and {len(several) - 1} more" if len(several) > 1 else ""
         subjects.insert(0, f"{row.what}{more}")
     reason = first.reason
     if len(row.members) > 1:
-        reason = anonymous(row.members[0], "each")
-    elif first.device is not None and first.device in reason:
+        reason = _without_name(reason, first, "each")
+    elif name is not None and name in reason:
         subjects.pop()
     text = ": ".join((*subjects, reason))
-    if row.verdict == "skipped":
+    if row.word == "skipped":
         line: Line = (Span("skipped", "skipped"), Span(f": {text}"))
         yield from fold(line, COLUMNS, "  ", whole_words=True)
         yield from _original(first)
@@ -681,7 +618,8 @@ def _without_figures(
 
 def _original(verdict: Verdict) -> Iterator[Line]:
     """The end of a traceback, the beginning of anything else, unless it was said."""
-    lines = [line.strip() for line in verdict.detail.splitlines() if line.strip()]
+    found = (line.strip() for line in verdict.reading.detail.splitlines())
+    lines = list(filter(None, found))
     traceback = bool(lines) and lines[0].startswith("Traceback")
     for line in lines[-1:] if traceback else lines[:LARGEST_ORIGINAL]:
         if line not in verdict.reason:

@@ -6,35 +6,33 @@ The roles of its spans are verdicts, ``muted`` and ``title``; that of a badge is
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from jaxtui import format as fmt
-from jaxtui.analysis.check import Judged, figure
+from jaxtui.analysis.check import Verdict, figure, overall
 from jaxtui.model import CHECK_TESTS, CheckTest, Device
 from jaxtui.view.check import (
     FINE,
     MARKS,
     ROLES,
     WORDS,
-    Cell,
     Report,
     Row,
     meaning,
-    overall_cell,
-    placed,
+    place,
+    rank,
+    short_names,
     sources,
-    test_cell,
-    who,
-    worry,
     worst_row,
     worst_word,
 )
 from jaxtui.view.devices import Column
 from jaxtui.view.text import INCOMPLETE, Line, Span, bar, fold
 
+WAITING = Span("…", "muted")
+"""Stands where a verdict is being worked out."""
+
 _NAME = max(map(len, CHECK_TESTS)) + 1
-_SHARE = re.compile(r"([\d.]+) ?%")
 
 
 def heading(report: Report) -> str:
@@ -60,7 +58,7 @@ def summary(report: Report, width: int) -> list[Line]:
         meter = Span(bar(place / total, 2 * total).rstrip(), "device")
         track = Span("░" * (2 * total - len(meter.text)), "muted")
         text = (head, meter, track, Span(f" {report.test} {place + 1} of {total}"))
-        found = [(*text, *so_far) if report.judged else text]
+        found = [(*text, *so_far) if report.verdicts else text]
         doing = exam.what or "starting"
         return [*found, *fold((Span(doing, "muted"),), width)]
     advice = meaning(word, report.verdicts, report.devices)
@@ -93,33 +91,43 @@ def grid(report: Report, devices: Sequence[Device], width: int) -> tuple[Column,
     found = [names]
     for test in CHECK_TESTS:
         head = test if len(test) <= longest else f"{test[: longest - 1]}."
-        texts = [_short(test_cell(report, one.name, test)) for one in devices]
-        room = max(len(head), *(len(text) for text, _ in texts))
-        cells = tuple((Span(text.center(room), role),) for text, role in texts)
+        spans = [_cell(report, one.name, test) for one in devices]
+        room = max(len(head), *(len(span.text) for span in spans))
+        cells = tuple((Span(span.text.center(room), span.role),) for span in spans)
         found.append(Column(test, head.center(room), cells))
     return tuple(found)
 
 
 def badges(report: Report, devices: Sequence[Device]) -> Column:
     """The worst verdict of each device, as a column of their table."""
-    cells = [overall_cell(report, one.name) for one in devices]
-    return Column("check", "check", tuple(map(_badge, cells)))
+    cells: list[Line] = []
+    for one in devices:
+        if word := report.word_of(one.name):
+            cells.append((Span(f"{MARKS[word]} {WORDS[word]}", ROLES[word]),))
+        else:
+            at_work = report.exam is not None and one.name in report.exam.at_work
+            cells.append((WAITING if at_work else Span("", "muted"),))
+    return Column("check", "check", tuple(cells))
 
 
-def _badge(cell: Cell) -> Line:
-    if cell.word is None:
-        return (Span(cell.text, "muted"),)
-    return (Span(f"{MARKS[cell.word]} {cell.text}", ROLES[cell.word]),)
-
-
-def _short(cell: Cell) -> tuple[str, str]:
-    """A verdict in four cells, and the role of its colour."""
-    if cell.word is None:
-        return cell.text or MARKS[None], "muted"
-    share = _SHARE.search(cell.text)
-    mark = "" if share and cell.word == "pass" else MARKS[cell.word]
-    role = ROLES[cell.word] + ("" if cell.word in FINE else "-selected")
-    return f"{mark}{share[1]}%" if share else mark, role
+def _cell(report: Report, device: str, test: CheckTest) -> Span:
+    """The verdict of a device in one test in four cells; a figure alone has passed."""
+    exam, row = report.exam, worst_row(report.at(device, test))
+    if row is None:
+        if exam is not None and report.test == test and device in exam.at_work:
+            return WAITING
+        word = worst_word(report.at(None, test))
+        # What is wrong with the machine as a whole is not this device's fault.
+        if word is None or word not in FINE or report.stage(test) != "done":
+            return Span(MARKS[None], "muted")
+        return Span(MARKS[word], ROLES[word])
+    shares = [one.share for one in row.members if one.share is not None]
+    mark, share = MARKS[row.word], ""
+    if shares and row.word in ("pass", "low"):
+        share = fmt.percent(min(shares)).replace(" ", "")
+        mark = mark if row.word == "low" else ""
+    role = ROLES[row.word] + ("" if row.word in FINE else "-selected")
+    return Span(mark + share, role)
 
 
 def troubles(report: Report, width: int, room: int = 0) -> list[Line]:
@@ -131,17 +139,17 @@ def troubles(report: Report, width: int, room: int = 0) -> list[Line]:
         room: lines that there are: where all reasons fit, they are told whole.
     """
     found = [
-        (max(map(worry, judged)), test, judged)
+        (max(map(rank, verdicts)), test, verdicts)
         for test in CHECK_TESTS
-        if (judged := report.of_test(test)) and worst_word(judged) != "pass"
+        if (verdicts := report.of_test(test)) and overall(verdicts) != "pass"
     ]
     found.sort(key=lambda one: one[0], reverse=True)
-    words = [worst_word(judged) for _, _, judged in found]
-    longest = max((len(WORDS[word]) for word in words if word), default=0) + 2
-    told = [_trouble(report, test, judged, longest) for _, test, judged in found]
+    words = [overall(verdicts) for _, _, verdicts in found]
+    longest = max((len(WORDS[word]) for word in words), default=0) + 2
+    rows = [_trouble(report, test, verdicts, longest) for _, test, verdicts in found]
     indent = " " * (2 + _NAME + longest)
     whole: list[Line] = []
-    for head, reason in told:
+    for head, reason in rows:
         if not head[-1].text:
             whole += fold((*head, Span(reason, "muted")), width, "", indent)
         else:
@@ -150,7 +158,7 @@ def troubles(report: Report, width: int, room: int = 0) -> list[Line]:
         whole.append(())
     if len(whole) <= room + 1:
         return whole[:-1]
-    return [_cut(head, reason, width) for head, reason in told]
+    return [_cut(head, reason, width) for head, reason in rows]
 
 
 def figures(report: Report, name: str, width: int) -> list[Line]:
@@ -164,7 +172,7 @@ def figures(report: Report, name: str, width: int) -> list[Line]:
         whats, longest = dict.fromkeys(whats, ""), 0
     return [
         (
-            Span(row.members[0].verdict.test.ljust(_NAME + 1)),
+            Span(row.members[0].reading.test.ljust(_NAME + 1)),
             Span(f"{whats[row.what]:{longest}}  ", "muted"),
             Span(row.figure.rjust(most), "title"),
         )
@@ -173,15 +181,14 @@ def figures(report: Report, name: str, width: int) -> list[Line]:
 
 
 def _trouble(
-    report: Report, test: CheckTest, judged: Sequence[Judged], longest: int
+    report: Report, test: CheckTest, verdicts: Sequence[Verdict], longest: int
 ) -> tuple[Line, str]:
     """What did not pass, on which device, by how much; and why."""
-    word, row = worst_word(judged), worst_row(judged)
-    assert word is not None
+    word, row = overall(verdicts), worst_row(verdicts)
     assert row is not None
     every_device = len(row.names) in (0, len(report.devices))
-    where = "" if every_device else f"{who(row.names, report.devices)}"
-    alike = {one.verdict.device for one in judged if one.verdict.verdict == word}
+    where = "" if every_device else short_names(row.names, report.devices)
+    alike = {one.reading.device for one in verdicts if one.word == word}
     more = len(alike - {*row.names, None})
     where += f" and {more} more" * bool(more and where)
     where += "  " * bool(where)
@@ -196,12 +203,11 @@ def _trouble(
     return head, _why(row.members[0])
 
 
-def _why(one: Judged) -> str:
+def _why(one: Verdict) -> str:
     """The reason without the sentence that only repeats the figure."""
-    found = one.verdict
-    if not found.reason.startswith(figure(found.measured, found.unit)):
-        return found.reason
-    return found.reason.partition(". ")[2]
+    if not one.reason.startswith(figure(one.reading.measured, one.reading.unit)):
+        return one.reason
+    return one.reason.partition(". ")[2]
 
 
 def _cut(head: Line, reason: str, width: int) -> Line:
@@ -220,20 +226,20 @@ def details(report: Report, name: str, width: int) -> list[Line]:
 
     What was read of the machine as a whole follows.
     """
-    found = sorted(report.of_device(name), key=worry, reverse=True)
+    found = sorted(report.of_device(name), key=rank, reverse=True)
     machine = report.of_device(None)
     if not found and not machine:
         return []
     lines: list[Line] = []
     if found:
-        head = Span(f"{placed(name, report.devices)} in the check", "title")
+        head = Span(f"{place(name, report.devices)} in the check", "title")
         lines = [(head,), *_readings(found, width)]
     if machine:
         if lines:
             lines.append(())
         lines.append((Span("this machine as a whole", "title"),))
         lines += _readings(machine, width)
-    expected = list(sources([one.verdict for one in (*found, *machine)]))
+    expected = list(sources((*found, *machine)))
     if expected:
         lines += [(), (Span("what was expected", "title"),)]
         for source in expected:
@@ -241,23 +247,23 @@ def details(report: Report, name: str, width: int) -> list[Line]:
     return lines
 
 
-def _readings(judged: Sequence[Judged], width: int) -> Iterator[Line]:
+def _readings(verdicts: Sequence[Verdict], width: int) -> Iterator[Line]:
     """Each reading: its verdict, what it is and its figure; then what there is to say.
 
     A figure that nothing can be compared with has a dash behind it.
     """
-    for one in judged:
-        found, row = one.verdict, Row((one,))
-        what = "" if found.what == found.test else f", {found.what}"
-        word = "" if found.verdict == "pass" else f"{WORDS[found.verdict]} "
+    for one in verdicts:
+        reading, row = one.reading, Row((one,))
+        what = "" if reading.what == reading.test else f", {reading.what}"
+        word = "" if one.word == "pass" else f"{WORDS[one.word]} "
         reached = f"  {row.figure}" if row.figure else ""
         beside = f" ({row.share})" if row.share else ""
-        if row.figure and found.expected is None:
+        if row.figure and one.expected is None:
             beside = f" {fmt.ABSENT}"
         yield from fold(
             (
-                Span(f"{MARKS[found.verdict]} {word}", found.verdict),
-                Span(f"{found.test}{what}"),
+                Span(f"{MARKS[one.word]} {word}", one.word),
+                Span(f"{reading.test}{what}"),
                 Span(reached, "title"),
                 Span(beside, "muted"),
             ),
@@ -265,10 +271,10 @@ def _readings(judged: Sequence[Judged], width: int) -> Iterator[Line]:
             "",
             "  ",
         )
-        reason = _why(one) if found.verdict != "pass" or not row.figure else ""
-        said = one.reading.said if one.reading.said not in reason else ""
-        disturbed = one.reading.disturbed if not reason else ""
+        reason = _why(one) if one.word != "pass" or not row.figure else ""
+        said = reading.said if reading.said not in reason else ""
+        disturbed = reading.disturbed if not reason else ""
         for text in (reason, said, disturbed):
             yield from fold((Span(text, "muted"),), width, "    ")
-        for line in found.detail.splitlines():
+        for line in reading.detail.splitlines():
             yield from fold((Span(line, "muted"),), width, "    | ")

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from jaxtui import cli
-from jaxtui.analysis.check import Judged, judge
 from jaxtui.model import (
     Check,
     CheckDoing,
     CheckDone,
     CheckRead,
     CheckStarted,
-    Device,
     Event,
     Expected,
     Reading,
@@ -70,8 +68,3 @@ def engine(script: Script = sound, opening: Sequence[Event] = UP) -> FakeEngine:
 
 def run(fake: FakeEngine, *arguments: str) -> int:
     return cli.main(["check", *arguments], engine=fake)
-
-
-def judged(readings: Sequence[Reading], devices: Sequence[Device]) -> list[Judged]:
-    verdicts = judge(readings, devices)
-    return [Judged(*pair) for pair in zip(readings, verdicts, strict=True)]

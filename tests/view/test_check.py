@@ -7,6 +7,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
+from jaxtui.analysis.check import judge
 from jaxtui.analysis.examination import Examination, begin
 from jaxtui.model import (
     CHECK_TESTS,
@@ -19,10 +20,10 @@ from jaxtui.model import (
 )
 from jaxtui.view import check as view
 from jaxtui.view import check_screen as screen
-from jaxtui.view.check import NO_REPORT, Cell, report
+from jaxtui.view.check import NO_REPORT, report
 from jaxtui.view.chipmap import layout, render
 from jaxtui.view.text import Line, painted, plain
-from tests.commands.checking import PEAK, judged, reading
+from tests.commands.checking import PEAK, reading
 from tests.tui.check_figures import BROKEN, SLOW, events
 from tests.tui.fake_engine import tpu_devices
 
@@ -71,7 +72,7 @@ def product(device: str, rate: float | None, **changes: object) -> Reading:
 
 
 def block(*found: Reading) -> list[str]:
-    return texts(view.block("compute", judged(found, DEVICES), DEVICES))
+    return texts(view.block("compute", judge(found, DEVICES), DEVICES))
 
 
 def test_devices_that_agree_share_a_line_and_the_slow_one_has_its_place() -> None:
@@ -176,11 +177,11 @@ def test_rows_of_the_same_thing_follow_each_other_and_no_sentence_is_told_twice(
 def test_figures_of_two_magnitudes_and_bounds_keep_their_units() -> None:
     wide = [product("tpu:0", 999e9, expected=None), product("tpu:1", 1e12)]
     wide[1] = msgspec.structs.replace(wide[1], expected=None)
-    (row,) = view.rows(judged(wide, DEVICES))
+    (row,) = view.rows(judge(wide, DEVICES))
     assert row.figure == "999 GFLOP/s to 1.00 TFLOP/s"
     most = Expected(value=1e-2, kind="most", source="bfloat16 has 8 bits")
     error = product("tpu:0", 2e-3, unit="relative error", expected=most)
-    (row,) = view.rows(judged([error], DEVICES))
+    (row,) = view.rows(judge([error], DEVICES))
     assert row.figure == "2.0e-3, at most 1.0e-2"
 
 
@@ -195,11 +196,11 @@ def test_colours_are_only_paint_and_the_written_text_has_everything() -> None:
     for code in ("\x1b[31m", "\x1b[33m", "\x1b[0m"):
         shown = shown.replace(code, "")
     assert shown == text(lines)
-    written = view.written(FAULTY)
-    assert [line for line in written.splitlines() if line in shown.splitlines()]
+    whole = view.text(FAULTY)
+    assert [line for line in whole.splitlines() if line in shown.splitlines()]
     for test in CHECK_TESTS:
-        assert f"{test}: " in written
-    assert written.endswith("Low besides: tpu:5 (1,1,0) in compute and together.\n")
+        assert f"{test}: " in whole
+    assert whole.endswith("Low besides: tpu:5 (1,1,0) in compute and together.\n")
 
 
 def test_the_verdict_names_who_is_to_blame_and_what_to_do() -> None:
@@ -218,32 +219,13 @@ def test_the_verdict_names_who_is_to_blame_and_what_to_do() -> None:
             event = CheckRead(reading=beyond)
         exam = exam.observe(event)
     stopped = report(exam.stopped())
-    assert view.test_cell(stopped, "tpu:0", "compute") == Cell(
-        "impossible", "impossible"
-    )
+    assert row(stopped, "tpu:0")[2] == "!"
     said = text(screen.summary(stopped, 300))
     assert "so far: impossible. More than the hardware can do was measured: " in said
     assert "`jaxtui check --level full --devices tpu:0` says otherwise" in said
 
 
 # On a screen.
-
-
-def test_cells_tell_without_their_colour() -> None:
-    cells = {
-        (name, test): view.test_cell(FAULTY, name, test).text
-        for name in ("tpu:0", SLOW, BROKEN)
-        for test in CHECK_TESTS
-    }
-    assert cells["tpu:0", "compute"] == "86 %"
-    assert cells["tpu:0", "present"] == "pass"
-    assert cells[SLOW, "compute"].startswith("low ")
-    assert cells[BROKEN, "numerics"] == "FAIL"
-    assert view.overall_cell(FAULTY, BROKEN) == Cell("FAIL", "fail")
-    working = report(doing(BEGUN, "counting", "tpu:0"))
-    assert view.test_cell(working, "tpu:0", "present").text == "…"
-    assert view.overall_cell(working, "tpu:0").text == "…"
-    assert view.test_cell(working, "tpu:1", "present").text == ""
 
 
 @pytest.mark.parametrize("width", [30, 56, 76, 116])
@@ -279,6 +261,10 @@ def test_the_grid_has_a_figure_or_a_mark_for_each_test_of_each_device() -> None:
     assert row(FAULTY, BROKEN)[6] == "✗"
     assert row(RUNNING, "tpu:0")[2:5] == ["86%", "…", "·"]
     assert row(report(play(tests=3).stopped()), "tpu:0")[4] == "·"
+    working = report(doing(BEGUN, "counting", "tpu:0"))
+    assert [row(working, f"tpu:{one}")[0] for one in (0, 1)] == ["…", "·"]
+    badges = [plain(cell) for cell in screen.badges(working, DEVICES).cells]
+    assert badges[:2] == ["…", ""]
     heads = [one.head.strip() for one in screen.grid(FAULTY, DEVICES, 116)[1:]]
     assert heads == list(CHECK_TESTS)
     short = [one.head.strip() for one in screen.grid(FAULTY, DEVICES, 76)[1:]]
@@ -336,13 +322,13 @@ def test_a_check_that_is_not_complete_says_so() -> None:
     stopped = report(play(tests=3).stopped())
     assert "STOPPED  3 of 9 tests" in text(screen.summary(stopped, 78))
     assert stopped.stage("bandwidth") == "left"
-    assert {one.verdict.test for one in stopped.judged} == set(CHECK_TESTS[:3])
+    assert {one.reading.test for one in stopped.verdicts} == set(CHECK_TESTS[:3])
     assert "Verdict of what there is: low." in text(view.closing(stopped))
     why = "JAX could not be started again."
     lost = report(play(faulty=False, tests=4).lost(why))
     assert " INCOMPLETE  the engine was lost" in text(screen.summary(lost, 78))
     assert "JAX could not be" in text(screen.troubles(lost, 76))
-    assert view.test_cell(lost, "tpu:0", "steady").text == "skipped"
+    assert row(lost, "tpu:0")[7] == "–"
     assert text(view.closing(lost)).endswith(
         "Verdict of what there is: pass. Check again."
     )
@@ -352,7 +338,7 @@ def test_what_was_judged_is_not_judged_again() -> None:
     exam = play(tests=3)
     first = report(exam)
     again = report(doing(exam, "copying", "tpu:0"), last=first)
-    assert again.judged is first.judged
+    assert again.verdicts is first.verdicts
     assert report(None) is NO_REPORT
 
 
