@@ -259,15 +259,15 @@ class _Check(Driver):
         lines = [" · ".join(filter(None, facts)), explain(state.devices)]
         for finding in state.findings:
             lines += finding_text(finding).splitlines()
-        text = [part for line in (*lines, compared) for part in wrap(line)]
+        lines.append(compared)
         if theirs := [device for device in state.devices if not device.addressable]:
             processes = len({device.process_index for device in theirs})
-            text += wrap(
+            lines.append(
                 f"Not tested from here: {plural(len(theirs), 'device')} of "
                 f"{plural(processes, 'other process')}; run `jaxtui check` there, too."
             )
         names = view.short_names([device.name for device in tested], tested)
-        return "\n".join([*text, f"Check of {names}, level {self._level}:"])
+        return f"{wrap(*lines)}\nCheck of {names}, level {self._level}:"
 
     def after(self, exam: Examination) -> None:
         """Print the test that was run, if it has all its readings."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -59,7 +58,7 @@ from jaxtui.model.machine import chip_count
 from jaxtui.selection import SelectionError
 from jaxtui.signals import interrupt
 from jaxtui.view import chipmap, program
-from jaxtui.view.text import COLUMNS, table
+from jaxtui.view.text import table, wrap
 
 DEVICE = "tpu:0"
 """What the first device of a topology is called, until it is known better."""
@@ -292,7 +291,7 @@ def _report(outcome: Outcome) -> Iterator[str]:
         kind = f"{outcome.device_kind}, {chipmap.summary(outcome.devices)}"
         lines.append(f"{outcome.topology.label}: {kind}; for one device of them")
     lines.append(f"{NOT_HERE} · libtpu {outcome.libtpu} · jax {outcome.jax}")
-    yield "\n".join(map(_wrapped, lines))
+    yield wrap(*lines, later="  ")
     if rows := [
         (stage, fmt.seconds(outcome.took[stage]))
         for stage in CLOCKS[1:]
@@ -305,14 +304,14 @@ def _report(outcome: Outcome) -> Iterator[str]:
         )
         if compiled.memory:
             yield program.memory(compiled.memory, compiled.device_kind)
-        yield "\n".join(map(_wrapped, _bound(compiled)))
+        yield wrap(*_bound(compiled), later="  ")
         kernels = program.kernels(compiled.kernels, compiled.instructions)
         hint = "" if compiled.hlo or compiled.kernels is None else " (--hlo prints it)"
-        yield _wrapped(f"program: {kernels}{hint}")
+        yield wrap(f"program: {kernels}{hint}", later="  ")
         if compiled.hlo is not None:
             yield compiled.hlo.strip()
     if failure := outcome.failure:
-        yield _wrapped(f"failed: {failure.error} {failure.hint}".rstrip())
+        yield wrap(f"failed: {failure.error} {failure.hint}", later="  ")
 
 
 def _bound(compiled: Compiled) -> Iterator[str]:
@@ -336,13 +335,3 @@ def _bound(compiled: Compiled) -> Iterator[str]:
             "known, so that only the memory bounds it."
         )
     yield f"peaks: {peak.source}"
-
-
-def _wrapped(text: str) -> str:
-    return textwrap.fill(
-        text,
-        COLUMNS,
-        subsequent_indent="  ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

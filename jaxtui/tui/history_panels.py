@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
@@ -23,7 +23,7 @@ from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.view import compare
 from jaxtui.view import history as view
 from jaxtui.view.phases import bars
-from jaxtui.view.text import Line, Span, fold
+from jaxtui.view.text import Line, Span, Table, fold, plain
 
 LABELS = ("A", "B")
 """What the two marked measurements are called."""
@@ -117,7 +117,7 @@ class HistoryTable(DataTable[Text]):
     def __init__(self) -> None:
         super().__init__(cursor_type="row", cell_padding=0)
         self._past = Past()
-        self._columns: tuple[view.Column, ...] = ()
+        self._table = Table()
         self._pressed: int | None = None
 
     @property
@@ -143,21 +143,21 @@ class HistoryTable(DataTable[Text]):
 
     def _fill(self, before: tuple[Row, ...]) -> None:
         rows, count = self._past.rows, len(before)
-        columns = view.columns(rows, self.size.width - 3) if rows else ()
+        table = view.columns(rows, self.size.width - 3) if rows else Table()
         added = count and rows[:count] == before
-        if not added or _shape(columns) != _shape(self._columns):
+        if not added or _shape(table) != _shape(self._table):
             count = 0
             self.clear(columns=True)
-            if columns:
+            if table.columns:
                 self.add_column("", key="mark", width=2)
-            for one in columns:
-                heading = f"{one.heading:{'>' if one.right else '<'}{one.width}}"
-                self.add_column(Text(heading), key=one.name, width=one.width + 1)
-        self._columns = columns
+            for place, one in enumerate(table.columns):
+                width = table.widths[place] + table.gap
+                self.add_column(Text(table.head(place)), key=one.key, width=width)
+        self._table = table
         for index, row in enumerate(rows[count:], count):
             cells = (
-                Text(view.fitted(one.cells[index], one), self._style(one.name, row))
-                for one in columns
+                Text(plain(table.cell(index, place)), self._style(one.key, row))
+                for place, one in enumerate(table.columns)
             )
             self.add_row(self._mark(row.id), *cells, key=str(row.id))
         numbers = [row.id for row in rows]
@@ -185,7 +185,7 @@ class HistoryTable(DataTable[Text]):
     def on_resize(self) -> None:
         """Another width has room for other columns."""
         with self.app.batch_update():
-            self._columns = ()
+            self._table = Table()
             self._fill(())
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
@@ -210,8 +210,8 @@ class HistoryTable(DataTable[Text]):
             self.post_message(self.Chosen())
 
 
-def _shape(columns: Sequence[view.Column]) -> list[tuple[str, int]]:
-    return [(one.heading, one.width) for one in columns]
+def _shape(table: Table) -> tuple[object, ...]:
+    return tuple(one.head for one in table.columns), table.widths
 
 
 class Detail(Panel):

@@ -25,8 +25,8 @@ from jaxtui.tui.state import State
 from jaxtui.view import bench
 from jaxtui.view import roofline as view
 from jaxtui.view.bench import Sentence
-from jaxtui.view.results import Column, names
-from jaxtui.view.text import Line, Span, bar
+from jaxtui.view.results import names
+from jaxtui.view.text import Column, Line, Span, bar
 
 WHAT_IT_IS = """\
 A roofline shows what limits each case: under the slanting roof it waits for the \

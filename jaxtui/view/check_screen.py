@@ -26,8 +26,7 @@ from jaxtui.view.check import (
     worst_row,
     worst_word,
 )
-from jaxtui.view.devices import Column
-from jaxtui.view.text import INCOMPLETE, Line, Span, bar, fold
+from jaxtui.view.text import INCOMPLETE, Column, Line, Span, cut, fold, meter
 
 WAITING = Span("…", "muted")
 """Stands where a verdict is being worked out."""
@@ -55,9 +54,8 @@ def summary(report: Report, width: int) -> list[Line]:
     if report.running:
         place = 0 if report.test is None else CHECK_TESTS.index(report.test)
         head = Span("STOPPING " if report.stopping else "CHECKING ", "title")
-        meter = Span(bar(place / total, 2 * total).rstrip(), "device")
-        track = Span("░" * (2 * total - len(meter.text)), "muted")
-        text = (head, meter, track, Span(f" {report.test} {place + 1} of {total}"))
+        done = meter(place / total, 2 * total)
+        text = (head, *done, Span(f" {report.test} {place + 1} of {total}"))
         found = [(*text, *so_far) if report.verdicts else text]
         doing = exam.what or "starting"
         return [*found, *fold((Span(doing, "muted"),), width)]
@@ -107,7 +105,7 @@ def badges(report: Report, devices: Sequence[Device]) -> Column:
         else:
             at_work = report.exam is not None and one.name in report.exam.at_work
             cells.append((WAITING if at_work else Span("", "muted"),))
-    return Column("check", "check", tuple(cells))
+    return Column("check", "check", cells, rank=1)
 
 
 def _cell(report: Report, device: str, test: CheckTest) -> Span:
@@ -158,7 +156,10 @@ def troubles(report: Report, width: int, room: int = 0) -> list[Line]:
         whole.append(())
     if len(whole) <= room + 1:
         return whole[:-1]
-    return [_cut(head, reason, width) for head, reason in rows]
+    return [
+        cut((*head[:-1], Span(f"{head[-1].text}  {reason}".strip())), width)
+        for head, reason in rows
+    ]
 
 
 def figures(report: Report, name: str, width: int) -> list[Line]:
@@ -208,17 +209,6 @@ def _why(one: Verdict) -> str:
     if not one.reason.startswith(figure(one.reading.measured, one.reading.unit)):
         return one.reason
     return one.reason.partition(". ")[2]
-
-
-def _cut(head: Line, reason: str, width: int) -> Line:
-    """One line, with as much of the reason as fits."""
-    *first, last = head
-    used = sum(len(span.text) for span in first)
-    text = f"{last.text}  {reason}".strip()
-    room = max(1, width - used)
-    if len(text) > room:
-        text = f"{text[: room - 1]}…"
-    return (*first, Span(text))
 
 
 def details(report: Report, name: str, width: int) -> list[Line]:

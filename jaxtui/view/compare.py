@@ -138,14 +138,10 @@ def text(pairs: Sequence[Pair]) -> str:
     if len(pairs) > 1:
         return _table(pairs)
     (pair,) = pairs
-    found = [
-        line
-        for side in (pair.first, pair.second)
-        for line in wrap(f"{side.label}: {side.measurement.case.label}")
-    ]
-    answer, *rest = lines(pair.comparison)
-    found += ["", *wrap(plain(answer)), ""]
-    return "\n".join([*found, *(part for line in rest for part in wrap(plain(line)))])
+    sides = (pair.first, pair.second)
+    labels = (f"{side.label}: {side.measurement.case.label}" for side in sides)
+    answer, *rest = map(plain, lines(pair.comparison))
+    return "\n\n".join([wrap(*labels), wrap(answer), wrap(*rest)])
 
 
 def _table(pairs: Sequence[Pair]) -> str:
@@ -162,16 +158,15 @@ def _table(pairs: Sequence[Pair]) -> str:
         drawn = table(head, cells, (a, b, "ratio"))
         if max(map(len, drawn.split("\n"))) <= COLUMNS:
             break
-    parts = [] if a == first else ["\n".join(wrap(f"A is {first}, B is {second}."))]
+    parts = [] if a == first else [wrap(f"A is {first}, B is {second}.")]
     parts.append(drawn)
     shared = [
-        line
+        f"  {visible(one, line=True)}"
         for one in pairs[0].comparison.differences
         if all(one in pair.comparison.differences for pair in pairs)
-        for line in wrap(f"  {visible(one, line=True)}")
     ]
     if shared:
-        parts.append("\n".join(["Not the same:", *shared]))
+        parts.append(wrap("Not the same:", *shared))
     return "\n\n".join(parts)
 
 

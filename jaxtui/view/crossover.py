@@ -255,7 +255,7 @@ def text(search: Search, size_means: str, drawing: str = "") -> str:
         " ".join(case.label.split()[2:]) for case in (search.first, search.second)
     )
     head = f"{search.first.op}, {first} against {second}; the size is the {size_means}"
-    parts = ["\n".join(wrap(head))]
+    parts = [wrap(head)]
     if search.points:
         parts += filter(None, (calls_table(search), starts_table(search)))
     parts += [failure_text(failure) for failure in search.failures]
@@ -266,7 +266,7 @@ def text(search: Search, size_means: str, drawing: str = "") -> str:
         called = names(search.first, search.second)
         answers.append(payback_sentence(paybacks(search.points), called))
     answers.append(ending(search))
-    parts.append("\n".join(line for one in answers if one for line in wrap(one)))
+    parts.append(wrap(*answers))
     return painted(parts, "\n\n")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from jaxtui import format as fmt
 from jaxtui.analysis.examination import Examination
@@ -21,9 +20,7 @@ from jaxtui.model import (
 from jaxtui.model.machine import chip_count, slice_count
 from jaxtui.state import State
 from jaxtui.view import chipmap
-from jaxtui.view.text import Line, Span, bar, fold, plain, table
-
-ABSENT = "—"
+from jaxtui.view.text import Column, Line, Span, fit, fold, meter, plain, table
 
 MAP_COLUMNS, MAP_LINES = 80, 60
 """Room for the chip map where text scrolls, so that only its width matters."""
@@ -108,27 +105,12 @@ def _row(device: Device) -> tuple[str, ...]:
     return (
         device.name,
         device.device_kind + simulated + marks,
-        *(ABSENT if number is None else str(number) for number in numbers),
+        *(fmt.ABSENT if number is None else str(number) for number in numbers),
         fmt.bytes_used(device.memory_used_bytes, device.memory_limit_bytes),
     )
 
 
 # On a screen: a table whose columns drop out where there is no room.
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a table of devices."""
-
-    name: str
-    head: str
-    cells: tuple[Line, ...]
-    """One for each device."""
-
-    @property
-    def width(self) -> int:
-        """Of its widest cell."""
-        return max(len(self.head), *(len(plain(cell)) for cell in self.cells), 0)
 
 
 def title(devices: Sequence[Device]) -> str:
@@ -164,30 +146,23 @@ def columns(
     cores = (_text(one.core_on_chip) for one in devices)
     slices = [_text(one.slice_index) for one in devices]
     possible = [
-        _column("id", (one.name for one in devices)),
-        check,
+        _column("id", 0, (one.name for one in devices)),
+        _column("kind", 8, (one.device_kind for one in devices) if several else ()),
+        _column("process", 6, map(_process, devices) if others else ()),
+        _column("slice", 7, slices if len({*slices} - {""}) > 1 else ()),
+        _column("coords", 4, map(_coords, devices)),
+        _column("core", 5, cores if shared else ()),
         _memory(devices),
         _rates(devices, rates),
-        _column("coords", map(_coords, devices)),
-        _column("core", cores if shared else ()),
-        _column("process", map(_process, devices) if others else ()),
-        _column("slice", slices if len({*slices} - {""}) > 1 else ()),
-        _column("kind", (one.device_kind for one in devices) if several else ()),
+        check,
     ]
-    kept, room = list[Column](), width
-    for one in possible:
-        if one is not None and one.width + 2 <= room:
-            kept.append(one)
-            room -= one.width + 2
-    order = ("id", "kind", "process", "slice", "coords", "core", "memory", "rate")
-    places = {name: place for place, name in enumerate((*order, "check"))}
-    return tuple(sorted(kept, key=lambda one: places[one.name]))
+    return fit([one for one in possible if one], width - 2).columns
 
 
-def _column(name: str, texts: Iterable[str]) -> Column | None:
+def _column(name: str, rank: int, texts: Iterable[str]) -> Column | None:
     """A column of plain texts; ``None`` if all of them are empty."""
     cells = tuple((Span(text),) if text else () for text in texts)
-    return Column(name, name, cells) if any(cells) else None
+    return Column(name, name, cells, rank) if any(cells) else None
 
 
 def _text(value: int | None) -> str:
@@ -230,25 +205,24 @@ def _memory(devices: Sequence[Device]) -> Column | None:
             cells.append((figure,))
         else:
             share = min(1.0, used / limit) if limit else 0.0
-            drawn = bar(share, METER).rstrip()
-            role = "danger" if share >= NEARLY_FULL else "device"
-            track = Span("░" * (METER - len(drawn)) + " ", "muted")
-            cells.append((Span(drawn, role), track, figure))
-    return Column("memory", "memory", tuple(cells))
+            drawn, track = meter(share, METER)
+            if share >= NEARLY_FULL:
+                drawn = Span(drawn.text, "danger")
+            cells.append((drawn, track, Span(" "), figure))
+    return Column("memory", "memory", cells, rank=2)
 
 
 def _rates(devices: Sequence[Device], rates: Mapping[str, float]) -> Column | None:
     known = [rates[one.name] for one in devices if one.name in rates]
     if not known:
         return None
-    unit = fmt.flops_rate(max(known)).rpartition(" ")[2]
-    factor = max(known) / float(fmt.flops_rate(max(known)).partition(" ")[0])
+    unit = fmt.common(known, "FLOP/s")
     cells: list[Line] = []
     for one in devices:
         rate = rates.get(one.name)
-        text = "" if rate is None else fmt.significant(rate / factor)
-        cells.append((Span(text.rjust(len(unit)), "title"),))
-    return Column("rate", unit, tuple(cells))
+        text = "" if rate is None else unit.text(rate)
+        cells.append((Span(text.rjust(len(unit.name)), "title"),))
+    return Column("rate", unit.name, cells, rank=3)
 
 
 def product_rates(state: State) -> dict[str, float]:
@@ -296,7 +270,7 @@ def device_facts(device: Device) -> list[tuple[str, str]]:
 def memory_facts(device: Device) -> list[tuple[str, str]]:
     """The device's ``memory_stats()``, bytes as bytes and counts as counts."""
     if not device.memory:
-        return [("memory_stats()", f"{ABSENT} (this device has none)")]
+        return [("memory_stats()", f"{fmt.ABSENT} (this device has none)")]
     return [
         (
             name,

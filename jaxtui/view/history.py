@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -15,7 +17,7 @@ from jaxtui.history.store import Entry, Page, Row
 from jaxtui.model import PHASES, Measurement
 from jaxtui.model.own import short_name
 from jaxtui.text import visible
-from jaxtui.view.text import Line, Span
+from jaxtui.view.text import Column, Line, Span, Table, fit, plain
 
 WHERE = ("hostname", "cpu", "python", "jax", "jaxlib", "numpy")
 """What is said of the machine of one measurement."""
@@ -25,9 +27,6 @@ HEAD = ("id", "when", "op", "size", "dtype", "device", "mode", "ready", "rate", 
 
 RIGHT = ("id", "size", "ready", "rate")
 """The heads of columns that are aligned at the right."""
-
-SHORTEST = 8
-"""Cells that the name of an op keeps where there is no room."""
 
 
 def cells(row: Row) -> tuple[str, ...]:
@@ -79,16 +78,13 @@ def text(page: Page, width: int | None = None) -> str:
         width: cells of a line; ``None`` for as many as it takes.
     """
     found = columns(page.rows, width, HEAD, gap=2)
-    heads = [
-        one.heading.rjust(one.width) if one.right else one.heading.ljust(one.width)
-        for one in found
-    ]
-    rows = zip(
-        *([fitted(each, one) for each in one.cells] for one in found), strict=True
-    )
-    lines = ["  ".join(cells).rstrip() for cells in (heads, *rows)]
+    places = range(len(found.columns))
+    lines = ["  ".join(map(found.head, places)).rstrip()]
+    for row in range(len(page.rows)):
+        cells = (plain(found.cell(row, place)) for place in places)
+        lines.append("  ".join(cells).rstrip())
     hosts = {row.hostname for row in page.rows}
-    if len(hosts) == 1 and all(one.name != "host" for one in found):
+    if len(hosts) == 1 and all(one.key != "host" for one in found.columns):
         lines.append(f"All on {visible(hosts.pop(), line=True)}.")
     read = len(page.rows)
     if page.count > read + page.unreadable:
@@ -96,33 +92,17 @@ def text(page: Page, width: int | None = None) -> str:
     return "\n".join(lines)
 
 
-class Column(NamedTuple):
-    """A column of the list."""
+RANKS = {"rate": 6, "host": 5, "when": 4, "dtype": 3, "device": 2, "mode": 1}
+"""What is left out where there is no room, the highest first."""
 
-    name: str
-    """One of ``HEAD``."""
-    heading: str
-    """With the unit that all of its figures have."""
-    cells: tuple[str, ...]
-    width: int
-
-    @property
-    def right(self) -> bool:
-        """Whether its cells are aligned at the right."""
-        return self.name in RIGHT
-
-
-LEAST = ("rate", "host", "when", "dtype", "device", "mode")
-"""What is left out where there is no room, in this order."""
-
-LONGEST = {"op": 24, "host": 24}
-"""Cells that a column takes at most."""
-
-INDENT = 11
-"""Cells of a name before its words: the flags of most notes fit."""
+LONGEST = 24
+"""Cells that names of ops and hosts take at most."""
 
 SHORT = 16
 """To so many cells the name of an op is cut before a column is left out."""
+
+INDENT = 11
+"""Cells of a name before its words: the flags of most notes fit."""
 
 
 def columns(
@@ -131,7 +111,7 @@ def columns(
     names: Sequence[str] = HEAD[1:],
     *,
     gap: int = 1,
-) -> tuple[Column, ...]:
+) -> Table:
     """What a list of this width has room for, each column in one unit.
 
     A host that all rows share is no column, and moments are short.
@@ -151,6 +131,8 @@ def columns(
     }
     if width is not None:
         texts["when"] = tuple(short_when(row.at) for row in rows)
+        if len(set(texts["host"])) == 1:
+            names = [name for name in names if name != "host"]
     texts["ready"] = aligned(times.text(row.ready) for row in rows)
     texts["rate"] = tuple(
         rates.text(row.flops_per_second)
@@ -158,24 +140,26 @@ def columns(
         else fmt.bytes_rate(row.bytes_per_second)
         for row in rows
     )
-    headings = {"ready": f"ready {times.name}", "rate": rates.name}
-    widths = {}
+    heads = {"ready": f"ready {times.name}", "rate": rates.name}
+    longest = max(map(len, ("op", *texts["op"])))
+    possible = []
     for name in names:
-        if name != "host" or width is None or len(set(texts[name])) > 1:
-            room = max(map(len, (headings.get(name, name), *texts[name])))
-            most = room if width is None else LONGEST.get(name, room)
-            widths[name] = min(room, most) + gap
-    room = sum(widths.values()) if width is None else width + gap - 1
-    slack = max(0, widths["op"] - SHORT)
-    for name in LEAST:
-        if sum(widths.values()) - slack > room:
-            widths.pop(name, None)
-    over = max(0, sum(widths.values()) - room)
-    widths["op"] = max(SHORTEST, widths["op"] - over)
-    return tuple(
-        Column(name, headings.get(name, name), texts[name], cells - gap)
-        for name, cells in widths.items()
-    )
+        column = Column(
+            name,
+            heads.get(name, name),
+            [(Span(text),) for text in texts[name]],
+            rank=RANKS.get(name, 0),
+            right=name in RIGHT,
+        )
+        if width is not None and name in ("op", "host"):
+            most = min(longest, LONGEST) if name == "op" else LONGEST
+            column = replace(column, most=most)
+        if width is not None and name == "op":
+            # Of a function the name tells most, which is the end.
+            least = min(longest, SHORT)
+            column = replace(column, least=least, grows=True, tail=True)
+        possible.append(column)
+    return fit(possible, sys.maxsize if width is None else width - 1, gap)
 
 
 def aligned(figures: Iterable[str]) -> tuple[str, ...]:
@@ -186,15 +170,6 @@ def aligned(figures: Iterable[str]) -> tuple[str, ...]:
     return tuple(
         one + " " * (longest - tail) for one, tail in zip(kept, tails, strict=True)
     )
-
-
-def fitted(text: str, column: Column) -> str:
-    """A cell as wide as its column; of an op the end tells most."""
-    if len(text) > column.width:
-        if column.name == "op":
-            return "…" + text[1 - column.width :]
-        return text[: column.width - 1] + "…"
-    return text.rjust(column.width) if column.right else text.ljust(column.width)
 
 
 # One measurement.

@@ -10,7 +10,7 @@ import math
 
 from jaxtui import format as fmt
 from jaxtui.model import MemorySpan, Phases, Summary
-from jaxtui.view.text import Line, Span, bar
+from jaxtui.view.text import Line, Span, bar, piece
 
 LABELS = (
     "transfer",
@@ -86,7 +86,7 @@ def bars(
             role = f"bar-{label.strip('· ').replace(' ', '-')}"
             spans += [Span(drawn, role), Span(" " * (room - len(drawn) + 1))]
         spans.append(Span(text, "muted" if text == fmt.ABSENT else "value"))
-        lines.append(_cut(spans, width))
+        lines.append(piece(tuple(spans), 0, width))
     return lines
 
 
@@ -101,11 +101,3 @@ def _shares(values: dict[str, float | None]) -> dict[str, float]:
             if value and 0 < value < math.inf:
                 shares[label] = 1 + 0.9 * math.log10(value / longest) / span
     return shares
-
-
-def _cut(spans: list[Span], width: int) -> Line:
-    found = []
-    for span in spans:
-        found.append(Span(span.text[:width], span.role))
-        width -= len(found[-1].text)
-    return tuple(span for span in found if span.text)

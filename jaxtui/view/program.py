@@ -9,9 +9,7 @@ from collections.abc import Iterator, Mapping
 from jaxtui import format as fmt
 from jaxtui.model import Inspected
 from jaxtui.model.programs import Program, ProgramMemory
-from jaxtui.view.text import table
-
-COLUMNS = 80
+from jaxtui.view.text import COLUMNS, table, wrap
 
 _METADATA = re.compile(
     r", (?:metadata|backend_config)=\{(?:[^{}\"]|\"[^\"]*\"|\{[^{}]*\})*\}"
@@ -62,10 +60,9 @@ def entry(text: str) -> str:
 
 def _parts(inspected: Inspected, columns: int) -> Iterator[str]:
     program = inspected.program
-    yield _wrapped(inspected.case.label, columns)
-    yield _wrapped(title(inspected), columns)
     made_of = kernels(program.kernels, program.instructions)
-    yield _wrapped(f"program: {made_of}", columns)
+    for text in (inspected.case.label, title(inspected), f"program: {made_of}"):
+        yield wrap(text, later="  ", width=columns)
     yield _wrapped_table(fusions(program), columns)
     yield _steps(inspected)
     yield counts(
@@ -75,7 +72,7 @@ def _parts(inspected: Inspected, columns: int) -> Iterator[str]:
         program.xla_bytes,
         program.xla_transcendentals,
     )
-    yield "\n".join(_wrapped(line, columns) for line in _remarks(inspected))
+    yield wrap(*_remarks(inspected), later="  ", width=columns)
     if program.memory is not None:
         known = program.memory.limit_bytes is not None
         yield memory(program.memory, inspected.device_kind, device_has=known)
@@ -142,16 +139,6 @@ def _wrapped_table(text: str, columns: int) -> str:
             replace_whitespace=False,
         )
         for line in lines
-    )
-
-
-def _wrapped(text: str, columns: int) -> str:
-    return textwrap.fill(
-        text,
-        columns,
-        subsequent_indent="  ",
-        break_long_words=False,
-        break_on_hyphens=False,
     )
 
 

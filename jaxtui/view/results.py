@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from jaxtui import format as fmt
 from jaxtui.model import Measurement, Summary
@@ -12,89 +11,12 @@ from jaxtui.model.own import brief_name, short_name
 from jaxtui.plot import dot
 from jaxtui.state import CaseState, Job
 from jaxtui.view import bench, curves
-from jaxtui.view.text import Line, Span, bar
+from jaxtui.view.text import Column, Line, Span, bar
 
 LOGARITHMIC = 50.0
 """Longest over shortest time from which on the bars are logarithmic."""
 
 _LEVELS = "▁▂▃▄▅▆▇█"
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column before it is known how much room there is."""
-
-    key: str
-    head: str
-    cells: Sequence[Line]
-    rank: int = 0
-    """Those with the highest go first where there is no room; 0 stays."""
-    right: bool = False
-    least: int = 0
-    """Cells that it keeps for figures yet to come: a column that grows during a run
-    makes the whole screen be laid out again."""
-    grows: bool = False
-    """It takes what the others leave; its cells are cut."""
-
-    @property
-    def width(self) -> int:
-        """Cells that it needs."""
-        longest = 0 if self.grows else max(map(_length, self.cells), default=0)
-        return max(self.least, len(self.head), longest)
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Columns that fit, and how wide each is."""
-
-    columns: tuple[Column, ...]
-    widths: tuple[int, ...]
-    gap: int
-    """Blanks between two columns."""
-
-    def cell(self, row: int, place: int) -> Line:
-        """A cell, cut and aligned."""
-        column, width = self.columns[place], self.widths[place]
-        line = cut(column.cells[row], width)
-        blank = Span(" " * (width - _length(line)))
-        return (blank, *line) if column.right else (*line, blank)
-
-
-def fit(columns: Sequence[Column], width: int, gap: int = 2) -> Table:
-    """The columns for which there is room; the last that grows takes the rest.
-
-    Args:
-        columns: from left to right.
-        width: cells of a line.
-        gap: blanks between two columns.
-    """
-    left = list(columns)
-
-    def needed() -> int:
-        return sum(column.width + gap for column in left) - gap
-
-    while needed() > width and max(column.rank for column in left) > 0:
-        left.remove(max(left, key=lambda column: column.rank))
-    widths = [column.width for column in left]
-    growing = [place for place, column in enumerate(left) if column.grows]
-    spare = max(0, width - needed())
-    for place in growing:
-        more = spare if place == growing[-1] else min(spare, width // 6)
-        widths[place] += more
-        spare -= more
-    return Table(tuple(left), tuple(widths), gap)
-
-
-def cut(line: Line, width: int) -> Line:
-    """A line in at most so many cells, with an ellipsis where something is missing."""
-    if _length(line) <= width:
-        return line
-    found: list[Span] = []
-    room = max(0, width - 1)
-    for span in line:
-        found.append(Span(span.text[:room], span.role))
-        room -= len(found[-1].text)
-    return (*found, Span("…"[:width], "muted"))
 
 
 def columns(run: Job, *, marked: bool, room: int) -> list[Column]:
@@ -306,7 +228,3 @@ def sparkline(values: Sequence[float]) -> str:
         return _LEVELS[0] * len(values)
     last = len(_LEVELS) - 1
     return "".join(_LEVELS[round(last * (v - low) / (high - low))] for v in values)
-
-
-def _length(line: Line) -> int:
-    return sum(len(span.text) for span in line)

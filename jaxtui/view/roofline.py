@@ -229,8 +229,7 @@ def head(roofs: RoofsMeasured) -> str:
         ]
         titles = ("roof", "measured", "±", "reached by")
         lines.append(table(titles, rows, ("measured", "±")))
-    lines += [line for one in _about(roofs) for line in wrap(one)]
-    return "\n".join(lines)
+    return "\n".join(filter(None, [*lines, wrap(*_about(roofs))]))
 
 
 def _about(roofs: RoofsMeasured) -> Iterator[str]:
@@ -260,7 +259,7 @@ def _cases(places: Sequence[Place], device: str) -> Iterator[str]:
         if figures and place.intensity is not None:
             figures += f" at {intensity_text(place)} flops per byte"
         yield f"{letter or '-'}  {name.ljust(widest)}  {figures}".rstrip()
-        yield from wrap(f"   {verdict(place)}")
+        yield wrap(f"   {verdict(place)}")
 
 
 def verdicts(
@@ -282,7 +281,7 @@ def verdicts(
     """
     parts = ["\n".join(_cases(places, roofs.device))]
     parts += [failure_text(failure, run) for failure in failures]
-    parts += ["\n".join(wrap(INCOMPLETE))] if lost else []
+    parts += [wrap(INCOMPLETE)] if lost else []
     return "\n\n".join(filter(None, parts))
 
 

@@ -123,11 +123,11 @@ def fold(
         body = shown[len(margin) :]
         begin = text.index(body, end)
         end = begin + len(body)
-        folded.append((*([Span(margin)] if margin else []), *_cut(line, begin, end)))
+        folded.append((*([Span(margin)] if margin else []), *piece(line, begin, end)))
     return folded
 
 
-def _cut(line: Line, begin: int, end: int) -> Line:
+def piece(line: Line, begin: int, end: int) -> Line:
     """The spans of a line from one column to another."""
     found, column = [], 0
     for span in line:
@@ -136,6 +136,13 @@ def _cut(line: Line, begin: int, end: int) -> Line:
             found.append(Span(text.replace("\n", " "), span.role, span.device))
         column += len(span.text)
     return tuple(found)
+
+
+def cut(line: Line, width: int) -> Line:
+    """A line in at most so many cells, with an ellipsis where something is missing."""
+    if len(plain(line)) <= width:
+        return line
+    return (*piece(line, 0, width - 1), Span("…"[:width], "muted"))
 
 
 def plain(line: Line) -> str:
@@ -169,20 +176,35 @@ def bar(share: float, width: int) -> str:
     return ("█" * (eighths // 8) + EIGHTHS[eighths % 8]).rstrip()
 
 
-def wrap(text: str, indent: str = "", width: int = COLUMNS) -> list[str]:
-    """A paragraph in lines, each as far in as the text itself, and the indent.
+def meter(share: float, width: int) -> Line:
+    """A bar to scale on a track."""
+    drawn = bar(share, width)
+    return Span(drawn, "device"), Span("░" * (width - len(drawn)), "muted")
+
+
+def wrap(*texts: str, later: str = "", width: int = COLUMNS) -> str:
+    """Paragraphs in lines, each as far in as its text; nothing for an empty one.
 
     Words that are longer than a line, such as paths, stay whole.
+
+    Args:
+        texts: a paragraph each.
+        later: further indent of all lines of a paragraph but the first.
+        width: of a line.
     """
-    own = indent + text[: len(text) - len(text.lstrip())]
-    return textwrap.wrap(
-        text.strip(),
-        width,
-        initial_indent=own,
-        subsequent_indent=own,
-        break_long_words=False,
-        break_on_hyphens=False,
+    margins = [text[: len(text) - len(text.lstrip())] for text in texts]
+    paragraphs = (
+        textwrap.fill(
+            text.strip(),
+            width,
+            initial_indent=margin,
+            subsequent_indent=margin + later,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for text, margin in zip(texts, margins, strict=True)
     )
+    return "\n".join(filter(None, paragraphs))
 
 
 def table(
@@ -206,3 +228,84 @@ def table(
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+# Tables on a screen: columns drop out where there is no room.
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column before it is known how much room there is."""
+
+    key: str
+    head: str
+    cells: Sequence[Line]
+    rank: int = 0
+    """Those with the highest go first where there is no room; 0 stays."""
+    right: bool = False
+    least: int = 0
+    """Cells that it keeps for figures yet to come: a column that grows during a run
+    makes the whole screen be laid out again."""
+    most: int = 1_000
+    """Cells that it takes at most; longer ones are cut."""
+    grows: bool = False
+    """It takes what the others leave; its cells are cut."""
+    tail: bool = False
+    """Of a cell that is cut the end stays."""
+
+    @property
+    def width(self) -> int:
+        """Cells that it needs."""
+        longest = max((len(plain(cell)) for cell in self.cells), default=0)
+        longest = 0 if self.grows else min(longest, self.most)
+        return max(self.least, len(self.head), longest)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns that fit, and how wide each is."""
+
+    columns: tuple[Column, ...] = ()
+    widths: tuple[int, ...] = ()
+    gap: int = 0
+    """Blanks between two columns."""
+
+    def head(self, place: int) -> str:
+        """What stands over a column, aligned."""
+        head, width = self.columns[place].head, self.widths[place]
+        return head.rjust(width) if self.columns[place].right else head.ljust(width)
+
+    def cell(self, row: int, place: int) -> Line:
+        """A cell, cut and aligned."""
+        column, width = self.columns[place], self.widths[place]
+        line, size = column.cells[row], len(plain(column.cells[row]))
+        if column.tail and size > width:
+            return (Span("…"), *piece(line, size + 1 - width, size))
+        line = cut(line, width)
+        blank = Span(" " * (width - size))
+        return (blank, *line) if column.right else (*line, blank)
+
+
+def fit(columns: Sequence[Column], width: int, gap: int = 2) -> Table:
+    """The columns for which there is room; the last that grows takes the rest.
+
+    Args:
+        columns: from left to right.
+        width: cells of a line.
+        gap: blanks between two columns.
+    """
+    left = list(columns)
+
+    def spare() -> int:
+        return width - sum(column.width + gap for column in left) + gap
+
+    while spare() < 0 and max(column.rank for column in left) > 0:
+        left.remove(max(left, key=lambda column: column.rank))
+    widths, more = [column.width for column in left], spare()
+    growing = [place for place, column in enumerate(left) if column.grows]
+    for place in growing:
+        share = more if place == growing[-1] else min(more, width // 6)
+        wider = max(len(left[place].head), widths[place] + share)
+        more -= share
+        widths[place] = min(wider, left[place].most)
+    return Table(tuple(left), tuple(widths), gap)

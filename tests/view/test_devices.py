@@ -11,22 +11,22 @@ from jaxtui.machine import topologies
 from jaxtui.model import Device, EngineFailed, Holder
 from jaxtui.tui.state import EMPTY
 from jaxtui.view import devices as view
-from jaxtui.view.text import Line, plain
+from jaxtui.view.text import Column, Line, plain
 from tests.tui.fake_engine import HOST, cpu_devices, tpu_devices
 from tests.view.making import JIT, at_size, done, run_of
 
 TPUS = tpu_devices()
 RATES = {"tpu:0": 190e12, "tpu:5": 131.4e12}
-BADGES = view.Column("check", "check", ((),) * 8)
+BADGES = Column("check", "check", ((),) * 8, rank=1)
 
 
 def names(
     devices: tuple[Device, ...], width: int, rates: dict[str, float] | None = None
 ) -> list[str]:
-    return [one.name for one in view.columns(devices, width, rates or {})]
+    return [one.key for one in view.columns(devices, width, rates or {})]
 
 
-def rows(column: view.Column) -> list[str]:
+def rows(column: Column) -> list[str]:
     return [plain(cell) for cell in column.cells]
 
 
@@ -65,7 +65,7 @@ def test_columns_that_tell_something_and_fit(
 
 
 def test_rates_and_memory_are_in_one_unit_each() -> None:
-    shown = {one.name: one for one in view.columns(TPUS, 70, RATES, BADGES)}
+    shown = {one.key: one for one in view.columns(TPUS, 70, RATES, BADGES)}
     assert list(shown) == ["id", "coords", "memory", "rate", "check"]
     assert shown["rate"].head == "TFLOP/s"
     assert [text.strip() for text in rows(shown["rate"])][::5] == ["190", "131"]
@@ -73,9 +73,9 @@ def test_rates_and_memory_are_in_one_unit_each() -> None:
     full = msgspec.structs.replace(
         TPUS[0], memory={"bytes_in_use": 96, "bytes_limit": 100}
     )
-    (column,) = [one for one in view.columns((full,), 70, {}) if one.name == "memory"]
+    (column,) = [one for one in view.columns((full,), 70, {}) if one.key == "memory"]
     assert {span.role for span in column.cells[0]} >= {"danger"}
-    slow = {one.name: one for one in view.columns(TPUS, 70, {"tpu:0": 0.8e9})}
+    slow = {one.key: one for one in view.columns(TPUS, 70, {"tpu:0": 0.8e9})}
     assert (slow["rate"].head, rows(slow["rate"])[0].strip()) == ("MFLOP/s", "800")
 
 

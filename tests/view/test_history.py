@@ -60,10 +60,10 @@ ROWS = (
 )
 def test_columns_that_matter_least_go_first(width: int, names: str) -> None:
     found = history.columns(ROWS, width)
-    assert [one.name for one in found] == names.split()
+    assert [one.key for one in found.columns] == names.split()
     lines = [
-        " ".join(history.fitted(one.cells[index], one) for one in found)
-        for index in range(len(ROWS))
+        " ".join(plain(found.cell(row, place)) for place in range(len(found.columns)))
+        for row in range(len(ROWS))
     ]
     assert len({len(line) for line in lines}) == 1
     assert len(lines[0]) <= width
@@ -71,19 +71,22 @@ def test_columns_that_matter_least_go_first(width: int, names: str) -> None:
     assert "train_step"[-6:] in lines[2]
 
 
+def column(key: str, *rows: Row) -> tuple[str, ...]:
+    """The head and the cells of a column; empty where there is none."""
+    for one in history.columns(rows, 100).columns:
+        if one.key == key:
+            return (one.head, *map(plain, one.cells))
+    return ()
+
+
 def test_a_column_has_one_unit_and_its_points_in_line() -> None:
-    found = {one.name: one for one in history.columns(ROWS, 100)}
-    assert found["ready"].heading == "ready ms"
-    assert found["ready"].cells == ("2.00  ", "0.0120", "300     ".rstrip() + " " * 5)
-    assert found["rate"].heading == "TFLOP/s"
-    assert found["rate"].cells == ("1.00", "1.00 GB/s", "1.00")
+    assert column("ready", *ROWS) == ("ready ms", "2.00  ", "0.0120", "300     ")
+    assert column("rate", *ROWS) == ("TFLOP/s", "1.00", "1.00 GB/s", "1.00")
     # Never seconds below one; a host that all share is no column.
-    short = history.columns((row(ready=0.5), row(ready=5.0)), 100)
-    assert [one.heading for one in short if one.name == "ready"] == ["ready ms"]
-    assert "host" not in [one.name for one in short]
-    long = history.columns((row(ready=1.5), row(ready=5.0)), 100)
-    assert [one.heading for one in long if one.name == "ready"] == ["ready s"]
-    assert history.columns((row(ready=None),), 100)[6].cells == ("—",)
+    assert column("ready", row(ready=0.5), row(ready=5.0))[0] == "ready ms"
+    assert column("host", row(ready=0.5), row(ready=5.0)) == ()
+    assert column("ready", row(ready=1.5), row(ready=5.0))[0] == "ready s"
+    assert column("ready", row(ready=None))[1] == "—"
 
 
 def test_one_measurement_has_one_unit() -> None:

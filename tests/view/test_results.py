@@ -10,8 +10,7 @@ import pytest
 from jaxtui.model import Failure, Note
 from jaxtui.state import CaseState, Job
 from jaxtui.view import results
-from jaxtui.view.results import Column, Table
-from jaxtui.view.text import Line, Span, plain
+from jaxtui.view.text import Column, Line, Span, Table, cut, fit, plain
 from tests.tui.fake_engine import summary
 from tests.view.making import JIT, NUMPY, done, over_sizes, run_of
 
@@ -19,7 +18,7 @@ RUN = over_sizes(NUMPY, JIT)
 
 
 def table(run: Job, width: int = 200, *, marked: bool = False) -> Table:
-    return results.fit(results.columns(run, marked=marked, room=8), width)
+    return fit(results.columns(run, marked=marked, room=8), width)
 
 
 def keys(found: Table) -> list[str]:
@@ -152,6 +151,6 @@ def test_every_row_has_the_sign_of_its_curve() -> None:
 
 def test_a_cell_that_is_too_long_ends_in_an_ellipsis() -> None:
     cells = [(Span("much too long"),)]
-    found = results.fit([Column("notes", "", cells, grows=True)], 8)
+    found = fit([Column("notes", "", cells, grows=True)], 8)
     assert plain(found.cell(0, 0)) == "much to…"
-    assert plain(results.cut((Span("ab"), Span("cd")), 3)) == "ab…"
+    assert plain(cut((Span("ab"), Span("cd")), 3)) == "ab…"

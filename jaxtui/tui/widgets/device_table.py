@@ -11,8 +11,7 @@ from textual.widgets import DataTable
 
 from jaxtui.tui.widgets.paper import STYLES
 from jaxtui.view.check import ROLES
-from jaxtui.view.devices import Column
-from jaxtui.view.text import Line, plain
+from jaxtui.view.text import Column, Line, plain
 
 _STYLES = {
     **STYLES,
@@ -92,7 +91,7 @@ class DeviceTable(DataTable[Text]):
                     first = one is new[0]
                     head = " " * (0 if first else gap) + one.head
                     width = one.width + (0 if first else gap)
-                    self.add_column(Text(head), key=one.name, width=width)
+                    self.add_column(Text(head), key=one.key, width=width)
                 for index, name in enumerate(names):
                     cells = (one.cells[index] for one in new)
                     painted = [
@@ -108,7 +107,7 @@ class DeviceTable(DataTable[Text]):
                     if was != now:
                         first = after is new[0]
                         text = self._painted(now, 0 if first else gap)
-                        self.update_cell(name, after.name, text)
+                        self.update_cell(name, after.key, text)
         self._columns_drawn = new
         # Whoever moves the cursor of this table is ahead of the snapshot, which would
         # draw it back.
@@ -177,4 +176,4 @@ class DeviceTable(DataTable[Text]):
 
 
 def _shape(columns: Sequence[Column]) -> list[tuple[str, int]]:
-    return [(one.name, one.width) for one in columns]
+    return [(one.key, one.width) for one in columns]

@@ -15,7 +15,7 @@ from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Paper, content
 from jaxtui.view import check as check_view
 from jaxtui.view import check_screen, chipmap, devices
-from jaxtui.view.text import plain
+from jaxtui.view.text import Column, plain
 
 LOW = 14
 """Lines of the tab below which there is no room for the map."""
@@ -77,7 +77,7 @@ class Hardware(Horizontal):
             head = (
                 "JAX did not start" if state.engine == "failed" else "JAX is starting"
             )
-            self.table.show((), (devices.Column("id", head, ()),), None)
+            self.table.show((), (Column("id", head, ()),), None)
             self.styles.height = 3
             return
         mapped = len(found) > 1 or device.coords is not None

@@ -23,7 +23,7 @@ from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import in_words
 from jaxtui.view import bench, results
 from jaxtui.view.bench import Sentence
-from jaxtui.view.text import Line
+from jaxtui.view.text import Line, Table, fit
 
 _WIDE = 90
 """Columns from which on bars are long and columns are set apart."""
@@ -183,7 +183,7 @@ class ResultsTable(DataTable[Text]):
             columns = results.columns(run, marked=view == "sweep", room=room)
         # A scrollbar may come, and every column has its gap.
         gap = 1 if width < _WIDE else 2
-        found = results.fit(columns, width - 1 - gap, gap)
+        found = fit(columns, width - 1 - gap, gap)
         heads = [(one.key, one.head) for one in found.columns]
         layout = run.number, heads, found.widths, self.app.theme
         cells = {
@@ -201,7 +201,7 @@ class ResultsTable(DataTable[Text]):
         self._cells = cells
 
     def _rebuild(
-        self, table: results.Table, cells: dict[tuple[int, str], Line], rows: int
+        self, table: Table, cells: dict[tuple[int, str], Line], rows: int
     ) -> None:
         with self.app.batch_update():
             self.clear(columns=True)
