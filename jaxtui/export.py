@@ -25,6 +25,7 @@ from rich.text import Text
 from jaxtui import format as fmt
 from jaxtui.document import Results, machine
 from jaxtui.model import PHASES, Case, Measurement, Note
+from jaxtui.model.base import dtype_label
 from jaxtui.model.own import is_own, parts, short_name
 from jaxtui.plot import Picture, Row
 from jaxtui.text import visible
@@ -50,6 +51,9 @@ COLUMNS, LINES = 100, 28
 
 MANY = 2
 """So many ops or dtypes are named in a file's name; more are counted."""
+
+FACTS = ("hostname", "jax", "numpy")
+"""Of the machine, in the title of a picture."""
 
 CASE = ("op", "size", "dtype", "precision", "device", "mode", "inputs")
 
@@ -235,11 +239,12 @@ def contents(
         document: makes the JSON.
         results: for the tables.
         picture: the plot, if there is one.
-        title: stands above it.
+        title: stands above it, before the machine.
         text: makes the text around a drawing, which is empty without a plot.
         rows: makes what is drawn as a picture; by default the plot, or else the text.
         look: the colours of the picture.
     """
+    title = " · ".join(filter(None, (title, machine(results.host, *FACTS))))
 
     def whole() -> str:
         return text(picture.draw(COLUMNS, LINES, color=False) if picture else "")
@@ -365,12 +370,11 @@ def as_markdown(results: Results) -> str:
 
 def _markdown_cells(one: Measurement) -> dict[str, str]:
     case = one.case
-    precision = "" if case.precision == "default" else f" {case.precision}"
     hosted = " (host inputs)" if case.inputs == "host" and not case.on_host else ""
     return {
         "op": short_name(case.op),
         "size": str(case.size or fmt.ABSENT),
-        "dtype": case.dtype + precision,
+        "dtype": dtype_label(case.dtype, case.precision),
         "device": case.device,
         "mode": case.mode + hosted,
         "notes": _flags(one.notes),

@@ -35,6 +35,10 @@ class Unit(Record, frozen=True):
             return ABSENT
         return significant(value / self.factor, digits)
 
+    def ends(self, low: float, high: float) -> str:
+        """Both ends of an interval, without the unit's name: ``12.1–13.4``."""
+        return f"{self.text(low)}–{self.text(high)}"
+
 
 def significant(value: float, digits: int = 3) -> str:
     """A number with so many significant digits: ``0.0460``, ``812``.
@@ -118,7 +122,7 @@ def measured(summary: Summary | None) -> str:
 def ends(summary: Summary) -> str:
     """The ends of an interval in the unit of its median: ``12.1–13.4 ms``."""
     unit = _supported(summary)
-    return f"{unit.text(summary.ci_low)}–{unit.text(summary.ci_high)} {unit.name}"
+    return f"{unit.ends(summary.ci_low, summary.ci_high)} {unit.name}"
 
 
 def _supported(summary: Summary) -> Unit:
@@ -176,6 +180,11 @@ def flops_rate(value: float | None) -> str:
 def bytes_rate(value: float | None) -> str:
     """A bandwidth: ``26.1 GB/s``."""
     return rate(value, "B/s")
+
+
+def speed(flops: float | None, bytes_: float | None) -> str:
+    """FLOP/s, or bytes/s of what only moves data."""
+    return flops_rate(flops) if flops else bytes_rate(bytes_ or None)
 
 
 def bytes_text(value: float | None) -> str:
@@ -300,6 +309,12 @@ def plural(number: int, noun: str) -> str:
     return f"{count(number)} {noun}{ending}"
 
 
+def some(words: Sequence[str], most: int = 3) -> str:
+    """``a, b, c and 2 more``."""
+    more = f" and {len(words) - most} more" if len(words) > most else ""
+    return ", ".join(words[:most]) + more
+
+
 def listed(words: Iterable[str]) -> str:
     """``compute, bandwidth and steady``, each once."""
     *most, last = dict.fromkeys(words)
@@ -343,8 +358,9 @@ class Units(Record, frozen=True):
             found["rate"] = _in(self.flops, one.flops_per_second, 3)
         if ready := one.ready:
             found["ready"] = _in(self.ready, ready.median, digits_known(ready))
-            ends = (self.ready.text(end) for end in (ready.ci_low, ready.ci_high))
-            found["interval"] = "–".join(ends) if ready.rounds > 1 else "one round"
+            found["interval"] = "one round"
+            if ready.rounds > 1:
+                found["interval"] = self.ready.ends(ready.ci_low, ready.ci_high)
         if dispatch := one.dispatch:
             digits = digits_known(dispatch)
             found["dispatch"] = _in(self.dispatch, dispatch.median, digits)

@@ -795,7 +795,7 @@ def describe(experiment: Experiment) -> str:
         twins = _once(case.dtype for case in experiment.cases if case.mode == mode)
         if jax and twins:
             same = twins == _once(case.dtype for case in jax)
-            text += f" and {name}" if same else f" and {name} {_some(twins)}"
+            text += f" and {name}" if same else f" and {name} {fmt.some(twins)}"
     if len(experiment.cases) > 2:
         text += f", {len(experiment.cases)} cases"
     return f"{text}, about {how_long(experiment.budget)}"
@@ -812,23 +812,17 @@ def how_long(seconds: float) -> str:
 def _described(cases: Sequence[Case]) -> str:
     first = cases[0]
     words = [
-        _some(_once(short_name(case.op) for case in cases)),
+        fmt.some(_once(short_name(case.op) for case in cases)),
         _span(_once(case.size for case in cases if case.size)),
-        _some(_once(case.dtype for case in cases)),
-        _some([p for p in _once(c.precision for c in cases) if p != "default"]),
-        _some(_once(case.mode for case in cases)),
+        fmt.some(_once(case.dtype for case in cases)),
+        fmt.some([p for p in _once(c.precision for c in cases) if p != "default"]),
+        fmt.some(_once(case.mode for case in cases)),
     ]
     if not first.on_host:
-        words.append(f"on {_some(_once(case.device for case in cases))}")
+        words.append(f"on {fmt.some(_once(case.device for case in cases))}")
         if any(case.inputs == "host" for case in cases):
             words.append("with host inputs")
     return " ".join(word for word in words if word)
-
-
-def _some(names: Sequence[str]) -> str:
-    """At most three names, and how many more."""
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(names[:3]) + more
 
 
 def _span(sizes: Sequence[int]) -> str:

@@ -219,10 +219,7 @@ def _computing(measurement: Measurement, roofs: RoofsMeasured) -> Place:
 
 def _missing(of: RoofDtype | None, roofs: RoofsMeasured) -> str:
     why = next((one.why for one in roofs.missing if one.of == of), "")
-    name = "memory roof"
-    if of is not None:
-        precise = "" if of.precision == "default" else f" {of.precision}"
-        name = f"compute roof for {of.dtype}{precise}"
+    name = "memory roof" if of is None else f"compute roof for {of.label}"
     return f"There is no {name}: {why or 'it was not measured.'}"
 
 

@@ -18,7 +18,7 @@ from jaxtui.commands.options import BUDGET, DEVICE, Parsed, json_flag, seed
 from jaxtui.commands.output import Exports, close, export_flags, plot
 from jaxtui.commands.progress import bar, live_line, progress_line
 from jaxtui.commands.terminal import narrate
-from jaxtui.document import Results, encode, machine
+from jaxtui.document import Results, encode
 from jaxtui.export import PICTURES, Contents
 from jaxtui.model import (
     DTYPES,
@@ -243,12 +243,11 @@ def command(
         return view.text(search, means.get(search.first.op, "size"), drawing)
 
     def contents(search: Search) -> Contents:
-        where = machine(host, "hostname", "jax")
         return export.contents(
             document,
             Results.of(host, view.measurements(search), search.failures),
             view.picture(search),
-            " · ".join(filter(None, (search.first.op, where))),
+            search.first.op,
             partial(text, search),
         )
 

@@ -31,7 +31,7 @@ from jaxtui.commands.options import (
 from jaxtui.commands.output import Exports, close, export_flags, plot
 from jaxtui.commands.progress import DECLINED, may_start
 from jaxtui.commands.terminal import narrate, say
-from jaxtui.document import Results, encode, machine
+from jaxtui.document import Results, encode
 from jaxtui.export import COLUMNS, LINES, PICTURES, Contents, text_rows
 from jaxtui.model import Case, Device, Experiment, Mode, OpInfo, PlannedCase, Precision
 from jaxtui.model.roofs import Roofs, RoofsMeasured
@@ -165,10 +165,8 @@ def command(
             above, below = f"{view.head(roofs)}\n", f"{verdicts(roofs)}\n"
             return [*text_rows(above), *drawn, *text_rows(below)]
 
-        where = machine(results.host, "hostname", "jax")
-        title = " · ".join(filter(None, (f"roofline of {roofs.device}", where)))
-        written = partial(text, roofs)
-        return export.contents(document, results, picture, title, written, rows=rows)
+        title, whole = f"roofline of {roofs.device}", partial(text, roofs)
+        return export.contents(document, results, picture, title, whole, rows=rows)
 
     def shown(roofs: RoofsMeasured) -> str:
         return text(roofs, plot(view.picture(places, roofs, COLORS)))

@@ -73,3 +73,8 @@ class WithBudget(Record, frozen=True):
         """The budget in seconds."""
         seconds: float = self.budget_seconds  # type: ignore[attr-defined]
         return seconds
+
+
+def dtype_label(dtype: str, precision: Precision) -> str:
+    """``float32``, or ``float32 highest``."""
+    return dtype if precision == "default" else f"{dtype} {precision}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from jaxtui.model.base import Precision, Record, WithBudget
+from jaxtui.model.base import Precision, Record, WithBudget, dtype_label
 from jaxtui.model.check import Expected
 
 RoofKind = Literal["compute", "bandwidth"]
@@ -15,6 +15,11 @@ class RoofDtype(Record, frozen=True, kw_only=True):
 
     dtype: str
     precision: Precision = "default"
+
+    @property
+    def label(self) -> str:
+        """``float32``, or ``float32 highest``."""
+        return dtype_label(self.dtype, self.precision)
 
 
 class Roofs(WithBudget, frozen=True, kw_only=True, tag=True):

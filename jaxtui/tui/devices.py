@@ -452,8 +452,8 @@ class FirstMinute(Panel):
         if case is None or state.run is None:
             return content(_before(state, offer, width))
         if case.failure is not None:
-            return content(stopwatch.failed(case.failure, width))
-        numpy = stopwatch.numpy_of(case, state.run)
+            return content(devices.failure_lines(case.failure, width))
+        numpy = bench.numpy_of(case, state.run)
         said = stopwatch.figures(case)
         bars = stopwatch.comparison(case, numpy)
         factor: list[str] = []
@@ -466,7 +466,7 @@ class FirstMinute(Panel):
         if state.job is state.run:
             lines.append(_progress(state.run, width))
         if numpy is not None and numpy.failure is not None:
-            lines += stopwatch.failed(numpy.failure, width)
+            lines += devices.failure_lines(numpy.failure, width)
         return content(lines)
 
 

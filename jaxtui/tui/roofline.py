@@ -284,8 +284,7 @@ def message(state: State) -> str:
 def heights(roofs: RoofsMeasured) -> str:
     """How high they are: ``cpu:0: 95.2 GFLOP/s float32, 11.8 GB/s``."""
     known = [
-        view.rate_text(roof)
-        + ("" if roof.of is None else f" {view.dtype_name(roof.of)}")
+        view.rate_text(roof) + ("" if roof.of is None else f" {roof.of.label}")
         for roof in roofs.roofs
     ]
     return f"{roofs.device}: {', '.join(known) or 'none'}"

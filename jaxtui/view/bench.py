@@ -11,7 +11,7 @@ import msgspec
 from jaxtui import format as fmt
 from jaxtui import stats
 from jaxtui.document import Outcome, Results, encode, machine
-from jaxtui.export import DARK, Contents, Look, contents, text_rows
+from jaxtui.export import DARK, FACTS, Contents, Look, contents, text_rows
 from jaxtui.model import (
     Case,
     Failure,
@@ -22,6 +22,7 @@ from jaxtui.model import (
     differing,
     run_notes,
 )
+from jaxtui.model.base import dtype_label
 from jaxtui.model.own import brief_name, is_own, parts, short_name
 from jaxtui.plot import Picture
 from jaxtui.state import CaseState, Job
@@ -58,9 +59,6 @@ RIGHT = (
     "× numpy",
 )
 """Those that are aligned at the right."""
-
-PENDING = "…"
-"""Stands where a figure has not arrived yet."""
 
 APART = 2.0
 """Dispatch counts as far from ready when ready takes this many times longer."""
@@ -110,8 +108,7 @@ def seconds_of(case: CaseState, clock: Clock) -> float | None:
 def against_numpy(case: CaseState, run: Job, clock: Clock = "ready") -> Interval | None:
     """NumPy's seconds for the same op and size over those of a JAX case.
 
-    NumPy's case has the same dtype if there is such a one, or else any. Both took
-    turns: see ``stats.ratio``.
+    Both took turns: see ``stats.ratio``.
 
     Args:
         case: of the run.
@@ -120,17 +117,26 @@ def against_numpy(case: CaseState, run: Job, clock: Clock = "ready") -> Interval
     """
     if case.case.mode == "numpy":
         return None
-    others = _by_numpy(run).get((case.case.op, case.case.size), ())
-    same = [one for one in others if one.case.dtype == case.case.dtype]
-    numpy = min(
-        same or others, key=lambda one: seconds_of(one, "ready") or 0, default=None
-    )
-    mine = _interval(case, clock)
+    numpy, mine = numpy_of(case, run), _interval(case, clock)
     theirs = None if numpy is None else _interval(numpy)
     if mine is None or numpy is None or theirs is None:
         return None
     rounds = (numpy.rounds, case.rounds) if clock == "ready" else ((), ())
     return stats.ratio(theirs, mine, rounds)
+
+
+def numpy_of(case: CaseState, run: Job) -> CaseState | None:
+    """NumPy's case of the same op and size: one with figures, of the same dtype if
+    there is such a one, the fastest.
+    """
+    asked = case.case
+
+    def order(one: CaseState) -> tuple[bool, bool, float]:
+        seconds = seconds_of(one, "ready")
+        return seconds is None, one.case.dtype != asked.dtype, seconds or 0.0
+
+    found = _by_numpy(run).get((asked.op, asked.size), ())
+    return min(found, key=order, default=None)
 
 
 def times_numpy(case: CaseState, run: Job, clock: Clock = "ready") -> float | None:
@@ -165,7 +171,7 @@ def _by_numpy(run: Job) -> dict[tuple[str, int], list[CaseState]]:
     """By op and size: the cases that NumPy ran."""
     found: dict[tuple[str, int], list[CaseState]] = {}
     for one in run.cases:
-        if one.case.mode == "numpy" and one.measurement and one.measurement.ready:
+        if one.case.mode == "numpy":
             found.setdefault((one.case.op, one.case.size), []).append(one)
     return found
 
@@ -187,7 +193,9 @@ def share_of_peak(measurement: Measurement) -> float | None:
 
 
 def row(case: CaseState, run: Job) -> dict[str, str]:
-    """Every cell of one case, by column."""
+    """The cells of one case by column, without the figures that ``rows`` writes in one
+    unit for each column.
+    """
     asked = case.case
     # With the folder only where two files of the run have the same name.
     name = short_name if _has_namesakes(run) else brief_name
@@ -195,9 +203,7 @@ def row(case: CaseState, run: Job) -> dict[str, str]:
     cells = dict.fromkeys(WIDE, "") | {
         "op": name(asked.op),
         "size": fmt.size(asked.size),
-        "dtype": asked.dtype
-        if asked.precision == "default"
-        else f"{asked.dtype} {asked.precision}",
+        "dtype": dtype_label(asked.dtype, asked.precision),
         "device": asked.device,
         "mode": asked.mode if plain else f"{asked.mode}, host inputs",
     }
@@ -207,15 +213,8 @@ def row(case: CaseState, run: Job) -> dict[str, str]:
     if measured is None or measured.ready is None:
         doing = case.doing.replace("first_call", "1st call")
         return cells | {"ready": doing or case.status}
-    rate = fmt.ABSENT
-    if measured.flops_per_second:
-        rate = fmt.flops_rate(measured.flops_per_second)
-    elif measured.bytes_per_second:
-        rate = fmt.bytes_rate(measured.bytes_per_second)
     return cells | {
-        "ready": fmt.measured(measured.ready),
-        "dispatch": fmt.measured(measured.dispatch),
-        "rate": rate,
+        "rate": fmt.speed(measured.flops_per_second, measured.bytes_per_second),
         "peak": fmt.percent(share_of_peak(measured)),
         "error": fmt.error(measured.error_vs_float64),
         "× numpy": fmt.ratio(times_numpy(case, run)),
@@ -278,8 +277,7 @@ def remarks(run: Job) -> list[str]:
         for note in own_notes(case, run):
             labels.setdefault(f"{note.flag}: {note.text}", []).append(case.case.label)
     for note_text, on in labels.items():
-        more = f" and {len(on) - 3} more" if len(on) > 3 else ""
-        found.append(f"{note_text}\n  – {', '.join(on[:3])}{more}")
+        found.append(f"{note_text}\n  – {fmt.some(on)}")
     found += [failure_text(case.failure, run) for case in run.cases if case.failure]
     return [*found, INCOMPLETE] if run.outcome == "crashed" else found
 
@@ -377,7 +375,7 @@ def files(
         script: makes plain Python of its cases.
         look: of the picture.
     """
-    where = machine(results.host, "hostname", "jax", "numpy")
+    where = machine(results.host, *FACTS)
 
     def text(drawing: str) -> str:
         """The plot, if there is one, the table, and all that is to be said of it."""
@@ -388,7 +386,7 @@ def files(
         lambda: encode(results),
         results,
         picture,
-        " · ".join(filter(None, [title(run), where])),
+        title(run),
         text,
         rows=None if picture else lambda: text_rows(overview(run)),
         look=look,

@@ -10,7 +10,7 @@ from jaxtui.document import SCHEMA
 from jaxtui.model import Record, Summary
 from jaxtui.plot.axes import Axis, Scale, fit, ticks
 from jaxtui.text import visible
-from jaxtui.view.text import COLUMNS, Line, Span, plain, table, wrap
+from jaxtui.view.text import Line, Span, first_fitting, plain, table, wrap
 
 
 class Pairs(Record, frozen=True, kw_only=True):
@@ -94,7 +94,7 @@ def bars(sides: Sequence[Side], width: int) -> Iterator[Line]:
     ends = [end for one in known for end in (one.ci_low, one.median, one.ci_high)]
     unit = fmt.common(ends)
     figures = [
-        (unit.text(one.median), f"{unit.text(one.ci_low)}–{unit.text(one.ci_high)}")
+        (unit.text(one.median), unit.ends(one.ci_low, one.ci_high))
         if one
         else (fmt.ABSENT, "")
         for one in clocks
@@ -148,18 +148,17 @@ def _table(pairs: Sequence[Pair]) -> str:
     """A row per pair, without a line that is broken: with what there is room for."""
     first, second = pairs[0].first.label, pairs[0].second.label
     rows = [_cells(pair) for pair in pairs]
-    for a, b, columns in (
-        (first, second, (0, 1, 2, 3, 4, 5)),
-        ("A", "B", (0, 1, 2, 3, 4, 5)),
-        ("A", "B", (0, 1, 2, 3, 5)),
-    ):
+
+    def drawn(a: str, b: str, *columns: int) -> str:
         head = [("case", a, b, "ratio", "", "")[column] for column in columns]
         cells = [[row[column] for column in columns] for row in rows]
-        drawn = table(head, cells, (a, b, "ratio"))
-        if max(map(len, drawn.split("\n"))) <= COLUMNS:
-            break
-    parts = [] if a == first else [wrap(f"A is {first}, B is {second}.")]
-    parts.append(drawn)
+        return table(head, cells, (a, b, "ratio"))
+
+    whole = drawn(first, second, 0, 1, 2, 3, 4, 5)
+    short = (drawn("A", "B", *range(6)), drawn("A", "B", 0, 1, 2, 3, 5))
+    parts = [first_fitting((whole, *short))]
+    if parts != [whole]:
+        parts.insert(0, wrap(f"A is {first}, B is {second}."))
     shared = [
         f"  {visible(one, line=True)}"
         for one in pairs[0].comparison.differences

@@ -32,7 +32,7 @@ from jaxtui.text import painted
 from jaxtui.view import curves
 from jaxtui.view.bench import failure_text
 from jaxtui.view.curves import number, place, rounded
-from jaxtui.view.text import COLUMNS, table, wrap
+from jaxtui.view.text import INCOMPLETE, first_fitting, table, wrap
 
 FIELDS = ("mode", "dtype", "precision", "device", "inputs")
 """What two cases of one op and size can differ in, in the order in which it is said."""
@@ -124,7 +124,7 @@ def sentence(found: Answer, called: Names, *, whole: bool = True) -> str:
             f"{counted}, {ahead} is faster up to {number(found.sure)}, and above "
             f"that, up to {high}, no difference can be measured: {none}"
         )
-    sizes = _listed([number(size) for size in found.even])
+    sizes = fmt.listed(map(number, found.even))
     return (
         f"{counted}, {ahead} is faster {span}, but for {sizes}, where no "
         f"difference can be measured: {none}"
@@ -160,7 +160,7 @@ def _earlier(crossings: Sequence[Crossing], called: Names) -> str:
         f"({called.of(one.faster)} ahead above)"
         for one in crossings
     ]
-    return f" They cross before that, too: {_listed(places)}."
+    return f" They cross before that, too: {fmt.listed(places)}."
 
 
 def payback_sentence(found: Sequence[Payback], called: Names) -> str:
@@ -187,7 +187,7 @@ def calls_text(calls: int | None) -> str:
     if calls >= 10_000:
         # Its digits hang on a single observation of the compile.
         calls = rounded(calls)
-    return f"{fmt.count(calls)} call{'s' if calls != 1 else ''}"
+    return fmt.plural(calls, "call")
 
 
 def wins(crossing: Crossing, called: Names) -> str:
@@ -211,16 +211,8 @@ def ending(search: Search) -> str:
     if search.outcome == "cancelled":
         return "The search was interrupted: these answers are from what had arrived."
     if search.outcome == "incomplete":
-        return (
-            "Incomplete: the engine was lost on the way. Larger sizes and those in "
-            "between are missing: these answers are from what had arrived."
-        )
+        return INCOMPLETE
     return ""
-
-
-def _listed(words: Sequence[str]) -> str:
-    *most, last = words
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 def size_line(search: Search, size: int) -> str:
@@ -286,7 +278,7 @@ def calls_table(search: Search) -> str:
         ]
         return _drawn(rows)
 
-    return _narrowest(
+    return first_fitting(
         (
             drawn(called, f"{called.first}/{called.second}"),
             drawn(called, "ratio"),
@@ -332,7 +324,7 @@ def starts_table(search: Search) -> str:
         return _drawn(rows)
 
     called = names(search.first, search.second)
-    return _narrowest((drawn(called), drawn(FIRST_AND_SECOND)))
+    return first_fitting((drawn(called), drawn(FIRST_AND_SECOND)))
 
 
 def _start_cells(
@@ -354,14 +346,6 @@ def _start_cells(
 def _drawn(rows: list[dict[str, str]]) -> str:
     head = [*rows[0]]
     return table(head, [[*row.values()] for row in rows], head)
-
-
-def _narrowest(tables: Sequence[str]) -> str:
-    """The first that fits, or the last."""
-    for drawn in tables:
-        if max(map(len, drawn.splitlines())) <= COLUMNS:
-            return drawn
-    return tables[-1]
 
 
 # The plot.

@@ -59,6 +59,14 @@ _TICKS: dict[Metric, Callable[[float], str]] = {
 }
 """How the values of each metric stand on an axis."""
 
+_TEXTS: dict[Metric, Callable[[float], str]] = {
+    "flops": fmt.flops_rate,
+    "bytes": fmt.bytes_rate,
+    "peak": fmt.percent,
+    "numpy": fmt.ratio,
+}
+"""How they are read off; of times the interval stands beside them."""
+
 
 def sizes(run: Job) -> list[int]:
     """The sizes of a run; a user's function may have none."""
@@ -299,15 +307,8 @@ def _text(case: CaseState, metric: Metric, clock: Clock, run: Job) -> tuple[str,
         if case.status in ("failed", "not run"):
             return case.status, ""
         return ("no figure" if case.status == "done" else ""), ""
-    match metric:
-        case "flops":
-            return fmt.flops_rate(value), ""
-        case "bytes":
-            return fmt.bytes_rate(value), ""
-        case "peak":
-            return fmt.percent(value), "of peak"
-        case "numpy":
-            return fmt.ratio(value), ""
+    if text := _TEXTS.get(metric):
+        return text(value), "of peak" if metric == "peak" else ""
     if clock == "pipelined":
         return fmt.seconds(value), "(ready)" if case.case.on_host else ""
     summary = measured.dispatch if clock == "dispatch" else measured.ready

@@ -13,6 +13,7 @@ from jaxtui.machine.topologies import FAMILIES
 from jaxtui.model import (
     Device,
     EngineFailed,
+    Failure,
     Finding,
     Holder,
     Host,
@@ -359,11 +360,11 @@ def holder_text(holder: Holder) -> str:
     return f"{processes.describe(holder)}{opened}"
 
 
-def failure_lines(failed: EngineFailed, width: int) -> list[Line]:
-    """Why there is no engine, what to do, who holds the accelerator, all of it."""
+def failure_lines(failed: EngineFailed | Failure, width: int) -> list[Line]:
+    """What did not work, what to do, who holds the accelerator, all of it."""
     lines = fold((Span(failed.error, "error"),), width)
     lines += fold((Span(failed.hint),), width)
-    for holder in failed.holders:
+    for holder in failed.holders if isinstance(failed, EngineFailed) else ():
         lines += fold((Span(holder_text(holder)),), width, "", "  ")
     for line in failed.detail.splitlines():
         lines += fold((Span(line, "muted"),), width, "  ")

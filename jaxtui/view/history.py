@@ -15,6 +15,7 @@ from jaxtui.document import SCHEMA, encode, machine
 from jaxtui.export import Contents, csv_text, markdown
 from jaxtui.history.store import Entry, Page, Row
 from jaxtui.model import PHASES, Measurement
+from jaxtui.model.base import dtype_label
 from jaxtui.model.own import short_name
 from jaxtui.text import visible
 from jaxtui.view.text import Column, Line, Span, Table, fit, plain
@@ -31,19 +32,16 @@ RIGHT = ("id", "size", "ready", "rate")
 
 def cells(row: Row) -> tuple[str, ...]:
     """The texts of a row, in the order of ``HEAD``."""
-    rate = fmt.flops_rate(row.flops_per_second)
-    if row.flops_per_second is None:
-        rate = fmt.bytes_rate(row.bytes_per_second)
     return (
         str(row.id),
         when(row.at),
         short_name(row.op),
         fmt.size(row.size),
-        row.dtype + ("" if row.precision == "default" else f" {row.precision}"),
+        dtype_label(row.dtype, row.precision),
         row.device,
         row.mode + (" host inputs" if row.inputs == "host" and row.device_kind else ""),
         fmt.seconds(row.ready),
-        rate,
+        fmt.speed(row.flops_per_second, row.bytes_per_second),
         row.hostname,
     )
 
@@ -197,7 +195,7 @@ def repeats(rows: Sequence[Row]) -> str:
     """
     times = [row.ready for row in rows if row.ready is not None]
     unit = fmt.common(times)
-    ends = f"{unit.text(min(times))}–{unit.text(max(times))} {unit.name}"
+    ends = f"{unit.ends(min(times), max(times))} {unit.name}"
     since = short_when(rows[-1].at).split()[0]
     return f"over time: {ends} in {len(times)} runs since {since}"
 

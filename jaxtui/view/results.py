@@ -31,9 +31,10 @@ def columns(run: Job, *, marked: bool, room: int) -> list[Column]:
     """
     cases = run.cases
     told = [bench.row(case, run) for case in cases]
-    summaries = [_summary(case) for case in cases]
-    known = [one.median for one in summaries if one is not None]
-    unit = fmt.common(known)
+    measured = [case.measurement for case in cases]
+    summaries = [one and one.ready for one in measured]
+    units = fmt.Units.of([one for one in measured if one])
+    unit = units.ready
     found: list[Column] = []
     if marked:
         labels = curves.labels(run)
@@ -43,22 +44,40 @@ def columns(run: Job, *, marked: bool, room: int) -> list[Column]:
         found.append(Column("mark", "", dots))
     found += names(run, told)
     ready = [
-        figure(one, unit) if one is not None else _doing(case)
-        for case, one in zip(cases, summaries, strict=True)
+        figure(one, unit)
+        if one is not None
+        else (Span(row["ready"], "bad" if case.failure else "muted"),)
+        for case, one, row in zip(cases, summaries, told, strict=True)
     ]
     found.append(
         Column("ready", f"ready {unit.name}", ready, right=True, least=len("1st call"))
     )
-    ends = [_ends(one, unit) for one in summaries]
+    ends: list[Line] = [
+        (Span(unit.ends(one.ci_low, one.ci_high), "muted"),)
+        if one is not None and one.rounds > 1
+        else ()
+        for one in summaries
+    ]
     found.append(Column("interval", _confidence(summaries), ends, rank=5, least=9))
     found.append(_bars(run, summaries, room))
-    found.append(_rates(cases))
+    found.append(_rates(measured, units))
     if any(case.case.mode == "numpy" for case in cases) and len(cases) > 1:
         cells = [_factor(bench.times_numpy(case, run)) for case in cases]
         found.append(Column("factor", "× NumPy", cells, rank=1, right=True))
     notes = [_badge(case, run) for case in cases]
     found.append(Column("notes", "", notes, rank=2, least=10, grows=True))
-    return [*found, *_details(run, told)]
+    dispatches = [one and one.dispatch for one in measured]
+    if any(dispatches):
+        # What only a wide screen has room for, and what is not known at all nowhere.
+        unit = units.dispatch
+        lines = [figure(one, unit) if one else () for one in dispatches]
+        head = f"dispatch {unit.name}"
+        found.append(Column("dispatch", head, lines, rank=7, right=True))
+    for key, rank in (("peak", 6), ("error", 8)):
+        if any(row[key] not in ("", fmt.ABSENT) for row in told):
+            texts = [(Span(row[key]),) for row in told]
+            found.append(Column(key, key, texts, rank=rank, right=True, least=6))
+    return found
 
 
 def names(run: Job, told: Sequence[dict[str, str]]) -> Iterator[Column]:
@@ -109,58 +128,29 @@ def _bars(run: Job, summaries: Sequence[Summary | None], room: int) -> Column:
     return Column("bar", "log" if log else "", cells, rank=4, least=room)
 
 
-def _rates(cases: Sequence[CaseState]) -> Column:
+def _rates(measured: Sequence[Measurement | None], units: fmt.Units) -> Column:
     """FLOP/s or bytes/s; in one unit where all have the same."""
-    measured = [case.measurement for case in cases]
-    flops = [one.flops_per_second for one in measured if one and one.flops_per_second]
-    moved = [
-        one.bytes_per_second
-        for one in measured
-        if one and one.bytes_per_second and not one.flops_per_second
-    ]
+    known = [one for one in measured if one]
+    flops = any(one.flops_per_second for one in known)
+    moved = any(one.bytes_per_second and not one.flops_per_second for one in known)
     if flops and moved:
-        rates = [(Span(_rate(one)),) for one in measured]
-        return Column("rate", "rate", rates, rank=3, right=True, least=12)
-    unit = fmt.common(flops or moved, "B/s" if moved else "FLOP/s")
+        rates = [
+            fmt.speed(one.flops_per_second, one.bytes_per_second) if one else fmt.ABSENT
+            for one in measured
+        ]
+        cells = [(Span(rate),) for rate in rates]
+        return Column("rate", "rate", cells, rank=3, right=True, least=12)
+    unit = units.bytes if moved else units.flops
     values = [
         (one.bytes_per_second if moved else one.flops_per_second) if one else None
         for one in measured
     ]
-    rates = [
+    cells = [
         (Span(unit.text(value), "value") if value else Span(fmt.ABSENT, "muted"),)
         for value in values
     ]
     head = unit.name if flops or moved else "FLOP/s"
-    return Column("rate", head, rates, rank=3, right=True, least=7)
-
-
-def _rate(measured: Measurement | None) -> str:
-    if measured is None:
-        return fmt.ABSENT
-    if measured.flops_per_second:
-        return fmt.flops_rate(measured.flops_per_second)
-    return fmt.bytes_rate(measured.bytes_per_second)
-
-
-def _details(run: Job, told: Sequence[dict[str, str]]) -> Iterator[Column]:
-    """What only a wide screen has room for, and what is not known at all nowhere."""
-    dispatch = [
-        one.dispatch.median
-        for case in run.cases
-        if (one := case.measurement) and one.dispatch
-    ]
-    unit = fmt.common(dispatch)
-    cells = [
-        figure(one.dispatch, unit) if (one := case.measurement) and one.dispatch else ()
-        for case in run.cases
-    ]
-    if dispatch:
-        head = f"dispatch {unit.name}"
-        yield Column("dispatch", head, cells, rank=7, right=True)
-    for key, rank in (("peak", 6), ("error", 8)):
-        if any(row[key] not in ("", fmt.ABSENT) for row in told):
-            texts = [(Span(row[key]),) for row in told]
-            yield Column(key, key, texts, rank=rank, right=True, least=6)
+    return Column("rate", head, cells, rank=3, right=True, least=7)
 
 
 def figure(summary: Summary, unit: fmt.Unit) -> Line:
@@ -178,17 +168,6 @@ def figure(summary: Summary, unit: fmt.Unit) -> Line:
     return (Span(text[:end], "value"), Span(text[end:], "unknown"))
 
 
-def _summary(case: CaseState) -> Summary | None:
-    return case.measurement.ready if case.measurement is not None else None
-
-
-def _ends(summary: Summary | None, unit: fmt.Unit) -> Line:
-    if summary is None or summary.rounds < 2:
-        return ()
-    low, high = unit.text(summary.ci_low), unit.text(summary.ci_high)
-    return (Span(f"{low}–{high}", "muted"),)
-
-
 def _confidence(summaries: Sequence[Summary | None]) -> str:
     """What the interval is called."""
     sure = [
@@ -203,14 +182,6 @@ def _factor(value: float | None) -> Line:
     if value is None:
         return ()
     return (Span(fmt.ratio(value), "faster" if value >= 1 else "slower"),)
-
-
-def _doing(case: CaseState) -> Line:
-    """What stands in the place of a figure."""
-    if case.failure is not None:
-        return (Span("not run" if case.status == "not run" else "failed", "bad"),)
-    doing = case.doing.replace("first_call", "1st call")
-    return (Span(doing or case.status, "muted"),)
 
 
 def _badge(case: CaseState, run: Job) -> Line:

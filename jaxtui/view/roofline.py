@@ -93,12 +93,7 @@ def limit(place: Place) -> str:
 
 def roof_name(roof: Roof) -> str:
     """``bandwidth``, or ``compute float32``."""
-    return "bandwidth" if roof.of is None else f"compute {dtype_name(roof.of)}"
-
-
-def dtype_name(of: RoofDtype) -> str:
-    """``float32``, or ``float32 highest``."""
-    return of.dtype if of.precision == "default" else f"{of.dtype} {of.precision}"
+    return "bandwidth" if roof.of is None else f"compute {roof.of.label}"
 
 
 def rate_text(roof: Roof, value: float | None = None) -> str:
@@ -106,8 +101,8 @@ def rate_text(roof: Roof, value: float | None = None) -> str:
 
     Integer arithmetic is counted like any other.
     """
-    shown = fmt.flops_rate if roof.kind == "compute" else fmt.bytes_rate
-    return shown(roof.per_second if value is None else value)
+    unit = "FLOP/s" if roof.kind == "compute" else "B/s"
+    return fmt.rate(roof.per_second if value is None else value, unit)
 
 
 def published_text(roof: Roof) -> str:
@@ -122,7 +117,7 @@ def published_text(roof: Roof) -> str:
 def missing_text(missing: MissingRoof) -> str:
     """A roof that there is not, and why."""
     of = missing.of
-    name = "bandwidth roof" if of is None else f"compute roof for {dtype_name(of)}"
+    name = "bandwidth roof" if of is None else f"compute roof for {of.label}"
     return f"no {name}: {missing.why}"
 
 
@@ -133,7 +128,7 @@ def ridges_text(roofs: RoofsMeasured) -> str:
         return ""
     parts = [
         f"{fmt.significant(ridge(roof, memory), 2)} flops per byte in "
-        + (dtype_name(roof.of) if roof.of else roof_name(roof))
+        + (roof.of.label if roof.of else roof_name(roof))
         for roof in compute
     ]
     return f"The memory limits up to {', '.join(parts)}; above that, arithmetic does."
@@ -154,13 +149,6 @@ def intensity_text(place: Place) -> str:
     if place.intensity is None:
         return fmt.ABSENT
     return fmt.significant(place.intensity, 3)
-
-
-def place_rate_text(place: Place) -> str:
-    """The speed of a case: FLOP/s, or bytes/s of what only moves data."""
-    if place.intensity is None:
-        return fmt.bytes_rate(place.rate)
-    return fmt.flops_rate(place.rate)
 
 
 def _above(place: Place, shown: str) -> str:
@@ -255,9 +243,12 @@ def _cases(places: Sequence[Place], device: str) -> Iterator[str]:
     ]
     widest = max(map(len, names), default=0)
     for place, letter, name in zip(places, letters(places), names, strict=True):
-        figures = "" if place.rate is None else place_rate_text(place)
-        if figures and place.intensity is not None:
-            figures += f" at {intensity_text(place)} flops per byte"
+        figures = ""
+        if place.rate is not None and place.intensity is None:
+            figures = fmt.bytes_rate(place.rate)
+        elif place.rate is not None:
+            speed = fmt.flops_rate(place.rate)
+            figures = f"{speed} at {intensity_text(place)} flops per byte"
         yield f"{letter or '-'}  {name.ljust(widest)}  {figures}".rstrip()
         yield wrap(f"   {verdict(place)}")
 
@@ -446,7 +437,7 @@ def _names(
     """What each roof is, written on it."""
     for roof in compute:
         assert roof.of is not None
-        text = f"{dtype_name(roof.of)} {rate_text(roof)}"
+        text = f"{roof.of.label} {rate_text(roof)}"
         yield Spot(high, roof.per_second, text, where="above")
     top = compute[0].per_second if compute else high * memory.per_second
     # Half-way up the slope, whose upper left is always empty.

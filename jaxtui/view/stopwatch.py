@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from jaxtui import format as fmt
-from jaxtui.model import Failure, Summary
-from jaxtui.state import CaseState, Job
+from jaxtui.model import Summary
+from jaxtui.state import CaseState
 from jaxtui.stats import break_even_calls
 from jaxtui.view.bench import share_of_peak
-from jaxtui.view.text import Line, Span, bar, fold
-from jaxtui.view.timeline import Figures, time_unit
+from jaxtui.view.text import Line, Span, bar
+from jaxtui.view.timeline import Figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def lines(bars: Sequence[Bar], width: int) -> list[Line]:
     What does not fit behind a bar is left out, the least important first.
     """
     known = [one.seconds for one in bars if one.seconds is not None]
-    unit = time_unit(max(known, default=1.0), min(known, default=1.0))
+    unit = fmt.common(known)
     figures = [
         "" if one.seconds is None else f"{unit.text(one.seconds, one.digits)}"
         for one in bars
@@ -132,17 +132,15 @@ def comparison(case: CaseState, numpy: CaseState | None) -> tuple[Bar, ...]:
 
     def in_unit(rate: float) -> str:
         """A rate in the unit of the true one."""
-        if not true_rate:
-            return fmt.flops_rate(rate)
-        number, _, name = fmt.flops_rate(true_rate).partition(" ")
-        return f"{fmt.significant(rate * float(number) / true_rate)} {name}"
+        unit = fmt.common([true_rate or rate], "FLOP/s")
+        return f"{unit.text(rate)} {unit.name}"
 
     doing = (case.doing.replace("_", " ") or "waiting",)
     found = [Bar("stopwatch", parts=doing), Bar("truth", parts=doing)]
-    if measured is not None and measured.ready is not None and said is not None:
+    if measured and measured.ready and measured.dispatch and said is not None:
         rate = said.claimed
         parts = (*((in_unit(rate),) if rate else ()), *_verdict(said))
-        digits = _digits(measured.dispatch)
+        digits = fmt.digits_known(measured.dispatch)
         seconds = said.stopwatch
         found[0] = Bar("stopwatch", seconds, "host", digits, parts, said.wrong)
         truth = []
@@ -153,7 +151,7 @@ def comparison(case: CaseState, numpy: CaseState | None) -> tuple[Bar, ...]:
         if (share := share_of_peak(measured)) is not None:
             truth.append(f"{fmt.percent(share)} of peak")
         truth.append(ends(measured.ready))
-        digits = _digits(measured.ready)
+        digits = fmt.digits_known(measured.ready)
         found[1] = Bar("truth", said.work, "device", digits, tuple(truth))
     if numpy is not None:
         found.append(_numpy(numpy, in_unit))
@@ -172,7 +170,7 @@ def _numpy(case: CaseState, in_unit: Callable[[float], str]) -> Bar:
         label,
         measured.ready.median,
         "numpy",
-        _digits(measured.ready),
+        fmt.digits_known(measured.ready),
         (*found, case.case.dtype),
     )
 
@@ -193,39 +191,11 @@ def cold(case: CaseState, numpy: CaseState | None) -> Line:
     return (*head, Span(f" · {text}"))
 
 
-def numpy_of(case: CaseState, run: Job) -> CaseState | None:
-    """NumPy's case of the same op and size, if possible of the same dtype."""
-    asked = case.case
-    twins = [
-        one
-        for one in run.cases
-        if one.case.mode == "numpy"
-        and (one.case.op, one.case.size) == (asked.op, asked.size)
-    ]
-    same = [one for one in twins if one.case.dtype == asked.dtype]
-    return next(iter(same or twins), None)
-
-
-def failed(failure: Failure, width: int) -> list[Line]:
-    """Why a case has no figures, and what to do; all of it."""
-    lines = fold((Span(failure.error, "error"),), width)
-    lines += fold((Span(failure.hint),), width)
-    for line in failure.detail.splitlines():
-        lines += fold((Span(line, "muted"),), width, "  ")
-    return lines
-
-
 def ends(summary: Summary) -> str:
     """An interval as its two ends: ``0.65–1.63 ms``."""
     if summary.rounds < 2:
         return "one round"
-    unit = time_unit(summary.ci_high, summary.ci_low)
+    unit = fmt.common((summary.ci_low, summary.ci_high))
     digits = 2 if summary.half_width > 0.05 else 3
     low, high = (unit.text(x, digits) for x in (summary.ci_low, summary.ci_high))
     return f"{low}–{high} {unit.name}" if low != high else f"{low} {unit.name}"
-
-
-def _digits(summary: Summary | None) -> int:
-    """As many as the interval supports."""
-    width = summary.half_width if summary else 0.0
-    return 3 if width < 0.01 else 2 if width < 0.5 else 1

@@ -230,6 +230,15 @@ def table(
     return "\n".join(lines)
 
 
+def first_fitting(tables: Iterable[str]) -> str:
+    """The first that no terminal breaks, or the last."""
+    shown = ""
+    for shown in tables:
+        if max(map(len, shown.splitlines())) <= COLUMNS:
+            break
+    return shown
+
+
 # Tables on a screen: columns drop out where there is no room.
 
 

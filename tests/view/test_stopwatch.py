@@ -7,7 +7,8 @@ import pytest
 
 from jaxtui.model import Failure, Peak
 from jaxtui.state import CaseState
-from jaxtui.view import stopwatch
+from jaxtui.view import bench, stopwatch
+from jaxtui.view.devices import failure_lines
 from jaxtui.view.stopwatch import Bar
 from jaxtui.view.text import Line, plain
 from tests.tui.fake_engine import measurement, summary
@@ -23,7 +24,7 @@ def texts(lines: list[Line]) -> list[str]:
 
 def drawn(*cases: CaseState, width: int = 76) -> list[str]:
     run = run_of(*cases)
-    numpy = stopwatch.numpy_of(cases[0], run)
+    numpy = bench.numpy_of(cases[0], run)
     lines = stopwatch.lines(stopwatch.comparison(cases[0], numpy), width)
     return texts([*lines, stopwatch.cold(cases[0], numpy)])
 
@@ -113,17 +114,17 @@ def test_a_case_that_is_host_bound_says_so_and_numpys_failure_is_told() -> None:
     assert "host-bound: no rate" in truth
     assert numpy.split() == ["NumPy", "failed"]
     whole = msgspec.structs.replace(failure, detail="Traceback\nboom")
-    lines = texts(stopwatch.failed(whole, 40))
+    lines = texts(failure_lines(whole, 40))
     assert lines == ["Out of memory.", "Smaller.", "  Traceback", "  boom"]
 
 
 def test_numpy_of_the_same_size_and_dtype_is_compared() -> None:
     other = msgspec.structs.replace(NUMPY, dtype="float64")
     run = run_of(done(JIT), done(other), done(NUMPY))
-    assert stopwatch.numpy_of(run.cases[0], run) is run.cases[2]
+    assert bench.numpy_of(run.cases[0], run) is run.cases[2]
     alone = run_of(done(JIT), done(other))
-    assert stopwatch.numpy_of(alone.cases[0], alone) is alone.cases[1]
-    assert stopwatch.numpy_of(run.cases[0], run_of(done(JIT))) is None
+    assert bench.numpy_of(alone.cases[0], alone) is alone.cases[1]
+    assert bench.numpy_of(run.cases[0], run_of(done(JIT))) is None
 
 
 def test_an_interval_is_its_two_ends() -> None:
