@@ -69,8 +69,6 @@ class Results(Record, frozen=True, kw_only=True):
 
 
 class LessonEntry(Record, frozen=True, kw_only=True):
-    """A lesson in the list of lessons."""
-
     name: str
     title: str
     needs: str
@@ -78,15 +76,11 @@ class LessonEntry(Record, frozen=True, kw_only=True):
 
 
 class Lessons(Record, frozen=True, kw_only=True):
-    """The list of lessons."""
-
     schema: int = SCHEMA
     lessons: tuple[LessonEntry, ...]
 
 
 class StepRow(Record, frozen=True, kw_only=True):
-    """One line of a step's table, as people read it."""
-
     what: str
     yours: str
     published: str
@@ -149,8 +143,6 @@ class LessonResults(Record, frozen=True, kw_only=True):
 
 
 class CheckRow(Record, frozen=True, kw_only=True):
-    """One reading of a health check, and what it means."""
-
     test: CheckTest
     device: str | None
     """``None`` for the machine as a whole."""
@@ -175,8 +167,6 @@ class CheckRow(Record, frozen=True, kw_only=True):
 
 
 class CheckResults(Record, frozen=True, kw_only=True):
-    """A health check as far as it was run."""
-
     schema: int = SCHEMA
     host: Host | None
     """``None`` when the check was interrupted before the engine had looked."""
@@ -196,10 +186,7 @@ class CheckResults(Record, frozen=True, kw_only=True):
 def machine(host: Host | None, *facts: str, by: str = ", ") -> str:
     """Such as ``box, Xeon E5, jax 0.12.0``; empty where nothing is known.
 
-    Args:
-        host: the machine.
-        facts: of it, in this order: ``hostname``, ``cpu``, ``jax`` …
-        by: stands between them.
+    The facts stand in their order: ``hostname``, ``cpu``, ``jax`` …
     """
     if host is None:
         return ""
@@ -244,7 +231,6 @@ def device_rows(devices: Sequence[Device]) -> list[dict[str, Any]]:
 
 
 def devices_document(host: Host | None, devices: Sequence[Device]) -> dict[str, Any]:
-    """What ``jaxtui devices --json`` prints, as plain objects."""
     return {"schema": SCHEMA, "host": host, "devices": device_rows(devices)}
 
 
@@ -257,16 +243,7 @@ def check_results(
     baseline: str | None,
     outcome: Outcome,
 ) -> CheckResults:
-    """A health check as far as it was run; the readings come test by test.
-
-    Args:
-        host: the machine.
-        devices: all that JAX lists.
-        verdicts: of what was read.
-        level: how thorough it was.
-        baseline: the name of what the figures were compared with.
-        outcome: whether every test was run.
-    """
+    """A health check as far as it was run; the readings come test by test."""
     ordered = sorted(verdicts, key=lambda one: CHECK_TESTS.index(one.reading.test))
     return CheckResults(
         host=host,

@@ -131,10 +131,6 @@ def here() -> Path:
 def check(path: Path, *, replace: bool = False) -> None:
     """Nothing, if the file can be written as far as that can be known beforehand.
 
-    Args:
-        path: where to.
-        replace: whether a file that exists may be replaced.
-
     Raises:
         ExistsError: the file exists.
         ExportError: the ending is unknown, the folder does not exist or may not be
@@ -167,10 +163,7 @@ def _check(path: Path, *, replace: bool) -> None:
 def write(path: Path, text: str, *, replace: bool = False) -> None:
     """Write a file, at once or not at all.
 
-    Args:
-        path: where to.
-        text: what; it is written as UTF-8, and so that a terminal can show it.
-        replace: whether a file that exists may be replaced.
+    It is UTF-8, and such that a terminal can show it.
 
     Raises:
         ExistsError: the file exists.
@@ -265,16 +258,11 @@ def contents(
 
 
 def stamp(moment: float | None = None) -> str:
-    """A moment as it stands in names, in the reader's own time.
-
-    Args:
-        moment: seconds since 1970; now by default.
-    """
+    """A moment as it stands in names, in the reader's own time."""
     return time.strftime("%Y%m%d-%H%M%S", time.localtime(moment))
 
 
 def unused(path: Path) -> Path:
-    """The path, with a number where there is such a file already."""
     number, found = 1, path
     while os.path.lexists(found):
         number += 1
@@ -386,10 +374,7 @@ def markdown(
 ) -> str:
     """A table of Markdown, without a newline at its end.
 
-    Args:
-        head: one per column.
-        rows: as many texts each as there are columns.
-        right: the heads of columns that are aligned at the right.
+    ``right`` names the heads of columns that are aligned at the right.
     """
     rule = ["--:" if name in right else ":--" for name in head]
     lines = []
@@ -435,8 +420,6 @@ clip-path="url(#{unique_id}-clip-terminal)">
 
 
 class Look(NamedTuple):
-    """The colours of a terminal, as red, green and blue."""
-
     background: tuple[int, int, int]
     foreground: tuple[int, int, int]
 
@@ -446,18 +429,11 @@ DARK = Look(SVG_EXPORT_THEME.background_color, SVG_EXPORT_THEME.foreground_color
 
 
 def text_rows(text: str) -> list[Row]:
-    """Lines of plain text as rows of a drawing."""
     return [((line, None),) for line in visible(text).split("\n")]
 
 
 def as_svg(drawing: Sequence[Row], title: str, look: Look = DARK) -> str:
-    """An SVG document of a drawing as a terminal shows it.
-
-    Args:
-        drawing: rows of plots and of texts.
-        title: stands above it.
-        look: what the colours of the drawing were chosen for.
-    """
+    """An SVG document of a drawing as a terminal shows it."""
     lines = [
         Text.assemble(
             *(

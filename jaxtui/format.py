@@ -173,7 +173,6 @@ def span(memory: MemorySpan | None) -> str:
 
 
 def flops_rate(value: float | None) -> str:
-    """Floating-point operations per second: ``169 TFLOP/s``."""
     return rate(value)
 
 

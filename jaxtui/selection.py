@@ -188,10 +188,7 @@ def _parse_number(text: str, part: str) -> int:
 def halves(size: int, count: int) -> str:
     """Sizes up to this one, as they would be typed: exact halves as far as they go.
 
-    Args:
-        size: the largest.
-        count: how many at most. Of a size that cannot be halved twice they are as many,
-            rounded down.
+    Of a size that cannot be halved twice they are as many, rounded down.
     """
     exact = next(step for step in range(count) if size >> step & 1 or step == count - 1)
     if exact >= 2:
@@ -338,9 +335,7 @@ def parse_devices(text: str, devices: Sequence[Device]) -> tuple[str, ...]:
 def parse_budget(text: str, noun: str = "budget") -> float | None:
     """A time such as ``10`` or ``2.5s`` in seconds; ``None``, the default, if empty.
 
-    Args:
-        text: as it was typed.
-        noun: what the time is called in the sentence that refuses it.
+    The noun is what the time is called in the sentence that refuses it.
 
     Raises:
         SelectionError: if it is no positive number, or more than a day.
@@ -391,7 +386,6 @@ def _choose(text: str, known: Sequence[_Text], noun: str) -> _Text:
 
 
 def listed(names: Sequence[str]) -> str:
-    """The names as a sentence has them."""
     return ", ".join(names) if names else "none"
 
 
@@ -756,7 +750,6 @@ class Extent:
 
 
 def extent(experiment: Experiment) -> Extent:
-    """How much an experiment is."""
     cases = experiment.cases
     jax = [case for case in cases if not case.on_host]
     lists = Lists(

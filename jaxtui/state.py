@@ -215,7 +215,6 @@ class State:
 
     @property
     def run(self) -> Job | None:
-        """The last run of cases."""
         return self.jobs.get("bench")
 
     @property
@@ -307,27 +306,19 @@ def begun(state: _AnyState, number: int, purpose: Purpose, work: Work) -> _AnySt
 
 
 def with_job(state: _AnyState, job: Job) -> _AnyState:
-    """The state with a run replaced."""
     return replace(state, jobs={**state.jobs, job.purpose: job})
 
 
 def with_series(state: _AnyState, purpose: Purpose, series: Series) -> _AnyState:
-    """The state with a series replaced."""
     return replace(state, series={**state.series, purpose: series})
 
 
 def released(state: _AnyState) -> _AnyState:
-    """The state after the accelerator was given back on purpose."""
     return replace(state, engine="released", message="", start=startup.NOTHING)
 
 
 def sentence(finding: Finding, more: int = 0) -> str:
-    """A finding for the message line: what is wrong, and what to do if there is room.
-
-    Args:
-        finding: it.
-        more: how many others there are beside it.
-    """
+    """A finding for the message line: what is wrong, and what to do if it fits."""
     others = f" (d: {more} more)" if more else ""
     whole = f"{finding.what} {finding.advice}".strip() + others
     if len(whole) <= MESSAGE_CHARACTERS:

@@ -72,8 +72,6 @@ LOW_CAUSES = (
 
 
 class Verdict(Record, frozen=True, kw_only=True):
-    """What a reading means."""
-
     reading: Reading
     word: VerdictWord
     expected: float | None

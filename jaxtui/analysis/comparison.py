@@ -62,8 +62,6 @@ class Comparison(Record, frozen=True, kw_only=True):
 
 
 class Pair(Record, frozen=True, kw_only=True):
-    """The same case on two sides, and what they say together."""
-
     first: Side
     second: Side
     comparison: Comparison

@@ -222,10 +222,6 @@ def middle(low: int, high: int) -> int:
 def crossing_size(sizes: Sequence[int], log_ratios: Sequence[float]) -> float:
     """Where the ratio passes 1, straight between neighbours on logarithmic axes.
 
-    Args:
-        sizes: ascending, at least two.
-        log_ratios: one for each size.
-
     Returns:
         The last such place; halfway between the ends if there is none.
     """
@@ -292,12 +288,7 @@ class Payback(Record, frozen=True, kw_only=True):
 
 
 def answer(points: Sequence[Point], clock: Clock) -> Answer:
-    """Who is faster where, by one clock.
-
-    Args:
-        points: what was measured, in the order of sizes.
-        clock: what is counted.
-    """
+    """Who is faster where, by one clock."""
     judged = [(point, who) for point in points if (who := faster(point, clock))]
     if not judged:
         return Answer(clock=clock, found="unknown")
@@ -509,15 +500,6 @@ def begin(
     budget_seconds: float,
     seed: int = 0,
 ) -> Search:
-    """A search over sizes.
-
-    Args:
-        first: one way of running an op, at any size.
-        second: the other.
-        sizes: the grid, at least one.
-        budget_seconds: for everything, compile included.
-        seed: of the random inputs.
-    """
     grid = tuple(sorted(set(sizes)))
     return Search(first, second, grid, budget_seconds, seed=seed)
 

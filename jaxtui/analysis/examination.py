@@ -154,12 +154,7 @@ class Examination:
         return replace(_idle(self), waiting=(), outcome="cancelled")
 
     def lost(self, why: str) -> Examination:
-        """No engine is left to run the next test: what is left is skipped.
-
-        Args:
-            self: an examination with a test that is running or comes next.
-            why: one sentence.
-        """
+        """No engine is left to run the next test: what is left is skipped."""
         rest = (self.check, *self.waiting) if self.check else self.waiting
         left = tuple(_skipped(one, name, why) for one in rest for name in one.devices)
         return replace(
@@ -197,13 +192,7 @@ def limit_seconds(check: Check) -> float:
 def begin(
     devices: tuple[Device, ...], level: CheckLevel, limit: float | None = None
 ) -> Examination:
-    """An examination of these devices, all of them addressable, at least one.
-
-    Args:
-        devices: Those to test.
-        level: How thorough.
-        limit: Seconds that each test may take; by default those of ``limit_seconds``.
-    """
+    """An examination of these devices, all of them addressable, at least one."""
     names = [device.name for device in devices]
     return Examination(devices, plan(level, names), level, limit=limit)
 

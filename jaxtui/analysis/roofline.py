@@ -239,13 +239,7 @@ def _positive(value: float | None) -> bool:
 def needed(
     cases: Iterable[Case], device: str, catalogue: Iterable[OpInfo] = ()
 ) -> tuple[RoofDtype, ...]:
-    """The compute roofs that these cases stand under, each once, in their order.
-
-    Args:
-        cases: of any ops; those on other devices want none.
-        device: the one whose roofs are to be measured.
-        catalogue: the ops, which tell those whose operations are not counted.
-    """
+    """The compute roofs that these cases stand under, each once, in their order."""
     without = {
         op.name for op in catalogue if op.flops.startswith((MOVES_ONLY, UNCOUNTED))
     }
@@ -266,13 +260,7 @@ def is_counted(flops: str) -> bool:
 
 
 def larger(planned: PlannedCase, info: OpInfo, roofs: RoofsMeasured) -> int:
-    """The next size to try; the same one where it is large enough.
-
-    Args:
-        planned: the case at the size that was tried last.
-        info: its op.
-        roofs: of the device.
-    """
+    """The next size to try; the same one where it is large enough."""
     size, memory = planned.case.size, bandwidth_roof(roofs)
     if memory is None or not planned.bytes or not is_counted(info.flops):
         return size

@@ -125,7 +125,6 @@ def of_peak(reading: Reading, expected: Expected) -> Bound | None:
 
 
 def of_baseline(reading: Reading, device: Device | None) -> Bound:
-    """The share of a baseline's figure that is expected."""
     if reading.test == "dispatch":
         return DISPATCH
     if on_host(device) or reading.test in HOST_TESTS:

@@ -192,8 +192,6 @@ def command(
 
 
 class _Bench(Driver):
-    """How far a run has come."""
-
     cases: tuple[Case, ...] = ()
     planned: tuple[PlannedCase, ...] = ()
     """The cases as the engine planned them, if a script is to be written."""

@@ -214,18 +214,15 @@ class _Check(Driver):
 
     @property
     def report(self) -> view.Report:
-        """All that was read, with its verdicts."""
         last, baseline = self._report, self._baseline
         self._report = view.report(self.exam, last=last, baseline=baseline)
         return self._report
 
     @property
     def outcome(self) -> Outcome:
-        """Whether every test was run, and came to an end."""
         return (self.exam and self.exam.outcome) or "cancelled"
 
     def line(self, width: int) -> str:
-        """The line of progress, never wider than ``width``."""
         exam, elapsed = self.exam, time.monotonic() - self._began
         if exam is None or self.state.engine == "starting":
             return progress_line(self.state, elapsed, width)
@@ -314,7 +311,6 @@ def _print(lines: Sequence[Line]) -> None:
 
 
 def check_line(exam: Examination, elapsed_seconds: float, width: int) -> str:
-    """How far a check is, never wider than ``width``."""
     check = exam.check or exam.next_work
     if check is None:
         return ""

@@ -30,7 +30,6 @@ class Number(click.FloatRange):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """The number, if it is one."""
         number = float(super().convert(value, param, ctx))
         if not math.isfinite(number):
             self.fail(f"{value!r} is no finite number.", param, ctx)
@@ -60,11 +59,7 @@ class Common:
     def engine_options(
         self, environment: Mapping[str, str | None] | None = None
     ) -> EngineOptions:
-        """How to start the engine.
-
-        Args:
-            environment: variables to set for it; ``None`` takes one away.
-        """
+        """How to start the engine."""
         limit = self.start_limit
         return EngineOptions(
             command=(*self.python, *DEFAULT_COMMAND[1:]) if self.python else None,
@@ -103,7 +98,6 @@ def valued(
 
 
 def flag(name: str, meaning: str) -> Decorator:
-    """An option that takes no value."""
     return click.option(name, is_flag=True, help=meaning)
 
 

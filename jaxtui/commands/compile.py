@@ -207,7 +207,6 @@ class Outcome:
     failure: Failure | None = None
 
     def take(self, answer: AheadAnswer) -> None:
-        """Take in what the process says."""
         match answer:
             case AheadHello(libtpu=version):
                 self.libtpu = version
@@ -226,22 +225,18 @@ class Outcome:
 
     @property
     def unanswered(self) -> bool:
-        """Whether there is neither a result nor a failure."""
         return self.compiled is None and self.failure is None
 
     @property
     def device_kind(self) -> str | None:
-        """Of the device that was compiled for."""
         return self.devices[0].device_kind if self.devices else None
 
     @property
     def label(self) -> str:
-        """The case and the topology in one line."""
         what = self.case.label if self.case else f"{self.op} on {DEVICE}"
         return f"{what} of {self.typed}"
 
     def fail(self, error: str, hint: str, detail: str = "") -> None:
-        """There is no result, and this is why."""
         assert self.case is not None
         self.failure = Failure(case=self.case, error=error, hint=hint, detail=detail)
 

@@ -76,7 +76,6 @@ class AheadProcess:
     def __init__(
         self, process: asyncio.subprocess.Process, answers: asyncio.StreamReader
     ) -> None:
-        """Take a process and the stream of its answers."""
         self._process = process
         self._answers = answers
         self._logging = asyncio.ensure_future(self._keep_log())
@@ -123,7 +122,6 @@ class AheadProcess:
             yield answer
 
     def line(self, width: int) -> str:
-        """What it does and for how long, for a terminal."""
         seconds = time.monotonic() - self.since
         return f"{DOING[self.stage]}, {seconds:.0f} s (Ctrl-C ends it)"[:width]
 
@@ -162,7 +160,6 @@ class LibtpuMissing(CannotRun):
     """libtpu is not installed for the Python that would compile."""
 
     def __init__(self) -> None:
-        """The sentence says how to get it."""
         super().__init__(
             "libtpu, which brings the TPU's compiler, is not installed: "
             f"run `{INSTALL}` (some 200 MB; it needs no TPU)."

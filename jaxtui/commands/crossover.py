@@ -265,8 +265,6 @@ def command(
 
 
 class _Crossover(Driver):
-    """How far a search has come."""
-
     _began: float | None = None
 
     @property
@@ -276,7 +274,6 @@ class _Crossover(Driver):
         return search if isinstance(search, Search) else None
 
     def line(self, width: int) -> str:
-        """The line of progress, never wider than ``width``."""
         self._began = self._began or time.monotonic()
         search, elapsed = self.search, time.monotonic() - self._began
         if search is None:

@@ -44,18 +44,15 @@ class Driver:
 
     @property
     def session(self) -> Session[State]:
-        """The session, once it is started."""
         assert self._session is not None
         return self._session
 
     @property
     def state(self) -> State:
-        """What is known."""
         return self._session.state if self._session else EMPTY
 
     @property
     def interrupted(self) -> bool:
-        """Whether a signal has asked for an end."""
         return interrupt.happened
 
     @property

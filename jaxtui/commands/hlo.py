@@ -151,8 +151,6 @@ def command(
 
 
 class _Hlo(Driver):
-    """How far an inspection has come."""
-
     case: Case | None = None
 
 

@@ -190,10 +190,6 @@ def one_mode(meaning: str) -> Decorator:
 def check_ops(ops: Sequence[str], arguments: str = "") -> None:
     """Refuse what no engine would take, before there is one.
 
-    Args:
-        ops: as they were typed.
-        arguments: of functions of a file.
-
     Raises:
         SelectionError: a size or a file makes no sense, or there are arguments and
             nothing that takes them.

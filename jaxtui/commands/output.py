@@ -48,11 +48,6 @@ class Exports:
     ) -> Exports:
         """Read the options of a command line.
 
-        Args:
-            paths: the files.
-            force: whether files that exist may be replaced.
-            endings: what this command can write.
-
         Raises:
             SelectionError: if one of them cannot be written.
         """
@@ -77,7 +72,6 @@ class Exports:
         return cls(found, force)
 
     def wants(self, ending: str) -> bool:
-        """Whether one of the files has this ending."""
         return any(path.suffix.lower() == ending for path in self.paths)
 
     def write(self, contents: Contents) -> bool:
@@ -99,12 +93,7 @@ class Exports:
 
 
 def export_flags(what: str, endings: Sequence[str]) -> Decorator:
-    """``--export``, as often as it is typed, and ``--force``: ``exports`` has both.
-
-    Args:
-        what: can be written.
-        endings: of the files that the command can write.
-    """
+    """``--export``, as often as it is typed, and ``--force``: ``exports`` has both."""
     *most, last = endings
     meaning = f"Write {what} as well, by its ending: {', '.join(most)} or {last}."
 
@@ -127,10 +116,7 @@ def export_flags(what: str, endings: Sequence[str]) -> Decorator:
 def plot(picture: Picture | None, elsewhere: int | None = None) -> str:
     """A plot as the terminal at stdout shows it.
 
-    Args:
-        picture: what to draw; ``None`` is nothing.
-        elsewhere: columns of one that is written to a file or a pipe, which has none
-            by default.
+    What is written to a file or a pipe has none, unless ``elsewhere`` says how wide.
     """
     width = shutil.get_terminal_size().columns
     if not is_terminal(sys.stdout):

@@ -39,10 +39,6 @@ async def typed_line() -> str:
 async def may_start(extent: Extent, *, sure: bool) -> bool:
     """Whether to start what comes to so much; asks only if it is large.
 
-    Args:
-        extent: how much it is.
-        sure: ``--yes`` was typed, so that there is no question.
-
     Raises:
         SelectionError: if there is no terminal to ask on.
     """
@@ -129,9 +125,6 @@ async def live_line(draw: Callable[[int], str]) -> AsyncIterator[None]:
     """Show a line on stderr while the block runs, and wipe it at the end.
 
     Nothing is written when stderr is no terminal.
-
-    Args:
-        draw: makes the line for so many columns, anew every now and then.
     """
     if not is_terminal(sys.stderr):
         yield

@@ -271,7 +271,6 @@ class Request:
         catalogue: Sequence[OpInfo],
         devices: Sequence[Device],
     ) -> Roofs:
-        """The roofs that those cases stand under."""
         budget, device = self.budget, self.only_device(devices)
         return Roofs(
             device=device,
@@ -291,7 +290,6 @@ class Request:
         return max(self.budget - spent, self.budget / 3)
 
     def may_grow(self, op: str, catalogue: Sequence[OpInfo]) -> bool:
-        """Whether the sizes of an op were left open."""
         if self.sizes is not None:
             return False
         return all(
@@ -302,8 +300,6 @@ class Request:
 
 
 class _Roofline(Driver):
-    """How far a roofline has come."""
-
     @property
     def roofs(self) -> RoofsMeasured | None:
         """What is known of them; ``None`` before the first."""
@@ -326,7 +322,6 @@ class _Roofline(Driver):
 
     @property
     def places(self) -> tuple[Place, ...]:
-        """The cases that were measured, under their roofs."""
         roofs, run = self.roofs, self.state.run
         if roofs is None or run is None or not isinstance(run.work, Experiment):
             return ()

@@ -99,7 +99,6 @@ def put(text: str) -> None:
 
 
 def put_bytes(data: bytes) -> None:
-    """Write a result to stdout as it is."""
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.flush()

@@ -30,8 +30,6 @@ def plain(value: float) -> str:
 
 @dataclass(frozen=True)
 class Axis:
-    """How one direction of a plot is scaled and labelled."""
-
     label: str = ""
     log: bool = False
     """Decades are equally far apart; values that are not positive are dropped."""
@@ -72,7 +70,6 @@ class Scale:
 
     @property
     def decades(self) -> float:
-        """Powers of ten between the ends of a logarithmic scale."""
         return log10(self.high) - log10(self.low)
 
 
@@ -87,12 +84,10 @@ class Tick:
 
 
 def usable(value: float, log: bool) -> bool:
-    """Whether a value can be drawn on such an axis."""
     return lowest(log) <= value <= LARGEST
 
 
 def lowest(log: bool) -> float:
-    """The least value that can be drawn on such an axis."""
     return SMALLEST if log else -LARGEST
 
 
@@ -204,11 +199,7 @@ def _candidates(scale: Scale, cells: int, axis: Axis) -> Iterator[list[float]]:
 def ticks(scale: Scale, axis: Axis, cells: int, *, along: bool) -> list[Tick]:
     """The labelled positions that fit into ``cells`` without touching each other.
 
-    Args:
-        scale: The range that the cells show.
-        axis: Gives labels, and the values where it has its own.
-        cells: Rows or columns of the plot's canvas.
-        along: Labels are written along the axis (horizontal), so their width counts.
+    Along the axis (horizontal) the width of a label counts.
     """
     for values in _candidates(scale, cells, axis):
         places = zip(values, scale.cells(values, cells), strict=True)

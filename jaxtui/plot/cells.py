@@ -39,12 +39,10 @@ def narrow(text: str) -> str:
 
 
 def cells(text: str, color: Color | None = None) -> list[Cell]:
-    """One cell per character."""
     return [(char, color) for char in narrow(text)]
 
 
 def row(line: Sequence[Cell]) -> Row:
-    """Cells of one colour together."""
     return tuple(
         ("".join([char for char, _ in run]), color)
         for color, run in groupby(line, key=itemgetter(1))

@@ -50,14 +50,7 @@ def sides(canvas: Canvas, ticks: Sequence[Tick], margin: int) -> Canvas:
 
 
 def footer(ticks: Sequence[Tick], name: str, columns: int, lines: int) -> Canvas:
-    """The horizontal axis: labels in the rule, or under it where two lines are free.
-
-    Args:
-        ticks: where the labels go.
-        name: what the axis shows; written at the right end where there is room.
-        columns: cells of the canvas; the rows are one longer, for the corner.
-        lines: 0, 1 or 2.
-    """
+    """The horizontal axis: labels in the rule, or under it where two lines are free."""
     if lines == 0:
         return []
     rule: list[Cell] = [("└", MUTED), *([("─", MUTED)] * columns)]
@@ -76,7 +69,6 @@ def footer(ticks: Sequence[Tick], name: str, columns: int, lines: int) -> Canvas
 
 
 def grid(canvas: Canvas, ticks: Sequence[Tick]) -> None:
-    """Dot the canvas at the height of each tick."""
     for tick in ticks:
         row = canvas[len(canvas) - 1 - tick.cell]
         for column in range(3, len(row), 4):
@@ -91,7 +83,6 @@ def upright(canvas: Canvas, column: int, cell: Cell) -> None:
 
 
 def across(canvas: Canvas, height: int, cell: Cell) -> None:
-    """Draw a line from left to right."""
     row = canvas[len(canvas) - 1 - height]
     row[:] = [cell] * len(row)
 
@@ -170,13 +161,7 @@ def name_end(
 ) -> None:
     """Write a curve's label where it ends: after it, or else close above or below.
 
-    Args:
-        canvas: with all curves.
-        column: of the curve's last point.
-        height: of that point.
-        label: left out where there is no room within three rows.
-        color: of the label.
-        above: try the rows above before those below.
+    It is left out where there is no room within three rows.
     """
     text = [BLANK, *cells(label, color), BLANK]
     middle = len(canvas) - 1 - height
@@ -191,10 +176,7 @@ def names_beside(
 ) -> Canvas:
     """Columns at the right of a canvas: each curve's name at the height of its end.
 
-    Args:
-        ends: heights and names, the highest first.
-        rows: of the canvas.
-        room: cells of a column.
+    The highest comes first.
     """
     beside: Canvas = [[BLANK] * room for _ in range(rows)]
     free = 0
@@ -227,10 +209,6 @@ def spots(canvas: Canvas, placed: Iterable[tuple[Spot, int, int]]) -> None:
     """Write texts so that none hides another.
 
     A letter for which no cell is free hides another one; a name is left out.
-
-    Args:
-        canvas: with all curves.
-        placed: each with the column and the height of its point.
     """
     taken: set[tuple[int, int]] = set()
     for spot, column, height in placed:

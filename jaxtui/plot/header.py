@@ -19,8 +19,6 @@ _VALUE = 9
 
 @dataclass(frozen=True)
 class Entry:
-    """One series in the legend."""
-
     sample: str
     label: str
     color: Color | None
@@ -28,8 +26,6 @@ class Entry:
 
 @dataclass(frozen=True)
 class Value:
-    """One of the values at a place."""
-
     text: str
     """The number with its unit."""
     more: str = ""
@@ -40,8 +36,6 @@ class Value:
 
 @dataclass(frozen=True)
 class Reading:
-    """What can be read off at one place of a plot."""
-
     name: str
     """Which place, e.g. ``1024, ready``."""
     values: tuple[Value, ...] = ()
@@ -52,11 +46,7 @@ def lines_for(
 ) -> int:
     """The lines that title and legend take; 0 without either.
 
-    Args:
-        title: said first.
-        entries: the legend.
-        width: cells of a line.
-        readable: keep room for values, so that reading them off moves nothing.
+    Where values can be read off, room for them is kept, so that this moves nothing.
     """
     lines = len(_flow(_pieces(title, entries), width))
     if not readable:
@@ -128,11 +118,7 @@ def _most(
 ) -> list[list[Cell]]:
     """The lines of as many pieces as fit, with the number of the others.
 
-    Args:
-        pieces: in the order of their importance.
-        width: cells of a line.
-        lines: that there are.
-        always: so many pieces are shown even if they have to be cut.
+    The first of them come first; so many as ``always`` says are shown even if cut.
     """
     fewer = ([*pieces[:-left], cells(f"+{left}")] for left in range(1, len(pieces)))
     for tried in (list(pieces), *fewer, list(pieces[:1])):

@@ -66,7 +66,6 @@ class _Layout:
     y_ticks: list[Tick]
 
     def points(self, curve: Curve) -> list[tuple[float, float]]:
-        """All points of a curve on the canvas, in cells."""
         x = self.x.cells(curve.x, self.columns)
         return list(zip(x, self.y.cells(curve.y, self.rows), strict=True))
 
@@ -138,12 +137,10 @@ class Picture:
 
     @property
     def count(self) -> int:
-        """How many places there are to read off."""
         return self._before + len(self.places)
 
     @property
     def begin(self) -> int:
-        """Where reading begins, of all places."""
         return self._before + self.start
 
     @property
@@ -189,13 +186,7 @@ class Picture:
         return [row([*one, BLANK, *two]) for one, two in zip(other, own, strict=True)]
 
     def nearest(self, column: int, width: int, height: int) -> int | None:
-        """The place that is nearest to a column of the plot; ``None`` without places.
-
-        Args:
-            column: from 0 at the left.
-            width: cells of a line.
-            height: lines.
-        """
+        """The place nearest to a column of the plot; ``None`` without places."""
         left = self._left(width)
         if self.left is not None and column < left:
             return self.left.nearest(column, left - 1, height)
@@ -360,7 +351,6 @@ class Picture:
 
 
 def _entry(curve: Curve) -> Entry:
-    """A curve in the legend."""
     sample = _SAMPLES.get(curve.marker, curve.marker * 2)
     if curve.series.points:
         sample = curve.dot
@@ -378,14 +368,7 @@ def printed(
     colour: bool,
     height: int = HEIGHT,
 ) -> str:
-    """A picture as a command prints it; empty if there is none.
-
-    Args:
-        picture: what to draw.
-        width: columns of the terminal.
-        colour: whether to use colours; curves differ by their marker otherwise.
-        height: lines.
-    """
+    """A picture as a command prints it; empty if there is none."""
     if picture is None:
         return ""
     return picture.draw(min(width, WIDEST), height, color=colour)

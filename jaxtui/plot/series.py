@@ -26,8 +26,6 @@ _DOTS = ("•", "◆", "▪", "▴", "×", "○", "◇", "▫", "▵", "*")
 
 @dataclass(frozen=True)
 class Series:
-    """One curve."""
-
     label: str
     """Legend text; empty keeps the series out of the legend."""
     x: Sequence[float]
@@ -70,7 +68,6 @@ class Spot:
 
 
 def dot(index: int) -> str:
-    """The shape of the points of a picture's series."""
     return _DOTS[index % len(_DOTS)]
 
 
@@ -96,11 +93,7 @@ def ready(
 ) -> list[Curve]:
     """Every series made ready, with a look of its own.
 
-    Args:
-        series: what to draw; values that an axis cannot show are dropped.
-        x: the horizontal axis.
-        y: the vertical axis.
-        color: whether colours tell the lines apart.
+    Values that an axis cannot show are dropped.
     """
     markers = _LINES[:1] if color else _LINES
     left, low = lowest(x.log), lowest(y.log)

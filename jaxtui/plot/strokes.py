@@ -34,8 +34,6 @@ class KernelError(Exception):
 
 @dataclass(frozen=True)
 class Stroke:
-    """A curve in cells, inside the canvas."""
-
     parts: Sequence[Sequence[Point]]
     """Polylines; one of a single point is a dot."""
     marker: str
@@ -75,7 +73,6 @@ def specks(points: Sequence[Point], width: int, height: int) -> list[list[Point]
 
 
 def inside(point: Point, width: int, height: int) -> bool:
-    """Whether a point lies on the canvas, its edges included."""
     return 0 <= point[0] <= width and 0 <= point[1] <= height
 
 

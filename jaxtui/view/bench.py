@@ -110,10 +110,7 @@ def against_numpy(case: CaseState, run: Job, clock: Clock = "ready") -> Interval
 
     Both took turns: see ``stats.ratio``.
 
-    Args:
-        case: of the run.
-        run: holds NumPy's cases.
-        clock: of the JAX case; NumPy's is ready.
+    NumPy's clock is ready.
     """
     if case.case.mode == "numpy":
         return None
@@ -256,7 +253,6 @@ def rows(run: Job) -> list[list[str]]:
 
 
 def overview(run: Job) -> str:
-    """The table alone."""
     return table(head(run), rows(run), RIGHT)
 
 
@@ -285,9 +281,7 @@ def remarks(run: Job) -> list[str]:
 def failure_text(failure: Failure, run: Job | None = None) -> str:
     """A failure in words: which case, what happened, what to do.
 
-    Args:
-        failure: it.
-        run: knows whether the case was run at all.
+    The run knows whether the case was run at all.
     """
     statuses = {one.case: one.status for one in run.cases} if run else {}
     not_run = statuses.get(failure.case) in ("not run", "waiting")
@@ -314,12 +308,10 @@ def notes(run: Job) -> tuple[Note, ...]:
 
 
 def own_notes(case: CaseState, run: Job) -> tuple[Note, ...]:
-    """What is different about a case of a run."""
     return differing(case.measurement.notes if case.measurement else (), notes(run))
 
 
 def run_sentences(run: Job) -> tuple[Sentence, ...]:
-    """What is true of the whole run."""
     return tuple(Sentence(f"whole run, {note.flag}", note.text) for note in notes(run))
 
 
@@ -353,7 +345,6 @@ def sentences(case: CaseState, run: Job) -> tuple[Sentence, ...]:
 
 
 def title(run: Job) -> str:
-    """What was run, in a few words."""
     if len(run.cases) == 1:
         return run.cases[0].case.label
     return " and ".join(dict.fromkeys(short_name(one.case.op) for one in run.cases))
@@ -366,15 +357,6 @@ def files(
     script: Callable[[], str],
     look: Look = DARK,
 ) -> Contents:
-    """What a run is in each kind of file.
-
-    Args:
-        results: what the run yielded.
-        run: the same, as the screens show it.
-        picture: its plot.
-        script: makes plain Python of its cases.
-        look: of the picture.
-    """
     where = machine(results.host, *FACTS)
 
     def text(drawing: str) -> str:
@@ -408,13 +390,7 @@ def results_text(run: Job) -> str:
 
 
 def collect(host: Host | None, cases: Sequence[Case], run: Job | None) -> Results:
-    """A run, finished or not, as a document; what holds for all of it is said once.
-
-    Args:
-        host: the machine that ran it.
-        cases: what was asked for.
-        run: what had arrived; ``None`` if the run never began.
-    """
+    """A run, finished or not, as a document; what holds for all of it is said once."""
     missing: Outcome = "incomplete" if run and run.outcome == "crashed" else "cancelled"
     outcome = "complete" if run and run.outcome == "complete" else missing
     return Results.of(host, *endings(cases, run), outcome)

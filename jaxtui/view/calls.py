@@ -132,10 +132,7 @@ def binned(
 ) -> tuple[list[float], list[int]]:
     """The ends of equal bins on a logarithmic axis, seconds, and the calls in each.
 
-    Args:
-        counts: of the trace.
-        first: its bin at which the first one begins.
-        last: its bin that must be in the last one.
+    The first begins at the bin ``first`` of the trace; its bin ``last`` is in the last.
     """
     calls = sum(counts.values())
     # Rice's rule: as many as there are calls to make their heights mean something.

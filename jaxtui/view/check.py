@@ -100,12 +100,10 @@ class Row:
 
     @property
     def word(self) -> VerdictWord:
-        """Of all of them."""
         return self.members[0].word
 
     @property
     def what(self) -> str:
-        """What was measured."""
         return self.members[0].reading.what
 
     @property
@@ -245,12 +243,10 @@ class Report:
 
     @property
     def devices(self) -> tuple[Device, ...]:
-        """Those that are tested."""
         return () if self.exam is None else self.exam.devices
 
     @property
     def running(self) -> bool:
-        """Whether there is more to do."""
         return self.exam is not None and self.exam.outcome is None
 
     @property
@@ -261,11 +257,9 @@ class Report:
 
     @property
     def word(self) -> VerdictWord:
-        """The worst verdict of all."""
         return overall(self.verdicts)
 
     def of_test(self, test: CheckTest) -> tuple[Verdict, ...]:
-        """What a test has read, of all devices and of the machine."""
         return tuple(one for one in self.verdicts if one.reading.test == test)
 
     def at(self, device: str | None, test: CheckTest) -> tuple[Verdict, ...]:
@@ -304,12 +298,7 @@ def report(
 ) -> Report:
     """A check with its verdicts.
 
-    Args:
-        exam: as far as it has come.
-        last: an earlier report: readings that it has judged are not judged again.
-        baseline: what the figures are compared with.
-        stopping: the user has asked for its end.
-        elapsed_seconds: what its tests have taken.
+    Readings that the last report has judged are not judged again.
     """
     if exam is None:
         return NO_REPORT
@@ -353,13 +342,7 @@ def rank(one: Verdict) -> int:
 def meaning(
     word: VerdictWord, verdicts: Sequence[Verdict], devices: Sequence[Device]
 ) -> str:
-    """The overall verdict in words: who is to blame, and what to do next.
-
-    Args:
-        word: the overall verdict.
-        verdicts: of everything that was read.
-        devices: those that were tested.
-    """
+    """The overall verdict in words: who is to blame, and what to do next."""
     if word == "skipped":
         return "Nothing could be tested."
     if word == "pass":
@@ -419,12 +402,7 @@ def _culprits(verdicts: Sequence[Verdict], devices: Sequence[Device]) -> str:
 
 
 def marks(report: Report, devices: Sequence[Device]) -> dict[str, Mark]:
-    """What a chip map says of each device, in the order of its legend.
-
-    Args:
-        report: the check.
-        devices: all that are drawn, those that are not tested among them.
-    """
+    """What a chip map says of each device, in the order of its legend."""
     found: dict[str, Mark] = {}
     words = {one.name: report.word_of(one.name) for one in devices}
     for word in (*SEVERITY, None):
@@ -440,13 +418,7 @@ def marks(report: Report, devices: Sequence[Device]) -> dict[str, Mark]:
 def block(
     test: CheckTest, verdicts: Sequence[Verdict], devices: Sequence[Device]
 ) -> list[Line]:
-    """The rows of one test, and what there is to say of them.
-
-    Args:
-        test: which one.
-        verdicts: of its readings, at least one.
-        devices: those that are tested.
-    """
+    """The rows of one test, and what there is to say of them."""
     word = overall(verdicts)
     lines: list[Line] = [(Span(f"{test}: "), Span(word, word))]
     shown: list[Row] = []
@@ -554,10 +526,7 @@ def _columns(found: Sequence[Row], devices: Sequence[Device]) -> Iterator[list[L
 def _remarks(row: Row, devices: Sequence[Device], told: set[str]) -> Iterator[Line]:
     """Why a row is not as it should be, or what else there is to say about it.
 
-    Args:
-        row: what it is about.
-        devices: those that are tested.
-        told: sentences that were told of other rows and are not told again.
+    Sentences that other rows were ``told`` are not told again.
     """
     first = row.members[0]
     if row.word == "pass":

@@ -35,7 +35,6 @@ _NAME = max(map(len, CHECK_TESTS)) + 1
 
 
 def heading(report: Report) -> str:
-    """What was checked, how thoroughly, and how long that took."""
     if report.exam is None:
         return "check"
     parts = ["check", report.exam.level, fmt.plural(len(report.devices), "device")]
@@ -74,10 +73,7 @@ def summary(report: Report, width: int) -> list[Line]:
 def grid(report: Report, devices: Sequence[Device], width: int) -> tuple[Column, ...]:
     """A column for each test, as wide as there is room, after the names.
 
-    Args:
-        report: the check.
-        devices: the rows.
-        width: cells of a line; each column but the first takes one more for a gap.
+    Each column but the first takes a cell more for a gap.
     """
     names = Column("id", "id", tuple((Span(one.name),) for one in devices))
     # The longest names are cut first, and no more than need be.
@@ -131,10 +127,7 @@ def _cell(report: Report, device: str, test: CheckTest) -> Span:
 def troubles(report: Report, width: int, room: int = 0) -> list[Line]:
     """A line for each test that did not pass, the worst first.
 
-    Args:
-        report: the check.
-        width: cells of a line.
-        room: lines that there are: where all reasons fit, they are told whole.
+    Where all reasons fit into the room, they are told whole.
     """
     found = [
         (max(map(rank, verdicts)), test, verdicts)

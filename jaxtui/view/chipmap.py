@@ -50,8 +50,6 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class ChipMap:
-    """Where every device sits."""
-
     devices: tuple[Device, ...]
     panels: tuple[Panel, ...]
     """Empty when the devices have no coords."""
@@ -62,11 +60,9 @@ class ChipMap:
 
     @property
     def processes(self) -> tuple[int, ...]:
-        """Every ``process_index``, ascending."""
         return tuple(sorted({device.process_index for device in self.devices}))
 
     def short(self, device: Device) -> str:
-        """The id as it is drawn."""
         return str(device.id - self.offsets.get(device.slice_index or 0, 0))
 
     def drawn(self, device: Device) -> str:
@@ -75,7 +71,6 @@ class ChipMap:
         return self.short(device) + (mark.text if mark else "")
 
     def role(self, device: Device, selected: str | None) -> str:
-        """How a device is drawn."""
         if (mark := self.marks.get(device.name)) is not None:
             return f"{mark.role}{'-selected' * (device.name == selected)}"
         if device.name == selected:
@@ -91,7 +86,6 @@ def process_role(place: int) -> str:
 
 
 def layout(devices: Sequence[Device]) -> ChipMap:
-    """Find out where every device sits."""
     ordered = tuple(sorted(devices, key=lambda device: device.id))
     if not ordered or any(not device.coords for device in ordered):
         return ChipMap(ordered, (), {})
@@ -342,11 +336,7 @@ def where(device: Device) -> str:
 def neighbour(lines: Sequence[Line], name: str, across: int, down: int) -> str:
     """The device that is drawn next in a direction; the same one at an edge.
 
-    Args:
-        lines: the drawing.
-        name: of the device to go from.
-        across: 1 to the right, -1 to the left.
-        down: 1 down, -1 up.
+    ``across`` is 1 to the right, ``down`` is 1 down.
     """
     spots: dict[str, tuple[int, float]] = {}
     for y, line in enumerate(lines):

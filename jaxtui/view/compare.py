@@ -14,25 +14,16 @@ from jaxtui.view.text import Line, Span, first_fitting, plain, table, wrap
 
 
 class Pairs(Record, frozen=True, kw_only=True):
-    """What ``jaxtui compare --json`` prints."""
-
     schema: int = SCHEMA
     pairs: tuple[Pair, ...]
 
 
 def lines(found: Comparison) -> Iterator[Line]:
-    """The answer, and below it what else is not the same."""
     yield (Span(found.sentence, found.answer),)
     yield from differing(found)
 
 
 def differing(found: Comparison, *, brief: bool = False) -> Iterator[Line]:
-    """What else is not the same.
-
-    Args:
-        found: the comparison.
-        brief: in one line.
-    """
     differences = [visible(one, line=True) for one in found.differences]
     if not differences:
         yield (Span("Case, chip, host and versions are the same."),)
@@ -81,12 +72,7 @@ def answer(pair: Pair) -> Iterator[Line]:
 
 
 def bars(sides: Sequence[Side], width: int) -> Iterator[Line]:
-    """The interval of each side on one scale in one unit, and the scale below them.
-
-    Args:
-        sides: what is compared.
-        width: cells of a line.
-    """
+    """The interval of each side on one scale in one unit, and the scale below them."""
     clocks = [one.measurement.ready for one in sides]
     known = [one for one in clocks if one is not None]
     if not known or width < LEAST_WIDTH:
@@ -134,7 +120,6 @@ def _segment(clock: Summary, factor: float, scale: Scale, room: int) -> str:
 
 
 def text(pairs: Sequence[Pair]) -> str:
-    """A single pair in words, several as a table."""
     if len(pairs) > 1:
         return _table(pairs)
     (pair,) = pairs

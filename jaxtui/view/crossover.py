@@ -47,13 +47,10 @@ _COUNTED: dict[Clock, str] = {
 
 
 class Names(NamedTuple):
-    """What the two sides are called."""
-
     first: str
     second: str
 
     def of(self, side: Side) -> str:
-        """The name of one of them."""
         return self.first if side == "first" else self.second
 
 
@@ -83,7 +80,6 @@ def names(first: Case, second: Case) -> Names:
 
 
 def sentences(search: Search) -> Iterator[str]:
-    """A sentence or two for each clock."""
     called = names(search.first, search.second)
     for found in search.answers:
         yield sentence(found, called, whole=search.outcome != "incomplete")
@@ -92,10 +88,7 @@ def sentences(search: Search) -> Iterator[str]:
 def sentence(found: Answer, called: Names, *, whole: bool = True) -> str:
     """Who is faster where, by one clock.
 
-    Args:
-        found: the answer.
-        called: what the two are called.
-        whole: the search has come to its end, so that it can have found no crossing.
+    Only the whole search can have found no crossing.
     """
     counted = _COUNTED[found.clock]
     if found.low is None or found.high is None:
@@ -216,7 +209,6 @@ def ending(search: Search) -> str:
 
 
 def size_line(search: Search, size: int) -> str:
-    """A size that was tried, as one line of progress."""
     called = names(search.first, search.second)
     for point in search.points:
         if point.size == size:
@@ -235,13 +227,7 @@ def size_line(search: Search, size: int) -> str:
 
 
 def text(search: Search, size_means: str, drawing: str = "") -> str:
-    """The tables, what did not work, the plot, and last the answers.
-
-    Args:
-        search: finished or not.
-        size_means: what the op's size counts.
-        drawing: the curves; empty for none.
-    """
+    """The tables, what did not work, the plot, and last the answers."""
     # A label begins with op and size.
     first, second = (
         " ".join(case.label.split()[2:]) for case in (search.first, search.second)
@@ -410,8 +396,6 @@ def _with_transfers(search: Search) -> Iterator[Series]:
 
 
 class AnswerRow(Record, frozen=True, kw_only=True):
-    """An answer, and the same in words."""
-
     answer: Answer
     sentence: str
 
@@ -452,7 +436,6 @@ class Document(Record, frozen=True, kw_only=True):
 
 
 def document(host: Host | None, search: Search | None) -> Document:
-    """All of it as a record."""
     if search is None:
         return Document(host=host, first=None, second=None, outcome=None)
     rows = zip(search.answers, sentences(search), strict=True)
@@ -484,5 +467,4 @@ def _size_row(point: Point) -> SizeRow:
 
 
 def measurements(search: Search) -> tuple[Measurement, ...]:
-    """By size, the first side before the second."""
     return tuple(one for point in search.points for one in (point.first, point.second))

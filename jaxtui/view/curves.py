@@ -76,9 +76,7 @@ def sizes(run: Job) -> list[int]:
 def clock_of(metric: Metric, clock: Clock) -> Clock | None:
     """The clock under a metric; ``None`` for rates, which have one of their own.
 
-    Args:
-        metric: what the curves show.
-        clock: the one that is wanted; ready where the metric does not have it.
+    It is ready where the metric does not have the wanted one.
     """
     clocks = _CLOCKS.get(metric)
     if clocks is None:
@@ -87,7 +85,6 @@ def clock_of(metric: Metric, clock: Clock) -> Clock | None:
 
 
 def next_clock(metric: Metric, clock: Clock) -> Clock:
-    """The clock after this one, of those that the metric has."""
     clocks, shown = _CLOCKS.get(metric), clock_of(metric, clock)
     if clocks is None or shown is None:
         return clock
@@ -95,13 +92,7 @@ def next_clock(metric: Metric, clock: Clock) -> Clock:
 
 
 def of_run(run: Job, case: CaseState | None, colors: Sequence[Color]) -> Picture | None:
-    """What fits a run: curves over several sizes, or else the calls of a case.
-
-    Args:
-        run: what was measured.
-        case: whose calls; ``None`` for none.
-        colors: of the curves, in turn.
-    """
+    """What fits a run: curves over several sizes, or else the calls of a case."""
     if len(sizes(run)) > 1:
         return picture(run, "time", colors)
     return None if case is None else calls.live(case, colors)
@@ -118,13 +109,8 @@ def picture(
 ) -> Picture | None:
     """One curve per way of running, over size.
 
-    Args:
-        run: what was measured.
-        metric: what the curves show.
-        colors: of the curves, in turn.
-        crossings: where they cross; by default those with NumPy are read off.
-        clock: of time and × NumPy.
-        selected: the case at whose size reading begins.
+    Crossings with NumPy are read off unless there are others; reading begins at the
+    size of the selected case.
     """
     curves: dict[str, list[tuple[float, float]]] = {label: [] for label in labels(run)}
     named: set[str] = set()
@@ -245,11 +231,7 @@ def case_at(run: Job, size: int, selected: CaseState | None) -> int | None:
 def value_of(case: CaseState, metric: Metric, clock: Clock, run: Job) -> float | None:
     """A case's point on the curve over size, or ``None`` where it has none.
 
-    Args:
-        case: of the run.
-        metric: what the curves show: seconds, a rate, a fraction, or a factor.
-        clock: of time and × NumPy; rates have their own.
-        run: holds NumPy's figures.
+    It is seconds, a rate, a fraction, or a factor.
     """
     measured = case.measurement
     if measured is None or measured.ready is None:
@@ -265,7 +247,6 @@ def value_of(case: CaseState, metric: Metric, clock: Clock, run: Job) -> float |
 
 
 def _rate(metric: Metric, measured: Measurement) -> float | None:
-    """A rate, or a share of the peak."""
     match metric:
         case "flops":
             return measured.flops_per_second
@@ -284,7 +265,6 @@ def _read(
     named: Collection[str],
     place: int,
 ) -> Reading:
-    """Every curve's value at one size."""
     values = []
     for case in run.cases:
         label = label_of(case, run)
@@ -318,7 +298,6 @@ def _text(case: CaseState, metric: Metric, clock: Clock, run: Job) -> tuple[str,
 
 
 def title_of(metric: Metric, clock: Clock, cases: Sequence[CaseState]) -> str:
-    """What the curves show and on which clock."""
     shown = clock_of(metric, clock)
     host = any(case.case.on_host for case in cases)
     numpy = ", numpy: ready" if host else ""
@@ -356,10 +335,6 @@ def crossing_marks(run: Job, clock: Clock = "ready") -> tuple[Mark, ...]:
     the intervals leave open who is faster. Nothing is marked beyond the sizes that were
     measured, nor before the sweep is over: until then the figures move. Nor is there a
     mark where an engine died: what is missing may be what decides.
-
-    Args:
-        run: the sweep.
-        clock: of the JAX cases.
     """
     going = any(case.status in ("waiting", "running") for case in run.cases)
     if going or run.outcome == "crashed":
@@ -409,5 +384,4 @@ def number(size: int) -> str:
 
 
 def rounded(value: float, digits: int = 2) -> int:
-    """To so many digits."""
     return round(float(f"{value:.{digits - 1}e}"))

@@ -133,11 +133,7 @@ def columns(
     A column in which all would be empty, or alike, is left out; so are those that
     matter least where the room ends.
 
-    Args:
-        devices: at least one.
-        width: cells of a line; two for gaps come with each column.
-        rates: FLOP/s of the best matrix product, by device.
-        check: what a health check says of each.
+    The rates are FLOP/s of the best matrix product.
     """
     several = len({one.device_kind for one in devices}) > 1
     others = len({one.process_index for one in devices}) > 1 or any(
@@ -284,7 +280,6 @@ def memory_facts(device: Device) -> list[tuple[str, str]]:
 
 
 def host_facts(host: Host) -> list[tuple[str, str]]:
-    """The machine and the versions that a measurement depends on."""
     memory = host.memory_bytes
     pairs: list[tuple[str, object]] = [
         ("host", host.hostname),
@@ -355,7 +350,6 @@ def finding_text(finding: Finding) -> str:
 
 
 def holder_text(holder: Holder) -> str:
-    """Who holds an accelerator, and by which device files."""
     opened = f" has {', '.join(holder.paths)} open" if holder.paths else ""
     return f"{processes.describe(holder)}{opened}"
 

@@ -52,29 +52,18 @@ def when(seconds: float) -> str:
 
 
 def short_when(seconds: float, now: datetime | None = None) -> str:
-    """The same in eleven characters: without the year, or else without the time.
-
-    Args:
-        seconds: since 1970.
-        now: the present; for tests.
-    """
+    """The same in eleven characters: without the year, or else without the time."""
     moment = datetime.fromtimestamp(seconds)
     this_year = moment.year == (now or datetime.now()).year
     return moment.strftime("%m-%d %H:%M" if this_year else "%Y-%m-%d")
 
 
 def unreadable(count: int) -> str:
-    """What is said of damaged rows."""
     return f"{fmt.plural(count, 'row')} of the history could not be read."
 
 
 def text(page: Page, width: int | None = None) -> str:
-    """The table, and how much more there is.
-
-    Args:
-        page: with at least one row.
-        width: cells of a line; ``None`` for as many as it takes.
-    """
+    """The table, and how much more there is."""
     found = columns(page.rows, width, HEAD, gap=2)
     places = range(len(found.columns))
     lines = ["  ".join(map(found.head, places)).rstrip()]
@@ -114,11 +103,7 @@ def columns(
 
     A host that all rows share is no column, and moments are short.
 
-    Args:
-        rows: at least one.
-        width: cells; ``None`` for all columns, with nothing cut.
-        names: the columns that there may be, of ``HEAD``.
-        gap: blanks between two columns.
+    Without a width there are all columns, with nothing cut.
     """
     times = fmt.common(row.ready or 0.0 for row in rows)
     rates = fmt.common((row.flops_per_second or 0.0 for row in rows), "FLOP/s")
@@ -190,8 +175,7 @@ def headline(one: Measurement) -> Iterator[Line]:
 def repeats(rows: Sequence[Row]) -> str:
     """How often a case was measured, since when, and between what.
 
-    Args:
-        rows: the newest first, at least one.
+    The newest row comes first.
     """
     times = [row.ready for row in rows if row.ready is not None]
     unit = fmt.common(times)
@@ -201,7 +185,6 @@ def repeats(rows: Sequence[Row]) -> str:
 
 
 def whole(entry: Entry) -> Iterator[Line]:
-    """Everything that is known of a measurement."""
     yield (
         Span(entry.measurement.case.label, "case"),
         Span(f"  {when(entry.at)}  id {entry.id}"),
@@ -215,10 +198,8 @@ def whole(entry: Entry) -> Iterator[Line]:
 def facts(entry: Entry, *, brief: bool = False) -> Iterator[Line]:
     """What stands below the figures of a measurement.
 
-    Args:
-        entry: the measurement.
-        brief: its phases as well, since there is no room to draw them, and of notes
-            their flags alone.
+    Where there is no room to draw the phases, it is ``brief``: with them, and with the
+    flags of notes alone.
     """
     one = entry.measurement
     place = (
@@ -292,7 +273,6 @@ def _rates(one: Measurement) -> Iterator[str]:
 
 
 def document(page: Page) -> dict[str, Any]:
-    """What ``jaxtui history --json`` prints, as plain objects."""
     return {
         "schema": SCHEMA,
         "count": page.count,
@@ -302,7 +282,6 @@ def document(page: Page) -> dict[str, Any]:
 
 
 def files(page: Page) -> Contents:
-    """What is listed, in each kind of file."""
     return {
         ".json": lambda: encode(document(page)).decode(),
         ".csv": lambda: as_csv(page.rows),

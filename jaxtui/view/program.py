@@ -22,12 +22,10 @@ _TABLES = re.compile(
 
 
 def summary(inspected: Inspected, columns: int = COLUMNS) -> str:
-    """Kernels, counts and memory, in so many columns."""
     return "\n\n".join(part for part in _parts(inspected, columns) if part)
 
 
 def title(inspected: Inspected) -> str:
-    """The answer in one sentence."""
     case, program, steps = inspected.case, inspected.program, inspected.steps
     if case.mode == "eager":
         count = fmt.count(len(steps))
@@ -166,10 +164,7 @@ def counts(
 def memory(needed: ProgramMemory, device_kind: str, *, device_has: bool = True) -> str:
     """What one call needs, and how much of the device that is.
 
-    Args:
-        needed: XLA's account.
-        device_kind: of the device that it is compiled for.
-        device_has: say so where it is not known how much the device has.
+    ``device_has`` says so where it is not known how much the device has.
     """
     rows = [
         ("arguments", fmt.bytes_text(needed.arguments_bytes)),
@@ -201,7 +196,6 @@ def kernels(kernels: int | None, instructions: Mapping[str, int]) -> str:
 
 
 def fusions(program: Program) -> str:
-    """Each fusion with what XLA put into it."""
     rows = [
         (
             one.name,

@@ -23,11 +23,6 @@ def columns(run: Job, *, marked: bool, room: int) -> list[Column]:
     """The columns of a run, from left to right.
 
     What is the same for all cases is not repeated: the form's title says it.
-
-    Args:
-        run: finished or not.
-        marked: begin with the sign of each case's curve.
-        room: cells of a bar at most.
     """
     cases = run.cases
     told = [bench.row(case, run) for case in cases]
@@ -169,7 +164,6 @@ def figure(summary: Summary, unit: fmt.Unit) -> Line:
 
 
 def _confidence(summaries: Sequence[Summary | None]) -> str:
-    """What the interval is called."""
     sure = [
         one.confidence >= fmt.LEAST_CONFIDENCE
         for one in summaries
@@ -185,7 +179,6 @@ def _factor(value: float | None) -> Line:
 
 
 def _badge(case: CaseState, run: Job) -> Line:
-    """What is different about a case."""
     if case.failure is not None:
         return (Span(f"✗ {case.failure.error}", "bad"),)
     flags = [note.flag for note in bench.own_notes(case, run)]

@@ -79,7 +79,6 @@ def verdict(place: Place) -> str:
 
 
 def limit(place: Place) -> str:
-    """What the verdict says, in one or two words."""
     share = place.share
     if share is None:
         return "no place here"
@@ -261,15 +260,7 @@ def verdicts(
     *,
     lost: bool = False,
 ) -> str:
-    """A verdict for each case, and what did not work.
-
-    Args:
-        roofs: of the device.
-        places: the cases that were measured.
-        failures: those that were not.
-        run: knows which of them were run at all.
-        lost: the engine was lost on the way.
-    """
+    """A verdict for each case, and what did not work."""
     parts = ["\n".join(_cases(places, roofs.device))]
     parts += [failure_text(failure, run) for failure in failures]
     parts += [wrap(INCOMPLETE)] if lost else []
@@ -301,12 +292,6 @@ def picture(
     """Both axes logarithmic: flops per byte along, FLOP/s up.
 
     Measured roofs are lines and published ones are dotted; cases are letters.
-
-    Args:
-        places: the cases, also those without a place.
-        roofs: of the device.
-        colors: for the roofs, then for the cases.
-        selected: the one that stands out; the others have the colour of their bound.
 
     Returns:
         ``None`` if the memory roof is not known.
@@ -434,7 +419,6 @@ def _letters(
 def _names(
     memory: Roof, compute: Sequence[Roof], low: float, high: float
 ) -> Iterator[Spot]:
-    """What each roof is, written on it."""
     for roof in compute:
         assert roof.of is not None
         text = f"{roof.of.label} {rate_text(roof)}"
@@ -449,8 +433,6 @@ def _names(
 
 
 class PlaceRow(Record, frozen=True, kw_only=True):
-    """A case under its roofs."""
-
     case: Case
     intensity: float | None
     """Flops per byte; ``None`` for an op that only moves data."""
@@ -468,8 +450,6 @@ class PlaceRow(Record, frozen=True, kw_only=True):
 
 
 class Document(Record, frozen=True, kw_only=True):
-    """What ``--json`` prints."""
-
     schema: int = SCHEMA
     host: Host | None
     """``None`` when it was interrupted before the engine had looked."""
@@ -490,7 +470,6 @@ def document(
     places: Sequence[Place],
     outcome: Outcome,
 ) -> Document:
-    """All of it as a record."""
     return Document(
         host=results.host,
         roofs=roofs,

@@ -16,8 +16,6 @@ from jaxtui.view.timeline import Figures
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One time of a comparison."""
-
     label: str
     seconds: float | None = None
     """``None`` while it is not known."""

@@ -38,8 +38,6 @@ _COMMAND = re.compile(r"`[^`]+`")
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a line."""
-
     text: str
     role: str = "label"
     """What it is, e.g. ``chip``, ``selected``, ``process-0``, ``muted``, ``label``."""
@@ -146,7 +144,6 @@ def cut(line: Line, width: int) -> Line:
 
 
 def plain(line: Line) -> str:
-    """A line without its roles."""
     return "".join(span.text for span in line)
 
 
@@ -166,9 +163,7 @@ EIGHTHS = " ▏▎▍▌▋▊▉█"
 def bar(share: float, width: int) -> str:
     """A bar to scale, an eighth of a cell at the finest.
 
-    Args:
-        share: of the whole width, cut to 0 and 1; what is more than nothing is seen.
-        width: cells of the whole; the bar is not padded.
+    It is not padded; what is more than nothing is seen.
     """
     eighths = round(min(max(share, 0.0), 1.0) * width * 8)
     if share > 0:
@@ -187,10 +182,7 @@ def wrap(*texts: str, later: str = "", width: int = COLUMNS) -> str:
 
     Words that are longer than a line, such as paths, stay whole.
 
-    Args:
-        texts: a paragraph each.
-        later: further indent of all lines of a paragraph but the first.
-        width: of a line.
+    ``later`` is a further indent of all lines of a paragraph but the first.
     """
     margins = [text[: len(text) - len(text.lstrip())] for text in texts]
     paragraphs = (
@@ -212,10 +204,7 @@ def table(
 ) -> str:
     """The rows under their heads, two blanks apart, without trailing blanks.
 
-    Args:
-        head: one per column.
-        rows: as many texts each as there are columns.
-        right: the heads of columns that are aligned at the right.
+    ``right`` names the heads of columns that are aligned at the right.
     """
     shown = [[visible(cell, line=True) for cell in row] for row in (head, *rows)]
     columns = list(zip(*shown, strict=True))
@@ -272,8 +261,6 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Columns that fit, and how wide each is."""
-
     columns: tuple[Column, ...] = ()
     widths: tuple[int, ...] = ()
     gap: int = 0
@@ -296,13 +283,7 @@ class Table:
 
 
 def fit(columns: Sequence[Column], width: int, gap: int = 2) -> Table:
-    """The columns for which there is room; the last that grows takes the rest.
-
-    Args:
-        columns: from left to right.
-        width: cells of a line.
-        gap: blanks between two columns.
-    """
+    """The columns for which there is room; the last that grows takes the rest."""
     left = list(columns)
 
     def spare() -> int:
