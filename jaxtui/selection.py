@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -225,7 +226,13 @@ def parse_ops(
     choices: list[OpChoice] = []
     for text in texts:
         if looks_own(text) and (own or ".py" in text):
-            choices.extend(_own_choices(text, own))
+            if not own:
+                raise SelectionError(
+                    f'"{text}" is a function of a file: only `jaxtui bench` and '
+                    "`jaxtui hlo` take those."
+                )
+            names, own_sizes = parse_own(text)
+            choices += [OpChoice(name, own_sizes) for name in names]
             continue
         name, colon, sizes = text.partition(":")
         if colon:
@@ -251,52 +258,25 @@ def _is_size(text: str) -> bool:
         return False
 
 
-def _own_choices(text: str, taken: bool) -> Iterator[OpChoice]:
-    if not taken:
-        raise SelectionError(
-            f'"{text}" is a function of a file: only `jaxtui bench` and `jaxtui hlo` '
-            "take those."
-        )
-    ops, sizes = parse_own(text)
-    for op in ops:
-        yield OpChoice(op, sizes)
-
-
 def parse_dtypes(text: str) -> tuple[str, ...]:
-    """The dtypes of a list such as ``float32,bf16``.
-
-    Raises:
-        SelectionError: if one is unknown.
-    """
+    """The dtypes of a list such as ``float32,bf16``."""
     names = (part.strip() for part in text.split(","))
     spelled = ",".join(DTYPE_ALIASES.get(name.lower(), name) for name in names)
     return _choose_all(spelled, DTYPES, "dtype")
 
 
 def parse_modes(text: str) -> tuple[Mode, ...]:
-    """The modes of a list such as ``jit,numpy``, whether or not an op has them.
-
-    Raises:
-        SelectionError: if one is unknown.
-    """
+    """The modes of a list such as ``jit,numpy``, whether or not an op has them."""
     return _choose_all(text, MODES, "mode")
 
 
 def parse_inputs(text: str) -> tuple[Inputs, ...]:
-    """The places of a list such as ``device,host``.
-
-    Raises:
-        SelectionError: if one is unknown.
-    """
+    """The places of a list such as ``device,host``."""
     return _choose_all(text, INPUTS, "place for inputs")
 
 
 def parse_precisions(text: str) -> tuple[Precision, ...]:
-    """The precisions of a list such as ``default,highest``.
-
-    Raises:
-        SelectionError: if one is unknown.
-    """
+    """The precisions of a list such as ``default,highest``."""
     return _choose_all(text, PRECISIONS, "precision")
 
 
@@ -461,7 +441,7 @@ def own_dtypes(arguments: str) -> tuple[str, ...]:
     return (dtype_of(parse_specs(arguments)),) if arguments else ("",)
 
 
-def described(op: str) -> OpInfo:
+def own_info(op: str) -> OpInfo:
     """What there is to say of ``/path/to/file.py:name`` before it has run."""
     assert is_own(op), op
     return OpInfo(
@@ -528,7 +508,7 @@ def build(
         SelectionError: if there is no case, or more than ``MAXIMUM_CASES``, or no
             device, or if no op takes any of the precisions.
     """
-    own_ops = (described(choice.name) for choice in ops if is_own(choice.name))
+    own_ops = (own_info(choice.name) for choice in ops if is_own(choice.name))
     infos = {op.name: op for op in (*catalogue, *own_ops)}
     if devices is None:
         devices = [first_device(known_devices).name]
@@ -557,16 +537,13 @@ def build(
         lists[info.name] = before + len(its_sizes), len(its_dtypes)
         count += len(its_sizes) * len(its_dtypes) * len(its_ways)
     if count > MAXIMUM_CASES:  # before any is made: slips of the hand come to millions
-        of = Lists(
-            ops=lists,
-            precisions=len(precisions),
-            devices=len(devices) if set(modes) - set(HOST_MODES) else 1,
-            modes=len(modes),
-            inputs=len(inputs),
+        places = len(devices) if set(modes) - set(HOST_MODES) else 1
+        product = _product(
+            lists, (len(precisions), places, len(modes), len(inputs)), count
         )
         raise SelectionError(
-            f"{of.multiplied(count)}: one run has at most "
-            f"{fmt.count(MAXIMUM_CASES)}; shorten a list."
+            f"{product}: one run has at most {fmt.count(MAXIMUM_CASES)}; shorten a "
+            "list."
         )
     for info, its_sizes, its_dtypes, its_ways in wanted:
         params: dict[str, int | float | str] = {ARGUMENTS: arguments}
@@ -615,7 +592,7 @@ def problems(experiment: Experiment, catalogue: Sequence[OpInfo]) -> tuple[str, 
     sentences = (
         sentence
         for case in experiment.cases
-        for sentence in _lacking(case, infos.get(case.op) or described(case.op))
+        for sentence in _lacking(case, infos.get(case.op) or own_info(case.op))
     )
     return tuple(dict.fromkeys(sentences))
 
@@ -666,60 +643,39 @@ def default_experiment(
 # How much it is, and in words.
 
 
-@dataclass(frozen=True, slots=True)
-class Lists:
-    """How long the lists are whose combinations are the cases."""
+def _product(
+    ops: Mapping[str, tuple[int, int]], others: Sequence[int], cases: int
+) -> str:
+    """What comes to so many cases: ``2 ops × 40 sizes = 80 cases``.
 
-    ops: Mapping[str, tuple[int, int]]
-    """By op: with how many sizes, and in how many dtypes, it is timed."""
-    precisions: int = 1
-    devices: int = 1
-    modes: int = 1
-    inputs: int = 1
-
-    @property
-    def combinations(self) -> int:
-        """Of everything with everything."""
-        others = self.precisions * self.devices * self.modes * self.inputs
-        return self._pairs * others
-
-    def multiplied(self, cases: int) -> str:
-        """What comes to so many cases: ``2 ops × 40 sizes = 80 cases``.
-
-        Args:
-            cases: how many there are. Fewer than the combinations where some are the
-                same: NumPy runs on none of the devices that it is combined with.
-        """
-        factors = [
-            _counted(count, noun) for count, noun in self._factors() if count > 1
-        ]
-        what = _counted(cases, "case")
-        if not factors:
-            return what
-        if cases != self.combinations:
-            what = f"{fmt.count(self.combinations)} combinations, {what} in all"
-        return f"{' × '.join(factors)} = {what}"
-
-    @property
-    def _pairs(self) -> int:
-        return sum(sizes * dtypes for sizes, dtypes in self.ops.values())
-
-    def _factors(self) -> Iterator[tuple[int, str]]:
-        sizes, dtypes = zip(*self.ops.values(), strict=True)
-        ops = len(self.ops)
-        if len(set(self.ops.values())) == 1:
-            yield ops, "op"
-            yield sizes[0], "size"
-            yield dtypes[0], "dtype"
-        elif len(set(dtypes)) == 1:
-            yield sum(sizes), f"size of {ops} ops"
-            yield dtypes[0], "dtype"
-        else:
-            yield self._pairs, f"pair of size and dtype for {ops} ops"
-        yield self.precisions, "precision"
-        yield self.devices, "device"
-        yield self.modes, "mode"
-        yield self.inputs, "place for inputs"
+    Args:
+        ops: with how many sizes, and in how many dtypes, each is timed.
+        others: how many precisions, devices, modes, and places for inputs there are.
+        cases: fewer than the combinations where some are the same: NumPy runs on none
+            of the devices that it is combined with.
+    """
+    many, (sizes, dtypes) = len(ops), zip(*ops.values(), strict=True)
+    if len(set(ops.values())) == 1:
+        factors = [(many, "op"), (sizes[0], "size"), (dtypes[0], "dtype")]
+    elif len(set(dtypes)) == 1:
+        factors = [(sum(sizes), f"size of {many} ops"), (dtypes[0], "dtype")]
+    else:
+        pairs = sum(size * dtype for size, dtype in ops.values())
+        factors = [(pairs, f"pair of size and dtype for {many} ops")]
+    nouns = ("precision", "device", "mode", "place for inputs")
+    factors += zip(others, nouns, strict=True)
+    combinations = math.prod(count for count, _ in factors)
+    what = fmt.plural(cases, "case")
+    if combinations == 1:
+        return what
+    if cases != combinations:
+        what = f"{fmt.count(combinations)} combinations, {what} in all"
+    texts = []
+    for count, noun in factors:
+        first, space, rest = noun.partition(" ")
+        if count > 1:
+            texts.append(f"{fmt.plural(count, first)}{space}{rest}")
+    return f"{' × '.join(texts)} = {what}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -752,32 +708,25 @@ class Extent:
 def extent(experiment: Experiment) -> Extent:
     cases = experiment.cases
     jax = [case for case in cases if not case.on_host]
-    lists = Lists(
-        ops={
-            op: (
-                len({case.size for case in cases if case.op == op}),
-                len({case.dtype for case in cases if case.op == op}),
-            )
-            for op in dict.fromkeys(case.op for case in cases)
-        },
-        precisions=len({case.precision for case in jax} or {""}),
-        devices=len({case.device for case in jax} or {""}),
-        modes=len({case.mode for case in cases}),
-        inputs=len({case.inputs for case in jax} or {""}),
+    ops = {
+        op: (
+            len({case.size for case in cases if case.op == op}),
+            len({case.dtype for case in cases if case.op == op}),
+        )
+        for op in dict.fromkeys(case.op for case in cases)
+    }
+    others = (
+        len({case.precision for case in jax} or {""}),
+        len({case.device for case in jax} or {""}),
+        len({case.mode for case in cases}),
+        len({case.inputs for case in jax} or {""}),
     )
     return Extent(
         cases=len(cases),
-        multiplied=lists.multiplied(len(cases)),
+        multiplied=_product(ops, others, len(cases)),
         seconds=experiment.budget,
         typed=experiment.budget_seconds is not None,
     )
-
-
-def _counted(count: int, noun: str) -> str:
-    """``1 size``, ``40 sizes``, ``1,200 sizes of 2 ops``."""
-    first, space, rest = noun.partition(" ")
-    plural = first if count == 1 else f"{first}s"
-    return f"{fmt.count(count)} {plural}{space}{rest}"
 
 
 def describe(experiment: Experiment) -> str:

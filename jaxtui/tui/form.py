@@ -180,7 +180,7 @@ def with_pick(values: Values, pick: Picked) -> Values:
 def op_info(name: str, state: State) -> OpInfo | None:
     """The op of the catalogue with this name, or what is known of one's own."""
     if is_own(name):
-        return selection.described(name)
+        return selection.own_info(name)
     return next((op for op in state.ops if op.name == name), None)
 
 
