@@ -11,7 +11,6 @@ import html
 import io
 import os
 import re
-import secrets
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -27,6 +26,7 @@ from jaxtui.document import Results, machine
 from jaxtui.model import PHASES, Case, Measurement, Note
 from jaxtui.model.base import dtype_label
 from jaxtui.model.own import is_own, parts, short_name
+from jaxtui.places import write_whole
 from jaxtui.plot import Picture, Row
 from jaxtui.text import visible
 
@@ -171,36 +171,8 @@ def write(path: Path, text: str, *, replace: bool = False) -> None:
     """
     with _in_words(path):
         _check(path, replace=replace)
-        # Not by tempfile, whose files are private whatever the umask says.
-        beside = path.with_name(f".jaxtui-{secrets.token_hex(8)}")
-        try:
-            with beside.open("xb") as file:
-                file.write(visible(text).encode())
-                file.flush()
-                os.fsync(file.fileno())
-            if replace:
-                beside.replace(path)
-            else:
-                _appear(beside, path)
-        finally:
-            with contextlib.suppress(OSError):  # it has its own name by now
-                beside.unlink()
-
-
-def _appear(beside: Path, path: Path) -> None:
-    """Unlike a rename, a link never replaces what came into being meanwhile."""
-    try:
-        os.link(beside, path)
-    except FileExistsError:
-        raise
-    except OSError:
-        # Not every file system has links: take the name first, then fill it.
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL))
-        try:
-            beside.replace(path)
-        except OSError:
-            path.unlink()
-            raise
+        content = visible(text).encode()
+        write_whole(path, content, rights=0o666, replace=replace)
 
 
 @contextlib.contextmanager

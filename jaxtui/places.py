@@ -1,9 +1,10 @@
-"""Where jaxtui keeps what outlives a run: the platform's data directory."""
+"""Files that outlive a run: where jaxtui keeps them, and how they are written."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import stat
 from pathlib import Path
 
@@ -64,3 +65,45 @@ def put_aside(path: Path) -> Path:
     while (aside := path.with_name(f"{path.name}.broken-{number}")).exists():
         number += 1
     return path.rename(aside)
+
+
+def write_whole(
+    path: Path, content: bytes, *, rights: int = 0o600, replace: bool = True
+) -> None:
+    """Write a file, at once or not at all.
+
+    Raises:
+        FileExistsError: it is there, and may not be replaced.
+        OSError: it cannot be written; what was there before is still there.
+    """
+    beside = path.with_name(f".jaxtui-{secrets.token_hex(8)}")
+    try:
+        # Not by tempfile, whose files are private whatever the umask says.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        with os.fdopen(os.open(beside, flags, rights), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if replace:
+            beside.replace(path)
+        else:
+            _appear(beside, path)
+    finally:
+        with contextlib.suppress(OSError):  # it has its own name by now
+            beside.unlink()
+
+
+def _appear(beside: Path, path: Path) -> None:
+    """Unlike a rename, a link never replaces what came into being meanwhile."""
+    try:
+        os.link(beside, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        # Not every file system has links: take the name first, then fill it.
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+        try:
+            beside.replace(path)
+        except OSError:
+            path.unlink()
+            raise

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import math
-import os
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,8 +12,9 @@ from pathlib import Path
 import msgspec
 
 from jaxtui.analysis import thresholds
+from jaxtui.analysis.comparison import host_facts, value_text
 from jaxtui.model import Device, Host, Reading, Record
-from jaxtui.places import data_folder, make_private, put_aside
+from jaxtui.places import data_folder, make_private, put_aside, write_whole
 
 SCHEMA = 1
 """Version of the file; a change that older files do not survive raises it."""
@@ -25,12 +23,6 @@ SUFFIX = ".json"
 
 NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
 """What a baseline may be called: no path, and nothing that hides itself."""
-
-SOFTWARE = ("jax", "jaxlib", "numpy", "python", "platform_version")
-"""Facts of a host that may change the figures; each is a field of ``Host``."""
-
-PLACE = ("hostname", "cpu_model", "cpu_count")
-"""Facts that tell machines of one kind apart."""
 
 OPTIONS = ("XLA_FLAGS", "LIBTPU_INIT_ARGS")
 """Variables that change what the compiler makes; the others mostly name places."""
@@ -137,7 +129,7 @@ def save(baseline: Baseline) -> Path:
     try:
         make_private(data_folder())
         make_private(path.parent)
-        _replace(path, msgspec.json.format(document, indent=1) + b"\n")
+        write_whole(path, msgspec.json.format(document, indent=1) + b"\n")
     except OSError as error:
         raise BaselineError(
             f'The baseline "{baseline.name}" cannot be written to {path}:'
@@ -192,20 +184,9 @@ def refuse_other_hardware(
 
 def differences(baseline: Baseline, host: Host) -> tuple[str, ...]:
     """What besides the hardware is not as it was, a phrase each: versions, options."""
-    before = baseline.host
-    facts = [
-        (fact.replace("_", " "), getattr(before, fact), getattr(host, fact))
-        for fact in (*SOFTWARE, *PLACE)
-    ]
-    facts += [
-        (name, before.environment.get(name), host.environment.get(name))
-        for name in OPTIONS
-    ]
-    facts += [
-        (name.replace("_", " ") if name.islower() else name, old, new)
-        for name in sorted({*before.settings, *host.settings} - {*OPTIONS})
-        for old, new in [(before.settings.get(name), host.settings.get(name))]
-    ]
+    before, now = baseline.host.environment, host.environment
+    facts = [*host_facts(baseline.host, host)]
+    facts += [(name, before.get(name), now.get(name)) for name in OPTIONS]
     return tuple(f"{name}: {_both(old, new)}" for name, old, new in facts if old != new)
 
 
@@ -247,8 +228,7 @@ def _counts(devices: Sequence[Device]) -> str:
 
 
 def _both(before: object, now: object) -> str:
-    old, new = ("none" if one in (None, "") else one for one in (before, now))
-    return f"baseline: {old}; here: {new}"
+    return f"baseline: {value_text(before)}; here: {value_text(now)}"
 
 
 def _is_comparable(reading: Reading) -> bool:
@@ -260,21 +240,6 @@ def _is_comparable(reading: Reading) -> bool:
     if expected is None or expected.kind != "peak":
         return True
     return reading.measured <= thresholds.IMPOSSIBLE.factor * expected.value
-
-
-def _replace(path: Path, document: bytes) -> None:
-    """The file has either its old content or all of the new, whatever happens."""
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(document)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
 
 
 def _decoded(name: str, path: Path, document: bytes) -> Baseline:

@@ -143,23 +143,24 @@ def _differences(first: Side, second: Side) -> Iterator[str]:
     ours, theirs = (one.device and one.device.device_kind for one in (first, second))
     facts.append(("chip", ours, theirs))
     if first.host is not None and second.host is not None:
-        facts += [
-            (
-                name.replace("_", " "),
-                getattr(first.host, name),
-                getattr(second.host, name),
-            )
-            for name in HOST_FACTS
-        ]
-        before, after = first.host.settings, second.host.settings
-        facts += [
-            (name, before.get(name), after.get(name))
-            for name in sorted({*before, *after})
-        ]
+        facts += host_facts(first.host, second.host)
     for name, one, other in facts:
         if one != other:
-            words = ("none" if value in (None, "") else value for value in (one, other))
-            yield f"{name}: {' and '.join(map(str, words))}"
+            yield f"{name}: {value_text(one)} and {value_text(other)}"
+
+
+def host_facts(first: Host, second: Host) -> Iterator[tuple[str, object, object]]:
+    """What may tell two hosts apart: a name, and what it is of either."""
+    for name in HOST_FACTS:
+        yield name.replace("_", " "), getattr(first, name), getattr(second, name)
+    before, after = first.settings, second.settings
+    for name in sorted({*before, *after}):
+        yield name, before.get(name), after.get(name)
+
+
+def value_text(value: object) -> str:
+    """A fact in a sentence; ``none`` where it is not known."""
+    return "none" if value in (None, "") else str(value)
 
 
 def pairs(first: Sequence[Side], second: Sequence[Side]) -> tuple[Pair, ...]:

@@ -13,7 +13,7 @@ from jaxtui.plot import frame, header, strokes
 from jaxtui.plot.axes import Axis, Scale, Tick, fit, ticks, usable
 from jaxtui.plot.cells import BLANK, Cell, Color, Row, cells, narrow, paint, row
 from jaxtui.plot.header import Entry, Reading
-from jaxtui.plot.series import Curve, Mark, Series, Spot, ready
+from jaxtui.plot.series import Curve, Mark, Series, Spot, curves_of
 from jaxtui.plot.strokes import Stroke
 
 HEIGHT = 16
@@ -85,8 +85,8 @@ class _Layout:
             points, size = self.points(curve), (self.columns, self.rows)
             if curve.series.specks:
                 few = len(points) <= self.columns
-                parts = (strokes.dots if few else strokes.specks)(points, *size)
-                marker = curve.dot if few else "braille"
+                marker, cell = (curve.dot, (1, 1)) if few else ("braille", (2, 4))
+                parts = strokes.dots(points, *size, *cell)
                 lines.append(Stroke(parts, marker, curve.color))
                 continue
             if curve.series.line:
@@ -217,7 +217,7 @@ class Picture:
         color: bool,
     ) -> _Layout:
         """Share the size out between header, axes and canvas."""
-        curves = ready(self.series, self.x, self.y, color=color)
+        curves = curves_of(self.series, self.x, self.y, color=color)
         entries = [_entry(curve) for curve in curves]
         heading = " · ".join(part for part in (self.title, self.y.label) if part)
         above = 0
@@ -321,7 +321,7 @@ class Picture:
             frame.upright(canvas, cursor, (frame.CURSOR, None))
         failed = ""
         try:
-            drawn = strokes.drawn(layout.strokes(), columns, rows)
+            drawn = strokes.draw(layout.strokes(), columns, rows)
         except strokes.KernelError as error:
             drawn, failed = [], str(error)
         for line, over in zip(canvas, drawn, strict=False):

@@ -84,7 +84,7 @@ class Curve:
     dot: str
 
 
-def ready(
+def curves_of(
     series: Sequence[Series],
     x: Axis,
     y: Axis,

@@ -43,28 +43,19 @@ class Stroke:
 
 def polylines(points: Sequence[Point], width: int, height: int) -> list[list[Point]]:
     """A curve as what has to be drawn of it."""
-    return [_straightened(part) for part in clip(_thin(points, width), width, height)]
+    return [_straighten(part) for part in clip(_thin(points, width), width, height)]
 
 
-def dots(points: Sequence[Point], width: int, height: int) -> list[list[Point]]:
-    """The centres of the cells in which points of the canvas lie."""
+def dots(
+    points: Sequence[Point], width: int, height: int, across: int = 1, up: int = 1
+) -> list[list[Point]]:
+    """The centres of the cells in which points of the canvas lie, or of the dots of
+    braille, so many ``across`` and ``up`` in a cell.
+    """
     centres = {
         (
-            min(math.floor(x), width - 1) + 0.5,
-            min(math.floor(y), height - 1) + 0.5,
-        )
-        for x, y in points
-        if inside((x, y), width, height)
-    }
-    return [[centre] for centre in sorted(centres)]
-
-
-def specks(points: Sequence[Point], width: int, height: int) -> list[list[Point]]:
-    """The centres of the dots of braille, 2 × 4 in a cell, in which points lie."""
-    centres = {
-        (
-            (min(math.floor(2 * x), 2 * width - 1) + 0.5) / 2,
-            (min(math.floor(4 * y), 4 * height - 1) + 0.5) / 4,
+            (min(math.floor(across * x), across * width - 1) + 0.5) / across,
+            (min(math.floor(up * y), up * height - 1) + 0.5) / up,
         )
         for x, y in points
         if inside((x, y), width, height)
@@ -136,7 +127,7 @@ def _thin(points: Sequence[Point], columns: int) -> list[Point]:
     return [ordered[index] for index in kept]
 
 
-def _straightened(points: Sequence[Point]) -> list[Point]:
+def _straighten(points: Sequence[Point]) -> list[Point]:
     """Without the points inside level runs, which draw the same dots of braille."""
     kept = list(points[:1])
     for before, point, after in zip(points, points[1:], points[2:], strict=False):
@@ -146,7 +137,7 @@ def _straightened(points: Sequence[Point]) -> list[Point]:
     return [*kept, *points[-1:]] if len(points) > 1 else kept
 
 
-def drawn(strokes: Sequence[Stroke], width: int, height: int) -> list[list[Cell]]:
+def draw(strokes: Sequence[Stroke], width: int, height: int) -> list[list[Cell]]:
     """The strokes on an empty canvas, rows from the top.
 
     Raises:
@@ -159,7 +150,7 @@ def drawn(strokes: Sequence[Stroke], width: int, height: int) -> list[list[Cell]
     across, up = max(2, width), max(2, height)
     try:
         with _IN_USE:
-            rows = _parsed(_plotext_text(plotext, strokes, across, up))[:up]
+            rows = _parse(_plotext_text(plotext, strokes, across, up))[:up]
     except Exception as error:  # whatever a kernel that is not ours may raise
         raise KernelError(f"plotext has failed: {error}") from error
     if [len(row) for row in rows] != [across] * up:
@@ -206,7 +197,7 @@ def _plotext_text(
     return str(figure.build().string())
 
 
-def _parsed(text: str) -> list[list[Cell]]:
+def _parse(text: str) -> list[list[Cell]]:
     """Read lines whose only escape codes set or reset a 24-bit foreground."""
     rows: list[list[Cell]] = []
     color: Color | None = None

@@ -262,10 +262,10 @@ def test_other_versions_are_no_reason_to_refuse_but_can_be_said() -> None:
         settings={"jax_enable_x64": "True"},
     )
     assert baselines.differences(ONE, now) == (
+        "hostname: baseline: box; here: sister",
         "jax: baseline: 0.12.0; here: 0.13.0",
         "platform version: baseline: cpu; here: cpu 2",
-        "hostname: baseline: box; here: sister",
+        "jax_enable_x64: baseline: none; here: True",
         "XLA_FLAGS: baseline: none; here: --xla_fast",
-        "jax enable x64: baseline: none; here: True",
     )
     baselines.refuse_other_hardware(ONE, tpus(), now)
