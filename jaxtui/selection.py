@@ -312,6 +312,22 @@ def parse_devices(text: str, devices: Sequence[Device]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(chosen))
 
 
+def parse_device(text: str | None, devices: Sequence[Device]) -> str:
+    """The name of one device such as ``tpu:3``; the first without a text.
+
+    Raises:
+        SelectionError: if it is not there, belongs to another process, or is several.
+    """
+    if text is None:
+        return first_device(devices).name
+    found = parse_devices(text, devices)
+    if len(found) > 1:
+        raise SelectionError(
+            f'"{text}" is {len(found)} devices: name one, such as {found[0]}.'
+        )
+    return found[0]
+
+
 def parse_budget(text: str, noun: str = "budget") -> float | None:
     """A time such as ``10`` or ``2.5s`` in seconds; ``None``, the default, if empty.
 

@@ -324,18 +324,10 @@ def _case(
     catalogue: Sequence[OpInfo],
     devices: Sequence[Device],
 ) -> Case:
-    named = None
-    if device := side.get("device"):
-        named = selection.parse_devices(device, devices)
-        if len(named) > 1:
-            raise SelectionError(
-                f'"{device}" is {len(named)} devices: a side of a crossover has one, '
-                f"such as {named[0]}."
-            )
     built = selection.build(
         (selection.OpChoice(info.name, (size,)),),
         dtypes=(side["dtype"],),
-        devices=named,
+        devices=(selection.parse_device(side.get("device"), devices),),
         modes=(side.get("mode", "jit"),),
         inputs=(side.get("inputs", "device"),),
         precisions=(side.get("precision", "default"),),

@@ -104,8 +104,7 @@ def command(
             )
             session.refuse("jax")
             ops, devices = session.state.ops, session.state.devices
-            first = selection.first_device(devices).name
-            named = only(selection.parse_devices(device or first, devices), "device")
+            named = selection.parse_device(device, devices)
             hlo.case = one_case(
                 op,
                 size,

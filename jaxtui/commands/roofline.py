@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 import click
@@ -33,7 +32,7 @@ from jaxtui.commands.progress import DECLINED, may_start
 from jaxtui.commands.terminal import narrate, say
 from jaxtui.document import Results, encode
 from jaxtui.export import COLUMNS, LINES, PICTURES, Contents, text_rows
-from jaxtui.model import Case, Device, Experiment, Mode, OpInfo, PlannedCase, Precision
+from jaxtui.model import Case, Experiment, Mode, OpInfo, PlannedCase, Precision
 from jaxtui.model.roofs import Roofs, RoofsMeasured
 from jaxtui.plot import COLORS, Row
 from jaxtui.selection import SelectionError
@@ -42,10 +41,7 @@ from jaxtui.view import roofline as view
 from jaxtui.view.bench import collect, endings
 
 ROOF_SECONDS = 10.0
-"""For the roofs, unless there is a budget for everything."""
-
-ROOF_SHARE = 1 / 3
-"""Of such a budget."""
+"""For the roofs, unless there is a budget for everything: then it is a third."""
 
 
 @click.command("roofline")
@@ -98,32 +94,42 @@ def command(
     comes to that; without OP all of the catalogue.
     """
     check_ops(op, arg)
-    request = Request(
-        ops=op,
-        sizes=size,
-        dtypes=dtype,
-        device=device,
-        modes=mode,
-        precisions=precision,
-        budget=budget,
-        seed=seed,
-        arguments=arg,
-    )
     roofline = _Roofline(common, record=True)
 
     async def run() -> bool:
         async with roofline.started() as session:
             async with roofline.progress():
-                await session.ready(request.choices)
+                await session.ready(lambda ops: _choices(op, dtype, ops))
                 session.refuse("verdicts")
                 ops, devices = session.state.ops, session.state.devices
-                experiment = request.experiment(ops, devices)
+                choices = _choices(op, dtype, ops)
+                chosen = selection.parse_device(device, devices)
+                experiment = selection.build(
+                    choices,
+                    size,
+                    dtype,
+                    (chosen,),
+                    mode,
+                    precisions=precision,
+                    catalogue=ops,
+                    known_devices=devices,
+                    budget=budget,
+                    seed=seed,
+                    arguments=arg,
+                )
+                if not op:
+                    experiment = _possible(experiment, ops)
             if not await may_start(selection.extent(experiment), sure=yes):
                 return False
             roofline.warn()
             async with roofline.progress():
                 began = time.monotonic()
-                work = request.roofs(experiment, ops, devices)
+                work = Roofs(
+                    device=chosen,
+                    dtypes=needed(experiment.cases, chosen, ops),
+                    budget_seconds=ROOF_SECONDS if budget is None else budget / 3,
+                    seed=seed,
+                )
                 job = await session.run(work, "roofs")
                 if job.failed is not None:
                     failed = f"{job.failed.error} {job.failed.hint}".rstrip()
@@ -132,8 +138,13 @@ def command(
                     narrate(failed)
                 if not (roofline.interrupted or roofline.lost):
                     spent = time.monotonic() - began
-                    suited = await roofline.suited(experiment, request, ops)
-                    left = request.remaining(suited, spent)
+                    sized = {one.name for one in choices if size or one.sizes}
+                    suited = await roofline.suited(experiment, sized, ops)
+                    left = suited.budget
+                    if budget is not None:
+                        # Compiling for the roofs comes on top of theirs, but never
+                        # leaves the cases less than a third of it all.
+                        left = max(budget - spent, budget / 3)
                     suited = msgspec.structs.replace(suited, budget_seconds=left)
                     await session.run(suited)
         return True
@@ -182,121 +193,35 @@ def command(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """The options; ops and the device wait for the engine's lists."""
+def _choices(
+    ops: Sequence[str], dtypes: Sequence[str], catalogue: Sequence[OpInfo]
+) -> Sequence[selection.OpChoice]:
+    """The ops that were named, or all that take one of the dtypes.
 
-    ops: tuple[str, ...]
-    """None means all of the catalogue."""
-    sizes: tuple[int, ...] | None
-    dtypes: tuple[str, ...]
-    device: str | None
-    modes: tuple[Mode, ...]
-    precisions: tuple[Precision, ...]
-    budget: float | None
-    seed: int
-    arguments: str
+    Raises:
+        SelectionError: if one does not exist, or none takes a dtype.
+    """
+    if ops:
+        return selection.parse_ops(ops, catalogue, own=True)
+    found = [
+        selection.OpChoice(op.name)
+        for op in catalogue
+        if not op.own and set(op.dtypes) & set(dtypes)
+    ]
+    if not found:
+        raise SelectionError(f"No op takes {', '.join(dtypes)}.")
+    return found
 
-    def choices(self, catalogue: Sequence[OpInfo]) -> Sequence[selection.OpChoice]:
-        """The ops that were named, or all that take one of the dtypes.
 
-        Raises:
-            SelectionError: if one does not exist, or none takes a dtype.
-        """
-        if self.ops:
-            return selection.parse_ops(self.ops, catalogue, own=True)
-        found = [
-            selection.OpChoice(op.name)
-            for op in catalogue
-            if not op.own and set(op.dtypes) & set(self.dtypes)
-        ]
-        if not found:
-            raise SelectionError(f"No op takes {', '.join(self.dtypes)}.")
-        return found
-
-    def only_device(self, devices: Sequence[Device]) -> str:
-        """The one whose roofs they are.
-
-        Raises:
-            SelectionError: if there is none of that name, or several.
-        """
-        if self.device is None:
-            return selection.first_device(devices).name
-        found = selection.parse_devices(self.device, devices)
-        if len(found) > 1:
-            raise SelectionError(
-                f'"{self.device}" is {len(found)} devices: a roofline has the roofs of '
-                f"one, such as {found[0]}."
-            )
-        return found[0]
-
-    def experiment(
-        self, catalogue: Sequence[OpInfo], devices: Sequence[Device]
-    ) -> Experiment:
-        """The cases at the sizes of their ops, once it is known what there is.
-
-        Without an op it is every one of the catalogue that takes one of the dtypes, in
-        the modes that it has.
-
-        Raises:
-            SelectionError: if an op or a device does not exist, or several devices are
-                named.
-        """
-        made = selection.build(
-            self.choices(catalogue),
-            self.sizes,
-            self.dtypes,
-            (self.only_device(devices),),
-            self.modes,
-            precisions=self.precisions,
-            catalogue=catalogue,
-            known_devices=devices,
-            budget=self.budget,
-            seed=self.seed,
-            arguments=self.arguments,
-        )
-        if self.ops:
-            return made
-        ops = {op.name: op for op in catalogue}
-        cases = tuple(
-            case
-            for case in made.cases
-            if case.dtype in ops[case.op].dtypes and case.mode in ops[case.op].modes
-        )
-        return msgspec.structs.replace(made, cases=cases)
-
-    def roofs(
-        self,
-        experiment: Experiment,
-        catalogue: Sequence[OpInfo],
-        devices: Sequence[Device],
-    ) -> Roofs:
-        budget, device = self.budget, self.only_device(devices)
-        return Roofs(
-            device=device,
-            dtypes=needed(experiment.cases, device, catalogue),
-            budget_seconds=ROOF_SECONDS if budget is None else budget * ROOF_SHARE,
-            seed=self.seed,
-        )
-
-    def remaining(self, experiment: Experiment, spent: float) -> float:
-        """The budget that the cases have, after so many seconds for the roofs.
-
-        Compiling for the roofs comes on top of theirs, but never leaves the cases less
-        than a third of it all.
-        """
-        if self.budget is None:
-            return experiment.budget
-        return max(self.budget - spent, self.budget / 3)
-
-    def may_grow(self, op: str, catalogue: Sequence[OpInfo]) -> bool:
-        if self.sizes is not None:
-            return False
-        return all(
-            choice.sizes is None
-            for choice in self.choices(catalogue)
-            if choice.name == op
-        )
+def _possible(experiment: Experiment, catalogue: Sequence[OpInfo]) -> Experiment:
+    """Without the cases whose op does not have the dtype or the mode."""
+    ops = {op.name: op for op in catalogue}
+    cases = tuple(
+        case
+        for case in experiment.cases
+        if case.dtype in ops[case.op].dtypes and case.mode in ops[case.op].modes
+    )
+    return msgspec.structs.replace(experiment, cases=cases)
 
 
 class _Roofline(Driver):
@@ -329,20 +254,21 @@ class _Roofline(Driver):
         return tuple(place(one, roofs) for one in measured)
 
     async def suited(
-        self, experiment: Experiment, request: Request, ops: Sequence[OpInfo]
+        self, experiment: Experiment, sized: Collection[str], ops: Sequence[OpInfo]
     ) -> Experiment:
         """The experiment at sizes that say something on this device.
 
-        A size that was asked for stays, and so does the last one that fits.
+        The sizes of some ops were asked for, and stay; so does the last one that fits.
         """
         roofs = self.roofs
         if roofs is None:
             return experiment
         infos = {op.name: op for op in ops}
-        free = {name for name in infos if request.may_grow(name, ops)}
         planned = (await self.session.plan(experiment)).cases
         growing = {
-            index: one for index, one in enumerate(planned) if one.case.op in free
+            index: one
+            for index, one in enumerate(planned)
+            if one.case.op in infos and one.case.op not in sized
         }
         cases = list(experiment.cases)
         while bigger := _bigger(growing, infos, roofs):

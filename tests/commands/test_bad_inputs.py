@@ -119,7 +119,7 @@ TYPED = [
     ("crossover selu --budget soon", 'The budget "soon" is not a time'),
     # roofline
     ("roofline matmull", 'There is no op "matmull"'),
-    ("roofline matmul --device cpu", '"cpu" is 2 devices: a roofline has'),
+    ("roofline matmul --device cpu", '"cpu" is 2 devices: name one'),
     ("roofline matmul --device cpu:9", 'There is no device "cpu:9"'),
     ("roofline matmul:big", '"big" is not a size'),
     ("roofline --size big", '"big" is not a size'),
