@@ -372,7 +372,7 @@ class _Peers:
         whose = "the other device"
         if len(others) > 1:
             whose = f"the median of the other {len(others)} devices"
-        text = f"{_place(device)} {lag} {whose} ({figure(middle, reading.unit)})"
+        text = f"{device.label} {lag} {whose} ({figure(middle, reading.unit)})"
         return Comparison(
             word="low",
             expected=middle,
@@ -411,15 +411,6 @@ def _percent_beside(share: float, bound: float) -> str:
     if text != line or share == bound:
         return text
     return f"just {'under' if share < bound else 'over'} {line}"
-
-
-def _place(device: Device) -> str:
-    """A device and its place: ``tpu:5 at 1,2,0``, ``tpu:1 at 0,0,0 core 1``."""
-    if device.coords is None:
-        return device.name
-    place = f"{device.name} at {','.join(map(str, device.coords))}"
-    # Core 0 is also that of a chip that is one device, which needs no mention.
-    return f"{place} core {device.core_on_chip}" if device.core_on_chip else place
 
 
 def join_sentences(*sentences: str) -> str:

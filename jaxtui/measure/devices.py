@@ -15,6 +15,7 @@ import jax
 
 from jaxtui.measure.errors import RefusedError
 from jaxtui.model import Device
+from jaxtui.model.machine import device_label
 
 SIMULATED = "JAXTUI_SIMULATED"
 """Set to 1 in the environment of an engine whose CPU devices are made up."""
@@ -101,12 +102,9 @@ def name(device: jax.Device) -> str:
 
 
 def place(device: jax.Device) -> str:
-    """The device and where it sits: ``tpu:3 at 0,1,0``, with its core if it has one."""
-    coords = probe(lambda: ",".join(str(int(one)) for one in device.coords))
-    if coords is None:
-        return name(device)
-    core = probe(lambda: int(device.core_on_chip))
-    return f"{name(device)} at {coords}{f' core {core}' if core else ''}"
+    """The device and where it sits, as ``Device.label``."""
+    coords = probe(lambda: [int(one) for one in device.coords])
+    return device_label(name(device), coords, probe(lambda: int(device.core_on_chip)))
 
 
 def memory() -> dict[str, dict[str, int] | None]:

@@ -190,11 +190,11 @@ def _span(values: Sequence[float], text: Callable[[float], str]) -> str:
 
 
 def short_names(names: Sequence[str], devices: Sequence[Device]) -> str:
-    """Devices in short: ``tpu:3 (1,1,0)``, ``tpu:0-7``, ``12 devices``."""
+    """Devices in short: ``tpu:3 at 1,1,0``, ``tpu:0-7``, ``12 devices``."""
     if not names:
         return "machine"
     if len(names) == 1:
-        return place(names[0], devices)
+        return label(names[0], devices)
     platforms = {name.partition(":")[0] for name in names}
     short = f"{len(names)} devices"
     if len(platforms) > 1:
@@ -204,15 +204,9 @@ def short_names(names: Sequence[str], devices: Sequence[Device]) -> str:
     return text if len(text) <= WIDEST_NAMES else short
 
 
-def place(name: str, devices: Sequence[Device]) -> str:
-    """A device and where it sits: ``tpu:3 (1,1,0)``, ``tpu:1 (0,0,0) core 1``."""
-    device = next((one for one in devices if one.name == name), None)
-    if device is None or not device.coords:
-        return name
-    text = f"{name} ({','.join(map(str, device.coords))})"
-    place = (device.slice_index, device.coords)
-    shared = [d for d in devices if (d.slice_index, d.coords) == place]
-    return f"{text} core {device.core_on_chip}" if len(shared) > 1 else text
+def label(name: str, devices: Sequence[Device]) -> str:
+    """A device and where it sits: ``tpu:3 at 1,1,0``."""
+    return next((one.label for one in devices if one.name == name), name)
 
 
 def _without_name(text: str, one: Verdict, instead: str = "*") -> str:
@@ -385,7 +379,7 @@ def _is_unrated(one: Verdict) -> bool:
 
 
 def _culprits(verdicts: Sequence[Verdict], devices: Sequence[Device]) -> str:
-    """``tpu:3 (1,1,0) in compute and together; this machine in present``."""
+    """``tpu:3 at 1,1,0 in compute and together; this machine in present``."""
     tests: dict[str | None, list[str]] = {}
     for one in verdicts:
         tests.setdefault(one.reading.device, []).append(one.reading.test)
@@ -539,8 +533,8 @@ def _remarks(row: Row, devices: Sequence[Device], told: set[str]) -> Iterator[Li
     yield from fold(reason, COLUMNS, "    ", whole_words=True)
     if len(row.members) > 1:
         # A device and its place stay on one line.
-        places = (place(name, devices).replace(" ", "\xa0") for name in row.names)
-        for line in _text(f"The same on each of {', '.join(places)}.", "    "):
+        places = (label(name, devices).replace(" ", "\xa0") for name in row.names)
+        for line in _text(f"The same on each of {'; '.join(places)}.", "    "):
             yield tuple(Span(span.text.replace("\xa0", " ")) for span in line)
     yield from _original(first)
 

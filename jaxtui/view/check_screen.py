@@ -18,8 +18,8 @@ from jaxtui.view.check import (
     WORDS,
     Report,
     Row,
+    label,
     meaning,
-    place,
     rank,
     short_names,
     sources,
@@ -215,7 +215,7 @@ def details(report: Report, name: str, width: int) -> list[Line]:
         return []
     lines: list[Line] = []
     if found:
-        head = Span(f"{place(name, report.devices)} in the check", "title")
+        head = Span(f"{label(name, report.devices)} in the check", "title")
         lines = [(head,), *_readings(found, width)]
     if machine:
         if lines:

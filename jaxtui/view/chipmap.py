@@ -323,14 +323,8 @@ def summary(devices: Sequence[Device]) -> str:
 
 def where(device: Device) -> str:
     """One device and its place: ``tpu:3 at 1,0,0 core 1, process 0``."""
-    text = device.name
-    if device.coords:
-        text += f" at {','.join(map(str, device.coords))}"
-    if device.core_on_chip is not None:
-        text += f" core {device.core_on_chip}"
-    if device.slice_index is not None:
-        text += f", slice {device.slice_index}"
-    return f"{text}, process {device.process_index}"
+    slices = "" if device.slice_index is None else f", slice {device.slice_index}"
+    return f"{device.label}{slices}, process {device.process_index}"
 
 
 def neighbour(lines: Sequence[Line], name: str, across: int, down: int) -> str:

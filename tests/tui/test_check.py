@@ -192,7 +192,7 @@ async def test_a_check_at_80_by_24(
         # Written anew once it has its width.
         await until(pilot, lambda: "numerics, identical bits" in details(app))
         facts = details(app)
-        assert facts.startswith("tpu:3 (3,0,0) in the check")
+        assert facts.startswith("tpu:3 at 3,0,0 in the check")
         assert "4 of 1048576 elements differ" in " ".join(facts.split())
         assert facts.index("numerics, identical bits") < facts.index("memory, free")
         await pilot.press("pagedown")

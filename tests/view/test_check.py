@@ -82,7 +82,7 @@ def test_devices_that_agree_share_a_line_and_the_slow_one_has_its_place() -> Non
     assert first == "compute: low"
     line = "matmul 8192 bfloat16 tpu:0-2, 4-7 168-169 of 200 TFLOP/s 84 %"
     assert together.split() == line.split()
-    line = "matmul 8192 bfloat16 tpu:3 (3,0,0) 101 of 200 TFLOP/s 50 %"
+    line = "matmul 8192 bfloat16 tpu:3 at 3,0,0 101 of 200 TFLOP/s 50 %"
     assert apart.split() == line.split()
     assert reason.startswith("    low: 101 TFLOP/s, ")
 
@@ -96,7 +96,7 @@ def test_many_devices_with_one_trouble_are_told_in_one_row_that_names_them_all()
     lines = "\n".join(block(*faults))
     assert lines.count("fail:") == 1
     for one in DEVICES:
-        assert f"{one.name} (" in lines
+        assert f"{one.name} at " in lines
 
 
 def test_no_line_is_wider_than_a_terminal_and_nothing_is_lost() -> None:
@@ -148,9 +148,9 @@ REMARK = "Other processes used 1.7 of 2 cores."
             ],
             [
                 "compute: pass",
-                "  a                     tpu:0 (0,0,0)  170 of 200 TFLOP/s  85 %",
+                "  a                     tpu:0 at 0,0,0  170 of 200 TFLOP/s  85 %",
                 f"    {REMARK}",
-                "  matmul 8192 bfloat16  tpu:0 (0,0,0)  150 of 200 TFLOP/s  75 %",
+                "  matmul 8192 bfloat16  tpu:0 at 0,0,0  150 of 200 TFLOP/s  75 %",
             ],
         ),
     ],
@@ -192,7 +192,7 @@ def test_colours_are_only_paint_and_the_written_text_has_everything() -> None:
     ]
     shown = "\n".join(painted(line, colour=True) for line in lines)
     assert "compute: \x1b[33mlow\x1b[0m" in shown
-    assert "Verdict: \x1b[31mfail\x1b[0m. Do not rely on tpu:3 (3,0,0)" in shown
+    assert "Verdict: \x1b[31mfail\x1b[0m. Do not rely on tpu:3 at 3,0,0" in shown
     for code in ("\x1b[31m", "\x1b[33m", "\x1b[0m"):
         shown = shown.replace(code, "")
     assert shown == text(lines)
@@ -200,12 +200,12 @@ def test_colours_are_only_paint_and_the_written_text_has_everything() -> None:
     assert [line for line in whole.splitlines() if line in shown.splitlines()]
     for test in CHECK_TESTS:
         assert f"{test}: " in whole
-    assert whole.endswith("Low besides: tpu:5 (1,1,0) in compute and together.\n")
+    assert whole.endswith("Low besides: tpu:5 at 1,1,0 in compute and together.\n")
 
 
 def test_the_verdict_names_who_is_to_blame_and_what_to_do() -> None:
     said = " ".join(texts(view.closing(FAULTY)))
-    assert "Verdict: fail. Do not rely on tpu:3 (3,0,0) in numerics. Restart" in said
+    assert "Verdict: fail. Do not rely on tpu:3 at 3,0,0 in numerics. Restart" in said
     assert "`jaxtui check --json`" in said
     fine = " ".join(texts(view.closing(SOUND)))
     assert "Verdict: pass. Everything that was tested works." in fine
@@ -284,7 +284,7 @@ def test_while_it_is_running_it_says_how_far_it_is() -> None:
 
 def test_in_the_end_there_is_a_badge_and_a_line_for_what_did_not_pass() -> None:
     assert texts(screen.summary(FAULTY, 76))[0].startswith(
-        " FAIL  Do not rely on tpu:3 (3,0,0) in numerics."
+        " FAIL  Do not rely on tpu:3 at 3,0,0 in numerics."
     )
     assert texts(screen.summary(SOUND, 76))[0].startswith(" PASS  Everything that was")
     assert screen.troubles(SOUND, 76) == []
@@ -294,9 +294,9 @@ def test_in_the_end_there_is_a_badge_and_a_line_for_what_did_not_pass() -> None:
         "compute",
         "together",
     ]
-    assert lines[0].startswith("✗ numerics  FAIL  tpu:3 (3,0,0)  tpu:3 gives")
+    assert lines[0].startswith("✗ numerics  FAIL  tpu:3 at 3,0,0  tpu:3 gives")
     assert lines[0].endswith("…")
-    assert "tpu:5 (1,1,0)  221 of 394 TFLOP/s (56 %)" in lines[1]
+    assert "tpu:5 at 1,1,0  221 of 394 TFLOP/s (56 %)" in lines[1]
     # Where there is room, the whole reason.
     whole = text(screen.troubles(FAULTY, 76, 30))
     assert "seven sisters for the" in whole
@@ -305,7 +305,7 @@ def test_in_the_end_there_is_a_badge_and_a_line_for_what_did_not_pass() -> None:
 
 def test_all_of_a_device_is_told_on_demand() -> None:
     whole = text(screen.details(FAULTY, SLOW, 76))
-    assert whole.startswith(f"{SLOW} (1,1,0) in the check\n▾ low compute, matmul")
+    assert whole.startswith(f"{SLOW} at 1,1,0 in the check\n▾ low compute, matmul")
     assert "matmul 8192 int8" in whole
     assert "slower than the median" in " ".join(whole.split())
     assert "this machine as a whole\n✓ present, chips" in whole
