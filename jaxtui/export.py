@@ -234,7 +234,7 @@ def stamp(moment: float | None = None) -> str:
     return time.strftime("%Y%m%d-%H%M%S", time.localtime(moment))
 
 
-def unused(path: Path) -> Path:
+def free_path(path: Path) -> Path:
     number, found = 1, path
     while os.path.lexists(found):
         number += 1
@@ -242,7 +242,7 @@ def unused(path: Path) -> Path:
     return found
 
 
-def named(*words: str) -> str:
+def file_stem(*words: str) -> str:
     """Words as the beginning of a file's name: what shells want quoted is left out."""
     kept = (_NOT_IN_NAMES.sub("_", word).strip("_.-") for word in words)
     return "-".join(word for word in kept if word)
@@ -259,7 +259,7 @@ def of_cases(cases: Sequence[Case]) -> str:
     # A user's function may have no size.
     sizes = sorted({one.size for one in cases} - {0})
     span = "-".join(str(one) for one in sizes[:1] + sizes[1:][-1:])
-    return named(ops, span, some((one.dtype for one in cases), "dtype"))
+    return file_stem(ops, span, some((one.dtype for one in cases), "dtype"))
 
 
 # Tables.

@@ -31,9 +31,9 @@ from jaxtui.state import (
     Purpose,
     Series,
     State,
-    begun,
+    begin_run,
     reduce,
-    released,
+    release_engine,
     with_series,
 )
 
@@ -235,7 +235,7 @@ class Session(Generic[_State]):
         if number is None:
             raise RefusedError(RUNNING)
         self.worked = True
-        self.state = begun(self.state, number, purpose, work)
+        self.state = begin_run(self.state, number, purpose, work)
         self._tell(None)
         if self.state.stopping:  # asked for while the engine came up
             await self.engine.stop()
@@ -294,7 +294,7 @@ class Session(Generic[_State]):
     async def release(self, why: str) -> None:
         """Give the accelerator back."""
         await self.engine.release()
-        self.state = replace(released(self.state), message=why)
+        self.state = replace(release_engine(self.state), message=why)
         self._tell(None)
 
     async def retry(self) -> None:

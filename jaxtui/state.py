@@ -300,7 +300,7 @@ def reduce(state: _AnyState, envelope: Envelope) -> _AnyState:
             return state
 
 
-def begun(state: _AnyState, number: int, purpose: Purpose, work: Work) -> _AnyState:
+def begin_run(state: _AnyState, number: int, purpose: Purpose, work: Work) -> _AnyState:
     """The state after a run was asked for."""
     return with_job(replace(state, purpose=purpose), _new_job(number, purpose, work))
 
@@ -313,7 +313,7 @@ def with_series(state: _AnyState, purpose: Purpose, series: Series) -> _AnyState
     return replace(state, series={**state.series, purpose: series})
 
 
-def released(state: _AnyState) -> _AnyState:
+def release_engine(state: _AnyState) -> _AnyState:
     return replace(state, engine="released", message="", start=startup.NOTHING)
 
 
@@ -410,17 +410,17 @@ def _run_event(state: _AnyState, number: int, event: Event) -> _AnyState:
             work: Work | None = Experiment(
                 cases=event.cases, budget_seconds=event.budget_seconds
             )
-            state = _started(state, number, "bench", work)
+            state = _start(state, number, "bench", work)
         case LoopStarted():
-            state = _started(state, number, "loop", event.loop)
+            state = _start(state, number, "loop", event.loop)
         case SnippetStarted():
-            state = _started(state, number, "lesson", None)
+            state = _start(state, number, "lesson", None)
         case CheckStarted():
-            state = _started(state, number, "check", event.check)
+            state = _start(state, number, "check", event.check)
         case InspectionStarted():
-            state = _started(state, number, "inspection", event.inspection)
+            state = _start(state, number, "inspection", event.inspection)
         case RoofsStarted():
-            state = _started(state, number, "roofs", event.roofs)
+            state = _start(state, number, "roofs", event.roofs)
         case _:
             pass
     job = state.job
@@ -444,7 +444,7 @@ def _run_event(state: _AnyState, number: int, event: Event) -> _AnyState:
     return replace(state, engine=engine)
 
 
-def _started(
+def _start(
     state: _AnyState, number: int, purpose: Purpose, work: Work | None
 ) -> _AnyState:
     """A run has begun, or begins again, because its engine had died."""
@@ -507,7 +507,7 @@ def _job_event(job: Job, event: Event) -> Job:
                 device=job.work.device, device_kind="", roofs=(event.roof,)
             )
             found = job.result if isinstance(job.result, RoofsMeasured) else None
-            return replace(job, result=roofline.together(new, found))
+            return replace(job, result=roofline.merge(new, found))
         case WorkFailed():
             return replace(job, failed=event)
         case _:
@@ -567,9 +567,9 @@ def _with_roofs(state: _AnyState, job: Job) -> _AnyState:
     old = roofline.of_device(state.roofs, found.device)
     whole = job.outcome == "complete" and job.failed is None
     if old is None or whole:
-        new = roofline.together(found, old)
+        new = roofline.merge(found, old)
     else:
-        new = roofline.together(old, found)
+        new = roofline.merge(old, found)
     others = [
         one
         for one in state.roofs

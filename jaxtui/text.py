@@ -76,7 +76,7 @@ def visible(text: str, *, line: bool = False) -> str:
     return hidden.sub(lambda found: repr(found[0])[1:-1], text)
 
 
-def painted(parts: Iterable[str], by: str = "\n") -> Painted:
+def join_painted(parts: Iterable[str], by: str = "\n") -> Painted:
     """Parts with colours of jaxtui's own and parts without them, joined."""
     return Painted(by.join(map(visible, parts)))
 

@@ -1,4 +1,4 @@
-"""Files to take away: whole, in base units, named, and never over another."""
+"""Files to take away: whole, in base units, file_stem, and never over another."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from jaxtui.export import (
     as_csv,
     as_markdown,
     check,
-    named,
+    file_stem,
+    free_path,
     of_cases,
     stamp,
-    unused,
     write,
 )
 from jaxtui.model import Case, Failure
@@ -164,15 +164,15 @@ def test_op_size_and_dtype(cases: tuple[Case, ...], name: str) -> None:
 
 
 def test_nothing_in_a_name_needs_quotes() -> None:
-    name = named("history", "bf16 µs", "a/b:c*?", "", "tpu:0", stamp(0.0))
+    name = file_stem("history", "bf16 µs", "a/b:c*?", "", "tpu:0", stamp(0.0))
     assert re.fullmatch(r"[\w.+-]+", name, re.ASCII)
     assert name.startswith("history-bf16_s-a_b_c-tpu_0-19")
 
 
 def test_a_name_that_is_taken_gets_a_number(tmp_path: Path) -> None:
     path = tmp_path / "case.py"
-    assert unused(path) == path
+    assert free_path(path) == path
     path.touch()
-    assert unused(path).name == "case-2.py"
+    assert free_path(path).name == "case-2.py"
     (tmp_path / "case-2.py").symlink_to("nowhere")
-    assert unused(path).name == "case-3.py"
+    assert free_path(path).name == "case-3.py"

@@ -41,7 +41,7 @@ from jaxtui.model import (
     SnippetStarted,
     WorkFailed,
 )
-from jaxtui.state import MAXIMUM_LOG_LINES, Purpose, reduce, released
+from jaxtui.state import MAXIMUM_LOG_LINES, Purpose, reduce, release_engine
 from jaxtui.tui.state import EMPTY, State
 from tests.tui.fake_engine import (
     HOST,
@@ -98,7 +98,7 @@ def test_what_is_to_be_known_of_the_machine_is_said_once() -> None:
 
 def test_what_is_held(ready: State) -> None:
     assert after(Ready(host=HOST, devices=cpu_devices(), ops=OPS)).accelerator is None
-    state = released(ready)
+    state = release_engine(ready)
     assert (state.accelerator, state.devices) == (None, ready.devices)
 
 

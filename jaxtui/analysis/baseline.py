@@ -158,7 +158,7 @@ def load(name: str) -> Baseline:
         raise BaselineError(
             f'The baseline "{name}" cannot be read from {path}: {_why(error)}.'
         ) from error
-    return msgspec.structs.replace(_decoded(name, path, document), name=name)
+    return msgspec.structs.replace(_decode(name, path, document), name=name)
 
 
 def refuse_other_hardware(
@@ -242,14 +242,14 @@ def _is_comparable(reading: Reading) -> bool:
     return reading.measured <= thresholds.IMPOSSIBLE.factor * expected.value
 
 
-def _decoded(name: str, path: Path, document: bytes) -> Baseline:
+def _decode(name: str, path: Path, document: bytes) -> Baseline:
     try:
         version = msgspec.json.decode(document, type=_Version).schema
         if version == SCHEMA:
             return msgspec.json.decode(document, type=Baseline)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         told = f'The file of the baseline "{name}" is broken ({error}).'
-        raise BaselineError(f"{told} {_moved(path)}") from error
+        raise BaselineError(f"{told} {_move_aside(path)}") from error
     if version > SCHEMA:
         raise BaselineError(
             f'The baseline "{name}" was saved by a newer jaxtui (version {version} of'
@@ -257,11 +257,11 @@ def _decoded(name: str, path: Path, document: bytes) -> Baseline:
         )
     raise BaselineError(
         f'The baseline "{name}" was saved by an older jaxtui (version {version} of the'
-        f" file; this one reads version {SCHEMA}). {_moved(path)}"
+        f" file; this one reads version {SCHEMA}). {_move_aside(path)}"
     )
 
 
-def _moved(path: Path) -> str:
+def _move_aside(path: Path) -> str:
     try:
         return f"It was moved aside to {put_aside(path)}; save the baseline again."
     except OSError as error:

@@ -92,7 +92,7 @@ def compare(first: Side, second: Side) -> Comparison:
         f" {fmt.seconds(a.median)}: a ratio of {found.median:.3g},"
         f" {fmt.interval_name(found.confidence)} {found.low:.3g} to {found.high:.3g}."
     )
-    answer, sentence = _judged(first, second, found, figures)
+    answer, sentence = _answer(first, second, found, figures)
     return Comparison(
         ratio=found.median,
         low=found.low,
@@ -104,7 +104,7 @@ def compare(first: Side, second: Side) -> Comparison:
     )
 
 
-def _judged(
+def _answer(
     first: Side, second: Side, found: Interval, figures: str
 ) -> tuple[Answer, str]:
     others = unlike(first, second)

@@ -293,7 +293,7 @@ def answer(points: Sequence[Point], clock: Clock) -> Answer:
     if not judged:
         return Answer(clock=clock, found="unknown")
     sure = [(point.size, who) for point, who in judged if who != "even"]
-    crossings = _merged(tuple(_crossings(judged, clock)))
+    crossings = _merge(tuple(_crossings(judged, clock)))
     return Answer(
         clock=clock,
         found="crossing" if crossings else "always" if sure else "even",
@@ -326,7 +326,7 @@ def _crossings(
         )
 
 
-def _merged(crossings: tuple[Crossing, ...]) -> tuple[Crossing, ...]:
+def _merge(crossings: tuple[Crossing, ...]) -> tuple[Crossing, ...]:
     """Three that lie close together, there and back and there again, as one."""
     for index in reversed(range(len(crossings) - 2)):
         there, back, again = crossings[index : index + 3]
@@ -343,7 +343,7 @@ def _merged(crossings: tuple[Crossing, ...]) -> tuple[Crossing, ...]:
             undecided=tuple(sorted(between)),
             mixed=True,
         )
-        return _merged((*crossings[:index], one, *crossings[index + 3 :]))
+        return _merge((*crossings[:index], one, *crossings[index + 3 :]))
     return crossings
 
 
@@ -463,7 +463,7 @@ class Search:
             case CaseFailed(failure=failure):
                 return replace(self, results=(*self.results, failure))
             case RunFinished():
-                return _finished(self, event)
+                return _finish(self, event)
             case _:
                 return self
 
@@ -519,7 +519,7 @@ def _with_round(rounds: Rounds, event: Sampled) -> Rounds:
     return (first, mine) if event.index else (mine, second)
 
 
-def _finished(state: Search, event: RunFinished) -> Search:
+def _finish(state: Search, event: RunFinished) -> Search:
     if event.outcome == "cancelled":
         return state.stopped()
     size = state.size if state.size is not None else state.next_size

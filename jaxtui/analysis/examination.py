@@ -79,7 +79,7 @@ class Examination:
     """The test that is running."""
     at_work: tuple[str, ...] = ()
     """The devices that work on it now, without those that are through."""
-    through: tuple[str, ...] = ()
+    done: tuple[str, ...] = ()
     """The devices that have all their readings of it."""
     what: str = ""
     """What is being done, one phrase."""
@@ -122,22 +122,20 @@ class Examination:
             return self
         match event:
             case CheckStarted():
-                return _started(self, event.check)
+                return _start(self, event.check)
             case CheckDoing():
                 # Only devices of this test can be blamed for it.
                 mine = self.check.devices if self.check else ()
                 candidates = [name for name in event.devices if name in mine]
-                at_work = tuple(name for name in candidates if name not in self.through)
+                at_work = tuple(name for name in candidates if name not in self.done)
                 return replace(self, at_work=at_work, what=event.what)
             case CheckDone():
                 left = tuple(one for one in self.at_work if one != event.device)
-                return replace(
-                    self, at_work=left, through=(*self.through, event.device)
-                )
+                return replace(self, at_work=left, done=(*self.done, event.device))
             case WorkFailed():
                 return replace(self, failed=event)
             case RunFinished():
-                return _finished(self, event)
+                return _finish(self, event)
             case _:
                 return self
 
@@ -156,7 +154,7 @@ class Examination:
     def lost(self, why: str) -> Examination:
         """No engine is left to run the next test: what is left is skipped."""
         rest = (self.check, *self.waiting) if self.check else self.waiting
-        left = tuple(_skipped(one, name, why) for one in rest for name in one.devices)
+        left = tuple(_skip(one, name, why) for one in rest for name in one.devices)
         return replace(
             _idle(self),
             readings=(*self.readings, *left),
@@ -201,11 +199,11 @@ def _idle(exam: Examination) -> Examination:
     return replace(exam, check=None, at_work=(), what="", late=False)
 
 
-def _skipped(check: Check, device: str, why: str) -> Reading:
+def _skip(check: Check, device: str, why: str) -> Reading:
     return Reading(test=check.test, device=device, what=check.test, skipped=why)
 
 
-def _started(exam: Examination, check: Check) -> Examination:
+def _start(exam: Examination, check: Check) -> Examination:
     # Where the engine died it begins again, and what it had read is read again.
     again = exam.check is not None
     kept = exam.readings[: exam.before] if again else exam.readings
@@ -217,35 +215,33 @@ def _started(exam: Examination, check: Check) -> Examination:
         before=len(kept),
         deaths=exam.deaths + again,
         at_work=(),
-        through=(),
+        done=(),
         what="",
         failed=None,
     )
 
 
-def _finished(exam: Examination, event: RunFinished) -> Examination:
+def _finish(exam: Examination, event: RunFinished) -> Examination:
     if event.outcome == "cancelled" and not exam.late:
         return exam.stopped()
     if exam.check is None and exam.next_work is not None:
         # The engine was gone before it could say that it began.
-        exam = replace(_started(exam, exam.next_work), failed=exam.failed)
+        exam = replace(_start(exam, exam.next_work), failed=exam.failed)
     if exam.check is None:
         return exam
     # A late test may have come to its end after all.
     if event.outcome != "complete" or exam.failed is not None:
         died = event.outcome == "crashed" and not exam.late
-        exam = _broken_off(
-            replace(exam, crashed=exam.crashed or died), exam.check, died
-        )
+        exam = _break_off(replace(exam, crashed=exam.crashed or died), exam.check, died)
     return _leave_out_hung(_idle(exam))
 
 
-def _broken_off(exam: Examination, check: Check, died: bool) -> Examination:
+def _break_off(exam: Examination, check: Check, died: bool) -> Examination:
     """Blame the devices that were at work; the others get the test once more."""
-    left = tuple(name for name in check.devices if name not in exam.through)
+    left = tuple(name for name in check.devices if name not in exam.done)
     suspects = exam.at_work or left
     # Where all devices are through, what they have in common went wrong.
-    readings = tuple(_blamed(exam, check, name, died) for name in suspects or (None,))
+    readings = tuple(_blame(exam, check, name, died) for name in suspects or (None,))
     rest = tuple(name for name in left if name not in suspects)
     again = (msgspec.structs.replace(check, devices=rest),) if rest else ()
     return replace(
@@ -256,7 +252,7 @@ def _broken_off(exam: Examination, check: Check, died: bool) -> Examination:
     )
 
 
-def _blamed(exam: Examination, check: Check, device: str | None, died: bool) -> Reading:
+def _blame(exam: Examination, check: Check, device: str | None, died: bool) -> Reading:
     failed = exam.failed
     fault = "The engine ended in the middle of the test."
     if exam.late:
@@ -281,7 +277,7 @@ def _leave_out_hung(exam: Examination) -> Examination:
     while exam.waiting:
         check, *later = exam.waiting
         left_out = tuple(
-            _skipped(check, name, f"{name} did not finish an earlier test.")
+            _skip(check, name, f"{name} did not finish an earlier test.")
             for name in check.devices
             if name in exam.hung
         )

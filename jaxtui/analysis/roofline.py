@@ -294,7 +294,7 @@ def of_device(roofs: Iterable[RoofsMeasured], device: str) -> RoofsMeasured | No
     return next((one for one in roofs if same_silicon(one.device, device)), None)
 
 
-def together(better: RoofsMeasured, other: RoofsMeasured | None) -> RoofsMeasured:
+def merge(better: RoofsMeasured, other: RoofsMeasured | None) -> RoofsMeasured:
     """The roofs of both, in the other's order; of what both have the first's."""
     if other is None:
         return better

@@ -34,7 +34,7 @@ from jaxtui.model import Case, Inputs, Mode, PlannedCase, Precision
 from jaxtui.plot import COLORS, Picture
 from jaxtui.selection import SelectionError
 from jaxtui.state import Job
-from jaxtui.text import painted
+from jaxtui.text import join_painted
 from jaxtui.view import bench as view
 from jaxtui.view.curves import of_run
 
@@ -174,7 +174,9 @@ def command(
     results, job = bench.results, bench.begun
 
     def text(job: Job) -> str:
-        return painted(filter(None, [view.report(job), plot(_picture(job))]), "\n\n")
+        return join_painted(
+            filter(None, [view.report(job), plot(_picture(job))]), "\n\n"
+        )
 
     def contents(job: Job) -> Contents:
         script = partial(scripts.of_cases, bench.planned)

@@ -23,10 +23,10 @@ from jaxtui.format import plural
 from jaxtui.model import CHECK_LEVELS, CHECK_TESTS, Check, CheckLevel, CheckTest, Device
 from jaxtui.selection import SelectionError, parse_budget, parse_devices
 from jaxtui.state import State, with_series
-from jaxtui.text import painted as joined
+from jaxtui.text import join_painted
 from jaxtui.view import check as view
 from jaxtui.view.devices import explain, finding_text
-from jaxtui.view.text import INCOMPLETE, Line, painted, wrap
+from jaxtui.view.text import INCOMPLETE, Line, ansi, wrap
 
 
 def _new_name(name: str) -> str:
@@ -307,7 +307,7 @@ class _Check(Driver):
 def _print(lines: Sequence[Line]) -> None:
     wipe()
     colour = in_colour()
-    put(joined(painted(line, colour=colour) for line in lines))
+    put(join_painted(ansi(line, colour=colour) for line in lines))
 
 
 def check_line(exam: Examination, elapsed_seconds: float, width: int) -> str:

@@ -20,7 +20,7 @@ from jaxtui.commands.compile_process import (
     AheadProcess,
     ahead_process,
     legible,
-    parsed_topology,
+    parse_topology,
 )
 from jaxtui.commands.options import (
     LIMIT,
@@ -127,7 +127,7 @@ def command(
         )
 
     case = partial(one_case, op, size, dtype, DEVICE, mode, precision)
-    found = parsed_topology(topology)
+    found = parse_topology(topology)
     python = common.python
 
     async def script() -> str:

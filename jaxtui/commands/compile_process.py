@@ -166,7 +166,7 @@ class LibtpuMissing(CannotRun):
         )
 
 
-def parsed_topology(text: str) -> Topology:
+def parse_topology(text: str) -> Topology:
     """The topology that was typed.
 
     Raises:

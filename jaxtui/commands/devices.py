@@ -13,7 +13,7 @@ from jaxtui.commands.compile_process import (
     AheadProcess,
     LibtpuMissing,
     ahead_process,
-    parsed_topology,
+    parse_topology,
 )
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import Parsed, json_flag
@@ -77,9 +77,9 @@ def _describe(python: Sequence[str], name: str, *, as_json: bool) -> int:
     found: tuple[str, tuple[Device, ...]] | None = None
     recorded: str | None = name
     if name not in topologies.names():
-        topology = parsed_topology(name)
+        topology = parse_topology(name)
         try:
-            found = interrupt.run(_described(python, topology))
+            found = interrupt.run(_describe_ahead(python, topology))
             recorded = None
         except LibtpuMissing as missing:
             recorded = topologies.recorded_as(topology)
@@ -100,7 +100,7 @@ def _describe(python: Sequence[str], name: str, *, as_json: bool) -> int:
     return FINE
 
 
-async def _described(
+async def _describe_ahead(
     python: Sequence[str], topology: Topology
 ) -> tuple[str, tuple[Device, ...]]:
     """Where the devices of a topology are from, and those that libtpu makes of it."""

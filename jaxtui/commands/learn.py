@@ -34,7 +34,7 @@ from jaxtui.lessons.play import StepRun, code_parts, conclude
 from jaxtui.model import Host, Measurement, Record
 from jaxtui.scripts import Script, joined
 from jaxtui.selection import SelectionError, parse_sizes
-from jaxtui.text import painted
+from jaxtui.text import join_painted
 from jaxtui.view import lesson as view
 from jaxtui.view.text import Line, Span, plain
 
@@ -348,7 +348,7 @@ def _print(played: StepRun, guessed: int | None) -> None:
     step, here, outcome = played.step, played.setting, played.outcome
     picture = step.picture(here, outcome) if step.picture else None
     if drawing := plot(picture, elsewhere=PLAIN_COLUMNS):
-        put(painted((drawing, "")))
+        put(join_painted((drawing, "")))
     conclusion: Conclusion = conclude(step, here, outcome)
     problem, width = outcome.problem, PROSE_COLUMNS
     sentence = f"{problem.error} {problem.hint}".rstrip() if problem else ""

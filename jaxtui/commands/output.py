@@ -24,7 +24,7 @@ from jaxtui.export import (
     here,
     write,
 )
-from jaxtui.plot import Picture, printed
+from jaxtui.plot import HEIGHT, WIDEST, Picture
 from jaxtui.selection import SelectionError
 from jaxtui.view.text import INCOMPLETE
 
@@ -123,7 +123,9 @@ def plot(picture: Picture | None, elsewhere: int | None = None) -> str:
         if elsewhere is None:
             return ""
         width = elsewhere
-    return printed(picture, width=width, colour=in_colour())
+    if picture is None:
+        return ""
+    return picture.draw(min(width, WIDEST), HEIGHT, color=in_colour())
 
 
 def close(

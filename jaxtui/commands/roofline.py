@@ -36,7 +36,7 @@ from jaxtui.model import Case, Experiment, Mode, OpInfo, PlannedCase, Precision
 from jaxtui.model.roofs import Roofs, RoofsMeasured
 from jaxtui.plot import COLORS, Row
 from jaxtui.selection import SelectionError
-from jaxtui.text import painted
+from jaxtui.text import join_painted
 from jaxtui.view import roofline as view
 from jaxtui.view.bench import collect, endings
 
@@ -165,7 +165,7 @@ def command(
 
     def text(roofs: RoofsMeasured, drawing: str) -> str:
         parts = (view.head(roofs), drawing, verdicts(roofs))
-        return painted(filter(None, parts), "\n\n")
+        return join_painted(filter(None, parts), "\n\n")
 
     def contents(roofs: RoofsMeasured) -> Contents:
         picture = view.picture(places, roofs, COLORS)

@@ -3,7 +3,7 @@
 from jaxtui.plot.axes import Axis
 from jaxtui.plot.cells import Color, Piece, Row, paint
 from jaxtui.plot.header import Reading, Value
-from jaxtui.plot.picture import COLORS, HEIGHT, WIDEST, Picture, printed
+from jaxtui.plot.picture import COLORS, HEIGHT, WIDEST, Picture
 from jaxtui.plot.series import Mark, Series, Spot, dot
 
 __all__ = [
@@ -22,5 +22,4 @@ __all__ = [
     "Value",
     "dot",
     "paint",
-    "printed",
 ]

@@ -359,16 +359,3 @@ def _entry(curve: Curve) -> Entry:
     elif curve.series.bars:
         sample = frame.LEVELS[-1]
     return Entry(sample, curve.series.label, curve.color)
-
-
-def printed(
-    picture: Picture | None,
-    *,
-    width: int,
-    colour: bool,
-    height: int = HEIGHT,
-) -> str:
-    """A picture as a command prints it; empty if there is none."""
-    if picture is None:
-        return ""
-    return picture.draw(min(width, WIDEST), height, color=colour)

@@ -17,7 +17,7 @@ from textual.widget import Widget
 
 from jaxtui import model
 from jaxtui.engine.client import EngineUnavailableError
-from jaxtui.export import ExportError, here, stamp, unused, write
+from jaxtui.export import ExportError, free_path, here, stamp, write
 from jaxtui.model import (
     Case,
     CheckDoing,
@@ -229,7 +229,7 @@ class BaseApp(App[None]):
         """
         self.copy_to_clipboard(visible(text))
         for folder in (here(), Path(tempfile.gettempdir())):
-            path = unused(folder / f"jaxtui-{stamp()}-{name}")
+            path = free_path(folder / f"jaxtui-{stamp()}-{name}")
             try:
                 write(path, text)
             except ExportError as error:

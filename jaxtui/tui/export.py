@@ -30,8 +30,8 @@ from jaxtui.export import (
     ExportError,
     Look,
     check,
+    file_stem,
     here,
-    named,
     of_cases,
     stamp,
     write,
@@ -146,7 +146,7 @@ def planner(app: BaseApp) -> Planner:
 
 def script_of(case: Case, plan: Planner) -> Format:
     """The script of a single case."""
-    stem = named(of_cases((case,)), case.mode, stamp())
+    stem = file_stem(of_cases((case,)), case.mode, stamp())
     holds = f"plain JAX and NumPy that time {case.label}"
     return script(stem, holds, (case,), plan)
 
@@ -184,7 +184,7 @@ def of_run(
     cases = tuple(each.case for each in run.cases)
     count = f", {len(cases)} cases" if len(cases) > 1 else ""
     going = "" if run.outcome else ", what has arrived so far"
-    stem = named(of_cases(cases), stamp())
+    stem = file_stem(of_cases(cases), stamp())
     files = bench.files(so_far(state.host, run), run, picture, str, look)
     drawn = "the plot as it is shown" if picture else "the table: there is no plot yet"
     found = formats(
@@ -235,7 +235,7 @@ def of_check(state: State, report: Report) -> Offer:
         )
         return encode(results).decode()
 
-    stem = named("check", state.host.hostname if state.host else "", stamp())
+    stem = file_stem("check", state.host.hostname if state.host else "", stamp())
     found = formats(
         stem,
         (".json", "every reading and verdict, as jaxtui check --json", document),
@@ -263,7 +263,7 @@ def _devices(state: State) -> list[Format]:
         return encode(devices_document(state.host, state.devices)).decode()
 
     holds = "what JAX sees on this machine, as jaxtui devices --json"
-    stem = named("devices", state.host.hostname if state.host else "", stamp())
+    stem = file_stem("devices", state.host.hostname if state.host else "", stamp())
     return formats(stem, (".json", holds, document))
 
 

@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 from jaxtui import format as fmt
 from jaxtui.analysis.comparison import pairs
 from jaxtui.document import Results, encode
-from jaxtui.export import ExportError, named, of_cases, stamp
+from jaxtui.export import ExportError, file_stem, of_cases, stamp
 from jaxtui.history.store import Entry, Filter, History, HistoryError, Page, Row
 from jaxtui.model import Case
 from jaxtui.selection import DTYPE_ALIASES
@@ -488,7 +488,7 @@ def _pair_files(past: Past) -> Iterable[Format]:
         return compare.text([pair]) + "\n"
 
     return formats(
-        named("compare", *map(str, past.marked), stamp()),
+        file_stem("compare", *map(str, past.marked), stamp()),
         (".json", "the two that are marked, as jaxtui compare --json", document),
         (".txt", "the two that are marked, in words", text),
     )
@@ -501,7 +501,7 @@ def _list_files(past: Past, read: Callable[[], Awaitable[Page]]) -> Iterator[For
 
     count = (past.count or past.read) - past.unreadable
     many = f"all {count} that are listed" if count > 1 else "the one that is listed"
-    stem = named("history", *past.text.split(), stamp())
+    stem = file_stem("history", *past.text.split(), stamp())
     for ending, what in (
         (".csv", "a row each in base units"),
         (".md", "as a table for people"),
@@ -524,7 +524,7 @@ def _entry_files(past: Past, plan: Planner) -> Iterable[Format]:
         return "\n".join(map(plain, view.whole(entry))) + "\n"
 
     whole = formats(
-        named(of_cases((one.case,)), stamp(entry.at)),
+        file_stem(of_cases((one.case,)), stamp(entry.at)),
         (".json", "the one at the cursor, for jaxtui compare", document),
         (".txt", "the one at the cursor, in words", text),
     )

@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.message import Message
 
 from jaxtui import format as fmt
-from jaxtui.export import COLUMNS, LINES, Look, as_svg, named, stamp
+from jaxtui.export import COLUMNS, LINES, Look, as_svg, file_stem, stamp
 from jaxtui.lessons.base import PROSE_COLUMNS, Conclusion, Lesson, Setting, Step
 from jaxtui.lessons.outcome import NOTHING
 from jaxtui.lessons.play import Planner, StepRun, code_parts, conclude
@@ -303,7 +303,7 @@ class Shown:
             return as_svg(rows, f"{self.lesson.title}: {title}", look)
 
         text = "what the step says and what came out"
-        stem = named(self.lesson.name, f"step{self.number + 1}", stamp())
+        stem = file_stem(self.lesson.name, f"step{self.number + 1}", stamp())
         found = formats(stem, (".txt", text, self.whole))
         if works:
             holds = "plain Python of what it runs, with JAX and NumPy alone"

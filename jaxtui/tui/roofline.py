@@ -11,11 +11,11 @@ from jaxtui.analysis.roofline import (
     arithmetic,
     bandwidth_roof,
     compute_roof,
+    merge,
     needed,
     on_the_roofs,
     place,
     same_silicon,
-    together,
 )
 from jaxtui.analysis.roofline import of_device as known_roofs
 from jaxtui.model import HOST, Case, OpInfo
@@ -93,7 +93,7 @@ def of_device(state: State, device: str) -> RoofsMeasured | None:
     found = job.result
     if not isinstance(found, RoofsMeasured) or not same_silicon(found.device, device):
         return old
-    return together(found, old)
+    return merge(found, old)
 
 
 def is_measured(state: State, device: str) -> bool:

@@ -424,10 +424,10 @@ def block(
             alike.setdefault(key, []).append(row)
         else:
             shown.append(row)
-    told: set[str] = set()
+    known: set[str] = set()
     for row, cells in zip(shown, _columns(shown, devices), strict=True):
         lines += cells
-        lines += _remarks(row, devices, told)
+        lines += _remarks(row, devices, known)
     for several in alike.values():
         lines += _without_figures(several, devices)
     return lines
@@ -517,18 +517,18 @@ def _columns(found: Sequence[Row], devices: Sequence[Device]) -> Iterator[list[L
         yield [(Span(line),) for line in lines]
 
 
-def _remarks(row: Row, devices: Sequence[Device], told: set[str]) -> Iterator[Line]:
+def _remarks(row: Row, devices: Sequence[Device], known: set[str]) -> Iterator[Line]:
     """Why a row is not as it should be, or what else there is to say about it.
 
-    Sentences that other rows were ``told`` are not told again.
+    Sentences that are ``known`` from other rows are not said again.
     """
     first = row.members[0]
     if row.word == "pass":
-        yield from _text(_what_else(row, told), "    ")
+        yield from _text(_what_else(row, known), "    ")
         return
     sentences = _SENTENCE.split(first.reason)
-    new = " ".join(one for one in sentences if one not in told)
-    told.update(sentences)
+    new = " ".join(one for one in sentences if one not in known)
+    known.update(sentences)
     reason = (Span(row.word, row.word), Span(f": {new}"))
     yield from fold(reason, COLUMNS, "    ", whole_words=True)
     if len(row.members) > 1:
@@ -539,7 +539,7 @@ def _remarks(row: Row, devices: Sequence[Device], told: set[str]) -> Iterator[Li
     yield from _original(first)
 
 
-def _what_else(row: Row, told: set[str]) -> str:
+def _what_else(row: Row, known: set[str]) -> str:
     """What a figure that is as it should be does not say by itself."""
     first = row.members[0].reading
     sentences = _SENTENCE.split(first.said) if first.said else []
@@ -547,8 +547,8 @@ def _what_else(row: Row, told: set[str]) -> str:
         sentences = sentences[1:]
     # Sentences that only differ in their figures are told once.
     alike = {one: _FIGURE.sub("#", one) for one in sentences}
-    kept = [one for one in sentences if alike[one] not in told]
-    told.update(alike.values())
+    kept = [one for one in sentences if alike[one] not in known]
+    known.update(alike.values())
     texts = {_without_name(one.reading.said, one) for one in row.members}
     # Where every device has its own figures, those of one are enough.
     of = f"{first.device}: " if kept and len(texts) > 1 else ""

@@ -28,7 +28,7 @@ from jaxtui.model import Case, Failure, Host, Measurement, Note, Record
 from jaxtui.plot import COLORS, Mark, Picture, Series
 from jaxtui.state import CaseState, Job
 from jaxtui.stats import Interval
-from jaxtui.text import painted
+from jaxtui.text import join_painted
 from jaxtui.view import curves
 from jaxtui.view.bench import failure_text
 from jaxtui.view.curves import number, place, rounded
@@ -96,7 +96,7 @@ def sentence(found: Answer, called: Names, *, whole: bool = True) -> str:
     crossing = found.crossing
     if crossing is not None:
         earlier = _earlier(found.crossings[:-1], called)
-        return f"{counted}, {_crossed(crossing, called)}{earlier}"
+        return f"{counted}, {_crossing_text(crossing, called)}{earlier}"
     low, high = number(found.low), number(found.high)
     span = f"at every size from {low} to {high}"
     if low == high:
@@ -124,7 +124,7 @@ def sentence(found: Answer, called: Names, *, whole: bool = True) -> str:
     )
 
 
-def _crossed(crossing: Crossing, called: Names) -> str:
+def _crossing_text(crossing: Crossing, called: Names) -> str:
     ahead, behind = called.of(crossing.faster), called.of(other(crossing.faster))
     below, above = number(crossing.below), number(crossing.above)
     if not crossing.undecided:
@@ -245,7 +245,7 @@ def text(search: Search, size_means: str, drawing: str = "") -> str:
         answers.append(payback_sentence(paybacks(search.points), called))
     answers.append(ending(search))
     parts.append(wrap(*answers))
-    return painted(parts, "\n\n")
+    return join_painted(parts, "\n\n")
 
 
 # Tables, each within the usual width.
@@ -262,7 +262,7 @@ def calls_table(search: Search) -> str:
             _call_cells(point, called, head, found, most)
             for point, found in zip(search.points, ratios, strict=True)
         ]
-        return _drawn(rows)
+        return _table(rows)
 
     return first_fitting(
         (
@@ -307,7 +307,7 @@ def starts_table(search: Search) -> str:
             for point in search.points
             for side in jax
         ]
-        return _drawn(rows)
+        return _table(rows)
 
     called = names(search.first, search.second)
     return first_fitting((drawn(called), drawn(FIRST_AND_SECOND)))
@@ -329,7 +329,7 @@ def _start_cells(
     }
 
 
-def _drawn(rows: list[dict[str, str]]) -> str:
+def _table(rows: list[dict[str, str]]) -> str:
     head = [*rows[0]]
     return table(head, [[*row.values()] for row in rows], head)
 

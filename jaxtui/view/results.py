@@ -25,7 +25,7 @@ def columns(run: Job, *, marked: bool, room: int) -> list[Column]:
     What is the same for all cases is not repeated: the form's title says it.
     """
     cases = run.cases
-    told = [bench.row(case, run) for case in cases]
+    rows = [bench.row(case, run) for case in cases]
     measured = [case.measurement for case in cases]
     summaries = [one and one.ready for one in measured]
     units = fmt.Units.of([one for one in measured if one])
@@ -37,12 +37,12 @@ def columns(run: Job, *, marked: bool, room: int) -> list[Column]:
         tints = curves.tints(run)
         dots: list[Line] = [(Span(dot(one), f"series-{tints[one]}"),) for one in signs]
         found.append(Column("mark", "", dots))
-    found += names(run, told)
+    found += names(run, rows)
     ready = [
         figure(one, unit)
         if one is not None
         else (Span(row["ready"], "bad" if case.failure else "muted"),)
-        for case, one, row in zip(cases, summaries, told, strict=True)
+        for case, one, row in zip(cases, summaries, rows, strict=True)
     ]
     found.append(
         Column("ready", f"ready {unit.name}", ready, right=True, least=len("1st call"))
@@ -69,13 +69,13 @@ def columns(run: Job, *, marked: bool, room: int) -> list[Column]:
         head = f"dispatch {unit.name}"
         found.append(Column("dispatch", head, lines, rank=7, right=True))
     for key, rank in (("peak", 6), ("error", 8)):
-        if any(row[key] not in ("", fmt.ABSENT) for row in told):
-            texts = [(Span(row[key]),) for row in told]
+        if any(row[key] not in ("", fmt.ABSENT) for row in rows):
+            texts = [(Span(row[key]),) for row in rows]
             found.append(Column(key, key, texts, rank=rank, right=True, least=6))
     return found
 
 
-def names(run: Job, told: Sequence[dict[str, str]]) -> Iterator[Column]:
+def names(run: Job, rows: Sequence[dict[str, str]]) -> Iterator[Column]:
     """What tells the cases apart; size and mode in any case."""
     cases = [case.case for case in run.cases]
     if len({case.op for case in cases}) > 1:
@@ -85,10 +85,10 @@ def names(run: Job, told: Sequence[dict[str, str]]) -> Iterator[Column]:
         names = [brief[one.op] if plain else short_name(one.op) for one in cases]
         yield Column("op", "op", [(Span(name),) for name in names])
     if any(case.size for case in cases):
-        sizes = [(Span(row["size"], "value"),) for row in told]
+        sizes = [(Span(row["size"], "value"),) for row in rows]
         yield Column("size", "size", sizes, right=True)
-    if len({row["dtype"] for row in told}) > 1:
-        yield Column("dtype", "dtype", [(Span(row["dtype"]),) for row in told], rank=1)
+    if len({row["dtype"] for row in rows}) > 1:
+        yield Column("dtype", "dtype", [(Span(row["dtype"]),) for row in rows], rank=1)
     if len({case.device for case in cases if not case.on_host}) > 1:
         yield Column("device", "device", [(Span(one.device),) for one in cases])
     several = len({case.inputs for case in cases if not case.on_host}) > 1

@@ -147,7 +147,7 @@ def plain(line: Line) -> str:
     return "".join(span.text for span in line)
 
 
-def painted(line: Line, *, colour: bool) -> str:
+def ansi(line: Line, *, colour: bool) -> str:
     """A line in the colours of its roles, or without any."""
     if not colour:
         return plain(line)

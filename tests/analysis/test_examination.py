@@ -121,7 +121,7 @@ def test_what_a_running_test_shows(three: Examination) -> None:
     exam = started(three, doing(*ALL))
     assert (exam.at_work, exam.what) == (ALL, "work on 3 devices")
     exam = after(exam, read("tpu:1"), CheckDone(device="tpu:1"))
-    assert (exam.at_work, exam.through) == (("tpu:0", "tpu:2"), ("tpu:1",))
+    assert (exam.at_work, exam.done) == (("tpu:0", "tpu:2"), ("tpu:1",))
     assert exam.observe(Logged(line="hello")) == exam
     # Neither who is through nor a device of others can be blamed.
     assert exam.observe(doing("tpu:0", "tpu:1", "tpu:7")).at_work == ("tpu:0",)

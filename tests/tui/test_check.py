@@ -23,7 +23,7 @@ from jaxtui.model import (
     Work,
     WorkFailed,
 )
-from jaxtui.state import begun, reduce
+from jaxtui.state import begin_run, reduce
 from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.check import CheckPanel
@@ -134,13 +134,13 @@ def test_it_is_busy_between_its_tests() -> None:
     ended = RunFinished(outcome="complete", elapsed_seconds=1.5)
     work = exam.next_work
     assert work is not None
-    alone = begun(state, 1, "check", work)
+    alone = begin_run(state, 1, "check", work)
     assert reduce(alone, Envelope(generation=0, run=1, event=ended)).check is NO_CHECK
     state = replace(state, series={"check": exam}, playing="check")
     for number in (1, 2):
         work = state.check.exam.next_work if state.check.exam else None
         assert work is not None
-        state = begun(state, number, "check", work)
+        state = begin_run(state, number, "check", work)
         for event in check_figures.events(work):
             state = reduce(state, Envelope(generation=0, run=number, event=event))
     assert not state.running

@@ -22,7 +22,7 @@ from jaxtui.view import check as view
 from jaxtui.view import check_screen as screen
 from jaxtui.view.check import NO_REPORT, report
 from jaxtui.view.chipmap import layout, render
-from jaxtui.view.text import Line, painted, plain
+from jaxtui.view.text import Line, ansi, plain
 from tests.commands.checking import PEAK, reading
 from tests.tui.check_figures import BROKEN, SLOW, events
 from tests.tui.fake_engine import tpu_devices
@@ -190,7 +190,7 @@ def test_colours_are_only_paint_and_the_written_text_has_everything() -> None:
         *view.block("compute", FAULTY.of_test("compute"), DEVICES),
         *view.closing(FAULTY),
     ]
-    shown = "\n".join(painted(line, colour=True) for line in lines)
+    shown = "\n".join(ansi(line, colour=True) for line in lines)
     assert "compute: \x1b[33mlow\x1b[0m" in shown
     assert "Verdict: \x1b[31mfail\x1b[0m. Do not rely on tpu:3 at 3,0,0" in shown
     for code in ("\x1b[31m", "\x1b[33m", "\x1b[0m"):
