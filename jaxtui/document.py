@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from jaxtui.analysis.check import Verdict, VerdictWord, overall
 from jaxtui.model import (
-    CHECK_TESTS,
     CheckLevel,
     CheckTest,
     Device,
@@ -142,6 +141,37 @@ class LessonResults(Record, frozen=True, kw_only=True):
         )
 
 
+class DeviceRow(Record, frozen=True, kw_only=True):
+    """What the JSON says of a device; an absent fact is ``null``."""
+
+    id: int
+    platform: str
+    device_kind: str
+    process_index: int
+    local_hardware_id: int | None
+    coords: tuple[int, ...] | None
+    core_on_chip: int | None
+    slice_index: int | None
+    memory: dict[str, int] | None
+    simulated: bool
+
+    @classmethod
+    def of(cls, device: Device) -> DeviceRow:
+        return msgspec.convert(device, cls, from_attributes=True)
+
+
+class Devices(Record, frozen=True, kw_only=True):
+    """What JAX sees on a machine, or on a TPU that is not here."""
+
+    schema: int = SCHEMA
+    host: Host | None
+    devices: tuple[DeviceRow, ...]
+
+    @classmethod
+    def of(cls, host: Host | None, devices: Sequence[Device]) -> Devices:
+        return cls(host=host, devices=tuple(map(DeviceRow.of, devices)))
+
+
 class CheckRow(Record, frozen=True, kw_only=True):
     test: CheckTest
     device: str | None
@@ -170,8 +200,8 @@ class CheckResults(Record, frozen=True, kw_only=True):
     schema: int = SCHEMA
     host: Host | None
     """``None`` when the check was interrupted before the engine had looked."""
-    devices: tuple[dict[str, Any], ...]
-    """All that JAX lists, as ``jaxtui devices --json`` has them."""
+    devices: tuple[DeviceRow, ...]
+    """All that JAX lists."""
     level: CheckLevel
     baseline: str | None
     """The name of what the figures were compared with."""
@@ -210,48 +240,23 @@ def split_notes(
     return notes, tuple(one.without(notes) for one in measured)
 
 
-DEVICE_FIELDS = (
-    "id",
-    "platform",
-    "device_kind",
-    "process_index",
-    "local_hardware_id",
-    "coords",
-    "core_on_chip",
-    "slice_index",
-    "memory",
-    "simulated",
-)
-"""What the JSON says of a device; an absent fact is ``null``."""
-
-
-def device_rows(devices: Sequence[Device]) -> list[dict[str, Any]]:
-    """The devices as every JSON document has them."""
-    return [{name: getattr(one, name) for name in DEVICE_FIELDS} for one in devices]
-
-
-def devices_document(host: Host | None, devices: Sequence[Device]) -> dict[str, Any]:
-    return {"schema": SCHEMA, "host": host, "devices": device_rows(devices)}
-
-
 def check_results(
     host: Host | None,
     devices: Sequence[Device],
-    verdicts: Iterable[Verdict],
+    verdicts: Sequence[Verdict],
     *,
     level: CheckLevel,
     baseline: str | None,
     outcome: Outcome,
 ) -> CheckResults:
     """A health check as far as it was run; the readings come test by test."""
-    ordered = sorted(verdicts, key=lambda one: CHECK_TESTS.index(one.reading.test))
     return CheckResults(
         host=host,
-        devices=tuple(device_rows(devices)),
+        devices=tuple(map(DeviceRow.of, devices)),
         level=level,
         baseline=baseline,
-        tests=tuple(_check_row(one) for one in ordered),
-        verdict=overall(ordered),
+        tests=tuple(_check_row(one) for one in verdicts),
+        verdict=overall(verdicts),
         complete=outcome == "complete",
         outcome=outcome,
     )

@@ -308,6 +308,17 @@ def plural(number: int, noun: str) -> str:
     return f"{count(number)} {noun}{ending}"
 
 
+def aligned(figures: Iterable[str]) -> tuple[str, ...]:
+    """Figures with blanks around them, so that their decimal points are in line."""
+    parts = [one.partition(".") for one in figures]
+    before = max((len(whole) for whole, _, _ in parts), default=0)
+    after = max((len(point + rest) for _, point, rest in parts), default=0)
+    return tuple(
+        whole.rjust(before) + (point + rest).ljust(after)
+        for whole, point, rest in parts
+    )
+
+
 def some(words: Sequence[str], most: int = 3) -> str:
     """``a, b, c and 2 more``."""
     more = f" and {len(words) - most} more" if len(words) > most else ""

@@ -79,6 +79,15 @@ Purpose = Literal[
 """What a run is for: cases, the timeline, a lesson, a test of the check, one size of a
 crossover, what XLA made of a case, or the roofs of a device."""
 
+STARTS: dict[type[object], tuple[Purpose, str]] = {
+    LoopStarted: ("loop", "loop"),
+    SnippetStarted: ("lesson", ""),
+    CheckStarted: ("check", "check"),
+    InspectionStarted: ("inspection", "inspection"),
+    RoofsStarted: ("roofs", "roofs"),
+}
+"""What the run is for that begins with an event, and the field that has its work."""
+
 EngineStatus = Literal["starting", "ready", "running", "released", "failed"]
 
 CaseStatus = Literal["waiting", "running", "done", "failed", "not run"]
@@ -404,25 +413,12 @@ def _with_findings(
 
 
 def _run_event(state: _AnyState, number: int, event: Event) -> _AnyState:
-    match event:
-        case RunStarted():
-            # In the caller's own process, where no session has named the work.
-            work: Work | None = Experiment(
-                cases=event.cases, budget_seconds=event.budget_seconds
-            )
-            state = _start(state, number, "bench", work)
-        case LoopStarted():
-            state = _start(state, number, "loop", event.loop)
-        case SnippetStarted():
-            state = _start(state, number, "lesson", None)
-        case CheckStarted():
-            state = _start(state, number, "check", event.check)
-        case InspectionStarted():
-            state = _start(state, number, "inspection", event.inspection)
-        case RoofsStarted():
-            state = _start(state, number, "roofs", event.roofs)
-        case _:
-            pass
+    if isinstance(event, RunStarted):
+        # In the caller's own process, where no session has named the work.
+        work = Experiment(cases=event.cases, budget_seconds=event.budget_seconds)
+        state = _start(state, number, "bench", work)
+    elif found := STARTS.get(type(event)):
+        state = _start(state, number, found[0], getattr(event, found[1], None))
     job = state.job
     if job is None or job.number != number:
         return state

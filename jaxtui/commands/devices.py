@@ -19,7 +19,7 @@ from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import Parsed, json_flag
 from jaxtui.commands.progress import live_line
 from jaxtui.commands.terminal import put, put_bytes, say
-from jaxtui.document import devices_document, encode
+from jaxtui.document import Devices, encode
 from jaxtui.machine import topologies
 from jaxtui.model import Device
 from jaxtui.model.ahead import AheadDescribed, AheadHello, DescribeRequest, Topology
@@ -56,7 +56,7 @@ def command(common: Common, topology: str | None, as_json: bool) -> int:
     driver.drive(ready())
     state = driver.state
     if as_json:
-        put_bytes(encode(devices_document(state.host, state.devices)))
+        put_bytes(encode(Devices.of(state.host, state.devices)))
         for finding in state.findings:
             say(finding_text(finding))
     elif state.devices:
@@ -93,7 +93,7 @@ def _describe(python: Sequence[str], name: str, *, as_json: bool) -> int:
         found = source, topologies.devices(recorded)
     source, devices = found or ("Interrupted.", ())
     if as_json:
-        put_bytes(encode(devices_document(None, devices)))
+        put_bytes(encode(Devices.of(None, devices)))
         say(source)
     else:
         put(f"{source}\n{overview(None, devices)}")

@@ -11,17 +11,16 @@ import msgspec
 from jaxtui.commands import FINE
 from jaxtui.commands.terminal import put
 from jaxtui.document import (
-    DEVICE_FIELDS,
     CheckResults,
+    Devices,
     LessonResults,
     Lessons,
     Results,
 )
-from jaxtui.history.store import Row
-from jaxtui.model import Case, Device, Failure, Host, OpInfo
+from jaxtui.model import Case, Failure, Host, OpInfo
 from jaxtui.model.ahead import Compiled
 from jaxtui.model.programs import Inspected
-from jaxtui.view import compare, crossover, roofline
+from jaxtui.view import compare, crossover, history, roofline
 
 Field = tuple[str, Any]
 
@@ -43,10 +42,6 @@ def _document(name: str, *fields: Field) -> type[msgspec.Struct]:
     )
 
 
-_OTHER_DEVICE_FIELDS = {
-    one.name for one in msgspec.structs.fields(Device) if one.name not in DEVICE_FIELDS
-}
-_DEVICE = msgspec.defstruct("DeviceRow", _fields(Device, but=_OTHER_DEVICE_FIELDS))
 _CLOCKS = ("warm_up", "trace", "lower", "compile")
 _TOPOLOGY = msgspec.defstruct(
     "TopologyRow",
@@ -59,9 +54,7 @@ _TOPOLOGY = msgspec.defstruct(
 )
 
 DOCUMENTS: dict[str, tuple[Any, ...]] = {
-    "devices": (
-        _document("Devices", ("host", Host | None), ("devices", tuple[_DEVICE, ...])),  # type: ignore[valid-type]
-    ),
+    "devices": (Devices,),
     "ops": (_document("Ops", ("ops", tuple[OpInfo, ...])),),
     "bench": (Results,),
     "crossover": (crossover.Document,),
@@ -93,14 +86,7 @@ DOCUMENTS: dict[str, tuple[Any, ...]] = {
         ),
     ),
     "learn": (Lessons, LessonResults),
-    "history": (
-        _document(
-            "History",
-            ("count", int),
-            ("unreadable", int),
-            ("measurements", tuple[Row, ...]),
-        ),
-    ),
+    "history": (history.Document,),
     "compare": (compare.Pairs,),
 }
 """The documents of each command; a lesson has one and the list of lessons another."""

@@ -21,7 +21,7 @@ from textual.widgets.option_list import Option
 
 from jaxtui import format as fmt
 from jaxtui import scripts
-from jaxtui.document import Results, check_results, devices_document, encode
+from jaxtui.document import Devices, Results, check_results, encode
 from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.export import (
     DARK,
@@ -260,7 +260,7 @@ def with_devices(offer: Offer, state: State) -> Offer:
 
 def _devices(state: State) -> list[Format]:
     def document() -> str:
-        return encode(devices_document(state.host, state.devices)).decode()
+        return encode(Devices.of(state.host, state.devices)).decode()
 
     holds = "what JAX sees on this machine, as jaxtui devices --json"
     stem = file_stem("devices", state.host.hostname if state.host else "", stamp())

@@ -12,7 +12,6 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal
 
 from jaxtui import format as fmt
 from jaxtui.analysis.baseline import Baseline
@@ -217,9 +216,6 @@ def _without_name(text: str, one: Verdict, instead: str = "*") -> str:
 
 # The check as a whole.
 
-Stage = Literal["waiting", "running", "done", "left"]
-"""Of a test: still to come, running, over, or never run: the check was ended."""
-
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -266,17 +262,14 @@ class Report:
 
     def word_of(self, device: str) -> VerdictWord | None:
         """The worst verdict of a device; ``None`` before there is any."""
-        return worst_word(self.of_device(device))
+        found = self.of_device(device)
+        return overall(found) if found else None
 
-    def stage(self, test: CheckTest) -> Stage:
-        """How far a test has come."""
-        current = self.test
-        if current == test:
-            return "running" if self.running else "left"
-        order = CHECK_TESTS.index
-        if self.running and (current is None or order(test) >= order(current)):
-            return "waiting"
-        return "done" if self.of_test(test) else "left"
+    def is_done(self, test: CheckTest) -> bool:
+        """Whether a test has run, and was not broken off by the user."""
+        order, current = CHECK_TESTS.index, self.test
+        waits = self.running and (current is None or order(test) > order(current))
+        return test != current and not waits and bool(self.of_test(test))
 
 
 NO_REPORT = Report()
@@ -308,11 +301,6 @@ def report(
         at = (one.reading.device, one.reading.test)
         places[at] = (*places.get(at, ()), one)
     return Report(exam, verdicts, stopping, elapsed_seconds, places)
-
-
-def worst_word(verdicts: Sequence[Verdict]) -> VerdictWord | None:
-    """The worst verdict; ``None`` before there is any."""
-    return overall(verdicts) if verdicts else None
 
 
 def worst_row(verdicts: Sequence[Verdict]) -> Row | None:

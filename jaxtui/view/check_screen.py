@@ -24,7 +24,6 @@ from jaxtui.view.check import (
     short_names,
     sources,
     worst_row,
-    worst_word,
 )
 from jaxtui.view.text import INCOMPLETE, Column, Line, Span, cut, fold, meter
 
@@ -110,9 +109,9 @@ def _cell(report: Report, device: str, test: CheckTest) -> Span:
     if row is None:
         if exam is not None and report.test == test and device in exam.at_work:
             return WAITING
-        word = worst_word(report.at(None, test))
+        word = overall(report.at(None, test))
         # What is wrong with the machine as a whole is not this device's fault.
-        if word is None or word not in FINE or report.stage(test) != "done":
+        if not (report.at(None, test) and word in FINE and report.is_done(test)):
             return Span(MARKS[None], "muted")
         return Span(MARKS[word], ROLES[word])
     shares = [one.share for one in row.members if one.share is not None]

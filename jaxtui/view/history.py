@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import Any
 
 import msgspec
 
@@ -14,7 +13,7 @@ from jaxtui import format as fmt
 from jaxtui.document import SCHEMA, encode, machine
 from jaxtui.export import Contents, csv_text, markdown
 from jaxtui.history.store import Entry, Page, Row
-from jaxtui.model import PHASES, Measurement
+from jaxtui.model import PHASES, Measurement, Record
 from jaxtui.model.base import dtype_label
 from jaxtui.model.own import short_name
 from jaxtui.text import visible
@@ -116,7 +115,7 @@ def columns(
         texts["when"] = tuple(short_when(row.at) for row in rows)
         if len(set(texts["host"])) == 1:
             names = [name for name in names if name != "host"]
-    texts["ready"] = aligned(times.text(row.ready) for row in rows)
+    texts["ready"] = fmt.aligned(times.text(row.ready) for row in rows)
     texts["rate"] = tuple(
         rates.text(row.flops_per_second)
         if row.flops_per_second is not None
@@ -143,16 +142,6 @@ def columns(
             column = replace(column, least=least, grows=True, tail=True)
         possible.append(column)
     return fit(possible, sys.maxsize if width is None else width - 1, gap)
-
-
-def aligned(figures: Iterable[str]) -> tuple[str, ...]:
-    """Figures with blanks behind them that put their decimal points in line."""
-    kept = tuple(figures)
-    tails = [len(one) - one.find(".") if "." in one else 0 for one in kept]
-    longest = max(tails, default=0)
-    return tuple(
-        one + " " * (longest - tail) for one, tail in zip(kept, tails, strict=True)
-    )
 
 
 # One measurement.
@@ -272,13 +261,19 @@ def _rates(one: Measurement) -> Iterator[str]:
 # Files.
 
 
-def document(page: Page) -> dict[str, Any]:
-    return {
-        "schema": SCHEMA,
-        "count": page.count,
-        "unreadable": page.unreadable,
-        "measurements": page.rows,
-    }
+class Document(Record, frozen=True, kw_only=True):
+    """What ``jaxtui history --json`` prints."""
+
+    schema: int = SCHEMA
+    count: int
+    unreadable: int
+    measurements: tuple[Row, ...]
+
+
+def document(page: Page) -> Document:
+    return Document(
+        count=page.count, unreadable=page.unreadable, measurements=tuple(page.rows)
+    )
 
 
 def files(page: Page) -> Contents:

@@ -36,12 +36,12 @@ def lines(bars: Sequence[Bar], width: int) -> list[Line]:
     """
     known = [one.seconds for one in bars if one.seconds is not None]
     unit = fmt.common(known)
-    figures = [
-        "" if one.seconds is None else f"{unit.text(one.seconds, one.digits)}"
+    figures = fmt.aligned(
+        "" if one.seconds is None else unit.text(one.seconds, one.digits)
         for one in bars
-    ]
+    )
     label = max((len(one.label) for one in bars), default=0) + 1
-    figure = max(map(len, _aligned(figures)), default=0)
+    figure = max(map(len, figures), default=0)
     room = max(1, width - label - (figure + len(unit.name) + 2 if known else 0))
     longest = max(known, default=1.0) or 1.0
     least = room // 3
@@ -60,27 +60,16 @@ def lines(bars: Sequence[Bar], width: int) -> list[Line]:
     )
     full = max(least, min(room, int(scale)))
     found: list[Line] = []
-    for one, shown, share, text in zip(
-        bars, _aligned(figures), shares, texts, strict=True
-    ):
+    for one, shown, share, text in zip(bars, figures, shares, texts, strict=True):
         head = Span(one.label.ljust(label), "muted")
         tail = Span(text, "danger" if one.wrong else "label")
         if one.seconds is None:
             found.append((head, Span(text, "danger" if one.wrong else "muted")))
             continue
-        time = Span(f"{shown:<{figure}} {unit.name} ", "title")
+        time = Span(f"{shown} {unit.name} ", "title")
         drawn = bar(share, full).rstrip() or "▏"
         found.append((head, time, Span(drawn, one.role), Span(" "), tail))
     return found
-
-
-def _aligned(figures: Sequence[str]) -> list[str]:
-    """Figures with their points below each other."""
-    whole = max((len(text.partition(".")[0]) for text in figures), default=0)
-    return [
-        " " * (whole - len(text.partition(".")[0])) * bool(text) + text
-        for text in figures
-    ]
 
 
 def _fitting(parts: Sequence[str], room: int) -> str:

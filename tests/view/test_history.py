@@ -80,7 +80,7 @@ def column(key: str, *rows: Row) -> tuple[str, ...]:
 
 
 def test_a_column_has_one_unit_and_its_points_in_line() -> None:
-    assert column("ready", *ROWS) == ("ready ms", "2.00  ", "0.0120", "300     ")
+    assert column("ready", *ROWS) == ("ready ms", "  2.00  ", "  0.0120", "300     ")
     assert column("rate", *ROWS) == ("TFLOP/s", "1.00", "1.00 GB/s", "1.00")
     # Never seconds below one; a host that all share is no column.
     assert column("ready", row(ready=0.5), row(ready=5.0))[0] == "ready ms"
