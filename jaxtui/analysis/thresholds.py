@@ -68,10 +68,7 @@ BASELINE_OF_HOST = Bound(
 """Of a figure of a baseline that a host's processor decides (measured on small virtual
 machines)."""
 
-PEERS = Bound(
-    0.90,
-    "The bound is jaxtui's own: 5 % between sound chips of one kind are common.",
-)
+PEERS = BASELINE
 """Of the median of the devices of the same kind."""
 
 PEERS_ON_HOST = Bound(

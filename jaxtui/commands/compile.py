@@ -132,15 +132,10 @@ def command(
 
     async def script() -> str:
         async with ahead_process(python) as process:
-            async for answer in process.answers(needs_libtpu=False):
-                match answer:
-                    case AheadReady(ops=ops):
-                        await process.ask(CodeRequest(topology=found, case=case(ops)))
-                    case AheadCode(case=one, recipe=recipe):
-                        return scripts.ahead_script(one, found, recipe)
-                    case _:
-                        pass
-            raise CannotRun(await process.ending())
+            ready = await process.answer(AheadReady, needs_libtpu=False)
+            await process.ask(CodeRequest(topology=found, case=case(ready.ops)))
+            answer = await process.answer(AheadCode, needs_libtpu=False)
+            return scripts.ahead_script(answer.case, found, answer.recipe)
 
     async def compiled() -> None:
         async with ahead_process(python) as process, live_line(process.line):

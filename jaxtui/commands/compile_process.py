@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import TypeVar
 
 import msgspec
 
@@ -61,6 +62,8 @@ WHILE: dict[Stage, str] = {
     "lower": "while JAX lowered the op",
     "compile": "while XLA compiled the op",
 }
+
+_Answer = TypeVar("_Answer")
 
 _DECODER = msgspec.json.Decoder(AheadAnswer)
 
@@ -120,6 +123,19 @@ class AheadProcess:
                 case _:
                     pass
             yield answer
+
+    async def answer(
+        self, kind: type[_Answer], *, needs_libtpu: bool = True
+    ) -> _Answer:
+        """The next answer of a kind.
+
+        Raises:
+            CannotRun: there is none.
+        """
+        async for answer in self.answers(needs_libtpu=needs_libtpu):
+            if isinstance(answer, kind):
+                return answer
+        raise CannotRun(await self.ending())
 
     def line(self, width: int) -> str:
         seconds = time.monotonic() - self.since

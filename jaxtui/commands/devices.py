@@ -117,15 +117,7 @@ async def _describe_ahead(
 async def _ask(
     process: AheadProcess, topology: Topology
 ) -> tuple[str, tuple[Device, ...]]:
-    libtpu = ""
-    async for answer in process.answers():
-        match answer:
-            case AheadHello(libtpu=version):
-                libtpu = version or ""
-                await process.ask(DescribeRequest(topology=topology))
-            case AheadDescribed(devices=devices):
-                source = f"{topology.label}, from libtpu {libtpu}; not this machine."
-                return source, devices
-            case _:
-                pass
-    raise CannotRun(await process.ending())
+    libtpu = (await process.answer(AheadHello)).libtpu
+    await process.ask(DescribeRequest(topology=topology))
+    source = f"{topology.label}, from libtpu {libtpu}; not this machine."
+    return source, (await process.answer(AheadDescribed)).devices

@@ -14,6 +14,7 @@ from jaxtui.engine import startup
 from jaxtui.selection import Extent, SelectionError
 from jaxtui.state import State
 from jaxtui.text import visible
+from jaxtui.view.text import meter, plain
 
 DECLINED = "Nothing was measured."
 
@@ -72,9 +73,7 @@ async def guess(choices: int) -> int | None:
 
 
 def bar(share: float) -> str:
-    """How much is done, from 0 to 1."""
-    filled = round(share * _BAR_CELLS)
-    return "█" * filled + "░" * (_BAR_CELLS - filled)
+    return plain(meter(share, _BAR_CELLS))
 
 
 def progress_line(state: State, since_seconds: float, width: int) -> str:

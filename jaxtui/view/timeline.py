@@ -450,9 +450,6 @@ def judged(bet: float, ratio: float) -> str:
     return f"bet {bet:g}×: {fmt.ratio(off)} too {way}"
 
 
-_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
-
-
 def time_unit(longest: float, shortest: float | None = None) -> fmt.Unit:
     """The unit in which times are written side by side; no second is below one.
 
@@ -460,11 +457,8 @@ def time_unit(longest: float, shortest: float | None = None) -> fmt.Unit:
         longest: seconds.
         shortest: the same by default.
     """
-    fitting = [one for one in _UNITS if longest >= one[0] * 0.9995] or [_UNITS[-1]]
-    if shortest is not None and shortest < 1.0 and fitting[0][1] == "s":
-        fitting = fitting[1:]
-    factor, name = fitting[0]
-    return fmt.Unit(name, factor)
+    ends = (longest, longest if shortest is None else max(shortest, 1e-12))
+    return fmt.common(ends)
 
 
 def axis_unit(start: float, end: float) -> fmt.Unit:
