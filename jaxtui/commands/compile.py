@@ -58,7 +58,7 @@ from jaxtui.model.machine import chip_count
 from jaxtui.selection import SelectionError
 from jaxtui.signals import interrupt
 from jaxtui.view import chipmap, program
-from jaxtui.view.text import table, wrap
+from jaxtui.view.text import wrap
 
 DEVICE = "tpu:0"
 """What the first device of a topology is called, until it is known better."""
@@ -282,12 +282,9 @@ def _report(outcome: Outcome) -> Iterator[str]:
         lines.append(f"{outcome.topology.label}: {kind}; for one device of them")
     lines.append(f"{NOT_HERE} · libtpu {outcome.libtpu} · jax {outcome.jax}")
     yield wrap(*lines, later="  ")
-    if rows := [
-        (stage, fmt.seconds(outcome.took[stage]))
-        for stage in CLOCKS[1:]
-        if stage in outcome.took
-    ]:
-        yield table(("stage", "seconds"), rows, right=("seconds",))
+    took = outcome.took
+    if seconds := {stage: took[stage] for stage in CLOCKS[1:] if stage in took}:
+        yield program.stages(dict(seconds))
     if compiled := outcome.compiled:
         yield program.counts(
             compiled.flops, compiled.bytes, compiled.xla_flops, compiled.xla_bytes

@@ -74,7 +74,13 @@ def _parts(inspected: Inspected, columns: int) -> Iterator[str]:
     if program.memory is not None:
         known = program.memory.limit_bytes is not None
         yield memory(program.memory, inspected.device_kind, device_has=known)
-    yield _clocks(inspected)
+    yield stages(
+        {
+            "trace": inspected.trace_seconds,
+            "lower": inspected.lower_seconds,
+            "compile": inspected.compile_seconds,
+        }
+    )
 
 
 def _steps(inspected: Inspected) -> str:
@@ -108,19 +114,10 @@ def _remarks(inspected: Inspected) -> Iterator[str]:
         yield "XLA cannot look into a custom-call: it counts nothing of it."
 
 
-def _clocks(inspected: Inspected) -> str:
-    rows = [
-        ("trace", fmt.seconds(inspected.trace_seconds)),
-        ("lower", fmt.seconds(inspected.lower_seconds)),
-        ("compile", fmt.seconds(inspected.compile_seconds)),
-    ]
-    return table(("stage", "seconds"), rows, right=("seconds",))
-
-
 def _kernels(count: int | None) -> str:
     if count is None:
         return "an unknown number of kernels"
-    return "one kernel" if count == 1 else f"{fmt.count(count)} kernels"
+    return "one kernel" if count == 1 else fmt.plural(count, "kernel")
 
 
 def _wrapped_table(text: str, columns: int) -> str:
@@ -141,6 +138,12 @@ def _wrapped_table(text: str, columns: int) -> str:
 
 
 # Of any program.
+
+
+def stages(seconds: Mapping[str, float | None]) -> str:
+    """What each stage of a compile took."""
+    rows = [(name, fmt.seconds(each)) for name, each in seconds.items()]
+    return table(("stage", "seconds"), rows, right=("seconds",))
 
 
 def counts(
@@ -191,24 +194,17 @@ def kernels(kernels: int | None, instructions: Mapping[str, int]) -> str:
     if kernels is None:
         return "this jax does not show the program"
     kinds = ", ".join(f"{count} {name}" for name, count in instructions.items())
-    number = f"{fmt.count(kernels)} kernel{'' if kernels == 1 else 's'}"
+    number = fmt.plural(kernels, "kernel")
     return f"{number}: {kinds}" if kinds else number
 
 
 def fusions(program: Program) -> str:
-    rows = [
-        (
-            one.name,
-            one.kind,
-            ", ".join(_times(*pair) for pair in one.operations.items()),
-        )
-        for one in program.fusions
-    ]
+    rows = []
+    for one in program.fusions:
+        inside = one.operations.items()
+        names = (name if count == 1 else f"{count} {name}" for name, count in inside)
+        rows.append((one.name, one.kind, ", ".join(names)))
     return table(("fusion", "kind", "operations inside"), rows) if rows else ""
-
-
-def _times(name: str, count: int) -> str:
-    return name if count == 1 else f"{count} {name}"
 
 
 def _count(value: float | None) -> str:
