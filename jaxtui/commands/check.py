@@ -18,14 +18,14 @@ from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import DEVICE_LIST, Parsed, json_flag, one_of
 from jaxtui.commands.progress import bar, live_line, progress_line
 from jaxtui.commands.terminal import in_colour, narrate, put, put_bytes, say, wipe
-from jaxtui.document import Outcome, check_results, encode, machine
+from jaxtui.document import Outcome, check_results, encode
 from jaxtui.format import plural
 from jaxtui.model import CHECK_LEVELS, CHECK_TESTS, Check, CheckLevel, CheckTest, Device
 from jaxtui.selection import SelectionError, parse_budget, parse_devices
 from jaxtui.state import State, with_series
 from jaxtui.text import join_painted
 from jaxtui.view import check as view
-from jaxtui.view.devices import explain, finding_text
+from jaxtui.view.devices import explain, finding_text, machine_line
 from jaxtui.view.text import INCOMPLETE, Line, ansi, wrap
 
 
@@ -249,11 +249,9 @@ class _Check(Driver):
     def _heading(self, compared: str) -> str:
         """The machine, what is to be known of it, and what will be tested."""
         state, tested = self.state, self.report.devices
-        facts = [machine(state.host, "hostname", "cpu", "jax", by=" · ")]
-        facts += dict.fromkeys(
-            one.device_kind for one in state.devices if one.platform != "cpu"
-        )
-        lines = [" · ".join(filter(None, facts)), explain(state.devices)]
+        kinds = [one.device_kind for one in state.devices if one.platform != "cpu"]
+        lines = [machine_line(state.host, *dict.fromkeys(kinds))]
+        lines.append(explain(state.devices))
         for finding in state.findings:
             lines += finding_text(finding).splitlines()
         lines.append(compared)

@@ -84,10 +84,8 @@ def overview(
     """The machine in one line, a table of devices, what they are together, and what
     else is to be known of the machine.
     """
-    facts = [machine(host, "hostname", "cpu", "jax", by=" · ")]
-    if any(device.simulated for device in devices):
-        facts.append("SIMULATED devices")
-    parts = [" · ".join(fact for fact in facts if fact)]
+    simulated = any(device.simulated for device in devices)
+    parts = [machine_line(host, "SIMULATED devices" if simulated else "")]
     head = ("id", "kind", "process", "coords", "core", "slice", "memory")
     parts.append(table(head, [_row(device) for device in devices]))
     if any(device.coords for device in devices):
@@ -96,6 +94,12 @@ def overview(
     parts.append(explain(devices))
     parts += map(finding_text, findings)
     return "\n\n".join(part for part in parts if part)
+
+
+def machine_line(host: Host | None, *more: str) -> str:
+    """The machine, and what else is true of it, in one line."""
+    facts = machine(host, "hostname", "cpu", "jax", by=" · ")
+    return " · ".join(filter(None, (facts, *more)))
 
 
 def _row(device: Device) -> tuple[str, ...]:
@@ -301,7 +305,7 @@ def host_summary(host: Host, width: int) -> list[Line]:
     cores = None if host.cpu_count is None else plural(host.cpu_count, "core")
     memory = None if host.memory_bytes is None else fmt.bytes_text(host.memory_bytes)
     facts = " · ".join(filter(None, (cores, memory)))
-    versions = f"jax {host.jax} · numpy {host.numpy}"
+    versions = machine(host, "jax", "numpy", by=" · ")
     lines: list[Line] = []
     for text in (host.cpu_model or "", facts, versions):
         lines += fold((Span(text),), width)
