@@ -107,11 +107,11 @@ def seconds_pm(summary: Summary | None) -> str:
     if summary is None or not math.isfinite(summary.median):
         return ABSENT
     if summary.rounds < 2:
-        return f"{measured(summary)}, one round"
-    return f"{measured(summary)} ± {percent(summary.half_width)}"
+        return f"{median(summary)}, one round"
+    return f"{median(summary)} ± {percent(summary.half_width)}"
 
 
-def measured(summary: Summary | None) -> str:
+def median(summary: Summary | None) -> str:
     """A median with only as many digits as its interval supports."""
     if summary is None or not math.isfinite(summary.median):
         return ABSENT

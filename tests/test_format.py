@@ -119,7 +119,7 @@ def test_texts(function, value, text):
     [
         fmt.seconds,
         fmt.seconds_pm,
-        fmt.measured,
+        fmt.median,
         fmt.rate,
         fmt.bytes_rate,
         fmt.bytes_text,

@@ -213,7 +213,7 @@ def size_line(search: Search, size: int) -> str:
     for point in search.points:
         if point.size == size:
             figures = ", ".join(
-                f"{called.of(side)} {fmt.measured(point.of(side).ready)}"
+                f"{called.of(side)} {fmt.median(point.of(side).ready)}"
                 for side in SIDES
             )
             who = faster(point, "call")
@@ -286,8 +286,8 @@ def _call_cells(
     ahead = "neither" if who == "even" else called.of(who) if who else fmt.ABSENT
     return {
         "size": fmt.size(point.size),
-        called.first: fmt.measured(point.first.ready),
-        called.second: fmt.measured(point.second.ready),
+        called.first: fmt.median(point.first.ready),
+        called.second: fmt.median(point.second.ready),
         head: fmt.ratio(found and found.median),
         fmt.percent(confidence): ends,
         "faster": ahead,

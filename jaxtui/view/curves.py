@@ -293,8 +293,8 @@ def _text(case: CaseState, metric: Metric, clock: Clock, run: Job) -> tuple[str,
         return fmt.seconds(value), "(ready)" if case.case.on_host else ""
     summary = measured.dispatch if clock == "dispatch" else measured.ready
     if summary is None or summary.rounds < 2:
-        return fmt.measured(summary), ""
-    return fmt.measured(summary), f"± {fmt.percent(summary.half_width)}"
+        return fmt.median(summary), ""
+    return fmt.median(summary), f"± {fmt.percent(summary.half_width)}"
 
 
 def title_of(metric: Metric, clock: Clock, cases: Sequence[CaseState]) -> str:

@@ -154,7 +154,7 @@ def headline(one: Measurement) -> Iterator[Line]:
         yield (Span("no samples", "muted"),)
         yield ()
         return
-    figure, _, unit = fmt.measured(ready).partition(" ")
+    figure, _, unit = fmt.median(ready).partition(" ")
     yield (Span(figure, "hero"), Span(f" {unit}", "title"))
     name = fmt.interval_name(ready.confidence)
     yield (Span(fmt.ends(ready)), Span(f"  {name}", "muted"))
@@ -229,7 +229,7 @@ def _clocks(one: Measurement) -> Iterator[str]:
     yield f"ready {fmt.seconds(ready.median)}"
     yield fmt.interval(ready)
     if one.dispatch is not None:
-        yield f"dispatch {fmt.measured(one.dispatch)}"
+        yield f"dispatch {fmt.median(one.dispatch)}"
     if one.memory is not None:
         yield f"memory {fmt.span(one.memory)}"
     if one.pipelined_seconds is not None:

@@ -71,7 +71,7 @@ def bars(
         "fetch": phases.fetch,
     }
     texts = {label: fmt.seconds(value) for label, value in values.items()}
-    texts["dispatch"], texts["ready"] = fmt.measured(dispatch), fmt.seconds_pm(ready)
+    texts["dispatch"], texts["ready"] = fmt.median(dispatch), fmt.seconds_pm(ready)
     if zero_copy:
         texts["transfer"] = "zero-copy"
     if memory:
