@@ -15,13 +15,13 @@ from jaxtui.commands.options import (
     DEVICE_LIST,
     DTYPE_LIST,
     INPUTS_LIST,
-    SIZES,
     check_ops,
     json_flag,
     modes,
     own_arguments,
     precisions,
     seed,
+    sizes,
     sure_flag,
 )
 from jaxtui.commands.output import Exports, close, export_flags, plot
@@ -41,13 +41,7 @@ from jaxtui.view.curves import of_run
 
 @click.command("bench")
 @click.argument("op", nargs=-1, metavar="OP[:SIZE]...")
-@valued(
-    "--size",
-    "SIZES",
-    "4096, 4k (4 × 1024), 1e6, 256..4096 (doubling) or 1000,2000.  "
-    "[default: the op's own]",
-    type=SIZES,
-)
+@sizes("the op's own")
 @valued(
     "--dtype",
     "DTYPES",

@@ -141,6 +141,13 @@ precisions = valued(
     type=PRECISION_LIST,
 )
 
+
+def sizes(default: str) -> Decorator:
+    """``--size`` of a command that takes several."""
+    meaning = "4096, 4k (4 × 1024), 1e6, 256..4096 (doubling) or 1000,2000.  "
+    return valued("--size", "SIZES", f"{meaning}[default: {default}]", type=SIZES)
+
+
 sure_flag = flag("--yes", "Start a long run without asking.")
 
 own_arguments = valued(

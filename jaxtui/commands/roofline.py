@@ -17,7 +17,6 @@ from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import (
     BUDGET,
     DTYPE_LIST,
-    SIZES,
     check_ops,
     json_flag,
     modes,
@@ -25,6 +24,7 @@ from jaxtui.commands.options import (
     own_arguments,
     precisions,
     seed,
+    sizes,
     sure_flag,
 )
 from jaxtui.commands.output import Exports, close, export_flags, plot
@@ -46,13 +46,7 @@ ROOF_SECONDS = 10.0
 
 @click.command("roofline")
 @click.argument("op", nargs=-1, metavar="[OP[:SIZE]]...")
-@valued(
-    "--size",
-    "SIZES",
-    "4096, 4k (4 × 1024), 1e6, 256..4096 (doubling) or 1000,2000.  "
-    "[default: the op's own, or as much as leaves the caches]",
-    type=SIZES,
-)
+@sizes("the op's own, or as much as leaves the caches")
 @valued("--dtype", "DTYPES", "Those that bench takes.", "float32", type=DTYPE_LIST)
 @one_device
 @modes

@@ -27,7 +27,7 @@ def columns(run: Job, *, marked: bool, room: int) -> list[Column]:
     cases = run.cases
     rows = [bench.row(case, run) for case in cases]
     measured = [case.measurement for case in cases]
-    summaries = [one and one.ready for one in measured]
+    summaries = [one.ready if one else None for one in measured]
     units = fmt.Units.of([one for one in measured if one])
     unit = units.ready
     found: list[Column] = []
@@ -61,7 +61,7 @@ def columns(run: Job, *, marked: bool, room: int) -> list[Column]:
         found.append(Column("factor", "× NumPy", cells, rank=1, right=True))
     notes = [_badge(case, run) for case in cases]
     found.append(Column("notes", "", notes, rank=2, least=10, grows=True))
-    dispatches = [one and one.dispatch for one in measured]
+    dispatches = [one.dispatch if one else None for one in measured]
     if any(dispatches):
         # What only a wide screen has room for, and what is not known at all nowhere.
         unit = units.dispatch
