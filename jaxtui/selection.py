@@ -11,7 +11,7 @@ import itertools
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeVar, cast
@@ -451,12 +451,6 @@ def split_arguments(text: str) -> tuple[str, ...]:
     return tuple(_ARGUMENT.findall(text))
 
 
-def own_dtypes(arguments: str) -> tuple[str, ...]:
-    """The dtype of a case with these typed arguments; empty where none are typed."""
-    # Without typed ones it is known when they are made.
-    return (dtype_of(parse_specs(arguments)),) if arguments else ("",)
-
-
 def own_info(op: str) -> OpInfo:
     """What there is to say of ``/path/to/file.py:name`` before it has run."""
     assert is_own(op), op
@@ -546,7 +540,10 @@ def build(
         info = infos[choice.name]
         own = info.own and bool(arguments)
         its_sizes = (0,) if own else tuple(choice.sizes or sizes or (info.default,))
-        its_dtypes = tuple(own_dtypes(arguments) if info.own else dtypes)
+        its_dtypes = tuple(dtypes)
+        if info.own:
+            # Without typed arguments it is known when they are made.
+            its_dtypes = (dtype_of(parse_specs(arguments)) if arguments else "",)
         its_ways = dict.fromkeys(_meaningful(way, info) for way in ways)
         wanted.append((info, its_sizes, its_dtypes, its_ways))
         before, _ = lists.get(info.name, (0, 0))
@@ -604,22 +601,19 @@ def problems(experiment: Experiment, catalogue: Sequence[OpInfo]) -> tuple[str, 
 
     Memory is not judged here: that needs the engine's ``Plan``.
     """
-    infos = {op.name: op for op in catalogue}
-    sentences = (
-        sentence
-        for case in experiment.cases
-        for sentence in _lacking(case, infos.get(case.op) or own_info(case.op))
-    )
-    return tuple(dict.fromkeys(sentences))
-
-
-def _lacking(case: Case, info: OpInfo) -> Iterator[str]:
-    if info.problem:
-        yield info.problem
-    if case.dtype not in info.dtypes and not info.own:
-        yield f"{info.name} does not take {case.dtype}: it takes {listed(info.dtypes)}."
-    if case.mode not in info.modes:
-        yield f"{info.name} has no mode {case.mode}: it has {listed(info.modes)}."
+    infos, found = {op.name: op for op in catalogue}, dict[str, None]()
+    for case in experiment.cases:
+        info = infos.get(case.op) or own_info(case.op)
+        name = info.name
+        if info.problem:
+            found[info.problem] = None
+        if case.dtype not in info.dtypes and not info.own:
+            dtypes = listed(info.dtypes)
+            found[f"{name} does not take {case.dtype}: it takes {dtypes}."] = None
+        if case.mode not in info.modes:
+            modes = listed(info.modes)
+            found[f"{name} has no mode {case.mode}: it has {modes}."] = None
+    return tuple(found)
 
 
 def default_experiment(

@@ -251,18 +251,12 @@ def needed(
     return tuple(dict.fromkeys(wanted))
 
 
-def is_counted(flops: str) -> bool:
-    """Whether an op's work is known, by what the catalogue says of its flops.
-
-    Of an op that only moves data it is: there is none besides.
-    """
-    return not flops.startswith(UNCOUNTED)
-
-
 def larger(planned: PlannedCase, info: OpInfo, roofs: RoofsMeasured) -> int:
     """The next size to try; the same one where it is large enough."""
     size, memory = planned.case.size, bandwidth_roof(roofs)
-    if memory is None or not planned.bytes or not is_counted(info.flops):
+    # Of an op that only moves data the work is known: there are no flops besides.
+    counted = not info.flops.startswith(UNCOUNTED)
+    if memory is None or not planned.bytes or not counted:
         return size
     compute = compute_roof(planned.case, roofs)
     moving = planned.bytes / memory.per_second
