@@ -283,8 +283,10 @@ def _report(outcome: Outcome) -> Iterator[str]:
     lines.append(f"{NOT_HERE} · libtpu {outcome.libtpu} · jax {outcome.jax}")
     yield wrap(*lines, later="  ")
     took = outcome.took
-    if seconds := {stage: took[stage] for stage in CLOCKS[1:] if stage in took}:
-        yield program.stages(dict(seconds))
+    if seconds := {
+        str(stage): took.get(stage) for stage in CLOCKS[1:] if stage in took
+    }:
+        yield program.stages(seconds)
     if compiled := outcome.compiled:
         yield program.counts(
             compiled.flops, compiled.bytes, compiled.xla_flops, compiled.xla_bytes
