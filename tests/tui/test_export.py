@@ -28,7 +28,7 @@ from jaxtui.engine.protocol import Envelope
 from jaxtui.export import DARK, ExportError
 from jaxtui.history.store import History, HistoryError
 from jaxtui.model import Case, Event, Experiment, Plan, RunFinished, RunStarted
-from jaxtui.state import begun, reduce
+from jaxtui.state import begin_run, reduce
 from jaxtui.tui import export, themes
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.bench import BenchPane
@@ -152,7 +152,7 @@ def test_the_ending_follows_the_format(typed: str, new: str) -> None:
 
 def after(*happened: Event) -> State:
     state = replace(EMPTY, engine="ready", host=VM, devices=cpu_devices())
-    state = begun(state, 1, "bench", Experiment(cases=SELU))
+    state = begin_run(state, 1, "bench", Experiment(cases=SELU))
     for event in happened:
         state = reduce(state, Envelope(generation=0, run=1, event=event))
     return state

@@ -16,7 +16,7 @@ from jaxtui.model.roofs import (
     RoofsMeasured,
     RoofsStarted,
 )
-from jaxtui.state import begun, reduce
+from jaxtui.state import begin_run, reduce
 from jaxtui.tui import roofline as roofs_words
 from jaxtui.tui import status
 from jaxtui.tui.roofline import device_of, is_measured, of_device, work_for
@@ -49,7 +49,7 @@ def measured(
 def after(*events: Event, state: State = EMPTY) -> State:
     for event in events:
         if isinstance(event, RoofsStarted):
-            state = begun(state, 7, "roofs", event.roofs)
+            state = begin_run(state, 7, "roofs", event.roofs)
         state = reduce(state, Envelope(generation=0, run=7, event=event))
     return state
 
@@ -150,7 +150,7 @@ def test_another_measuring_forgets_the_failure() -> None:
 def test_a_failure_before_the_start_is_known_too() -> None:
     work = Roofs(device="cpu:0", dtypes=(F32,))
     crashed = RunFinished(outcome="crashed", elapsed_seconds=1.0)
-    state = after(FAILED, crashed, state=begun(EMPTY, 7, "roofs", work))
+    state = after(FAILED, crashed, state=begin_run(EMPTY, 7, "roofs", work))
     assert roofs_words.message(state) == (
         "Incomplete: no new roofs of cpu:0. It broke. Mend it."
     )
