@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxtui.analysis.check import EXIT_CODES, SEVERITY, Verdict, judge, overall
+from jaxtui.analysis.check import EXIT_CODES, SEVERITY, judge, overall
+from jaxtui.document import CheckResults, check_results, encode
 from jaxtui.model import CHECK_TESTS, Expected, ExpectedKind, Reading, Unit
 from tests.analysis.figures import (
     baseline,
@@ -410,7 +411,10 @@ def test_nothing_raises_and_every_reading_gets_its_verdict(
             assert judged.source
             assert judged.reason
             assert not one.fault or judged.word == "fail"
-            msgspec.json.decode(msgspec.json.encode(judged), type=Verdict)
+        document = check_results(
+            None, DEVICES, verdicts, level="quick", baseline=None, outcome="complete"
+        )
+        msgspec.json.decode(encode(document), type=CheckResults)
 
 
 POSITIVE = st.floats(min_value=1e-9, max_value=1e18)
