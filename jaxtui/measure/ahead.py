@@ -18,7 +18,6 @@ from jax.sharding import Mesh
 from jaxtui.measure import ops, peaks, programs, recipes, settings
 from jaxtui.measure.devices import describe_device, name
 from jaxtui.measure.errors import full_text, translate
-from jaxtui.measure.ops.base import Op
 from jaxtui.measure.planning import check_op, check_platform
 from jaxtui.measure.settings import enable_x64
 from jaxtui.measure.workload import compiled_form
@@ -129,7 +128,31 @@ def compile_ahead(
     except Exception as error:  # whatever JAX, XLA or libtpu raises
         yield AheadFailed(failure=translate(error, case, stage))
         return
-    yield AheadCompiled(compiled=_report(op, case, device, made, took, keep_hlo))
+    flops, traffic = op.flops(case.size, case.dtype), op.bytes(case.size, case.dtype)
+    peak = peaks.of_case(case, device.device_kind, matrix=op.takes_precision)
+    seconds, by = bound(flops, traffic, peak)
+    program = programs.read(made, device.device_kind)
+    compiled = Compiled(
+        case=case,
+        device_kind=device.device_kind,
+        warm_up_seconds=took["warm-up"],
+        trace_seconds=took["trace"],
+        lower_seconds=took["lower"],
+        compile_seconds=took["compile"],
+        flops=flops,
+        bytes=traffic,
+        xla_flops=program.xla_flops,
+        xla_bytes=program.xla_bytes,
+        xla_transcendentals=program.xla_transcendentals,
+        memory=program.memory,
+        peak=peak,
+        bound_seconds=seconds,
+        bound_by=by,
+        kernels=program.kernels,
+        instructions=program.instructions,
+        hlo=programs.text_of(made) if keep_hlo else None,
+    )
+    yield AheadCompiled(compiled=compiled)
 
 
 def bound(
@@ -160,41 +183,6 @@ def _as_if_on(device: Any, case: Case) -> AbstractContextManager[Any]:
         return nullcontext()
     mesh = Mesh(np.array([device]), ("device",))
     return cast("AbstractContextManager[Any]", scope(mesh.abstract_mesh))
-
-
-def _report(
-    op: Op,
-    case: Case,
-    device: Any,
-    compiled: Any,
-    took: dict[Stage, float],
-    keep_hlo: bool,
-) -> Compiled:
-    flops = op.flops(case.size, case.dtype)
-    traffic = op.bytes(case.size, case.dtype)
-    peak = peaks.of_case(case, device.device_kind, matrix=op.takes_precision)
-    seconds, by = bound(flops, traffic, peak)
-    program = programs.read(compiled, device.device_kind)
-    return Compiled(
-        case=case,
-        device_kind=device.device_kind,
-        warm_up_seconds=took["warm-up"],
-        trace_seconds=took["trace"],
-        lower_seconds=took["lower"],
-        compile_seconds=took["compile"],
-        flops=flops,
-        bytes=traffic,
-        xla_flops=program.xla_flops,
-        xla_bytes=program.xla_bytes,
-        xla_transcendentals=program.xla_transcendentals,
-        memory=program.memory,
-        peak=peak,
-        bound_seconds=seconds,
-        bound_by=by,
-        kernels=program.kernels,
-        instructions=program.instructions,
-        hlo=programs.text_of(compiled) if keep_hlo else None,
-    )
 
 
 _RULES = {

@@ -103,7 +103,17 @@ def run(
             env=None if environment is None else dict(environment),
             start_new_session=True,
         )
-        code = _wait(process, limit_seconds, stop)
+        code, end = None, monotonic() + limit_seconds
+        try:
+            while code is None and monotonic() < end and not stop():
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    code = process.wait(POLL_SECONDS)
+        finally:
+            # Also what a process that has ended by itself may have left.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(REAP_SECONDS)
         output.seek(0)
         errors.seek(0)
         return Exit(
@@ -111,20 +121,3 @@ def run(
             errors.read().decode(errors="replace")[-4000:],
             code,
         )
-
-
-def _wait(
-    process: subprocess.Popen[bytes], limit_seconds: float, stop: Callable[[], bool]
-) -> int | None:
-    end = monotonic() + limit_seconds
-    try:
-        while monotonic() < end and not stop():
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                return process.wait(POLL_SECONDS)
-        return None
-    finally:
-        # Also what a process that has ended by itself may have left.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(REAP_SECONDS)
