@@ -165,12 +165,8 @@ class Contest:
             one = ready[turns]
             visited.add(turns)
             if turns.fault is not None:
+                self._troubles.append(as_trouble(turns.fault, one))
                 self._ready.remove(one)
-                try:
-                    with translate_errors(turns.workload.case, one.what, "sampling"):
-                        raise turns.fault
-                except TroubleError as trouble:
-                    self._troubles.append(trouble)
             self._drop_the_hopeless()
             # Whoever was dropped before its turn is not waited for.
             if perf_counter() >= end and visited >= {x.turns for x in self._ready}:
@@ -212,3 +208,13 @@ class Contest:
             if rates[one.what] * HOPELESS < best:
                 one.turns.done = True
                 self._ready.remove(one)
+
+
+def as_trouble(fault: BaseException, one: Contestant) -> TroubleError:
+    # Its frame stays with the exception: one that held the arrays of others would keep
+    # them.
+    try:
+        with translate_errors(one.turns.workload.case, one.what, "sampling"):
+            raise fault
+    except TroubleError as found:
+        return found
