@@ -256,7 +256,8 @@ def bars(outcome: Outcome, width: int) -> list[Line]:
 def _cases(outcome: Outcome) -> Iterator[tuple[str, float, str]]:
     """Cases by the words of their labels that not all of them have.
 
-    What was interpreted is left out: its time says nothing about speed.
+    A single one is shown with either memory, where they differ. What was interpreted
+    is left out: its time says nothing about speed.
     """
     found = [
         one
@@ -265,6 +266,10 @@ def _cases(outcome: Outcome) -> Iterator[tuple[str, float, str]]:
     ]
     # Not in the order in which they arrive, so that no bar changes its place.
     found.sort(key=lambda one: (one.case.size, one.case.label))
+    if len(found) == 1 and (span := found[0].memory) is not None:
+        yield "reused memory", span.reused, "numpy"
+        yield "fresh memory", span.fresh, "numpy"
+        return
     labels = [one.case.label.split() for one in found]
     common = set.intersection(*map(set, labels)) if len(labels) > 1 else set()
     for label, one in zip(labels, found, strict=True):

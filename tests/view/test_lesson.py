@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from jaxtui.lessons.base import Conclusion, Row, setting
 from jaxtui.lessons.outcome import Outcome, collect
 from jaxtui.model import HOST as MODEL_HOST
-from jaxtui.model import Case, CaseMeasured, Note, SnippetTimed, Timing
+from jaxtui.model import (
+    Case,
+    CaseMeasured,
+    MemorySpan,
+    Note,
+    SnippetTimed,
+    Timing,
+)
 from jaxtui.view import lesson as view
 from jaxtui.view.text import Line, Span, plain
 from tests.tui.fake_engine import HOST, OPS, cpu_devices, measurement, summary
@@ -208,6 +215,15 @@ a call that waits   4.00 ms  █████████████████
 jit cpu:0           2.00 ms  █████████▌
 numpy host          1.00 ms  ████▊"""
     )
+
+
+def test_a_single_case_is_shown_with_either_memory() -> None:
+    span = MemorySpan(fresh=4e-3, reused=1e-3, page_faults=980.0)
+    found = msgspec.structs.replace(measurement(NUMPY), memory=span)
+    outcome = collect(Outcome(), CaseMeasured(index=0, measurement=found))
+    reused, fresh = map(plain, view.bars(outcome, 60))
+    assert reused.startswith("reused memory  1.00 ms  ███")
+    assert fresh.startswith("fresh memory   4.00 ms  ███")
 
 
 def test_the_first_sentence_of_a_takeaway() -> None:
