@@ -38,7 +38,7 @@ FIX = "y.block_until_ready()"
 QUESTIONS = {
     "program": "What does this program time?",
     "bet": "It read {stopwatch}. How long does the device really work?   ← → bet",
-    "race": "STILL COMPUTING: {name} of work so far, the stopwatch read {stopwatch}",
+    "race": "STILL COMPUTING, {name} so far · the stopwatch read {stopwatch}",
     "factor": "{work} of work, and the stopwatch says {stopwatch}",
     "fix": "one line: the stopwatch waits for the result",
 }
@@ -134,8 +134,8 @@ class Classroom(LoopScreen):
             .clock Figure { margin-top: 0; }
             .clock Static { display: none; }
         }
-        &.-low.-race, &.-low.-factor, &.-flat.-bet, &.-flat.-race, &.-flat.-factor {
-            #program { display: none; }
+        &.-low, &.-flat {
+            &.-bet, &.-race, &.-factor { #program { display: none; } }
         }
         &.-flat.-program #clocks, &.-flat.-fix #clocks { display: none; }
         &.-program #bars { display: none; }
@@ -240,6 +240,8 @@ class Classroom(LoopScreen):
             self._time = 0.0
             self.play(found.work, slow=STEPS[step] == "race")
         self._draw()
+        # Bars and program that come or go leave another height for the large figure.
+        self.call_after_refresh(self._draw)
         self.refresh_bindings()
 
     # The loops.
@@ -432,7 +434,7 @@ def scaled(
     timed = bar(min(found.stopwatch, now) / longest, room)
     lines = rows("STOPWATCH", "host", Span(timed, "host"))
     if betting:
-        return [*lines, *rows("BET", "value", Span("░" * room, "muted")), ()]
+        return [*lines, *rows(f"BET {bet}×", "value", Span("░" * room, "muted")), ()]
     drawn = bar(now / longest, room)
     missed = Span(drawn[len(timed) :], "device" if fixed else "danger")
     lines += rows("DEVICE", "device", Span(drawn[: len(timed)], "device"), missed)

@@ -180,6 +180,13 @@ class LoopScreen(Explained, ModalScreen[None]):
             # replaced between its layout and the next idle moment.
             self.call_after_refresh(self.run_loop, self._first, 0.0)
 
+    def on_screen_resume(self) -> None:
+        """Run what another screen of a loop, above this one, has kept from it."""
+        if self._due:
+            self._start_if_idle()
+        elif self.loop is not None and self.job is None and not self._starting:
+            self.run_loop(self.loop)
+
     # Runs.
 
     def run_loop(self, loop: Loop, settle: float | None = None) -> None:
@@ -213,8 +220,10 @@ class LoopScreen(Explained, ModalScreen[None]):
         self._start_if_idle()
 
     def _start_if_idle(self) -> None:
-        """Begin what is due."""
-        state = self.base.session.state
+        """Begin what is due, unless another screen of a loop is above this one."""
+        state, top = self.base.session.state, self.app.screen
+        if top is not self and isinstance(top, LoopScreen):
+            return
         idle = state.engine in ("ready", "released") and not state.busy
         waits = not self._due or self._settling is not None or self._starting
         if idle and not waits and self.loop is not None:

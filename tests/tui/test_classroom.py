@@ -16,7 +16,15 @@ from jaxtui.tui.classroom import Classroom, large
 from jaxtui.tui.loops import SECONDS, SLOW_SECONDS
 from tests.tui.driving import app_on, until
 from tests.tui.fake_engine import FakeEngine, looped
-from tests.tui.looping import NARROW, WIDE, Clock, frame, open_view
+from tests.tui.looping import (
+    NARROW,
+    WIDE,
+    Clock,
+    frame,
+    open_view,
+    shown,
+    until_measured,
+)
 
 
 def far_apart(work: object) -> Sequence[RunEvent]:
@@ -56,6 +64,14 @@ def marked(app: JaxtuiApp) -> str:
     return steps.plain[span.start : span.end].split()[1]
 
 
+def fits(app: JaxtuiApp) -> bool:
+    """There is a large figure, and all of it is in view."""
+    hero = room(app).query_one("#hero", Static)
+    assert isinstance(hero.content, Content)
+    lines = hero.content.plain.split("\n")
+    return "█" in "".join(lines) and len(lines) <= hero.size.height
+
+
 def text(app: JaxtuiApp) -> str:
     return "\n".join(frame(app))
 
@@ -81,13 +97,17 @@ async def test_a_class_predicts_sees_the_factor_and_the_fix(
         assert not digits(app, "work")
 
         # What the stopwatch reads, and a bet on the work.
-        await pilot.press("space", "right", "right")
+        await pilot.press("space")
+        await until(pilot, lambda: size == (60, 15) or fits(app))
+        await pilot.press("right", "right")
+        await until(pilot, lambda: size == (60, 15) or fits(app))
         assert digits(app, "stopwatch") == "0.815"
         assert not digits(app, "work")
         await pilot.pause()
         assert marked(app) == "bet"
         assert "541" not in text(app)
         assert "does the device really work?" in text(app)
+        assert "BET 10×" in text(app)
 
         # The stopwatch stops, the device works on, in slow motion and in red.
         await pilot.press("space")
@@ -127,8 +147,11 @@ async def test_a_class_predicts_sees_the_factor_and_the_fix(
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, Classroom))
         assert app.theme == theme
+        # The timeline has its own loop again.
+        await until_measured(pilot, app)
+        assert "541 ms" in shown(app, "figures")
     loops = [work for work in engine.works if isinstance(work, Loop)]
-    assert [one.style for one in loops][-2:] == ["never", "end"]
+    assert [one.style for one in loops][-3:] == ["never", "end", "never"]
 
 
 async def test_a_class_waits_for_the_program_and_is_told_of_a_failure() -> None:
