@@ -289,7 +289,7 @@ class Classroom(LoopScreen):
     def _unit(self) -> fmt.Unit:
         """One for all steps."""
         never = self._found.get("never")
-        return never.unit if never is not None else view.time_unit(1e-3)
+        return never.unit if never is not None else fmt.common(())
 
     def _draw(self) -> None:
         found, name = self._shown, STEPS[self.step]

@@ -330,10 +330,9 @@ class TimelineScreen(LoopScreen):
 
     def action_bet(self) -> None:
         """Bet how long the work takes, or take the bet back."""
-        self.playback = None
         self.betting = not self.betting
         self.bet = FIRST_BET if self.betting else None
-        self.show_loop()
+        self._end_playback()
 
     def action_step(self) -> None:
         """Show everything up to the next call."""

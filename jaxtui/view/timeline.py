@@ -322,8 +322,8 @@ class Figures:
 
     @property
     def unit(self) -> fmt.Unit:
-        """The one in which both times are written."""
-        return time_unit(self.work, min(self.stopwatch, self.work / 10))
+        """The one in which both times are written, and those of a clock between."""
+        return fmt.common((self.stopwatch, self.work / 10, self.work))
 
     @property
     def verdict(self) -> str:
@@ -450,20 +450,9 @@ def judged(bet: float, ratio: float) -> str:
     return f"bet {bet:g}×: {fmt.ratio(off)} too {way}"
 
 
-def time_unit(longest: float, shortest: float | None = None) -> fmt.Unit:
-    """The unit in which times are written side by side; no second is below one.
-
-    Args:
-        longest: seconds.
-        shortest: the same by default.
-    """
-    ends = (longest, longest if shortest is None else max(shortest, 1e-12))
-    return fmt.common(ends)
-
-
 def axis_unit(start: float, end: float) -> fmt.Unit:
     """The one unit of an axis that shows so much."""
-    return time_unit(end, (end - start) / 10)
+    return fmt.common((end, (end - start) / 10))
 
 
 def tick(seconds: float, start: float, end: float) -> str:
@@ -569,7 +558,7 @@ def call(line: Timeline, queue: Queue, index: int, *, inline: bool, room: int) -
     if not 0 <= index < line.calls:
         return ""
     dispatch, device = line.host[index], line.device[index]
-    unit = time_unit(device.end, dispatch.end - dispatch.start)
+    unit = fmt.common((dispatch.start, dispatch.end - dispatch.start, device.end))
 
     def time(seconds: float) -> str:
         return f"{unit.text(seconds)} {unit.name}"

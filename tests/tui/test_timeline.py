@@ -533,6 +533,13 @@ async def test_a_bet_hides_the_work_until_it_was_played() -> None:
         assert "◆" not in shown(app, "figures")
         await pilot.press("p", "p")
         assert "stopwatch right" in shown(app, "figures")
+        # Taken back while it is played, all of it is shown.
+        await pilot.press("space")
+        clock.now += SECONDS / 2
+        screen.tick()
+        assert lanes(app).until
+        await pilot.press("p", "p")
+        assert lanes(app).until is None
 
 
 async def test_zoom_selection_and_click() -> None:
