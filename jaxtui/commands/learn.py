@@ -36,10 +36,7 @@ from jaxtui.scripts import Script, joined
 from jaxtui.selection import SelectionError, parse_sizes
 from jaxtui.text import join_painted
 from jaxtui.view import lesson as view
-from jaxtui.view.text import Line, Span, plain
-
-PLAIN_COLUMNS = 80
-"""The width of a plot that is written to a file."""
+from jaxtui.view.text import COLUMNS, Line, Span, plain
 
 
 def _lesson(name: str) -> Lesson:
@@ -347,7 +344,7 @@ def _print(played: StepRun, guessed: int | None) -> None:
     """What came of a step, the plot above the words."""
     step, here, outcome = played.step, played.setting, played.outcome
     picture = step.picture(here, outcome) if step.picture else None
-    if drawing := plot(picture, elsewhere=PLAIN_COLUMNS):
+    if drawing := plot(picture, elsewhere=COLUMNS):
         put(join_painted((drawing, "")))
     conclusion: Conclusion = conclude(step, here, outcome)
     problem, width = outcome.problem, PROSE_COLUMNS

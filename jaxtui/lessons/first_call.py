@@ -68,6 +68,9 @@ def _send_code(setting: Setting) -> str:
     return "jax.device_put(host)" if setting.accelerated else "jnp.array(host)"
 
 
+SENT = AtLeast("copy from NumPy", 2, "device_put(x)")
+
+
 # A new shape compiles again.
 
 KINDS = ("n×n float32", "n×(n+1) float32", "n×n bfloat16")
@@ -266,12 +269,10 @@ LESSON = lesson(
             claim=All(
                 # Some runtimes tell no addresses; then the clocks have to do.
                 Holds(lambda f: not f.all_true("copied"), "same memory", numbers=False),
-                AtLeast("copy from NumPy", 2, "device_put(x)"),
+                SENT,
                 Holds(lambda f: f.all_true("with a run"), "first call", "later call"),
             ),
-            answer=lambda f: (
-                0 if AtLeast("copy from NumPy", 2, "device_put(x)").holds(f) else 1
-            ),
+            answer=lambda figures: 0 if SENT.holds(figures) else 1,
         ),
         "A new shape compiles again": Trial(
             code=Code(

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from jaxtui import format as fmt
 from jaxtui.lessons.base import Setting
 from jaxtui.lessons.trial import (
-    NEEDS_ACCELERATOR,
     All,
     AtLeast,
     Code,
@@ -71,7 +70,7 @@ def _comparison(figures: Figures) -> Mapping[str, Value]:
 def _remark_beside_numpy(figures: Figures, name: str) -> str:
     a, seconds = figures["A"], figures[name]
     if figures.cases[name] is None:
-        return "needs JAX's CPU device" if name in "BC" else NEEDS_ACCELERATOR
+        return "needs JAX's CPU device" if name in "BC" else "needs an accelerator"
     if seconds is None or a is None:
         return ""
     if seconds > a:

@@ -33,9 +33,6 @@ from jaxtui.plot import Picture
 VALUE_LENGTH = 40
 """Characters of a value in a row."""
 
-NEEDS_ACCELERATOR = "needs an accelerator"
-"""The remark of a row that a machine with only a CPU cannot fill."""
-
 
 # What runs.
 

@@ -127,24 +127,11 @@ BLANK = Cell()
 Row = list[Cell]
 
 
-@dataclass(frozen=True, slots=True)
-class Glyphs:
-    """The characters of a drawing."""
+Shades = tuple[str, str]
+"""The characters of neighbouring calls."""
 
-    shades: tuple[str, str] = ("▓", "░")
-    """Of neighbouring calls."""
-    selected: str = "█"
-    wait: str = "─"
-    waited: str = "═"
-    """Waiting for the selected call."""
-    stop: str = "▌"
-    rule: str = "─"
-    tick: str = "┼"
-    cursor: str = "│"
-
-
-BLOCKS = Glyphs()
-SOLID = Glyphs(shades=("█", "█"))
+BLOCKS: Shades = ("▓", "░")
+SOLID: Shades = ("█", "█")
 """Where colours tell neighbours apart."""
 
 
@@ -184,14 +171,14 @@ class Shot:
         yield from chosen
 
 
-def draw(shot: Shot, width: int, height: int, glyphs: Glyphs = BLOCKS) -> list[Row]:
+def draw(shot: Shot, width: int, height: int, shades: Shades = BLOCKS) -> list[Row]:
     """Draw the lanes.
 
     Args:
         shot: what is drawn.
         width: cells of every row.
         height: number of rows; below four, only some parts are in view.
-        glyphs: the characters.
+        shades: the characters of calls.
 
     Returns:
         ``height`` rows of ``width`` cells.
@@ -204,13 +191,13 @@ def draw(shot: Shot, width: int, height: int, glyphs: Glyphs = BLOCKS) -> list[R
     host, device, queue = _HEIGHTS[max(0, min(height - 4, len(_HEIGHTS) - 1))]
     scale = _Scale(shot.window, columns)
     lanes = [
-        *_named(_host(shot, scale, host, glyphs), "host"),
-        *_named(_device(shot, scale, device, glyphs), "device"),
+        *_named(_host(shot, scale, host, shades), "host"),
+        *_named(_device(shot, scale, device, shades), "device"),
         *_named(_queue(shot, scale, queue), "queue"),
     ]
-    _cursor(lanes, shot, scale, glyphs)
+    _cursor(lanes, shot, scale)
     unit = axis_unit(shot.window.start, shot.window.end).name if shot.scale else ""
-    rows = [*lanes, *_named([_axis(shot, columns, glyphs)], unit.rjust(GUTTER - 2))]
+    rows = [*lanes, *_named([_axis(shot, columns)], unit.rjust(GUTTER - 2))]
     rows += [[BLANK] * width for _ in range(height - len(rows))]
     return rows[:height]
 
@@ -239,18 +226,18 @@ _LANES: dict[Kind, str] = {"dispatch": "host", "compute": "device", "wait": "wai
 
 
 def _lane(
-    bars: Sequence[Bar], shot: Shot, scale: _Scale, group: int, glyphs: Glyphs
+    bars: Sequence[Bar], shot: Shot, scale: _Scale, group: int, shades: Shades
 ) -> Row:
     """One row: each call its cells, its shade and its number."""
     row = [BLANK] * scale.columns
     for bar in shot.bars(bars):
         chosen, odd = bar.call == shot.selected, bar.call // group % 2
         if bar.kind == "wait":
-            cell = Cell(glyphs.waited if chosen else glyphs.wait, "wait", bar.call)
+            cell = Cell("═" if chosen else "─", "wait", bar.call)
         else:
-            cell = Cell(glyphs.shades[odd], f"{_LANES[bar.kind]}-{odd}", bar.call)
+            cell = Cell(shades[odd], f"{_LANES[bar.kind]}-{odd}", bar.call)
         if chosen:
-            text = cell.text if bar.kind == "wait" else glyphs.selected
+            text = cell.text if bar.kind == "wait" else "█"
             cell = Cell(text, "selected", bar.call)
         for column in scale.cells(bar.start, bar.end):
             # A wait shorter than a cell must not hide the call.
@@ -259,8 +246,8 @@ def _lane(
     return row
 
 
-def _host(shot: Shot, scale: _Scale, height: int, glyphs: Glyphs) -> list[Row]:
-    row = _lane(shot.line.host, shot, scale, 1, glyphs)
+def _host(shot: Shot, scale: _Scale, height: int, shades: Shades) -> list[Row]:
+    row = _lane(shot.line.host, shot, scale, 1, shades)
     rows = [list(row) for _ in range(height)]
     stop = shot.line.through
     over = shot.until is None or shot.until >= stop
@@ -269,7 +256,7 @@ def _host(shot: Shot, scale: _Scale, height: int, glyphs: Glyphs) -> list[Row]:
         return rows
     column = scale.cells(stop, stop).start
     for one in rows:
-        one[column] = Cell(glyphs.stop, "clock")
+        one[column] = Cell("▌", "clock")
     text = " stopwatch stops "
     if column + 1 + len(text) <= scale.columns:
         _write(rows[0], column + 1, text.rstrip(), "clock")
@@ -278,14 +265,14 @@ def _host(shot: Shot, scale: _Scale, height: int, glyphs: Glyphs) -> list[Row]:
     return rows
 
 
-def _device(shot: Shot, scale: _Scale, height: int, glyphs: Glyphs) -> list[Row]:
+def _device(shot: Shot, scale: _Scale, height: int, shades: Shades) -> list[Row]:
     bars = shot.line.device
     each = len(bars) and scale.place(shot.window.start + shot.line.total / len(bars))
     room = len(str(len(bars))) + 1
     step = next((one for one in (1, 2, 5, 10, 20, 50) if one * each >= room), 100)
     # Calls too short to be told apart share a shade.
     group = 1 if each >= 2 else step
-    row = _lane(bars, shot, scale, group, glyphs)
+    row = _lane(bars, shot, scale, group, shades)
     rows = [list(row) for _ in range(height)]
     middle = rows[(height - 1) // 2]
     after = 0
@@ -353,25 +340,25 @@ def _queue(shot: Shot, scale: _Scale, height: int) -> list[Row]:
     return rows
 
 
-def _cursor(rows: Sequence[Row], shot: Shot, scale: _Scale, glyphs: Glyphs) -> None:
+def _cursor(rows: Sequence[Row], shot: Shot, scale: _Scale) -> None:
     if shot.until is None or not shot.window.start <= shot.until <= shot.window.end:
         return
     column = GUTTER + scale.cells(shot.until, shot.until).start
     for row in rows:
         if row[column] is BLANK:
-            row[column] = Cell(glyphs.cursor, "cursor")
+            row[column] = Cell("│", "cursor")
 
 
-def _axis(shot: Shot, columns: int, glyphs: Glyphs) -> Row:
+def _axis(shot: Shot, columns: int) -> Row:
     """A rule with the labels of round times in it."""
-    row = [Cell(glyphs.rule, "axis")] * columns
+    row = [Cell("─", "axis")] * columns
     if not shot.scale:
         return row
     window = shot.window
     scale = Scale(window.start, window.end)
     axis = Axis(format=lambda value: tick(value, window.start, window.end))
     for mark in ticks(scale, axis, columns, along=True):
-        row[mark.cell] = Cell(glyphs.tick, "axis")
+        row[mark.cell] = Cell("┼", "axis")
     for mark in ticks(scale, axis, columns, along=True):
         _write(row, mark.start, mark.label, "name")
     return row
@@ -506,14 +493,14 @@ class LaneView(PlotView, can_focus=True):
             self.scale,
         )
         few = few_colors(self.app)
-        glyphs = BLOCKS if few else SOLID
+        shades = BLOCKS if few else SOLID
         palette = {} if few else _palette(self.app.theme_variables)
-        self.show(partial(self._drawn, shot, glyphs, palette))
+        self.show(partial(self._drawn, shot, shades, palette))
 
     def _drawn(
-        self, shot: Shot, glyphs: Glyphs, palette: Palette, width: int, height: int
+        self, shot: Shot, shades: Shades, palette: Palette, width: int, height: int
     ) -> list[plot.Row]:
-        self._rows, self._palette = draw(shot, width, height, glyphs), palette
+        self._rows, self._palette = draw(shot, width, height, shades), palette
         return [
             cells.row([(cell.text, palette.get(cell.role)) for cell in row])
             for row in self._rows

@@ -102,8 +102,8 @@ def test_any_stamps_fill_the_room_exactly(
     window = windows(line.total, share, place)
     end = None if until is None else until * line.total
     shot = Shot(line, window, len(some) // 2, end, count)
-    for glyphs in (BLOCKS, SOLID):
-        rows = draw(shot, width, height, glyphs)
+    for shades in (BLOCKS, SOLID):
+        rows = draw(shot, width, height, shades)
         assert len(rows) == (height if width else 0)
         assert all(len(row) == width for row in rows)
         assert all(len(cell.text) == 1 for row in rows for cell in row)
