@@ -108,9 +108,9 @@ class _Stages:
 
     def compile(self) -> Transfer:
         workload = self._workload
-        hits = runtime.compile_events.hits
+        hits = len(runtime.cache_hits())
         taken = self._time(self._stage.compile)
-        workload.cached_compile = runtime.compile_events.hits > hits
+        workload.cached_compile = len(runtime.cache_hits()) > hits
         if workload.op is None:
             workload.xla_count = count(self._stage, loop=" while(")
         if workload.case.mode == "jit":

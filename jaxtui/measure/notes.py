@@ -73,8 +73,19 @@ def of_turns(
             text=f"A burst put {turns.overfull} computations in flight, but the runtime"
             f" holds the host back at {turns.queue_depth}: pipelined contains waiting.",
         )
-    yield from _inline(turns)
-    if is_folded(workload := turns.workload):
+    workload = turns.workload
+    if is_inline(turns):
+        with workload.scope():
+            waits = any(settings.waiting_notes(workload.on_cpu))
+        # Else it is a setting that makes calls wait, not the op.
+        if not waits:
+            yield Note(
+                flag="inline",
+                text="This op runs inline: the call returned with its result already"
+                " computed, so dispatch is the whole work and there is nothing to"
+                " overlap.",
+            )
+    if is_folded(workload):
         counted = workload.compiled_flops
         found = "no flops at all" if not counted else f"{counted:.2g} flops"
         yield Note(
@@ -283,21 +294,6 @@ INLINE_SHARE = 0.5
 
 def is_inline(turns: Turns) -> bool:
     return turns.ready_share > INLINE_SHARE
-
-
-def _inline(turns: Turns) -> Iterator[Note]:
-    workload = turns.workload
-    if not is_inline(turns):
-        return
-    with workload.scope():
-        # Then it is a setting that makes calls wait, not the op.
-        if any(settings.waiting_notes(workload.on_cpu)):
-            return
-    yield Note(
-        flag="inline",
-        text="This op runs inline: the call returned with its result already computed, "
-        "so dispatch is the whole work and there is nothing to overlap.",
-    )
 
 
 HOST_BOUND_RATIO = 1.5

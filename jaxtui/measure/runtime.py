@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -36,25 +37,21 @@ class Runtime:
     """Computations that may be in flight at once."""
 
 
-class CompileEvents:
-    """Counts what ``jax.monitoring`` says about the persistent compilation cache."""
+@functools.cache
+def cache_hits() -> list[str]:
+    """What ``jax.monitoring`` has said about the persistent compilation cache.
 
-    def __init__(self) -> None:
-        self.hits = 0
-        self._listening = False
+    One per process, because a listener cannot be unregistered before jax 0.8.
+    """
+    hits: list[str] = []
 
-    def listen(self) -> None:
-        if not self._listening:
-            self._listening = True
-            jax.monitoring.register_event_listener(self._on_event)
-
-    def _on_event(self, event: str, **_: Any) -> None:
+    def on_event(event: str, **_: Any) -> None:
         if event.endswith("cache_hits"):
-            self.hits += 1
+            hits.append(event)
 
+    jax.monitoring.register_event_listener(on_event)
+    return hits
 
-compile_events = CompileEvents()
-"""One per process, because a listener cannot be unregistered before jax 0.8."""
 
 _runtimes: dict[jax.Device, Runtime] = {}
 
@@ -67,7 +64,7 @@ def of(device: jax.Device) -> Runtime:
     """What is known of a device; the first call warms the process up."""
     if device in _runtimes:
         return _runtimes[device]
-    compile_events.listen()
+    cache_hits()
     begin = perf_counter()
     product = jax.device_put(np.ones((_PROBE_SIZE, _PROBE_SIZE), np.float32), device)
     multiply = _compiled(lambda x: x @ x, product)

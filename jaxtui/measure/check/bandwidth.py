@@ -22,7 +22,6 @@ from jaxtui.measure.check.base import (
     setting,
     translate_errors,
 )
-from jaxtui.measure.clocks import Call
 from jaxtui.measure.devices import name
 from jaxtui.model import ITEMSIZE, Case, CheckLevel, Reading, RunEvent
 
@@ -117,21 +116,19 @@ class Streams:
                 self._read = work.arguments(self._case("triad"), device, self._seed)
             if self._written is None or self._written.is_deleted():
                 self._written = work.result_like(case, device)
-        args = self._read[: len(ops.get(op).arguments(case.size))]
-        workload = work.callable_on(device, case, self._rewriting(call), args)
-        return work.Subject(what, workload)
 
-    def _case(self, op: str) -> Case:
-        device = name(self._device)
-        return Case(op=op, size=self._size, dtype=DTYPE, device=device, mode="jit")
-
-    def _rewriting(self, call: Call) -> Call:
         def rewriting(*args: Any) -> jax.Array:
             written: jax.Array = call(*args, self._written)
             self._written = written
             return written
 
-        return rewriting
+        args = self._read[: len(ops.get(op).arguments(case.size))]
+        workload = work.callable_on(device, case, rewriting, args)
+        return work.Subject(what, workload)
+
+    def _case(self, op: str) -> Case:
+        device = name(self._device)
+        return Case(op=op, size=self._size, dtype=DTYPE, device=device, mode="jit")
 
 
 def sizes(setting: Setting, level: CheckLevel, cache: int | None) -> tuple[int, ...]:
