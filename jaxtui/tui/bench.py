@@ -253,6 +253,8 @@ class BenchPane(Pane):
             if not state.can_run:
                 return NO_ENGINE if state.engine == "failed" else NOT_READY
         match action:
+            case "edit" if state.run is None:
+                return "The form is open."
             case "run" if self.form.verdict.experiment is None:
                 return self.form.verdict.message
             case "sweep" | "timeline" | "program" | "code" if self.target is None:

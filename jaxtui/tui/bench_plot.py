@@ -176,11 +176,11 @@ def why_not_plot(action: str, state: State) -> str | None:
         action: its name without arguments.
         state: what is on screen.
     """
-    if action not in ("view", "metric", "clock"):
+    if action not in ("view", "metric", "clock", "phases"):
         return None
     if state.run is None:
         return "There is nothing to draw yet: run something first."
-    if action == "view":
+    if action in ("view", "phases"):
         return None
     if view_of(state) != "sweep":
         if len(sizes(state.run)) > 1:

@@ -221,6 +221,8 @@ class HistoryPane(Pane):
         """Most keys need a measurement."""
         if action in ROW_ACTIONS and not self.past.rows:
             return "No measurement is listed."
+        if action == "back" and not (self.past.marked or self.past.text):
+            return "There is no mark and no word to take away."
         if action == "code" and not self.state.devices:
             return "JAX is not ready yet."
         return None
@@ -378,7 +380,6 @@ class HistoryPane(Pane):
         self.refresh_list()
 
     def action_filter(self) -> None:
-        """Go to the words."""
         self.screen.set_focus(self.query_one(Words))
 
     def action_back(self) -> None:
@@ -419,7 +420,6 @@ class HistoryPane(Pane):
             show_code(self.base, case)
 
     def action_export(self) -> None:
-        """Ask what to write, and where."""
         self.app.push_screen(ExportScreen(self.exports()))
 
     def action_copy(self) -> None:

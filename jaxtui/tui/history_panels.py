@@ -202,6 +202,10 @@ class HistoryTable(DataTable[Text]):
         """Know what a click found."""
         self._pressed = self.cursor_row
 
+    def action_select_cursor(self) -> None:
+        """Also of an empty list, of which the pane says that it has nothing."""
+        self.post_message(self.Chosen())
+
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """A click on another row only goes there."""
         event.stop()

@@ -405,7 +405,7 @@ async def test_every_key_does_something_or_is_greyed_out_with_a_reason() -> None
     engine = FakeEngine(tpu_devices())
     async with on_bench(engine) as (app, pilot):
         pane = app.query_one(BenchPane)
-        for action in ("view", "roofs", "copy", "export"):
+        for action in ("view", "roofs", "copy", "edit"):
             assert pane.check_action(action, ()) is None
             pane.perform(action)
             why = pane.why_not(action)

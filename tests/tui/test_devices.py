@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -12,29 +10,22 @@ from textual.widgets import Input, TabbedContent
 from jaxtui.machine import topologies
 from jaxtui.model import (
     CaseFailed,
-    Check,
     Failure,
     Finding,
-    Inspection,
-    Loop,
     Noticed,
-    RunFinished,
 )
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.devices import DevicesPane, FirstMinute
-from jaxtui.tui.dialogs import CodeScreen
-from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.open_file import OpenFile
 from jaxtui.tui.state import EMPTY
 from jaxtui.tui.widgets.chip_map import ChipMap
-from jaxtui.tui.widgets.choice import ChoicePopup
 from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.tui.widgets.status_line import MessageLine, StatusLine
 from tests.tui.driving import app_on, until, until_done, until_ready
-from tests.tui.fake_engine import FakeEngine, answer, cpu_devices, sampled, tpu_devices
+from tests.tui.fake_engine import FakeEngine, cpu_devices, sampled, tpu_devices
 
 NARROW, WIDE, SMALL = (80, 24), (120, 40), (60, 15)
 
@@ -147,88 +138,6 @@ async def test_the_first_minute(size: tuple[int, int]) -> None:
         await pilot.press("e")
         await until(pilot, lambda: app.query_one(TabbedContent).active == "bench")
         assert app.query_one("#sizes", Input).value == "8192"
-
-
-async def test_every_key_does_what_it_says_on_the_case_that_the_panel_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    engine = FakeEngine(tpu_devices())
-    app = app_on(engine)
-    ended = RunFinished(outcome="complete", elapsed_seconds=1.0)
-    async with app.run_test(size=WIDE) as pilot:
-        await until_ready(pilot, app)
-        pane = app.query_one(DevicesPane)
-        await pilot.press("enter")
-        await until_done(pilot, app)
-        await until(pilot, lambda: "IMPOSSIBLE" in words(app))
-        # The results of another device are not shown for this one, nor acted on.
-        await pilot.press("down")
-        await until(pilot, lambda: "tpu:1" in border(app, "#first-minute")[0])
-        assert pane.case is not None
-        assert pane.case.device == "tpu:1"
-
-        def last(kind: type) -> object:
-            found = [work.case for work in engine.works if isinstance(work, kind)]
-            return found[-1] if found else None
-
-        def on(screen: type) -> Callable[[], bool]:
-            return lambda: isinstance(app.screen, screen)
-
-        def devices_timed() -> set[str]:
-            return {one.device for one in engine.experiments[-1].cases}
-
-        def on_bench() -> bool:
-            return app.query_one(TabbedContent).active == "bench"
-
-        effects: dict[str, Callable[[], object]] = {
-            "r": lambda: "tpu:1" in devices_timed(),
-            "C": lambda: last_level(engine) == "full",
-            "c": lambda: last_level(engine) == "quick",
-            "escape": lambda: not app.state.check.shown,
-            "d": lambda: not app.query_one("#details-panel").display,
-            "o": on(ChoicePopup),
-            "v": on(CodeScreen),
-            "a": lambda: last(Loop) == pane.case,
-            "h": lambda: last(Inspection) == pane.case,
-            "y": lambda: list(tmp_path.iterdir()),
-            "u": on(ExportScreen),
-            "e": on_bench,
-            "w": lambda: on_bench() and len(engine.experiments[-1].cases) > 4,
-        }
-        offered = {key for key, _ in pane._bindings}
-        assert offered - {"enter", "f5"} == set(effects)
-        engine.works.clear()
-        for key, effect in effects.items():
-            if key in "ah":
-                engine.answer = lambda work: [ended]
-            await until(pilot, lambda: not app.state.busy)
-            pane.take_focus()
-            await pilot.pause()
-            await pilot.press(key)
-            await until(pilot, effect)
-            engine.answer = answer
-            await until(pilot, lambda: not app.state.busy)
-            while len(app.screen_stack) > 1:
-                await pilot.press("escape")
-                await pilot.pause()
-            if on_bench():
-                app.show_tab("devices")
-                await until(pilot, lambda: not on_bench())
-                assert app.state.cursor == "tpu:1"
-        # They mean the same wherever the focus is.
-        pane.details = None
-        await pilot.pause()
-        for focus in ("ChipMap", "#details"):
-            app.query_one(focus).focus()
-            await pilot.pause()
-            assert app.focused is app.query_one(focus)
-            active = app.screen.active_bindings
-            assert {active[key].node for key in effects} == {pane}
-
-
-def last_level(engine: FakeEngine) -> str:
-    return next(w.level for w in reversed(engine.works) if isinstance(w, Check))
 
 
 @pytest.mark.parametrize(

@@ -1,46 +1,378 @@
-"""The keys of every tab, wherever in it the focus is."""
+"""Every key of every tab, pressed with the focus wherever it can be."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
 import pytest
+from textual.command import CommandPalette
+from textual.keys import key_to_character
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widget import Widget
+from textual.widgets import Input, OptionList
 
+from jaxtui import lessons
+from jaxtui.history.store import History
+from jaxtui.model import (
+    Case,
+    Check,
+    Experiment,
+    Inspection,
+    Loop,
+    Roofs,
+    RunEvent,
+    RunFinished,
+    Snippet,
+)
+from jaxtui.tui import themes
 from jaxtui.tui.app import TABS, JaxtuiApp
-from tests.tui.driving import app_on, until, until_ready
-from tests.tui.fake_engine import FakeEngine, tpu_devices
+from jaxtui.tui.bench_plot import Pictures
+from jaxtui.tui.dialogs import CodeScreen, NotesScreen, Question
+from jaxtui.tui.export import ExportScreen
+from jaxtui.tui.form import CaseForm
+from jaxtui.tui.help import HelpScreen
+from jaxtui.tui.history_panels import HistoryTable
+from jaxtui.tui.open_file import OpenFile
+from jaxtui.tui.widgets.choice import ChoicePopup
+from jaxtui.tui.widgets.plot_view import PlotReader
+from jaxtui.tui.widgets.results_table import LogPanel, ResultsTable
+from tests.history.making import DEVICE, HOST, measurement
+from tests.tui.driving import app_on, until, until_done, until_ready
+from tests.tui.fake_engine import FakeEngine, answer, tpu_devices
+from tests.tui.lessons_to_try import LESSONS
+
+SIZE = (120, 40)
+ENDED = RunFinished(outcome="complete", elapsed_seconds=1.0)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_a_key_of_a_tab_works_wherever_the_focus_is_or_says_why_not(
-    size: tuple[int, int],
-) -> None:
-    app = app_on(FakeEngine(tpu_devices()))
-    async with app.run_test(size=size) as pilot:
-        await until_ready(pilot, app)
-        for number, tab in enumerate(TABS, 1):
-            await pilot.press(str(number))
-            await until(pilot, lambda tab=tab: tab in app.panes and app.tab == tab)
-            await check_keys(pilot, app, tab)
+def soon_over(work: Any) -> Sequence[RunEvent]:
+    return answer(work) if isinstance(work, (Check, Snippet)) else [ENDED]
 
 
-async def check_keys(pilot: Pilot[None], app: JaxtuiApp, tab: str) -> None:
-    pane = app.panes[tab]
-    await until(pilot, lambda: app.focused and pane in app.focused.ancestors)
-    reached = [one for one in app.screen.focus_chain if pane in one.ancestors]
-    # By Tab nothing else is reached: outside of the pane its keys would be dead.
-    assert reached == app.screen.focus_chain
-    for widget in reached:
-        if isinstance(widget, Input):
-            continue  # its letters are text
+class Scene:
+    """A tab in view, and how everything was before a key was pressed."""
+
+    def __init__(self, app: JaxtuiApp, pilot: Pilot[None], folder: Path) -> None:
+        self.app, self.pilot, self.folder = app, pilot, folder
+        self.engine: FakeEngine = app.session.engine  # type: ignore[assignment]
+        self.own: dict[str, tuple[Any, str]] = {}
+        """What the tab keeps for itself: an object and its attribute, by a name."""
+        self.ends: list[str] = []
+        self.pressed = set[str]()
+        """The actions of all keys so far."""
+        self.seen = {*EVERYWHERE}
+        """Those whose effect was seen; in one tab also those of the app."""
+
+    async def open(self, tab: str) -> None:
+        app, pilot = self.app, self.pilot
+        await pilot.press(str(TABS.index(tab) + 1))
+        await until(pilot, lambda: tab in app.panes and app.tab == tab)
+        await until(pilot, lambda: app.focused and self.pane in app.focused.ancestors)
+        # By Tab nothing else is reached, such as the tabs themselves, where the keys of
+        # the pane would be dead.
+        assert self.reached == app.screen.focus_chain
+
+    @property
+    def pane(self) -> Any:
+        return self.app.panes[self.app.tab]
+
+    @property
+    def reached(self) -> list[Widget]:
+        """Whatever can have the focus."""
+        return [w for w in self.app.screen.focus_chain if self.pane in w.ancestors]
+
+    def look(self) -> dict[str, Any]:
+        state = self.app.session.state
+        return {
+            **{name: getattr(*where) for name, where in self.own.items()},
+            "screens": list(map(type, self.app.screen_stack)),
+            "works": len(self.engine.works),
+            "releases": self.engine.calls.count("release"),
+            "files": len(list(self.folder.glob("jaxtui-*"))),
+            "ends": len(self.ends),
+            "theme": self.app.theme,
+            "tab": self.app.tab,
+            "view": (state.view, state.metric, state.clock),
+            "check": state.check_shown,
+            "picked": state.picked,
+        }
+
+    def changed(self, name: str) -> bool:
+        return bool(self.look()[name] != self.before[name])
+
+    @property
+    def message(self) -> str:
+        return self.app.session.state.message
+
+    def on(self, screen: type) -> bool:
+        return isinstance(self.app.screen, screen)
+
+    def begun(self, kind: type, case: Case | None = None) -> bool:
+        """Whether the key has begun a work of this kind, of this case."""
+        new = self.engine.works[self.before["works"] :]
+        return any(
+            isinstance(work, kind) and case in (None, getattr(work, "case", None))
+            for work in new
+        )
+
+    @property
+    def timed(self) -> tuple[Case, ...]:
+        """The cases that the key has begun to time."""
+        return self.engine.experiments[-1].cases if self.begun(Experiment) else ()
+
+    async def press(self, widget: Widget, key: str, effect: Effect | None) -> None:
+        """Press a key with the focus on a widget, and put everything back.
+
+        Args:
+            widget: it gets the focus.
+            key: as Textual calls it.
+            effect: what must come of it; ``None`` for nothing at all.
+        """
+        app, pilot, tab = self.app, self.pilot, self.app.tab
         app.screen.set_focus(widget)
         await pilot.pause()
-        active = app.screen.active_bindings
-        own = {key for key, _ in pane._bindings}
-        assert own & active.keys(), widget
-        for key in own & active.keys():
-            node, binding, enabled, _ = active[key]
-            if node is pane and not enabled:
-                why = pane.why_not(binding.action.partition("(")[0])
-                assert why is not None, binding.action
-                assert why.endswith(".")
+        if isinstance(widget, PlotReader):
+            widget.read(1)
+        state, self.before = app.session.state, self.look()
+        await pilot.press(key)
+        if effect is None:
+            await pilot.pause()
+            assert self.look() == self.before, (widget, key)
+            return
+        try:
+            await until(pilot, lambda: effect(self))
+        except AssertionError as error:
+            raise AssertionError(f"{key} on {widget} has no effect") from error
+        await until(pilot, lambda: not app.session.state.busy)
+        while len(app.screen_stack) > 1:
+            await pilot.press("escape")
+        if app.tab != tab:
+            await self.open(tab)
+        app.theme = self.before["theme"]
+        app.session.state = state
+        app.session.update()
+        for name, (owner, attribute) in self.own.items():
+            setattr(owner, attribute, self.before[name])
+        await pilot.pause()
+
+    async def reach(self, widget: Widget, key: str, node: Any, action: str) -> None:
+        """Press a key with the focus on a widget, which must let it through."""
+        name, calls = f"action_{action.partition('(')[0]}", list[Any]()
+        self.app.screen.set_focus(widget)
+        setattr(node, name, lambda *arguments: calls.append(arguments))
+        try:
+            await self.pilot.press(key)
+        finally:
+            delattr(node, name)
+        assert len(calls) == 1, f"{key} on {widget} does not reach {action}"
+
+    async def press_all(self, widgets: Sequence[Widget], effects: Effects) -> None:
+        """Press every key with the focus on each kind of these widgets.
+
+        What comes of it is looked at once for each action of the pane or of the app;
+        any other key for it, or from another widget, must reach it. Those of the app
+        are pressed on the first widget: what swallows them swallows the pane's as well.
+        """
+        keys = {key for key, _ in self.pane._bindings}
+        for place, widget in enumerate({type(one): one for one in widgets}.values()):
+            self.app.screen.set_focus(widget)
+            await self.pilot.pause()
+            actives = dict(self.app.screen.active_bindings)
+            for key, (node, binding, enabled, tooltip) in actives.items():
+                action = binding.action
+                if action == "suspend_process" or (
+                    isinstance(widget, Input)  # of which most keys are text
+                    and (key_to_character(key) or not tooltip)
+                    and not binding.priority
+                ):
+                    continue
+                if node is self.app and not place:
+                    effect = EVERYWHERE.get(action)
+                elif node is self.pane or (widget is node and (tooltip or key in keys)):
+                    effect = effects[action]
+                else:
+                    continue
+                if not enabled:
+                    why = node.why_not(action.partition("(")[0])  # type: ignore[attr-defined]
+                    assert why, action
+                    assert why.endswith("."), why
+                    await self.press(widget, key, None)
+                elif action in self.seen and node is not widget:
+                    await self.reach(widget, key, node, action)
+                else:
+                    await self.press(widget, key, effect)
+                    self.seen.add(action)
+                self.pressed.add(action)
+
+
+Effect = Callable[[Scene], object]
+Effects = Mapping[str, Effect | None]
+"""By the action of a key: what must be seen when it was pressed; ``None``: nothing."""
+
+EVERYWHERE: Effects = {
+    **{f"show_tab('{tab}')": lambda s, tab=tab: s.app.tab == tab for tab in TABS},
+    **dict.fromkeys(("quit", "interrupt"), lambda s: s.changed("ends")),
+    # Greyed out, as nothing runs and no engine has failed.
+    **dict.fromkeys(("stop", "retry"), lambda s: False),
+    "switch": lambda s: s.changed("tab"),
+    "open_file": lambda s: s.on(OpenFile),
+    "release": lambda s: s.changed("releases"),
+    "theme": lambda s: s.changed("theme"),
+    "projector": lambda s: s.app.theme == themes.PROJECTOR,
+    "command_palette": lambda s: s.on(CommandPalette),
+    "help": lambda s: s.on(HelpScreen),
+}
+"""Of the app, all but suspending, which needs a terminal."""
+
+CASE: Effects = {
+    "sweep": lambda s: len(s.timed) > 4,
+    "timeline": lambda s: s.begun(Loop, s.pane.target),
+    "program": lambda s: s.begun(Inspection, s.pane.target),
+    "code": lambda s: s.on(CodeScreen),
+    "copy": lambda s: s.changed("files"),
+    "export": lambda s: s.on(ExportScreen),
+}
+
+DEVICES: Effects = {
+    **CASE,
+    "run": lambda s: {one.device for one in s.timed} == {"tpu:1", "host"},
+    "edit": lambda s: s.app.tab == "bench",
+    "timeline": lambda s: s.begun(Loop, s.pane.case),
+    "program": lambda s: s.begun(Inspection, s.pane.case),
+    "select_cursor": lambda s: s.timed,
+    "check('quick')": lambda s: s.begun(Check),
+    "check('full')": lambda s: s.begun(Check) and s.engine.works[-1].level == "full",
+    "check_panel": lambda s: s.changed("check"),
+    "details": lambda s: s.changed("details"),
+    "recorded": lambda s: s.on(ChoicePopup),
+}
+
+BENCH: Effects = {
+    **CASE,
+    **dict.fromkeys(("run", "submit"), lambda s: s.timed),
+    "edit": lambda s: s.changed("folded"),
+    "open_file": lambda s: s.on(OpenFile),
+    "roofs": lambda s: s.begun(Roofs),
+    **dict.fromkeys(("view", "metric", "clock"), lambda s: s.changed("view")),
+    "phases": lambda s: s.changed("phases"),
+    "log": lambda s: s.changed("log"),
+    "select_cursor": lambda s: s.on(NotesScreen),
+    **dict.fromkeys(
+        ("move(-1)", "move(1)", "leap(-1)", "leap(1)", "first", "last"),
+        lambda s: s.app.query_one(PlotReader).place != 1,
+    ),
+    "pick": lambda s: s.changed("picked"),
+    "leave": lambda s: isinstance(s.app.focused, ResultsTable),
+}
+
+LEARN: Effects = {
+    # There are two answers.
+    **dict.fromkeys(("answer(3)", "answer(4)")),
+    **{one: CASE[one] for one in ("code", "copy", "export")},
+    **dict.fromkeys(("run", "proceed"), lambda s: s.begun(Snippet)),
+    **dict.fromkeys(
+        (
+            *("move(1)", "move(-1)", "resize(1)", "resize(-1)", "lessons"),
+            *("answer(1)", "answer(2)", "select"),
+        ),
+        lambda s: s.changed("learn"),
+    ),
+    **{
+        f"detail('{one}')": lambda s: s.changed("detail") for one in ("text", "figures")
+    },
+}
+
+HISTORY: Effects = {
+    **{one: CASE[one] for one in ("code", "copy", "export")},
+    "take": lambda s: s.app.tab == "bench",
+    "select_cursor": lambda s: s.app.tab == "bench" or "No measurement" in s.message,
+    "filter": lambda s: isinstance(s.app.focused, Input),
+    **dict.fromkeys(("mark", "back"), lambda s: s.changed("past")),
+    "delete": lambda s: s.on(Question),
+}
+
+
+@pytest.fixture
+async def scene(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Scene]:
+    """The app with devices, two lessons and a history of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("JAXTUI_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr(lessons, "NAMES", dict.fromkeys(LESSONS, ""))
+    monkeypatch.setattr(lessons, "load", LESSONS.__getitem__)
+    engine = FakeEngine(tpu_devices())
+    engine.answer = soon_over
+    app = app_on(engine)
+    async with app.run_test(size=SIZE) as pilot:
+        scene = Scene(app, pilot, tmp_path)
+        monkeypatch.setattr(app, "exit", lambda *_, **__: scene.ends.append("exit"))
+        await until_ready(pilot, app)
+        yield scene
+
+
+async def test_devices(scene: Scene) -> None:
+    app, pilot = scene.app, scene.pilot
+    await scene.open("devices")
+    scene.seen.clear()
+    scene.own["details"] = scene.pane, "details"
+    await pilot.press("enter")
+    await until_done(pilot, app)
+    await pilot.press("c")
+    await until(pilot, lambda: app.state.check.exam and not app.state.check.going)
+    # The results of another device are not shown for this one, nor acted on.
+    await pilot.press("escape", "down")
+    await until(pilot, lambda: scene.pane.case.device == "tpu:1")
+    await scene.press_all(scene.reached, DEVICES)
+    assert scene.pressed >= {one.action for _, one in scene.pane._bindings}
+
+
+async def test_bench(scene: Scene) -> None:
+    app, pilot = scene.app, scene.pilot
+    await scene.open("bench")
+    form = app.query_one(CaseForm)
+    scene.own["folded"] = form, "folded"
+    scene.own["phases"] = app.query_one(Pictures), "phases"
+    scene.own["log"] = app.query_one(LogPanel), "display"
+    # Before there are results.
+    await scene.press_all([app.query_one("#op")], BENCH)
+    await pilot.press("r")
+    await until_done(pilot, app)
+    await scene.press_all(scene.reached, BENCH)
+    form.folded = False
+    await pilot.pause()
+    await scene.press_all(
+        [one for one in scene.reached if form in one.ancestors], BENCH
+    )
+    assert scene.pressed >= {one.action for _, one in scene.pane._bindings}
+
+
+async def test_learn(scene: Scene) -> None:
+    app, pilot = scene.app, scene.pilot
+    await scene.open("learn")
+    scene.own["learn"] = scene.pane, "learn"
+    scene.own["detail"] = scene.pane, "detail"
+    # In the list none of its keys mean anything, nor are they shown.
+    await scene.press_all([app.query_one(OptionList)], LEARN)
+    await pilot.press("enter", "n")
+    await until(pilot, lambda: scene.pane.learn.place == (0, 1))
+    await scene.press_all(scene.reached, LEARN)
+    assert scene.pressed >= {one.action for _, one in scene.pane._bindings}
+
+
+async def test_history(scene: Scene) -> None:
+    app, pilot = scene.app, scene.pilot
+    await scene.open("history")
+    scene.own["past"] = scene.pane, "past"
+    # An empty one.
+    await scene.press_all([app.query_one(HistoryTable)], HISTORY)
+    for size in (64, 128, 256):
+        History().add(HOST, DEVICE, measurement(size=size), 1_790_000_000.0 + size)
+    scene.pane.refresh_list()
+    await until(pilot, lambda: scene.pane.past.entry)
+    await pilot.press("space")
+    await until(pilot, lambda: scene.pane.past.marked)
+    await scene.press_all([app.query_one(HistoryTable), *scene.reached], HISTORY)
+    assert scene.pressed >= {one.action for _, one in scene.pane._bindings}
