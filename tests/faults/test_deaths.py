@@ -73,11 +73,12 @@ def test_a_check_judges_no_test_by_the_death_of_its_engine() -> None:
     command.kill_engine("compute: multiplying matrices", AGAIN)
     command.kill_engine("bandwidth: moving large", AGAIN)
     command.kill_engine("bandwidth: moving large", "SIGABRT", signal.SIGABRT)
-    found = document(command, 1)
-    assert (found["outcome"], found["complete"]) == ("incomplete", False)
+    command.until("transfer: ")
+    command.signal(signal.SIGINT)
+    found = document(command, 130)
+    assert not found["complete"]
     assert found["verdict"] in ("pass", "low")
     tests = found["tests"]
-    assert len({one["test"] for one in tests}) == 9
     (lost,) = [one for one in tests if "Fatal Python error: Aborted" in one["detail"]]
     assert (lost["test"], lost["verdict"]) == ("bandwidth", "skipped")
     begun_again = [one["what"] for one in tests if one["test"] == "compute"]

@@ -203,8 +203,9 @@ def test_never_waiting_reads_the_dispatch_alone(chained: bool) -> None:
     assert one.calls[-1].returned < one.calls[10].ready
 
 
-def test_waiting_at_the_end_shows_the_true_time() -> None:
-    one = measured(loop(size=512, style="end", calls=20))
+@pytest.mark.parametrize("style", ["end", *WAITING])
+def test_waiting_shows_the_true_time(style: LoopStyle) -> None:
+    one = measured(loop(size=512, style=style, calls=8))
     assert one.ratio == pytest.approx(1, abs=0.05)
 
 
