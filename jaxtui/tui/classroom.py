@@ -217,8 +217,7 @@ class Classroom(LoopScreen):
         self.playback = None
         self._found.clear()
         self._show_step(0)
-        if self._first is not None:
-            self.run_loop(self._first)
+        self.run_loop(msgspec.structs.replace(self.loop, style="never"))
 
     def why_not(self, action: str) -> str | None:
         """Why an action cannot be done now."""
@@ -249,8 +248,6 @@ class Classroom(LoopScreen):
     def show_loop(self) -> None:
         """Keep the figures of both repeats as they come; the second run follows."""
         loop, job = self.loop, self.job
-        if loop is None:
-            return
         # What a class has seen stays as it is.
         late = self.step >= (1 if loop.style == "never" else len(STEPS) - 1)
         if (
@@ -304,9 +301,7 @@ class Classroom(LoopScreen):
         self._draw_hero(found, name)
 
     def _draw_program(self, name: str) -> None:
-        if (loop := self.loop) is None:
-            return
-        panel = self.query_one("#program", Panel)
+        panel, loop = self.query_one("#program", Panel), self.loop
         panel.entitle(f"f = {loop.case.label}")
         lines: list[Line] = []
         for text in PROGRAM:
@@ -389,10 +384,10 @@ class Classroom(LoopScreen):
         return f"{self._time / self._unit.factor:.0f}"
 
     def _waiting(self) -> str:
-        job, loop = self.job, self.loop
+        job = self.job
         if job is not None and job.failed is not None:
             return f"{job.failed.error} {job.failed.hint}"
-        return view.waiting(self.state, job, loop) if loop is not None else ""
+        return view.waiting(self.state, job, self.loop)
 
 
 def _write(widget: Static, text: Content) -> None:

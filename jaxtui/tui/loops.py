@@ -144,22 +144,23 @@ class LoopScreen(Explained, ModalScreen[None]):
     Modal, so that the keys of the tabs below it do nothing.
 
     Args:
-        loop: what to begin with; ``None`` to wait for one.
+        loop: what to begin with.
     """
 
     state: reactive[State] = reactive(EMPTY, repaint=False)
     """What is on screen."""
-    loop: reactive[Loop | None] = reactive(None, repaint=False)
-    """The loop that was asked for last."""
     playback: reactive[Playback | None] = reactive(None, repaint=False)
     """How the loop is being played; ``None`` when all is shown."""
     bet: reactive[int | None] = reactive(None, repaint=False)
     """Which of ``BETS`` is made; ``None`` without a bet."""
 
-    def __init__(self, loop: Loop | None = None) -> None:
+    def __init__(self, loop: Loop) -> None:
         super().__init__()
-        self._first = loop
-        self._due = False
+        self.loop = loop
+        """The loop that was asked for last."""
+        self._open = False
+        """The screen has been laid out."""
+        self._due = True
         self._starting = False
         self._stopped = 0
         """The run whose end was asked for."""
@@ -175,16 +176,19 @@ class LoopScreen(Explained, ModalScreen[None]):
         self.watch(self.app, "state", self._follow)
         self.watch(self.app, "theme", self._themed, init=False)
         self.set_interval(1 / self.base.fps, self.tick)
-        if self._first is not None:
-            # Not before the first layout: Textual forgets the height of a text that is
-            # replaced between its layout and the next idle moment.
-            self.call_after_refresh(self.run_loop, self._first, 0.0)
+        # Not before the first layout: Textual forgets the height of a text that is
+        # replaced between its layout and the next idle moment.
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        self._open = True
+        self.run_loop(self.loop, 0.0)
 
     def on_screen_resume(self) -> None:
         """Run what another screen of a loop, above this one, has kept from it."""
         if self._due:
             self._start_if_idle()
-        elif self.loop is not None and self.job is None and not self._starting:
+        elif self.job is None and not self._starting:
             self.run_loop(self.loop)
 
     # Runs.
@@ -222,11 +226,11 @@ class LoopScreen(Explained, ModalScreen[None]):
     def _start_if_idle(self) -> None:
         """Begin what is due, unless another screen of a loop is above this one."""
         state, top = self.base.session.state, self.app.screen
-        if top is not self and isinstance(top, LoopScreen):
+        if not self._open or (top is not self and isinstance(top, LoopScreen)):
             return
         idle = state.engine in ("ready", "released") and not state.busy
         waits = not self._due or self._settling is not None or self._starting
-        if idle and not waits and self.loop is not None:
+        if idle and not waits:
             self._due = False
             self._starting = True
             self.base.background(partial(self._start, self.loop))
@@ -257,13 +261,12 @@ class LoopScreen(Explained, ModalScreen[None]):
     @property
     def complete(self) -> bool:
         """Whether a whole repeat can be drawn."""
-        job, loop = self.job, self.loop
-        return job is not None and loop is not None and len(job.seen) == loop.calls
+        return self.job is not None and len(self.job.seen) == self.loop.calls
 
     def _follow(self, state: State) -> None:
         self.state = state
         self._start_if_idle()
-        if self.playback is None:
+        if self._open and self.playback is None:
             self.show_loop()
 
     def tick(self) -> None:

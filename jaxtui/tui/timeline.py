@@ -266,36 +266,33 @@ class TimelineScreen(LoopScreen):
 
     def action_style(self) -> None:
         """Wait at other times."""
-        if loop := self.loop:
-            index = LOOP_STYLES.index(loop.style) + 1
-            self._change(style=LOOP_STYLES[index % len(LOOP_STYLES)])
+        index = LOOP_STYLES.index(self.loop.style) + 1
+        self._change(style=LOOP_STYLES[index % len(LOOP_STYLES)])
 
     def action_chain(self) -> None:
         """Chain the calls, or do not."""
-        if loop := self.loop:
-            self._change(chained=not loop.chained)
+        self._change(chained=not self.loop.chained)
 
     def action_more(self) -> None:
         """More calls."""
-        if (loop := self.loop) and (more := [n for n in CALLS if n > loop.calls]):
+        if more := [n for n in CALLS if n > self.loop.calls]:
             self._change(calls=more[0])
 
     def action_fewer(self) -> None:
         """Fewer calls."""
-        if (loop := self.loop) and (fewer := [n for n in CALLS if n < loop.calls]):
+        if fewer := [n for n in CALLS if n < self.loop.calls]:
             self._change(calls=fewer[-1])
 
     def _change(self, **changes: object) -> None:
-        if loop := self.loop:
-            self.playback = None
-            if not self.betting:
-                self.bet = None
-            self.run_loop(msgspec.structs.replace(loop, **changes))
+        self.playback = None
+        if not self.betting:
+            self.bet = None
+        self.run_loop(msgspec.structs.replace(self.loop, **changes))
 
     def action_code(self) -> None:
         """Show the script of this loop."""
-        if (loop := self.loop) and self.why_not("code") is None:
-            self.base.background(partial(self._show_code, loop))
+        if self.why_not("code") is None:
+            self.base.background(partial(self._show_code, self.loop))
 
     async def _show_code(self, loop: Loop) -> None:
         experiment = Experiment(cases=(loop.case,))
@@ -305,8 +302,7 @@ class TimelineScreen(LoopScreen):
 
     def action_class(self) -> None:
         """The same loop for a class."""
-        if loop := self.loop:
-            self.app.push_screen(Classroom(loop))
+        self.app.push_screen(Classroom(self.loop))
 
     # Actions: what is shown of it.
 
@@ -394,10 +390,9 @@ class TimelineScreen(LoopScreen):
             return "There is no complete repeat yet."
         if action in ("step", "step_back", "move", "zoom") and not self._calls:
             return "There are no calls yet."
-        calls = self.loop.calls if self.loop is not None else 0
-        if action == "more" and calls >= CALLS[-1]:
+        if action == "more" and self.loop.calls >= CALLS[-1]:
             return f"A loop has at most {CALLS[-1]} calls."
-        if action == "fewer" and calls <= CALLS[0]:
+        if action == "fewer" and self.loop.calls <= CALLS[0]:
             return "This is a single call."
         return None
 
@@ -405,10 +400,9 @@ class TimelineScreen(LoopScreen):
 
     def show_loop(self) -> None:
         """Show what is known of the loop."""
-        loop, job = self.loop, self.job
-        if loop is None or self.playback is not None:
+        if self.playback is not None:
             return
-        calls = job.seen if job is not None else ()
+        calls = self.job.seen if self.job is not None else ()
         if calls is not self._calls:
             if calls[:1] != self._calls[:1]:
                 self.lanes.reset()
@@ -451,8 +445,6 @@ class TimelineScreen(LoopScreen):
 
     def _entitle(self) -> None:
         loop, job = self.loop, self.job
-        if loop is None:
-            return
         links = "chained" if loop.chained else "independent"
         count = fmt.plural(loop.calls, "call")
         keys = f"b {view.STYLES[loop.style]} · c {links} · j k {count} · v code"
@@ -473,22 +465,22 @@ class TimelineScreen(LoopScreen):
         self.query_one("#lanes", Panel).entitle(title)
 
     def _show_figures(self, until: float | None = None) -> None:
-        panel, loop = self.query_one(FiguresPanel), self.loop
-        if loop is None or not self.complete:
+        panel = self.query_one(FiguresPanel)
+        if not self.complete:
             panel.wait(self._waiting())
             return
-        found = view.figures(self.lanes.line, loop, self.measured)
+        found = view.figures(self.lanes.line, self.loop, self.measured)
         bet = None if self.bet is None else BETS[self.bet]
         panel.show(found, until=until, bet=bet, open_=self.betting)
 
     def _waiting(self) -> Content:
         """Why there are no figures."""
-        job, loop = self.job, self.loop
+        job = self.job
         if job is not None and job.failed is not None:
             return content(
                 [(Span(job.failed.error, "error"),), (Span(job.failed.hint),)]
             )
-        return Content(view.waiting(self.state, job, loop) if loop else "")
+        return Content(view.waiting(self.state, job, self.loop))
 
     def _show_call(self) -> None:
         lanes = self.lanes
@@ -507,7 +499,7 @@ class TimelineScreen(LoopScreen):
 
     def _draw_queue(self) -> None:
         """Draw the queue if it is in view."""
-        if self.loop is not None and self.has_class("-queue"):
+        if self.has_class("-queue"):
             self.query_one(QueuePanel).show(self.loop, self.lanes.line, self.measured)
 
     def _place(self) -> None:

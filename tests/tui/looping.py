@@ -62,7 +62,7 @@ async def open_view(pilot: Pilot[None], app: JaxtuiApp) -> TimelineScreen:
     await until(pilot, lambda: app.state.devices)
     await pilot.press("a")
     await until(pilot, lambda: isinstance(app.screen, TimelineScreen))
-    await until(pilot, lambda: view(app).loop is not None)
+    await until(pilot, lambda: shown(app, "figures").strip())
     return view(app)
 
 
