@@ -298,7 +298,8 @@ class TimelineScreen(LoopScreen):
         experiment = Experiment(cases=(loop.case,))
         plan = await self.base.session.plan(experiment, recipes=True)
         script = scripts.loop_script(loop, plan.cases[0]).text
-        self.app.push_screen(CodeScreen(view.title(loop), script))
+        if self.is_current:  # an engine that is busy answers late
+            self.app.push_screen(CodeScreen(view.title(loop), script))
 
     def action_class(self) -> None:
         """The same loop for a class."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 import msgspec
@@ -20,6 +21,7 @@ from jaxtui.model import (
     LoopStarted,
     Note,
     Peak,
+    Plan,
     RunEvent,
     RunFinished,
     WorkFailed,
@@ -596,6 +598,27 @@ async def test_code_is_shown_and_takes_no_accelerator_again() -> None:
         assert app.state.accelerator is None
         screen.perform("code")
         assert "needs JAX" in app.session.state.message
+
+
+async def test_code_that_comes_late_stays_away_from_other_screens() -> None:
+    engine, free = FakeEngine(), asyncio.Event()
+    app, plan = app_on(engine), engine.plan
+    async with app.run_test(size=NARROW) as pilot:
+        await open_view(pilot, app)
+        await until_measured(pilot, app)
+
+        async def busy(*asked: object, **options: object) -> Plan:
+            await free.wait()
+            engine.calls.append("planned")
+            return await plan(*asked, **options)  # type: ignore[arg-type]
+
+        engine.plan = busy  # type: ignore[method-assign, assignment]
+        await pilot.press("v", "escape")
+        await until(pilot, lambda: not isinstance(app.screen, TimelineScreen))
+        free.set()
+        await until(pilot, lambda: "planned" in engine.calls)
+        await pilot.pause()
+        assert not isinstance(app.screen, CodeScreen)
 
 
 async def test_too_small_and_the_keys_of_the_tabs() -> None:
