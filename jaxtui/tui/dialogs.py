@@ -16,6 +16,7 @@ from textual.widgets import Label, Static
 from jaxtui.model import Case, Experiment
 from jaxtui.scripts import of_cases
 from jaxtui.tui.base import BaseApp, base
+from jaxtui.tui.widgets.panel import clickable
 from jaxtui.tui.widgets.paper import in_words
 from jaxtui.view.bench import Sentence
 
@@ -59,7 +60,7 @@ class Page(ModalScreen[None]):
         """The text, and below it where it was written."""
         with VerticalScroll(id="page") as page:
             page.border_title = Content(self._heading)
-            page.border_subtitle = "Esc close · y copy"
+            page.border_subtitle = clickable("Esc close · y copy")
             yield Static(self._content, id="page-text")
             yield Label("", id="page-file", markup=False)
 

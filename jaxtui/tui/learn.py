@@ -518,6 +518,10 @@ class LearnPane(Pane):
         """Predict the choice of this number."""
         self.learn = self.learn.predicted(number)
 
+    def on_question_panel_clicked(self, event: QuestionPanel.Clicked) -> None:
+        """Predict the choice that was clicked."""
+        self.action_answer(event.number)
+
     def on_question_panel_moved(self, event: QuestionPanel.Moved) -> None:
         """Predict the choice above or below."""
         step, made = self.learn.step, self.learn.left.prediction

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, Literal
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, VerticalScroll
@@ -354,7 +356,7 @@ class StepPanel(Panel, can_focus=True):
 
 
 class QuestionPanel(StepPanel):
-    """What a step asks: up and down choose."""
+    """What a step asks: up, down and a click choose."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "choose(-1)", "Up", show=False),
@@ -368,9 +370,27 @@ class QuestionPanel(StepPanel):
             super().__init__()
             self.direction = direction
 
+    class Clicked(Message):
+        """A choice was clicked, from 1."""
+
+        def __init__(self, number: int) -> None:
+            super().__init__()
+            self.number = number
+
     def action_choose(self, direction: int) -> None:
         """Go to another choice."""
         self.post_message(self.Moved(direction))
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose what is under the pointer; a choice may take several lines."""
+        paper = self.query_one(Paper)
+        if not paper.region.contains(event.screen_x, event.screen_y):
+            return
+        lines = paper.text.split("\n")[: event.screen_y - paper.region.y + 1]
+        while lines and lines[-1].startswith("      "):
+            lines.pop()
+        if lines and (found := re.match(r" [○●] (\d+) ", lines[-1])):
+            self.post_message(self.Clicked(int(found[1])))
 
 
 class StepView(Container):

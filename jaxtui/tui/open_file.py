@@ -24,6 +24,7 @@ from jaxtui.model.own import Spec, parse_specs
 from jaxtui.text import visible
 from jaxtui.tui.state import OpenedState, Picked
 from jaxtui.tui.threads import Latest, Work
+from jaxtui.tui.widgets.panel import clickable
 
 SIZE = "256"
 """What a factory without a size of its own is given to begin with."""
@@ -221,7 +222,7 @@ class OpenFile(ModalScreen[Picked | None]):
         """The path, what it may become or what the file has, and what is wrong."""
         with Vertical(id="open-box") as box:
             box.border_title = "functions of a file"
-            box.border_subtitle = _KEYS_OF_FILES
+            box.border_subtitle = clickable(_KEYS_OF_FILES)
             with Horizontal():
                 yield Label("file ")
                 yield _PathInput(
@@ -270,7 +271,7 @@ class OpenFile(ModalScreen[Picked | None]):
             self.dismiss(None)
             return
         self.remove_class("-functions")
-        self.query_one("#open-box").border_subtitle = _KEYS_OF_FILES
+        self.query_one("#open-box").border_subtitle = clickable(_KEYS_OF_FILES)
         self._wanted = ""
         self._entry.disabled = False
         self._entry.focus()
@@ -392,7 +393,7 @@ class OpenFile(ModalScreen[Picked | None]):
         self._marked = {one.name for one in named}
         self._entry.disabled = True
         self.add_class("-functions")
-        self.query_one("#open-box").border_subtitle = _KEYS_OF_FUNCTIONS
+        self.query_one("#open-box").border_subtitle = clickable(_KEYS_OF_FUNCTIONS)
         self._options.clear_options()
         self._options.add_options(Option(self._prompt(one)) for one in self._functions)
         places = [i for i, one in enumerate(self._functions) if one in named]

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import msgspec
 import pytest
+from textual.content import Content
 from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.widgets import Input, Label, Static
@@ -91,7 +92,7 @@ def lines(app: JaxtuiApp, selector: str) -> str:
 
 
 def subtitle(app: JaxtuiApp, selector: str) -> str:
-    return app.query_one(selector).border_subtitle or ""
+    return Content.from_markup(app.query_one(selector).border_subtitle or "").plain
 
 
 # What the keys act on.

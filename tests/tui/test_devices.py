@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from textual.content import Content
 from textual.widgets import Input, TabbedContent
 
 from jaxtui.machine import topologies
@@ -40,7 +41,8 @@ def words(app: JaxtuiApp) -> str:
 
 def border(app: JaxtuiApp, panel: str) -> tuple[str, str]:
     found = app.query_one(panel, Panel)
-    return str(found.border_title), str(found.border_subtitle)
+    keys = Content.from_markup(found.border_subtitle or "").plain
+    return str(found.border_title), keys
 
 
 def facts(app: JaxtuiApp) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import OptionList, TabbedContent
 
@@ -55,7 +56,8 @@ def paper(app: JaxtuiApp, name: str) -> str:
 def borders(app: JaxtuiApp, name: str) -> str:
     """What a panel is called, and its keys."""
     panel = app.screen_stack[0].query_one(f"#{name}", Panel)
-    return f"{panel.border_title} | {panel.border_subtitle}" if panel.region else ""
+    keys = Content.from_markup(str(panel.border_subtitle)).plain
+    return f"{panel.border_title} | {keys}" if panel.region else ""
 
 
 def pane(app: JaxtuiApp) -> LearnPane:
@@ -166,9 +168,17 @@ async def test_ask_run_show_explain(
         assert paper(app, "step-figures").startswith("# The snippet first n = 100")
         assert "give two figures" not in app.query_one("#step-verdict-text", Paper).text
         assert paper(app, "step-explanation-text") == ""
-        await pilot.press("2")
-        await until(pilot, lambda: "● 2 two" in paper(app, "step-question-text"))
-        await pilot.press("enter")
+        if size == WIDE:  # by mouse: the choice, then the words of the key
+            lines = app.query_one("#step-question-text", Paper).text.split("\n")
+            row = lines.index(" ○ 2  two")
+            await pilot.click("#step-question-text", offset=(5, row))
+            await until(pilot, lambda: "● 2 two" in paper(app, "step-question-text"))
+            width, height = app.query_one(QuestionPanel).outer_size
+            await pilot.click(QuestionPanel, offset=(width - 5, height - 1))
+        else:
+            await pilot.press("2")
+            await until(pilot, lambda: "● 2 two" in paper(app, "step-question-text"))
+            await pilot.press("enter")
         await until_complete(pilot, app)
         assert [type(work) for work in engine.works] == [Snippet, Experiment]
         verdict = paper(app, "step-verdict-text")

@@ -19,6 +19,8 @@ from textual.widget import Widget
 from textual.widgets import Button, OptionList, Static
 from textual.widgets.option_list import Option
 
+from jaxtui.tui.widgets.panel import clickable
+
 _LONGEST = 18
 """Characters of the chosen names beyond which only the first is written out."""
 
@@ -180,7 +182,7 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
         names = {one.value: one.name for one in self._entries}
         taken = ", ".join(names[value] for value in self._result) or "nothing"
         keys = f"Enter {taken}" + " · Space mark" * self._multiple
-        self.query_one("#choice-box").border_subtitle = Content(keys)
+        self.query_one("#choice-box").border_subtitle = clickable(keys)
 
     def on_key(self, event: events.Key) -> None:
         """Type on; no name has a blank, which marks."""

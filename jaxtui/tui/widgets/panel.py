@@ -4,6 +4,29 @@ from __future__ import annotations
 
 from textual.containers import Vertical
 from textual.content import Content
+from textual.style import Style
+
+_NAMES = {
+    "Enter": "enter",
+    "Esc": "escape",
+    "Space": "space",
+    "space": "space",
+    "Delete": "delete",
+}
+"""Of keys that have a name, as the borders write it."""
+
+
+def clickable(keys: str) -> Content:
+    """Words such as ``Enter run · e edit``; a click on a key's words presses it."""
+    parts = []
+    for part in keys.split(" · "):
+        first = part.partition(" ")[0]
+        key = _NAMES.get(first) or (
+            first if first.isalpha() and len(first) == 1 else ""
+        )
+        press = {"@click": f"app.simulate_key('{key}')"}
+        parts.append(Content.styled(part, Style.from_meta(press) if key else ""))
+    return Content(" · ").join(parts)
 
 
 class Panel(Vertical):
@@ -40,5 +63,8 @@ class Panel(Vertical):
         """Write other words into the borders; the same ones draw nothing."""
         if (self.border_title or "") != Content(title).markup:
             self.border_title = Content(title) if title else None
-        if keys is not None and (self.border_subtitle or "") != Content(keys).markup:
-            self.border_subtitle = Content(keys) if keys else None
+        if keys is None:
+            return
+        words = clickable(keys)
+        if (self.border_subtitle or "") != words.markup:
+            self.border_subtitle = words if keys else None
