@@ -325,7 +325,8 @@ def test_the_smallest_array_is_printed_from() -> None:
 # The device lane.
 
 needs_a_reader = pytest.mark.skipif(
-    not hasattr(jax.profiler, "ProfileData"), reason="this jax cannot read its traces"
+    getattr(jax.profiler, "ProfileData", None) is None,
+    reason="this jax cannot read its traces",
 )
 
 

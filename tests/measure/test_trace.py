@@ -17,7 +17,8 @@ from jaxtui.measure import trace
 from jaxtui.measure.trace import MARK, Kernel, Mark, Run
 
 needs_a_reader = pytest.mark.skipif(
-    not hasattr(jax.profiler, "ProfileData"), reason="this jax cannot read its traces"
+    getattr(jax.profiler, "ProfileData", None) is None,
+    reason="this jax cannot read its traces",
 )
 
 MARKS = [Mark(1000, 1100), Mark(2000, 2004)]

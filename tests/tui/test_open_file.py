@@ -488,7 +488,7 @@ async def test_from_a_file_to_its_numbers_and_its_traceback(
             words = app.query_one("#notes", Static)
             await until(pilot, lambda: "x @ x" in str(words.content))
             assert "site-packages" not in str(words.content)
-            assert notes.region.height >= 8
+            await until(pilot, lambda: notes.region.height >= 8)
             await pilot.press("enter")
             await until(pilot, lambda: isinstance(app.screen, NotesScreen))
             body = app.screen.query_one("#page")
