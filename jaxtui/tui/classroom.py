@@ -214,7 +214,6 @@ class Classroom(LoopScreen):
 
     def action_again(self) -> None:
         """Run the program anew."""
-        self.playback = None
         self._found.clear()
         self._show_step(0)
         self.run_loop(msgspec.structs.replace(self.loop, style="never"))

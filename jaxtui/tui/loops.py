@@ -201,6 +201,7 @@ class LoopScreen(Explained, ModalScreen[None]):
             settle: seconds in which another loop may still be asked for.
         """
         self.loop = loop
+        self.playback = None
         self._due = True
         self.show_loop()
         self.stop_loop()

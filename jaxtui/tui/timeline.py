@@ -284,7 +284,6 @@ class TimelineScreen(LoopScreen):
             self._change(calls=fewer[-1])
 
     def _change(self, **changes: object) -> None:
-        self.playback = None
         if not self.betting:
             self.bet = None
         self.run_loop(msgspec.structs.replace(self.loop, **changes))

@@ -24,6 +24,7 @@ from tests.tui.looping import (
     open_view,
     shown,
     until_measured,
+    view,
 )
 
 
@@ -85,8 +86,9 @@ async def test_a_class_predicts_sees_the_factor_and_the_fix(
     app = app_on(engine, clock=clock)
     async with app.run_test(size=size) as pilot:
         await open_view(pilot, app)
+        await until_measured(pilot, app)
         theme = app.theme
-        await pilot.press("g")
+        await pilot.press("space", "g")
         await until(pilot, lambda: isinstance(app.screen, Classroom))
         assert app.theme == themes.PROJECTOR
         await until(pilot, lambda: len(room(app)._found) == 2)
@@ -147,8 +149,9 @@ async def test_a_class_predicts_sees_the_factor_and_the_fix(
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, Classroom))
         assert app.theme == theme
-        # The timeline has its own loop again.
+        # The timeline has its own loop again, and what was played is over.
         await until_measured(pilot, app)
+        assert view(app).playback is None
         assert "541 ms" in shown(app, "figures")
     loops = [work for work in engine.works if isinstance(work, Loop)]
     assert [one.style for one in loops][-3:] == ["never", "end", "never"]
