@@ -113,7 +113,7 @@ class Pictures(Horizontal):
         self._wide = False
 
     def compose(self) -> ComposeResult:
-        with Panel(keys="g view · m metric · k clock", id="plot-panel"):
+        with Panel(id="plot-panel"):
             yield PlotReader(id="bench-plot")
         yield Side()
 
@@ -144,8 +144,9 @@ class Pictures(Horizontal):
             return
         colors = series_colors(self.app.theme_variables)
         title, picture, text = plot(state, colors)
-        self.query_one("#plot-panel", Panel).entitle(title)
         view = view_of(state)
+        keys = "g view" + " · m metric · k clock" * (view == "sweep")
+        self.query_one("#plot-panel", Panel).entitle(title, keys)
         subject = run.number, view, view != "sweep" and state.case_index
         self.query_one(PlotReader).show_picture(picture, text, subject)
         if self.phases_shown:

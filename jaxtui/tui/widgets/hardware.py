@@ -15,7 +15,7 @@ from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Paper, content
 from jaxtui.view import check as check_view
 from jaxtui.view import check_screen, chipmap, devices
-from jaxtui.view.text import Column, plain
+from jaxtui.view.text import Column, Line, plain
 
 LOW = 14
 """Lines of the tab below which there is no room for the map."""
@@ -97,20 +97,26 @@ class Hardware(Horizontal):
         fitted = min(max(natural, words), width)
         panel.styles.width = fitted if beside.display else "1fr"
         rows, inside = len(found) + 1, room.width - fitted - 4
-        self._map.display, self._machine.display = mapped, not mapped
-        if beside.display and mapped:
+        summary = devices.host_summary(state.host, inside) if state.host else []
+        self._machine.show(lambda _: content(summary))
+        drawing: list[Line] = []
+        if mapped:
             marks = check_view.marks(report, found) if check.shown else {}
             self._map.show(found, device.name, marks)
-            beside.entitle(_map_title(found, check.shown))
             drawing = chipmap.render(chipmap.layout(found), inside, 4, device.name)
-            rows = max(rows, min(len(drawing), 2 * rows))
-        elif beside.display and state.host is not None:
-            beside.entitle(state.host.hostname)
-            summary = devices.host_summary(state.host, inside)
-            self._machine.show(lambda _: content(summary))
-            rows = max(rows, len(summary))
+        if beside.display:
+            host = state.host.hostname if state.host else ""
+            beside.entitle(_map_title(found, check.shown) if mapped else host)
+            rows = max(rows, min(len(drawing), 2 * rows) if mapped else len(summary))
         below = 7 if check.shown else 6 if room.height < LOW else LEAST
-        self.styles.height = max(4, min(rows + 2, room.height - below, MOST))
+        height = max(4, min(rows + 2, room.height - below, MOST))
+        self.styles.height = height
+        # A map without places says little: the machine stands below it if it can.
+        spare = height - 2 - len(drawing)
+        self._map.display = mapped
+        self._machine.display = not mapped or (
+            device.coords is None and spare >= len(summary)
+        )
 
 
 def _width_beside(found: tuple[Device, ...], mapped: bool) -> int:
