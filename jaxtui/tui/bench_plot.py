@@ -249,6 +249,8 @@ def _no_curves(state: State, run: Job) -> str:
     """Why there is no curve of what is wanted."""
     timed = [case for case in run.cases if case.measurement and case.measurement.ready]
     if not timed:
+        if run.outcome == "cancelled":
+            return "It was stopped before any call was timed: r runs it again."
         if all(case.failure for case in run.cases):
             return "Every case failed: the table says why."
         return "No call was timed yet."

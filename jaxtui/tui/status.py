@@ -96,7 +96,8 @@ def message(state: State) -> str:
     )
     match run.outcome:
         case "cancelled":
-            return f"Stopped after {run.elapsed_seconds:.1f} s; its numbers stay."
+            kept = "; its numbers stay" * any(one.measurement for one in run.cases)
+            return f"Stopped after {run.elapsed_seconds:.1f} s{kept}."
         case "crashed":
             return "Incomplete: the engine was lost; what had arrived stays."
         case _:
