@@ -99,7 +99,11 @@ class Verdict:
 def judge(values: Values, state: State) -> Verdict:
     """Read the form; never raises."""
     if not state.devices:
-        return Verdict(None, "JAX is not ready yet.", False)
+        failed = state.engine == "failed"
+        why = (
+            "There is no engine: R tries again." if failed else "JAX is not ready yet."
+        )
+        return Verdict(None, why, failed)
     try:
         experiment = _build(values, state)
     except selection.SelectionError as error:
@@ -445,6 +449,8 @@ class CaseForm(Panel):
             self.query_one(OpChoice).picks = new.opened.picks
         if (old.ops, old.devices) != (new.ops, new.devices):
             self._take_options(new)
+            self.check()
+        elif old.engine != new.engine == "failed":
             self.check()
         if new.run is not None and new.run.number != self._run:
             self._run = new.run.number

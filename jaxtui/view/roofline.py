@@ -81,7 +81,7 @@ def verdict(place: Place) -> str:
 def limit(place: Place) -> str:
     share = place.share
     if share is None:
-        return "no place here"
+        return "no rate"
     in_cache = place.bound == "memory" and place.cached
     if share > AT_THE_ROOF:
         return "cache" if in_cache else "over the roof"

@@ -59,6 +59,9 @@ def test_a_dtype_that_the_op_does_not_take_is_named_but_can_run() -> None:
 def test_before_jax_is_ready_nothing_is_wrong() -> None:
     verdict = form.judge(VALUES, EMPTY)
     assert (verdict.experiment, verdict.problem) == (None, False)
+    verdict = form.judge(VALUES, replace(EMPTY, engine="failed"))
+    assert (verdict.experiment, verdict.problem) == (None, True)
+    assert "R tries again" in verdict.message
 
 
 def test_budgets() -> None:
