@@ -128,6 +128,8 @@ class Job:
     remaining_seconds: float = 0.0
     doing: str = ""
     """One phrase."""
+    death: str = ""
+    """How its last engine died, if one did: the message line says it meanwhile."""
     outcome: Ending | None = None
     """``None`` while it runs."""
     failed: WorkFailed | None = None
@@ -363,7 +365,8 @@ def _ready(state: _AnyState, event: Ready) -> _AnyState:
 
 def _engine_died(state: _AnyState, event: EngineDied) -> _AnyState:
     if state.job is not None:
-        state = with_job(state, replace(state.job, doing="starting JAX again"))
+        job = replace(state.job, doing="starting JAX again", death=event.error)
+        state = with_job(state, job)
     state = replace(
         state, engine="starting", message=event.error, start=startup.NOTHING
     )
@@ -437,7 +440,9 @@ def _run_event(state: _AnyState, number: int, event: Event) -> _AnyState:
         seconds = state.played_seconds + event.elapsed_seconds
         state = replace(state, played_seconds=seconds)
     engine = "ready" if state.engine == "running" else state.engine
-    return replace(state, engine=engine)
+    over = state.message == job.death and engine != "failed"
+    message = "" if over else state.message
+    return replace(state, engine=engine, message=message)
 
 
 def _start(

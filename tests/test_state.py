@@ -182,6 +182,12 @@ def test_what_had_arrived_stays_when_the_engine_dies(running: State) -> None:
     assert state.message == "It was killed."
     assert state.run is not None
     assert state.run.cases[0].ready.points
+    # It is said until another engine has finished the run.
+    finished = RunFinished(outcome="complete", elapsed_seconds=3.0)
+    ready = Ready(host=HOST, devices=tpu_devices(), ops=OPS)
+    state = after(ready, state=state)
+    assert state.message == "It was killed."
+    assert after(finished, state=state, run=1).message == ""
 
 
 def test_a_death_without_a_restart_leaves_the_engine_down() -> None:
