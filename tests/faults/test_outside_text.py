@@ -237,7 +237,7 @@ def test_the_app_shows_exceptions_names_of_files_and_history_as_text(
         shell.type(key)
         shell.shows(*texts)
     shell.type("\x1b")
-    shell.until(lambda: "functions of a file" not in shell.text, "the tab")
+    shell.until(lambda: "Tab complete" not in shell.text, "the tab")
     shell.type("q")
     shell.writes("rc=0")
     shell.close()
