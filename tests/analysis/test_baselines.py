@@ -84,9 +84,9 @@ def test_only_figures_that_others_can_be_compared_with_are_kept() -> None:
     assert baselines.names() == ("monday",)
 
 
-@pytest.mark.parametrize("step", ["fsync", "replace"])
+@pytest.mark.parametrize(("owner", "step"), [(os, "fsync"), (Path, "replace")])
 def test_a_write_that_fails_leaves_what_was_there(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, step: str
+    folder: Path, monkeypatch: pytest.MonkeyPatch, owner: object, step: str
 ) -> None:
     baselines.save(ONE)
 
@@ -94,7 +94,7 @@ def test_a_write_that_fails_leaves_what_was_there(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(os, step, full)
+        patched.setattr(owner, step, full)
         text = refusal(baselines.save, baseline([reading(2e12)]))
     assert "No space left on device" in text
     assert str(folder) in text
