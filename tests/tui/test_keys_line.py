@@ -8,6 +8,7 @@ from textual.screen import Screen
 
 from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.keys_line import Key, KeysLine, fitting
+from jaxtui.tui.widgets.panel import clickable
 from tests.tui.driving import app_on, until, until_ready
 from tests.tui.fake_engine import FakeEngine
 
@@ -133,3 +134,10 @@ async def test_pointing_explains_a_key_a_click_is_the_key_and_changes_are_gather
         assert keys.tooltip is None
         assert await pilot.click(KeysLine, offset=(at, 0))
         await until(pilot, lambda: app.tab == "bench")
+
+
+def test_a_click_on_the_words_of_a_key_is_the_key_and_one_on_a_name_is_none() -> None:
+    words = clickable("f 100 jit: Enter notes · a calls · 1–3 predict")
+    assert words.plain == "f 100 jit: Enter notes · a calls · 1–3 predict"
+    pressed = [words.plain[span.start : span.end] for span in words.spans]
+    assert pressed == ["Enter notes", "a calls"]

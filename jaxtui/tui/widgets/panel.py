@@ -17,15 +17,18 @@ _NAMES = {
 
 
 def clickable(keys: str) -> Content:
-    """Words such as ``Enter run · e edit``; a click on a key's words presses it."""
+    """Words such as ``Enter run · e edit``; a click on a key's words presses it.
+
+    What stands before a colon is what the key acts on, and may look like one.
+    """
     parts = []
     for part in keys.split(" · "):
-        first = part.partition(" ")[0]
-        key = _NAMES.get(first) or (
-            first if first.isalpha() and len(first) == 1 else ""
-        )
+        about, colon, words = part.rpartition(": ")
+        first = words.partition(" ")[0]
+        key = _NAMES.get(first, first if first.isalpha() and len(first) == 1 else "")
         press = {"@click": f"app.simulate_key('{key}')"}
-        parts.append(Content.styled(part, Style.from_meta(press) if key else ""))
+        style = Style.from_meta(press) if key else ""
+        parts.append(Content.assemble(about, colon, (words, style)))
     return Content(" · ").join(parts)
 
 
