@@ -4,12 +4,13 @@
 
 The app runs on a real pty of 120×40 with one engine and one long run. Its live plot is
 switched on and off in turn, and a control of the same length compares off with off; in
-random order. The ratios of p50 and of p99 must not differ from those of the control
-(their sign-test intervals overlap). As a counter-example, the same plot is drawn at the
-same pace inside the process that times, and that must be seen.
+random order. The sign-test intervals of the ratios of p50 and of p99 must contain 1;
+the control shows how wide they are without a difference. As a counter-example, the same
+plot is drawn at the same pace inside the process that times, and that must be seen.
 
 Also printed: bytes per second to the terminal and the share of a core that the app used
-while its plot was on; at most 20 KB/s and 10 %.
+in a longer stretch with the plot on, because the first redraw after a switch need not
+wait for its turn; at most 20 KB/s and 10 %.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ import json
 import os
 import pty
 import random
-import statistics
 import struct
 import subprocess
 import sys
@@ -41,6 +41,8 @@ WINDOW_SECONDS = 1.3
 SETTLE_SECONDS = 0.4
 """A turn that began before the switch may end this long after it."""
 FRAMES_PER_SECOND = 4.0
+LIVE_SECONDS = 12.0
+"""The stretch over which bytes and CPU are counted."""
 BYTES_AT_MOST = 20_000
 CPU_AT_MOST = 0.10
 QUANTILES = (0.5, 0.99)
@@ -86,18 +88,13 @@ def ratios(
     )
 
 
-def overlap(one: Interval, other: Interval) -> bool:
-    """Whether two intervals have a point in common."""
-    return one.low <= other.high and other.low <= one.high
-
-
 def judge(name: str, taken: Sequence[tuple[Window, Sequence[float]]]) -> bool:
-    """Print both quantiles beside their control; true if none differs from it."""
+    """Print both quantiles beside their control; true if no interval excludes 1."""
     same = True
     for q in QUANTILES:
         measured = ratios(taken, q, control=False)
         control = ratios(taken, q, control=True)
-        agrees = overlap(measured, control)
+        agrees = measured.low <= 1 <= measured.high
         same = same and agrees
         print(
             f"{name:<26} p{q * 100:<3.0f} on/off {measured.median:.3f}"
@@ -157,18 +154,18 @@ def child(plan: Sequence[Window], report: Path) -> None:
             case = Case(
                 op="matmul", size=512, dtype="float32", device="cpu:0", mode="jit"
             )
-            seconds = len(plan) * WINDOW_SECONDS + 30
+            seconds = len(plan) * WINDOW_SECONDS + LIVE_SECONDS + 30
             self.show_tab("bench")
-            await self.session.run(
-                Experiment(cases=(case,), budget_seconds=seconds, target_half_width=0)
+            experiment = Experiment(
+                cases=(case,), budget_seconds=seconds, target_half_width=0
             )
+            run = asyncio.create_task(self.session.run(experiment))
             while not engine.seen:
                 await asyncio.sleep(0.05)
             rows = []
             for window in plan:
                 self.drawing = window.drawn
-                begin, cpu = time.monotonic(), time.process_time()
-                written = self.pacer.written
+                begin = time.monotonic()
                 await asyncio.sleep(WINDOW_SECONDS)
                 end = time.monotonic()
                 ready = [
@@ -177,16 +174,20 @@ def child(plan: Sequence[Window], report: Path) -> None:
                     if begin + SETTLE_SECONDS <= at <= end
                     for value in values
                 ]
-                rows.append(
-                    {
-                        "window": window,
-                        "ready": ready,
-                        "cpu": (time.process_time() - cpu) / (end - begin),
-                        "bytes": (self.pacer.written - written) / (end - begin),
-                    }
-                )
-            report.write_text(json.dumps(rows))
+                rows.append((window, ready))
+            self.drawing = True
+            await asyncio.sleep(WINDOW_SECONDS)
+            begin, cpu = time.monotonic(), time.process_time()
+            written = self.pacer.written
+            await asyncio.sleep(LIVE_SECONDS)
+            lasted = time.monotonic() - begin
+            live = {
+                "cpu": (time.process_time() - cpu) / lasted,
+                "bytes": (self.pacer.written - written) / lasted,
+            }
+            report.write_text(json.dumps({"rows": rows, "live": live}))
             await self.session.stop()
+            await run
             self.exit()
 
     app = Switched(engine, fps=FRAMES_PER_SECOND)
@@ -195,7 +196,7 @@ def child(plan: Sequence[Window], report: Path) -> None:
         raise app.crash
 
 
-def watch(pairs: int) -> list[dict[str, Any]]:
+def watch(pairs: int) -> dict[str, Any]:
     """Run the app on a pty and return what it reported."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.json")
@@ -289,16 +290,13 @@ def main() -> int:
         child(plan, asked.child)
         return 0
     print(f"matmul 512 float32 jit, {asked.pairs} pairs, {COLUMNS}×{LINES}")
-    rows = watch(asked.pairs)
-    good = judge("in the app", [(Window(*row["window"]), row["ready"]) for row in rows])
-    drawn = [row for row in rows if Window(*row["window"]).drawn]
-    bytes_ = statistics.fmean(row["bytes"] for row in drawn)
-    cpu = statistics.fmean(row["cpu"] for row in drawn)
-    idle = statistics.fmean(row["cpu"] for row in rows if row not in drawn)
+    found = watch(asked.pairs)
+    good = judge("in the app", [(Window(*row[0]), row[1]) for row in found["rows"]])
+    bytes_, cpu = found["live"]["bytes"], found["live"]["cpu"]
     print(
         f"to the terminal: {bytes_ / 1000:.1f} KB/s (at most {BYTES_AT_MOST / 1000:g})"
     )
-    print(f"CPU of the app: {cpu:.1%} of a core on, {idle:.1%} off (at most 10 %)")
+    print(f"CPU of the app: {cpu:.1%} of a core (at most 10 %)")
     blind = judge("drawn in the timing process", in_process(plan))
     print("the counter-example is", "NOT seen" if blind else "seen")
     kept = good and bytes_ <= BYTES_AT_MOST and cpu <= CPU_AT_MOST
