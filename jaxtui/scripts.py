@@ -82,11 +82,12 @@ CHOOSING = """
                 jax.config.update(*option)"""
 
 WAIT_FOR = '''\
+queues = [jax.device_put(0.0, device) for device in {devices}]
+enqueue = jax.jit(lambda x: x + 1)
+
 def wait_for(value):
     """Wait for a value, and for what nobody kept: each device computes in order."""
-    devices = {devices}
-    last = [jax.device_put(0.0, device) + 1 for device in devices]
-    jax.block_until_ready((value, last))
+    jax.block_until_ready((value, [enqueue(queue) for queue in queues]))
 '''
 
 DEVICES = """\
