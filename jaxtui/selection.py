@@ -454,18 +454,7 @@ def split_arguments(text: str) -> tuple[str, ...]:
 def own_info(op: str) -> OpInfo:
     """What there is to say of ``/path/to/file.py:name`` before it has run."""
     assert is_own(op), op
-    return OpInfo(
-        name=op,
-        summary=f"The function {op}.",
-        size_means="what its factory makes of it",
-        dtypes=(),
-        flops="as XLA counts them",
-        bytes="as XLA counts them",
-        minimum=0,
-        default=0,
-        maximum=0,
-        own=True,
-    )
+    return OpInfo.of_function(op, f"The function {op}.")
 
 
 # Cases.

@@ -39,6 +39,26 @@ class OpInfo(Record, frozen=True, kw_only=True):
     package: str = ""
     """The installed package that offers it; empty for one of jaxtui."""
 
+    @classmethod
+    def of_function(
+        cls, name: str, summary: str, problem: str = "", package: str = ""
+    ) -> OpInfo:
+        """A function of a file or a package, of which only its factory knows more."""
+        return cls(
+            name=name,
+            summary=summary,
+            size_means="what its factory makes of it",
+            dtypes=(),
+            flops="as XLA counts them",
+            bytes="as XLA counts them",
+            minimum=0,
+            default=0,
+            maximum=0,
+            own=True,
+            problem=problem,
+            package=package,
+        )
+
 
 class Case(Record, frozen=True, kw_only=True):
     """The unit that is timed."""

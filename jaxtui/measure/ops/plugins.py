@@ -68,7 +68,9 @@ def load(points: Iterable[importlib.metadata.EntryPoint]) -> Offers:
         except (Exception, SystemExit) as error:
             what = f"{type(error).__name__}: {error}".rstrip(": ")
             said = f"{point.name} of the package {package} cannot be loaded: {what}."
-            found.infos.append(_info(point, "It cannot be loaded.", said))
+            found.infos.append(
+                OpInfo.of_function(point.name, "It cannot be loaded.", said, package)
+            )
             print(visible(said), file=sys.stderr)  # noqa: T201
     return found
 
@@ -82,7 +84,9 @@ def _add(found: Offers, point: importlib.metadata.EntryPoint, value: Any) -> Non
     elif callable(value) and not isinstance(value, type):
         lines = (value.__doc__ or "").strip().splitlines()
         summary = lines[0] if lines else f"The function {point.value}."
-        found.infos.append(_info(point, summary))
+        found.infos.append(
+            OpInfo.of_function(point.name, summary, package=_package(point))
+        )
         found.functions[point.name] = point.module, point.attr
     else:
         raise TypeError(f"it is a {type(value).__name__}; {ACCEPTED}")
@@ -90,22 +94,3 @@ def _add(found: Offers, point: importlib.metadata.EntryPoint, value: Any) -> Non
 
 def _package(point: importlib.metadata.EntryPoint) -> str:
     return point.dist.name if point.dist else point.module
-
-
-def _info(
-    point: importlib.metadata.EntryPoint, summary: str, problem: str = ""
-) -> OpInfo:
-    return OpInfo(
-        name=point.name,
-        summary=summary,
-        size_means="what its factory makes of it",
-        dtypes=(),
-        flops="as XLA counts them",
-        bytes="as XLA counts them",
-        minimum=0,
-        default=0,
-        maximum=0,
-        own=True,
-        problem=problem,
-        package=_package(point),
-    )
