@@ -31,8 +31,16 @@ LIMIT_SECONDS = 120.0
 ROOT = Path(__file__).parents[1]
 PROGRAM = (sys.executable, "-m", "jaxtui")
 
-NEVER_READY = "#!/bin/sh\necho $$ > {started}\nexec sleep 1000\n"
-"""A Python for ``--python`` whose engine says nothing."""
+FAKE_PYTHON = f"{sys.executable} {ROOT}/tests/engine/fake_core.py"
+"""For ``--python``: an engine that is up at once, where no time is spent on JAX."""
+
+NEVER_READY = """#!/bin/sh
+echo $$ > {started}
+while [ "$1" != --requests ]; do shift; done
+eval "exec <&$2"
+while read request; do case $request in *Goodbye*) exit; esac; done
+"""
+"""A Python for ``--python`` whose engine says nothing, but goes when it is told to."""
 
 
 def environment(data: Path | None = None, **variables: object) -> dict[str, str]:

@@ -13,6 +13,7 @@ import pytest
 from jaxtui import cli
 from jaxtui.engine.client import EngineClient, EngineOptions
 from jaxtui.model import Case, CaseMeasured, Experiment, Ready, RunFinished
+from tests.commands.fakes import in_process, run
 
 TWO = """
     import jax
@@ -43,8 +44,8 @@ def write(tmp_path: Path) -> Callable[..., str]:
     return write
 
 
-def bench(*arguments: str, budget: str = "0.8") -> int:
-    return cli.main(["bench", *arguments, "--budget", budget, "--cpu-devices", "2"])
+def bench(*arguments: str) -> int:
+    return cli.main(["bench", *arguments, "--budget", "2", "--cpu-devices", "2"])
 
 
 def document(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -69,7 +70,8 @@ def test_the_table_names_function_and_note(
     write: Callable[..., str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write("def f(x):\n    return x + 1\n")
-    assert bench(f"{path}:f", "--arg", "bf16[64,64]", "--mode", "jit,eager") == 0
+    typed = (f"{path}:f", "--arg", "bf16[64,64]", "--mode", "jit,eager")
+    assert run(in_process(), "bench", *typed, "--budget", "0.8") == 0
     out = capsys.readouterr().out
     folder = Path(path).parent.name
     assert f"{folder}/mine.py:f" in out
@@ -155,7 +157,7 @@ def test_packages_offer_ops(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.usefixtures("package")
 def test_ops_of_packages_are_timed_by_name(capsys: pytest.CaptureFixture[str]) -> None:
-    assert bench("our-add:100", "our-step", "broken", "--json", budget="2") == 1
+    assert bench("our-add:100", "our-step", "broken", "--json") == 1
     found = document(capsys)
     by_name = {one["case"]["op"]: one for one in found["measurements"]}
     assert set(by_name) == {"our-add", "our-step"}

@@ -16,16 +16,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import Shell, alive, children, wait_until
+from tests.processes import FAKE_PYTHON, Shell, alive, children, wait_until
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="reads /proc"
 )
 
 APP = f"{sys.executable} -m jaxtui"
-FAKE = Path(__file__).parent / "engine" / "fake_core.py"
-WITHOUT_JAX = f"{APP} --python '{sys.executable} {FAKE}'"
-"""With an engine that is up at once, where nothing is to be measured."""
+WITHOUT_JAX = f"{APP} --python '{FAKE_PYTHON}'"
+ENDLESS = f"FAKE_OPS=long {WITHOUT_JAX}"
+"""A run of it goes on until it is stopped."""
 
 BROKEN = """
 from jaxtui.tui.app import JaxtuiApp
@@ -72,8 +72,8 @@ def app(shell: Shell) -> RunningApp:
 
 @pytest.fixture
 def measuring(shell: Shell) -> RunningApp:
-    """One whose first lesson is being measured."""
-    app = RunningApp(shell, APP)
+    """One with a run that goes on."""
+    app = RunningApp(shell, ENDLESS)
     shell.type("\r")
     shell.shows(" left")
     return app
@@ -169,12 +169,14 @@ def test_an_app_that_ignores_hangups_ends_with_its_terminal(
 
 
 def test_an_engine_that_dies_in_a_run_is_replaced_and_the_run_comes_to_its_end(
-    measuring: RunningApp,
+    shell: Shell,
 ) -> None:
-    shell = measuring.shell
-    os.kill(measuring.engine, signal.SIGABRT)
+    app = RunningApp(shell, APP)
+    shell.type("\r")
+    shell.shows(" left")
+    os.kill(app.engine, signal.SIGABRT)
     shell.shows("engine")
-    measuring.newest_engine(measuring.engine)
+    app.newest_engine(app.engine)
     shell.shows("Done in")
     assert "truth" in shell.text
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 
+import msgspec
+
 from jaxtui import cli
 from jaxtui.engine.client import EngineOptions
 from jaxtui.engine.protocol import Envelope
@@ -19,6 +21,7 @@ from jaxtui.model import (
     Failure,
     Hello,
     Host,
+    Inspection,
     Measurement,
     Note,
     OpInfo,
@@ -120,6 +123,20 @@ class FakeEngine:
 
     def say(self, run: int | None, event: Event) -> None:
         self.queue.put_nowait(Envelope(generation=1, run=run, event=event))
+
+
+def in_process() -> FakeEngine:
+    """One that measures, in this process: what counts is what is said of it."""
+    from jaxtui.measure import experiment, inspection, ops
+
+    def answer(work: Experiment | Inspection) -> Sequence[Event]:
+        inspects = isinstance(work, Inspection)
+        run = inspection.run_inspection if inspects else experiment.run
+        return list(run(work))  # type: ignore[arg-type, operator]
+
+    catalogue = tuple(op.info() for op in ops.OPS.values())
+    opening = [msgspec.structs.replace(one, ops=catalogue) for one in UP]
+    return FakeEngine(opening, answer)
 
 
 def measured(case: Case, experiment: Experiment, **changes: object) -> Measurement:

@@ -13,7 +13,7 @@ import pytest
 
 from jaxtui import cli
 from jaxtui.engine.client import EngineUnavailableError
-from jaxtui.model import Event, Experiment, RunStarted
+from jaxtui.model import Event, Experiment, RunFinished, RunStarted
 from tests.analysis.figures import events
 from tests.commands.fakes import OPS, UP, FakeEngine
 from tests.processes import jaxtui as command
@@ -145,12 +145,21 @@ def test_ctrl_c_gives_what_had_arrived(capsys, as_json: bool) -> None:
     assert "The search was interrupted" in out
 
 
-def test_an_engine_that_does_not_come_back_leaves_answers_and_1(capsys) -> None:
-    engine = fake()
+def dies(experiment: Experiment) -> Sequence[Event]:
+    """Twice at each size above 64, as the client tells it."""
+    if experiment.cases[0].size <= 64:
+        return machine(experiment)
+    crashed = RunFinished(outcome="crashed", elapsed_seconds=1.0)
+    return [RunStarted(cases=experiment.cases, budget_seconds=1.0), crashed]
+
+
+@pytest.mark.parametrize("comes_back", [True, False])
+def test_an_engine_that_is_lost_leaves_answers_and_1(capsys, comes_back: bool) -> None:
+    engine = fake(dies)
     asked = engine.run
 
     async def refuses(experiment: Experiment) -> int:
-        if experiment.cases[0].size > 64:
+        if experiment.cases[0].size > 64 and not comes_back:
             raise EngineUnavailableError("The TPU is held by process 7.")
         return await asked(experiment)
 
@@ -160,7 +169,8 @@ def test_an_engine_that_does_not_come_back_leaves_answers_and_1(capsys) -> None:
     document = json.loads(out)
     assert document["outcome"] == "incomplete"
     assert [one["size"] for one in document["sizes"]] == [16, 64]
-    assert "held by process 7" in err
+    assert "no crossover" not in "".join(one["sentence"] for one in document["answers"])
+    assert ("held by process 7" in err) == (not comes_back)
     assert "Incomplete: the engine was lost on the way." in err
 
 

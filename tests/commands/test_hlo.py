@@ -1,4 +1,4 @@
-"""``jaxtui hlo`` with the real engine: what it prints, and its exit codes."""
+"""``jaxtui hlo`` of real programs: what it prints, and its exit codes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from jaxtui import cli
 from jaxtui.model import Device, Event, Inspection, Ready, RunFinished
-from tests.commands.fakes import HOST, OPS, UP, FakeEngine
+from tests.commands.fakes import HOST, OPS, UP, FakeEngine, in_process, run
 
-SELU = ("hlo", "selu:4096")
+SELU = ("selu:4096",)
+
+
+def hlo(*arguments: str) -> int:
+    return run(in_process(), "hlo", *arguments)
 
 
 def test_the_device_is_the_first_of_this_process() -> None:
@@ -31,12 +34,12 @@ def test_the_device_is_the_first_of_this_process() -> None:
         return [RunFinished(outcome="crashed", elapsed_seconds=1.0)]
 
     fake = FakeEngine((UP[0], ready), crashes)  # type: ignore[arg-type]
-    assert cli.main(["hlo", "matmul:8"], engine=fake) == 1
+    assert run(fake, "hlo", "matmul:8") == 1
     assert [one.case.device for one in fake.asked] == ["tpu:1"]
 
 
 def test_every_stage_whole(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main([*SELU, "--stage", "all", "--mode", "eager"]) == 0
+    assert hlo(*SELU, "--stage", "all", "--mode", "eager") == 0
     printed = capsys.readouterr().out
     places = [
         printed.index(word)
@@ -50,7 +53,7 @@ def test_every_stage_whole(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_document_has_the_texts_that_were_asked_for(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert cli.main(["hlo", "matmul", "--size", "64", "--dtype", "f64", "--json"]) == 0
+    assert hlo("matmul", "--size", "64", "--dtype", "f64", "--json") == 0
     document = json.loads(capsys.readouterr().out)
     assert document["schema"] == 1
     assert document["case"]["dtype"] == "float64"
@@ -61,7 +64,7 @@ def test_the_document_has_the_texts_that_were_asked_for(
     assert "f64[64,64]" in document["jaxpr"]
     assert document["stablehlo"]
     assert document["hlo"]
-    assert cli.main([*SELU, "--stage", "jaxpr", "--json"]) == 0
+    assert hlo(*SELU, "--stage", "jaxpr", "--json") == 0
     document = json.loads(capsys.readouterr().out)
     assert document["jaxpr"]
     assert document["stablehlo"] is document["hlo"] is None
@@ -72,12 +75,12 @@ def test_a_function_of_a_file(
 ) -> None:
     path = tmp_path / "mine.py"
     path.write_text("def f(x, y):\n    return x * 2 + y\n")
-    typed = ["hlo", f"{path}:f", "--arg", "f32[64]", "--arg", "f32[]"]
-    assert cli.main(typed) == 0
+    typed = [f"{path}:f", "--arg", "f32[64]", "--arg", "f32[]"]
+    assert hlo(*typed) == 0
     printed = capsys.readouterr().out
     assert f"{tmp_path.name}/mine.py:f float32 jit on cpu:0" in printed
     assert "XLA made one kernel of it; op by op, without jit, it runs 2" in printed
-    assert cli.main([*typed, "--json", "--stage", "jaxpr"]) == 0
+    assert hlo(*typed, "--json", "--stage", "jaxpr") == 0
     document = json.loads(capsys.readouterr().out)
     assert document["case"]["op"] == f"{path}:f"
     assert document["case"]["dtype"] == "float32"
@@ -89,7 +92,7 @@ def test_a_mistake_in_a_file_comes_with_its_lines(
 ) -> None:
     path = tmp_path / "mine.py"
     path.write_text("import sys\n\ndef f(x):\n    return x @ x\n")
-    assert cli.main(["hlo", f"{path}:f", "--arg", "f32[2,3]"]) == 1
+    assert hlo(f"{path}:f", "--arg", "f32[2,3]") == 1
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "mine.py:f failed while JAX traced it (mine.py:4)" in captured.err

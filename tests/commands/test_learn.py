@@ -254,6 +254,20 @@ def test_a_failed_step_costs_only_itself_and_gives_1(capsys) -> None:
     assert len(second["measurements"]) == 2
 
 
+def test_a_step_whose_engine_died_claims_nothing(capsys) -> None:
+    def dies(work: Loop | Snippet) -> Sequence[RunEvent]:
+        return [*fails(work)[:-1], RunFinished(outcome="crashed", elapsed_seconds=1.0)]
+
+    engine = FakeEngine()
+    engine.answer = dies
+    assert run(engine, "tiny", "--step", "1", "--json") == 1
+    document = json.loads(capsys.readouterr().out)
+    (step,) = document["steps"]
+    assert document["outcome"] == "incomplete"
+    assert step["problem"] is not None
+    assert step["holds"] is None
+
+
 class Interrupted(FakeEngine):
     """Somebody presses Ctrl-C after the first turn of a case."""
 
@@ -442,18 +456,3 @@ def test_at_a_terminal_a_guess_is_asked_for_and_answered() -> None:
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == 0
-
-
-def test_ctrl_c_instead_of_a_guess_leaves() -> None:
-    child = pexpect.spawn(
-        sys.executable,
-        ["-m", "jaxtui", "learn", "clock", "--size", "64"],
-        encoding="utf-8",
-        dimensions=(40, 100),
-        timeout=DEADLINE_SECONDS,
-    )
-    child.expect("your guess")
-    child.sendintr()
-    child.expect(pexpect.EOF)
-    child.close()
-    assert child.exitstatus == 130

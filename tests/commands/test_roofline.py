@@ -8,12 +8,17 @@ import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import pytest
 
 from jaxtui import cli
 from jaxtui.engine.protocol import Envelope
+from jaxtui.measure import experiment
+from jaxtui.measure.check import bandwidth as bandwidth_test
+from jaxtui.measure.check import compute as compute_test
+from jaxtui.measure.roofs import run_roofs
 from jaxtui.model import (
     Case,
     CaseFailed,
@@ -36,8 +41,7 @@ from jaxtui.model.roofs import (
     RoofsStarted,
 )
 from tests.analysis.figures import bandwidth, compute, measured, roofs
-from tests.commands.fakes import OPS, UP, FakeEngine
-from tests.processes import jaxtui as command
+from tests.commands.fakes import OPS, UP, FakeEngine, in_process
 
 COPY = msgspec.structs.replace(
     OPS[1], name="copy", flops="none, data are only moved", maximum=2**30
@@ -255,19 +259,27 @@ def test_a_case_that_fails_is_named_and_the_rest_goes_on(capsys) -> None:
     assert "-  copy 1048576 float32 jit" in out
 
 
-def test_without_any_roof_it_cannot_run(capsys) -> None:
+@pytest.mark.parametrize("outcome", ["complete", "crashed"])
+def test_without_any_roof_nothing_is_placed(capsys, outcome: Any) -> None:
     def failing(work: Roofs) -> Sequence[Event]:
         return [
             RoofsStarted(roofs=work),
             WorkFailed(error="The device is lost.", hint="Start again."),
-            RunFinished(outcome="complete", elapsed_seconds=1.0),
+            RunFinished(outcome=outcome, elapsed_seconds=1.0),
         ]
 
     engine = Machine(roofs_answer=failing)
-    assert roofline(engine, "copy:1M") == 3
+    code = roofline(engine, "copy:1M", "--json")
     out, err = capsys.readouterr()
-    assert (out, err) == ("", "jaxtui: The device is lost. Start again.\n")
     assert len(engine.works) == 1
+    assert "The device is lost. Start again.\n" in err
+    if outcome == "complete":
+        assert (code, out) == (3, "")
+        return
+    # The death of an engine is no evidence.
+    document = json.loads(out)
+    assert (code, document["outcome"]) == (1, "incomplete")
+    assert document["places"] == document["measurements"] == []
 
 
 def test_ctrl_c_in_the_roofs_gives_those_that_are_known(capsys) -> None:
@@ -332,16 +344,16 @@ def test_the_second_device_can_be_chosen(capsys) -> None:
     capsys.readouterr()
 
 
-def test_a_real_roofline() -> None:
-    done = command(
-        *("roofline", "matmul:256", "copy:1000000", "--mode", "jit,numpy"),
-        *("--budget", "3", "--json", "--no-history"),
-    )
-    assert done.returncode in (0, 1), done.stderr
-    document = json.loads(done.stdout)
+def test_a_real_roofline(capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bandwidth_test, "sizes", lambda *_: (2**18,))
+    monkeypatch.setattr(compute_test, "_size", lambda *_: 256)
+    real = Machine(in_process().opening, experiment.run, run_roofs)
+    typed = ("matmul:256", "copy:1000000", "--mode", "jit,numpy", "--budget", "1")
+    assert roofline(real, *typed, "--json", "--no-history") == 0
+    document = json.loads(capsys.readouterr().out)
     kinds = [one["kind"] for one in document["roofs"]["roofs"]]
     assert kinds == ["bandwidth", "compute"]
-    assert document["places"]
+    assert len(document["places"]) == 4
     for one in document["places"]:
         assert one["verdict"]
         assert (one["share"] is None) == (one["bound"] is None)

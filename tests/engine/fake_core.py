@@ -1,7 +1,7 @@
 """An engine with a made-up core: ops that sleep, print, die or get stuck on demand.
 
 A case's op says what it does and its size in which turn (0: before the first).
-FAKE_START makes the start go wrong.
+FAKE_START makes the start go wrong; FAKE_OPS are those of the catalogue.
 """
 
 from __future__ import annotations
@@ -44,16 +44,19 @@ HOST = Host(
     hostname="fake", python="3", jax="0", jaxlib="0", numpy="0", platform_version="fake"
 )
 DEVICE = Device(id=0, platform="cpu", device_kind="cpu", process_index=0)
-OP = OpInfo(
-    name="quick",
-    summary="Does nothing.",
-    size_means="nothing",
-    dtypes=("float32",),
-    flops="0",
-    bytes="0",
-    minimum=1,
-    default=1,
-    maximum=9,
+OPS = tuple(
+    OpInfo(
+        name=name,
+        summary=f"Is {name}. " * 400,  # a catalogue that no pipe holds
+        size_means="nothing",
+        dtypes=("float32",),
+        flops="0",
+        bytes="0",
+        minimum=1,
+        default=1,
+        maximum=200,
+    )
+    for name in os.environ.get("FAKE_OPS", "quick,long").split(",")
 )
 
 
@@ -104,7 +107,7 @@ class FakeCore:
         return ()
 
     def load(self) -> tuple[OpInfo, ...]:
-        return (OP,)
+        return OPS
 
     def start(self) -> tuple[Host, tuple[Device, ...]]:
         wrong = os.environ.get("FAKE_START", "")

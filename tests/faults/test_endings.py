@@ -16,6 +16,7 @@ import pexpect
 import pytest
 
 from tests.processes import (
+    FAKE_PYTHON,
     LIMIT_SECONDS,
     ROOT,
     Running,
@@ -59,7 +60,7 @@ def test_a_closed_connection_leaves_a_crossover_its_file_and_a_history_that_stay
         *("crossover", "matmul", "--sizes", "16..4k", "--budget", "20"),
         *("--export", "out.json"),
     )
-    crossover.until(r"16: numpy .* faster")
+    crossover.until("16: numpy ")
     crossover.hang_up()
     assert crossover.process.wait(LIMIT_SECONDS) == 129
     found = json.loads(Path("out.json").read_text())
@@ -83,10 +84,10 @@ def test_a_closed_connection_leaves_a_crossover_its_file_and_a_history_that_stay
 
 def test_a_terminated_bench_prints_and_writes_what_had_arrived() -> None:
     bench = Running(
-        *("bench", "matmul", "--size", "64..512", "--target", "1", "--budget", "600"),
-        *("--yes", "--json", "--export", "out.csv", "--no-history"),
+        *("bench", "long", "--size", "1..8", "--mode", "jit", "--no-history"),
+        *("--json", "--export", "out.csv", "--python", FAKE_PYTHON),
     )
-    bench.until("sampling: matmul")
+    bench.until("turns")
     bench.signal(TERM)
     code, out = bench.ended()
     assert code == 143
@@ -94,7 +95,7 @@ def test_a_terminated_bench_prints_and_writes_what_had_arrived() -> None:
     ended = document["measurements"] + document["failures"]
     assert len(ended) == 4
     assert "this is what had arrived" in bench.said
-    assert Path("out.csv").read_text().count("matmul") >= 4
+    assert Path("out.csv").read_text().count("long") >= 4
 
 
 @pytest.mark.parametrize(
@@ -166,7 +167,7 @@ def test_a_hangup_that_is_ignored_from_the_start_stays_ignored(tmp_path: Path) -
 def test_ctrl_c_while_a_document_is_printed_leaves_it_whole() -> None:
     read, write = os.pipe()
     room = fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
-    running = Running("ops", "--json", stdout=write)
+    running = Running("ops", "--json", "--python", FAKE_PYTHON, stdout=write)
     os.close(write)
     running.until(lambda: unread(read) == room)
     running.signal(INT)
@@ -179,7 +180,7 @@ def test_ctrl_c_while_a_document_is_printed_leaves_it_whole() -> None:
 def test_a_second_signal_ends_what_nobody_reads() -> None:
     read, write = os.pipe()
     fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
-    running = Running("ops", "--json", stdout=write)
+    running = Running("ops", "--json", "--python", FAKE_PYTHON, stdout=write)
     os.close(write)
     running.until(lambda: unread(read))
     running.signal(HUP, TERM)

@@ -15,7 +15,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import PROGRAM, Shell, ended, environment, jaxtui, python
+from tests.processes import (
+    FAKE_PYTHON,
+    PROGRAM,
+    Shell,
+    ended,
+    environment,
+    jaxtui,
+    python,
+)
 
 HELD_UP = """
 import ctypes, os, sys
@@ -238,7 +246,8 @@ def test_the_tab_outlives_whatever_happens_to_the_file(
     shell = Shell(columns=160)
     try:
         python = f"JAXTUI_DATA={folder} {sys.executable}"
-        shell.run(f"cd {tmp_path}/caf*; {python} {script}; echo ended with $?")
+        app = f"{python} {script} --python '{FAKE_PYTHON}'"
+        shell.run(f"cd {tmp_path}/caf*; {app}; echo ended with $?")
         shell.shows("CPU only")
         shell.type("4")
         shell.shows(f"{len(numbers)} could not be read", "selu")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import LIMIT_SECONDS, PROGRAM, environment
+from tests.processes import FAKE_PYTHON, LIMIT_SECONDS, PROGRAM, environment
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +58,8 @@ def test_a_reader_that_has_gone_is_told_in_a_sentence() -> None:
 
 @pytest.mark.parametrize("redirection", ["> /dev/full", ">&- 2>&- <&-"])
 def test_a_bench_that_cannot_print_still_exports_and_keeps(redirection: str) -> None:
-    done = shell(f"bench selu:100 --budget 0.3 --export out.json {redirection}")
+    bench = f"bench quick:1 --export out.json --python '{FAKE_PYTHON}'"
+    done = shell(f"{bench} {redirection}")
     assert done.returncode == 3
     assert len(json.loads(Path("out.json").read_text())["measurements"]) == 1
     assert len(json.loads(shell("history --json").stdout)["measurements"]) == 1
@@ -66,7 +67,7 @@ def test_a_bench_that_cannot_print_still_exports_and_keeps(redirection: str) -> 
 
 @pytest.mark.parametrize("redirection", ["2> /dev/full", "2>&-"])
 def test_without_a_stderr_the_result_is_still_printed(redirection: str) -> None:
-    done = shell(f"devices --json {redirection}")
+    done = shell(f"devices --json --python '{FAKE_PYTHON}' {redirection}")
     assert done.returncode == 0
     assert json.loads(done.stdout)["devices"]
     assert shell(f"--no-such-option {redirection}").returncode == 64

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from pathlib import Path
@@ -14,17 +13,22 @@ import pytest
 
 from jaxtui import child
 from jaxtui.measure import programs
-from jaxtui.measure.ahead import bound, compile_ahead, refusal
+from jaxtui.measure.ahead import answers, bound, compile_ahead, refusal
 from jaxtui.measure.ahead_process import environment, libtpu_version
 from jaxtui.measure.peaks import memory, peak
 from jaxtui.measure.recipes import ahead
 from jaxtui.model import Case, Peak
 from jaxtui.model.ahead import (
     LIBTPU_DEFAULTS,
+    AheadAnswer,
     AheadCompiled,
     AheadDoing,
     AheadFailed,
+    AheadHello,
+    AheadReady,
+    AheadRefused,
     AheadTook,
+    CodeRequest,
     Compiled,
     Topology,
 )
@@ -258,20 +262,23 @@ def test_the_code_is_plain_jax(one: Case) -> None:
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"op": "matmull"}, "did you mean matmul"),
         ({"op": "selu", "size": 0}, "selu has no size 0"),
         ({"op": "gather", "size": 2**31, "dtype": "int8"}, "its indices are int32"),
         ({"op": "fft", "dtype": "float64"}, "does not run in float64 on a TPU"),
     ],
 )
-def test_the_process_answers_on_a_descriptor_of_its_own(
+def test_what_the_op_does_not_take_is_refused(
     changed: dict[str, object], says: str
 ) -> None:
-    request = {
-        "type": "Code",
-        "topology": {"name": "v5e:2x4"},
-        "case": msgspec.to_builtins(case(**changed)),
-    }
+    request = CodeRequest(topology=Topology(name="v5e:2x4"), case=case(**changed))
+    (refused,) = answers(request)
+    assert isinstance(refused, AheadRefused)
+    assert says in refused.error
+
+
+def test_the_process_answers_on_a_descriptor_of_its_own() -> None:
+    topology = Topology(name="v5e:2x4")
+    request = CodeRequest(topology=topology, case=case(op="matmull"))
     mine, theirs = os.pipe()
     command = [*child.command("jaxtui.measure.ahead_process"), "--answers", str(theirs)]
     process = subprocess.Popen(
@@ -279,16 +286,18 @@ def test_the_process_answers_on_a_descriptor_of_its_own(
     )
     os.close(theirs)
     # Its stdin stays open: it would take the end of that for the end of who asked.
-    with process, os.fdopen(mine) as answers:
+    with process, os.fdopen(mine, "rb") as pipe:
         assert process.stdin
-        process.stdin.write(json.dumps(request).encode() + b"\n")
+        process.stdin.write(msgspec.json.encode(request) + b"\n")
         process.stdin.flush()
-        hello, ready, refused = map(json.loads, answers)
+        decoder = msgspec.json.Decoder(AheadAnswer)
+        hello, ready, refused = map(decoder.decode, pipe)
         assert process.wait(180) == 0
         assert process.stdout
         assert process.stdout.read() == b""
-    assert hello["type"] == "AheadHello"
-    assert ready["jax"] == jax.__version__
-    assert "matmul" in [op["name"] for op in ready["ops"]]
-    assert refused["type"] == "AheadRefused"
-    assert says in refused["error"]
+    assert isinstance(hello, AheadHello)
+    assert isinstance(ready, AheadReady)
+    assert ready.jax == jax.__version__
+    assert "matmul" in [op.name for op in ready.ops]
+    assert isinstance(refused, AheadRefused)
+    assert "did you mean matmul" in refused.error

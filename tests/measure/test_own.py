@@ -137,10 +137,9 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Measurement]:
     path = str(file)
     cases = {
         "jit": case(path, "step"),
-        "eager": case(path, "step", "eager"),
+        "eager": case(path, "step", "eager", inputs="host"),
         "numpy": case(path, "step", "numpy"),
         "sent": case(path, "step", inputs="host"),
-        "sent eagerly": case(path, "step", "eager", inputs="host"),
         "size": case(path, "step", size=48),
         "typed": typed(path, "add", "s32[] bf16[8,16] bf16[16,4]"),
         "several": typed(path, "several", "f32[9]"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import jax
 import numpy as np
@@ -128,12 +128,14 @@ def test_it_stops_between_rounds() -> None:
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Products and arrays that take no time; no roof is meant by that."""
     monkeypatch.setattr(streams, "sizes", lambda *_: (2**18,))
     monkeypatch.setattr(compute, "_size", lambda *_: 256)
     monkeypatch.setitem(candidates.ELEMENTS, "cpu", 2**12)
-    return
+    # Nor do they need to be warm, or timed for long.
+    monkeypatch.setattr(work, "BURST_SECONDS", 0.003)
+    monkeypatch.setattr(work.turns_of, "__defaults__", (0.01,))
 
 
 def measure(
@@ -152,7 +154,7 @@ def result(events: list[RunEvent]) -> RoofsMeasured:
     return found
 
 
-@pytest.mark.usefixtures("small")
+@pytest.mark.usefixtures("brief", "small")
 def test_both_kinds_of_roof_are_measured_and_named() -> None:
     events = measure("float32")
     assert isinstance(events[0], RoofsStarted)
@@ -175,7 +177,7 @@ def test_both_kinds_of_roof_are_measured_and_named() -> None:
     assert known[-1] == arithmetic
 
 
-@pytest.mark.usefixtures("small")
+@pytest.mark.usefixtures("brief", "small")
 def test_every_dtype_has_a_roof_or_a_reason() -> None:
     found = result(measure(*DTYPES, budget=0.01))
     had = {one.of.dtype for one in found.roofs if one.of}
@@ -186,7 +188,7 @@ def test_every_dtype_has_a_roof_or_a_reason() -> None:
     assert all(one.why.endswith(".") for one in found.missing)
 
 
-@pytest.mark.usefixtures("small")
+@pytest.mark.usefixtures("brief", "small")
 def test_a_dtype_without_products_has_a_reason() -> None:
     found = result(measure("int4", "float32"))
     (missing,) = found.missing
@@ -195,7 +197,7 @@ def test_a_dtype_without_products_has_a_reason() -> None:
     assert [one.kind for one in found.roofs] == ["bandwidth", "compute"]
 
 
-@pytest.mark.usefixtures("small")
+@pytest.mark.usefixtures("brief", "small")
 def test_what_xla_refuses_is_a_reason_and_the_rest_goes_on(monkeypatch) -> None:
     whole = work.compile_case
 
@@ -218,7 +220,7 @@ def unavailable(*_: object) -> None:
     raise TroubleError("a chain", "There is none.")
 
 
-@pytest.mark.usefixtures("small")
+@pytest.mark.usefixtures("brief", "small")
 def test_smaller_arrays_are_taken_where_memory_is_short(monkeypatch) -> None:
     whole = work.arguments
 
@@ -250,7 +252,7 @@ def test_numpy_takes_smaller_arrays_too(monkeypatch) -> None:
     assert made.what == "NumPy's copy of 2.00 MiB"
 
 
-@pytest.mark.usefixtures("small")
+@pytest.mark.usefixtures("brief", "small")
 def test_no_memory_at_all_is_a_reason(monkeypatch) -> None:
     def none(*_: object) -> None:
         raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 4 bytes")
@@ -262,7 +264,7 @@ def test_no_memory_at_all_is_a_reason(monkeypatch) -> None:
     assert {one.of for one in found.missing} == {None, FLOAT32}
 
 
-@pytest.mark.usefixtures("small")
+@pytest.mark.usefixtures("brief", "small")
 def test_what_is_known_when_it_is_stopped_is_kept() -> None:
     events: list[RunEvent] = []
 

@@ -500,6 +500,7 @@ def test_a_process_of_its_own_has_its_own_devices(capfd):
         Shown(name="devices", code="jax.device_count()"),
         Shown(name="second", code="jax.device_put(x, jax.devices()[1]).device.id"),
         Shown(name="process", code="__import__('os').getpid()"),
+        Timed(name="bad", code="x / 0", once=True),
         setup="x = 1.0\nprint('in setup')\n__import__('os').write(1, b'to fd 1')",
         cpu_devices=2,
     )
@@ -508,6 +509,7 @@ def test_a_process_of_its_own_has_its_own_devices(capfd):
     assert found["devices"].numbers == (2.0,)
     assert found["second"].numbers == (1.0,)
     assert found["process"].numbers != (float(os.getpid()),)
+    assert failure(events).error.startswith("'bad' failed: ZeroDivisionError")
     assert isinstance(events[0], SnippetStarted)
     assert events[0].snippet.cpu_devices == 2
     assert sum(isinstance(event, SnippetStarted) for event in events) == 1
@@ -518,19 +520,18 @@ def test_a_process_of_its_own_has_its_own_devices(capfd):
     assert "to fd 1" in said.err
 
 
-def test_troubles_of_the_child_are_told():
-    failed = failure(run(setup="1 / 0", cpu_devices=2))
-    assert failed.error.startswith("The setup failed: ZeroDivisionError")
+def shell(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    """Put a script into the place of the child."""
+    monkeypatch.setattr(snippets, "COMMAND", ("/bin/sh", "-c", code))
 
 
 @pytest.mark.parametrize(
-    ("code", "how"), [("os.abort()", "by SIGABRT"), ("os._exit(0)", "with status 0")]
+    ("code", "how"), [("kill -ABRT $$", "by SIGABRT"), ("exit 0", "with status 0")]
 )
-def test_a_child_that_ends_early_is_a_failure(code, how):
-    events = run(Shown(name="it", code="1"), setup=f"import os\n{code}", cpu_devices=2)
-    failed = failure(events)
+def test_a_child_that_ends_early_is_a_failure(monkeypatch, code, how):
+    shell(monkeypatch, code)
+    failed = failure(run(cpu_devices=2))
     assert failed.error == f"The process with 2 CPU devices ended {how}."
-    assert not values(events)
 
 
 def test_a_child_that_cannot_be_started_is_a_failure(monkeypatch):
@@ -547,36 +548,25 @@ def ended(pid: int) -> bool:
     return False
 
 
-ENDLESS = Timed(name="endless", code="time.sleep(1000)", once=True)
-PID = Shown(name="pid", code="os.getpid()")
-
-
-def test_a_stop_ends_the_child_whatever_it_does():
-    stop = threading.Event()
-    one = snippet(PID, ENDLESS, setup="import os, time", cpu_devices=2)
-    pid, finished = 0, None
-    for event in run_snippet(one, stop=stop.is_set):
-        if isinstance(event, SnippetShown):
-            pid = int(event.value.numbers[0])
-            stop.set()
-        finished = event
-    assert isinstance(finished, RunFinished)
-    assert finished.outcome == "cancelled"
-    assert ended(pid)
-
-
-def test_closing_the_generator_ends_the_child():
-    one = snippet(PID, ENDLESS, setup="import os, time", cpu_devices=2)
-    events = run_snippet(one, stop=never)
+@pytest.mark.parametrize("closes", [True, False])
+def test_a_stop_and_a_close_end_the_child_whatever_it_does(monkeypatch, closes):
+    told = encode(SnippetShown(value=Value(name="pid", text="PID"))).decode().strip()
+    told = told.replace("PID", "'$$'")
+    shell(monkeypatch, f"echo '{told}'; exec sleep 1000")
+    stop, pid, last = threading.Event(), 0, None
+    events = run_snippet(snippet(cpu_devices=2), stop=stop.is_set)
     for event in events:
+        last = event
         if isinstance(event, SnippetShown):
-            pid = int(event.value.numbers[0])
-            break
-    events.close()
+            pid = int(event.value.text)
+            if closes:
+                events.close()
+            stop.set()
     assert ended(pid)
+    assert closes or last.outcome == "cancelled"
 
 
-PARENT = f"""
+PARENT = """
 from jaxtui.measure.snippets import run_snippet
 from jaxtui.model import Shown, Snippet, Timed
 one = Snippet(
@@ -584,7 +574,7 @@ one = Snippet(
     setup="import os, time",
     parts=(
         Shown(name="pid", code="os.getpid()"),
-        Timed(name="endless", code={ENDLESS.code!r}, once=True),
+        Timed(name="endless", code="time.sleep(1000)", once=True),
     ),
     cpu_devices=2,
 )
