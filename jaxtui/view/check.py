@@ -28,13 +28,7 @@ from jaxtui.model import CHECK_TESTS, CheckTest, Device
 from jaxtui.view.chipmap import Mark
 from jaxtui.view.text import COLUMNS, INCOMPLETE, Line, Span, fold, plain
 
-WORDS: dict[VerdictWord, str] = {
-    "pass": "pass",
-    "low": "low",
-    "impossible": "impossible",
-    "fail": "FAIL",
-    "skipped": "skipped",
-}
+WORDS: dict[VerdictWord, str] = {word: word for word in SEVERITY} | {"fail": "FAIL"}
 """Verdicts as a screen draws them: they must tell without a colour, too."""
 
 MARKS: dict[VerdictWord | None, str] = {
@@ -78,8 +72,11 @@ WITH_WORDS: tuple[CheckTest, ...] = (
     "steady",
     "together",
 )
-"""Where a figure that is as it should be needs all that is said of it. Elsewhere the
-first sentence tells how it was come by, such as its rounds, which is in the JSON."""
+"""Where a figure that is as it should be needs what is said of it. Elsewhere that tells
+how it was come by, such as its rounds, which is in the JSON."""
+
+RELATIONS = {"most": ", at most", "least": ", at least", "exact": ", must be"}
+"""Of a figure to its bound, by the kind of that."""
 
 _DEVICE = re.compile(r"\b[a-z]+:\d+\b")
 _FIGURE = re.compile(r"[\d.]+")
@@ -116,24 +113,20 @@ class Row:
 
         ``171 of 197 TFLOP/s``, ``2.1e-4, at most 1e-2``, ``168-171 TFLOP/s``.
         """
-        first = self.members[0]
-        unit, bound = first.reading.unit, first.reading.expected
+        first = self.members[0].reading
         measured = [one.reading.measured for one in self.members]
         values = [value for value in measured if value is not None]
         if not values:
             return ""
-        text = _span(values, partial(figure, unit=unit))
+        text = _span(values, partial(figure, unit=first.unit))
         expected = {one.expected for one in self.members}
         if len(expected) > 1 or None in expected:
             return text
-        wanted = figure(expected.pop(), unit)
-        kind = bound.kind if bound else ""
-        relations = {"most": ", at most", "least": ", at least", "exact": ", must be"}
-        if unit == "chips":
-            del relations["exact"]
-        relation = relations.get(kind, " of")
-        if first.share is not None:
+        wanted, relation = figure(expected.pop(), first.unit), " of"
+        if self.members[0].share is not None:
             relation = " of" if self._more_is_better else ", against"
+        elif first.expected and first.unit != "chips":
+            relation = RELATIONS.get(first.expected.kind, " of")
         number, _, of = text.rpartition(" ")
         if relation == " of" and number and wanted.endswith(f" {of}"):
             text = number
@@ -142,9 +135,12 @@ class Row:
     @property
     def share(self) -> str:
         """How much of the expectation was reached; empty where that is no matter."""
-        values = [one.share for one in self.members if one.share is not None]
         text = fmt.percent if self._more_is_better else fmt.ratio
-        return _span(values, text) if values else ""
+        return _span(self.shares, text) if self.shares else ""
+
+    @property
+    def shares(self) -> list[float]:
+        return [one.share for one in self.members if one.share is not None]
 
     @property
     def _more_is_better(self) -> bool:
@@ -163,12 +159,10 @@ def rows(verdicts: Sequence[Verdict]) -> tuple[Row, ...]:
             # Different figures are the same trouble, different faults are not.
             trouble = _DEVICE.sub("*", one.reading.fault or one.reading.skipped)
         alike.setdefault((one.reading.what, one.word, trouble), []).append(one)
-    found = []
+    found: list[Row] = []
     for (_, word, _), members in alike.items():
-        if word in ("pass", "skipped") or len(members) > ROWS_APART:
-            found.append(Row(tuple(members)))
-        else:
-            found += [Row((member,)) for member in members]
+        together = word in ("pass", "skipped") or len(members) > ROWS_APART
+        found += map(Row, [tuple(members)] if together else zip(members, strict=True))
     whats = list(dict.fromkeys(one.reading.what for one in verdicts))
     found.sort(key=lambda row: (whats.index(row.what), SEVERITY.index(row.word)))
     return tuple(found)
@@ -227,9 +221,7 @@ class Report:
     stopping: bool = False
     """The user has asked for its end."""
     elapsed_seconds: float = 0.0
-    _places: Mapping[tuple[str | None, CheckTest], tuple[Verdict, ...]] = field(
-        default_factory=dict
-    )
+    _by_device: Mapping[str | None, Sequence[Verdict]] = field(default_factory=dict)
 
     @property
     def devices(self) -> tuple[Device, ...]:
@@ -252,13 +244,13 @@ class Report:
     def of_test(self, test: CheckTest) -> tuple[Verdict, ...]:
         return tuple(one for one in self.verdicts if one.reading.test == test)
 
-    def at(self, device: str | None, test: CheckTest) -> tuple[Verdict, ...]:
-        """What a test has read of one device, or of the machine as a whole."""
-        return self._places.get((device, test), ())
-
-    def of_device(self, device: str | None) -> tuple[Verdict, ...]:
+    def of_device(self, device: str | None) -> Sequence[Verdict]:
         """All that was read of one device, or of the machine as a whole."""
-        return tuple(one for test in CHECK_TESTS for one in self.at(device, test))
+        return self._by_device.get(device, ())
+
+    def at(self, device: str | None, test: CheckTest) -> list[Verdict]:
+        """What a test has read of one device, or of the machine as a whole."""
+        return [one for one in self.of_device(device) if one.reading.test == test]
 
     def word_of(self, device: str) -> VerdictWord | None:
         """The worst verdict of a device; ``None`` before there is any."""
@@ -293,22 +285,19 @@ def report(
         return replace(
             last, exam=exam, stopping=stopping, elapsed_seconds=elapsed_seconds
         )
-    order = CHECK_TESTS.index
     found = judge(exam.readings, exam.devices, baseline)
-    verdicts = tuple(sorted(found, key=lambda one: order(one.reading.test)))
-    places: dict[tuple[str | None, CheckTest], tuple[Verdict, ...]] = {}
+    verdicts = sorted(found, key=lambda one: CHECK_TESTS.index(one.reading.test))
+    by_device: dict[str | None, list[Verdict]] = {}
     for one in verdicts:
-        at = (one.reading.device, one.reading.test)
-        places[at] = (*places.get(at, ()), one)
-    return Report(exam, verdicts, stopping, elapsed_seconds, places)
+        by_device.setdefault(one.reading.device, []).append(one)
+    return Report(exam, tuple(verdicts), stopping, elapsed_seconds, by_device)
 
 
 def worst_row(verdicts: Sequence[Verdict]) -> Row | None:
     """The row of a test that tells most: the worst verdict, then the lowest share."""
 
     def badness(row: Row) -> tuple[int, float]:
-        shares = [one.share for one in row.members if one.share is not None]
-        return SEVERITY.index(row.word), -min(shares, default=math.inf)
+        return SEVERITY.index(row.word), -min(row.shares, default=math.inf)
 
     return max(rows(verdicts), key=badness, default=None)
 
@@ -403,7 +392,7 @@ def block(
     """The rows of one test, and what there is to say of them."""
     word = overall(verdicts)
     lines: list[Line] = [(Span(f"{test}: "), Span(word, word))]
-    shown: list[Row] = []
+    shown, known = list[Row](), set[str]()
     alike: dict[tuple[object, ...], list[Row]] = {}
     for row in rows(verdicts):
         if row.word == "skipped" or (row.word == "pass" and not row.figure):
@@ -412,7 +401,6 @@ def block(
             alike.setdefault(key, []).append(row)
         else:
             shown.append(row)
-    known: set[str] = set()
     for row, cells in zip(shown, _columns(shown, devices), strict=True):
         lines += cells
         lines += _remarks(row, devices, known)
@@ -440,11 +428,8 @@ def closing(report: Report) -> list[Line]:
         )
     if outcome == "incomplete":
         parts.append(_text(INCOMPLETE))
-    if disturbed := [
-        one.reading
-        for one in report.verdicts
-        if one.reading.disturbed and one.word == "pass"
-    ]:
+    passed = (one.reading for one in report.verdicts if one.word == "pass")
+    if disturbed := [one for one in passed if one.disturbed]:
         # One of the sentences: they differ in a digit.
         tests = ", ".join(dict.fromkeys(one.test for one in disturbed))
         parts.append(_text(f"{tests}: {disturbed[0].disturbed}"))
@@ -530,17 +515,14 @@ def _remarks(row: Row, devices: Sequence[Device], known: set[str]) -> Iterator[L
 def _what_else(row: Row, known: set[str]) -> str:
     """What a figure that is as it should be does not say by itself."""
     first = row.members[0].reading
-    sentences = _SENTENCE.split(first.said) if first.said else []
-    if first.test not in WITH_WORDS:
-        sentences = sentences[1:]
-    # Sentences that only differ in their figures are told once.
-    alike = {one: _FIGURE.sub("#", one) for one in sentences}
-    kept = [one for one in sentences if alike[one] not in known]
-    known.update(alike.values())
-    texts = {_without_name(one.reading.said, one) for one in row.members}
+    # What only differs in its figures is told once.
+    alike = _FIGURE.sub("#", first.said)
+    if first.test not in WITH_WORDS or alike in known or not first.said:
+        return ""
+    known.add(alike)
     # Where every device has its own figures, those of one are enough.
-    of = f"{first.device}: " if kept and len(texts) > 1 else ""
-    return f"{of}{' '.join(kept)}"
+    several = len({_without_name(one.reading.said, one) for one in row.members}) > 1
+    return f"{first.device}: {first.said}" if several else first.said
 
 
 def _without_figures(

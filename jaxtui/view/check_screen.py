@@ -114,10 +114,9 @@ def _cell(report: Report, device: str, test: CheckTest) -> Span:
         if not (report.at(None, test) and word in FINE and report.is_done(test)):
             return Span(MARKS[None], "muted")
         return Span(MARKS[word], ROLES[word])
-    shares = [one.share for one in row.members if one.share is not None]
     mark, share = MARKS[row.word], ""
-    if shares and row.word in ("pass", "low"):
-        share = fmt.percent(min(shares)).replace(" ", "")
+    if row.shares and row.word in ("pass", "low"):
+        share = fmt.percent(min(row.shares)).replace(" ", "")
         mark = mark if row.word == "low" else ""
     role = ROLES[row.word] + ("" if row.word in FINE else "-selected")
     return Span(mark + share, role)
