@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from time import perf_counter
 
 import jax
 import numpy as np
@@ -21,6 +24,12 @@ from jaxtui.measure.ops.base import wide
 from jaxtui.model import Case, Expected, Precision, Reading
 
 SAME_BITS = "elements with other bits"
+
+ERROR = "relative error"
+
+PATIENCE_SECONDS = 2.0
+"""For so long, or as long as it took so far, the others are waited for before those
+that are ready are compared among themselves: one may never answer."""
 
 NAMED = 3
 """So many further computations are named in a sentence."""
@@ -43,11 +52,12 @@ class Computation:
 
     @property
     def expected(self) -> Expected:
-        tolerance = ops.get(self.op).accepted_error(self.dtype, self.precision)
+        op = ops.get(self.op)
+        tolerance = op.accepted_error(self.dtype, self.precision)
         source = "jaxtui's own bound on rounding errors"
         if tolerance == 0:
             source = "integers are computed exactly"
-        elif tolerance > ops.get(self.op).tolerance[self.dtype]:
+        elif tolerance > op.tolerance[self.dtype]:
             source += ", whose inputs an accelerator may round at this precision"
         return Expected(value=tolerance, kind="most", source=source)
 
@@ -63,6 +73,10 @@ class Computation:
 
     def inputs(self, seed: int) -> tuple[Array, ...]:
         return host_inputs(ops.get(self.op), self.size, self.dtype, seed)
+
+    def check(self, inputs: tuple[Array, ...], result: Array) -> Accuracy:
+        op, of = ops.get(self.op), self.precision
+        return accuracy.check(op, self.dtype, self.size, inputs, result, precision=of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,28 +101,17 @@ class Difference:
 class Outcome:
     """What became of one computation on one device."""
 
-    result: Array | None = None
-    """Its first result; ``None`` where there is none."""
-    deviation: Difference | None = None
-    """How the worst of the others differs from it, where one does."""
-    program: str = ""
-    """What was compiled, where devices of one kind may get different programs."""
-    skipped: str = ""
-    """Why it was not computed."""
+    accuracy: Accuracy | None = None
+    """Of its first result; without one there is a trouble."""
     trouble: TroubleError | None = None
+    deviation: Difference | None = None
+    """How the worst of its other results differs from the first, where one does."""
     ballot: Ballot | None = None
     """Where it says what is right: a device that contradicts itself does not."""
 
 
-@dataclass(slots=True)
-class Visit:
-    device: jax.Device
-    outcomes: dict[Computation, Outcome] = field(default_factory=dict)
-    crash: Exception | None = None
-    """What ended it before its time."""
-
-
-# Bit by bit.
+Outcomes = Mapping[Computation, Outcome]
+"""Of one device, in order."""
 
 
 def difference(result: Array, other: Array) -> Difference:
@@ -136,40 +139,37 @@ def _bytes(array: Array) -> Array:
 
 @dataclass(slots=True)
 class Ballot:
-    """Every device casts its result of one computation; any thread may.
+    """Every device casts its result of one computation.
 
     Only results that differ are kept, so that many devices need no more memory than
-    one.
+    one. While one thread casts, any other may look.
     """
 
     results: list[Array] = field(default_factory=list)
+    accuracies: list[Accuracy] = field(default_factory=list)
     votes: dict[str, int] = field(default_factory=dict)
     """Which of the results a device has, by its name."""
-    _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def cast(self, device: str, result: Array) -> Array:
-        """Count the result of a device; returns the one that is kept, its equal."""
-        with self._lock:
-            for index, known in enumerate(self.results):
-                if not difference(result, known).elements:
-                    self.votes[device] = index
-                    return known
+    def cast(self, device: str, result: Array, check: Callable[[], Accuracy]) -> int:
+        """Count the result of a device, and check it if no other has it."""
+        known = (not difference(result, one).elements for one in self.results)
+        vote = next((index for index, same in enumerate(known) if same), None)
+        if vote is None:
+            vote = len(self.results)
             self.results.append(result)
-            self.votes[device] = len(self.results) - 1
-            return result
+            self.accuracies.append(check())
+        self.votes[device] = vote
+        return vote
 
     @property
     def winner(self) -> int | None:
         """The result that more devices have than any other; ``None`` for a tie."""
-        with self._lock:
-            chosen = list(self.votes.values())
-        counts = [chosen.count(index) for index in range(len(self.results))]
-        most = max(counts, default=0)
-        return counts.index(most) if counts.count(most) == 1 else None
+        counts = Counter(list(self.votes.values())).most_common(2)
+        tie = len({count for _, count in counts}) < len(counts)
+        return counts[0][0] if counts and not tie else None
 
     def holders(self, index: int) -> tuple[str, ...]:
-        with self._lock:
-            return tuple(device for device, vote in self.votes.items() if vote == index)
+        return tuple(one for one, vote in self.votes.copy().items() if vote == index)
 
     def against(self, device: str) -> Difference | None:
         """How the result of a device differs from the winner's.
@@ -179,19 +179,16 @@ class Ballot:
         """
         mine, winner = self.votes[device], self.winner
         if winner is None:
-            winner = next(i for i in range(len(self.results)) if i != mine)
+            winner = 0 if mine else 1
         if mine == winner:
             return None
         return difference(self.results[mine], self.results[winner])
 
-    def sentence(
-        self, device: jax.Device, computation: Computation, found: Difference
-    ) -> str:
+    def sentence(self, device: jax.Device, differing: str) -> str:
         """With whom a device disagrees, and in what."""
-        differing = found.within(computation)
         if (winner := self.winner) is None:
             with_me = self.holders(self.votes[name(device)])
-            rest = ", ".join(one for one in self.votes if one not in with_me)
+            rest = ", ".join(one for one in self.votes.copy() if one not in with_me)
             return (
                 f"{', '.join(with_me)} and {rest} compute different results:"
                 f" {differing}; no majority says which is right."
@@ -203,116 +200,91 @@ class Ballot:
         return f"{place(device)} computes another result than {majority}: {differing}."
 
 
-@dataclass(slots=True)
 class Comparison:
-    """The results of all devices, as they come in."""
+    """The results of all devices, as they come in; any thread may use it."""
 
-    inputs: dict[Computation, tuple[Array, ...]]
-    times: int
-    """How often each device computes everything."""
-    _ballots: dict[tuple[str, Computation, str], Ballot] = field(default_factory=dict)
-    _accuracies: dict[tuple[Computation, int], Accuracy] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self, seed: int, times: int, devices: int) -> None:
+        self.times = times
+        """How often each device computes everything."""
+        self._seed, self._left = seed, devices
+        self._begun = self._last = perf_counter()
+        self._inputs: dict[Computation, tuple[Array, ...]] = {}
+        self._ballots: dict[tuple[str, Computation, str], Ballot] = {}
+        self._lock = threading.Lock()
 
-    def count(self, visit: Visit, computation: Computation, outcome: Outcome) -> None:
-        """Take in what became of a computation on a device; any thread may."""
-        if outcome.result is not None and outcome.deviation is None:
-            key = (str(visit.device.device_kind), computation, outcome.program)
-            with self._lock:
-                ballot = self._ballots.setdefault(key, Ballot())
-            kept = ballot.cast(name(visit.device), outcome.result)
-            outcome = replace(outcome, result=kept, ballot=ballot)
-        visit.outcomes[computation] = outcome
+    def inputs(self, computation: Computation) -> tuple[Array, ...]:
+        """The same for every device."""
+        with self._lock:
+            if computation not in self._inputs:
+                self._inputs[computation] = computation.inputs(self._seed)
+            return self._inputs[computation]
 
-    def decided(self, visit: Visit) -> bool:
-        """Whether each of its results can be held against what most devices have."""
-        ballots = (outcome.ballot for outcome in visit.outcomes.values())
-        return all(one.winner is not None for one in ballots if one)
+    def count(
+        self,
+        device: jax.Device,
+        computation: Computation,
+        result: Array,
+        deviation: Difference | None,
+        program: str,
+    ) -> Outcome:
+        """Take in the first result of a device; devices with one program compare."""
+        check = partial(computation.check, self.inputs(computation), result)
+        if deviation is not None:
+            return Outcome(check(), deviation=deviation)
+        with self._lock:
+            key = (str(device.device_kind), computation, program)
+            ballot = self._ballots.setdefault(key, Ballot())
+            vote = ballot.cast(name(device), result, check)
+        return Outcome(ballot.accuracies[vote], ballot=ballot)
 
-    def readings(self, visit: Visit) -> Iterator[Reading]:
-        device = visit.device
-        for computation, outcome in visit.outcomes.items():
-            yield self._error(device, computation, outcome)
-        if visit.crash is not None:
-            yield error_reading("numerics", device, visit.crash)
-        yield self._same_bits(visit)
+    def end(self) -> None:
+        """A device has computed everything."""
+        with self._lock:
+            self._left, self._last = self._left - 1, perf_counter()
 
-    def _error(
-        self, device: jax.Device, computation: Computation, outcome: Outcome
-    ) -> Reading:
-        """How far a result is from float64, or why there is none."""
-        what, trouble = computation.what, outcome.trouble
-        if outcome.result is None:
-            return reading(
-                "numerics",
-                device,
-                what,
-                unit="relative error",
-                fault="" if outcome.skipped else str(trouble),
-                skipped=outcome.skipped,
-                detail=trouble.detail if trouble else "",
-            )
-        # Equal results are one array, which is compared once.
-        key = (computation, id(outcome.result))
-        if key not in self._accuracies:
-            self._accuracies[key] = accuracy.check(
-                ops.get(computation.op),
-                computation.dtype,
-                computation.size,
-                self.inputs[computation],
-                outcome.result,
-                precision=computation.precision,
-            )
-        found, expected, fault = self._accuracies[key], computation.expected, ""
-        if found.error is None:
-            fault = (
-                f"{name(device)} gives a result of {what} that is not finite, or has"
-                " not the right shape."
-            )
-        elif not found.ok:
-            fault = (
-                f"{name(device)} computes {what} with an error of"
-                f" {fmt.error(found.error)}; {fmt.error(expected.value)} is accepted."
-            )
-        rows = found.rows_sampled
-        return reading(
-            "numerics",
-            device,
-            what,
-            found.error,
-            unit="relative error",
-            expected=expected,
-            fault=fault,
-            said="" if rows is None else f"{rows} rows were compared.",
-        )
+    def settled(self, outcomes: Outcomes) -> bool:
+        """Whether results can be held against those of others, who may be late."""
+        patience = max(PATIENCE_SECONDS, self._last - self._begun)
+        if self._left and perf_counter() - self._last < patience:
+            return False
+        ballots = [one.ballot for one in outcomes.values() if one.ballot]
+        return not self._left or all(one.winner is not None for one in ballots)
 
-    def _same_bits(self, visit: Visit) -> Reading:
+    def readings(self, device: jax.Device, outcomes: Outcomes) -> Iterator[Reading]:
+        for computation, outcome in outcomes.items():
+            if outcome.trouble is not None:
+                yield error_reading("numerics", device, outcome.trouble, unit=ERROR)
+            elif outcome.accuracy is not None:
+                yield _error(name(device), computation, outcome.accuracy)
+        yield self._same_bits(device, outcomes)
+
+    def _same_bits(self, device: jax.Device, outcomes: Outcomes) -> Reading:
         """How many elements are not those of other times, or of other devices."""
-        device = visit.device
-        computed = sum(one.result is not None for one in visit.outcomes.values())
+        computed = sum(one.trouble is None for one in outcomes.values())
         if not computed:
             why = "It computed nothing that could be compared."
             return reading("numerics", device, SAME_BITS, skipped=why)
-        found: list[tuple[Difference, str, str]] = []
-        for computation, outcome in visit.outcomes.items():
-            if outcome.deviation is not None:
-                differing = outcome.deviation.within(computation)
-                sentence = (
-                    f"{place(device)} computes different results from the same input:"
-                    f" {differing}."
-                )
-                found.append((outcome.deviation, computation.what, sentence))
-        others = []
-        for computation, outcome in visit.outcomes.items():
-            if (ballot := outcome.ballot) is None:
+        elements = others = 0
+        faults: list[tuple[str, str]] = []
+        for computation, outcome in outcomes.items():
+            found, ballot = outcome.deviation, outcome.ballot
+            if ballot is not None:
+                others = max(others, len(ballot.votes) - 1)
+                found = ballot.against(name(device))
+            if found is None:
                 continue
-            others.append(len(ballot.votes) - 1)
-            if (deviation := ballot.against(name(device))) is not None:
-                sentence = ballot.sentence(device, computation, deviation)
-                found.append((deviation, computation.what, sentence))
+            differing = found.within(computation)
+            sentence = (
+                f"{place(device)} computes different results from the same input:"
+                f" {differing}."
+            )
+            if ballot is not None:
+                sentence = ballot.sentence(device, differing)
+            elements += found.elements
+            faults.append((computation.what, sentence))
         said = f"{plural(computed, 'computation')}, {self.times} times each"
-        if most := max(others, default=0):
-            said += f" and on {plural(most, 'other device')}."
+        if others:
+            said += f" and on {plural(others, 'other device')}."
         else:
             said += "; there is no other device to compare."
         source = "the same input gives the same result"
@@ -320,25 +292,50 @@ class Comparison:
             "numerics",
             device,
             SAME_BITS,
-            sum(one.elements for one, _, _ in found),
+            elements,
             expected=Expected(value=0, kind="exact", source=source),
-            fault=join_faults([(what, sentence) for _, what, sentence in found]),
+            fault=join_faults(faults),
             said=said + self._other_programs(device),
         )
 
     def _other_programs(self, device: jax.Device) -> str:
         """That GPUs with other kernels are not compared, where there are any."""
-        programs: dict[Computation, set[str]] = {}
-        for owner, computation, program in list(self._ballots):
-            if owner == str(device.device_kind):
-                programs.setdefault(computation, set()).add(program)
-        unlike = [one.what for one, found in programs.items() if len(found) > 1]
+        kind = str(device.device_kind)
+        # A computation is there once for each of its programs.
+        found = Counter(one for owner, one, _ in list(self._ballots) if owner == kind)
+        unlike = ", ".join(one.what for one, programs in found.items() if programs > 1)
         if not unlike:
             return ""
         return (
-            f" XLA chose different kernels for {', '.join(unlike)}; only devices with"
-            " the same ones were compared."
+            f" XLA chose different kernels for {unlike}; only devices with the same"
+            " ones were compared."
         )
+
+
+def _error(device: str, computation: Computation, found: Accuracy) -> Reading:
+    """How far a result is from float64."""
+    what, expected, fault = computation.what, computation.expected, ""
+    if found.error is None:
+        fault = (
+            f"{device} gives a result of {what} that is not finite, or has not the"
+            " right shape."
+        )
+    elif not found.ok:
+        fault = (
+            f"{device} computes {what} with an error of {fmt.error(found.error)};"
+            f" {fmt.error(expected.value)} is accepted."
+        )
+    rows = found.rows_sampled
+    return reading(
+        "numerics",
+        device,
+        what,
+        found.error,
+        unit=ERROR,
+        expected=expected,
+        fault=fault,
+        said="" if rows is None else f"{rows} rows were compared.",
+    )
 
 
 def join_faults(found: Sequence[tuple[str, str]]) -> str:

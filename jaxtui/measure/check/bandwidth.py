@@ -18,7 +18,7 @@ from jaxtui.measure.check.base import (
     Context,
     Measure,
     Setting,
-    on_first,
+    by_device,
     setting,
     translate_errors,
 )
@@ -55,18 +55,11 @@ CPUS = Path("/sys/devices/system/cpu")
 
 
 def test(context: Context) -> Iterator[RunEvent]:
-    """Both ops on all devices at once; devices of one host share one memory."""
-    yield from on_first(
-        context,
-        "moving large arrays",
-        partial(_on_device, context),
-        else_skipped=("bandwidth", "{name} has the same memory as {first}."),
-    )
+    others = "{name} has the same memory as {first}."
+    yield from by_device(context, "moving large arrays", _streams, others=others)
 
 
-def _on_device(
-    context: Context, device: jax.Device, seconds: float
-) -> Iterator[Reading | Measure]:
+def _streams(context: Context, device: jax.Device, seconds: float) -> Iterator[Measure]:
     chosen = setting(context, device)
     counts = sizes(chosen, context.check.level, last_cache_bytes())
     share = seconds / len(counts)

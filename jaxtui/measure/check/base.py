@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import math
 import os
 import queue
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
 
+from jaxtui.format import plural
 from jaxtui.machine.survey import Survey
 from jaxtui.measure import devices, errors
 from jaxtui.measure.devices import name
@@ -66,6 +68,15 @@ class Context:
         """
         return tuple(devices.find(name) for name in self.check.devices)
 
+    @property
+    def shared(self) -> bool:
+        return shares_silicon(self.devices)
+
+
+def shares_silicon(found: Sequence[jax.Device]) -> bool:
+    """Whether the devices compute on the same cores, as CPU devices do."""
+    return any(device.platform == "cpu" for device in found)
+
 
 def run_check(
     check: Check, seen: Survey | None = None, *, stop: Callable[[], bool] = never
@@ -75,14 +86,14 @@ def run_check(
     Every device of the test ends in ``CheckDone`` unless the test was stopped or
     ``WorkFailed`` says why not.
     """
-    return _Run(check, seen or Survey(), stop).events()
+    return _Run(Context(check, seen or Survey(), stop)).events()
 
 
 class _Run(Runner):
-    def __init__(self, check: Check, seen: Survey, stop: Callable[[], bool]) -> None:
-        super().__init__(CheckStarted(check=check), check.budget_seconds, stop)
-        self._context = Context(check, seen, stop)
-        self._test = check.test
+    def __init__(self, context: Context) -> None:
+        check = context.check
+        super().__init__(CheckStarted(check=check), check.budget_seconds, context.stop)
+        self._context, self._test = context, check.test
 
     def work(self) -> Iterator[RunEvent]:
         test = importlib.import_module(f"jaxtui.measure.check.{self._test}").test
@@ -110,42 +121,29 @@ class Setting:
     """Of the host."""
 
 
-class TroubleError(Exception):
-    """Something of a test failed for a reason that is already in plain words."""
-
-    def __init__(self, what: str, sentence: str, detail: str = "") -> None:
-        super().__init__(sentence)
-        self.what, self.sentence, self.detail = what, sentence, detail
-
-
-class UnsupportedError(TroubleError):
-    """The compiler or the runtime of the device does not do this at all."""
-
-
-# Devices.
-
-
-def shares_silicon(found: Sequence[jax.Device]) -> bool:
-    """Whether the devices compute on the same cores, as CPU devices do."""
-    return any(device.platform == "cpu" for device in found)
-
-
 def setting(context: Context, device: jax.Device) -> Setting:
-    together = context.devices
-    return of_device(device, len(together) if shares_silicon(together) else 1)
+    return of_device(device, len(context.devices) if context.shared else 1)
 
 
 def of_device(device: jax.Device, sharing: int = 1) -> Setting:
     described = devices.describe_device(device)
-    return Setting(
-        device=described,
-        free_bytes=devices.free_bytes(described, available_host_bytes()),
-        sharing=sharing,
-        cores=os.cpu_count() or 1,
-    )
+    free = devices.free_bytes(described, available_host_bytes())
+    return Setting(described, free, sharing, os.cpu_count() or 1)
 
 
 # Readings.
+
+
+class TroubleError(Exception):
+    """A reading could not be made, for a reason that is already in plain words."""
+
+    def __init__(
+        self, what: str, sentence: str, detail: str = "", *, skipped: bool = False
+    ) -> None:
+        super().__init__(sentence)
+        self.what, self.sentence, self.detail = what, sentence, detail
+        self.skipped = skipped
+        """It is no fault of the device, which was not meant to do this."""
 
 
 def reading(
@@ -175,15 +173,14 @@ def reading(
 
 
 def error_reading(
-    test: CheckTest, device: jax.Device | str, error: Exception
+    test: CheckTest, device: jax.Device, error: Exception, **facts: Any
 ) -> Reading:
     """The reading that says in place of a figure what went wrong."""
     if not isinstance(error, TroubleError):
-        fault = f"The test failed: {headline(error)}"
-        return reading(test, device, test, fault=fault, detail=errors.full_text(error))
-    unsupported = isinstance(error, UnsupportedError)
-    why: dict[str, Any] = {"skipped" if unsupported else "fault": error.sentence}
-    return reading(test, device, error.what, detail=error.detail, **why)
+        sentence = f"The test failed: {headline(error)}"
+        error = TroubleError(test, sentence, errors.full_text(error))
+    facts["skipped" if error.skipped else "fault"] = error.sentence
+    return reading(test, device, error.what, detail=error.detail, **facts)
 
 
 @contextmanager
@@ -191,8 +188,8 @@ def translate_errors(case: Case, what: str, phase: str) -> Iterator[None]:
     """Give whatever is raised within a sentence.
 
     Raises:
-        UnsupportedError: It cannot be done on this kind of device.
-        TroubleError: It failed; both carry the original text.
+        TroubleError: With the original text; ``skipped`` if this kind of device cannot
+            do it at all.
     """
     try:
         yield
@@ -200,11 +197,13 @@ def translate_errors(case: Case, what: str, phase: str) -> Iterator[None]:
         raise
     except Exception as error:
         failure = errors.translate(error, case, phase)
-        if UNSUPPORTED.search(failure.detail):
-            raise UnsupportedError(what, failure.error, failure.detail) from error
-        hint = MEMORY_HINT if errors.MEMORY.search(failure.detail) else failure.hint
+        detail, hint = failure.detail, failure.hint
+        if skipped := UNSUPPORTED.search(detail) is not None:
+            hint = ""
+        elif errors.MEMORY.search(detail):
+            hint = MEMORY_HINT
         sentence = f"{failure.error} {hint}".strip()
-        raise TroubleError(what, sentence, failure.detail) from error
+        raise TroubleError(what, sentence, detail, skipped=skipped) from error
 
 
 # Visits.
@@ -212,84 +211,106 @@ def translate_errors(case: Case, what: str, phase: str) -> Iterator[None]:
 Measure = Callable[[], Reading | None]
 """Makes a reading; ``None`` where the test was stopped meanwhile."""
 
-Job = Callable[[jax.Device, float], Iterator[Reading | Measure]]
+Job = Callable[[Context, jax.Device, float], Iterator[Reading | Measure]]
 """The part of a test that belongs to one device: its readings, or what makes them when
 it is their turn. The seconds are its budget."""
 
 
 def by_device(
-    context: Context, what: str, job: Job, *, in_turn: bool = False
+    context: Context,
+    what: str,
+    job: Job,
+    *,
+    in_turn: bool = False,
+    again: bool = False,
+    others: str = "",
 ) -> Iterator[RunEvent]:
     """Do a job on every device: all at once, unless they share their silicon.
 
     Devices that share it take turns and share the budget, so that a test never takes
-    longer for more of them; so they do if ``in_turn``, for jobs that time the host,
-    whose threads would hold each other up. An exception costs its own device the test,
-    no other. What is done is one phrase.
+    longer for more of them. An exception costs its own device the test, no other.
+
+    Args:
+        context: Of the test.
+        what: What is done, one phrase.
+        job: The test of one device.
+        in_turn: Take turns anyway, for jobs that time the host.
+        again: Of those that take turns, measure what seems slow twice.
+        others: Let only the first of those that share work, with the whole budget: why
+            the others are skipped, with ``{name}`` and ``{first}``.
     """
     found, budget = context.devices, context.check.budget_seconds
-    if len(found) > 1 and not in_turn and not shares_silicon(found):
-        yield from _at_once(context, what, job)
-        return
+    first, share = found[0], budget / len(found)
+
+    def by_first(
+        context: Context, device: jax.Device, seconds: float
+    ) -> Iterator[Reading | Measure]:
+        if device == first:
+            yield from job(context, device, budget)
+        else:
+            test = context.check.test
+            why = others.format(name=name(device), first=name(first))
+            yield reading(test, device, test, skipped=why)
+
+    if len(found) > 1 and not (in_turn or context.shared):
+        yield from at_once(context, what, job)
+    elif len(found) > 1 and again:
+        yield from measure_again(context, what, job)
+    else:
+        part = by_first if others and context.shared else job
+        yield from _visit(context, found, what, part, share)
+
+
+def _visit(
+    context: Context, found: Iterable[jax.Device], what: str, job: Job, seconds: float
+) -> Iterator[RunEvent]:
     for device in found:
         if context.stop():
             return
         yield CheckDoing(devices=(name(device),), what=f"{what} on {name(device)}")
-        for one in guard(context, job, device, budget / len(found)):
+        for one in guard(context, job, device, seconds):
             yield CheckRead(reading=one)
         yield CheckDone(device=name(device))
 
 
-def on_first(
-    context: Context, what: str, job: Job, *, else_skipped: tuple[str, str]
+def at_once(
+    context: Context, what: str, job: Job, *, join: bool = True
 ) -> Iterator[RunEvent]:
-    """A job on all devices, or on the first of those that share their silicon.
+    """Do a job on every device, each in a thread of its own.
 
-    It then has the whole budget, and the others are skipped: ``else_skipped`` is what
-    their readings are called, and why there are none, with ``{name}`` and ``{first}``.
+    Unless it is to ``join`` them, a device that never answers does not keep the test
+    from ending; the others end as soon as they can.
     """
-    first, shared = context.devices[0], shares_silicon(context.devices)
-    called, why = else_skipped
-
-    def visit(device: jax.Device, seconds: float) -> Iterator[Reading | Measure]:
-        if not shared:
-            yield from job(device, seconds)
-        elif device == first:
-            yield from job(device, context.check.budget_seconds)
-        else:
-            skipped = why.format(name=name(device), first=name(first))
-            yield reading(context.check.test, device, called, skipped=skipped)
-
-    yield from by_device(context, what, visit)
-
-
-def _at_once(context: Context, what: str, job: Job) -> Iterator[RunEvent]:
     found, done = context.devices, queue.SimpleQueue[RunEvent]()
+    over = threading.Event()
+    within = replace(context, stop=lambda: over.is_set() or context.stop())
 
     def visit(device: jax.Device) -> None:
-        for one in guard(context, job, device, context.check.budget_seconds):
+        for one in guard(within, job, device, context.check.budget_seconds):
             done.put(CheckRead(reading=one))
         done.put(CheckDone(device=name(device)))
 
-    yield CheckDoing(
-        devices=tuple(map(name, found)), what=f"{what} on {len(found)} devices"
-    )
+    on = plural(len(found), "device")
+    yield CheckDoing(devices=tuple(map(name, found)), what=f"{what} on {on}")
     # Daemons: a device that never answers must not keep the engine from ending.
     threads = [
         threading.Thread(target=visit, args=(device,), daemon=True) for device in found
     ]
-    for thread in threads:
-        thread.start()
-    left = len(found)
-    while left and not context.stop():
-        try:
-            event = done.get(timeout=POLL_SECONDS)
-        except queue.Empty:
-            continue
-        left -= isinstance(event, CheckDone)
-        yield event
-    # The next run may start after a stop: no device may be at work then.
-    for thread in threads:
+    try:
+        for thread in threads:
+            thread.start()
+        left = len(found)
+        while left and not context.stop():
+            try:
+                event = done.get(timeout=POLL_SECONDS)
+            except queue.Empty:
+                continue
+            left -= isinstance(event, CheckDone)
+            yield event
+    finally:
+        over.set()
+    # The next run may start after a stop: no device should be at work then.
+    for thread in threads if join else ():
         thread.join()
 
 
@@ -303,7 +324,7 @@ def guard(
     """
     test = context.check.test
     try:
-        for one in job(device, seconds):
+        for one in job(context, device, seconds):
             found: Reading | None = None
             if isinstance(one, Reading):
                 found = one
@@ -320,46 +341,32 @@ def guard(
         yield error_reading(test, device, error)
 
 
-def measure_again(
-    context: Context, job: Job, events: Iterable[RunEvent]
-) -> Iterator[RunEvent]:
-    """The events of a test, with the better reading of devices that seemed slow.
+def measure_again(context: Context, what: str, job: Job) -> Iterator[RunEvent]:
+    """Visit all in turn, and once more those that seemed slow: their best counts.
 
     CPU devices share the host's cores and are measured one after the other: a device
     whose turn fell into a bad moment looks slow, and is not. One that is slow stays so.
     """
-    held: list[RunEvent] = []
-    rates: dict[str, dict[str | None, float]] = {}
-    for event in events:
-        if isinstance(event, CheckDoing):
-            yield event
-            continue
-        held.append(event)
-        if isinstance(event, CheckRead) and event.reading.measured is not None:
-            of_all = rates.setdefault(event.reading.what, {})
-            of_all[event.reading.device] = event.reading.measured
-    slow = {
-        device
-        for found in rates.values()
-        for device, rate in found.items()
-        if rate < SUSPICIOUS * median(list(found.values()))
-    }
-    better: dict[tuple[str | None, str], Reading] = {}
-    for device in context.devices:
-        if name(device) not in slow:
-            continue
-        if context.stop():
-            return
-        what = f"looking again at {name(device)}"
-        yield CheckDoing(devices=(name(device),), what=what)
-        seconds = context.check.budget_seconds / len(context.devices)
-        for one in guard(context, job, device, seconds):
-            better[one.device, one.what] = one
-    for event in held:
-        if isinstance(event, CheckRead):
-            old = event.reading
-            new = better.get((old.device, old.what), old)
-            if old.measured is not None and new.measured is not None:
-                best = new if new.measured > old.measured else old
-                event = CheckRead(reading=best)
-        yield event
+    best: dict[tuple[str | None, str], Reading] = {}
+    slow, share = context.devices, context.check.budget_seconds / len(context.devices)
+    for doing in (what, f"{what} again"):
+        for event in _visit(context, slow, doing, job, share):
+            if isinstance(event, CheckDoing):
+                yield event
+            elif isinstance(event, CheckRead):
+                new = event.reading
+                old = best.setdefault((new.device, new.what), new)
+                if (new.measured or 0.0) > (old.measured or math.inf):
+                    best[new.device, new.what] = new
+        rates: dict[str, list[float]] = {}
+        for (_, of), one in best.items():
+            rates.setdefault(of, []).extend([one.measured] if one.measured else [])
+        late = {
+            device
+            for (device, of), one in best.items()
+            if one.measured and one.measured < SUSPICIOUS * median(rates[of])
+        }
+        slow = tuple(device for device in slow if name(device) in late)
+    yield from (CheckRead(reading=one) for one in best.values())
+    if not context.stop():
+        yield from (CheckDone(device=name(device)) for device in context.devices)

@@ -20,9 +20,7 @@ from jaxtui.measure.check.base import (
     Measure,
     Setting,
     by_device,
-    measure_again,
     setting,
-    shares_silicon,
 )
 from jaxtui.model import (
     ITEMSIZE,
@@ -58,27 +56,21 @@ class Kind:
 
 
 def test(context: Context) -> Iterator[RunEvent]:
-    """Products one kind after the other, on all devices at once."""
+    yield from by_device(context, "multiplying matrices", _products, again=True)
 
-    def job(device: jax.Device, seconds: float) -> Iterator[Reading | Measure]:
-        chosen = setting(context, device)
-        wanted = kinds(chosen.device, context.check.level)
-        for kind in wanted:
-            share = seconds / len(wanted)
-            yield partial(_measure, context, device, chosen, kind, share)
 
-    events = by_device(context, "multiplying matrices", job)
-    if len(context.devices) > 1 and shares_silicon(context.devices):
-        events = measure_again(context, job, events)
-    yield from events
+def _products(
+    context: Context, device: jax.Device, seconds: float
+) -> Iterator[Measure]:
+    chosen = setting(context, device)
+    wanted = kinds(chosen.device, context.check.level)
+    for kind in wanted:
+        share = seconds / len(wanted)
+        yield partial(_measure, context, device, chosen, kind, share)
 
 
 def _measure(
-    context: Context,
-    device: jax.Device,
-    chosen: Setting,
-    kind: Kind,
-    seconds: float,
+    context: Context, device: jax.Device, chosen: Setting, kind: Kind, seconds: float
 ) -> Reading | None:
     product = case(kind, chosen)
     what = label(product, device.platform)

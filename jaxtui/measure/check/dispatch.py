@@ -47,12 +47,12 @@ EARLY = 0.5
 
 def test(context: Context) -> Iterator[RunEvent]:
     """One device after the other: what is timed is the host."""
+    yield from by_device(context, "timing calls", _calls, in_turn=True)
 
-    def job(device: jax.Device, seconds: float) -> Iterator[Reading | Measure]:
-        yield partial(_floor, context, device, seconds)
-        yield partial(_asynchrony, context, device, seconds)
 
-    yield from by_device(context, "timing calls", job, in_turn=True)
+def _calls(context: Context, device: jax.Device, seconds: float) -> Iterator[Measure]:
+    yield partial(_floor, context, device, seconds)
+    yield partial(_asynchrony, context, device, seconds)
 
 
 def _floor(context: Context, device: jax.Device, seconds: float) -> Reading | None:

@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import jax
 
@@ -24,8 +26,6 @@ from jaxtui.measure.check.base import Context, by_device, reading
 from jaxtui.measure.devices import memory_of, name, probe
 from jaxtui.measure.host import available_host_bytes, total_host_bytes
 from jaxtui.model import Holder, Reading, RunEvent
-
-WHAT = "free memory"
 
 MUCH = 0.1
 """The share of a device's memory from which on it matters that others use it."""
@@ -46,29 +46,30 @@ def test(context: Context) -> Iterator[RunEvent]:
     """Read the statistics of every device; the test allocates nothing itself."""
     with_smi = any(device.platform in GPUS for device in context.devices)
     report = query_smi() if with_smi else None
+    read = partial(_statistics, report)
+    yield from by_device(context, "reading memory statistics", read)
 
-    def job(device: jax.Device, seconds: float) -> Iterator[Reading]:
-        if device.platform == "cpu":
-            yield of_host(name(device), available_host_bytes(), total_host_bytes())
-            return
-        holders = [one for one in context.seen.holders if one.pid != os.getpid()]
-        stats = memory_of(device) or {}
-        others = None
-        if report is not None and device.platform in GPUS:
-            ordinal = probe(lambda: device.local_hardware_id)
-            gpu = report.gpu(ordinal, os.environ.get("CUDA_VISIBLE_DEVICES"))
-            own = stats.get("pool_bytes") or stats.get("bytes_in_use", 0)
-            others = report.others(gpu, os.getpid(), own) if gpu else None
-        yield of_device(name(device), stats, holders, others)
 
-    yield from by_device(context, "reading memory statistics", job)
+def _statistics(
+    report: SmiReport | None, context: Context, device: jax.Device, seconds: float
+) -> Iterator[Reading]:
+    if device.platform == "cpu":
+        yield of_host(name(device), available_host_bytes(), total_host_bytes())
+        return
+    holders = [one for one in context.seen.holders if one.pid != os.getpid()]
+    stats, others = memory_of(device) or {}, None
+    if report is not None and device.platform in GPUS:
+        ordinal = probe(lambda: device.local_hardware_id)
+        gpu = report.gpu(ordinal, os.environ.get("CUDA_VISIBLE_DEVICES"))
+        own = stats.get("pool_bytes") or stats.get("bytes_in_use", 0)
+        others = report.others(gpu, os.getpid(), own) if gpu else None
+    yield of_device(name(device), stats, holders, others)
 
 
 def of_host(device: str, available: int | None, total: int | None) -> Reading:
     """The reading of a CPU device, whose memory is the host's."""
     if available is None:
-        why = "This system does not say what is free."
-        return reading("memory", device, WHAT, unit="bytes", skipped=why)
+        return _free(device, skipped="This system does not say what is free.")
     of = "" if total is None else f" of {fmt.bytes_text(total)}"
     text = f"{fmt.bytes_text(available)}{of} of the host's memory can be had"
     doubt = ""
@@ -78,9 +79,7 @@ def of_host(device: str, available: int | None, total: int | None) -> Reading:
             " slow this machine down."
         )
     said = f"{text}; CPU devices and NumPy share it."
-    return reading(
-        "memory", device, WHAT, available, unit="bytes", doubt=doubt, said=said
-    )
+    return _free(device, available, doubt=doubt, said=said)
 
 
 def of_device(
@@ -92,33 +91,34 @@ def of_device(
     """The reading of a device with memory of its own."""
     limit = stats.get("bytes_limit")
     if not limit:
-        why = "The runtime tells nothing about the memory."
-        return reading("memory", device, WHAT, unit="bytes", skipped=why)
+        return _free(device, skipped="The runtime tells nothing about the memory.")
     reserved = stats.get("bytes_reserved", 0)
     used = stats.get("bytes_in_use", 0) + reserved
-    said = [f"{fmt.bytes_text(used)} of {fmt.bytes_text(limit)} in use"]
+    said = f"{fmt.bytes_text(used)} of {fmt.bytes_text(limit)} in use"
     if reserved:
-        said.append(f"{fmt.bytes_text(reserved)} of that reserved")
+        said += f", {fmt.bytes_text(reserved)} of that reserved"
     # 0 is what a pool says that has not taken its memory yet.
     if largest := stats.get("largest_free_block_bytes"):
-        said.append(f"largest free block {fmt.bytes_text(largest)}")
+        said += f", largest free block {fmt.bytes_text(largest)}"
     doubt = ""
     tpu = device.startswith("tpu:")
-    mine = [
-        one
+    mine = ", ".join(
+        f"process {one.pid} ({one.command or 'unknown'})"
         for one in holders
         if any(path.startswith(TPU_PATHS) == tpu for path in one.paths)
-    ]
+    )
     if others is not None and others.used_bytes > MUCH * others.total_bytes:
         doubt = others.sentence
     elif used > MUCH * limit and mine:
-        held = (f"process {one.pid} ({one.command or 'unknown'})" for one in mine)
         doubt = (
             f"{fmt.percent(used / limit)} of the memory was in use before the first"
-            f" test, and the device is held by {', '.join(held)}."
+            f" test, and the device is held by {mine}."
         )
-    free, text = max(0, limit - used), f"{', '.join(said)}."
-    return reading("memory", device, WHAT, free, unit="bytes", doubt=doubt, said=text)
+    return _free(device, max(0, limit - used), doubt=doubt, said=f"{said}.")
+
+
+def _free(device: str, free: int | None = None, **facts: Any) -> Reading:
+    return reading("memory", device, "free memory", free, unit="bytes", **facts)
 
 
 # nvidia-smi, which knows the memory of other processes, too.

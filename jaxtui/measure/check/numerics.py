@@ -9,47 +9,35 @@ its kind: the last two bit by bit.
 from __future__ import annotations
 
 import os
-import queue
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from time import perf_counter
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from time import perf_counter, sleep
 
 import jax
 import numpy as np
 
-from jaxtui.format import plural
 from jaxtui.measure import ops
 from jaxtui.measure.check import work
 from jaxtui.measure.check.agreement import (
     Comparison,
     Computation,
-    Difference,
     Outcome,
-    Visit,
     difference,
 )
 from jaxtui.measure.check.base import (
     POLL_SECONDS,
     Context,
     TroubleError,
-    UnsupportedError,
+    at_once,
     translate_errors,
 )
 from jaxtui.measure.clocks import Call
 from jaxtui.measure.devices import name, probe
 from jaxtui.measure.workload import send
-from jaxtui.model import (
-    PRECISIONS,
-    CheckDoing,
-    CheckDone,
-    CheckLevel,
-    CheckRead,
-    Precision,
-    RunEvent,
-)
+from jaxtui.model import PRECISIONS, CheckLevel, Precision, Reading, RunEvent
 
 TIMES: Mapping[CheckLevel, int] = {"quick": 2, "full": 4}
 """How often every device computes everything."""
@@ -62,10 +50,6 @@ SIZES, SIZES_ON_CPU = (512, 2048), (256, 512)
 
 COMPILE_SECONDS = 40.0
 """So long after the budget has ended nothing more is begun."""
-
-PATIENCE_SECONDS = 2.0
-"""For so long, or as long as it took so far, the others are waited for before those
-that are ready are compared among themselves: one may never answer."""
 
 LEADER_SECONDS = 15.0
 """For so long a GPU waits until the first of its kind has tried out its kernels."""
@@ -82,94 +66,46 @@ REFUSED = re.compile(
 NO_TIME = "There was no time left for it."
 
 
-@dataclass(frozen=True)
-class Task:
-    device: jax.Device
-    computations: Sequence[Computation]
-    comparison: Comparison
-    deadline: float
-    """By ``perf_counter``: nothing is begun after it."""
-    compilers: int
-    """How many may compile at once for this device."""
-    stop: Callable[[], bool]
-
-
 def test(context: Context) -> Iterator[RunEvent]:
     """All devices at once; one that does not answer keeps no other waiting."""
-    devices = tuple(map(name, context.devices))
-    count = plural(len(devices), "device")
-    yield CheckDoing(devices=devices, what=f"computing on {count}")
-    over = threading.Event()
-    try:
-        yield from _compare(context, over)
-    finally:
-        # A device that is still at work would disturb the next test.
-        over.set()
-
-
-def _compare(context: Context, over: threading.Event) -> Iterator[RunEvent]:
     devices, check = context.devices, context.check
-    begin, left = perf_counter(), len(devices)
-    wanted = {
-        computation
-        for device in devices
-        for computation in computations(device.platform, check.level)
-    }
-    inputs = {one: one.inputs(check.seed) for one in wanted if not context.stop()}
-    comparison = Comparison(inputs=inputs, times=TIMES[check.level])
-    arriving: queue.SimpleQueue[Visit] = queue.SimpleQueue()
+    comparison = Comparison(check.seed, TIMES[check.level], len(devices))
+    gates = {str(device.device_kind): threading.Event() for device in devices}
+    visit = partial(_visit, comparison, gates)
+    yield from at_once(context, "computing", visit, join=False)
 
-    def visit(task: Task, gate: threading.Event, follows: bool) -> None:
-        """Let a device compute everything.
 
-        Which kernels a GPU gets, XLA finds out by trying, and remembers for its kind:
-        those that follow get the same, if the first was ready by then.
-        """
-        made = Visit(task.device)
-        try:
-            if follows:
-                gate.wait(LEADER_SECONDS)
-            for computation, outcome in compute(task, compiled=gate.set):
-                comparison.count(made, computation, outcome)
-        except Exception as error:
-            made.crash = error
-        finally:
-            gate.set()
-        arriving.put(made)
+def _visit(
+    comparison: Comparison,
+    gates: Mapping[str, threading.Event],
+    context: Context,
+    device: jax.Device,
+    seconds: float,
+) -> Iterator[Reading]:
+    """Let a device compute everything, and compare it with those that are ready.
 
-    gates: dict[str, threading.Event] = {}
-    for device in devices:
-        every = computations(device.platform, check.level)
-        task = Task(
-            device=device,
-            computations=[one for one in every if one in inputs],
-            comparison=comparison,
-            deadline=perf_counter() + check.budget_seconds + COMPILE_SECONDS,
-            compilers=max(1, (os.cpu_count() or 1) // len(devices)),
-            stop=lambda: over.is_set() or context.stop(),
-        )
-        kind = str(device.device_kind)
-        follows = kind in gates and device.platform in GPUS
-        gate = gates.setdefault(kind, threading.Event())
-        # A daemon: a device that never answers must not keep the engine from ending.
-        args = (task, gate, follows)
-        threading.Thread(target=visit, args=args, daemon=True).start()
-    ready: list[Visit] = []
-    last = begin
-    while (left or ready) and not context.stop():
-        try:
-            ready.append(arriving.get(timeout=POLL_SECONDS if left else 0.0))
-            left, last = left - 1, perf_counter()
-        except queue.Empty:
-            pass
-        patience = max(PATIENCE_SECONDS, last - begin)
-        if left and perf_counter() - last < patience:
-            continue
-        for one in [one for one in ready if not left or comparison.decided(one)]:
-            ready.remove(one)
-            for found in comparison.readings(one):
-                yield CheckRead(reading=found)
-            yield CheckDone(device=name(one.device))
+    Which kernels a GPU gets, XLA finds out by trying, and remembers for its kind: those
+    that follow get the same, if the first was ready by then.
+    """
+    kind, outcomes = str(device.device_kind), dict[Computation, Outcome]()
+    deadline = perf_counter() + seconds + COMPILE_SECONDS
+    crash: Exception | None = None
+    try:
+        kin = (one for one in context.devices if str(one.device_kind) == kind)
+        if device.platform in GPUS and device != next(kin):
+            gates[kind].wait(LEADER_SECONDS)
+        made = compute(context, device, comparison, deadline, gates[kind].set)
+        outcomes.update(made)
+    except Exception as error:
+        crash = error
+    gates[kind].set()
+    comparison.end()
+    while not comparison.settled(outcomes) and not context.stop():
+        sleep(POLL_SECONDS)
+    if not context.stop():
+        yield from comparison.readings(device, outcomes)
+    if crash is not None:
+        raise crash
 
 
 # What is computed.
@@ -231,53 +167,59 @@ def _dtypes(op: str) -> tuple[str, ...]:
 
 
 def compute(
-    task: Task, compiled: Callable[[], None]
+    context: Context,
+    device: jax.Device,
+    comparison: Comparison,
+    deadline: float,
+    compiled: Callable[[], None],
 ) -> Iterator[tuple[Computation, Outcome]]:
-    """Compute everything, in order; ends early if the test is stopped."""
+    """Compute everything, in order; ends early if the test is stopped.
+
+    Nothing is begun after the deadline, by ``perf_counter``.
+    """
+    wanted = computations(device.platform, context.check.level)
 
     def make(computation: Computation) -> Call | None:
-        if task.stop() or perf_counter() > task.deadline:
+        if context.stop() or perf_counter() > deadline:
             return None
-        return work.compile_case(computation.case(name(task.device)), task.device)
+        return work.compile_case(computation.case(name(device)), device)
+
+    def attempt(computation: Computation) -> Outcome:
+        """The first result of several, and the worst of the others."""
+        case, what = computation.case(name(device)), computation.what
+        call: Call | None = None
+        try:
+            with translate_errors(case, what, "compile"):
+                call = calls[computation].result()
+            if call is None or perf_counter() > deadline:
+                return Outcome(trouble=TroubleError(what, NO_TIME, skipped=True))
+            inputs = comparison.inputs(computation)
+            with translate_errors(case, what, "transfer"), work.scope(case, device):
+                args = send(inputs, device)
+            with translate_errors(case, what, "first_call"):
+                first = np.asarray(call(*args))
+            with translate_errors(case, what, "block"):
+                others = [
+                    difference(np.asarray(call(*args)), first)
+                    for _ in range(comparison.times - 1)
+                ]
+        except TroubleError as trouble:
+            trouble.skipped |= call is None and bool(REFUSED.search(trouble.detail))
+            return Outcome(trouble=trouble)
+        worst = max(others, key=lambda one: one.elements)
+        deviation = worst if worst.elements else None
+        kernels = program(call, device)
+        return comparison.count(device, computation, first, deviation, kernels)
 
     # On several threads: code for a TPU takes a second, for each.
-    with ThreadPoolExecutor(task.compilers) as pool:
-        calls = {one: pool.submit(make, one) for one in task.computations}
+    compilers = max(1, (os.cpu_count() or 1) // len(context.devices))
+    with ThreadPoolExecutor(compilers) as pool:
+        calls = {one: pool.submit(make, one) for one in wanted}
     compiled()
-    for computation in task.computations:
-        if task.stop():
+    for one in wanted:
+        if context.stop():
             return
-        yield computation, _attempt(task, computation, calls[computation])
-
-
-def _attempt(
-    task: Task, computation: Computation, compiled: Future[Call | None]
-) -> Outcome:
-    """The first result of several, and the worst of the others."""
-    case, what = computation.case(name(task.device)), computation.what
-    call: Call | None = None
-    try:
-        with translate_errors(case, what, "compile"):
-            call = compiled.result()
-        if call is None or perf_counter() > task.deadline:
-            return Outcome(skipped=NO_TIME)
-        with translate_errors(case, what, "transfer"), work.scope(case, task.device):
-            args = send(task.comparison.inputs[computation], task.device)
-        with translate_errors(case, what, "first_call"):
-            first = np.asarray(call(*args))
-        worst: Difference | None = None
-        for _ in range(task.comparison.times - 1):
-            with translate_errors(case, what, "block"):
-                other = difference(np.asarray(call(*args)), first)
-            if other.elements and (worst is None or other.elements > worst.elements):
-                worst = other
-        return Outcome(
-            result=first, deviation=worst, program=program(call, task.device)
-        )
-    except TroubleError as trouble:
-        at_compile = call is None and REFUSED.search(trouble.detail)
-        refused = isinstance(trouble, UnsupportedError) or at_compile
-        return Outcome(skipped=trouble.sentence if refused else "", trouble=trouble)
+        yield one, attempt(one)
 
 
 def program(call: Call, device: jax.Device) -> str:

@@ -34,8 +34,8 @@ _chips = partial(reading, "present", None, unit="chips")
 
 def test(context: Context) -> Iterator[RunEvent]:
     """Count; no device has anything to do."""
-    for one in readings(seen_by_jax.describe(), context.seen):
-        yield CheckRead(reading=one)
+    found = readings(seen_by_jax.describe(), context.seen)
+    yield from (CheckRead(reading=one) for one in found)
     yield from by_device(context, "counting devices", lambda *_: iter(()))
 
 
@@ -61,31 +61,37 @@ def _against_bus(devices: Sequence[Device], seen: Survey, maker: Maker) -> Readi
     # A container sees the whole bus of its host, and the device files of its share.
     files = seen.openable(maker)
     given, source = (files, "/dev") if 0 < files < on_bus else (on_bus, "the PCI bus")
-    said = f"{count_text(devices)}."
-    if len(here) < len(devices):
-        said += f" On this host: {count_text(here)}."
-    if not on_bus:
-        said += " The PCI bus shows none: a container may hide it."
-        return _chips(ON_BUS, found, said=said)
-    if given < on_bus:
-        said += f" Of {on_bus} on the PCI bus, /dev has the files of {given}."
-    if found > given:
-        said += f" {source.capitalize()} shows {given}: some are divided."
-        return _chips(ON_BUS, found, said=said)
     limits = _limits(seen, maker)
     processes = len({device.process_index for device in devices})
     if not limits and maker != "tpu" and processes > 1:
         # With a process for each GPU, the others of the host belong to the others.
         limits = f"the {processes} processes share them out"
-    if found < given and limits:
-        return _chips(ON_BUS, found, said=f"{said} {found} of {given}, as {limits}.")
-    fault = ""
-    if found < given:
-        kind = hardware.in_words(seen.of(maker)[:given])
-        verb = "is" if given - found == 1 else "are"
-        fault = f"JAX sees {found} of {kind}: {given - found} {verb} missing."
-    expected = Expected(value=given, kind="exact", source=source)
-    return _chips(ON_BUS, found, expected=expected, fault=fault, said=said)
+    said = f"{count_text(devices)}."
+    if len(here) < len(devices):
+        said += f" On this host: {count_text(here)}."
+    if given < on_bus:
+        said += f" Of {on_bus} on the PCI bus, /dev has the files of {given}."
+    if not on_bus:
+        said += " The PCI bus shows none: a container may hide it."
+    elif found > given:
+        said += f" {source.capitalize()} shows {given}: some are divided."
+    elif found < given and limits:
+        said += f" {found} of {given}, as {limits}."
+    else:
+        fault = ""
+        if found < given:
+            kind = hardware.in_words(seen.of(maker)[:given])
+            verb = "is" if given - found == 1 else "are"
+            fault = f"JAX sees {found} of {kind}: {given - found} {verb} missing."
+        return _compared(ON_BUS, found, given, source, fault, said)
+    return _chips(ON_BUS, found, said=said)
+
+
+def _compared(
+    what: str, found: int, wanted: int, source: str, fault: str, said: str
+) -> Reading:
+    expected = Expected(value=wanted, kind="exact", source=source)
+    return _chips(what, found, expected=expected, fault=fault, said=said)
 
 
 def _against_promise(devices: Sequence[Device], seen: Survey) -> Reading:
@@ -99,20 +105,13 @@ def _against_promise(devices: Sequence[Device], seen: Survey) -> Reading:
     promised = slices * of_slice
     each = f"{slices} slices of {type_}" if slices > 1 else type_
     said = f"{each} stands for {plural(promised, 'chip')}."
-    limits = _limits(seen, "tpu")
-    if found < promised and limits:
+    if found < promised and (limits := _limits(seen, "tpu")):
         return _chips(PROMISED, found, said=f"{said} {found} of them, as {limits}.")
     if found > promised:
         doubt = f"{said} JAX sees {found}, so {TYPE} does not describe this machine."
         return _chips(PROMISED, found, doubt=doubt)
     fault = f"{said} JAX sees {found}." if found < promised else ""
-    return _chips(
-        PROMISED,
-        found,
-        expected=Expected(value=promised, kind="exact", source=f"{TYPE}={type_}"),
-        fault=fault,
-        said=said,
-    )
+    return _compared(PROMISED, found, promised, f"{TYPE}={type_}", fault, said)
 
 
 def _unused(
@@ -131,13 +130,8 @@ def _unused(
     # AMD makes the graphics of many computers whose owners never think of ROCm.
     if platform != "cpu" or (maker == "rocm" and not plugin):
         return _chips(what, 0, said=said)
-    return _chips(
-        what,
-        0,
-        expected=Expected(value=len(chips), kind="exact", source="the PCI bus"),
-        fault=f"JAX does not use the {there} on the PCI bus; it fell back to the CPU.",
-        said=said,
-    )
+    fault = f"JAX does not use the {there} on the PCI bus; it fell back to the CPU."
+    return _compared(what, 0, len(chips), "the PCI bus", fault, said)
 
 
 def _maker(device: Device) -> Maker | None:
@@ -174,12 +168,9 @@ def count_text(devices: Sequence[Device]) -> str:
         return f"{cpus}: they share the cores of their machine"
     terms = [plural(count, "JAX device")]
     if first.platform == "tpu":
-        cores = sum(one.tensorcores for one in devices)
-        terms = [
-            plural(cores, "TensorCore"),
-            f"{plural(chip_count(devices), 'chip')} {first.device_kind}",
-            *terms,
-        ]
+        cores = plural(sum(one.tensorcores for one in devices), "TensorCore")
+        chips = f"{plural(chip_count(devices), 'chip')} {first.device_kind}"
+        terms = [cores, chips, *terms]
     else:
         terms = [f"{plural(count, 'GPU')} {first.device_kind}", *terms]
     processes = len({one.process_index for one in devices})

@@ -8,6 +8,7 @@ a metadata server that is not there, every metric takes half a minute.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,13 +27,11 @@ from jaxtui.measure.check import compute, tpu_sdk, work
 from jaxtui.measure.check.base import (
     Context,
     Measure,
-    on_first,
+    by_device,
     reading,
-    translate_errors,
 )
 from jaxtui.measure.check.tpu_sdk import MARK
 from jaxtui.measure.children import Exit
-from jaxtui.measure.turns import take_turns
 from jaxtui.model import CheckLevel, CheckRead, Expected, Reading, RunEvent
 from jaxtui.stats import median, rounds_interval
 
@@ -49,17 +48,15 @@ TOO_SHORT = " Chips throttle after tens of seconds: level full goes on for longe
 LEAST_BURSTS = 4
 """One for each quarter."""
 
-THROTTLE, LINKS = "tpu_throttle_score", "ici_link_health"
-
-WHAT = {THROTTLE: "throttle score", LINKS: "link health"}
-
 SDK = "libtpu's SDK"
 
 SDK_SECONDS: Mapping[CheckLevel, float] = {"quick": 5.0, "full": 20.0}
 
-TRANSIENT, PERSISTENT, UNUSABLE = 1, 6, 10
-"""The lowest scores of a link with transient problems, with persistent ones of minor
-weight, and of one that is unusable (description of the metric in libtpu)."""
+UNUSABLE = 10
+"""The score of a link that is (description of the metric in libtpu)."""
+
+PROBLEMS = (("persistent minor", 6, UNUSABLE), ("transient", 1, 6))
+"""Of other links, with the scores from where to where."""
 
 _SCORE = re.compile(r"(?:(?P<place>.*):)?\s*(?P<score>\d+(?:\.\d+)?)\s*")
 
@@ -74,34 +71,33 @@ def test(context: Context) -> Iterator[RunEvent]:
 
     Of devices that share silicon only the first works: they would slow each other down.
     """
-
-    def job(device: jax.Device, seconds: float) -> Iterator[Reading | Measure]:
-        yield partial(_measure, context, device, seconds)
-
-    skipped = ("steady", "{name} shares the host's cores with {first}.")
-    yield from on_first(context, "working steadily", job, else_skipped=skipped)
+    others = "{name} shares the host's cores with {first}."
+    yield from by_device(context, "working steadily", _pace, others=others)
     if not context.stop():
-        for one in sdk_readings(context):
-            yield CheckRead(reading=one)
+        yield from (CheckRead(reading=one) for one in sdk_readings(context))
+
+
+def _pace(context: Context, device: jax.Device, seconds: float) -> Iterator[Measure]:
+    yield partial(_measure, context, device, seconds)
 
 
 def _measure(context: Context, device: jax.Device, seconds: float) -> Reading | None:
     product = compute.natural_product(context, device, "steady {}")
-    turns, what = work.turns_of(product), product.what
-    with translate_errors(product.workload.case, what, "sampling"):
-        begin = perf_counter()
-        for one in take_turns([turns], seconds, stop=context.stop):
-            late = perf_counter() - begin >= seconds
-            one.done = late and len(one.means) >= LEAST_BURSTS
+    begin = perf_counter()
+    turns = work.throughput(product, seconds, context.stop, LEAST_BURSTS)
     if not turns.done:
         return None
     elapsed = perf_counter() - begin
     disturbed = work.disturbance(turns.meter, device)
-    found = compare_quarters(turns.means, elapsed, what, device, disturbed)
     brief = context.check.level == "quick" and device.platform != "cpu"
-    if brief and not disturbed:
-        found = msgspec.structs.replace(found, said=found.said + TOO_SHORT)
-    return found
+    return compare_quarters(
+        turns.means,
+        elapsed,
+        product.what,
+        device,
+        disturbed,
+        TOO_SHORT if brief and not disturbed else "",
+    )
 
 
 def compare_quarters(
@@ -110,6 +106,7 @@ def compare_quarters(
     what: str,
     device: jax.Device,
     disturbed: str = "",
+    remark: str = "",
 ) -> Reading:
     """How the last quarter compares with the first."""
     quarter = len(means) // 4
@@ -126,7 +123,7 @@ def compare_quarters(
         disturbed=disturbed,
         said=(
             f"{fmt.seconds(first)} per call in the first quarter of"
-            f" {fmt.seconds(elapsed)}, {fmt.seconds(last)} in the last."
+            f" {fmt.seconds(elapsed)}, {fmt.seconds(last)} in the last.{remark}"
         ),
     )
 
@@ -143,7 +140,7 @@ def sdk_readings(context: Context) -> Iterator[Reading]:
     if not any(device.platform == "tpu" for device in context.devices):
         return
     limit = SDK_SECONDS[context.check.level]
-    command = [*child.command(tpu_sdk.__name__), str(int(limit) + 1), *WHAT]
+    command = [*child.command(tpu_sdk.__name__), str(int(limit) + 1), *METRICS]
     ended = children.run(
         command, limit, environment=environment(os.environ), stop=context.stop
     )
@@ -159,8 +156,8 @@ def environment(base: Mapping[str, str]) -> dict[str, str]:
 def parse_metrics(ended: Exit, limit_seconds: float) -> Iterator[Reading]:
     answer = _answer(ended.output)
     if ended.code == 0 and answer is not None:
-        yield _of_metric(THROTTLE, answer.get(THROTTLE), throttling)
-        yield _of_metric(LINKS, answer.get(LINKS), links)
+        for metric, (what, facts) in METRICS.items():
+            yield _of_metric(metric, what, answer.get(metric), facts)
         return
     why = f"It did not answer within {limit_seconds:g} s."
     if ended.code is not None:
@@ -191,20 +188,26 @@ def links(scores: Scores) -> dict[str, Any]:
         )
 
     facts = {"said": f"{len(scores)} links; 0 is one without problems."}
-    if unusable := named(UNUSABLE, float("inf")):
+    if unusable := named(UNUSABLE, math.inf):
         facts["fault"] = f"Links between chips are unusable: {unusable}."
-    doubts = []
-    if persistent := named(PERSISTENT, UNUSABLE):
-        doubts.append(f"persistent minor problems on {persistent}")
-    if transient := named(TRANSIENT, PERSISTENT):
-        doubts.append(f"transient problems on {transient}")
-    if doubts:
+    found = [(kind, named(*between)) for kind, *between in PROBLEMS]
+    if doubts := [f"{kind} problems on {these}" for kind, these in found if these]:
         facts["doubt"] = f"Links between chips have {' and '.join(doubts)}."
     return facts
 
 
+METRICS: Mapping[str, tuple[str, Callable[[Scores], dict[str, Any]]]] = {
+    "tpu_throttle_score": ("throttle score", throttling),
+    "ici_link_health": ("link health", links),
+}
+"""By the name that libtpu has for each: what its reading is called, and says."""
+
+
 def _of_metric(
-    metric: str, values: object, facts: Callable[[Scores], dict[str, Any]]
+    metric: str,
+    what: str,
+    values: object,
+    facts: Callable[[Scores], dict[str, Any]],
 ) -> Reading:
     why, scores = "", list[tuple[str, float]]()
     if isinstance(values, str):
@@ -220,9 +223,8 @@ def _of_metric(
                 break
             scores.append(((match["place"] or "").strip(), float(match["score"])))
     if why:
-        return _of_machine(WHAT[metric], skipped=why)
-    most = max(score for _, score in scores)
-    return _of_machine(WHAT[metric], most, **facts(scores))
+        return _of_machine(what, skipped=why)
+    return _of_machine(what, max(score for _, score in scores), **facts(scores))
 
 
 def _answer(output: str) -> dict[str, object] | None:

@@ -19,7 +19,6 @@ from jaxtui.measure.check.base import (
     TroubleError,
     error_reading,
     reading,
-    shares_silicon,
     translate_errors,
 )
 from jaxtui.measure.devices import name, place
@@ -94,14 +93,13 @@ class Member:
 
     def finished(self) -> bool:
         """Whether it is through with this round, or out; notes the seconds if so."""
-        if self.trouble is not None:
-            return True
-        if not self.last.is_ready():
-            return False
-        seconds = perf_counter() - self.begun
-        with self._or_out("block"):
-            self.last.block_until_ready()
-            self.together.append(seconds)
+        if self.trouble is None:
+            if not self.last.is_ready():
+                return False
+            seconds = perf_counter() - self.begun
+            with self._or_out("block"):
+                self.last.block_until_ready()
+                self.together.append(seconds)
         self.last = None
         return True
 
@@ -123,37 +121,31 @@ def test(context: Context) -> Iterator[RunEvent]:
     members: list[Member] = []
     yield from _prepare(context, members)
     yield from _rounds(context, members)
-    if context.stop():
-        return
-    for one in _readings(context, members):
-        yield CheckRead(reading=one)
-    for member in members:
-        yield CheckDone(device=name(member.device))
+    if not context.stop():
+        yield from (CheckRead(reading=one) for one in _readings(context, members))
+        yield from (CheckDone(device=name(member.device)) for member in members)
 
 
 def _prepare(context: Context, members: list[Member]) -> Iterator[RunEvent]:
     """Add every device that can do its product; the others end here."""
-    calls = 0
+    calls = 1 if context.shared else 0
     for device in context.devices:
         if context.stop():
             return
         yield CheckDoing(devices=(name(device),), what=f"compiling for {name(device)}")
         try:
             member = Member(device, compute.natural_product(context, device, WHAT))
-            if shares_silicon(context.devices):
-                calls = 1
-            elif not calls:
+            if not calls:
                 # So many make a round that is long enough to be timed.
                 member.run_alone()
                 wanted = round(BURST_SECONDS / min(member.alone))
                 calls = min(max(wanted, 2), MOST_CALLS)
             member.calls = calls
             member.run_alone()
+            members.append(member)
         except TroubleError as trouble:
             yield CheckRead(reading=error_reading("together", device, trouble))
             yield CheckDone(device=name(device))
-        else:
-            members.append(member)
 
 
 def _rounds(context: Context, members: Sequence[Member]) -> Iterator[RunEvent]:
@@ -210,31 +202,29 @@ def _readings(context: Context, members: Sequence[Member]) -> Iterator[Reading]:
     if len(timed) < 2:
         yield _skip("Fewer than two devices could do the work.")
         return
-    most = AT_MOST_SHARED if shares_silicon(context.devices) else AT_MOST
+    most = AT_MOST_SHARED if context.shared else AT_MOST
     source = f"jaxtui's own bound: {most:.2f} times the median of all devices"
     expected = Expected(value=most, kind="most", source=source)
-    for member in timed:
-        label = compute.label(member.product.workload.case, member.device.platform)
-        yield reading(
-            "together",
-            member.device,
-            WHAT,
-            rounds_interval(member.ratios),
-            expected=expected,
-            said=(
-                f"{member.calls} × {label}: {fmt.seconds(median(member.together))},"
-                f" alone {fmt.seconds(median(member.alone))}."
-            ),
+    ratios = {member.device: rounds_interval(member.ratios) for member in timed}
+    for one in timed:
+        label = compute.label(one.product.workload.case, one.device.platform)
+        said = (
+            f"{one.calls} × {label}: {fmt.seconds(median(one.together))},"
+            f" alone {fmt.seconds(median(one.alone))}."
         )
-    slowest = max(timed, key=lambda member: rounds_interval(member.ratios).median)
-    worst = rounds_interval(slowest.ratios)
+        figure = ratios[one.device]
+        yield reading(
+            "together", one.device, WHAT, figure, expected=expected, said=said
+        )
+    slowest = max(ratios, key=lambda device: ratios[device].median)
     together = median([median(member.together) for member in timed])
     alone = median([median(member.alone) for member in timed])
     said = (
-        f"{place(slowest.device)} took {worst.median:.2f} times the median of"
+        f"{place(slowest)} took {ratios[slowest].median:.2f} times the median of"
         f" {len(timed)} devices. All at once, a device took {together / alone:.2f}"
         " times as long as alone."
     )
+    worst = ratios[slowest]
     yield reading("together", None, SLOWEST, worst, expected=expected, said=said)
 
 

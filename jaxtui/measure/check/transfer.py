@@ -7,9 +7,10 @@ memory kind ``pinned_host``. Devices take turns, because they share the host's m
 
 from __future__ import annotations
 
-import functools
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 from time import perf_counter
 from typing import Any
 
@@ -58,11 +59,9 @@ LEAST_ROUNDS, MOST_ROUNDS = 3, 100
 PATIENCE = 3
 """A size is left out whose least rounds would take so many times the time there is."""
 
-PAGEABLE, PINNED = "pageable", "pinned"
-PINNED_KIND = "pinned_host"
+PINNED, PINNED_KIND = "pinned", "pinned_host"
 
-TO_DEVICE, TO_HOST = "host to device", "device to host"
-DIRECTIONS = (TO_DEVICE, TO_HOST)
+DIRECTIONS = ("host to device", "device to host")
 
 ZERO_COPY = "Zero-copy: both sides see the same buffer, nothing travels."
 
@@ -83,75 +82,73 @@ class Series:
     way: Way
     nbytes: int
     held: Any
-    rounds: dict[str, list[float]] = field(
-        default_factory=lambda: {direction: [] for direction in DIRECTIONS}
-    )
-    """Seconds of a copy: the median of each round."""
-    zero_copy: dict[str, bool] = field(
-        default_factory=lambda: dict.fromkeys(DIRECTIONS, True)
-    )
+    rounds: list[tuple[float, ...]] = field(default_factory=list)
+    """Seconds of a copy in each of the directions: the medians of each round."""
+    zero_copy: tuple[bool, ...] = (True, True)
 
     def round(self) -> float:
         """One copy there and back, or several small ones; the seconds that one took."""
         begin = perf_counter()
         taken: list[tuple[float, float]] = []
         while not taken or perf_counter() - begin < TURN_SECONDS:
-            taken.append(self._copy())
-        for direction, seconds in zip(
-            DIRECTIONS, zip(*taken, strict=True), strict=True
-        ):
-            self.rounds[direction].append(median(seconds))
+            # A fresh array each time: JAX keeps what it has once fetched.
+            start = perf_counter()
+            array = self.way.send(self.held)
+            arrived = perf_counter()
+            back = self.way.fetch(array)
+            done = perf_counter()
+            taken.append((arrived - start, done - arrived))
+            same = (shares_memory(array, host) for host in (self.held, back))
+            self.zero_copy = tuple(map(operator.and_, self.zero_copy, same))
+        self.rounds.append(tuple(map(median, zip(*taken, strict=True))))
         return sum(map(sum, taken)) / len(taken)
 
     def warm_up(self) -> float:
         """A round that does not count; the seconds that a copy there and back took."""
         seconds = self.round()
-        for rounds in self.rounds.values():
-            rounds.clear()
+        self.rounds.clear()
         return seconds
 
-    def _copy(self) -> tuple[float, float]:
-        # A fresh array each time: JAX keeps what it has once fetched.
-        start = perf_counter()
-        array = self.way.send(self.held)
-        arrived = perf_counter()
-        back = self.way.fetch(array)
-        done = perf_counter()
-        self.zero_copy[TO_DEVICE] &= shares_memory(array, self.held)
-        self.zero_copy[TO_HOST] &= shares_memory(array, back)
-        return arrived - start, done - arrived
+    def readings(self, device: jax.Device) -> Iterator[Reading]:
+        size, seconds = fmt.bytes_text(self.nbytes), zip(*self.rounds, strict=True)
+        for to, taken, same in zip(DIRECTIONS, seconds, self.zero_copy, strict=True):
+            what, found = f"{to} {size} {self.way.kind}", rounds_interval(taken)
+            facts: dict[str, Any] = {"said": ZERO_COPY}
+            if not same:
+                said = f"{size} in {fmt.seconds(found.median)}; {len(taken)} rounds."
+                facts = {"figure": found, "per": self.nbytes, "said": said}
+            yield reading("transfer", device, what, unit="bytes/s", **facts)
 
 
 def test(context: Context) -> Iterator[RunEvent]:
-    job = functools.partial(_of, context)
     try:
-        yield from by_device(context, "copying to and from", job, in_turn=True)
+        yield from by_device(context, "copying to and from", _copies, in_turn=True)
     finally:
         _numbers.cache_clear()
 
 
-def _of(context: Context, device: jax.Device, seconds: float) -> Iterator[Reading]:
+def _copies(context: Context, device: jax.Device, seconds: float) -> Iterator[Reading]:
     lacking = why_not_pinned(device)
     share = seconds if lacking else seconds / 2
     yield from _measure(context, device, pageable(device), share)
     if context.stop():
         return
+    detail = ""
+    if not lacking:
+        try:
+            yield from _measure(context, device, pinned(device), share)
+        except Exception as error:
+            detail = full_text(error)
+            if not UNSUPPORTED.search(detail):
+                raise
+            lacking = f"This runtime cannot copy from and to {PINNED_KIND} memory."
     if lacking:
-        yield _skip(device, PINNED, lacking)
-        return
-    try:
-        yield from _measure(context, device, pinned(device), share)
-    except Exception as error:
-        text = full_text(error)
-        if not UNSUPPORTED.search(text):
-            raise
-        why = f"This runtime cannot copy from and to {PINNED_KIND} memory."
-        yield _skip(device, PINNED, why, text)
+        yield _skip(device, PINNED, lacking, detail)
 
 
 def pageable(device: jax.Device) -> Way:
     """NumPy arrays, laid out so that no device takes one over as it is."""
-    return Way(PAGEABLE, _numbers, functools.partial(_put, place=device), np.asarray)
+    return Way("pageable", _numbers, partial(_put, place=device), np.asarray)
 
 
 def pinned(device: jax.Device) -> Way:
@@ -161,8 +158,7 @@ def pinned(device: jax.Device) -> Way:
     def hold(nbytes: int) -> jax.Array:
         return _put(_numbers(nbytes), here)
 
-    send = functools.partial(_put, place=there)
-    return Way(PINNED, hold, send, functools.partial(_put, place=here))
+    return Way(PINNED, hold, partial(_put, place=there), partial(_put, place=here))
 
 
 def why_not_pinned(device: jax.Device) -> str:
@@ -193,22 +189,22 @@ def _measure(
     for nbytes in sizes(context.check.level, context.devices):
         if context.stop():
             return
-        why, size = "", fmt.bytes_text(nbytes)
+        size = fmt.bytes_text(nbytes)
         if free is not None and nbytes * SHARE > free:
             room = fmt.bytes_text(free)
             why = f"With {room} free, there is no room for it and beyond."
         else:
-            series.append(Series(way, nbytes, way.hold(nbytes)))
-            taken = series[-1].warm_up()
-            if taken * LEAST_ROUNDS > max(PATIENCE * seconds, 1.0):
-                why = (
-                    f"A copy of {size} there and back takes {fmt.seconds(taken)}, for"
-                    " which there is no time; nor is there for larger ones."
-                )
-        if why:
-            series = [one for one in series if one.nbytes < nbytes]
-            yield _skip(device, f"{size} {way.kind}", why)
-            break
+            one = Series(way, nbytes, way.hold(nbytes))
+            taken = one.warm_up()
+            if taken * LEAST_ROUNDS <= max(PATIENCE * seconds, 1.0):
+                series.append(one)
+                continue
+            why = (
+                f"A copy of {size} there and back takes {fmt.seconds(taken)}, for"
+                " which there is no time; nor is there for larger ones."
+            )
+        yield _skip(device, f"{size} {way.kind}", why)
+        break
     for count in range(MOST_ROUNDS if series else 0):
         if count >= LEAST_ROUNDS and perf_counter() - begin >= seconds:
             break
@@ -217,8 +213,7 @@ def _measure(
                 return
             one.round()
     for one in series:
-        for direction in DIRECTIONS:
-            yield _reading(device, one, direction)
+        yield from one.readings(device)
 
 
 def _put(array: Any, place: jax.Device | SingleDeviceSharding) -> jax.Array:
@@ -227,24 +222,11 @@ def _put(array: Any, place: jax.Device | SingleDeviceSharding) -> jax.Array:
     return arrived
 
 
-@functools.cache
+@cache
 def _numbers(nbytes: int) -> Array:
     """Random float32, the same for every device and never written to."""
     drawn = np.random.default_rng(0).standard_normal(MEBIBYTE // 4, np.float32)
     return misaligned_copy(np.resize(drawn, nbytes // 4))
-
-
-def _reading(device: jax.Device, series: Series, direction: str) -> Reading:
-    size = fmt.bytes_text(series.nbytes)
-    make = functools.partial(
-        reading, "transfer", device, f"{direction} {size} {series.way.kind}"
-    )
-    if series.zero_copy[direction]:
-        return make(unit="bytes/s", said=ZERO_COPY)
-    rounds = series.rounds[direction]
-    interval = rounds_interval(rounds)
-    said = f"{size} in {fmt.seconds(interval.median)}; {len(rounds)} rounds."
-    return make(interval, per=series.nbytes, unit="bytes/s", said=said)
 
 
 def _skip(device: jax.Device, what: str, why: str, detail: str = "") -> Reading:

@@ -42,6 +42,7 @@ BURST_SECONDS = 0.03
 then below one percent of it."""
 
 
+@functools.lru_cache(maxsize=KEPT)
 def compile_case(case: Case, device: jax.Device, *, into: bool = False) -> Call:
     """The op of a case, compiled for a device: the only place where calls are made.
 
@@ -59,7 +60,24 @@ def compile_case(case: Case, device: jax.Device, *, into: bool = False) -> Call:
             result is a fresh allocation, which on a CPU means that the kernel hands out
             pages of zeros: a copy of 128 MB takes five times as long.
     """
-    return _compile(case, device, into)
+    op = ops.get(case.op)
+    form = op.bind(case.precision)
+
+    def ignoring_last(*args: Any) -> jax.Array:
+        return form(*args[:-1])
+
+    with scope(case, device):
+        shapes, jitted = programs.shapes(op, case, device), jax.jit(form)
+        if into:
+            ignoring_last.__name__ = ignoring_last.__qualname__ = form.__name__
+            # Unused as it is, it must be kept, or there is nothing to donate.
+            jitted = jax.jit(
+                ignoring_last, donate_argnums=len(shapes), keep_unused=True
+            )
+            shape, dtype = op.result_shape(case.size), op.result_dtype(case.dtype)
+            shapes.append(programs.array_shape(shape, dtype, device))
+        built: Call = jitted.lower(*shapes).compile()
+        return built
 
 
 def scope(case: Case, device: jax.Device) -> ExitStack:
@@ -102,28 +120,6 @@ def result_like(case: Case, device: jax.Device) -> jax.Array:
         like: jax.Array = jnp.zeros(shape, dtype, device=device)
         like.block_until_ready()
         return like
-
-
-@functools.lru_cache(maxsize=KEPT)
-def _compile(case: Case, device: jax.Device, into: bool) -> Call:
-    op = ops.get(case.op)
-    form = op.bind(case.precision)
-
-    def ignoring_last(*args: Any) -> jax.Array:
-        return form(*args[:-1])
-
-    with scope(case, device):
-        shapes, jitted = programs.shapes(op, case, device), jax.jit(form)
-        if into:
-            ignoring_last.__name__ = ignoring_last.__qualname__ = form.__name__
-            # Unused as it is, it must be kept, or there is nothing to donate.
-            jitted = jax.jit(
-                ignoring_last, donate_argnums=len(shapes), keep_unused=True
-            )
-            shape, dtype = op.result_shape(case.size), op.result_dtype(case.dtype)
-            shapes.append(programs.array_shape(shape, dtype, device))
-        built: Call = jitted.lower(*shapes).compile()
-        return built
 
 
 @functools.lru_cache(maxsize=KEPT)
@@ -193,13 +189,15 @@ def turns_of(prepared: Subject, warm_up_seconds: float = WARM_UP_SECONDS) -> Tur
     )
 
 
-def throughput(prepared: Subject, seconds: float, stop: Callable[[], bool]) -> Turns:
-    """Turns of queued bursts; none if it was stopped before the first."""
+def throughput(
+    prepared: Subject, seconds: float, stop: Callable[[], bool], least: int = 1
+) -> Turns:
+    """At least so many turns of queued bursts; fewer if it was stopped before."""
     turns = turns_of(prepared, min(WARM_UP_SECONDS, WARM_UP_SHARE * seconds))
     end = perf_counter() + seconds
     with translate_errors(prepared.workload.case, prepared.what, "sampling"):
         for one in take_turns([turns], seconds, stop=stop):
-            one.done = perf_counter() >= end
+            one.done = perf_counter() >= end and len(one.means) >= least
     return turns
 
 
@@ -211,14 +209,14 @@ def rate_reading(
     if (interval := turns.per_call) is None:
         return None
     assert device is not None
+    said = said or f"{fmt.seconds(interval.median)} per call"
     return reading(
         context.check.test,
         device,
         subject.what,
         interval,
         disturbed=disturbance(turns.meter, device),
-        said=f"{said or f'{fmt.seconds(interval.median)} per call'},"
-        f" {plural(len(turns.slopes), 'round')}.",
+        said=f"{said}, {plural(len(turns.slopes), 'round')}.",
         **facts,
     )
 

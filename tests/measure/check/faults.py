@@ -23,6 +23,8 @@ from jaxtui.model import (
     RunEvent,
 )
 
+NAMES = ["cpu:0", "cpu:1", "cpu:2", "cpu:3"]
+
 Fault = Callable[[Call, Case, dict[str, Any]], Call]
 """Makes another call out of the right one."""
 
@@ -35,7 +37,7 @@ def check(
     level: CheckLevel = "quick",
 ) -> Check:
     """A test on so many CPU devices; it always takes at least one round."""
-    names = tuple(f"cpu:{index}" for index in range(devices))
+    names = tuple(NAMES[:devices])
     return Check(test=test, level=level, devices=names, budget_seconds=budget)
 
 
@@ -45,6 +47,10 @@ def events(one: Check) -> list[RunEvent]:
 
 def readings(found: Sequence[RunEvent]) -> list[Reading]:
     return [event.reading for event in found if isinstance(event, CheckRead)]
+
+
+def of(device: str, found: Sequence[Reading]) -> dict[str, Reading]:
+    return {one.what: one for one in found if one.device == device}
 
 
 def done(found: Sequence[RunEvent]) -> list[str]:

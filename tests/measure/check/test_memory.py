@@ -11,7 +11,7 @@ from jaxtui.machine.gpu_memory import GpuProcess, parse_nvidia_smi, parse_proces
 from jaxtui.measure import host
 from jaxtui.measure.check import memory
 from jaxtui.model import Holder
-from tests.measure.check.faults import check, done, events, readings
+from tests.measure.check.faults import NAMES, check, done, events, readings
 
 GIB = 1024**3
 MIB = 1024**2
@@ -51,7 +51,7 @@ SMI = memory.SmiReport(
 
 def test_every_device_has_the_memory_of_the_host() -> None:
     found = events(check("memory"))
-    assert done(found) == ["cpu:0", "cpu:1", "cpu:2", "cpu:3"]
+    assert done(found) == NAMES
     read = readings(found)
     assert [one.device for one in read] == done(found)
     for one in read:

@@ -16,14 +16,13 @@ import numpy as np
 import pytest
 
 from jaxtui.measure import devices, ops
+from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.check import agreement, numerics
 from jaxtui.measure.check.agreement import (
     SAME_BITS,
     Ballot,
     Comparison,
     Computation,
-    Outcome,
-    Visit,
     difference,
 )
 from jaxtui.measure.check.base import run_check
@@ -31,22 +30,19 @@ from jaxtui.measure.check.numerics import computations
 from jaxtui.measure.clocks import Call
 from jaxtui.model import Case, CheckDoing, CheckDone, CheckRead, Reading, RunEvent
 from tests.measure.check.faults import (
+    NAMES,
     Fault,
     check,
     done,
     events,
+    of,
     plant,
     raising,
     readings,
 )
 
-DEVICES = ["cpu:0", "cpu:1", "cpu:2", "cpu:3"]
 PRODUCT = "matmul 256 float32 highest"
 NAN = float("nan")
-
-
-def of(device: str, found: list[Reading]) -> dict[str, Reading]:
-    return {one.what: one for one in found if one.device == device}
 
 
 def faults(found: list[Reading]) -> set[tuple[str | None, str]]:
@@ -112,11 +108,11 @@ def test_rounding_at_default_precision_is_expected_and_said() -> None:
 
 def test_four_devices_that_are_all_right() -> None:
     found = events(check("numerics"))
-    assert sorted(done(found)) == DEVICES
+    assert sorted(done(found)) == NAMES
     read = readings(found)
     assert not faults(read)
     wanted = [one.what for one in computations("cpu", "quick")]
-    for device in DEVICES:
+    for device in NAMES:
         mine = of(device, read)
         assert list(mine) == [*wanted, SAME_BITS]
         for what in wanted:
@@ -227,7 +223,7 @@ def test_a_device_that_computes_wrongly(
 ) -> None:
     plant(monkeypatch, guilty, changed(change))
     found = events(check("numerics", devices=count))
-    assert sorted(done(found)) == DEVICES[:count]
+    assert sorted(done(found)) == NAMES[:count]
     read = readings(found)
     assert faults(read) == blamed
     assert says in of(guilty, read)[SAME_BITS].fault
@@ -242,10 +238,10 @@ def test_a_device_that_computes_wrongly(
 def test_all_wrong_in_the_same_way_is_found_by_float64(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for device in DEVICES:
+    for device in NAMES:
         plant(monkeypatch, device, changed(lambda result: result * 1.01))
     read = readings(events(check("numerics")))
-    assert faults(read) == {(device, PRODUCT) for device in DEVICES}
+    assert faults(read) == {(device, PRODUCT) for device in NAMES}
     assert "cpu:0 computes matmul" in of("cpu:0", read)[PRODUCT].fault
 
 
@@ -255,7 +251,7 @@ def test_an_exception_costs_one_computation_of_one_device(
     error = RuntimeError("INTERNAL: the chip is on fire\nat line 2")
     plant(monkeypatch, "cpu:1", raising(error, dtype="bfloat16"))
     found = events(check("numerics"))
-    assert sorted(done(found)) == DEVICES
+    assert sorted(done(found)) == NAMES
     read = readings(found)
     assert faults(read) == {("cpu:1", "matmul 256 bfloat16")}
     failed = of("cpu:1", read)["matmul 256 bfloat16"]
@@ -309,7 +305,7 @@ def run(test: Any, stop: Callable[[list[RunEvent]], bool]) -> list[RunEvent]:
 def test_a_device_that_is_late_keeps_no_other_waiting(
     monkeypatch: pytest.MonkeyPatch, late: str
 ) -> None:
-    monkeypatch.setattr(numerics, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(agreement, "PATIENCE_SECONDS", 0.0)
     release = threading.Event()
 
     def waiting(call: Call, case: Case, options: dict[str, Any]) -> Call:
@@ -333,7 +329,7 @@ def test_a_device_that_is_late_keeps_no_other_waiting(
     finally:
         release.set()
     assert isinstance(found[1], CheckDoing)
-    assert found[1].devices == tuple(DEVICES)
+    assert found[1].devices == tuple(NAMES)
     read = readings(found)
     assert "on 2 other devices" in of("cpu:0", read)[SAME_BITS].said
     if late == "never":
@@ -350,7 +346,7 @@ def test_a_follower_does_not_wait_for_a_leader_for_ever(
 ) -> None:
     monkeypatch.setattr(numerics, "GPUS", ("cpu",))
     monkeypatch.setattr(numerics, "LEADER_SECONDS", 0.01)
-    monkeypatch.setattr(numerics, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(agreement, "PATIENCE_SECONDS", 0.0)
     release = threading.Event()
 
     def slow_to_compile(call: Call, case: Case, options: dict[str, Any]) -> Call:
@@ -374,7 +370,7 @@ def test_what_ends_before_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(numerics, "COMPILE_SECONDS", -10.0)
         found = events(check("numerics", devices=2))
-    assert sorted(done(found)) == DEVICES[:2]
+    assert sorted(done(found)) == NAMES[:2]
     assert all(one.skipped for one in readings(found))
 
     def broken(*_: Any, **__: Any) -> Any:
@@ -382,7 +378,7 @@ def test_what_ends_before_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(numerics, "compute", broken)
     found = events(check("numerics", devices=2))
-    assert sorted(done(found)) == DEVICES[:2]
+    assert sorted(done(found)) == NAMES[:2]
     assert faults(readings(found)) == {("cpu:0", "numerics"), ("cpu:1", "numerics")}
 
 
@@ -413,7 +409,8 @@ ENTRY %main {{
 def test_gpus_are_compared_only_where_they_run_the_same_kernels() -> None:
     task = Computation("matmul", 2, "float32", "highest")
     eye = np.eye(2, dtype=np.float32)
-    comparison = Comparison(inputs={task: (eye, eye)}, times=2)
+    comparison = Comparison(seed=0, times=2, devices=3)
+    comparison._inputs[task] = (eye, eye)
     visits = []
     # Where the source was does not count; the third has another kernel.
     for number, (line, algorithm, result) in enumerate(
@@ -422,13 +419,12 @@ def test_gpus_are_compared_only_where_they_run_the_same_kernels() -> None:
         facts = {"platform": "gpu", "device_kind": "NVIDIA H200", "id": number}
         device: Any = type("Gpu", (), facts)()
         call: Any = Program(GEMM.format(line=line, algorithm=algorithm))
-        visit = Visit(device)
         program = numerics.program(call, device)
-        comparison.count(visit, task, Outcome(result=result, program=program))
-        visits.append(visit)
+        outcome = comparison.count(device, task, result, None, program)
+        visits.append((device, {task: outcome}))
         # Other backends get the same program for every device.
         assert numerics.program(call, jax.devices()[0]) == ""
-    same = [list(comparison.readings(visit))[-1] for visit in visits]
+    same = [list(comparison.readings(*visit))[-1] for visit in visits]
     assert [one.measured for one in same] == [0, 0, 0]
     assert "1 other device" in same[0].said
     assert all("chose different kernels" in one.said for one in same)
@@ -486,9 +482,9 @@ def test_other_dtypes_and_shapes() -> None:
 def test_most_devices_win(
     values: tuple[float, ...], winner: tuple[int, ...] | None
 ) -> None:
-    made = Ballot()
+    made, accuracy = Ballot(), Accuracy(0.0, 0.0, None, ok=True)
     for index, value in enumerate(values):
-        made.cast(f"d:{index}", np.array([value, 1.0]))
+        made.cast(f"d:{index}", np.array([value, 1.0]), lambda: accuracy)
     # Equal results are kept once.
     assert len(made.results) == len(set(values))
     against = [made.against(f"d:{index}") for index in range(len(values))]

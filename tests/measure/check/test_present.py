@@ -13,7 +13,7 @@ from jaxtui.measure.check import present
 from jaxtui.measure.check.base import run_check
 from jaxtui.model import CheckDone, CheckRead, Device, Reading
 from jaxtui.model.machine import chip_count
-from tests.measure.check.faults import check
+from tests.measure.check.faults import NAMES, check
 
 TYPE = "TPU_ACCELERATOR_TYPE"
 
@@ -314,6 +314,6 @@ def test_a_machine_without_accelerators(devices: list[Device], says: str) -> Non
 def test_every_device_ends_and_the_bus_that_was_seen_counts() -> None:
     events = list(run_check(check("present"), Survey(chips=bus(2))))
     done = [event.device for event in events if isinstance(event, CheckDone)]
-    assert done == ["cpu:0", "cpu:1", "cpu:2", "cpu:3"]
+    assert done == NAMES
     (reading,) = [one.reading for one in events if isinstance(one, CheckRead)]
     assert "fell back to the CPU" in reading.fault

@@ -22,7 +22,7 @@ from jaxtui.measure.check import (
     together,
 )
 from jaxtui.measure.check import work as computing
-from jaxtui.measure.check.base import Context, by_device, measure_again, run_check
+from jaxtui.measure.check.base import Context, by_device, run_check
 from jaxtui.measure.contention import Usage
 from jaxtui.measure.devices import name
 from jaxtui.measure.turns import never
@@ -37,6 +37,7 @@ from jaxtui.model import (
 )
 from jaxtui.stats import median
 from tests.measure.check.faults import (
+    NAMES,
     check,
     done,
     events,
@@ -54,8 +55,6 @@ TESTS: tuple[CheckTest, ...] = (
     "together",
 )
 EACH = pytest.mark.parametrize("test", TESTS)
-NAMES = ["cpu:0", "cpu:1", "cpu:2", "cpu:3"]
-
 FACTOR = 8.0
 """A machine with other work to do is off by less, a formula by more."""
 
@@ -281,8 +280,7 @@ class TestAccelerators:
 
     @pytest.fixture(autouse=True)
     def own_silicon(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        for module in (base, compute, together):
-            monkeypatch.setattr(module, "shares_silicon", lambda _: False)
+        monkeypatch.setattr(base, "shares_silicon", lambda _: False)
 
     @EACH
     def test_all_of_them_are_measured_at_once_but_for_dispatch(
@@ -317,7 +315,7 @@ def test_a_device_that_only_seemed_slow_is_cleared(
 ) -> None:
     visits: list[str] = []
 
-    def job(device: jax.Device, seconds: float) -> Iterator[Reading]:
+    def job(_: Context, device: jax.Device, seconds: float) -> Iterator[Reading]:
         again = name(device) in visits
         visits.append(name(device))
         slow = second if again else first
@@ -325,7 +323,7 @@ def test_a_device_that_only_seemed_slow_is_cleared(
         yield Reading(test="compute", device=name(device), what="x", measured=rate)
 
     context = Context(check("compute"), Survey(), never)
-    events = list(measure_again(context, job, by_device(context, "x", job)))
+    events = list(by_device(context, "x", job, again=True))
     found = {one.device: one.measured for one in readings(events)}
     assert found == {**dict.fromkeys(NAMES, 100.0), "cpu:2": kept}
     assert [one.device for one in events if isinstance(one, CheckDone)] == NAMES

@@ -14,8 +14,8 @@ from jaxtui.measure.check import transfer
 from jaxtui.measure.check.base import run_check
 from jaxtui.measure.check.transfer import PINNED_KIND, Series
 from jaxtui.measure.inputs import _allocate
-from jaxtui.model import CheckDoing, CheckDone, CheckLevel, CheckRead, Reading
-from tests.measure.check.faults import check, done, events, readings
+from jaxtui.model import CheckDoing, CheckDone, CheckLevel, CheckRead
+from tests.measure.check.faults import NAMES, check, done, events, of, readings
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -27,13 +27,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(transfer.SIZES, "quick", (4 * KIB, MIB))
 
 
-def of(device: str, found: list[Reading]) -> dict[str, Reading]:
-    return {one.what: one for one in found if one.device == device}
-
-
 def test_every_device_has_a_bandwidth_for_every_size() -> None:
     found = events(check("transfer"))
-    assert done(found) == ["cpu:0", "cpu:1", "cpu:2", "cpu:3"]
+    assert done(found) == NAMES
     for device in done(found):
         read = of(device, readings(found))
         assert list(read) == [
@@ -64,9 +60,9 @@ def test_an_array_that_is_taken_over_is_recognised() -> None:
     for held, taken_over in ((aligned, True), (way.hold(4 * KIB), False)):
         series = Series(way, 4 * KIB, held)
         series.warm_up()
-        assert series.zero_copy["host to device"] == taken_over
-    series.rounds["host to device"] = [0.5, 0.25, 0.5]
-    reading = transfer._reading(jax.devices()[0], series, "host to device")
+        assert series.zero_copy[0] == taken_over
+    series.rounds = [(0.5, 1.0), (0.25, 1.0), (0.5, 1.0)]
+    reading, _ = series.readings(jax.devices()[0])
     assert reading.measured == 8 * KIB
     assert reading.said == "4.00 KiB in 500 ms; 3 rounds."
 

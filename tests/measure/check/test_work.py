@@ -13,7 +13,7 @@ import pytest
 
 from jaxtui.measure import clocks, turns
 from jaxtui.measure.check import work
-from jaxtui.measure.check.base import TroubleError, UnsupportedError, translate_errors
+from jaxtui.measure.check.base import TroubleError, translate_errors
 from jaxtui.measure.turns import never
 from jaxtui.model import DTYPES, Case
 from jaxtui.stats import MINIMUM_ROUNDS, Interval
@@ -216,11 +216,13 @@ def test_failures_have_a_sentence_and_the_original() -> None:
         rate(0.1, broken)
     assert trouble.value.what == "work"
     assert "RuntimeError" in trouble.value.detail
+    assert not trouble.value.skipped
     with (
-        pytest.raises(UnsupportedError, match="does not implement it"),
+        pytest.raises(TroubleError, match="does not implement it") as trouble,
         translate_errors(case(), "work", "compile"),
     ):
         raise NotImplementedError("UNIMPLEMENTED: no such thing")
+    assert trouble.value.skipped
 
 
 def test_a_real_case_is_prepared_where_it_belongs() -> None:
