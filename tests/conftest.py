@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, settings
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["JAX_NUM_CPU_DEVICES"] = "4"
 os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"
-os.environ.pop("JAXTUI_SIMULATED", None)
 os.environ.pop("JAX_ENABLE_X64", None)
 # What tests measure belongs into nobody's history.
 os.environ["JAXTUI_DATA"] = tempfile.mkdtemp(prefix="jaxtui-tests-")

@@ -59,9 +59,6 @@ EXIT_CANNOT_SERVE = 3
 _END_SECONDS = 1.0
 """How long an ending may take, JAX's own clean-up included."""
 
-SIMULATED = "JAXTUI_SIMULATED"
-"""Set to ``1`` when the CPU devices were made up by ``--cpu-devices``."""
-
 
 def main(arguments: Sequence[str] | None = None, core: Core | None = None) -> int:
     """Serve until the UI ends; returns the exit status.
@@ -116,7 +113,6 @@ def engine_environment(
     if cpu_devices is not None:
         changed["JAX_PLATFORMS"] = "cpu"
         changed["JAX_NUM_CPU_DEVICES"] = str(cpu_devices)
-        changed[SIMULATED] = "1"
     return changed
 
 

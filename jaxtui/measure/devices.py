@@ -7,7 +7,6 @@ and each kind of device has its own set of them.
 from __future__ import annotations
 
 import difflib
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -16,9 +15,6 @@ import jax
 from jaxtui.measure.errors import RefusedError
 from jaxtui.model import Device
 from jaxtui.model.machine import device_label
-
-SIMULATED = "JAXTUI_SIMULATED"
-"""Set to 1 in the environment of an engine whose CPU devices are made up."""
 
 EXTRA = (
     "num_cores",
@@ -52,9 +48,13 @@ def probe(read: Callable[[], Any]) -> Any:
         return None
 
 
-def is_simulating() -> bool:
-    """Whether the CPU devices of this process were made up by ``--cpu-devices``."""
-    return os.environ.get(SIMULATED) == "1"
+def is_simulated(device: Any) -> bool:
+    """Whether it is one of several devices that share one CPU.
+
+    XLA's own CPU device is the whole machine; ``--cpu-devices``, ``XLA_FLAGS`` and
+    ``jax_num_cpu_devices`` make more of it.
+    """
+    return device.platform == "cpu" and int(device.client.local_device_count()) > 1
 
 
 def describe() -> tuple[Device, ...]:
@@ -82,7 +82,7 @@ def describe_device(device: Any, process_index: int | None = None) -> Device:
         core_on_chip=_integer(probe(lambda: device.core_on_chip)),
         slice_index=_integer(probe(lambda: device.slice_index)),
         memory=memory_of(device) if addressable else None,
-        simulated=device.platform == "cpu" and is_simulating(),
+        simulated=is_simulated(device),
         addressable=addressable,
         attributes=_attributes(device, addressable=addressable),
     )

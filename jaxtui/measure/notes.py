@@ -162,7 +162,7 @@ def of_workload(
     workload: Workload, accuracy: Accuracy | None, *, finite: bool
 ) -> Iterator[Note]:
     """What the cold path and the result say."""
-    if workload.on_cpu and devices.is_simulating():
+    if workload.device is not None and devices.is_simulated(workload.device):
         yield Note(
             flag="simulated",
             text="SIMULATED device: it shares this machine's CPU with its siblings.",

@@ -54,6 +54,8 @@ _GUARD = "JAX watches every transfer and logs or forbids those that are implicit
 _PRODUCTS = "matrix products of precision default are computed at that one"
 _WIDE = "functions of your own have 64-bit types; an op has those of its dtype"
 _OTHERWISE = "XLA optimizes otherwise"
+_FLAGS = "flags of the compiler are set, and any of them may change what is measured"
+_SHARED = "the CPU is shown as several devices, SIMULATED: they share its cores"
 
 _TABLE = (
     _Row("jax_disable_jit", False, "JAX compiles nothing", "jax"),
@@ -92,6 +94,8 @@ COMPILER = ("XLA_FLAGS", "LIBTPU_INIT_ARGS")
 _BY_JAX = re.compile(r" ?--xla_tpu_use_enhanced_launch_barrier=true")
 """What JAX itself puts into ``LIBTPU_INIT_ARGS``."""
 
+_SPLITS_CPU = re.compile(r"--xla_force_host_platform_device_count=(?!1$)\d+")
+
 _WAITING = ("jax_debug_nans", "jax_debug_infs")
 
 _FORBIDDING: dict[object, Refused] = {
@@ -127,7 +131,8 @@ def deviations() -> Iterator[Setting]:
         )
     for name in COMPILER:
         if value := _BY_JAX.sub("", os.environ.get(name, "")):
-            yield Setting(name, value, "compilers take those flags")
+            split = all(map(_SPLITS_CPU.fullmatch, value.split()))
+            yield Setting(name, value, _SHARED if split else _FLAGS)
 
 
 def finding(setting: Setting) -> Finding:

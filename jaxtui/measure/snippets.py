@@ -34,7 +34,6 @@ from jaxtui.measure.children import (
     signal_name,
     signal_with_parent,
 )
-from jaxtui.measure.devices import SIMULATED
 from jaxtui.measure.errors import MEMORY, RefusedError, full_text, headline
 from jaxtui.measure.planning import Supply
 from jaxtui.measure.runner import Runner
@@ -307,7 +306,6 @@ def environment(base: Mapping[str, str], cpu_devices: int) -> dict[str, str]:
         "JAX_PLATFORMS": "cpu",
         "JAX_NUM_CPU_DEVICES": str(cpu_devices),
         "JAX_ENABLE_COMPILATION_CACHE": "0",
-        SIMULATED: "1",
     }
 
 

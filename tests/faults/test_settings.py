@@ -153,6 +153,19 @@ def test_what_changes_a_number_is_named_and_explained(folder: Path) -> None:
     assert "cpu:0" in listed
 
 
+def test_cpu_devices_that_xla_was_told_to_make_are_simulated(folder: Path) -> None:
+    flag = "--xla_force_host_platform_device_count=2"
+    _, out, said = run(
+        folder,
+        *("-m", "jaxtui", "devices", "--json"),
+        XLA_FLAGS=flag,
+        JAX_NUM_CPU_DEVICES="-1",  # JAX's own default, which leaves it to the flag
+    )
+    assert [one["simulated"] for one in json.loads(out)["devices"]] == [True, True]
+    assert "XLA_FLAGS: the CPU is shown as several devices, SIMULATED" in said
+    assert "unset XLA_FLAGS" in said
+
+
 def test_what_a_file_sets_holds_for_its_own_functions_alone(folder: Path) -> None:
     functions = ("debugs.py:f", "uncompiled.py:g", "plain.py:h")
     words = (*functions, "matmul:32", "--arg", "f32[8,8]")

@@ -269,7 +269,7 @@ def test_a_machine_in_order_has_nothing_to_say():
     half = replace(FULL, used_bytes=FULL.total_bytes // 2 - 1)
     assert findings.after(GOOD_GPU, GPUS, (half,)) == ()
     simulated = [device(0, "cpu", simulated=True)]
-    assert findings.after(GOOD, simulated) == ()
+    assert findings.after(with_environment(GOOD, JAX_PLATFORMS="cpu"), simulated) == ()
     assert findings.before(replace(GOOD, chips=(), nodes=())) == ()
     older = tuple(replace(chip, kind="TPU v4") for chip in TPU)
     assert findings.before(replace(GOOD, chips=older, hugepages="never")) == ()

@@ -47,10 +47,7 @@ class FakeTpu:
 
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
-def test_every_tpu_topology_is_described(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(devices.SIMULATED, "1")
+def test_every_tpu_topology_is_described(name: str) -> None:
     topology = TOPOLOGIES[name]
     version = topology["platform_version"]
     for dumped in topology["devices"]:
@@ -76,10 +73,7 @@ def test_tpu_memory_counts_what_is_reserved() -> None:
     assert described.memory_limit_bytes == 900
 
 
-def test_cpu_devices_have_no_coordinates_and_no_statistics(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv(devices.SIMULATED, "1")
+def test_cpu_devices_have_no_coordinates_and_no_statistics() -> None:
     described = devices.describe()
     assert [device.name for device in described] == ["cpu:0", "cpu:1", "cpu:2", "cpu:3"]
     for device in described:
@@ -90,16 +84,6 @@ def test_cpu_devices_have_no_coordinates_and_no_statistics(
         assert device.attributes["runtime_type"]
         assert "memory_stats" not in device.attributes
         assert "host_id" not in device.attributes
-
-
-@pytest.mark.parametrize(("value", "simulated"), [("1", True), ("0", False)])
-def test_environment_says_what_is_simulated(
-    monkeypatch: pytest.MonkeyPatch, value: str, simulated: bool
-) -> None:
-    monkeypatch.setenv("JAXTUI_SIMULATED", value)
-    assert devices.describe()[0].simulated is simulated
-    monkeypatch.delenv("JAXTUI_SIMULATED")
-    assert devices.describe()[0].simulated is False
 
 
 def test_find() -> None:

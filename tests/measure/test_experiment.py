@@ -83,8 +83,8 @@ def usual() -> dict[str, Measurement]:
     ("name", "has", "lacks"),
     [
         ("tiny", ("host-bound", "aliased"), ("folded", "x64")),
-        ("product", (), ("inline", "folded", "queue-full", "simulated")),
-        ("single", (), ("implicit-transfer", "x64", "numpy-dtype", "simulated")),
+        ("product", ("simulated",), ("inline", "folded", "queue-full")),
+        ("single", (), ("implicit-transfer", "x64", "numpy-dtype")),
         ("double", ("x64",), ()),
         ("bfloat16", ("numpy-dtype",), ("host-bound",)),
         ("numpy", (), ("simulated", "host-bound")),
@@ -392,15 +392,6 @@ def test_calls_that_are_left_out_of_the_points_are_in_the_bins() -> None:
             assert len(turn.ready) == turn.calls
         else:
             assert sum(turn.ready_bins.values()) == turn.calls
-
-
-def test_a_simulated_device_is_called_simulated(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("JAXTUI_SIMULATED", "1")
-    simulated, host = measured(case("add", 1000), case("add", 1000, "numpy"))
-    assert "simulated" in flags(simulated)
-    assert "simulated" not in flags(host)
 
 
 def planned(size: int) -> PlannedCase:

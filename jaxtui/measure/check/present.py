@@ -125,8 +125,8 @@ def _unused(
     if not plugin:
         said += f" {PLUGINS[maker]} is not installed."
     limits = _limits(seen, maker, "JAX_PLATFORMS", "JAX_PLATFORM_NAME")
-    if limits or devices[0].simulated:
-        return _chips(what, 0, said=f"{said} That is as {limits or 'asked'}.")
+    if limits:
+        return _chips(what, 0, said=f"{said} That is as {limits}.")
     # AMD makes the graphics of many computers whose owners never think of ROCm.
     if platform != "cpu" or (maker == "rocm" and not plugin):
         return _chips(what, 0, said=said)

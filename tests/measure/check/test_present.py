@@ -266,7 +266,7 @@ NOTHING = Packages("0.12.0", "0.12.0", {})
             False,
             "JAX_PLATFORMS=cpu asks",
         ),
-        (cpus(8, simulated=True), Survey(chips=NVIDIA), False, "SIMULATED"),
+        (cpus(8, simulated=True), Survey(chips=NVIDIA), True, "SIMULATED"),
         # Graphics that came with the processor.
         (
             cpus(1),
