@@ -23,7 +23,7 @@ from rich.text import Text
 
 from jaxtui import format as fmt
 from jaxtui.document import Results, machine
-from jaxtui.model import PHASES, Case, Measurement, Note
+from jaxtui.model import PHASES, Case, Measurement, Note, explanation
 from jaxtui.model.base import dtype_label
 from jaxtui.model.own import is_own, parts, short_name
 from jaxtui.places import write_whole
@@ -274,7 +274,7 @@ def as_csv(results: Results) -> str:
     rows = [_csv_row(one) | shared for one in results.measurements]
     rows += [
         {name: getattr(failure.case, name) for name in CASE}
-        | {"failure": f"{failure.error} {failure.hint}".strip()}
+        | {"failure": explanation(failure)}
         | shared
         for failure in results.failures
     ]
@@ -323,8 +323,7 @@ def as_markdown(results: Results) -> str:
     for note in results.notes:
         lines += ["", f"{note.flag}: {note.text}"]
     for failure in results.failures:
-        why = f"{failure.error} {failure.hint}"
-        lines += ["", f"**{failure.case.label}**: {why}".strip()]
+        lines += ["", f"**{failure.case.label}**: {explanation(failure)}"]
     return "\n".join(lines) + "\n"
 
 

@@ -24,6 +24,7 @@ from jaxtui.model import (
     Shown,
     Snippet,
     Timed,
+    explanation,
 )
 from jaxtui.model.ahead import LIBTPU_DEFAULTS, Topology
 from jaxtui.model.own import short_name
@@ -214,9 +215,9 @@ def of_cases(planned: Sequence[PlannedCase]) -> str:
     able = [one for one in planned if one.recipe]
     if able:
         return experiment_script(able).text
-    problem = next((one.problem for one in planned if one.problem), None)
-    why = f" {problem.error} {problem.hint}".rstrip() if problem else ""
-    raise ExportError(f"No case of this run can be written as plain Python.{why}")
+    why = explanation(next((one.problem for one in planned if one.problem), None))
+    said = f"No case of this run can be written as plain Python. {why}"
+    raise ExportError(said.rstrip())
 
 
 def experiment_script(planned: Sequence[PlannedCase]) -> Script:
@@ -229,8 +230,7 @@ def experiment_script(planned: Sequence[PlannedCase]) -> Script:
 
 def missing(planned: PlannedCase) -> Script:
     """In place of one that cannot run here: a comment that says why."""
-    problem = planned.problem
-    why = f"{problem.error} {problem.hint}" if problem else "It has no script."
+    why = explanation(planned.problem) or "It has no script."
     label = planned.case.label
     return Script(title=label, body=f"{_comment(f'It does not run here. {why}')}\n")
 

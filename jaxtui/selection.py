@@ -236,7 +236,7 @@ def parse_ops(
             continue
         name, colon, sizes = text.partition(":")
         if colon:
-            op = _choose(name, known, "op")
+            op = choose(name, known, "op")
             choices.append(OpChoice(op, parse_sizes(sizes)))
         elif choices and _is_size(text):
             op = choices[-1].name
@@ -308,7 +308,7 @@ def parse_devices(text: str, devices: Sequence[Device]) -> tuple[str, ...]:
                 f"JAX a device out of {listed(names)}."
             )
         else:
-            chosen.extend(of_platform or [_choose(part, names, "device")])
+            chosen.extend(of_platform or [choose(part, names, "device")])
     return tuple(dict.fromkeys(chosen))
 
 
@@ -364,11 +364,15 @@ def first_device(devices: Sequence[Device]) -> Device:
 
 
 def _choose_all(text: str, known: Sequence[_Text], noun: str) -> tuple[_Text, ...]:
-    return tuple(dict.fromkeys(_choose(part, known, noun) for part in text.split(",")))
+    return tuple(dict.fromkeys(choose(part, known, noun) for part in text.split(",")))
 
 
-def _choose(text: str, known: Sequence[_Text], noun: str) -> _Text:
-    """The known name that ``text`` is, whatever its case."""
+def choose(text: str, known: Sequence[_Text], noun: str) -> _Text:
+    """The known name that ``text`` is, whatever its case.
+
+    Raises:
+        SelectionError: it is none of them.
+    """
     name = text.strip().lower()
     if name in known:
         return cast("_Text", name)

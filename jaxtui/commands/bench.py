@@ -15,7 +15,7 @@ from jaxtui.commands.options import (
     DEVICE_LIST,
     DTYPE_LIST,
     INPUTS_LIST,
-    check_ops,
+    Cases,
     json_flag,
     modes,
     own_arguments,
@@ -23,6 +23,7 @@ from jaxtui.commands.options import (
     seed,
     sizes,
     sure_flag,
+    with_cases,
 )
 from jaxtui.commands.output import Exports, close, export_flags, plot
 from jaxtui.commands.progress import DECLINED, may_start
@@ -30,7 +31,7 @@ from jaxtui.commands.terminal import say
 from jaxtui.document import Results, encode
 from jaxtui.export import FORMATS, Contents
 from jaxtui.machine import malloc
-from jaxtui.model import Case, Inputs, Mode, PlannedCase, Precision
+from jaxtui.model import Case, PlannedCase
 from jaxtui.plot import COLORS, Picture
 from jaxtui.selection import SelectionError
 from jaxtui.state import Job
@@ -94,25 +95,15 @@ from jaxtui.view.curves import of_run
 @no_history
 @engine_flags
 @click.pass_obj
+@with_cases
 def command(
     common: Common,
     /,
     *,
-    op: tuple[str, ...],
-    size: tuple[int, ...] | None,
-    dtype: tuple[str, ...],
-    device: str | None,
-    mode: tuple[Mode, ...],
-    inputs: tuple[Inputs, ...],
-    precision: tuple[Precision, ...],
-    budget: float | None,
-    target: str,
+    cases: Cases,
     memory: malloc.End | None,
-    seed: int,
     as_json: bool,
-    samples: bool,
     yes: bool,
-    arg: str,
     exports: Exports,
 ) -> int:
     """Time ops: every combination of the lists, taking turns.
@@ -120,36 +111,23 @@ def command(
     Lists are separated by commas; an op may carry its own size, as in
     matmul:2k selu:1e6. A function of your own is path/to/file.py:name.
     """
-    if not op:
+    if not cases.op:
         raise SelectionError(
             "Name at least one op, as in `jaxtui bench matmul`: `jaxtui ops` lists "
             "them."
         )
-    check_ops(op, arg)
     environment = malloc.environment(memory) if memory else None
     bench = _Bench(common, environment=environment, record=True)
 
     async def run() -> bool:
         async with bench.started() as session:
             async with bench.progress():
-                await session.ready(lambda ops: selection.parse_ops(op, ops, own=True))
+                await session.ready(cases.choices)
                 ops, devices = session.state.ops, session.state.devices
-                experiment = selection.build(
-                    selection.parse_ops(op, ops, own=True),
-                    size,
-                    dtype,
-                    selection.parse_devices(device, devices) if device else None,
-                    mode,
-                    inputs,
-                    precision,
-                    catalogue=ops,
-                    known_devices=devices,
-                    budget=budget,
-                    target=float(target) / 100,
-                    seed=seed,
-                    keep_samples=samples,
-                    arguments=arg,
-                )
+                named = cases.device
+                chosen = selection.parse_devices(named, devices) if named else None
+                choices = cases.choices(ops)
+                experiment = cases.experiment(choices, chosen, ops, devices)
             session.refuse(experiment)
             if not await may_start(selection.extent(experiment), sure=yes):
                 return False

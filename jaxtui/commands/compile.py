@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from jaxtui import format as fmt
-from jaxtui import scripts, selection
+from jaxtui import scripts
 from jaxtui.commands import CASE_FAILED, FINE, CannotRun
 from jaxtui.commands.common import Common, flag, python_flag, valued
 from jaxtui.commands.compile_process import (
@@ -24,21 +24,21 @@ from jaxtui.commands.compile_process import (
 )
 from jaxtui.commands.options import (
     LIMIT,
+    Cases,
     json_flag,
-    one_case,
     one_dtype,
     one_mode,
     one_op,
     one_precision,
     one_size,
-    only,
     refuse_json_beside_code,
+    with_cases,
 )
 from jaxtui.commands.output import INTERRUPTED
 from jaxtui.commands.progress import live_line
 from jaxtui.commands.terminal import put, put_bytes, say
 from jaxtui.document import SCHEMA, encode
-from jaxtui.model import COMPILED_MODES, Case, Device, Failure, Mode, Precision
+from jaxtui.model import COMPILED_MODES, Case, Device, Failure, explanation
 from jaxtui.model.ahead import (
     AheadAnswer,
     AheadCode,
@@ -93,16 +93,13 @@ NOT_HERE = "compiled, not run: there is no such TPU here"
 @json_flag
 @python_flag("Python to compile with; it needs jax, msgspec and libtpu.")
 @click.pass_obj
+@with_cases
 def command(
     common: Common,
     /,
     *,
-    op: str | None,
+    cases: Cases,
     topology: str | None,
-    size: int | None,
-    dtype: str,
-    precision: Precision,
-    mode: Mode,
     limit: float | None,
     hlo: bool,
     code: bool,
@@ -113,20 +110,19 @@ def command(
     Needs libtpu, and no TPU: pip install "jaxtui[topology]".
     """
     refuse_json_beside_code(code, as_json)
-    if op is None or topology is None:
-        what = "an op" if op is None else "a topology"
+    if not cases.op or topology is None:
+        what = "a topology" if cases.op else "an op"
         raise SelectionError(
             f"Name {what}, as in `jaxtui compile matmul --topology v5e:2x4`."
         )
-    if ":" in op and not selection.looks_own(op):
-        only(selection.parse_sizes(op.partition(":")[2]), "size")
+    (op,), (mode,) = cases.op, cases.mode
     if mode not in COMPILED_MODES:
         raise SelectionError(
             f"The mode {mode} compiles nothing: there is "
             f"{' and '.join(COMPILED_MODES)}."
         )
 
-    case = partial(one_case, op, size, dtype, DEVICE, mode, precision)
+    case = partial(cases.case, DEVICE)
     found = parse_topology(topology)
     python = common.python
 
@@ -300,7 +296,7 @@ def _report(outcome: Outcome) -> Iterator[str]:
         if compiled.hlo is not None:
             yield compiled.hlo.strip()
     if failure := outcome.failure:
-        yield wrap(f"failed: {failure.error} {failure.hint}", later="  ")
+        yield wrap(f"failed: {explanation(failure)}", later="  ")
 
 
 def _bound(compiled: Compiled) -> Iterator[str]:

@@ -9,13 +9,13 @@ from datetime import datetime, timedelta
 
 import click
 
-from jaxtui import selection
 from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE, CannotRun
 from jaxtui.commands.common import flag, valued
 from jaxtui.commands.options import (
     DEVICE_LIST,
-    DTYPE_LIST,
-    MODE_LIST,
+    DTYPE,
+    MODE,
+    SIZE,
     Parsed,
     json_flag,
 )
@@ -67,20 +67,13 @@ def moment(text: str, now: datetime | None = None) -> float:
 MOMENT = Parsed("date", moment, ("today", "yesterday", "12h", "3d", "2w"))
 
 
-def _size(text: str) -> int:
-    sizes = selection.parse_sizes(text)
-    if len(sizes) > 1:
-        raise SelectionError(f'"{text}" is more than one size: give one.')
-    return sizes[0]
-
-
 @click.command("history")
 @click.argument("words", nargs=-1)
 @valued("--op", "OP", "Only this op.")
-@valued("--size", "SIZE", "Only this size, such as 2k.", type=Parsed("size", _size))
-@valued("--dtype", "DTYPE", "Only this dtype.", type=DTYPE_LIST)
+@valued("--size", "SIZE", "Only this size, such as 2k.", type=SIZE)
+@valued("--dtype", "DTYPE", "Only this dtype.", type=DTYPE)
 @valued("--device", "DEVICE", "Only tpu:0, or all of tpu.", type=DEVICE_LIST)
-@valued("--mode", "MODE", "Only this mode.", type=MODE_LIST)
+@valued("--mode", "MODE", "Only this mode.", type=MODE)
 @valued("--host", "NAME", "Only what this machine measured.")
 @valued("--since", "DATE", "2026-11-21, today, yesterday, 12h, 3d or 2w.", type=MOMENT)
 @valued("--until", "DATE", "The moment before it, likewise.", type=MOMENT)
@@ -94,9 +87,9 @@ def command(
     words: tuple[str, ...],
     op: str | None,
     size: int | None,
-    dtype: tuple[str, ...] | None,
+    dtype: str | None,
     device: str | None,
-    mode: tuple[Mode, ...] | None,
+    mode: Mode | None,
     host: str | None,
     since: float | None,
     until: float | None,
@@ -119,9 +112,9 @@ def command(
     wanted = Filter(
         op=op,
         size=size,
-        dtype=dtype[0] if dtype else None,
+        dtype=dtype,
         device=device,
-        mode=mode[0] if mode else None,
+        mode=mode,
         host=host,
         since=since,
         until=until,

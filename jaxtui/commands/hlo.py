@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -13,9 +13,8 @@ from jaxtui.commands import CASE_FAILED, FINE
 from jaxtui.commands.common import Common, engine_flags, valued
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import (
-    check_ops,
+    Cases,
     json_flag,
-    one_case,
     one_device,
     one_dtype,
     one_mode,
@@ -23,8 +22,8 @@ from jaxtui.commands.options import (
     one_op,
     one_precision,
     one_size,
-    only,
     own_arguments,
+    with_cases,
 )
 from jaxtui.commands.terminal import put, put_bytes, say
 from jaxtui.document import SCHEMA, encode
@@ -33,8 +32,7 @@ from jaxtui.model import (
     Case,
     Inspected,
     Inspection,
-    Mode,
-    Precision,
+    explanation,
 )
 from jaxtui.model.own import short_name
 from jaxtui.selection import SelectionError
@@ -62,18 +60,13 @@ TEXTS = ("jaxpr", "stablehlo", "hlo")
 @json_flag
 @engine_flags
 @click.pass_obj
+@with_cases
 def command(
     common: Common,
     /,
     *,
-    op: str | None,
-    size: int | None,
-    dtype: str,
-    precision: Precision,
-    device: str | None,
-    mode: Mode,
+    cases: Cases,
     stage: str | None,
-    arg: str,
     as_json: bool,
 ) -> int:
     """Show what XLA makes of an op: kernels, fusions, flops, memory, HLO.
@@ -81,15 +74,9 @@ def command(
     The op is compiled for a device of this machine and not run. It may be a function
     of your own, file.py:name, which is imported and given its arguments.
     """
-    if op is None:
+    if not cases.op:
         raise SelectionError("Name an op, as in `jaxtui hlo selu`.")
-    sizes: Sequence[int] | None = None
-    if selection.looks_own(op):
-        _, sizes = selection.parse_own(op)
-    elif ":" in op:
-        sizes = selection.parse_sizes(op.partition(":")[2])
-    only(sizes or (0,), "size")
-    check_ops((op,), arg)
+    (mode,) = cases.mode
     if mode in HOST_MODES:
         raise SelectionError(
             f"The mode {mode} does not go through XLA: there is jit, eager and pallas."
@@ -99,24 +86,11 @@ def command(
 
     async def run() -> None:
         async with hlo.started() as session, hlo.progress():
-            await session.ready(
-                lambda ops: only(selection.parse_ops([op], ops, own=True), "op")
-            )
+            await session.ready(cases.choice)
             session.refuse("jax")
             ops, devices = session.state.ops, session.state.devices
-            named = selection.parse_device(device, devices)
-            hlo.case = one_case(
-                op,
-                size,
-                dtype,
-                named,
-                mode,
-                precision,
-                ops,
-                devices,
-                own=True,
-                arguments=arg,
-            )
+            named = selection.parse_device(cases.device, devices)
+            hlo.case = cases.case(named, ops, devices)
             await session.run(Inspection(case=hlo.case), "inspection")
 
     hlo.drive(run())
@@ -137,7 +111,7 @@ def command(
     elif inspected is not None:
         put("\n\n".join(_report(inspected, stage)))
     if failed is not None and not as_json:
-        sentence = f"{failed.error} {failed.hint}".rstrip()
+        sentence = explanation(failed)
         # Of an engine that died only that is known.
         if case is not None and short_name(case.op) not in failed.error:
             sentence = f"{case.label}: {sentence}"

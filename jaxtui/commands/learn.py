@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,7 +14,13 @@ from jaxtui import lessons
 from jaxtui.commands import FINE, app
 from jaxtui.commands.common import Common, engine_flags, flag, no_history, valued
 from jaxtui.commands.engine import Driver
-from jaxtui.commands.options import DEVICE, Parsed, json_flag, refuse_json_beside_code
+from jaxtui.commands.options import (
+    DEVICE,
+    SIZE,
+    Parsed,
+    json_flag,
+    refuse_json_beside_code,
+)
 from jaxtui.commands.output import Exports, close, plot
 from jaxtui.commands.progress import can_ask, guess
 from jaxtui.commands.terminal import lost, put, put_bytes, say
@@ -31,34 +36,16 @@ from jaxtui.document import (
 from jaxtui.lessons import progress as kept
 from jaxtui.lessons.base import PROSE_COLUMNS, Conclusion, Lesson, Setting, setting
 from jaxtui.lessons.play import StepRun, code_parts, conclude
-from jaxtui.model import Host, Measurement, Record
+from jaxtui.model import Host, Measurement, Record, explanation
 from jaxtui.scripts import Script, joined
-from jaxtui.selection import SelectionError, parse_sizes
+from jaxtui.selection import SelectionError, choose
 from jaxtui.text import join_painted
 from jaxtui.view import lesson as view
 from jaxtui.view.text import COLUMNS, Line, Span, plain
 
 
 def _lesson(name: str) -> Lesson:
-    """The lesson of a name, whatever its case."""
-    known = list(lessons.NAMES)
-    if name.lower() in known:
-        return lessons.load(name.lower())
-    near = difflib.get_close_matches(name.lower(), known, n=1)
-    hint = f" Did you mean {near[0]}?" if near else ""
-    raise SelectionError(
-        f'There is no lesson "{name}": there is {", ".join(known)}.{hint}'
-    )
-
-
-def _size(text: str) -> int:
-    sizes = parse_sizes(text)
-    if len(sizes) > 1:
-        raise SelectionError(
-            f'A lesson takes one size, and "{text.strip()}" names {len(sizes)}: '
-            f"choose one, such as {sizes[0]}."
-        )
-    return sizes[0]
+    return lessons.load(choose(name, lessons.NAMES, "lesson"))
 
 
 # What another machine measured, from a document that was saved there.
@@ -131,7 +118,7 @@ def read_ghost(path: str) -> Ghost:
     "--size",
     "SIZE",
     "The lesson's size, such as 2k.  [default: what takes this machine seconds]",
-    type=Parsed("size", _size),
+    type=SIZE,
 )
 @valued(
     "--device",
@@ -348,11 +335,10 @@ def _print(played: StepRun, guessed: int | None) -> None:
         put(join_painted((drawing, "")))
     conclusion: Conclusion = conclude(step, here, outcome)
     problem, width = outcome.problem, PROSE_COLUMNS
-    sentence = f"{problem.error} {problem.hint}".rstrip() if problem else ""
     put(
         _plain(
             view.paragraphs(
-                view.trouble(sentence, width) if problem else (),
+                view.trouble(explanation(problem), width) if problem else (),
                 view.results(step, conclusion, outcome.failures, guessed, width),
                 view.prose(step.explanation, width, ticks=True),
                 view.source(step, here, width),

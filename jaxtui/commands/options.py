@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 import click
@@ -17,11 +19,13 @@ from jaxtui.model import (
     PRECISIONS,
     Case,
     Device,
+    Experiment,
+    Inputs,
     Mode,
     OpInfo,
     Precision,
 )
-from jaxtui.selection import SelectionError, listed
+from jaxtui.selection import OpChoice, SelectionError
 
 _T = TypeVar("_T")
 
@@ -61,7 +65,7 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]  # not in every click
 
 
 def only(chosen: Sequence[_T], noun: str) -> _T:
-    """The only one of what was typed for a command that compiles one case.
+    """The only one of what was typed for a command that takes one.
 
     Raises:
         SelectionError: there are several.
@@ -69,24 +73,13 @@ def only(chosen: Sequence[_T], noun: str) -> _T:
     if len(chosen) > 1:
         names = ", ".join(str(getattr(each, "name", each)) for each in chosen[:3])
         more = ", …" if len(chosen) > 3 else ""
-        raise SelectionError(
-            f"One {noun} is compiled at a time: choose one of {names}{more}."
-        )
+        raise SelectionError(f"One {noun} at a time: choose one of {names}{more}.")
     return chosen[0]
 
 
 def one_of(noun: str, known: Sequence[str]) -> Parsed:
     """One of some words, whatever its case."""
-
-    def parse(text: str) -> str:
-        word = text.strip().lower()
-        if word not in known:
-            raise SelectionError(
-                f'There is no {noun} "{text.strip()}": there is {listed(known)}.'
-            )
-        return word
-
-    return Parsed(noun, parse, known)
+    return Parsed(noun, lambda text: selection.choose(text, known, noun), known)
 
 
 def _one(
@@ -191,57 +184,108 @@ def one_mode(meaning: str) -> Decorator:
     return valued("--mode", "MODE", meaning, "jit", type=MODE)
 
 
-# What several commands refuse.
+# What they say of cases.
 
 
-def check_ops(ops: Sequence[str], arguments: str = "") -> None:
-    """Refuse what no engine would take, before there is one.
+@dataclass(frozen=True, kw_only=True)
+class Cases:
+    """Options that say which cases a command runs; of one case they are lists of one.
 
     Raises:
         SelectionError: a size or a file makes no sense, or there are arguments and
-            nothing that takes them.
+            nothing that takes them; all else is known to the engine only.
     """
-    for op in ops:
-        if selection.looks_own(op):
-            selection.parse_own(op)
-        elif ":" in op:
-            selection.parse_sizes(op.partition(":")[2])
-    if arguments and not any(map(selection.looks_own, ops)):
-        raise SelectionError(selection.ARGUMENTS_ARE_OWN)
+
+    op: tuple[str, ...]
+    size: tuple[int, ...]
+    dtype: tuple[str, ...]
+    mode: tuple[Mode, ...]
+    precision: tuple[Precision, ...]
+    inputs: tuple[Inputs, ...] = ("device",)
+    device: str | None = None
+    budget: float | None = None
+    target: str = "3"
+    seed: int = 0
+    samples: bool = False
+    arg: str | None = None
+    """``None`` of a command that takes no function of a file."""
+
+    def __post_init__(self) -> None:
+        for op in self.op:
+            if selection.looks_own(op):
+                selection.parse_own(op)
+            elif ":" in op:
+                selection.parse_sizes(op.partition(":")[2])
+        if self.arg and not any(map(selection.looks_own, self.op)):
+            raise SelectionError(selection.ARGUMENTS_ARE_OWN)
+
+    def choices(self, catalogue: Sequence[OpInfo]) -> Sequence[OpChoice]:
+        """The ops, once it is known which there are."""
+        return selection.parse_ops(self.op, catalogue, own=self.arg is not None)
+
+    def choice(self, catalogue: Sequence[OpInfo]) -> OpChoice:
+        """The only op, of one size at most."""
+        choice = only(self.choices(catalogue), "op")
+        only(choice.sizes or (0,), "size")
+        return choice
+
+    def experiment(
+        self,
+        choices: Sequence[OpChoice],
+        devices: Sequence[str] | None,
+        catalogue: Sequence[OpInfo],
+        known_devices: Sequence[Device],
+    ) -> Experiment:
+        """As ``selection.build``, with all that was typed."""
+        return selection.build(
+            choices,
+            self.size,
+            self.dtype,
+            devices,
+            self.mode,
+            self.inputs,
+            self.precision,
+            catalogue=catalogue,
+            known_devices=known_devices,
+            budget=self.budget,
+            target=float(self.target) / 100,
+            seed=self.seed,
+            keep_samples=self.samples,
+            arguments=self.arg or "",
+        )
+
+    def case(
+        self,
+        device: str,
+        catalogue: Sequence[OpInfo],
+        known_devices: Sequence[Device] = (),
+    ) -> Case:
+        """The only case.
+
+        Raises:
+            SelectionError: if there is no such op, or it has no such dtype or mode.
+        """
+        choices = (self.choice(catalogue),)
+        found = self.experiment(choices, (device,), catalogue, known_devices)
+        for problem in selection.problems(found, catalogue):
+            raise SelectionError(problem)
+        return found.cases[0]
 
 
-def one_case(
-    op: str,
-    size: int | None,
-    dtype: str,
-    device: str,
-    mode: Mode,
-    precision: Precision,
-    catalogue: Sequence[OpInfo],
-    devices: Sequence[Device] = (),
-    *,
-    own: bool = False,
-    arguments: str = "",
-) -> Case:
-    """The case of a command that compiles one, once it is known what there is.
+def with_cases(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Hand a command its options of cases as one argument, ``cases``."""
+    names = [field.name for field in fields(Cases)]
+    lists = ("op", "size", "dtype", "mode", "precision")
 
-    Raises:
-        SelectionError: if there is no such op, or it has no such dtype or mode.
-    """
-    experiment = selection.build(
-        [only(selection.parse_ops([op], catalogue, own=own), "op")],
-        None if size is None else [size],
-        [dtype],
-        [device],
-        [mode],
-        precisions=[precision],
-        catalogue=catalogue,
-        known_devices=devices,
-        arguments=arguments,
-    )
-    for problem in selection.problems(experiment, catalogue):
-        raise SelectionError(problem)
-    return experiment.cases[0]
+    @functools.wraps(command)
+    def called(*positional: Any, **options: Any) -> Any:
+        typed = {name: options.pop(name) for name in names if name in options}
+        for name in lists:
+            if not isinstance(typed[name], tuple):
+                typed[name] = () if typed[name] is None else (typed[name],)
+        return command(*positional, cases=Cases(**typed), **options)
+
+    return called
 
 
 def refuse_json_beside_code(code: bool, as_json: bool) -> None:

@@ -17,7 +17,7 @@ from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import (
     BUDGET,
     DTYPE_LIST,
-    check_ops,
+    Cases,
     json_flag,
     modes,
     one_device,
@@ -26,13 +26,14 @@ from jaxtui.commands.options import (
     seed,
     sizes,
     sure_flag,
+    with_cases,
 )
 from jaxtui.commands.output import Exports, close, export_flags, plot
 from jaxtui.commands.progress import DECLINED, may_start
 from jaxtui.commands.terminal import narrate, say
 from jaxtui.document import Results, encode
 from jaxtui.export import COLUMNS, LINES, PICTURES, Contents, text_rows
-from jaxtui.model import Case, Experiment, Mode, OpInfo, PlannedCase, Precision
+from jaxtui.model import Case, Experiment, OpInfo, PlannedCase, explanation
 from jaxtui.model.roofs import Roofs, RoofsMeasured
 from jaxtui.plot import COLORS, Row
 from jaxtui.selection import SelectionError
@@ -65,21 +66,14 @@ ROOF_SECONDS = 10.0
 @no_history
 @engine_flags
 @click.pass_obj
+@with_cases
 def command(
     common: Common,
     /,
     *,
-    op: tuple[str, ...],
-    size: tuple[int, ...] | None,
-    dtype: tuple[str, ...],
-    device: str | None,
-    mode: tuple[Mode, ...],
-    precision: tuple[Precision, ...],
-    budget: float | None,
-    seed: int,
+    cases: Cases,
     as_json: bool,
     yes: bool,
-    arg: str,
     exports: Exports,
 ) -> int:
     """Say what limits an op: the memory, arithmetic or something else.
@@ -87,31 +81,18 @@ def command(
     Measures how fast the device moves data and computes at best, and how near each op
     comes to that; without OP all of the catalogue.
     """
-    check_ops(op, arg)
-    roofline = _Roofline(common, record=True)
+    roofline, budget = _Roofline(common, record=True), cases.budget
 
     async def run() -> bool:
         async with roofline.started() as session:
             async with roofline.progress():
-                await session.ready(lambda ops: _choices(op, dtype, ops))
+                await session.ready(lambda ops: _choices(cases, ops))
                 session.refuse("verdicts")
                 ops, devices = session.state.ops, session.state.devices
-                choices = _choices(op, dtype, ops)
-                chosen = selection.parse_device(device, devices)
-                experiment = selection.build(
-                    choices,
-                    size,
-                    dtype,
-                    (chosen,),
-                    mode,
-                    precisions=precision,
-                    catalogue=ops,
-                    known_devices=devices,
-                    budget=budget,
-                    seed=seed,
-                    arguments=arg,
-                )
-                if not op:
+                choices = _choices(cases, ops)
+                chosen = selection.parse_device(cases.device, devices)
+                experiment = cases.experiment(choices, (chosen,), ops, devices)
+                if not cases.op:
                     experiment = _possible(experiment, ops)
             if not await may_start(selection.extent(experiment), sure=yes):
                 return False
@@ -122,17 +103,17 @@ def command(
                     device=chosen,
                     dtypes=needed(experiment.cases, chosen, ops),
                     budget_seconds=ROOF_SECONDS if budget is None else budget / 3,
-                    seed=seed,
+                    seed=cases.seed,
                 )
                 job = await session.run(work, "roofs")
                 if job.failed is not None:
-                    failed = f"{job.failed.error} {job.failed.hint}".rstrip()
+                    failed = explanation(job.failed)
                     if not (job.result or roofline.lost):
                         raise CannotRun(failed)
                     narrate(failed)
                 if not (roofline.interrupted or roofline.lost):
                     spent = time.monotonic() - began
-                    sized = {one.name for one in choices if size or one.sizes}
+                    sized = {one.name for one in choices if cases.size or one.sizes}
                     suited = await roofline.suited(experiment, sized, ops)
                     left = suited.budget
                     if budget is not None:
@@ -187,23 +168,21 @@ def command(
     )
 
 
-def _choices(
-    ops: Sequence[str], dtypes: Sequence[str], catalogue: Sequence[OpInfo]
-) -> Sequence[selection.OpChoice]:
+def _choices(cases: Cases, catalogue: Sequence[OpInfo]) -> Sequence[selection.OpChoice]:
     """The ops that were named, or all that take one of the dtypes.
 
     Raises:
         SelectionError: if one does not exist, or none takes a dtype.
     """
-    if ops:
-        return selection.parse_ops(ops, catalogue, own=True)
+    if cases.op:
+        return cases.choices(catalogue)
     found = [
         selection.OpChoice(op.name)
         for op in catalogue
-        if not op.own and set(op.dtypes) & set(dtypes)
+        if not op.own and set(op.dtypes) & set(cases.dtype)
     ]
     if not found:
-        raise SelectionError(f"No op takes {', '.join(dtypes)}.")
+        raise SelectionError(f"No op takes {', '.join(cases.dtype)}.")
     return found
 
 

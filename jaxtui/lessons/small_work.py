@@ -22,7 +22,7 @@ from jaxtui.lessons.trial import (
     quotient,
     snippet_device,
 )
-from jaxtui.model import HOST, Case, Experiment, Mode, Snippet, Timed, Work
+from jaxtui.model import HOST, Case, Experiment, Mode, Snippet, Timed, Work, explanation
 from jaxtui.plot import Axis, Mark, Picture, Series
 
 OP = "sigmoid"
@@ -222,7 +222,7 @@ def _span_rows(figures: Figures) -> Sequence[Row]:
         failures = [one for one in outcome.failures if one.case.mode == mode]
         remark = failures[-1].error if failures else ""
         if mode == "tensorflow" and not points:
-            remark = f"{remark} {failures[-1].hint}" if failures else "not run"
+            remark = explanation(failures[-1]) if failures else "not run"
         elif points and points[-1][0] < setting.size:
             remark = f"up to {fmt.count(points[-1][0])} elements"
         taken = (points[0][1], points[-1][1]) if points else (None, None)

@@ -18,6 +18,7 @@ import msgspec
 
 from jaxtui.measure.children import end_with_input, signal_with_parent
 from jaxtui.measure.errors import translate_backend
+from jaxtui.model import explanation
 from jaxtui.model.ahead import (
     LIBTPU_DEFAULTS,
     AheadAnswer,
@@ -53,8 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from jaxtui.measure import ahead
     except ImportError as error:
         failed = translate_backend(error)
-        sentence = f"{failed.error} {failed.hint}"
-        send(AheadUnavailable(error=sentence, detail=failed.detail))
+        send(AheadUnavailable(error=explanation(failed), detail=failed.detail))
         sys.stdin.buffer.readline()  # the other side ends this process
         return 1
     send(ahead.ready())

@@ -170,6 +170,11 @@ class EngineFailed(Record, frozen=True, kw_only=True, tag=True):
     holders: tuple[Holder, ...] = ()
 
 
+def explanation(failed: Failure | WorkFailed | EngineFailed | None) -> str:
+    """What happened and what to do about it; empty where nothing failed."""
+    return f"{failed.error} {failed.hint}".strip() if failed else ""
+
+
 class Planned(Record, frozen=True, kw_only=True, tag=True):
     """Answers a ``PlanRequest``; ``request`` is its number."""
 

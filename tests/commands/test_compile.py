@@ -193,7 +193,7 @@ def test_what_libtpu_refuses_keeps_its_own_words(
     ("words", "says"),
     [
         (("compile", "matmull"), "Did you mean matmul?"),
-        (("compile", "matmul,selu"), "One op is compiled at a time"),
+        (("compile", "matmul,selu"), "One op at a time"),
         (("compile", "selu", "--dtype", "int8"), "selu does not take int8"),
         (("compile", "matmul", "--mode", "pallas"), "matmul has no mode pallas"),
         (("compile", "selu", "--precision", "highest"), "for matrix products"),
