@@ -16,12 +16,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from jaxtui.measure.children import end_with_input, signal_with_parent
+from jaxtui.measure.children import end_with_input, sender, signal_with_parent
 from jaxtui.measure.errors import translate_backend
 from jaxtui.model import explanation
 from jaxtui.model.ahead import (
     LIBTPU_DEFAULTS,
-    AheadAnswer,
     AheadHello,
     AheadRequest,
     AheadUnavailable,
@@ -32,15 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Answer the request; returns the exit status."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--answers", type=int, required=True, metavar="FD")
-    fd = parser.parse_args(arguments).answers
-    os.set_inheritable(fd, False)
-    stream = os.fdopen(fd, "wb")
-
-    def send(answer: AheadAnswer) -> None:
-        stream.write(msgspec.json.encode(answer) + b"\n")
-        # The next step may abort the process.
-        stream.flush()
-
+    send = sender(parser.parse_args(arguments).answers)
     os.environ.update(environment(os.environ))
     # The compiler may abort: no core file is left behind. It holds no lock of Python's
     # while it works, so a thread notices the end of the other side; where C code does

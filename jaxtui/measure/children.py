@@ -15,6 +15,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic, perf_counter
 
+import msgspec
+
+from jaxtui import child
+from jaxtui.model.base import Record
+
 _PR_SET_PDEATHSIG = 1
 
 POLL_SECONDS = 0.05
@@ -31,6 +36,67 @@ def signal_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(number), 0, 0, 0)
+
+
+class Child:
+    """A process of this package: it is sent records, and answers with lines.
+
+    Args:
+        module: its ``main`` is run.
+        environment: variables to set for it.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+
+    def __init__(self, module: str, environment: Mapping[str, str]) -> None:
+        self.process = subprocess.Popen(
+            child.command(module),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            env={**os.environ, **environment},
+        )
+
+    def send(self, record: Record) -> None:
+        """One that is gone already says so by its end."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write(msgspec.json.encode(record) + b"\n")
+
+    def answers(
+        self, stop: Callable[[], bool], seconds: float = float("inf")
+    ) -> Iterator[bytes]:
+        """As ``lines``."""
+        assert self.process.stdout is not None
+        return lines(self.process.stdout.fileno(), stop, seconds)
+
+    def ending(self) -> str:
+        """How it ended: ``by SIGKILL`` or ``with status 1``."""
+        status = self.process.wait()
+        return f"by {signal_name(-status)}" if status < 0 else f"with status {status}"
+
+    def close(self) -> None:
+        with self.process:
+            self.process.kill()
+
+
+def sender(fd: int | None = None) -> Callable[[object], None]:
+    """What a child answers with: a line of JSON each, at once, as it may abort next.
+
+    Without a descriptor they go to fd 1, and what C code prints there goes to fd 2.
+    """
+    if fd is None:
+        fd = os.dup(1)
+        os.dup2(2, 1)
+    os.set_inheritable(fd, False)
+    pipe = os.fdopen(fd, "wb")
+
+    def send(answer: object) -> None:
+        pipe.write(msgspec.json.encode(answer) + b"\n")
+        pipe.flush()
+
+    return send
 
 
 def signal_name(number: int) -> str:

@@ -6,23 +6,19 @@ process that is measured. The headline stays what the untouched process gave.
 
 from __future__ import annotations
 
-import os
 import random
 import resource
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from time import perf_counter
 from typing import Any
 
 import msgspec
 
-from jaxtui import child
 from jaxtui.machine import malloc
 from jaxtui.machine.malloc import ENDS, End
-from jaxtui.measure.children import lines, signal_with_parent
+from jaxtui.measure.children import Child, sender, signal_with_parent
 from jaxtui.model import HOST, Case, Experiment, MemorySpan
 from jaxtui.model.base import Record
 from jaxtui.stats import median, quantile
@@ -53,10 +49,6 @@ START_SECONDS = 20.0
 
 ERROR_CHARACTERS = 200
 """Of what a case raised at one end only."""
-
-
-ENDING_SECONDS = 2.0
-"""For a process that has closed its pipe."""
 
 
 class SpanRequest(Record, frozen=True, kw_only=True):
@@ -97,8 +89,7 @@ class Spans:
 
     def __init__(self, seed: int, stop: Callable[[], bool]) -> None:
         self._seed, self._stop = seed, stop
-        self._process: subprocess.Popen[bytes] | None = None
-        self._answers = -1
+        self._child: Child | None = None
         self._over = False
 
     def span(self, case: Case, seconds: float) -> MemorySpan | str | None:
@@ -117,14 +108,10 @@ class Spans:
         try:
             answer = self._ask(SpanRequest(case=case, seed=self._seed, seconds=seconds))
         except (OSError, msgspec.DecodeError) as error:
-            why = str(error)
-            if isinstance(error, BrokenPipeError) and self._process is not None:
-                with suppress(subprocess.TimeoutExpired):
-                    why = f"exit status {self._process.wait(ENDING_SECONDS)}"
             self.close()
             self._over = True
             return (
-                f"The process that measures memory spans was lost ({why}): this run"
+                f"The process that measures memory spans was lost ({error}): this run"
                 " has no more of them."
             )
         if answer is None:
@@ -143,42 +130,23 @@ class Spans:
         )
 
     def close(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            if self._process.stdin is not None:
-                self._process.stdin.close()
-            os.close(self._answers)
-            self._process = None
+        if self._child is not None:
+            self._child.close()
+            self._child = None
 
     def _ask(self, asked: SpanRequest) -> _Turns | str | None:
-        if self._process is None:
-            self._start()
-        assert self._process is not None
-        assert self._process.stdin is not None
-        self._process.stdin.write(msgspec.json.encode(asked) + b"\n")
+        if self._child is None:
+            self._child = Child(__name__, {"JAX_PLATFORMS": "cpu"})
+        self._child.send(asked)
         seconds = START_SECONDS + 3 * asked.seconds
-        line = next(lines(self._answers, self._stop, seconds), None)
+        line = next(self._child.answers(self._stop, seconds), None)
         if line is None:
             if not self._stop():
-                raise BrokenPipeError
+                raise ChildProcessError(f"it ended {self._child.ending()}")
             self.close()
             self._over = True
             return None
         return msgspec.json.decode(line, type=_Turns | str)
-
-    def _start(self) -> None:
-        self._answers, end = os.pipe()
-        try:
-            self._process = subprocess.Popen(
-                [*child.command(__name__), str(end)],
-                stdin=subprocess.PIPE,
-                bufsize=0,
-                pass_fds=(end,),
-                env={**os.environ, "JAX_PLATFORMS": "cpu"},
-            )
-        finally:
-            os.close(end)
 
 
 def main() -> int:
@@ -187,8 +155,7 @@ def main() -> int:
     # Ctrl-C is for the process that asks, which ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     malloc.use_one_arena()
-    answers = int(sys.argv[1])
-    os.set_inheritable(answers, False)
+    send = sender()
     for line in sys.stdin.buffer:
         asked = msgspec.json.decode(line, type=SpanRequest)
         found: _Turns | str
@@ -198,7 +165,7 @@ def main() -> int:
         except (Exception, SystemExit) as error:
             said = " ".join(str(error).split())
             found = f"{type(error).__name__}: {said}"[:ERROR_CHARACTERS]
-        os.write(answers, msgspec.json.encode(found) + b"\n")
+        send(found)
     return 0
 
 

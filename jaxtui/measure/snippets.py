@@ -11,10 +11,9 @@ import io
 import linecache
 import math
 import os
-import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from functools import partial
 from time import perf_counter
@@ -25,13 +24,12 @@ import jax.numpy as jnp
 import msgspec
 import numpy as np
 
-from jaxtui import child
 from jaxtui.format import bytes_text
 from jaxtui.measure import devices
 from jaxtui.measure.children import (
+    Child,
     end_with_input,
-    lines,
-    signal_name,
+    sender,
     signal_with_parent,
 )
 from jaxtui.measure.errors import MEMORY, RefusedError, full_text, headline
@@ -71,8 +69,6 @@ NUMBERS_AT_MOST = 1000
 
 NO_VALUE = object()
 """What running a statement gives."""
-
-COMMAND = child.command(__name__)
 
 
 @jax.jit
@@ -255,58 +251,32 @@ class _Run(Runner):
         """What a process with so many CPU devices says; it is ended with this run."""
         yield self.progress(f"starting a process with {count} CPU devices")
         try:
-            process = subprocess.Popen(
-                COMMAND,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                bufsize=0,
-                env=environment(os.environ, count),
+            child = Child(
+                __name__,
+                {
+                    "JAX_PLATFORMS": "cpu",
+                    "JAX_NUM_CPU_DEVICES": str(count),
+                    "JAX_ENABLE_COMPILATION_CACHE": "0",
+                },
             )
         except OSError as error:
             raise RefusedError(
                 "A process of its own could not be started.", "", str(error)
             ) from error
-        with process:
-            try:
-                yield from self._events_of(process, count)
-            finally:
-                process.kill()
-
-    def _events_of(
-        self, process: subprocess.Popen[bytes], count: int
-    ) -> Iterator[RunEvent]:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        alone = msgspec.structs.replace(self._snippet, cpu_devices=None)
-        # A child that is gone already says so by its exit status.
-        with contextlib.suppress(BrokenPipeError):
-            process.stdin.write(msgspec.json.encode(alone) + b"\n")
-        for line in lines(process.stdout.fileno(), self.stop):
-            event = msgspec.json.decode(line, type=RunEvent)
-            if isinstance(event, RunFinished):
-                return
-            # Those that every run begins and ends with are the parent's.
-            if not isinstance(event, SnippetStarted):
-                yield event
-        if not self.stop():
-            status = process.wait()
-            how = (
-                f"by {signal_name(-status)}" if status < 0 else f"with status {status}"
-            )
-            raise RefusedError(
-                f"The process with {count} CPU devices ended {how}.",
-                "What it said last is in the log.",
-            )
-
-
-def environment(base: Mapping[str, str], cpu_devices: int) -> dict[str, str]:
-    """The environment of a child with so many CPU devices and no accelerator."""
-    return {
-        **base,
-        "JAX_PLATFORMS": "cpu",
-        "JAX_NUM_CPU_DEVICES": str(cpu_devices),
-        "JAX_ENABLE_COMPILATION_CACHE": "0",
-    }
+        with contextlib.closing(child):
+            child.send(msgspec.structs.replace(self._snippet, cpu_devices=None))
+            for line in child.answers(self.stop):
+                event = msgspec.json.decode(line, type=RunEvent)
+                if isinstance(event, RunFinished):
+                    return
+                # Those that every run begins and ends with are the parent's.
+                if not isinstance(event, SnippetStarted):
+                    yield event
+            if not self.stop():
+                raise RefusedError(
+                    f"The process with {count} CPU devices ended {child.ending()}.",
+                    "What it said last is in the log.",
+                )
 
 
 def check_memory(memory_bytes: int, device: Any) -> None:
@@ -455,12 +425,9 @@ def main() -> None:
     when the pipe that it reads from is closed.
     """
     signal_with_parent()
-    # Whatever C code or a snippet writes to fd 1 must not come between the events.
-    events = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
+    send = sender()
     line = sys.stdin.buffer.readline()
     end_with_input()
     for event in run_snippet(msgspec.json.decode(line, type=Snippet)):
-        events.write(msgspec.json.encode(event) + b"\n")
-        events.flush()
+        send(event)
     os._exit(0)

@@ -124,13 +124,13 @@ def test_the_faults_of_both_ends(
         assert isinstance(span, MemorySpan)
         assert span.page_faults == pytest.approx(expected, rel=0.1)
         assert min(span.fresh, span.reused) > 0
-        started.add(spans._process)
-    (process,) = started
-    assert process is not None
+        started.add(spans._child)
+    (child,) = started
+    assert child is not None
     monkeypatch.setattr(memory, "WORTH_SAYING", 1e9)
     assert spans.span(numpy("sigmoid", 250_000), 0.1) is None
     spans.close()
-    assert process.returncode is not None
+    assert child.process.returncode is not None
 
 
 def test_what_goes_wrong_in_the_second_process_is_said_once_and_costs_nothing(
@@ -146,8 +146,8 @@ def test_what_goes_wrong_in_the_second_process_is_said_once_and_costs_nothing(
         "The memory span of this case could not be measured: ValueError: only here"
     ]
     assert said(dies) == [
-        "The process that measures memory spans was lost (exit status -9): this run "
-        "has no more of them."
+        "The process that measures memory spans was lost (it ended by SIGKILL): this"
+        " run has no more of them."
     ]
     assert said(doubled) == []
 
@@ -159,9 +159,9 @@ def test_one_that_does_not_answer_is_given_up(
     found = spans.span(numpy("sigmoid", 250_000), 0.0)
     assert isinstance(found, str)
     assert "did not answer" in found
-    assert spans._process is None
+    assert spans._child is None
     assert spans.span(numpy("sigmoid", 250_000), 0.0) is None
-    assert spans._process is None
+    assert spans._child is None
 
 
 def test_a_stop_ends_the_span_and_keeps_the_headline(
@@ -192,10 +192,10 @@ def test_a_stop_ends_the_span_and_keeps_the_headline(
 
 
 def test_no_process_is_started_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def start(self: Spans) -> None:
+    def start(*_: object) -> None:
         raise AssertionError("A second process was started.")
 
-    monkeypatch.setattr(Spans, "_start", start)
+    monkeypatch.setattr(memory, "Child", start)
     small, large = numpy("sigmoid", 1000), numpy("sigmoid", 250_000)
     always(monkeypatch)
     assert run(small, budget=0.3)[0].memory is None

@@ -18,8 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxtui import child
 from jaxtui.engine.protocol import Envelope, decode_envelope, encode
-from jaxtui.measure import snippets
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.snippets import (
     Namespace,
@@ -522,7 +522,7 @@ def test_a_process_of_its_own_has_its_own_devices(capfd):
 
 def shell(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     """Put a script into the place of the child."""
-    monkeypatch.setattr(snippets, "COMMAND", ("/bin/sh", "-c", code))
+    monkeypatch.setattr(child, "command", lambda module: ("/bin/sh", "-c", code))
 
 
 @pytest.mark.parametrize(
@@ -535,7 +535,7 @@ def test_a_child_that_ends_early_is_a_failure(monkeypatch, code, how):
 
 
 def test_a_child_that_cannot_be_started_is_a_failure(monkeypatch):
-    monkeypatch.setattr(snippets, "COMMAND", ("/nonexistent/python",))
+    monkeypatch.setattr(child, "command", lambda module: ("/nonexistent/python",))
     failed = failure(run(cpu_devices=2))
     assert "could not be started" in failed.error
 
