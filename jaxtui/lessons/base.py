@@ -18,7 +18,7 @@ from jaxtui.model import (
     Work,
 )
 from jaxtui.plot import Picture
-from jaxtui.selection import SelectionError, first_device, parse_devices
+from jaxtui.selection import SelectionError, parse_device
 
 PROSE_COLUMNS = 76
 """What fits into a screen of 80 columns."""
@@ -175,20 +175,6 @@ class Lesson:
             )
 
 
-# Where it is run.
-
-
-def default_device(devices: Sequence[Device]) -> Device:
-    """The first accelerator that this process can address, or else the first CPU.
-
-    Raises:
-        SelectionError: if there is no device at all.
-    """
-    accelerators = [device for device in devices if device.platform != "cpu"]
-    mine = [device for device in accelerators if device.addressable]
-    return mine[0] if mine else first_device(devices)
-
-
 def setting(
     lesson: Lesson,
     devices: Sequence[Device],
@@ -208,22 +194,18 @@ def setting(
         host: the machine.
         ops: the catalogue.
         size: the lesson's size parameter; ``None`` is its default here.
-        device: by name; ``None`` is ``default_device``.
+        device: by name; ``None`` is the first accelerator of this process, or else
+            the first device.
         ghosts: what another machine measured.
         ghost_label: which machine that was.
 
     Raises:
         SelectionError: if the lesson has no such size, or there is no such device.
     """
-    names = [default_device(devices).name] if device is None else []
-    if device is not None:
-        names += parse_devices(device, devices)
-    if len(names) > 1:
-        raise SelectionError(
-            f'A lesson is about one device, and "{device}" names {len(names)}: '
-            f"choose one out of {', '.join(names)}."
-        )
-    (chosen,) = names
+    accelerators = (
+        one.name for one in devices if one.addressable and one.platform != "cpu"
+    )
+    chosen = parse_device(device or next(accelerators, None), devices)
     if size is not None:
         lesson.check_size(size)
     elif lesson.sizes:

@@ -15,8 +15,8 @@ from jaxtui.lessons.trial import (
     Raises,
     Trial,
     Value,
+    bracket,
     lesson,
-    quotient,
 )
 
 SLOWER = 1.5
@@ -120,11 +120,6 @@ def _place_names(figures: Figures) -> Mapping[str, Value]:
     }
 
 
-def _slower_answer(figures: Figures) -> int:
-    ratio = quotient(figures["int32"], figures["float32"]) or 0.0
-    return 2 if figures["holds"] else 1 if ratio > 1 / SLOWER else 0
-
-
 LESSON = lesson(
     "devices",
     {
@@ -176,7 +171,7 @@ LESSON = lesson(
             ),
             derive=_place_names,
             claim=AtLeast("int32", SLOWER, "float32"),
-            answer=_slower_answer,
+            answer=bracket("int32", "float32", 1 / SLOWER, SLOWER),
         ),
     },
     sizes={"cpu": 1000},

@@ -16,6 +16,7 @@ from jaxtui.lessons.trial import (
     Raises,
     Trial,
     Value,
+    fastest,
     lesson,
     listing,
     quotient,
@@ -96,11 +97,6 @@ def _speeds_beside_float32(figures: Figures) -> Mapping[str, Value]:
     }
 
 
-def _fastest_answer(figures: Figures) -> int:
-    seconds = {name: time for name in FORMATS if (time := figures[name])}
-    return FORMATS.index(min(seconds, key=seconds.__getitem__))
-
-
 # Range or digits.
 
 
@@ -157,7 +153,7 @@ LESSON = lesson(
                 lambda f: f.all_true("worse") if f.all_true("complete") else None,
                 "products",
             ),
-            answer=_fastest_answer,
+            answer=fastest(*FORMATS),
         ),
         "Range or digits": Trial(
             code=Code(budget=2.0),

@@ -11,6 +11,7 @@ from jaxtui.lessons.trial import (
     Holds,
     Trial,
     Value,
+    bracket,
     lesson,
     listing,
     numpy_case,
@@ -31,25 +32,17 @@ PAGE_BYTES = 4096
 def _span_figures(figures: Figures) -> Mapping[str, Value]:
     found, here = figures.measured("NumPy"), figures["NumPy"]
     span = found.memory if found else None
-    reused, fresh, faults = (
-        (span.reused, span.fresh, span.page_faults) if span else (None, None, None)
-    )
-    known = reused is not None and fresh is not None and faults is not None
-    each = None
-    fresher = False
-    if reused is not None and fresh is not None:
-        each = quotient(fresh - reused, faults)
-        fresher = (here or 0.0) ** 2 > reused * fresh
+    each = quotient(span.fresh - span.reused, span.page_faults) if span else None
     return {
-        "span": known,
-        "reused": reused,
-        "fresh": fresh,
-        "faults": faults,
+        "span": span is not None,
+        "reused": span.reused if span else None,
+        "fresh": span.fresh if span else None,
+        "faults": span.page_faults if span else None,
         "each fault": each,
-        "nearer to fresh": fresher,
+        "nearer to fresh": bool(span and (here or 0) ** 2 > span.reused * span.fresh),
         "set to reuse": malloc.setting("reused"),
         "set to fresh": malloc.setting("fresh"),
-        "why not": "" if known or not found else _why_no_span(figures.setting, found),
+        "why not": "" if span or not found else _why_no_span(figures.setting, found),
     }
 
 
@@ -72,13 +65,6 @@ def _is_slower(figures: Figures) -> bool | None:
     return (figures["fresh"] or 0.0) >= SLOWER * (figures["reused"] or 0.0)
 
 
-def _times_answer(figures: Figures) -> int | None:
-    found = quotient(figures["fresh"], figures["reused"])
-    if found is None or not figures.all_true("span"):
-        return None
-    return sum(found >= limit for limit in (SLOWER, 3))
-
-
 def _fault_figures(figures: Figures) -> Mapping[str, Value]:
     some = FEW * 4 * figures.setting.size / PAGE_BYTES
     new, kept = figures["page faults, new"], figures["page faults, into one array"]
@@ -98,7 +84,7 @@ LESSON = lesson(
             budget=8.0,
             derive=_span_figures,
             claim=Holds(_is_slower, "NumPy"),
-            answer=_times_answer,
+            answer=bracket("fresh", "reused", SLOWER, 3),
         ),
         "One array that is kept": Trial(
             code=Code(budget=4.0, memory=lambda n: 8 * 4 * n, cpu_devices=lambda _: 1),

@@ -39,7 +39,15 @@ class StepRun:
 
     @property
     def next_work(self) -> Work | None:
-        return next_work(self.step, self.setting, self.outcome, self.done)
+        """``None`` when it is complete, or once something went wrong as a whole."""
+        if self.outcome.problem is not None:
+            return None
+        works = self.step.works(self.setting)
+        if self.done < len(works):
+            return works[self.done]
+        if self.step.follow is None:
+            return None
+        return self.step.follow(self.setting, self.outcome, self.done - len(works))
 
     @property
     def limit_seconds(self) -> float | None:
@@ -60,21 +68,6 @@ class StepRun:
     def lost(self, why: str) -> StepRun:
         ended = RunFinished(outcome="crashed", elapsed_seconds=0.0)
         return replace(self, outcome=collect(self.outcome, ended))
-
-
-def next_work(step: Step, setting: Setting, outcome: Outcome, done: int) -> Work | None:
-    """What a step runs after ``done`` works; ``None`` when it is complete.
-
-    Nothing more is run once something went wrong as a whole.
-    """
-    if outcome.problem is not None:
-        return None
-    works = step.works(setting)
-    if done < len(works):
-        return works[done]
-    if step.follow is None:
-        return None
-    return step.follow(setting, outcome, done - len(works))
 
 
 def conclude(step: Step, setting: Setting, outcome: Outcome) -> Conclusion:

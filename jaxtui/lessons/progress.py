@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from jaxtui.lessons.base import Lesson
-from jaxtui.places import data_folder, make_private, put_aside
+from jaxtui.places import data_folder, make_private, put_aside, write_whole
 
 NAME = "lessons.json"
 
@@ -69,10 +68,7 @@ def add(lesson: str, title: str) -> str:
         if after == before:
             return ""
         kept = {name: sorted(titles) for name, titles in after.done.items()}
-        part = file.with_name(f"{NAME}.{os.getpid()}")
-        part.write_text(f"{json.dumps(kept, indent=1)}\n", encoding="utf-8")
-        part.chmod(0o600)
-        part.replace(file)
+        write_whole(file, f"{json.dumps(kept, indent=1)}\n".encode())
     except OSError as error:
         if file in _TOLD:
             return ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from jaxtui import format as fmt
 from jaxtui.analysis.crossover import middle
 from jaxtui.lessons.base import Row, Setting
@@ -16,13 +18,15 @@ from jaxtui.lessons.trial import (
     Holds,
     Trial,
     Value,
+    bracket,
+    fastest,
     jax_case,
     lesson,
     numpy_case,
     quotient,
     snippet_device,
 )
-from jaxtui.model import HOST, Case, Experiment, Mode, Snippet, Timed, Work, explanation
+from jaxtui.model import Case, Experiment, Mode, Snippet, Timed, Work, explanation
 from jaxtui.plot import Axis, Mark, Picture, Series
 
 OP = "sigmoid"
@@ -160,14 +164,7 @@ def _list(elements: int) -> str:
 
 
 def _tensorflow(elements: int) -> Case:
-    return Case(
-        op=OP,
-        size=elements,
-        dtype="float32",
-        device=HOST,
-        mode="tensorflow",
-        inputs="host",
-    )
+    return msgspec.structs.replace(numpy_case(OP, elements), mode="tensorflow")
 
 
 def _with_tensorflow(setting: Setting, outcome: Outcome, done: int) -> Work | None:
@@ -201,13 +198,6 @@ def _end_figures(figures: Figures) -> Mapping[str, Value]:
 
 SMALL = AtLeast("jit few", SURE, "numpy few")
 LARGER = AtLeast("numpy many", SURE, "jit many")
-
-
-def _winner_answer(figures: Figures) -> int:
-    """Index of the choice that was the fastest with few elements."""
-    names = (_list(FEWEST), "numpy few", "eager few", "jit few")
-    taken = [math.inf if (s := figures[name]) is None else s for name in names]
-    return taken.index(min(taken))
 
 
 def _span_rows(figures: Figures) -> Sequence[Row]:
@@ -358,10 +348,6 @@ def _dispatch_figures(figures: Figures) -> Mapping[str, Value]:
     }
 
 
-def _growth_answer(figures: Figures) -> int:
-    return sum((figures["jit grows"] or 0.0) >= limit for limit in (FLAT, 5))
-
-
 LESSON = lesson(
     "small-work",
     {
@@ -372,7 +358,7 @@ LESSON = lesson(
             rows=_span_rows,
             derive=_end_figures,
             claim=All(SMALL, LARGER),
-            answer=_winner_answer,
+            answer=fastest(_list(FEWEST), "numpy few", "eager few", "jit few"),
         ),
         "Where JAX overtakes": Trial(
             works=_search_works,
@@ -396,7 +382,7 @@ LESSON = lesson(
                 "eager grows",
                 "jit grows",
             ),
-            answer=_growth_answer,
+            answer=bracket("jit 100", "jit 10", FLAT, 5),
         ),
     },
     sizes={"cpu": 10_000_000, "gpu": 100_000_000, "tpu": 100_000_000},

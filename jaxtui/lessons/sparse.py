@@ -19,6 +19,7 @@ from jaxtui.lessons.trial import (
     Raises,
     Trial,
     Value,
+    bracket,
     lesson,
     quotient,
 )
@@ -143,14 +144,6 @@ def _traced_answer(figures: Figures) -> int | None:
     return 0 if figures.succeeded("jit if") else None
 
 
-# Loops under jit.
-
-
-def _operations_answer(figures: Figures) -> int:
-    larger = quotient(figures["Python operations"], figures["fori operations"]) or 0.0
-    return 2 if larger >= LOOP_STEPS else 1 if larger > 1.5 else 0
-
-
 LESSON = lesson(
     "sparse",
     {
@@ -204,7 +197,7 @@ LESSON = lesson(
                 AtLeast("Python compile", FAR, "fori compile"),
                 Holds(lambda f: (f["difference"] or 0.0) < 1e-3, "difference"),
             ),
-            answer=_operations_answer,
+            answer=bracket("Python operations", "fori operations", 1.5, LOOP_STEPS),
         ),
     },
     sizes={"cpu": 1000, "gpu": 4000, "tpu": 2000},

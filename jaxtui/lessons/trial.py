@@ -411,6 +411,16 @@ def bracket(above: str, below: str, *limits: float) -> Answer:
     return answer
 
 
+def fastest(*names: str) -> Answer:
+    """Which of the choices took the shortest time."""
+
+    def answer(figures: Figures) -> int | None:
+        known = {name: seconds for name in names if (seconds := figures[name])}
+        return names.index(min(known, key=known.__getitem__)) if known else None
+
+    return answer
+
+
 # A step.
 
 

@@ -10,7 +10,7 @@ import pytest
 from jaxtui import api
 from jaxtui.lessons.base import Conclusion
 from jaxtui.lessons.outcome import NOTHING, Outcome
-from jaxtui.lessons.play import next_work
+from jaxtui.lessons.play import StepRun
 from jaxtui.lessons.small_work import CLOSE, LESSON, sizes
 from jaxtui.model import Case, Experiment, Note
 from tests.lessons.figures import after, failed, figures, measured, on, works
@@ -31,7 +31,7 @@ def run(
 ) -> tuple[Outcome, int]:
     """Everything that the step would run, and how many works that were."""
     outcome, done = NOTHING, 0
-    while (work := next_work(LESSON.steps[step - 1], HERE, outcome, done)) is not None:
+    while work := StepRun(LESSON.steps[step - 1], HERE, outcome, done).next_work:
         done += 1
         assert done < 30
         for case in work.cases if isinstance(work, Experiment) else ():

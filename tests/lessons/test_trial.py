@@ -13,7 +13,6 @@ from jaxtui.lessons.base import (
     Lesson,
     Row,
     Setting,
-    default_device,
     setting,
 )
 from jaxtui.lessons.clock import LESSON as CLOCK
@@ -329,25 +328,18 @@ CPUS = (device("cpu"), device("cpu", 1))
 TPUS = (device("tpu", 0, mine=False), device("tpu", 1), device("tpu", 2), CPUS[0])
 
 
-def test_the_default_is_the_first_accelerator_of_this_process() -> None:
-    assert default_device(TPUS).name == "tpu:1"
-    assert default_device(CPUS).name == "cpu:0"
-    assert default_device((TPUS[0], *CPUS)).name == "cpu:0"
-    with pytest.raises(SelectionError, match="no device"):
-        default_device((TPUS[0],))
-
-
 @pytest.mark.parametrize(
     ("lesson", "devices", "size", "name", "expected"),
     [
         (SIZED, CPUS, None, None, (1000, "cpu:0")),
         (SIZED, TPUS, None, None, (8000, "tpu:1")),
+        (SIZED, (TPUS[0], *CPUS), None, None, (1000, "cpu:0")),
         (SIZED, TPUS, None, "cpu:0", (1000, "cpu:0")),
         (SIZED, TPUS, None, "tpu:2", (8000, "tpu:2")),
         (SIZED, CPUS, 10, None, (10, "cpu:0")),
         (SIZED, CPUS, 9000, None, (9000, "cpu:0")),
         (SIZELESS, CPUS, None, None, (1, "cpu:0")),
-        (SIZED, TPUS, None, "tpu", "one device"),
+        (SIZED, TPUS, None, "tpu", "is 2 devices: name one"),
         (SIZED, TPUS, None, "gpu:0", "gpu"),
         (SIZED, CPUS, 9, None, "The size 9 does not fit .* 10 to 9000"),
         (SIZED, CPUS, 9001, None, "The size 9001 does not fit"),
