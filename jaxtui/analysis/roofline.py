@@ -129,14 +129,8 @@ def arithmetic(case: Case) -> RoofDtype:
 
 
 def on_the_roofs(case: Case, device: str) -> bool:
-    """Whether a case runs on the silicon that the roofs of a device are of.
-
-    The CPU devices of a process share their cores and memory with each other, and with
-    NumPy.
-    """
-    if device.startswith("cpu:"):
-        return case.on_host or case.device.startswith("cpu:")
-    return not case.on_host and case.device == device
+    """Whether a case runs on the silicon that the roofs of a device are of."""
+    return same_silicon(HOST if case.on_host else case.device, device)
 
 
 def _elsewhere(case: Case, device: str) -> str:
@@ -276,7 +270,9 @@ def larger(planned: PlannedCase, info: OpInfo, roofs: RoofsMeasured) -> int:
 
 
 def same_silicon(one: str, other: str) -> bool:
-    """Whether two devices are the same silicon: all of a CPU share cores and memory."""
+    """Whether two devices are the same silicon: those of a CPU share cores and memory
+    with each other, and with NumPy.
+    """
     names = [
         "cpu" if name == HOST or name.startswith("cpu:") else name
         for name in (one, other)

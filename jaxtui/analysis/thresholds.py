@@ -104,7 +104,7 @@ RATES: tuple[Unit, ...] = ("flop/s", "bytes/s")
 
 
 def on_host(device: Device | None) -> bool:
-    return device is not None and (device.platform == "cpu" or device.simulated)
+    return device is not None and device.platform == "cpu"
 
 
 def of_peak(reading: Reading, expected: Expected) -> Bound | None:

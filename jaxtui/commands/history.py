@@ -20,7 +20,7 @@ from jaxtui.commands.options import (
     json_flag,
 )
 from jaxtui.commands.output import Exports, export_flags
-from jaxtui.commands.progress import typed_line
+from jaxtui.commands.progress import confirm
 from jaxtui.commands.terminal import is_terminal, put, put_bytes, say
 from jaxtui.document import encode
 from jaxtui.format import plural
@@ -164,15 +164,9 @@ def _delete(history: History, wanted: Filter, *, sure: bool) -> int:
     if not count:
         put("There is no such measurement.")
         return FINE
-    if not sure:
-        if not is_terminal(sys.stdin):
-            raise SelectionError(
-                f"This would delete {count} measurements: add --yes if it is meant."
-            )
-        say(f"Delete {plural(count, 'measurement')} for good? Type yes:")
-        typed = interrupt.run(typed_line()) or ""
-        if typed.strip().lower() not in ("y", "yes"):
-            put("Nothing was deleted.")
-            return CASE_FAILED
+    what = f"This would delete {plural(count, 'measurement')} for good"
+    if not sure and not interrupt.run(confirm(what)):
+        put("Nothing was deleted.")
+        return CASE_FAILED
     put(f"Deleted {history.delete(wanted)} from {history.path}.")
     return FINE

@@ -38,16 +38,19 @@ async def typed_line() -> str:
 
 
 async def may_start(extent: Extent, *, sure: bool) -> bool:
-    """Whether to start what comes to so much; asks only if it is large.
+    """Whether to start what comes to so much; asks only if it is large."""
+    return sure or not extent.is_large or await confirm(extent.text)
+
+
+async def confirm(what: str) -> bool:
+    """Whether its user, told what would happen, types yes.
 
     Raises:
         SelectionError: if there is no terminal to ask on.
     """
-    if sure or not extent.is_large:
-        return True
     if not is_terminal(sys.stdin) or not is_terminal(sys.stderr):
-        raise SelectionError(f"{extent.text}: add --yes if it is meant.")
-    sys.stderr.write(visible(f"{extent.text}. Go on? [y/N] "))
+        raise SelectionError(f"{what}: add --yes if it is meant.")
+    sys.stderr.write(visible(f"{what}. Go on? [y/N] "))
     sys.stderr.flush()
     return (await typed_line()).strip().lower() in ("y", "yes")
 

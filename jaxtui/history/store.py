@@ -178,6 +178,7 @@ class Page(Record, frozen=True, kw_only=True):
 class Filter:
     """Which measurements are meant; a field that is ``None`` lets all pass."""
 
+    id: int | None = None
     op: str | None = None
     size: int | None = None
     dtype: str | None = None
@@ -265,16 +266,6 @@ class History:
                 return [_insert(connection, *entry) for entry in kept]
 
         return self._safely(add, makes=True) or []
-
-    def rows(
-        self, wanted: Filter | None = None, *, limit: int = 100, offset: int = 0
-    ) -> list[Row]:
-        """The newest first, as far as they can be read.
-
-        Raises:
-            HistoryError: The file cannot be read.
-        """
-        return list(self.page(wanted, limit=limit, offset=offset).rows)
 
     def page(
         self, wanted: Filter | None = None, *, limit: int = 100, offset: int = 0
@@ -376,13 +367,7 @@ class History:
         Raises:
             HistoryError: The file cannot be written.
         """
-
-        def delete() -> bool:
-            with self._connection(writes=True) as connection:
-                query = "DELETE FROM measurements WHERE id = ?"
-                return bool(connection.execute(query, [number]).rowcount)
-
-        return bool(self._safely(delete))
+        return bool(self.delete(Filter(id=number)))
 
     def _read(self, act: Callable[[sqlite3.Connection], _T]) -> _T | None:
         def read() -> _T:
@@ -394,8 +379,6 @@ class History:
     @contextmanager
     def _connection(self, *, writes: bool = False) -> Iterator[sqlite3.Connection]:
         """One transaction: all of it is on disk when the block is left, or nothing."""
-        # A reader that became a writer half-way would not be waited for by others.
-        begin = "BEGIN IMMEDIATE" if writes else "BEGIN"
         make_private(self.path.parent)
         if writes:
             # SQLite would make it as the umask says. Closing a file that exists would
@@ -411,15 +394,9 @@ class History:
         try:
             connection.execute("PRAGMA foreign_keys = ON")
             bring_up_to_date(connection)
-            connection.execute(begin)
-            try:
+            # A reader that became a writer half-way would not be waited for by others.
+            with _transaction(connection, "BEGIN IMMEDIATE" if writes else "BEGIN"):
                 yield connection
-            except BaseException:
-                # SQLite has done it by itself where the disk is full.
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
-            connection.execute("COMMIT")
         finally:
             connection.close()
 
@@ -584,8 +561,7 @@ def bring_up_to_date(connection: sqlite3.Connection) -> None:
     if _version(connection) == VERSION:
         return
     # Another process may be doing the same: whoever has the lock looks again.
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with _transaction(connection, "BEGIN IMMEDIATE"):
         version = _version(connection)
         if version > VERSION:
             raise TooNewError(f"version {version}")
@@ -597,7 +573,15 @@ def bring_up_to_date(connection: sqlite3.Connection) -> None:
                 connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
+    connection.execute(begin)
+    try:
+        yield
     except BaseException:
+        # SQLite has done it by itself where the disk is full.
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
@@ -612,7 +596,7 @@ def where(wanted: Filter) -> tuple[str, list[Any]]:
     """The condition in SQL and its arguments."""
     found: list[tuple[str, list[Any]]] = [
         (f"m.{name} = ?", [getattr(wanted, name)])
-        for name in ("op", "size", "dtype", "mode", "precision", "inputs")
+        for name in ("id", "op", "size", "dtype", "mode", "precision", "inputs")
         if getattr(wanted, name) is not None
     ]
     if wanted.device is not None:

@@ -89,7 +89,7 @@ def median_seconds(history: History, wanted: Filter) -> tuple[float, int]:
     taken = []
     for _ in range(REPEATS):
         start = perf_counter()
-        history.rows(wanted, limit=200)
+        history.page(wanted, limit=200)
         count = history.count(wanted)
         taken.append(perf_counter() - start)
     return statistics.median(taken), count

@@ -119,7 +119,7 @@ def test_the_memory_span_stands_beside_its_row_everywhere(
     assert head.endswith("| memory |")
     assert jit.endswith("| — |")
     assert numpy.endswith("| 0.42–1.70 ms |")
-    kept = History().entry(History().rows(Filter(mode="numpy"))[0].id)
+    kept = History().entry(History().page(Filter(mode="numpy")).rows[0].id)
     assert kept.measurement.memory == span
     assert run(FakeEngine(), *BOTH) == 0
     assert "memory" not in capsys.readouterr().out

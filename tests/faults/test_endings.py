@@ -73,7 +73,7 @@ def test_a_closed_connection_leaves_a_crossover_its_file_and_a_history_that_stay
         ["-m", "jaxtui", "history", "--op", "matmul", "--delete"],
         timeout=LIMIT_SECONDS,
     )
-    asked.expect("Type yes")
+    asked.expect(r"for good. Go on\?")
     asked.sendintr()
     asked.expect("Nothing was deleted")
     asked.expect(pexpect.EOF)

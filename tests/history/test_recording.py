@@ -55,8 +55,8 @@ def kept(path: Path, *ones: Measurement) -> tuple[History, list[str]]:
 def test_finished_measurements_are_kept(tmp_path: Path) -> None:
     ones = [measurement(size=1), measurement(size=2, mode="numpy", device="host")]
     history, said = kept(tmp_path / "history.db", *ones)
-    assert [row.size for row in history.rows()] == [2, 1]
-    assert [row.device_kind for row in history.rows()] == ["", "cpu"]
+    assert [row.size for row in history.page().rows] == [2, 1]
+    assert [row.device_kind for row in history.page().rows] == ["", "cpu"]
     assert not said
 
 
@@ -121,7 +121,7 @@ def test_what_was_broken_off_is_not_kept(data: Path) -> None:
         return events
 
     assert run("bench", "selu", "matmul", engine=FakeEngine(answer=cancelled)) == 0
-    assert [row.op for row in History().rows()] == ["selu"]
+    assert [row.op for row in History().page().rows] == ["selu"]
 
 
 def test_lessons_are_kept_too(data: Path) -> None:
@@ -129,7 +129,7 @@ def test_lessons_are_kept_too(data: Path) -> None:
     run(*lesson, "--no-history")
     assert not History().path.exists()
     run(*lesson)
-    assert {row.op for row in History().rows()} == {"gram"}
+    assert {row.op for row in History().page().rows} == {"gram"}
 
 
 def test_a_python_without_sqlite_measures(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +154,7 @@ async def test_the_app_keeps_what_it_measures(data: Path) -> None:
         await pilot.press("enter")
         await until_done(pilot, app)
     assert keeping.close() == []
-    assert {row.mode for row in History().rows()} == {"jit", "numpy"}
+    assert {row.mode for row in History().page().rows} == {"jit", "numpy"}
 
 
 async def test_the_app_says_on_its_message_line_what_is_wrong(data: Path) -> None:

@@ -119,7 +119,7 @@ def test_what_was_added_comes_back_whole(history: History) -> None:
     entry = history.entry(number)
     assert entry.measurement == kept
     assert (entry.host, entry.device, entry.at) == (HOST, DEVICE, 1000.0)
-    (row,) = history.rows()
+    (row,) = history.page().rows
     assert (row.id, row.op, row.size, row.ready) == (number, "matmul", 512, 0.002)
     assert row.device_kind == "cpu"
     # Samples are not kept, and NumPy has no device.
@@ -128,11 +128,11 @@ def test_what_was_added_comes_back_whole(history: History) -> None:
     )
     assert not history.entry(number).measurement.samples
     assert history.entry(number).device is None
-    assert history.rows()[0].device_kind == ""
+    assert history.page().rows[0].device_kind == ""
 
 
 def test_looking_makes_no_file(history: History) -> None:
-    assert history.rows() == []
+    assert history.page().rows == ()
     assert history.count() == 0
     assert history.delete(Filter()) == 0
     with pytest.raises(HistoryError, match="no measurement 7"):
@@ -143,9 +143,9 @@ def test_looking_makes_no_file(history: History) -> None:
 def test_newest_first_in_pages_and_ids_are_never_used_twice(history: History) -> None:
     for at in (3.0, 1.0, 2.0):
         history.add(HOST, DEVICE, measurement(), at=at)
-    assert [row.at for row in history.rows()] == [3.0, 2.0, 1.0]
-    assert [row.at for row in history.rows(limit=1, offset=1)] == [2.0]
-    last = max(row.id for row in history.rows())
+    assert [row.at for row in history.page().rows] == [3.0, 2.0, 1.0]
+    assert [row.at for row in history.page(limit=1, offset=1).rows] == [2.0]
+    last = max(row.id for row in history.page().rows)
     assert history.delete_entry(last)
     assert not history.delete_entry(last)
     assert history.count() == 2
@@ -177,7 +177,7 @@ def test_filters(history: History, wanted: Filter, sizes: set[int]) -> None:
     history.add(HOST, DEVICE, measurement(size=1), at=10.0)
     history.add(HOST, DEVICE, measurement(size=2, dtype="bfloat16"), at=20.0)
     history.add(HOST, None, numpy, at=30.0)
-    assert {row.size for row in history.rows(wanted)} == sizes
+    assert {row.size for row in history.page(wanted).rows} == sizes
     assert history.count(wanted) == len(sizes)
     assert history.delete(wanted) == len(sizes)
     assert history.count() == 3 - len(sizes)
@@ -198,7 +198,7 @@ def test_every_acknowledged_measurement_survives_kill_9(history: History) -> Non
         process.send_signal(signal.SIGKILL)
         acknowledged.update(map(int, process.stdout.read().split()))
         process.wait()
-    assert acknowledged <= {row.id for row in history.rows(limit=1000)}
+    assert acknowledged <= {row.id for row in history.page(limit=1000).rows}
     check = sqlite3.connect(history.path)
     assert check.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     check.close()
@@ -218,7 +218,7 @@ def test_many_processes_put_a_damaged_file_aside_once_and_lose_nothing(
         assert process.returncode == 0
         acknowledged += map(int, out.split())
     assert len(acknowledged) == 20
-    assert {row.id for row in History(path).rows(limit=100)} == set(acknowledged)
+    assert {row.id for row in History(path).page(limit=100).rows} == set(acknowledged)
     assert len(list(folder.glob("*.broken-*"))) == 1
 
 
@@ -275,7 +275,7 @@ def test_a_newer_version_s_file_is_left_alone(history: History) -> None:
     newer.execute(f"PRAGMA user_version = {VERSION + 1}")
     newer.close()
     before = history.path.read_bytes()
-    for act in (history.rows, lambda: history.add(HOST, DEVICE, measurement())):
+    for act in (history.page, lambda: history.add(HOST, DEVICE, measurement())):
         with pytest.raises(HistoryError, match="newer jaxtui"):
             act()
     assert history.path.read_bytes() == before
@@ -305,7 +305,7 @@ def test_a_disk_that_is_full(folder: Path) -> None:
     assert str(path) in first
     assert of_the_keeper.endswith("Measuring goes on; nothing more is kept.")
     history = History(path)
-    assert {row.id for row in history.rows(limit=1000)} >= set(acknowledged)
+    assert {row.id for row in history.page(limit=1000).rows} >= set(acknowledged)
     assert history.add(HOST, DEVICE, measurement()) > max(acknowledged)
     assert not history.moved
 
@@ -319,7 +319,7 @@ def test_a_file_that_may_only_be_read(folder: Path) -> None:
             history.add(HOST, DEVICE, measurement())
         with pytest.raises(HistoryError, match="may not be written to"):
             history.delete_entry(number)
-        assert [row.id for row in history.rows()] == [number]
+        assert [row.id for row in history.page().rows] == [number]
     folder.chmod(0o755)
     history.path.chmod(0o644)
     history.path.write_text("nonsense " * 200)
@@ -389,7 +389,7 @@ def test_what_was_measured_meanwhile_is_kept_when_the_lock_is_let_go(
     assert keeper.close()
     (sentence,) = said
     assert sentence.endswith("does not let go. Measuring goes on; it is tried again.")
-    assert [row.size for row in history.rows()] == [3, 2, 1]
+    assert [row.size for row in history.page().rows] == [3, 2, 1]
 
 
 def test_a_lock_that_is_never_let_go_costs_a_few_attempts(

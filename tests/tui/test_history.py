@@ -267,7 +267,7 @@ async def test_deleting_asks_first(three: History) -> None:
         assert asked.startswith("Delete selu 1000 float32 cpu:0 jit (1.00 ms) of 20")
         await pilot.press("y")
         await until(pilot, lambda: ids(app) == [3, 1])
-        assert [row.id for row in three.rows()] == [3, 1]
+        assert [row.id for row in three.page().rows] == [3, 1]
         await until(pilot, lambda: past(app).cursor == 1)
         assert past(app).marked == (3,)
         # The marked one takes its mark along.
