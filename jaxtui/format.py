@@ -319,6 +319,12 @@ def aligned(figures: Iterable[str]) -> tuple[str, ...]:
     )
 
 
+def shorten(text: str, length: int) -> str:
+    """A text in one line of at most so many characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else f"{line[: length - 1].rstrip()}…"
+
+
 def some(words: Sequence[str], most: int = 3) -> str:
     """``a, b, c and 2 more``."""
     more = f" and {len(words) - most} more" if len(words) > most else ""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from jaxtui import format as fmt
 from jaxtui.lessons.trial import (
+    VALUE_LENGTH,
     Code,
     Figures,
     Holds,
@@ -12,7 +14,6 @@ from jaxtui.lessons.trial import (
     Value,
     jax_case,
     lesson,
-    shorten,
 )
 
 AGREES = 1e-6
@@ -46,7 +47,7 @@ def _compile_figures(figures: Figures) -> Mapping[str, Value]:
     error = (value.error if value else None) or ""
     return {
         "refused": bool(error),
-        "error": shorten(error),
+        "error": fmt.shorten(error, VALUE_LENGTH),
         "same": figures.all_true("same as jit"),
     }
 

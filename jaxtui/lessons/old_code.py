@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from jaxtui import format as fmt
 from jaxtui.lessons.trial import (
+    VALUE_LENGTH,
     All,
     Code,
     Figures,
@@ -15,7 +16,6 @@ from jaxtui.lessons.trial import (
     Value,
     lesson,
     listing,
-    shorten,
 )
 
 MOVED = (
@@ -42,9 +42,9 @@ def _reads(figures: Figures, name: str) -> str:
     if value is None:
         return fmt.ABSENT
     if value.error is not None:
-        return shorten(value.error)
+        return fmt.shorten(value.error, VALUE_LENGTH)
     if value.warnings:
-        return shorten(f"warns: {value.warnings[0]}")
+        return fmt.shorten(f"warns: {value.warnings[0]}", VALUE_LENGTH)
     return "still works here"
 
 

@@ -122,17 +122,11 @@ def times(value: float | None) -> str:
     return f"{fmt.ratio(value).removesuffix('×')} times"
 
 
-def shorten(text: str, length: int = VALUE_LENGTH) -> str:
-    """A text in one line of at most so many characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= length else f"{line[: length - 1].rstrip()}…"
-
-
-def listing(names: Sequence[str], last: str = "and") -> str:
+def listing(names: Sequence[str]) -> str:
     """Names in a sentence: ``a``, ``a and b``, ``a, b and c``."""
     if len(names) < 2:
         return "".join(names)
-    return f"{', '.join(names[:-1])} {last} {names[-1]}"
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def decimals(found: Sequence[float], digits: int = 5) -> str:
@@ -240,7 +234,7 @@ class Figures:
     def shown(self, name: str, length: int = VALUE_LENGTH) -> str:
         """The same in one line; ``—`` where there is none."""
         text = self.text(name)
-        return fmt.ABSENT if text is None else shorten(text, length)
+        return fmt.ABSENT if text is None else fmt.shorten(text, length)
 
     def all_true(self, *names: str) -> bool:
         """Whether all of them are ``True``, or another number but 0."""

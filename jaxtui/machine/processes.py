@@ -66,9 +66,7 @@ def describe(holder: Holder) -> str:
     age = ""
     if holder.age_seconds is not None:
         age = f", for {fmt.duration(holder.age_seconds)}"
-    command = " ".join(holder.command.split()) or "unknown"
-    if len(command) > COMMAND_CHARACTERS:
-        command = f"{command[: COMMAND_CHARACTERS - 1]}…"
+    command = fmt.shorten(holder.command, COMMAND_CHARACTERS) or "unknown"
     return f"process {holder.pid}{user} ({command}{age})"
 
 

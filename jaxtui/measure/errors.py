@@ -10,6 +10,7 @@ import difflib
 import os
 import re
 
+from jaxtui.format import shorten
 from jaxtui.machine import messages, packages
 from jaxtui.model import Case, EngineFailed, Failure, Holder, WorkFailed
 
@@ -60,8 +61,7 @@ def full_text(exc: BaseException) -> str:
 def headline(error: BaseException) -> str:
     lines = str(error).strip().splitlines() or [""]
     line = f"{type(error).__name__}: {lines[0]}".rstrip(": ")
-    over = len(line) > HEADLINE_CHARACTERS
-    return f"{line[: HEADLINE_CHARACTERS - 1]}…" if over else line
+    return shorten(line, HEADLINE_CHARACTERS)
 
 
 def translate(exc: BaseException, case: Case, phase: str) -> Failure:

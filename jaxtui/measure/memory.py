@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from jaxtui.format import shorten
 from jaxtui.machine import malloc
 from jaxtui.machine.malloc import ENDS, End
 from jaxtui.measure.children import Child, sender, signal_with_parent
@@ -163,8 +164,7 @@ def main() -> int:
         try:
             found = _measured(asked)
         except (Exception, SystemExit) as error:
-            said = " ".join(str(error).split())
-            found = f"{type(error).__name__}: {said}"[:ERROR_CHARACTERS]
+            found = shorten(f"{type(error).__name__}: {error}", ERROR_CHARACTERS)
         send(found)
     return 0
 
