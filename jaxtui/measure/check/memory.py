@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import jax
@@ -46,24 +45,21 @@ def test(context: Context) -> Iterator[RunEvent]:
     """Read the statistics of every device; the test allocates nothing itself."""
     with_smi = any(device.platform in GPUS for device in context.devices)
     report = query_smi() if with_smi else None
-    read = partial(_statistics, report)
+
+    def read(_: Context, device: jax.Device, seconds: float) -> Iterator[Reading]:
+        if device.platform == "cpu":
+            yield of_host(name(device), available_host_bytes(), total_host_bytes())
+            return
+        holders = [one for one in context.seen.holders if one.pid != os.getpid()]
+        stats, others = memory_of(device) or {}, None
+        if report is not None and device.platform in GPUS:
+            ordinal = probe(lambda: device.local_hardware_id)
+            gpu = report.gpu(ordinal, os.environ.get("CUDA_VISIBLE_DEVICES"))
+            own = stats.get("pool_bytes") or stats.get("bytes_in_use", 0)
+            others = report.others(gpu, os.getpid(), own) if gpu else None
+        yield of_device(name(device), stats, holders, others)
+
     yield from by_device(context, "reading memory statistics", read)
-
-
-def _statistics(
-    report: SmiReport | None, context: Context, device: jax.Device, seconds: float
-) -> Iterator[Reading]:
-    if device.platform == "cpu":
-        yield of_host(name(device), available_host_bytes(), total_host_bytes())
-        return
-    holders = [one for one in context.seen.holders if one.pid != os.getpid()]
-    stats, others = memory_of(device) or {}, None
-    if report is not None and device.platform in GPUS:
-        ordinal = probe(lambda: device.local_hardware_id)
-        gpu = report.gpu(ordinal, os.environ.get("CUDA_VISIBLE_DEVICES"))
-        own = stats.get("pool_bytes") or stats.get("bytes_in_use", 0)
-        others = report.others(gpu, os.getpid(), own) if gpu else None
-    yield of_device(name(device), stats, holders, others)
 
 
 def of_host(device: str, available: int | None, total: int | None) -> Reading:

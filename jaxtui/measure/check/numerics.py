@@ -13,7 +13,6 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from time import perf_counter, sleep
 
 import jax
@@ -70,42 +69,35 @@ def test(context: Context) -> Iterator[RunEvent]:
     """All devices at once; one that does not answer keeps no other waiting."""
     devices, check = context.devices, context.check
     comparison = Comparison(check.seed, TIMES[check.level], len(devices))
-    gates = {str(device.device_kind): threading.Event() for device in devices}
-    visit = partial(_visit, comparison, gates)
+    compiled = {str(device.device_kind): threading.Event() for device in devices}
+
+    def visit(within: Context, device: jax.Device, seconds: float) -> Iterator[Reading]:
+        """Compute everything, and compare it with what those have that are ready.
+
+        Which kernels a GPU gets, XLA finds out by trying, and remembers for its kind:
+        those that follow get the same, if the first was ready by then.
+        """
+        kind, outcomes = str(device.device_kind), dict[Computation, Outcome]()
+        deadline = perf_counter() + seconds + COMPILE_SECONDS
+        crash: Exception | None = None
+        try:
+            kin = (one for one in devices if str(one.device_kind) == kind)
+            if device.platform in GPUS and device != next(kin):
+                compiled[kind].wait(LEADER_SECONDS)
+            ready = compiled[kind].set
+            outcomes.update(compute(within, device, comparison, deadline, ready))
+        except Exception as error:
+            crash = error
+        compiled[kind].set()
+        comparison.end()
+        while not comparison.settled(outcomes) and not within.stop():
+            sleep(POLL_SECONDS)
+        if not within.stop():
+            yield from comparison.readings(device, outcomes)
+        if crash is not None:
+            raise crash
+
     yield from at_once(context, "computing", visit, join=False)
-
-
-def _visit(
-    comparison: Comparison,
-    gates: Mapping[str, threading.Event],
-    context: Context,
-    device: jax.Device,
-    seconds: float,
-) -> Iterator[Reading]:
-    """Let a device compute everything, and compare it with those that are ready.
-
-    Which kernels a GPU gets, XLA finds out by trying, and remembers for its kind: those
-    that follow get the same, if the first was ready by then.
-    """
-    kind, outcomes = str(device.device_kind), dict[Computation, Outcome]()
-    deadline = perf_counter() + seconds + COMPILE_SECONDS
-    crash: Exception | None = None
-    try:
-        kin = (one for one in context.devices if str(one.device_kind) == kind)
-        if device.platform in GPUS and device != next(kin):
-            gates[kind].wait(LEADER_SECONDS)
-        made = compute(context, device, comparison, deadline, gates[kind].set)
-        outcomes.update(made)
-    except Exception as error:
-        crash = error
-    gates[kind].set()
-    comparison.end()
-    while not comparison.settled(outcomes) and not context.stop():
-        sleep(POLL_SECONDS)
-    if not context.stop():
-        yield from comparison.readings(device, outcomes)
-    if crash is not None:
-        raise crash
 
 
 # What is computed.
