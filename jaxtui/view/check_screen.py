@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jaxtui import format as fmt
-from jaxtui.analysis.check import Verdict, figure, overall
+from jaxtui.analysis.check import SEVERITY, Verdict, figure, overall
 from jaxtui.model import CHECK_TESTS, CheckTest, Device
 from jaxtui.view.check import (
     FINE,
@@ -127,15 +127,11 @@ def troubles(report: Report, width: int, room: int = 0) -> list[Line]:
 
     Where all reasons fit into the room, they are told whole.
     """
-    found = [
-        (max(map(rank, verdicts)), test, verdicts)
-        for test in CHECK_TESTS
-        if (verdicts := report.of_test(test)) and overall(verdicts) != "pass"
-    ]
-    found.sort(key=lambda one: one[0], reverse=True)
-    words = [overall(verdicts) for _, _, verdicts in found]
-    longest = max((len(WORDS[word]) for word in words), default=0) + 2
-    rows = [_trouble(report, test, verdicts, longest) for _, test, verdicts in found]
+    words = {test: overall(report.of_test(test)) for test in CHECK_TESTS}
+    bad = [test for test in words if words[test] != "pass" and report.of_test(test)]
+    bad.sort(key=lambda test: SEVERITY.index(words[test]), reverse=True)
+    longest = max((len(WORDS[words[test]]) for test in bad), default=0) + 2
+    rows = [_trouble(report, test, longest) for test in bad]
     indent = " " * (2 + _NAME + longest)
     whole: list[Line] = []
     for head, reason in rows:
@@ -158,24 +154,22 @@ def figures(report: Report, name: str, width: int) -> list[Line]:
     found = [row for one in report.of_device(name) if (row := Row((one,))).figure]
     most = max((len(row.figure) for row in found), default=0)
     room = width - _NAME - most - 3
-    whats = {row.what: row.what for row in found}
-    longest = max(map(len, whats), default=0)
+    longest = max((len(row.what) for row in found), default=0)
     if longest > room:  # the test alone must do
-        whats, longest = dict.fromkeys(whats, ""), 0
+        longest = 0
     return [
         (
             Span(row.members[0].reading.test.ljust(_NAME + 1)),
-            Span(f"{whats[row.what]:{longest}}  ", "muted"),
+            Span(f"{row.what[:longest]:{longest}}  ", "muted"),
             Span(row.figure.rjust(most), "title"),
         )
         for row in found
     ]
 
 
-def _trouble(
-    report: Report, test: CheckTest, verdicts: Sequence[Verdict], longest: int
-) -> tuple[Line, str]:
+def _trouble(report: Report, test: CheckTest, longest: int) -> tuple[Line, str]:
     """What did not pass, on which device, by how much; and why."""
+    verdicts = report.of_test(test)
     word, row = overall(verdicts), worst_row(verdicts)
     assert row is not None
     every_device = len(row.names) in (0, len(report.devices))
@@ -209,23 +203,18 @@ def details(report: Report, name: str, width: int) -> list[Line]:
     """
     found = sorted(report.of_device(name), key=rank, reverse=True)
     machine = report.of_device(None)
-    if not found and not machine:
-        return []
+    expected = (Span(source, "muted") for source in sources((*found, *machine)))
+    parts = {
+        f"{label(name, report.devices)} in the check": [*_readings(found, width)],
+        "this machine as a whole": [*_readings(machine, width)],
+        "what was expected": [
+            line for source in expected for line in fold((source,), width, "", "  ")
+        ],
+    }
     lines: list[Line] = []
-    if found:
-        head = Span(f"{label(name, report.devices)} in the check", "title")
-        lines = [(head,), *_readings(found, width)]
-    if machine:
-        if lines:
-            lines.append(())
-        lines.append((Span("this machine as a whole", "title"),))
-        lines += _readings(machine, width)
-    expected = list(sources((*found, *machine)))
-    if expected:
-        lines += [(), (Span("what was expected", "title"),)]
-        for source in expected:
-            lines += fold((Span(source, "muted"),), width, "", "  ")
-    return lines
+    for title, part in parts.items():
+        lines += [(), (Span(title, "title"),), *part] if part else []
+    return lines[1:]
 
 
 def _readings(verdicts: Sequence[Verdict], width: int) -> Iterator[Line]:

@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from time import perf_counter
 
 import jax
@@ -101,8 +101,8 @@ class Difference:
 class Outcome:
     """What became of one computation on one device."""
 
-    accuracy: Accuracy | None = None
-    """Of its first result; without one there is a trouble."""
+    check: Callable[[], Accuracy] | None = None
+    """Holds its first result against float64; without one there is a trouble."""
     trouble: TroubleError | None = None
     deviation: Difference | None = None
     """How the worst of its other results differs from the first, where one does."""
@@ -146,18 +146,18 @@ class Ballot:
     """
 
     results: list[Array] = field(default_factory=list)
-    accuracies: list[Accuracy] = field(default_factory=list)
+    checks: list[Callable[[], Accuracy]] = field(default_factory=list)
     votes: dict[str, int] = field(default_factory=dict)
     """Which of the results a device has, by its name."""
 
     def cast(self, device: str, result: Array, check: Callable[[], Accuracy]) -> int:
-        """Count the result of a device, and check it if no other has it."""
+        """Count the result of a device; its check is kept if no other has it."""
         known = (not difference(result, one).elements for one in self.results)
         vote = next((index for index, same in enumerate(known) if same), None)
         if vote is None:
             vote = len(self.results)
             self.results.append(result)
-            self.accuracies.append(check())
+            self.checks.append(check)
         self.votes[device] = vote
         return vote
 
@@ -228,14 +228,15 @@ class Comparison:
         program: str,
     ) -> Outcome:
         """Take in the first result of a device; devices with one program compare."""
-        check = partial(computation.check, self.inputs(computation), result)
+        # Equal results are checked once, and when there is time.
+        check = cache(partial(computation.check, self.inputs(computation), result))
         if deviation is not None:
-            return Outcome(check(), deviation=deviation)
+            return Outcome(check, deviation=deviation)
         with self._lock:
             key = (str(device.device_kind), computation, program)
             ballot = self._ballots.setdefault(key, Ballot())
             vote = ballot.cast(name(device), result, check)
-        return Outcome(ballot.accuracies[vote], ballot=ballot)
+        return Outcome(ballot.checks[vote], ballot=ballot)
 
     def end(self) -> None:
         """A device has computed everything."""
@@ -254,8 +255,10 @@ class Comparison:
         for computation, outcome in outcomes.items():
             if outcome.trouble is not None:
                 yield error_reading("numerics", device, outcome.trouble, unit=ERROR)
-            elif outcome.accuracy is not None:
-                yield _error(name(device), computation, outcome.accuracy)
+            elif outcome.check is not None:
+                with self._lock:
+                    found = outcome.check()
+                yield _error(name(device), computation, found)
         yield self._same_bits(device, outcomes)
 
     def _same_bits(self, device: jax.Device, outcomes: Outcomes) -> Reading:

@@ -78,9 +78,12 @@ def test(context: Context) -> Iterator[RunEvent]:
         those that follow get the same, if the first was ready by then.
         """
         kind, outcomes = str(device.device_kind), dict[Computation, Outcome]()
-        deadline = perf_counter() + seconds + COMPILE_SECONDS
         crash: Exception | None = None
         try:
+            for one in computations(device.platform, check.level):
+                if not within.stop():
+                    comparison.inputs(one)
+            deadline = perf_counter() + seconds + COMPILE_SECONDS
             kin = (one for one in devices if str(one.device_kind) == kind)
             if device.platform in GPUS and device != next(kin):
                 compiled[kind].wait(LEADER_SECONDS)
