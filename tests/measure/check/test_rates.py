@@ -209,7 +209,7 @@ def test_an_exception_on_one_device_costs_only_its_readings(
 def test_a_slow_device_is_seen_and_a_straggler_named(
     test: CheckTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plant(monkeypatch, "cpu:2", times(20))
+    plant(monkeypatch, "cpu:2", times(50))
     found = readings(events(check(test, 4, budget=0.4)))
     for what in {one.what for one in found if one.device is not None}:
         rates = {one.device: one.measured or 0.0 for one in found if one.what == what}
@@ -329,6 +329,27 @@ def test_a_device_that_only_seemed_slow_is_cleared(
     assert [one.device for one in events if isinstance(one, CheckDone)] == NAMES
     doing = [one.devices[0] for one in events if isinstance(one, CheckDoing)]
     assert doing == visits == (NAMES if first == 90 else [*NAMES, "cpu:2"])
+
+
+@pytest.mark.parametrize(
+    ("others", "budgets"),
+    [("", dict.fromkeys(NAMES, 2.0)), ("{name}, not {first}.", {"cpu:0": 8.0})],
+)
+def test_those_that_share_share_the_budget_unless_only_the_first_works(
+    others: str, budgets: dict[str, float]
+) -> None:
+    given: dict[str, float] = {}
+
+    def job(_: Context, device: jax.Device, seconds: float) -> Iterator[Reading]:
+        given[name(device)] = seconds
+        yield from ()
+
+    context = Context(check("steady", budget=8.0), Survey(), never)
+    found = list(by_device(context, "x", job, others=others))
+    assert given == budgets
+    assert done(found) == NAMES
+    whys = [one.skipped for one in readings(found)]
+    assert whys == [f"{one}, not cpu:0." for one in NAMES if one not in budgets]
 
 
 # The race.

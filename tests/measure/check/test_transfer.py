@@ -67,6 +67,25 @@ def test_an_array_that_is_taken_over_is_recognised() -> None:
     assert reading.said == "4.00 KiB in 500 ms; 3 rounds."
 
 
+def test_a_round_of_small_copies_is_their_median(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 0.0
+
+    def take(seconds: float) -> object:
+        nonlocal now
+        now += seconds
+        return seconds
+
+    monkeypatch.setattr(transfer, "perf_counter", lambda: now)
+    monkeypatch.setattr(transfer, "shares_memory", lambda *_: False)
+    there = iter([0.0004, 0.0006, 0.001])
+    send: Any = lambda _: take(next(there))  # noqa: E731
+    series = Series(transfer.Way("x", int, send, lambda _: take(0.0001)), 1, 1)
+    assert series.round() == pytest.approx(0.0023 / 3)
+    assert series.rounds == [pytest.approx((0.0006, 0.0001))]
+
+
 class Accelerator:
     """As much of a device as the question needs."""
 
