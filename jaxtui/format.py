@@ -138,8 +138,15 @@ def _supported(summary: Summary) -> Unit:
 
 
 def digits_known(summary: Summary) -> int:
-    """The significant digits of a median that its interval supports."""
-    return 3 if summary.half_width < 0.01 else 2 if summary.half_width < 0.5 else 1
+    """The significant digits of a median that its interval supports.
+
+    One digit only where that lies inside the interval: 1.47 with 1.38 to 3.49 is 1.5
+    and not 1.
+    """
+    if summary.half_width < 0.5:
+        return 3 if summary.half_width < 0.01 else 2
+    printed = float(f"{summary.median:.0e}")
+    return 1 if summary.ci_low <= printed <= summary.ci_high else 2
 
 
 def interval(summary: Summary) -> str:

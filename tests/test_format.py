@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -66,6 +67,16 @@ def test_seconds(value, text):
 )
 def test_digits_follow_the_interval(median, half_width, text):
     assert fmt.seconds_pm(summary(median, half_width)) == text
+
+
+@pytest.mark.parametrize(
+    ("low", "median", "high", "text"),
+    [(1.38, 1.47, 3.49, "1.5 ms"), (0.19, 16.2, 18.4, "16 ms"), (1.1, 2.6, 7, "3 ms")],
+)
+def test_one_digit_lies_inside_its_interval(low, median, high, text):
+    ends = {"ci_low": low / 1e3, "ci_high": high / 1e3}
+    made = msgspec.structs.replace(summary(median / 1e3, 0.5), **ends)
+    assert fmt.median(made) == text
 
 
 @pytest.mark.parametrize(

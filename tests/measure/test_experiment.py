@@ -181,10 +181,12 @@ def test_the_same_case_twice_compiles_twice(usual: dict[str, Measurement]) -> No
     assert twice
     assert twice > 0.2 * once
     function, x = ops.get("selu").bind(), jnp.ones(5000)
-    jax.jit(function).lower(x).compile()
-    start = perf_counter()
-    jax.jit(function).lower(x).compile()
-    assert perf_counter() - start < 0.2 * once
+    taken = []
+    for _ in range(5):
+        start = perf_counter()
+        jax.jit(function).lower(x).compile()
+        taken.append(perf_counter() - start)
+    assert min(taken) < 0.2 * once
 
 
 def test_a_closed_over_constant_is_called_folded_and_gets_no_rate(
