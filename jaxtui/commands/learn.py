@@ -177,7 +177,7 @@ def command(
                 f"{len(lesson.steps)}."
             )
         numbers = [step]
-    course = _Course(common)
+    course = _Course(common, record=True)
 
     async def where() -> Setting:
         """Where the lesson runs, as soon as the devices are known."""
@@ -260,34 +260,8 @@ def _list(*, as_json: bool) -> int:
 
 
 class _Course(Driver):
-    """How far a lesson has come."""
-
-    def __init__(self, common: Common) -> None:
-        super().__init__(common, record=True)
-        self._played: list[StepRun] = []
-        self._playing = False
-
-    @property
-    def played(self) -> tuple[StepRun, ...]:
-        """The steps as far as they were run."""
-        last = self.state.series.get("lesson")
-        if self._playing and isinstance(last, StepRun):
-            return (*self._played, last)
-        return tuple(self._played)
-
-    async def play(self, run: StepRun) -> None:
-        """Run everything that a step runs; what had arrived stays if it is broken off.
-
-        Raises:
-            EngineUnavailableError: There is no engine any more.
-        """
-        self._playing = True
-        try:
-            await self.session.play(run, "lesson")
-        finally:
-            last = self.state.series.get("lesson")
-            self._played.append(last if isinstance(last, StepRun) else run)
-            self._playing = False
+    played: tuple[StepRun, ...] = ()
+    """The steps as far as they were run."""
 
 
 async def _step(
@@ -314,11 +288,14 @@ async def _step(
         put(f"{'' if first else chr(10)}{_plain(opening)}\n")
         if question and can_ask():
             guessed = await guess(len(question.choices))
+    played = StepRun(step, here)
     try:
         async with course.progress():
-            await course.play(StepRun(step, here))
+            await course.session.play(played, "lesson")
     finally:
-        played = course.played[-1]
+        last = course.state.series.get("lesson")
+        played = last if isinstance(last, StepRun) else played
+        course.played += (played,)
         if not as_json:
             _print(played, guessed)
         if played.outcome.problem is None and (

@@ -20,6 +20,7 @@ from jaxtui.model import (
     Note,
     Stopped,
     differing,
+    explanation,
     run_notes,
 )
 from jaxtui.model.base import dtype_label
@@ -286,7 +287,7 @@ def failure_text(failure: Failure, run: Job | None = None) -> str:
     statuses = {one.case: one.status for one in run.cases} if run else {}
     not_run = statuses.get(failure.case) in ("not run", "waiting")
     word = "not run" if not_run or failure.estimated_seconds is not None else "failed"
-    return f"{word}: {failure.case.label}\n  {failure.error} {failure.hint}".rstrip()
+    return f"{word}: {failure.case.label}\n  {explanation(failure)}"
 
 
 # Sentences.

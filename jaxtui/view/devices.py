@@ -17,6 +17,7 @@ from jaxtui.model import (
     Finding,
     Holder,
     Host,
+    explanation,
 )
 from jaxtui.model.machine import chip_count, slice_count
 from jaxtui.state import State
@@ -373,7 +374,7 @@ def failure_text(failed: EngineFailed, findings: Sequence[Finding] = ()) -> str:
     """Why the engine cannot serve, what to do, who holds the accelerator, what was
     found out about the machine, and the original text.
     """
-    lines = [f"{failed.error} {failed.hint}".strip()]
+    lines = [explanation(failed)]
     lines += [
         f"Held by {processes.describe(holder)}."
         for holder in failed.holders
