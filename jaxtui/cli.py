@@ -142,10 +142,15 @@ def main(
 
 def _failed(error: Exception) -> int:
     # Only now: what this brings would keep the app's engine from being started.
+    from jaxtui.analysis.baseline import BaselineError
+    from jaxtui.history.store import HistoryError
+    from jaxtui.machine.topologies import TopologyError
     from jaxtui.selection import SelectionError
 
-    if isinstance(error, SelectionError):
+    if isinstance(error, (SelectionError, TopologyError)):
         return _refuse(USAGE, str(error))
+    if isinstance(error, (BaselineError, HistoryError)):
+        return _refuse(CANNOT_RUN, str(error))
     say("".join(traceback.format_exception(error)).rstrip())
     return _refuse(INTERNAL, "This is a mistake in jaxtui, not in what you typed.")
 

@@ -43,7 +43,7 @@ def _baseline(name: str) -> Baseline:
 
     Raises:
         SelectionError: there are none.
-        CannotRun: their file is of no use.
+        BaselineError: their file is of no use.
     """
     known: tuple[str, ...] | None = None
     try:
@@ -52,7 +52,7 @@ def _baseline(name: str) -> Baseline:
     except BaselineError as error:
         if known is not None and name not in known:
             raise SelectionError(str(error)) from error
-        raise CannotRun(str(error)) from error
+        raise
 
 
 @click.command("check")
@@ -147,19 +147,17 @@ def _chosen(
 
     Raises:
         SelectionError: if one does not exist, or is another process's.
-        CannotRun: if there is none, or the baseline is of other hardware.
+        CannotRun: if there is none.
+        BaselineError: the baseline is of other hardware.
     """
     names = parse_devices(devices or "all", state.devices)
     chosen = tuple(device for device in state.devices if device.name in names)
     if not chosen:
         raise CannotRun("JAX has no device that this process can use.")
     if baseline is not None and state.host is not None:
-        try:
-            # The machine counts: a few of its devices may be compared, too.
-            own = tuple(device for device in state.devices if device.addressable)
-            baselines.refuse_other_hardware(baseline, own, state.host)
-        except BaselineError as error:
-            raise CannotRun(str(error)) from error
+        # The machine counts: a few of its devices may be compared, too.
+        own = tuple(device for device in state.devices if device.addressable)
+        baselines.refuse_other_hardware(baseline, own, state.host)
     return chosen
 
 

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from jaxtui.analysis.comparison import Side, pairs
-from jaxtui.commands import FINE, CannotRun
+from jaxtui.commands import FINE
 from jaxtui.commands.options import json_flag
 from jaxtui.commands.terminal import put, put_bytes
 from jaxtui.document import Results, encode
@@ -57,7 +57,7 @@ def _of_history(number: int) -> Side:
         if str(error).startswith("There is no"):
             hint = " `jaxtui history` lists them."
             raise SelectionError(f"{error}{hint}") from error
-        raise CannotRun(str(error)) from error
+        raise
     return Side(
         label=str(number),
         host=entry.host,

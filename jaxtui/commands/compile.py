@@ -20,7 +20,6 @@ from jaxtui.commands.compile_process import (
     AheadProcess,
     ahead_process,
     legible,
-    parse_topology,
 )
 from jaxtui.commands.options import (
     LIMIT,
@@ -38,6 +37,7 @@ from jaxtui.commands.output import INTERRUPTED
 from jaxtui.commands.progress import live_line
 from jaxtui.commands.terminal import put, put_bytes, say
 from jaxtui.document import SCHEMA, encode
+from jaxtui.machine.topologies import parse
 from jaxtui.model import COMPILED_MODES, Case, Device, Failure, explanation
 from jaxtui.model.ahead import (
     AheadAnswer,
@@ -123,7 +123,7 @@ def command(
         )
 
     case = partial(cases.case, DEVICE)
-    found = parse_topology(topology)
+    found = parse(topology)
     python = common.python
 
     async def script() -> str:

@@ -20,7 +20,7 @@ from jaxtui.commands import CannotRun
 from jaxtui.engine.connection import log_lines
 from jaxtui.engine.process import how_ended
 from jaxtui.engine.protocol import MAX_LINE_BYTES
-from jaxtui.machine.topologies import INSTALL, TopologyError, parse
+from jaxtui.machine.topologies import INSTALL
 from jaxtui.model.ahead import (
     AheadAnswer,
     AheadDoing,
@@ -29,7 +29,6 @@ from jaxtui.model.ahead import (
     AheadRequest,
     AheadUnavailable,
     Stage,
-    Topology,
 )
 from jaxtui.selection import SelectionError
 
@@ -180,18 +179,6 @@ class LibtpuMissing(CannotRun):
             "libtpu, which brings the TPU's compiler, is not installed: "
             f"run `{INSTALL}` (some 200 MB; it needs no TPU)."
         )
-
-
-def parse_topology(text: str) -> Topology:
-    """The topology that was typed.
-
-    Raises:
-        SelectionError: there is none of this name.
-    """
-    try:
-        return parse(text)
-    except TopologyError as error:
-        raise SelectionError(str(error)) from error
 
 
 @asynccontextmanager

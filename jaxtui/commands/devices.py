@@ -13,7 +13,6 @@ from jaxtui.commands.compile_process import (
     AheadProcess,
     LibtpuMissing,
     ahead_process,
-    parse_topology,
 )
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import Parsed, json_flag
@@ -72,12 +71,12 @@ def _describe(python: Sequence[str], name: str, *, as_json: bool) -> int:
 
     Raises:
         CannotRun: if libtpu cannot be used.
-        SelectionError: if there is no topology of this name.
+        TopologyError: if there is no topology of this name.
     """
     found: tuple[str, tuple[Device, ...]] | None = None
     recorded: str | None = name
     if name not in topologies.names():
-        topology = parse_topology(name)
+        topology = topologies.parse(name)
         try:
             found = interrupt.run(_describe_ahead(python, topology))
             recorded = None

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 import click
 
-from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE, CannotRun
+from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
 from jaxtui.commands.common import flag, valued
 from jaxtui.commands.options import (
     DEVICE_LIST,
@@ -24,7 +24,7 @@ from jaxtui.commands.progress import confirm
 from jaxtui.commands.terminal import is_terminal, put, put_bytes, say
 from jaxtui.document import encode
 from jaxtui.format import plural
-from jaxtui.history.store import Filter, History, HistoryError
+from jaxtui.history.store import Filter, History
 from jaxtui.model import Mode
 from jaxtui.selection import SelectionError
 from jaxtui.signals import interrupt
@@ -121,12 +121,9 @@ def command(
         text=" ".join(words) or None,
     )
     history = History()
-    try:
-        if delete:
-            return _delete(history, wanted, sure=yes)
-        page = history.page(wanted, limit=limit)
-    except HistoryError as error:
-        raise CannotRun(str(error)) from error
+    if delete:
+        return _delete(history, wanted, sure=yes)
+    page = history.page(wanted, limit=limit)
     if history.moved:
         say(history.moved)
     if page.unreadable:
@@ -152,7 +149,6 @@ def _delete(history: History, wanted: Filter, *, sure: bool) -> int:
     """Delete what is wanted, and return the exit code.
 
     Raises:
-        HistoryError: if the history cannot be written.
         SelectionError: if nothing says which, or there is no terminal to ask on.
     """
     if wanted == Filter():
