@@ -210,7 +210,7 @@ class Comparison:
         self._begun = self._last = perf_counter()
         self._inputs: dict[Computation, tuple[Array, ...]] = {}
         self._ballots: dict[tuple[str, Computation, str], Ballot] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def inputs(self, computation: Computation) -> tuple[Array, ...]:
         """The same for every device."""
@@ -252,14 +252,14 @@ class Comparison:
         return not self._left or all(one.winner is not None for one in ballots)
 
     def readings(self, device: jax.Device, outcomes: Outcomes) -> Iterator[Reading]:
-        for computation, outcome in outcomes.items():
-            if outcome.trouble is not None:
-                yield error_reading("numerics", device, outcome.trouble, unit=ERROR)
-            elif outcome.check is not None:
-                with self._lock:
-                    found = outcome.check()
-                yield _error(name(device), computation, found)
-        yield self._same_bits(device, outcomes)
+        """Of one device, between which there are none of any other."""
+        with self._lock:
+            for computation, outcome in outcomes.items():
+                if outcome.trouble is not None:
+                    yield error_reading("numerics", device, outcome.trouble, unit=ERROR)
+                elif outcome.check is not None:
+                    yield _error(name(device), computation, outcome.check())
+            yield self._same_bits(device, outcomes)
 
     def _same_bits(self, device: jax.Device, outcomes: Outcomes) -> Reading:
         """How many elements are not those of other times, or of other devices."""

@@ -325,16 +325,15 @@ def guard(
     test = context.check.test
     try:
         for one in job(context, device, seconds):
-            found: Reading | None = None
             if isinstance(one, Reading):
-                found = one
-            elif context.stop():
+                yield one
+                continue
+            if context.stop():
                 return
-            else:
-                try:
-                    found = one()
-                except TroubleError as trouble:
-                    found = error_reading(test, device, trouble)
+            try:
+                found = one()
+            except TroubleError as trouble:
+                found = error_reading(test, device, trouble)
             if found is not None:
                 yield found
     except Exception as error:
@@ -358,13 +357,12 @@ def measure_again(context: Context, what: str, job: Job) -> Iterator[RunEvent]:
                 old = best.setdefault((new.device, new.what), new)
                 if (new.measured or 0.0) > (old.measured or math.inf):
                     best[new.device, new.what] = new
-        rates: dict[str, list[float]] = {}
-        for (_, of), one in best.items():
-            rates.setdefault(of, []).extend([one.measured] if one.measured else [])
+        kept = best.values()
+        rates = [(one.what, one.device, one.measured) for one in kept if one.measured]
         late = {
             device
-            for (device, of), one in best.items()
-            if one.measured and one.measured < SUSPICIOUS * median(rates[of])
+            for what, device, rate in rates
+            if rate < SUSPICIOUS * median([each for of, _, each in rates if of == what])
         }
         slow = tuple(device for device in slow if name(device) in late)
     yield from (CheckRead(reading=one) for one in best.values())

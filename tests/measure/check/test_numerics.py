@@ -110,6 +110,8 @@ def test_four_devices_that_are_all_right() -> None:
     assert sorted(done(found)) == NAMES
     read = readings(found)
     assert not faults(read)
+    # Those of a device stand together.
+    assert len([*itertools.groupby(one.device for one in read)]) == len(NAMES)
     wanted = [one.what for one in computations("cpu", "quick")]
     for device in NAMES:
         mine = of(device, read)
