@@ -8,7 +8,7 @@ import pytest
 
 from jaxtui.tui import loops
 
-TICK_SECONDS = 0.02
+TICK_SECONDS = 0.01
 """Between two redraws of the apps that are tested."""
 
 
@@ -23,10 +23,11 @@ def _same_terminal_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _idle_is_when_nothing_is_left_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Textual's own pilot takes a process for idle that gets no processor."""
+    """Textual's own pilot takes a process for idle that gets no processor, and asks
+    each of some hundred widgets whether it is through.
+    """
 
-    async def settled(*_: object) -> None:
-        await asyncio.sleep(TICK_SECONDS)
+    async def at_rest(*_: object) -> bool:
         ready = asyncio.get_running_loop()._ready  # type: ignore[attr-defined]
         quiet = turns = 0
         # An engine that never rests is waited for by conditions.
@@ -34,9 +35,16 @@ def _idle_is_when_nothing_is_left_to_do(monkeypatch: pytest.MonkeyPatch) -> None
             await asyncio.sleep(0)
             turns += 1
             quiet = 0 if ready else quiet + 1
+        return True
+
+    async def settled(*_: object) -> None:
+        await asyncio.sleep(TICK_SECONDS)
+        await at_rest()
 
     for module in ("pilot", "app"):
         monkeypatch.setattr(f"textual.{module}.wait_for_idle", settled)
+    monkeypatch.setattr("textual.pilot.Pilot._wait_for_screen", at_rest)
+    monkeypatch.setattr("textual.screen.UPDATE_PERIOD", TICK_SECONDS / 2)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from textual.widgets import Static
 from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp, TooSmall
 from jaxtui.tui.bench import BenchPane
-from jaxtui.tui.dialogs import CodeScreen
 from jaxtui.tui.help import EVERYWHERE, PLACES, HelpScreen
 from jaxtui.tui.help import sections as help_sections
 from jaxtui.tui.widgets.status_line import StatusLine
@@ -72,31 +70,6 @@ async def test_after_its_last_death_a_key_brings_the_engine_back() -> None:
             if key != "R":
                 await until(pilot, lambda: engine.calls.count("run") > runs)  # noqa: B023
                 await until(pilot, lambda: not app.state.busy)
-
-
-async def test_code_and_results_are_kept_in_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        await pilot.press("v")
-        await until(pilot, lambda: isinstance(app.screen, CodeScreen))
-        await pilot.press("y")
-        await until(pilot, lambda: list(tmp_path.iterdir()))
-        (written,) = tmp_path.iterdir()
-        assert written.read_text().startswith("# ")
-        assert str(written) in app.state.message
-        await pilot.press("escape")
-        await until(pilot, lambda: not isinstance(app.screen, CodeScreen))
-        written.unlink()
-        await pilot.press("enter")
-        await until_done(pilot, app)
-        await pilot.press("y")
-        await until(pilot, lambda: list(tmp_path.iterdir()))
-        (written,) = tmp_path.iterdir()
-        assert "matmul 1000 float32 jit on cpu:0" in written.read_text()
 
 
 async def test_every_binding_is_in_palette_and_help() -> None:
@@ -171,19 +144,6 @@ async def test_what_cannot_be_done_themes_a_small_screen_and_ctrl_c() -> None:
         app.query_one("#sizes").focus()
         await pilot.press("ctrl+c")
     assert app.return_code == 130
-
-
-async def test_sweep_times_the_case_over_sizes() -> None:
-    engine = FakeEngine()
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        await pilot.press("w")
-        await until_done(pilot, app)
-        sizes = {case.size for case in engine.experiments[0].cases}
-        assert sizes == {125, 250, 500, 1000}
-        await pilot.press("q")
-    assert (app.return_code or 0) == 0
 
 
 async def test_leaving_while_the_tab_bench_is_being_filled(

@@ -17,7 +17,6 @@ from jaxtui.model import (
 )
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.devices import DevicesPane, FirstMinute
-from jaxtui.tui.open_file import OpenFile
 from jaxtui.tui.state import EMPTY
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
@@ -159,18 +158,6 @@ def test_a_key_that_means_nothing_yet_says_why(
     session = SimpleNamespace(state=EMPTY)
     monkeypatch.setattr(DevicesPane, "session", session)
     assert DevicesPane().why_not(action) == reason
-
-
-async def test_a_file_can_be_opened_here_and_its_name_typed() -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        await pilot.press("f")
-        await until(pilot, lambda: isinstance(app.screen, OpenFile))
-        await pilot.press("q", "c", "x")
-        await pilot.pause()
-        assert isinstance(app.screen, OpenFile)
-        assert app.screen.query_one(Input).value.endswith("qcx")
 
 
 async def test_one_run_at_a_time_and_what_had_arrived_stays() -> None:

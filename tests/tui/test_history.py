@@ -20,7 +20,6 @@ from jaxtui.model import Case, Device, Experiment, Failure, Note, Plan
 from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.dialogs import CodeScreen, Question
-from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.history import PAGE, HistoryPane, listing, words
 from jaxtui.tui.history_panels import Detail, HistoryTable, Past
 from jaxtui.tui.run import Recorder
@@ -254,8 +253,9 @@ async def test_names_are_shown_whole_where_they_matter_and_a_case_over_time(
 
 async def test_deleting_asks_first(three: History) -> None:
     app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await shown(pilot, app)
+    async with app.run_test(size=(60, 15)) as pilot:
+        table = await shown(pilot, app)
+        assert table.virtual_size.width <= table.size.width
         await pilot.press("space", "down", "delete")
         await until(pilot, lambda: isinstance(app.screen, Question))
         await pilot.press("enter")
@@ -377,33 +377,6 @@ async def test_a_locked_file_keeps_nobody_from_leaving(three: History) -> None:
             await pilot.press("slash", *"mat", "escape", "q")
     finally:
         lock.close()
-
-
-@pytest.mark.parametrize("size", [(60, 15), WIDE])
-async def test_every_key_works_wherever_the_focus_is(
-    three: History, size: tuple[int, int]
-) -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=size) as pilot:
-        table = await shown(pilot, app)
-        assert table.virtual_size.width <= table.size.width
-        for place in ("HistoryTable", "#history-facts"):
-            for key, effect in (
-                ("space", lambda: past(app).marked),
-                ("escape", lambda: not past(app).marked),
-                ("delete", lambda: isinstance(app.screen, Question)),
-                ("u", lambda: isinstance(app.screen, ExportScreen)),
-                ("v", lambda: isinstance(app.screen, CodeScreen)),
-                ("slash", lambda: app.query_one("#history-words").has_focus),
-            ):
-                app.query_one(place).focus()
-                await pilot.press(key)
-                await until(pilot, effect)
-                if app.screen.is_modal:
-                    await pilot.press("escape")
-                    await until(pilot, lambda: not app.screen.is_modal)
-        await pilot.press("escape", "enter")
-        await until(pilot, lambda: app.tab == "bench")
 
 
 async def test_only_the_newest_question_is_answered() -> None:

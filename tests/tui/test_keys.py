@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -207,6 +208,10 @@ class Scene:
                 self.pressed.add(action)
 
 
+def doubled(sizes: Sequence[int]) -> bool:
+    return len(sizes) > 3 and all(2 * one == other for one, other in pairwise(sizes))
+
+
 Effect = Callable[[Scene], object]
 Effects = Mapping[str, Effect | None]
 """By the action of a key: what must be seen when it was pressed; ``None``: nothing."""
@@ -227,7 +232,7 @@ EVERYWHERE: Effects = {
 """Of the app, all but suspending, which needs a terminal."""
 
 CASE: Effects = {
-    "sweep": lambda s: len(s.timed) > 4,
+    "sweep": lambda s: doubled(sorted({one.size for one in s.timed})),
     "timeline": lambda s: s.begun(Loop, s.pane.target),
     "program": lambda s: s.begun(Inspection, s.pane.target),
     "code": lambda s: s.on(CodeScreen),

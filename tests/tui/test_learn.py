@@ -26,7 +26,6 @@ from jaxtui.model import (
 )
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.dialogs import CodeScreen
-from jaxtui.tui.help import HelpScreen
 from jaxtui.tui.learn import LearnPane, loaded
 from jaxtui.tui.learn_step import QuestionPanel, StepState
 from jaxtui.tui.widgets.panel import Panel
@@ -527,37 +526,3 @@ async def test_the_selected_device_is_the_device_of_the_lesson() -> None:
         app.action_stop()
         await until(pilot, lambda: "stop" in engine.calls)
         assert engine.calls.index("stop") > engine.calls.index("run")
-
-
-async def test_every_key_does_what_it_says_wherever_the_focus_is() -> None:
-    """In the list, and in a step that asks or has run."""
-    app = app_on(FakeEngine())
-    async with app.run_test(size=WIDE) as pilot:
-        await open_lesson(pilot, app)
-        await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.focused, OptionList))
-        assert offered(app) == set()
-        for keys, asks in ((("enter",), True), (("2", "enter"), False)):
-            await pilot.press(*keys)
-            await until(pilot, lambda asks=asks: step_of(app).complete is not asks)
-            await until(pilot, lambda: paper(app, "step-heading"))
-            assert len(app.screen.focus_chain) > 1
-            for one in app.screen.focus_chain:
-                one.focus()
-                await until(pilot, lambda one=one: app.focused is one)
-                found = offered(app)
-                assert found >= {"run", "move", "code", "lessons", "detail", "resize"}
-                assert ("answer" in found) is asks
-        # The help begins with them.
-        await pilot.press("question_mark")
-        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
-        assert "Learn" in str(app.screen.query(Panel).first().border_title)
-
-
-def offered(app: JaxtuiApp) -> set[str]:
-    """The actions of the pane that a key does now."""
-    return {
-        one.binding.action.partition("(")[0]
-        for one in app.screen.active_bindings.values()
-        if one.node is app.pane(LearnPane) and one.enabled
-    }

@@ -237,25 +237,17 @@ async def test_an_op_that_cannot_be_loaded_is_listed_with_its_problem(
         line = bench(app).query_one("#verdict", Static)
         await until(pilot, lambda: str(line.content) == problem)
 
-
-def listing_of(app: JaxtuiApp) -> list[str]:
-    options = app.screen.query_one(OptionList)
-    return [str(option.prompt).strip() for option in options.options]
-
-
-async def test_the_last_entry_opens_a_file() -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        await pilot.press("2")
-        app.query_one("#op").focus()
+        # The last entry opens a file.
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
         assert listing_of(app)[-1] == OPEN
         await pilot.press("end", "enter")
         await until(pilot, lambda: isinstance(app.screen, OpenFile))
-        await pilot.press("escape")
-        await until(pilot, lambda: len(app.screen_stack) == 1)
+
+
+def listing_of(app: JaxtuiApp) -> list[str]:
+    options = app.screen.query_one(OptionList)
+    return [str(option.prompt).strip() for option in options.options]
 
 
 # The path.
@@ -458,7 +450,6 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             return (jnp.ones((size, size + 1)),)
     """
     (tmp_path / "mine.py").write_text(textwrap.dedent(text))
-    (tmp_path / "gone.py").write_text("import nowhere\n\ndef f(x): ...\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -500,28 +491,5 @@ async def test_from_a_file_to_its_numbers_and_its_traceback(
             inspected = app.state.inspection.result  # type: ignore[union-attr]
             assert isinstance(inspected, Inspected)
             assert inspected.case.size == 64
-    finally:
-        await engine.close()
-
-
-async def test_an_import_that_fails_shows_its_line(mine: Path) -> None:
-    engine = EngineClient(EngineOptions(cpu_devices=1))
-    app = JaxtuiApp(engine, fps=50)
-    try:
-        async with app.run_test(size=NARROW) as pilot:
-            screen = await opened(pilot, app)
-            screen.query_one("#open-path", Input).value = "gone.py"
-            await pilot.press("enter")
-            await until(pilot, lambda: screen.has_class("-functions"))
-            screen.query_one("#open-arguments", Input).value = "f32[8]"
-            await pilot.press("enter")
-            await until(pilot, lambda: len(app.screen_stack) == 1)
-            await pilot.press("r")
-            await until_done(pilot, app)
-            words = app.query_one("#notes", Static)
-            await until(pilot, lambda: "import nowhere" in str(words.content))
-            said = str(words.content)
-            assert "while its file was imported (gone.py:1)" in said
-            assert "ModuleNotFoundError" in said
     finally:
         await engine.close()

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import msgspec
 import pytest
-from textual.binding import Binding
 from textual.color import Color
 from textual.widgets import Static
 
@@ -598,6 +597,10 @@ async def test_code_is_shown_and_takes_no_accelerator_again() -> None:
         assert app.state.accelerator is None
         screen.perform("code")
         assert "needs JAX" in app.session.state.message
+        # What needs it is greyed out.
+        line = {one.label: one.enabled for one in screen.query_one(KeysLine).keys}
+        assert line["Play"]
+        assert not line.get("Code", False)
 
 
 async def test_code_that_comes_late_stays_away_from_other_screens() -> None:
@@ -647,32 +650,6 @@ async def test_too_small_and_the_keys_of_the_tabs() -> None:
         await open_view(pilot, app)
         await pilot.press("ctrl+q")
     assert (app.return_code or 0) == 0
-
-
-async def test_every_key_does_something_or_says_why_not() -> None:
-    engine = FakeEngine(tpu_devices())
-    app = app_on(engine)
-    keys = [
-        binding.key.partition(",")[0]
-        for binding in TimelineScreen.BINDINGS
-        if isinstance(binding, Binding)
-        and binding.action not in ("close", "class", "app.suspend_process", "app.quit")
-    ]
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await open_view(pilot, app)
-        assert screen.focused is lanes(app)
-        for key in keys:
-            await until_measured(pilot, app)
-            await pilot.press(key)
-            await pilot.pause()
-            if app.screen is not screen:
-                await pilot.press("escape")
-                await until(pilot, lambda: app.screen is screen)
-        # Without an engine what needs one is greyed out.
-        assert app.state.engine == "released"
-        line = {one.label: one.enabled for one in screen.query_one(KeysLine).keys}
-        assert line["Play"]
-        assert not line.get("Code", False)
 
 
 async def test_palette_and_help_are_those_of_the_timeline() -> None:
