@@ -20,7 +20,7 @@ PAIRS = [(op, dtype) for op in ops.OPS.values() for dtype in op.dtypes]
 NAMED = pytest.mark.parametrize(
     ("op", "dtype"), PAIRS, ids=[f"{op.name}-{dtype}" for op, dtype in PAIRS]
 )
-EAGER = ("float32", "bfloat16", "int8", "complex64")
+EAGER = ("float32", "int8", "complex64")
 
 
 def each(where: Callable[[Op], object] = lambda op: True) -> pytest.MarkDecorator:
