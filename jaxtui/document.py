@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -25,6 +26,7 @@ from jaxtui.model import (
     WorkFailed,
     run_notes,
 )
+from jaxtui.selection import SelectionError
 from jaxtui.text import visible_json
 
 SCHEMA = 1
@@ -286,3 +288,44 @@ def _check_row(verdict: Verdict) -> CheckRow:
 def encode(document: object) -> bytes:
     """One JSON document and a newline; a float that is not finite becomes ``null``."""
     return visible_json(msgspec.json.encode(document)) + b"\n"
+
+
+# Read again.
+
+
+class _Step(Record, frozen=True, kw_only=True):
+    measurements: tuple[Measurement, ...] = ()
+
+
+class _Saved(_Step, frozen=True, kw_only=True):
+    """What the documents of ``bench`` and of a lesson have in common."""
+
+    schema: int
+    host: Host | None = None
+    steps: tuple[_Step, ...] = ()
+
+
+def read(path: Path) -> tuple[Host | None, tuple[Measurement, ...]]:
+    """The machine and the measurements, one of each case, of a file.
+
+    Raises:
+        OSError: it cannot be read.
+        SelectionError: it is no such document, or has no measurements in it.
+    """
+    try:
+        saved = msgspec.json.decode(path.read_bytes(), type=_Saved)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        why = f"it does not look like one ({error})"
+    else:
+        # Several steps of a lesson may have timed the same case: the last one counts.
+        every = (saved, *saved.steps)
+        found = {one.case: one for part in every for one in part.measurements}
+        if saved.schema == SCHEMA and found:
+            return saved.host, tuple(found.values())
+        why = "it has no measurements in it"
+        if saved.schema != SCHEMA:
+            why = f"its schema is {saved.schema} and not {SCHEMA}"
+    raise SelectionError(
+        f"{path} is no document of `jaxtui bench --json` or `jaxtui learn NAME --json`:"
+        f" {why}."
+    )

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-import msgspec
 
+from jaxtui import document
 from jaxtui.analysis.comparison import Side, pairs
 from jaxtui.commands import FINE
 from jaxtui.commands.options import json_flag
 from jaxtui.commands.terminal import put, put_bytes
-from jaxtui.document import Results, encode
 from jaxtui.history.store import History, HistoryError
 from jaxtui.selection import SelectionError
 from jaxtui.text import visible
@@ -27,7 +26,7 @@ from jaxtui.view.compare import Pairs, text
 def command(first: str, second: str, as_json: bool) -> int:
     """Compare two measurements: is B faster than A?
 
-    A and B are ids of the history, or files that `jaxtui bench --json` wrote.
+    A and B are ids of the history, or documents of bench --json or learn NAME --json.
     """
     sides = [_sides(one) for one in (first, second)]
     found = pairs(*sides)
@@ -37,7 +36,7 @@ def command(first: str, second: str, as_json: bool) -> int:
             "files in which the same op, size, dtype and mode was measured."
         )
     if as_json:
-        put_bytes(encode(Pairs(pairs=found)))
+        put_bytes(document.encode(Pairs(pairs=found)))
     else:
         put(text(found))
     return FINE
@@ -68,22 +67,16 @@ def _of_history(number: int) -> Side:
 
 def _of_file(path: Path) -> Iterator[Side]:
     try:
-        results = msgspec.json.decode(path.read_bytes(), type=Results)
+        host, found = document.read(path)
     except OSError as error:
         raise SelectionError(
             f"{path} is neither an id of the history nor a file that can be read: "
             f"{error.strerror}."
         ) from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise SelectionError(
-            f"{path} is no document of `jaxtui bench --json`: {error}."
-        ) from error
-    if not results.measurements:
-        raise SelectionError(f"{path} has no measurements to compare.")
-    for measurement in results.measurements:
+    for measurement in found:
         yield Side(
             label=visible(path.name, line=True),
-            host=results.host,
+            host=host,
             device=None,
             measurement=measurement,
         )

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 import click
-import msgspec
 
 from jaxtui import lessons
 from jaxtui.commands import FINE, app
@@ -25,18 +24,18 @@ from jaxtui.commands.output import Exports, close, plot
 from jaxtui.commands.progress import can_ask, guess
 from jaxtui.commands.terminal import lost, put, put_bytes, say
 from jaxtui.document import (
-    SCHEMA,
     LessonEntry,
     LessonResults,
     Lessons,
     StepResults,
     StepRow,
     encode,
+    read,
 )
 from jaxtui.lessons import progress as kept
 from jaxtui.lessons.base import PROSE_COLUMNS, Conclusion, Lesson, Setting, setting
 from jaxtui.lessons.play import StepRun, code_parts, conclude
-from jaxtui.model import Host, Measurement, Record, explanation
+from jaxtui.model import Measurement, explanation
 from jaxtui.scripts import Script, joined
 from jaxtui.selection import SelectionError, choose
 from jaxtui.text import join_painted
@@ -60,53 +59,20 @@ class Ghost:
     measurements: tuple[Measurement, ...]
 
 
-class _Step(Record, frozen=True, kw_only=True):
-    measurements: tuple[Measurement, ...] = ()
-
-
-class _Document(Record, frozen=True, kw_only=True):
-    """What ``jaxtui bench --json`` and ``jaxtui learn NAME --json`` have in common."""
-
-    schema: int
-    host: Host | None = None
-    measurements: tuple[Measurement, ...] = ()
-    steps: tuple[_Step, ...] = ()
-
-
 def read_ghost(path: str) -> Ghost:
     """The measurements of a saved document.
 
     Raises:
         SelectionError: if there is no such file, or it holds no measurements.
     """
-    refused = (
-        f'"{path}" is no document of `jaxtui learn NAME --json` or '
-        "`jaxtui bench --json`:"
-    )
     try:
-        document = msgspec.json.decode(Path(path).read_bytes(), type=_Document)
+        host, found = read(Path(path))
     except OSError as error:
         why = error.strerror or error
         raise SelectionError(f'"{path}" cannot be read: {why}.') from error
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        why = f"it does not look like one ({error})"
-        raise SelectionError(f"{refused} {why}.") from error
-    if document.schema != SCHEMA:
-        why = f"its schema is {document.schema} and not {SCHEMA}"
-        raise SelectionError(f"{refused} {why}.")
-    found = list(document.measurements)
-    found += [one for step in document.steps for one in step.measurements]
-    if not found:
-        raise SelectionError(f"{refused} it has no measurements in it.")
-    # Several steps of a lesson may have timed the same case: the last one counts.
-    kept = tuple(
-        one
-        for index, one in enumerate(found)
-        if all(one.case != later.case for later in found[index + 1 :])
-    )
-    hostname = document.host.hostname if document.host else "another machine"
+    hostname = host.hostname if host else "another machine"
     devices = dict.fromkeys(one.case.device for one in found if not one.case.on_host)
-    return Ghost(", ".join([hostname, *list(devices)[:1]]), kept)
+    return Ghost(", ".join([hostname, *list(devices)[:1]]), found)
 
 
 # The command.

@@ -183,7 +183,12 @@ def test_two_files_are_a_table(
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(None, "neither an id"), ("{", "no document"), ("empty", "no measurements")],
+    [
+        (None, "neither an id"),
+        ("{", "no document"),
+        ("empty", "no measurements"),
+        ('{"schema": 2, "measurements": []}', "schema is 2"),
+    ],
 )
 def test_files_that_do_not_serve(
     capsys: pytest.CaptureFixture[str],
