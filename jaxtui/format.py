@@ -6,7 +6,9 @@ Records keep base units; a prefix appears only here.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Literal
 
 from jaxtui.model import Measurement, MemorySpan, Record, Summary
@@ -64,23 +66,77 @@ def _fitting(value: float, units: Sequence[tuple[float, str]], digits: int) -> U
     return Unit(name, factor)
 
 
-def common(
-    values: Iterable[float], quantity: Literal["s", "FLOP/s", "B/s"] = "s"
-) -> Unit:
+def _si(unit: str) -> list[tuple[float, str]]:
+    return [(1000.0**power, prefix + unit) for power, prefix in enumerate(_PREFIXES)]
+
+
+Quantity = Literal["s", "FLOP/s", "B/s", "B"]
+
+_UNITS: dict[Quantity, list[tuple[float, str]]] = {
+    "s": list(_SECONDS),
+    "FLOP/s": _si("FLOP/s"),
+    "B/s": _si("B/s"),
+    "B": [(1024.0**power, name) for power, name in enumerate(_BINARY)],
+}
+
+
+def common(values: Iterable[float], quantity: Quantity = "s") -> Unit:
     """One unit for values that stand together, chosen for the largest.
 
     No time is written as a part of a second: where some are below one, all are written
     in milliseconds at most.
     """
     known = [value for value in values if 0 < value < math.inf]
-    if quantity != "s":
-        return _fitting(max(known, default=1.0), _si(quantity), 3)
-    units = _SECONDS if min(known, default=0.0) >= 1 else _SECONDS[:-1]
-    return _fitting(max(known, default=1e-3), units, 3)
+    units, least = _UNITS[quantity], 1.0
+    if quantity == "s":
+        units, least = units if min(known, default=0.0) >= 1 else units[:-1], 1e-3
+    return _fitting(max(known, default=least), units, 3)
 
 
-def _si(unit: str) -> list[tuple[float, str]]:
-    return [(1000.0**power, prefix + unit) for power, prefix in enumerate(_PREFIXES)]
+_NUMBER = re.compile(r"\d+\.?\d*")
+
+_FIGURES = {
+    quantity: re.compile(
+        rf"(?<![\w.,])((?:{_NUMBER.pattern}–)?{_NUMBER.pattern})"
+        rf" ({'|'.join(name for _, name in units)})(?![\w/])"
+    )
+    for quantity, units in _UNITS.items()
+}
+"""Numbers with a unit of a quantity, or both ends of an interval."""
+
+
+def in_one_unit(texts: Iterable[str]) -> list[str]:
+    """Texts that stand together, with one unit for each quantity in them.
+
+    Every figure keeps its digits. What is too far apart for one unit stays.
+    """
+    found = list(texts)
+    for quantity, figure in _FIGURES.items():
+        factors = {name: factor for factor, name in _UNITS[quantity]}
+        ends = [
+            float(end) * factors[name]
+            for text in found
+            for numbers, name in figure.findall(text)
+            for end in _NUMBER.findall(numbers)
+        ]
+        unit = common(ends, quantity)
+        if all(end / unit.factor >= 1e-4 for end in ends if end):
+            write = partial(_rewritten, factors, unit)
+            found = [figure.sub(write, text) for text in found]
+    return found
+
+
+def _rewritten(factors: Mapping[str, float], unit: Unit, found: re.Match[str]) -> str:
+    numbers, name = found.groups()
+    if name == unit.name:
+        return found[0]
+    ends = (
+        unit.text(
+            float(end) * factors[name], len(end.replace(".", "").lstrip("0")) or 1
+        )
+        for end in _NUMBER.findall(numbers)
+    )
+    return f"{'–'.join(ends)} {unit.name}"
 
 
 def _with_unit(
@@ -97,18 +153,6 @@ def _with_unit(
 def seconds(value: float | None, digits: int = 3) -> str:
     """A time: ``812 µs``, ``5.03 ms``, ``1.20 s``."""
     return _with_unit(value, _SECONDS, digits)
-
-
-def seconds_pm(summary: Summary | None) -> str:
-    """A median with its interval: ``812 µs ± 0.4 %``, ``0.81 ms ± 13 %``.
-
-    There are only as many digits as the interval supports.
-    """
-    if summary is None or not math.isfinite(summary.median):
-        return ABSENT
-    if summary.rounds < 2:
-        return f"{median(summary)}, one round"
-    return f"{median(summary)} ± {percent(summary.half_width)}"
 
 
 def median(summary: Summary | None) -> str:
@@ -150,13 +194,13 @@ def digits_known(summary: Summary) -> int:
 
 
 def interval(summary: Summary) -> str:
-    """Between what a median lies: ``99 % interval 4.9 ms to 5.2 ms``, or ``min–max of
-    4 rounds 4.9 ms to 5.2 ms``.
+    """Between what a median lies: ``99 % interval 4.9–5.2 ms``, or ``min–max of 4
+    rounds 4.9–5.2 ms``.
     """
     name = interval_name(summary.confidence)
     if summary.confidence < LEAST_CONFIDENCE:
         name = f"{name} of {plural(summary.rounds, 'round')}"
-    return f"{name} {seconds(summary.ci_low)} to {seconds(summary.ci_high)}"
+    return f"{name} {ends(summary)}"
 
 
 def interval_name(confidence: float) -> str:
@@ -195,10 +239,9 @@ def speed(flops: float | None, bytes_: float | None) -> str:
 
 def bytes_text(value: float | None) -> str:
     """An amount of memory with binary prefixes: ``15.7 GiB``."""
-    units = [(1024.0**power, name) for power, name in enumerate(_BINARY)]
     if value is not None and 0 < abs(value) < 1024:
         return f"{value:.0f} B"
-    return _with_unit(value, units, 3)
+    return _with_unit(value, _UNITS["B"], 3)
 
 
 def bytes_used(used: float | None, limit: float | None = None) -> str:

@@ -71,7 +71,7 @@ MAXIMUM_LOG_LINES = 1_000
 MESSAGE_CHARACTERS = 140
 """What the two lines for a message hold on the smallest screen."""
 
-RUNNING = "A run is going on: stop it first."
+RUNNING = "A run is in progress: s stops it."
 
 Purpose = Literal[
     "bench", "loop", "lesson", "check", "crossover", "inspection", "roofs"

@@ -75,7 +75,7 @@ readings = st.builds(
         st.builds(
             Value,
             st.sampled_from(["0.83 ms", "1.2 GFLOP/s"]),
-            st.sampled_from(["", "± 2 %"]),
+            st.sampled_from(["", "1.2–1.4 ms"]),
             st.none() | st.integers(0, 4),
         ),
         max_size=6,
@@ -356,12 +356,12 @@ def test_a_reading_takes_the_place_of_title_and_legend():
         Axis(),
         "seconds",
         places=(1.0, 2.0),
-        read=lambda place: Reading(f"at {place}", (Value("1 s", "± 1 %", 0),)),
+        read=lambda place: Reading(f"at {place}", (Value("1 s", "1–1.1 s", 0),)),
     )
     plain_top = picture.draw(40, 8, color=False).split("\n")
     read_top = picture.draw(40, 8, color=False, cursor=1).split("\n")
     assert plain_top[0].startswith("seconds  • ready")
-    assert read_top[0].startswith("at 1:  • ready 1 s ± 1 %")
+    assert read_top[0].startswith("at 1:  • ready 1 s 1–1.1 s")
     assert len(plain_top) == len(read_top) == 8
 
 

@@ -118,9 +118,9 @@ async def test_one_run_at_a_time(opened: Opened) -> None:
     silent(engine)
     first = asyncio.create_task(session.run(Steps(1).next_work, "lesson"))  # type: ignore[arg-type]
     await begun(session, lambda state: state.running)
-    with pytest.raises(RefusedError, match="stop it first"):
+    with pytest.raises(RefusedError, match="A run is in progress"):
         await session.run(EXPERIMENT)
-    with pytest.raises(RefusedError, match="stop it first"):
+    with pytest.raises(RefusedError, match="A run is in progress"):
         await session.play(Steps(1), "check")
     await session.stop()
     assert (await soon(first)).outcome == "cancelled"
@@ -137,7 +137,7 @@ async def test_a_second_run_is_refused_while_the_engine_of_the_first_is_replaced
     await asked.wait()
     assert session.state.engine == "ready"
     assert session.state.busy
-    with pytest.raises(RefusedError, match="stop it first"):
+    with pytest.raises(RefusedError, match="A run is in progress"):
         await session.run(Steps(1).next_work, "lesson")  # type: ignore[arg-type]
     go.set()
     job = await soon(first)
@@ -154,7 +154,7 @@ async def test_a_run_that_the_engine_refuses_reads_no_other_run(opened: Opened) 
         return None
 
     engine.run = busy  # type: ignore[method-assign,assignment]
-    with pytest.raises(RefusedError, match="stop it first"):
+    with pytest.raises(RefusedError, match="A run is in progress"):
         await soon(session.run(EXPERIMENT))
     assert not session.state.jobs
     assert not session.state.busy

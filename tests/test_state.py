@@ -221,7 +221,7 @@ def test_the_log_is_bounded() -> None:
 
 
 def test_busy_is_a_message(running: State) -> None:
-    assert "stop it first" in after(Busy(run=1), state=running).message
+    assert "A run is in progress" in after(Busy(run=1), state=running).message
 
 
 def test_the_selected_case_is_the_first_that_jax_runs(ready: State) -> None:

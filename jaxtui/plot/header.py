@@ -29,7 +29,7 @@ class Value:
     text: str
     """The number with its unit."""
     more: str = ""
-    """What is left out first where there is no room, e.g. ``± 2 %``."""
+    """What is left out first where there is no room, e.g. ``1.2–1.4 ms``."""
     series: int | None = None
     """Index of the series that it belongs to; ``None`` says nothing of a series."""
 

@@ -21,10 +21,9 @@ from textual.screen import Screen
 from textual.widgets import Static, TabbedContent, TabPane
 from textual.widgets._tabbed_content import ContentTabs
 
-from jaxtui.model import (
-    Case,
-)
+from jaxtui.model import Case
 from jaxtui.signals import interrupt
+from jaxtui.state import RUNNING
 from jaxtui.tui import colors, themes
 from jaxtui.tui.base import BaseApp
 from jaxtui.tui.devices import DevicesPane
@@ -90,7 +89,6 @@ class TooSmall(Screen[None]):
     """
 
     def compose(self) -> ComposeResult:
-        """How large it must be."""
         yield Static(
             f"Too small: make this terminal {MINIMUM.width}×{MINIMUM.height} or larger."
         )
@@ -115,9 +113,13 @@ _KEYS = (
     ("ctrl+p,colon", "command_palette", "Commands", "Search all keys.", False),
     ("question_mark,f1", "help", "Help", "Show all keys.", True),
     ("ctrl+z", "suspend_process", "Suspend", "To the shell; fg returns.", False),
+    ("ctrl+c", "interrupt", "Interrupt", "Leave at once: exit code 130.", False),
     ("q,ctrl+q", "quit", "Quit", "Leave jaxtui.", True),
 )
 """Of every tab: keys, action, label, what it does, and whether the footer shows it."""
+
+_EVERYWHERE = ("ctrl+c", "ctrl+q", "ctrl+z")
+"""Keys that mean the same in inputs and on every screen over the tabs."""
 
 
 class JaxtuiApp(BaseApp):
@@ -143,20 +145,17 @@ class JaxtuiApp(BaseApp):
     COMMANDS: ClassVar = {Palette}
     HELP = "On every tab"
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(
-            # The footer shows the first key of several.
-            Binding(key, action, label, shown and not n, tooltip=tooltip)
-            for keys, action, label, tooltip, shown in _KEYS
-            for n, key in enumerate(keys.split(","))
-        ),
+        # The footer shows the first key of several.
         Binding(
-            "ctrl+c",
-            "interrupt",
-            "Interrupt",
-            tooltip="Leave at once, with exit code 130.",
-            show=False,
-            priority=True,
-        ),
+            key,
+            action,
+            label,
+            shown and not n,
+            tooltip=tooltip,
+            priority=key in _EVERYWHERE,
+        )
+        for keys, action, label, tooltip, shown in _KEYS
+        for n, key in enumerate(keys.split(","))
     ]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE_COLUMNS, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-low"), (32, "-tall")]  # noqa: RUF012
@@ -177,7 +176,6 @@ class JaxtuiApp(BaseApp):
         self._classroom = classroom
 
     def compose(self) -> ComposeResult:
-        """Status, tabs, message, keys."""
         yield StatusLine(self.clock).data_bind(JaxtuiApp.state)
         with TabbedContent(initial="devices"):
             with TabPane("Devices", id="devices"):
@@ -189,7 +187,6 @@ class JaxtuiApp(BaseApp):
         yield KeysLine()
 
     def on_mount(self) -> None:
-        """Listen to the engine, the clock and the signals."""
         devices = self.panes["devices"] = self.query_one(DevicesPane)
         devices.take_focus()
         # The keys of a tab are those of the pane in it: the focus stays there.
@@ -207,7 +204,6 @@ class JaxtuiApp(BaseApp):
     # The snapshot.
 
     def watch_state(self, old: State, new: State) -> None:
-        """What follows from a change, beyond drawing it."""
         # Not bound to the app's own: a snapshot that came while the widgets of a pane
         # were still being composed would find them missing.
         for pane in self.panes.values():
@@ -316,11 +312,9 @@ class JaxtuiApp(BaseApp):
         self.call_later(complete)
 
     def to_form(self, values: Values) -> None:
-        """Show the form, filled with these values."""
         self._on_bench(lambda pane: pane.to_form(values))
 
     def sweep(self, case: Case) -> None:
-        """Time a case over sizes around its own, in the tab Bench."""
         self._on_bench(lambda pane: pane.sweep(case))
 
     def list_again(self) -> None:
@@ -348,7 +342,7 @@ class JaxtuiApp(BaseApp):
             case "stop" if not state.busy:
                 return "Nothing is running."
             case "release" if state.busy:
-                return "A run is in progress: s stops it."
+                return RUNNING
             case "release" if state.accelerator is None:
                 return "No accelerator is held."
             case "retry" if state.engine != "failed":
@@ -357,7 +351,6 @@ class JaxtuiApp(BaseApp):
                 return None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Grey out the key of what cannot be done now."""
         if isinstance(self.screen, TooSmall):
             return True
         return True if self.why_not(action) is None else None
@@ -370,36 +363,28 @@ class JaxtuiApp(BaseApp):
             self.call_later(self.run_action, action)
 
     def action_stop(self) -> None:
-        """End the run."""
         self.background(self.session.stop)
 
     def action_show_tab(self, tab: str) -> None:
-        """Show a tab."""
         self.show_tab(tab)
 
     def action_switch(self) -> None:
-        """Show the next tab."""
         self.show_tab(TABS[(TABS.index(self.tab) + 1) % len(TABS)])
 
     def action_open_file(self) -> None:
-        """Choose functions of a file, and take them to the form."""
         self._on_bench(lambda pane: pane.action_open_file())
 
     def action_release(self) -> None:
-        """Give the accelerator back."""
         why = "Released: others can use the accelerator; the next run takes it again."
         self.background(partial(self.session.release, why))
 
     def action_retry(self) -> None:
-        """Start the engine again."""
         self.background(self.session.retry)
 
     def action_theme(self) -> None:
-        """The next theme."""
         self._wear(themes.following(self.theme))
 
     def action_projector(self) -> None:
-        """High contrast, and back."""
         on = self.theme == themes.PROJECTOR
         self._wear(themes.DARK if on else themes.PROJECTOR)
 
@@ -408,14 +393,12 @@ class JaxtuiApp(BaseApp):
         self.call_after_refresh(self.redraw)
 
     def action_help(self) -> None:
-        """Show all keys, those of the tab or of the screen first."""
         from jaxtui.tui.help import HelpScreen
 
         here = self.screen.HELP or self.panes[self.tab].HELP
         self.push_screen(HelpScreen(here, self.BINDINGS))
 
     def action_interrupt(self) -> None:
-        """Leave at once."""
         self.exit(return_code=130)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:

@@ -15,16 +15,13 @@ from textual.widgets import Static
 from jaxtui import selection
 from jaxtui.model import Case, Experiment
 from jaxtui.model.own import brief_name, is_own
-from jaxtui.state import RUNNING
 from jaxtui.tui import export, form, roofline
 from jaxtui.tui.bench_plot import Pictures, short_label, why_not_plot
-from jaxtui.tui.dialogs import Question, show_code
+from jaxtui.tui.dialogs import Question
 from jaxtui.tui.form import CaseForm, OpChoice, Values, why_no_sweep
 from jaxtui.tui.open_file import OpenFile
-from jaxtui.tui.pane import Pane, bindings
-from jaxtui.tui.program import open_program
+from jaxtui.tui.pane import CASE_KEYS, WIDE_COLUMNS, CasePane, bindings
 from jaxtui.tui.state import Picked, State, next_view
-from jaxtui.tui.timeline import open_timeline
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, Results, ResultsTable
 from jaxtui.view import bench
@@ -40,14 +37,14 @@ MOST_FORESEEN = 1000
 """Cases: the plan of many more is megabytes, and what is typed next needs another."""
 
 BEFORE = """\
-[b]once per case[/b]
-  transfer · trace · lower · compile · first call · fetch
-
 [b]many times, all cases in turns[/b]
   [$lane-host]dispatch  ▍[/]                the call has returned
   [$lane-device]ready     ████████████[/]     its result is there
   [$lane-device 60%]pipelined ██████████▌[/]      per call of a queue
   [$numpy]NumPy     ████████████████████████████[/]
+
+[b]once per case[/b]
+  transfer · trace · lower · compile · first call · fetch
 
 [b]r[/b] run   [b]Tab[/b] through the form   [b]f[/b] functions of a file   \
 [b]?[/b] all keys
@@ -58,21 +55,8 @@ BEFORE = """\
 _KEYS = (
     ("r,f5", "run", "Run", "Run what the form says."),
     ("e", "edit", "Edit", "Open the form."),
-    ("w", "sweep", "Sizes", "Time the edited or selected case over many sizes."),
+    *CASE_KEYS,
     ("f", "open_file", "File", "Choose functions of a Python file, and time them."),
-    (
-        "a",
-        "timeline",
-        "Calls",
-        "Show the calls of the edited or selected case, one by one.",
-    ),
-    (
-        "h",
-        "program",
-        "HLO",
-        "Show jaxpr, StableHLO and HLO of the edited or selected case.",
-    ),
-    ("v", "code", "Code", "Show plain JAX code of the edited or selected case."),
     (
         "z",
         "roofs",
@@ -107,7 +91,7 @@ _KEYS = (
 _SHOWN = ("Run", "Edit", "Sizes", "Calls", "HLO", "Code")
 
 
-class BenchPane(Pane):
+class BenchPane(CasePane):
     """Form on top; the plot beside the phases; results and notes below."""
 
     HELP = "On the tab Bench"
@@ -131,6 +115,7 @@ class BenchPane(Pane):
             #notes-scroll { height: 3; }
         }
         &.-low {
+            #before { padding: 0 1; }
             Pictures { min-height: 5; }
             ResultsTable { max-height: 3; }
             #notes-scroll { display: none; }
@@ -143,6 +128,12 @@ class BenchPane(Pane):
         &.-tall.-editing {
             ResultsTable { max-height: 10; }
             #notes-scroll { display: block; }
+        }
+        &.-phases {
+            #plot-panel, #notes-scroll { display: none; }
+            Side { width: 1fr; }
+            ResultsTable { max-height: 3; }
+            &.-low Results { display: none; }
         }
         /* What limits a case is said below the table, and is long. */
         &.-tall.-roofline #notes-scroll { height: 6; }
@@ -159,7 +150,6 @@ class BenchPane(Pane):
         self._able: tuple[bool, ...] = ()
 
     def compose(self) -> ComposeResult:
-        """From what is to be timed to what is known."""
         yield CaseForm().data_bind(BenchPane.state)
         yield Static(BEFORE, id="before")
         yield Pictures()
@@ -178,14 +168,13 @@ class BenchPane(Pane):
     # What is on screen.
 
     def on_resize(self) -> None:
-        """Show what there is room for."""
         self.set_class(self.size.height >= 26, "-tall")
         self._pictures.make_room(self.size)
+        self._fit_phases()
         self.set_class(self.size.height < 16, "-low")
         self.call_after_refresh(self.draw)
 
     def watch_state(self, old: State, state: State) -> None:
-        """Draw what changed."""
         if not self.children:  # the app ended while they were being made
             return
         if old.run is None and state.run is not None:
@@ -206,7 +195,6 @@ class BenchPane(Pane):
         self.set_class(self.state.run is not None and not self.form.folded, "-editing")
 
     def draw(self) -> None:
-        """Draw the plots, the phases and what is said of the selected case."""
         if self.size.area and self.state.case is not None:
             self._pictures.show(self.state)
             self.query_one(Results).draw()
@@ -214,7 +202,7 @@ class BenchPane(Pane):
     def tell_keys(self) -> None:
         """Say what the keys act on, and which of them do anything now."""
         keys = "a calls · h HLO · v code · w sizes"
-        target, mine = self.target, self.form.edited
+        target, mine = self.case, self.form.edited
         self.query_one(Results).tell_keys("" if mine else keys)
         words = "Enter opens a list · Esc leaves an input"
         if self.state.run is not None and mine and target is not None:
@@ -226,7 +214,6 @@ class BenchPane(Pane):
             self.refresh_bindings()
 
     def take_focus(self) -> None:
-        """The results, or the form while there are none."""
         if self.state.run is not None and self.form.folded:
             self.query_one(ResultsTable).focus()
         else:
@@ -235,7 +222,7 @@ class BenchPane(Pane):
     # What the keys act on.
 
     @property
-    def target(self) -> Case | None:
+    def case(self) -> Case | None:
         """The case of the form if that was edited, or else the selected one."""
         case = self.state.case
         if case is not None and not self.form.edited:
@@ -244,31 +231,24 @@ class BenchPane(Pane):
         cases = experiment.cases if experiment is not None else ()
         return next((one for one in cases if not one.on_host), (*cases, None)[0])
 
+    @property
+    def why_no_case(self) -> str:
+        """What is wrong with the form."""
+        return self.form.verdict.message or super().why_no_case
+
     def why_not(self, action: str) -> str | None:
-        """Why an action cannot be done now, or ``None``."""
         state = self.session.state
-        if action in ("run", "sweep", "roofs", "program"):
-            if state.busy:
-                return RUNNING
-            if not state.can_run:
-                return NO_ENGINE if state.engine == "failed" else NOT_READY
         match action:
             case "edit" if state.run is None:
                 return "The form is open."
-            case "run" if self.form.verdict.experiment is None:
+            case "run" if state.can_run and self.form.verdict.experiment is None:
                 return self.form.verdict.message
-            case "sweep" | "timeline" | "program" | "code" if self.target is None:
-                return self.form.verdict.message or NOT_READY
-            case "timeline" | "code" if not state.devices:
-                return NOT_READY
-            case "code" if state.engine not in ("ready", "running"):
-                return NOT_READY
-            case "roofs" if state.run is None:
+            case "roofs" if state.can_run and state.run is None:
                 return NO_RUN
             case "copy" | "export" if state.run is None:
                 return NO_RESULT
             case _:
-                return why_not_plot(action, state)
+                return super().why_not(action) or why_not_plot(action, state)
 
     def action_run(self) -> None:
         """Start what the form says; ask before, if it is more than expected."""
@@ -294,18 +274,12 @@ class BenchPane(Pane):
         self.call_after_refresh(self.take_focus)
 
     def to_form(self, values: Values) -> None:
-        """Fill the form and open it."""
         self.form.fill(values)
         self.form.folded = False
         self._fit_form()
         self.tell_keys()
 
-    def action_sweep(self) -> None:
-        if (case := self.target) is not None:
-            self.sweep(case)
-
     def sweep(self, case: Case) -> None:
-        """Time a case over sizes around its own."""
         if why := why_no_sweep(case, self.session.state):
             self.base.say(why)
             return
@@ -328,19 +302,7 @@ class BenchPane(Pane):
 
         self.app.push_screen(OpenFile(self.session.state.opened, noted), take)
 
-    def action_timeline(self) -> None:
-        if (case := self.target) is not None:
-            open_timeline(self.base, case)
-
-    def action_program(self) -> None:
-        open_program(self.base, self.target)
-
-    def action_code(self) -> None:
-        if (case := self.target) is not None:
-            show_code(self.base, case)
-
     def action_roofs(self) -> None:
-        """Measure the roofs that limit the cases, and show these under them."""
         state = self.session.state
         cases = [one.case for one in state.run.cases] if state.run else []
         device = roofline.device_of(cases, state.case_index)
@@ -362,6 +324,12 @@ class BenchPane(Pane):
 
     def action_phases(self) -> None:
         self._pictures.phases = not self._pictures.phases_shown
+        self._fit_phases()
+
+    def _fit_phases(self) -> None:
+        """On a small screen the phases take the place of the plot."""
+        small = self.size.width < WIDE_COLUMNS
+        self.set_class(small and self._pictures.phases_shown, "-phases")
 
     def action_log(self) -> None:
         log = self.query_one(LogPanel)
@@ -438,10 +406,6 @@ class BenchPane(Pane):
 
 _ACTIONS = ("run", "sweep", "timeline", "program", "code", "roofs", "view", "metric")
 """Those that are greyed out at times."""
-
-NOT_READY = "JAX is not ready yet."
-
-NO_ENGINE = "There is no engine: R tries again."
 
 NO_RESULT = "There is no result yet."
 

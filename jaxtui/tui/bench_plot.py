@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.geometry import Size
 from textual.reactive import reactive
-from textual.widgets import Static
 
 from jaxtui.model import Case
 from jaxtui.model.own import brief_name
@@ -23,6 +22,7 @@ from jaxtui.tui.colors import drawing, series_colors
 from jaxtui.tui.pane import WIDE_COLUMNS
 from jaxtui.tui.state import EMPTY, State, view_of
 from jaxtui.tui.widgets.panel import Panel
+from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotReader, PlotView
 from jaxtui.view import calls, curves, phases
 from jaxtui.view.curves import case_at, clock_of, sizes
@@ -34,44 +34,38 @@ class Side(Vertical):
     DEFAULT_CSS = """
     Side {
         width: 48; display: none;
-        #spread-panel { height: 1fr; min-height: 8; display: none; padding: 0; }
+        #spread-panel { height: 1fr; display: none; padding: 0; }
         &.-tall #spread-panel { display: block; }
     }
     """
 
     def __init__(self) -> None:
         super().__init__(id="side")
-        self._shown: object = None
 
     def compose(self) -> ComposeResult:
-        """Bars over bars."""
-        with Panel("phases · log scale", "b hide", id="phases-panel"):
-            yield Static(id="phases", markup=False)
+        with Panel("", "b hide", id="phases-panel"):
+            yield Paper(id="phases")
         with Panel(id="spread-panel"):
             yield PlotView(id="spread")
 
+    def on_resize(self) -> None:
+        self.set_class(self.size.height >= 20, "-tall")
+
     def draw(self, case: CaseState, colors: Sequence[Color]) -> None:
-        """Draw what differs from what is shown."""
-        room = self.query_one("#phases", Static)
         measured = case.measurement
-        found = phases.bars(
-            case.phases,
-            measured.dispatch if measured else None,
-            measured.ready if measured else None,
-            measured.pipelined_seconds if measured else None,
-            room.size.width,
-            memory=measured.memory if measured else None,
-            zero_copy="transfer" in case.zero_copy,
+        title = f"phases of {short_label(case.case)} · log scale"
+        self.query_one("#phases-panel", Panel).entitle(title)
+        self.query_one("#phases", Paper).show(
+            partial(
+                phases.bars,
+                case.phases,
+                measured.dispatch if measured else None,
+                measured.ready if measured else None,
+                measured.pipelined_seconds if measured else None,
+                memory=measured.memory if measured else None,
+                zero_copy="transfer" in case.zero_copy,
+            )
         )
-        if (case.case, found) != self._shown:
-            self._shown = case.case, found
-            lines = [
-                Content.assemble(
-                    *((span.text, _STYLES.get(span.role, "$plot-5")) for span in line)
-                )
-                for line in found
-            ]
-            room.update(Content("\n").join(lines))
         spread = calls.histogram(case, colors)
         if spread is not None:
             title = spread.series[0].label + f", {spread.title}" * bool(spread.title)
@@ -79,19 +73,6 @@ class Side(Vertical):
             series = tuple(replace(one, label="") for one in spread.series)
             spread = replace(spread, left=None, title="", series=series)
         self.query_one("#spread", PlotView).show(drawing(spread, self.app))
-
-
-_STYLES = {
-    "label": "$foreground 70%",
-    "value": "bold",
-    "muted": "$foreground 50%",
-    "bar-ready": "$lane-device",
-    "bar-dispatch": "$lane-host",
-    "bar-pipelined": "$lane-device 60%",
-    "bar-reused": "$lane-device 60%",
-    "bar-fresh": "$lane-device 60%",
-}
-"""Of the clocks; the others are phases."""
 
 
 class Pictures(Horizontal):
@@ -129,9 +110,7 @@ class Pictures(Horizontal):
     def make_room(self, room: Size) -> None:
         """Show what there is room for in a tab of this size."""
         self._wide = room.width >= WIDE_COLUMNS
-        side = self.query_one(Side)
-        side.display = self.phases_shown
-        side.set_class(room.height >= 26, "-tall")
+        self.watch_phases()
 
     def watch_phases(self) -> None:
         self.query_one(Side).display = self.phases_shown

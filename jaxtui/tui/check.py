@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 
@@ -9,7 +11,7 @@ from jaxtui.analysis import examination
 from jaxtui.model import CheckLevel
 from jaxtui.tui.base import BaseApp
 from jaxtui.tui.widgets.panel import Panel
-from jaxtui.tui.widgets.paper import Paper, content
+from jaxtui.tui.widgets.paper import Paper
 from jaxtui.view import check_screen as view
 from jaxtui.view.check import NO_REPORT, Report
 from jaxtui.view.text import Line, Span
@@ -35,7 +37,6 @@ class CheckPanel(Panel):
         self._scroll = VerticalScroll(self._tests, id="check-tests", can_focus=False)
 
     def compose(self) -> ComposeResult:
-        """The verdict stays in view while the tests scroll."""
         yield self._verdict
         yield self._scroll
 
@@ -51,9 +52,9 @@ class CheckPanel(Panel):
         if not report.running:
             keys += " · C full · y copy" if report.devices else ""
         self.entitle(view.heading(report), keys)
-        self._verdict.show(lambda width: content(view.summary(report, width)))
+        self._verdict.show(partial(view.summary, report))
         room = self._scroll.size.height
-        self._tests.show(lambda width: content(_lines(report, device, width, room)))
+        self._tests.show(lambda width: _lines(report, device, width, room))
 
     def on_resize(self) -> None:
         """There may be room for more now."""

@@ -15,10 +15,11 @@ from textual.widgets import Static
 from jaxtui import format as fmt
 from jaxtui.model import Loop, LoopStyle
 from jaxtui.tui import themes
-from jaxtui.tui.loops import BETS, FIRST_BET, FIRST_CALLS, LoopScreen, key
+from jaxtui.tui.loops import BETS, FIRST_BET, FIRST_CALLS, LoopScreen
+from jaxtui.tui.pane import bindings
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel
-from jaxtui.tui.widgets.paper import Figure, Paper, content
+from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.tui.widgets.status_line import MessageLine
 from jaxtui.view import timeline as view
 from jaxtui.view.text import Line, Span, bar
@@ -93,18 +94,21 @@ class Classroom(LoopScreen):
 
     HELP: ClassVar[str] = "For a class"
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key("class", "escape,q", "close", "Back", "Leave the class view.", show=True),
-        key("class", "space", "next", "Next", "The next step, or an end.", show=True),
-        key("class", "backspace", "previous", "Step back", "The step before."),
-        key("class", "left", "bet(-1)", "Lower bet", "Bet on less work.", show=True),
-        key("class", "right", "bet(1)", "Higher bet", "Bet on more work.", show=True),
-        key("class", "r,f5", "again", "Again", "Run the program anew.", show=True),
-        key("class", "s,f6", "app.stop", "Stop", "Stop the program."),
-        key("class", "t", "app.theme", "Theme", "Dark, light, projector."),
-        key("class", "question_mark,f1", "app.help", "Help", "Show all keys."),
-        key("class", "ctrl+q", "app.quit", "Quit", "Leave jaxtui."),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(
+        "class",
+        (
+            ("escape,q", "close", "Back", "Leave the class view."),
+            ("space", "next", "Next", "The next step, or an end."),
+            ("backspace", "previous", "Step back", "The step before."),
+            ("left", "bet(-1)", "Lower bet", "Bet on less work."),
+            ("right", "bet(1)", "Higher bet", "Bet on more work."),
+            ("r,f5", "again", "Again", "Run the program anew."),
+            ("s,f6", "app.stop", "Stop", "Stop the program."),
+            ("t", "app.theme", "Theme", "Dark, light, projector."),
+            ("question_mark,f1", "app.help", "Help", "Show all keys."),
+        ),
+        ("Back", "Next", "Lower bet", "Higher bet", "Again"),
+    )
 
     VERTICAL_BREAKPOINTS = [  # noqa: RUF012
         (0, "-flat"),
@@ -158,7 +162,6 @@ class Classroom(LoopScreen):
         self._theme = ""
 
     def compose(self) -> ComposeResult:
-        """The steps, the program, both clocks, the bars, and one large thing."""
         yield Static(id="steps")
         with Horizontal(id="top"):
             with Panel(id="program"):
@@ -175,26 +178,22 @@ class Classroom(LoopScreen):
         yield KeysLine()
 
     def on_mount(self) -> None:
-        """Wear the projector's colours."""
         self._theme = self.app.theme
         self.app.theme = themes.PROJECTOR
         self.add_class("-program")
         super().on_mount()
 
     def on_resize(self) -> None:
-        """Draw for the new size."""
         self.call_after_refresh(self._draw)
 
     # Actions.
 
     def action_close(self) -> None:
-        """Leave, in the colours of before."""
         self.stop_loop()
         self.app.theme = self._theme
         self.dismiss()
 
     def action_next(self) -> None:
-        """The next step, or the end of a playback."""
         if self.playback is not None:
             self.playback = None
             self.played()
@@ -202,24 +201,20 @@ class Classroom(LoopScreen):
             self._show_step((self.step + 1) % len(STEPS))
 
     def action_previous(self) -> None:
-        """The step before."""
         self.playback = None
         self._show_step(max(0, self.step - 1))
 
     def action_bet(self, by: int) -> None:
-        """Bet on more or less work."""
         if STEPS[self.step] == "bet" and self.bet is not None:
             self.bet = max(0, min(self.bet + by, len(BETS) - 1))
             self._draw()
 
     def action_again(self) -> None:
-        """Run the program anew."""
         self._found.clear()
         self._show_step(0)
         self.run_loop(msgspec.structs.replace(self.loop, style="never"))
 
     def why_not(self, action: str) -> str | None:
-        """Why an action cannot be done now."""
         if action == "bet" and STEPS[self.step] != "bet":
             return "The bet is made in the second step."
         if action == "next" and self.playback is None:
@@ -263,12 +258,10 @@ class Classroom(LoopScreen):
             self._draw()
 
     def show_moment(self, time: float) -> None:
-        """Show stopwatch and device up to a time."""
         self._time = time
         self._draw()
 
     def played(self) -> None:
-        """Stopwatch and device have stopped."""
         self._time = None
         self._draw()
 
@@ -310,8 +303,7 @@ class Classroom(LoopScreen):
             lines.append(
                 (Span(text.format(calls=loop.calls), "host" if clock else ""),)
             )
-        written = content(lines)
-        panel.query_one(Paper).show(lambda _: written)
+        panel.query_one(Paper).show(lambda _: lines)
 
     def _draw_clocks(self, found: view.Figures | None, name: str) -> None:
         shown = found is not None and name != "program"
@@ -333,10 +325,10 @@ class Classroom(LoopScreen):
         panel.entitle("stopwatch and device, to one scale")
         thick = 1 if self.has_class("-flat") else 3 if self.has_class("-tall") else 2
 
-        def lines(width: int) -> Content:
+        def lines(width: int) -> list[Line]:
             if found is None or name == "program":
-                return Content("\n" * 2 * thick)
-            return content(scaled(found, width, thick, bet, self._time, name))
+                return [()] * (2 * thick + 1)
+            return scaled(found, width, thick, bet, self._time, name)
 
         panel.query_one(Paper).show(lines)
 

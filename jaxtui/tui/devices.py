@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, VerticalScroll
-from textual.content import Content
 from textual.reactive import reactive
 from textual.renderables.digits import DIGITS, DIGITS3X3_BOLD
 
@@ -20,13 +21,13 @@ from jaxtui.state import CaseState, Job
 from jaxtui.tui import check
 from jaxtui.tui.check import CheckPanel
 from jaxtui.tui.colors import drawing, series_colors
-from jaxtui.tui.pane import WIDE_COLUMNS, Pane, bindings
+from jaxtui.tui.pane import CASE_KEYS, WIDE_COLUMNS, CasePane, bindings
 from jaxtui.tui.state import State
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.hardware import Hardware
 from jaxtui.tui.widgets.panel import Panel
-from jaxtui.tui.widgets.paper import Paper, content
+from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.view import bench, calls, check_screen, devices, stopwatch
 from jaxtui.view import check as check_view
@@ -41,10 +42,7 @@ WIDER = 120
 _KEYS = (
     ("enter,r,f5", "run", "Run", "Time the case in the panel."),
     ("e", "edit", "Edit", "Take the case to the form."),
-    ("w", "sweep", "Sizes", "Time the case over many sizes."),
-    ("a", "timeline", "Calls", "Show the calls one by one: host, device and queue."),
-    ("h", "program", "HLO", "Show jaxpr, StableHLO and HLO of the case."),
-    ("v", "code", "Code", "Show plain JAX code of the case."),
+    *CASE_KEYS,
     (
         "c",
         "check('quick')",
@@ -73,7 +71,7 @@ _KEYS = (
 _SHOWN = ("Run", "Edit", "Sizes", "Calls", "Code", "Check", "Details")
 
 
-class DevicesPane(Pane):
+class DevicesPane(CasePane):
     """Devices and their map; below them the first minute, or the health check."""
 
     HELP = "On the tab Devices"
@@ -150,7 +148,6 @@ class DevicesPane(Pane):
         return self.report if self.state.check.shown else None
 
     def watch_state(self, old: State, state: State) -> None:
-        """Draw what differs."""
         if old.check is not state.check or old.device != state.device:
             self._show_check(state)
         self._arrange()
@@ -158,26 +155,17 @@ class DevicesPane(Pane):
         self.draw()
 
     def watch_details(self) -> None:
-        """Show or hide the details."""
         self._arrange()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Use the room there is."""
         self._arrange()
         self._write_details()
 
     def draw(self) -> None:
-        """Draw the figures and calls of the case, in the colours of the theme."""
         if self.size.area:
             self._first.show(self.state, self.offer)
 
-    def repaint(self) -> None:
-        """Draw everything in the colours of another theme."""
-        self._hardware.table.repaint()
-        self.draw()
-
     def take_focus(self) -> None:
-        """The table of devices."""
         self._hardware.table.focus()
 
     def _arrange(self) -> None:
@@ -186,7 +174,8 @@ class DevicesPane(Pane):
         if not width or not height:
             return
         wide, check = width >= WIDE_COLUMNS, self.state.check
-        beside = self.details if self.details is not None else width >= WIDER
+        known = bool(self.state.devices or self.state.findings)
+        beside = self.details if self.details is not None else known and width >= WIDER
         self.set_class(check.shown, "-checked")
         self.set_class(bool(beside), "-details")
         self.set_class(wide, "-beside")
@@ -228,7 +217,7 @@ class DevicesPane(Pane):
         device = state.device
         panel = self.query_one("#details-panel", Panel)
         panel.entitle(f"details · {device.name}" if device else "details")
-        self._facts.show(lambda width: content(_details(state, report, width)))
+        self._facts.show(partial(_details, state, report))
 
     @on(DeviceTable.Paged)
     def _paged(self, event: DeviceTable.Paged) -> None:
@@ -254,30 +243,20 @@ class DevicesPane(Pane):
     # Keys.
 
     def why_not(self, action: str) -> str | None:
-        """Why an action cannot be done now."""
         state = self.session.state
-        failed = state.engine == "failed"
-        no_engine = "No engine: R tries again." if failed else "JAX is starting."
         match action:
-            case "run" | "check" | "sweep" | "program" if state.busy:
-                return "A run is in progress: s stops it."
-            case "run" | "check" | "sweep" | "program" if not state.can_run:
-                return no_engine
-            case "edit" | "timeline" | "code" if self.case is None:
-                return no_engine
-            case "code" if state.engine not in ("ready", "running"):
-                return no_engine
+            case "edit" if self.case is None:
+                return state.no_jax
             case "check_panel" if state.check.exam is None:
                 return "There was no check yet."
             case "copy" if state.run is None and not state.check.shown:
                 return "There is no result yet."
             case "export" if not state.devices and state.run is None:
-                return no_engine
+                return state.no_jax
             case _:
-                return None
+                return super().why_not(action)
 
     def action_run(self) -> None:
-        """Time what the panel offers."""
         if (offer := self.offer) is not None:
             self.session.update(check_shown=False)
             self.base.start(offer, "bench")
@@ -287,27 +266,6 @@ class DevicesPane(Pane):
             from jaxtui.tui import form
 
             self.base.to_form(form.of_case(case))
-
-    def action_sweep(self) -> None:
-        if (case := self.case) is not None:
-            self.base.sweep(case)
-
-    def action_timeline(self) -> None:
-        if (case := self.case) is not None:
-            from jaxtui.tui.timeline import open_timeline
-
-            open_timeline(self.base, case)
-
-    def action_program(self) -> None:
-        from jaxtui.tui.program import open_program
-
-        open_program(self.base, self.case)
-
-    def action_code(self) -> None:
-        if (case := self.case) is not None:
-            from jaxtui.tui.dialogs import show_code
-
-            show_code(self.base, case)
 
     def action_copy(self) -> None:
         if (report := self.shown_check) is not None:
@@ -415,12 +373,14 @@ class FirstMinute(Panel):
         """
         case = _shown(state)
         self._entitle(state, offer, case)
-        self._words.show(lambda width: self._written(state, offer, case, width))
+        self._words.show(partial(_written, state, offer, case))
         colors = series_colors(self.app.theme_variables)
         self.picture = None if case is None else calls.live(case, colors)
         self.set_class(self.picture is not None and self.size.height >= 9, "-ran")
         if self.has_class("-ran"):
-            self._plot.show(drawing(self.picture, self.app))
+            # The names stand at the points: a legend would only take a line of it.
+            bare = self.picture and replace(self.picture, bare=True)
+            self._plot.show(drawing(bare, self.app))
 
     def _entitle(
         self, state: State, offer: Experiment | None, case: CaseState | None
@@ -442,32 +402,32 @@ class FirstMinute(Panel):
             keys = f"Enter run{other} · a calls, one by one · v code · e edit"
         self.entitle(title, keys)
 
-    def _written(
-        self,
-        state: State,
-        offer: Experiment | None,
-        case: CaseState | None,
-        width: int,
-    ) -> Content:
-        if case is None or state.run is None:
-            return content(_before(state, offer, width))
-        if case.failure is not None:
-            return content(devices.failure_lines(case.failure, width))
-        numpy = bench.numpy_of(case, state.run)
-        said = stopwatch.figures(case)
-        bars = stopwatch.comparison(case, numpy)
-        factor: list[str] = []
-        if said is not None and said.wrong and width >= 70:
-            factor = ["off by", *_large(said.factor)]
-        room = width - max(map(len, factor)) - 2 if factor else width
-        lines = stopwatch.lines(bars, room)
-        lines += [stopwatch.cold(case, numpy)] if case.phases.first_call else []
-        lines = _beside(lines, factor, room)
-        if state.job is state.run:
-            lines.append(_progress(state.run, width))
-        if numpy is not None and numpy.failure is not None:
-            lines += devices.failure_lines(numpy.failure, width)
-        return content(lines)
+
+def _written(
+    state: State,
+    offer: Experiment | None,
+    case: CaseState | None,
+    width: int,
+) -> list[Line]:
+    if case is None or state.run is None:
+        return _before(state, offer, width)
+    if case.failure is not None:
+        return devices.failure_lines(case.failure, width)
+    numpy = bench.numpy_of(case, state.run)
+    said = stopwatch.figures(case)
+    bars = stopwatch.comparison(case, numpy)
+    factor: list[str] = []
+    if said is not None and said.wrong and width >= 70:
+        factor = ["off by", *_large(said.factor)]
+    room = width - max(map(len, factor)) - 2 if factor else width
+    lines = stopwatch.lines(bars, room)
+    lines += [stopwatch.cold(case, numpy)] if case.phases.first_call else []
+    lines = _beside(lines, factor, room)
+    if state.job is state.run:
+        lines.append(_progress(state.run, width))
+    if numpy is not None and numpy.failure is not None:
+        lines += devices.failure_lines(numpy.failure, width)
+    return lines
 
 
 def _before(state: State, offer: Experiment | None, width: int) -> list[Line]:
@@ -476,8 +436,8 @@ def _before(state: State, offer: Experiment | None, width: int) -> list[Line]:
         lines = devices.failure_lines(state.failed, width)
     else:
         lines = stopwatch.lines(stopwatch.BEFORE, width)
-        lines.append(())
-        lines += [(Span("Enter ", "title"), Span(_offered(state, offer)))]
+        line = Span("Enter ", "title"), Span(_offered(state, offer))
+        lines += fold(line, width)
     for finding in state.findings:
         if finding.severity != "info":
             lines += [(), *_finding(finding, width)]
@@ -497,12 +457,12 @@ def _progress(job: Job, width: int) -> Line:
     total = job.elapsed_seconds + job.remaining_seconds
     room = min(24, width // 3)
     drawn = bar(job.elapsed_seconds / total if total else 0.0, room)
-    left = f" {fmt.duration(job.remaining_seconds)} left" if total else ""
+    left = f" {fmt.duration(job.remaining_seconds)} left" if total else " starting"
     return (
         Span("running   ", "muted"),
         Span(drawn, "device"),
         Span("░" * (room - len(drawn)), "muted"),
-        Span(f"{left}  {job.doing}"[: width - room - 10]),
+        Span(left),
     )
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Vertical
 from textual.content import Content
 from textual.highlight import highlight
 from textual.screen import ModalScreen
@@ -16,7 +16,7 @@ from textual.widgets import Label, Static
 from jaxtui.model import Case, Experiment
 from jaxtui.scripts import of_cases
 from jaxtui.tui.base import BaseApp, base
-from jaxtui.tui.widgets.panel import clickable
+from jaxtui.tui.widgets.panel import ScrollPanel
 from jaxtui.tui.widgets.paper import in_words
 from jaxtui.view.bench import Sentence
 
@@ -34,16 +34,13 @@ class Page(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,v,enter", "dismiss", "Close"),
         Binding("y", "copy", "Copy"),
-        Binding("ctrl+q", "app.quit", "Quit", show=False),
     ]
 
     DEFAULT_CSS = """
     Page {
         align: center middle; background: $background 60%;
-        VerticalScroll {
-            width: 96%; max-width: 104; height: auto; max-height: 94%;
-            background: $background; padding: 0 1; scrollbar-size-vertical: 1;
-            border: round $primary; border-title-style: bold;
+        #page {
+            width: 96%; max-width: 104; max-height: 94%; background: $background;
         }
         #page-file { color: $text-accent; }
     }
@@ -58,14 +55,11 @@ class Page(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """The text, and below it where it was written."""
-        with VerticalScroll(id="page") as page:
-            page.border_title = Content(self._heading)
-            page.border_subtitle = clickable("Esc close · y copy")
+        with ScrollPanel(self._heading, "Esc close · y copy", id="page"):
             yield Static(self._content, id="page-text")
             yield Label("", id="page-file", markup=False)
 
     def on_mount(self) -> None:
-        """Arrows scroll at once."""
         self.query_one("#page").focus()
 
     def action_copy(self) -> None:
@@ -154,7 +148,6 @@ class Question(ModalScreen[bool]):
         self._answers = f"y {yes}   Esc {no}"
 
     def compose(self) -> ComposeResult:
-        """The question and the keys."""
         with Vertical(id="question"):
             yield Label(self._text, markup=False)
             yield Label(self._answers, id="answers", markup=False)

@@ -67,7 +67,7 @@ CLIPBOARD_BYTES = 74_994
 """What the escape code for the clipboard carries at most in common terminals: 100,000
 bytes, of which the encoding takes a quarter and the code itself a few."""
 
-KEYS = "Enter write · Up Down format · Tab name · a copy too · Esc leave"
+KEYS = "Enter write · Esc leave · Up Down format · Tab name · a copy too"
 
 NOT_READY = "JAX is not ready yet, and it is what writes the script."
 
@@ -363,11 +363,9 @@ class _CopyToo(Static):
     """Whether it does."""
 
     def render(self) -> str:
-        """The mark and what it is for."""
         return f"[{'x' if self.on else ' '}] copy it to the clipboard as well"
 
     def on_click(self) -> None:
-        """The same as the key."""
         self.on = not self.on
 
 
@@ -399,7 +397,7 @@ class ExportScreen(ModalScreen[None]):
     DEFAULT_CSS = """
     ExportScreen {
         align: center middle;
-        #export { width: 96%; max-width: 100; height: auto; max-height: 96%; }
+        #export { width: 96%; max-width: 100; max-height: 100%; }
         OptionList {
             height: auto; max-height: 12; padding: 0; background: transparent;
             text-wrap: nowrap; text-overflow: ellipsis;
@@ -428,7 +426,6 @@ class ExportScreen(ModalScreen[None]):
         self._writing = ""
 
     def compose(self) -> ComposeResult:
-        """From what to where."""
         found = self._offer.formats
         width = max(len(one.label) for one in found) + 2
         with Panel(f"export {self._offer.what}", KEYS, id="export"):
@@ -447,7 +444,6 @@ class ExportScreen(ModalScreen[None]):
             yield _CopyToo(markup=False)
 
     def on_mount(self) -> None:
-        """The list has the focus."""
         listing = self.query_one(_Formats)
         listing.highlighted = 0
         listing.focus()
@@ -456,7 +452,6 @@ class ExportScreen(ModalScreen[None]):
     # Choosing.
 
     def action_choose(self, by: int) -> None:
-        """Another format, from wherever the focus is."""
         index = self._offer.formats.index(self._chosen) + by
         self._highlight(index % len(self._offer.formats))
 
@@ -561,7 +556,6 @@ class ExportScreen(ModalScreen[None]):
         self.dismiss()
 
     def action_toggle_copy(self) -> None:
-        """Copy it to the clipboard as well, or not."""
         self.query_one(_CopyToo).on_click()
 
     def action_leave(self) -> None:

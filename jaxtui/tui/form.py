@@ -99,11 +99,7 @@ class Verdict:
 def judge(values: Values, state: State) -> Verdict:
     """Read the form; never raises."""
     if not state.devices:
-        failed = state.engine == "failed"
-        why = (
-            "There is no engine: R tries again." if failed else "JAX is not ready yet."
-        )
-        return Verdict(None, why, failed)
+        return Verdict(None, state.no_jax, state.engine == "failed")
     try:
         experiment = _build(values, state)
     except selection.SelectionError as error:
@@ -258,7 +254,6 @@ class Field(Input):
         """Esc was pressed."""
 
     def action_leave(self) -> None:
-        """Ask for the focus to be elsewhere."""
         self.post_message(self.Left())
 
 
@@ -473,8 +468,7 @@ class CaseForm(Panel):
         if job is not None:
             whole = job.elapsed_seconds + job.remaining_seconds
             drawn = bar(job.elapsed_seconds / whole if whole else 0.0, 10)
-            left = fmt.duration(job.remaining_seconds)
-            line.update(f"{drawn.ljust(10, '·')} {left} left")
+            line.update(drawn.ljust(10, "·"))
 
     def check(self) -> None:
         """Judge the form anew and say what it amounts to."""
@@ -489,7 +483,6 @@ class CaseForm(Panel):
         self.post_message(self.Changed(self.verdict.experiment))
 
     def watch_folded(self, folded: bool) -> None:
-        """One line, or all of it."""
         self.set_class(folded, "-folded")
         self._write()
 
@@ -508,7 +501,6 @@ class CaseForm(Panel):
             self.say(verdict.message, verdict.problem)
 
     def on_click(self) -> None:
-        """A click opens the folded form."""
         if self.folded:
             self.post_message(self.EditWanted())
 

@@ -169,7 +169,6 @@ class HelpScreen(ModalScreen[None]):
         self._everywhere = everywhere
 
     def compose(self) -> ComposeResult:
-        """A panel for each place, and for the words."""
         keys, said = (
             list(sections(self._here, self._everywhere).items()),
             list(words(self._here).items()),
@@ -184,7 +183,6 @@ class HelpScreen(ModalScreen[None]):
                             yield Static(_table(rows))
 
     def on_mount(self) -> None:
-        """Arrows scroll at once."""
         self.query(VerticalScroll).first().focus()
 
 

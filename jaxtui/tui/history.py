@@ -23,7 +23,7 @@ from jaxtui.history.store import Entry, Filter, History, HistoryError, Page, Row
 from jaxtui.model import Case
 from jaxtui.selection import DTYPE_ALIASES
 from jaxtui.tui import form
-from jaxtui.tui.dialogs import Question, show_code
+from jaxtui.tui.dialogs import Question
 from jaxtui.tui.export import (
     ExportScreen,
     Format,
@@ -41,7 +41,7 @@ from jaxtui.tui.history_panels import (
     Past,
     side_of,
 )
-from jaxtui.tui.pane import Pane
+from jaxtui.tui.pane import CasePane, bindings
 from jaxtui.tui.threads import Latest, in_thread
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.view import compare
@@ -107,26 +107,18 @@ KEYS = (
 """Key, action, label and sentence."""
 
 
-def _bindings() -> Iterator[Binding]:
-    for key, action, label, sentence in KEYS:
-        yield Binding(
-            key,
-            action,
-            label,
-            tooltip=sentence,
-            id=f"history-{action}",
-            show=action not in ("back", "copy"),
-            # What is typed next on a slow line is for the words already.
-            priority=action == "filter",
-        )
-
-
-class HistoryPane(Pane):
+class HistoryPane(CasePane):
     """What was measured, when and on what; two that are marked are compared."""
 
     HELP = "On the tab History"
 
-    BINDINGS: ClassVar[list[BindingType]] = [*_bindings()]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(
+        "history",
+        KEYS,
+        ("To form", "Filter", "Mark", "Delete", "Code", "Export"),
+        # What is typed next on a slow line is for the words already.
+        priority=("Filter",),
+    )
 
     DEFAULT_CSS = """
     HistoryPane {
@@ -163,7 +155,6 @@ class HistoryPane(Pane):
         self._store: History | None = None
 
     def compose(self) -> ComposeResult:
-        """The filter above the list, and beside it or below what is known of a row."""
         words = Words(id="history-words", placeholder="such as: matmul bf16 tpu")
         words.border_title = "filter"
         yield words
@@ -174,20 +165,17 @@ class HistoryPane(Pane):
             yield Detail()
 
     def on_mount(self) -> None:
-        """Begin without rows."""
         self.draw()
 
     # What the tab shows.
 
     def watch_past(self, old: Past, new: Past) -> None:
-        """Draw what changed."""
         self.query_one(HistoryTable).show(new)
         self.draw()
         if bool(old.rows) != bool(new.rows):
             self.refresh_bindings()
 
     def draw(self) -> None:
-        """Draw all but the table."""
         past = self.past
         self.set_class(not past.rows, "-empty")
         self.set_class(bool(past.rows), "-listed")
@@ -199,15 +187,12 @@ class HistoryPane(Pane):
         self.query_one(Detail).show(past, tall=self.app.size.height >= TALL)
 
     def set_wide(self, wide: bool) -> None:
-        """Put the measurement beside the list."""
         self.set_class(wide, "-wide")
 
     def on_resize(self) -> None:
-        """Large digits need a high screen."""
         self.draw()
 
     def take_focus(self) -> None:
-        """Put the focus on the list."""
         self.screen.set_focus(self.query_one(HistoryTable))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -218,19 +203,15 @@ class HistoryPane(Pane):
         return super().check_action(action, parameters)
 
     def why_not(self, action: str) -> str | None:
-        """Most keys need a measurement."""
         if action in ROW_ACTIONS and not self.past.rows:
             return "No measurement is listed."
         if action == "back" and not (self.past.marked or self.past.text):
             return "There is no mark and no word to take away."
-        if action == "code" and not self.state.devices:
-            return "JAX is not ready yet."
-        return None
+        return super().why_not(action)
 
     # Listing.
 
     def enter(self) -> None:
-        """Read what is new."""
         self.refresh_list()
         self.take_focus()
 
@@ -334,7 +315,6 @@ class HistoryPane(Pane):
     # What the keys do.
 
     def action_mark(self) -> None:
-        """Mark the measurement under the cursor, or unmark it."""
         row, marked = self._row, self.past.marked
         if row is None:
             return
@@ -350,7 +330,6 @@ class HistoryPane(Pane):
         self._read_whole()
 
     def action_delete(self) -> None:
-        """Ask, and forget the measurement under the cursor."""
         row = self._row
         if row is None:
             return
@@ -383,7 +362,6 @@ class HistoryPane(Pane):
         self.screen.set_focus(self.query_one(Words))
 
     def action_back(self) -> None:
-        """Leave the words, then take the marks away, then the words."""
         words = self.query_one(Words)
         if self.screen.focused is words:
             self.take_focus()
@@ -398,13 +376,12 @@ class HistoryPane(Pane):
         self.perform("take")
 
     def action_take(self) -> None:
-        """Take the case under the cursor to the form."""
-        case = self._case()
-        if case is not None:
+        if (case := self.case) is not None:
             self.base.to_form(form.of_case(case))
 
-    def _case(self) -> Case | None:
-        """The case of the measurement under the cursor."""
+    @property
+    def case(self) -> Case | None:
+        """That of the measurement under the cursor."""
         row = self._row
         if row is None:
             return None
@@ -413,17 +390,10 @@ class HistoryPane(Pane):
             return entry.measurement.case
         return Case(**{name: getattr(row, name) for name in CASE})
 
-    def action_code(self) -> None:
-        """Show the code of the case under the cursor."""
-        case = self._case()
-        if case is not None:
-            show_code(self.base, case)
-
     def action_export(self) -> None:
         self.app.push_screen(ExportScreen(self.exports()))
 
     def action_copy(self) -> None:
-        """Copy what is listed, and write it to a file."""
         self.base.take_away(listing(self.past), "history.md")
 
     def exports(self) -> Offer:

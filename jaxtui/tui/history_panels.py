@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import ClassVar
 
-from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
-from textual.content import Content
 from textual.message import Message
 from textual.widgets import DataTable, Sparkline, Static
 
 from jaxtui.analysis.comparison import Pair, Side, pairs
 from jaxtui.history.store import Entry, Row
+from jaxtui.tui.widgets.grid import Grid
 from jaxtui.tui.widgets.panel import Panel
-from jaxtui.tui.widgets.paper import STYLES as ROLES
-from jaxtui.tui.widgets.paper import Figure, Paper
+from jaxtui.tui.widgets.paper import Figure, Paper, Write
 from jaxtui.view import compare
 from jaxtui.view import history as view
 from jaxtui.view.phases import bars
-from jaxtui.view.text import Line, Span, Table, fold, plain
+from jaxtui.view.text import Column, Line, Span, Table, fold
 
 LABELS = ("A", "B")
 """What the two marked measurements are called."""
@@ -89,19 +86,11 @@ def side_of(entry: Entry, label: str) -> Side:
     )
 
 
-class HistoryTable(DataTable[Text]):
+class HistoryTable(Grid):
     """The measurements, as many columns as there is room for."""
 
     DEFAULT_CSS = """
-    HistoryTable {
-        height: 1fr; min-height: 2; scrollbar-size: 0 1;
-        &, &:focus { background: transparent; background-tint: transparent; }
-        & > .datatable--header { background: transparent; color: $muted; }
-        & > .datatable--cursor { background: $panel; color: $foreground; }
-        &:focus > .datatable--cursor {
-            background: $block-cursor-background; color: $block-cursor-foreground;
-        }
-    }
+    HistoryTable { min-height: 2; }
     """
 
     class Moved(Message):
@@ -115,16 +104,14 @@ class HistoryTable(DataTable[Text]):
     ]
 
     def __init__(self) -> None:
-        super().__init__(cursor_type="row", cell_padding=0)
+        super().__init__()
         self._past = Past()
-        self._table = Table()
         self._pressed: int | None = None
 
     @property
     def number(self) -> int | None:
         """Id of the measurement under the cursor."""
-        rows = self._past.rows
-        return rows[self.cursor_row].id if self.cursor_row < len(rows) else None
+        return int(self.key_here) if self.key_here else None
 
     @property
     def lowest(self) -> int:
@@ -134,62 +121,22 @@ class HistoryTable(DataTable[Text]):
     def show(self, past: Past) -> None:
         """Show these rows; what is on screen already stays."""
         before, self._past = self._past, past
-        if past.rows is not before.rows:
-            self._fill(before.rows)
-        elif past.marked != before.marked:
-            listed = {row.id for row in past.rows}
-            for number in listed & {*before.marked, *past.marked}:
-                self.update_cell(str(number), "mark", self._mark(number))
-
-    def _fill(self, before: tuple[Row, ...]) -> None:
-        rows, count = self._past.rows, len(before)
-        table = view.columns(rows, self.size.width - 3) if rows else Table()
-        added = count and rows[:count] == before
-        if not added or _shape(table) != _shape(self._table):
-            count = 0
-            self.clear(columns=True)
-            if table.columns:
-                self.add_column("", key="mark", width=2)
-            for place, one in enumerate(table.columns):
-                width = table.widths[place] + table.gap
-                self.add_column(Text(table.head(place)), key=one.key, width=width)
-        self._table = table
-        for index, row in enumerate(rows[count:], count):
-            cells = (
-                Text(plain(table.cell(index, place)), self._style(one.key, row))
-                for place, one in enumerate(table.columns)
-            )
-            self.add_row(self._mark(row.id), *cells, key=str(row.id))
-        numbers = [row.id for row in rows]
-        if self._past.cursor in numbers:
-            self.move_cursor(row=numbers.index(self._past.cursor))
-
-    def _style(self, column: str, row: Row) -> str:
-        if column == "ready":
-            return "bold"
-        if column == "mode" and row.mode == "numpy":
-            return self.app.theme_variables["numpy"]
-        return ""
-
-    def _mark(self, number: int) -> Text:
-        if number not in self._past.marked:
-            return Text("  ")
-        index = self._past.marked.index(number)
-        color = self.app.theme_variables[f"plot-{index + 1}"]
-        return Text(LABELS[index], style=f"bold reverse {color}")
-
-    def on_mount(self) -> None:
-        """Colours of cells do not follow the theme by themselves."""
-        self.app.theme_changed_signal.subscribe(self, lambda _: self.on_resize())
+        if past.rows is not before.rows or past.marked != before.marked:
+            self.on_resize()
+        # Any other snapshot may be older than the key that has just moved the cursor.
+        cursor = str(past.cursor)
+        if past.rows is not before.rows and cursor in self.keys:
+            self.move_cursor(row=self.keys.index(cursor))
 
     def on_resize(self) -> None:
-        """Another width has room for other columns."""
-        with self.app.batch_update():
-            self._table = Table()
-            self._fill(())
+        past, table = self._past, Table()
+        if past.rows:
+            table = view.columns(past.rows, self.size.width - 3)
+            mark = Column("mark", "", [_mark(past, row.id) for row in past.rows])
+            table = Table((mark, *table.columns), (1, *table.widths), table.gap)
+        self.draw_table(table, [str(row.id) for row in past.rows])
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
-        """Say that the cursor moved."""
         event.stop()
         self.post_message(self.Moved())
 
@@ -199,7 +146,6 @@ class HistoryTable(DataTable[Text]):
         self.post_message(self.Moved())
 
     def on_mouse_down(self) -> None:
-        """Know what a click found."""
         self._pressed = self.cursor_row
 
     def action_select_cursor(self) -> None:
@@ -214,8 +160,11 @@ class HistoryTable(DataTable[Text]):
             self.post_message(self.Chosen())
 
 
-def _shape(table: Table) -> tuple[object, ...]:
-    return tuple(one.head for one in table.columns), table.widths
+def _mark(past: Past, number: int) -> Line:
+    if number not in past.marked:
+        return ()
+    label = LABELS[past.marked.index(number)]
+    return (Span(label, f"mark-{label.lower()}"),)
 
 
 class Detail(Panel):
@@ -244,7 +193,6 @@ class Detail(Panel):
     """
 
     def compose(self) -> ComposeResult:
-        """The figure that matters, what it rests on, and the rest."""
         with Horizontal(id="hero"):
             yield Figure()
             yield Paper(id="answer")
@@ -278,13 +226,13 @@ class Detail(Panel):
         self._draw_repeats(past.repeats if pair is None else (), 2 if tall else 1)
 
     def _write(
-        self, title: str, digits: str, answer: Lines, figures: Lines, facts: Lines
+        self, title: str, digits: str, answer: Write, figures: Write, facts: Write
     ) -> None:
         self.entitle(title)
         self.query_one(Figure).update(digits)
         self.query_one(Figure).display = bool(digits)
         for name, lines in (("answer", answer), ("figures", figures), ("facts", facts)):
-            self.query_one(f"#{name}", Paper).show(partial(_styled, lines))
+            self.query_one(f"#{name}", Paper).show(lines)
 
     def _draw_repeats(self, repeats: tuple[Row, ...], cells: int) -> None:
         times = [row.ready for row in reversed(repeats) if row.ready is not None]
@@ -296,46 +244,11 @@ class Detail(Panel):
             self.query_one("#repeats Static", Static).update(view.repeats(repeats))
 
 
-STYLES = {
-    **ROLES,
-    "hero": "bold",
-    "a": "bold $plot-1",
-    "b": "bold $plot-2",
-    "faster": "bold $text-success",
-    "slower": "bold $text-error",
-    "no difference": "bold",
-    "cannot tell": "bold $text-warning",
-    "not comparable": "bold $text-warning",
-    "badge": "bold $text-warning reverse",
-    **dict.fromkeys(
-        [f"bar-{name}" for name in ("transfer", "trace", "lower", "compile", "fetch")],
-        "$muted",
-    ),
-    "bar-first-call": "$muted",
-    "bar-ready": "$lane-device",
-    "bar-dispatch": "$lane-host",
-    "bar-pipelined": "$lane-device",
-    "bar-reused": "$lane-device",
-    "bar-fresh": "$lane-device",
-}
-"""How the roles of spans are drawn."""
-
-Lines = Callable[[int], Iterable[Line]]
-"""Lines for a width in cells."""
-
-
 def _nothing(_width: int) -> Iterable[Line]:
     return ()
 
 
-def _styled(lines: Lines, width: int) -> Content:
-    return Content("\n").join(
-        Content.assemble(*((span.text, STYLES.get(span.role, "")) for span in line))
-        for line in lines(width)
-    )
-
-
-def _of_entry(entry: Entry, tall: bool) -> tuple[str, Lines, Lines, Lines]:
+def _of_entry(entry: Entry, tall: bool) -> tuple[str, Write, Write, Write]:
     one = entry.measurement
     (figure, *unit), *rest = view.headline(one)
     large = tall and bool(unit)
@@ -357,7 +270,7 @@ def _of_entry(entry: Entry, tall: bool) -> tuple[str, Lines, Lines, Lines]:
     return digits, answer, phases if tall else _nothing, facts
 
 
-def _of_pair(past: Past, pair: Pair, tall: bool) -> tuple[str, Lines, Lines, Lines]:
+def _of_pair(past: Past, pair: Pair, tall: bool) -> tuple[str, Write, Write, Write]:
     first, *rest = compare.answer(pair)
     sides = (pair.first, pair.second)
     large = tall and first[0].role == "hero"

@@ -507,7 +507,6 @@ class LaneView(PlotView, can_focus=True):
         ]
 
     def render_line(self, y: int) -> Strip:
-        """One line, numbers on the colour of their bars."""
         strip = super().render_line(y)
         row = self._rows[y] if y < len(self._rows) else []
         if not self._palette or not any(cell.under for cell in row):
@@ -525,7 +524,6 @@ class LaneView(PlotView, can_focus=True):
         return Strip(segments).simplify()
 
     def on_click(self, event: events.Click) -> None:
-        """Select the call that is drawn there, or one close by."""
         for x in (event.x, event.x - 1, event.x + 1):
             if 0 <= event.y < len(self._rows) and GUTTER <= x < self.size.width:
                 call = self._rows[event.y][x].call

@@ -13,9 +13,8 @@ from functools import partial
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Container
-from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import ContentSwitcher, OptionList
@@ -40,15 +39,15 @@ from jaxtui.tui.learn_step import (
     Shown,
     StepState,
     StepView,
-    drawn,
     seconds_of,
     trouble_of,
 )
-from jaxtui.tui.pane import Pane
+from jaxtui.tui.pane import Pane, bindings
 from jaxtui.tui.state import State
 from jaxtui.tui.widgets.panel import Panel
-from jaxtui.tui.widgets.paper import Paper
+from jaxtui.tui.widgets.paper import Paper, content
 from jaxtui.view import lesson as view
+from jaxtui.view.text import Line
 
 Place = tuple[int, int]
 """Index of a lesson, and of a step in it."""
@@ -111,7 +110,7 @@ class LearnState:
                 meaningless, or the size does not fit the lesson.
         """
         if not state.devices:
-            raise SelectionError("JAX is not ready yet.")
+            raise SelectionError(state.no_jax)
         if refusal := state.refusal("verdicts"):
             raise SelectionError(refusal)
         return setting(
@@ -237,7 +236,6 @@ class LessonList(Container):
         self._seconds: tuple[float | None, ...] = ()
 
     def compose(self) -> ComposeResult:
-        """The list, and one text."""
         with Panel("lessons", "Enter open · 1–4 tabs", id="lesson-list"):
             yield OptionList()
         with Panel("about", id="lesson-about"):
@@ -256,7 +254,7 @@ class LessonList(Container):
         wide = self.has_class("-wide") and self.size.height > 2 * len(done) + 2
         width = names.scrollable_content_region.width
         entries = [
-            drawn(lines)
+            content(lines)
             for lines in view.entries(learn.lessons, done, width, seconds, wide)
         ]
         if len(names.options) != len(entries):
@@ -272,7 +270,6 @@ class LessonList(Container):
         self._describe()
 
     def on_resize(self) -> None:
-        """Give the columns the room that there is."""
         self.show(self._learn, self._seconds)
 
     def on_option_list_option_highlighted(self) -> None:
@@ -293,17 +290,15 @@ class LessonList(Container):
         keys = f"jaxtui learn {lesson.name}"
         self.query_one("#lesson-about", Panel).entitle(lesson.title, keys)
 
-        def write(width: int) -> Content:
+        def write(width: int) -> list[Line]:
             troubles = (
                 view.trouble(f"{name}: this lesson has a mistake: {why}", width)
                 for name, why in learn.unreadable.items()
             )
-            return drawn(
-                view.paragraphs(
-                    view.about(lesson, width),
-                    view.steps(lesson, learn.done(index), width) if wide else [],
-                    *troubles,
-                )
+            return view.paragraphs(
+                view.about(lesson, width),
+                view.steps(lesson, learn.done(index), width) if wide else [],
+                *troubles,
             )
 
         self.query_one("#lesson-summary", Paper).show(write)
@@ -335,17 +330,9 @@ class LearnPane(Pane):
 
     HELP = "On the tab Learn"
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            keys,
-            action,
-            label,
-            id=f"learn.{label.lower()}",
-            tooltip=does,
-            show=label in ("Run", "Next", "Back", "Explain", "Code", "Lessons"),
-        )
-        for keys, action, label, does in _KEYS
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(
+        "learn", _KEYS, ("Run", "Next", "Back", "Explain", "Code", "Lessons")
+    )
 
     DEFAULT_CSS = """
     LearnPane { height: 1fr; ContentSwitcher { height: 1fr; } }
@@ -369,14 +356,12 @@ class LearnPane(Pane):
             yield StepView()
 
     def on_mount(self) -> None:
-        """Read the lessons."""
         self.learn = loaded()
         self.set_interval(0.5, self._tick)
 
     # Drawing.
 
     def watch_state(self, old: State, new: State) -> None:
-        """Draw what changed."""
         if not old.devices and new.devices:
             self.call_later(self._settle)
         learn = self.learn
@@ -385,7 +370,6 @@ class LearnPane(Pane):
             self._draw()
 
     def watch_learn(self, old: LearnState, new: LearnState) -> None:
-        """Show the list or a step."""
         if not self._alive:
             return
         opened = new.open is not None
@@ -397,17 +381,14 @@ class LearnPane(Pane):
         self.refresh_bindings()
 
     def watch_detail(self) -> None:
-        """Show something else in the lower half."""
         self._draw()
 
     def set_wide(self, wide: bool) -> None:
-        """Use the room that there is beside the text."""
         self._wide = wide
         self.query_one(LessonList).set_class(wide, "-wide")
         self._draw()
 
     def draw(self) -> None:
-        """Draw everything anew, for another theme."""
         self._draw()
 
     def take_focus(self) -> None:
@@ -478,7 +459,6 @@ class LearnPane(Pane):
         return super().check_action(action, parameters)
 
     def why_not(self, action: str) -> str | None:
-        """Why a key means nothing now."""
         learn = self.learn
         if learn.step is None:
             return "Open a lesson first: Enter does."
@@ -501,11 +481,9 @@ class LearnPane(Pane):
         self.learn = replace(self.learn, open=None)
 
     def action_detail(self, detail: Detail) -> None:
-        """Show this in the lower half, or else what came out."""
         self.detail = "result" if self.detail == detail else detail
 
     def action_move(self, steps: int) -> None:
-        """Show another step."""
         other = self.learn.moved(steps)
         if other.place == self.learn.place:
             end = "That was the last step" if steps > 0 else "This is the first step"
@@ -515,7 +493,9 @@ class LearnPane(Pane):
         self._settle()
 
     def action_answer(self, number: int) -> None:
-        """Predict the choice of this number."""
+        step = self.learn.step
+        if step and step.question and number > (most := len(step.question.choices)):
+            self.base.say(f"This question has {most} answers.")
         self.learn = self.learn.predicted(number)
 
     def on_question_panel_clicked(self, event: QuestionPanel.Clicked) -> None:
@@ -532,7 +512,6 @@ class LearnPane(Pane):
         self.learn = self.learn.predicted(number)
 
     def action_resize(self, doublings: int) -> None:
-        """Double or halve the size of the lesson."""
         try:
             self.learn = self.learn.resized(self.session.state, doublings)
         except SelectionError as error:
@@ -548,7 +527,6 @@ class LearnPane(Pane):
             self.perform("run")
 
     def action_run(self) -> None:
-        """Run the step on screen."""
         learn, state = self.learn, self.session.state
         if learn.place is None or learn.step is None:
             return
@@ -617,11 +595,10 @@ class LearnPane(Pane):
     # Showing and taking away.
 
     def action_code(self) -> None:
-        """Show the code of all that the step on screen runs, or has run."""
         if (shown := self._shown()) is None:
             return
         if shown.here is None:
-            self.base.say("JAX is not ready yet.")
+            self.base.say(self.session.state.no_jax)
             return
         self.base.background(partial(self._show_code, shown))
 
@@ -632,12 +609,10 @@ class LearnPane(Pane):
         self.app.push_screen(CodeScreen(title, joined(parts, title)))
 
     def action_copy(self) -> None:
-        """Copy the step as text, and write it to a file."""
         if (shown := self._shown()) is not None:
             self.base.take_away(shown.whole(), "lesson.txt")
 
     def action_export(self) -> None:
-        """Write the step to a file: as text, as a script, or its plot."""
         if (shown := self._shown()) is None:
             return
         offer = shown.offer(look_of(self.base), planner(self.base))

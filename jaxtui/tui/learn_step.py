@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import ClassVar, Literal
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, VerticalScroll
-from textual.content import Content
+from textual.containers import Container
 from textual.message import Message
 
 from jaxtui import format as fmt
@@ -26,7 +24,7 @@ from jaxtui.scripts import joined
 from jaxtui.state import Job
 from jaxtui.tui.colors import drawing, series_colors
 from jaxtui.tui.export import Format, Offer, formats
-from jaxtui.tui.widgets.panel import Panel
+from jaxtui.tui.widgets.panel import Panel, ScrollPanel
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.view import lesson as view
@@ -255,6 +253,8 @@ class Shown:
 
     def program(self, width: int) -> list[Line]:
         """What runs."""
+        if self.here is None:
+            return view.text_lines("It depends on the device.", width, role="muted")
         return view.program(self.figures.works, width)
 
     def explanation(self, width: int) -> list[Line]:
@@ -316,46 +316,7 @@ class Shown:
         return Offer(what=f"the step “{title}”", formats=tuple(found))
 
 
-_STYLES = {
-    "title": "bold $text-accent",
-    "strong": "bold",
-    "muted": "$muted",
-    "code": "$text-secondary",
-    "block": "$text-secondary",
-    "head": "underline",
-    "chosen": "bold $text-accent",
-    "device": "$lane-device",
-    "host": "$lane-host",
-    "numpy": "$numpy",
-    "pass": "bold $text-success",
-    "fail": "bold $text-error",
-    "low": "bold $text-warning",
-}
-"""Of the roles that have one."""
-
-
-def drawn(lines: Iterable[Line]) -> Content:
-    """Lines in the styles of their roles."""
-    return Content("\n").join(
-        Content.assemble(*((span.text, _STYLES.get(span.role, "")) for span in line))
-        for line in lines
-    )
-
-
-class StepPanel(Panel, can_focus=True):
-    """A panel of a step; its text scrolls within the border."""
-
-    BINDINGS: ClassVar[list[BindingType]] = list(VerticalScroll.BINDINGS)
-
-    DEFAULT_CSS = """
-    StepPanel {
-        overflow-y: auto; scrollbar-size-vertical: 1;
-        &:focus { border: round $panel-lit; }
-    }
-    """
-
-
-class QuestionPanel(StepPanel):
+class QuestionPanel(ScrollPanel):
     """What a step asks: up, down and a click choose."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -378,7 +339,6 @@ class QuestionPanel(StepPanel):
             self.number = number
 
     def action_choose(self, direction: int) -> None:
-        """Go to another choice."""
         self.post_message(self.Moved(direction))
 
     def on_click(self, event: events.Click) -> None:
@@ -424,12 +384,12 @@ class StepView(Container):
         with Container(id="step-top"):
             with QuestionPanel("", id="step-question"):
                 yield Paper(id="step-question-text")
-            with StepPanel("", id="step-verdict"):
+            with ScrollPanel("", id="step-verdict"):
                 yield Paper(id="step-verdict-text")
         with Container(id="step-bottom"):
-            with StepPanel("explanation", id="step-explanation"):
+            with ScrollPanel("explanation", id="step-explanation"):
                 yield Paper(id="step-explanation-text")
-            with StepPanel("", id="step-result"):
+            with ScrollPanel("", id="step-result"):
                 yield PlotView(id="step-plot")
                 yield Paper(id="step-figures")
 
@@ -458,9 +418,7 @@ class StepView(Container):
         ):
             self.query_one(f"#{name}").display = visible
         self.set_class(asks and ran and wide, "-two")
-        # The plot keeps some room on a small screen.
-        most = max(5, self.size.height * 6 // 10) if shown.stage == "done" else None
-        self.query_one("#step-verdict").styles.max_height = most
+        self._fit()
         told = plot or bool(shown.results(PROSE_COLUMNS))
         self._titles(shown, detail, plot, told)
         for name, write in (
@@ -470,18 +428,30 @@ class StepView(Container):
             ("step-explanation-text", shown.explanation),
             ("step-figures", shown.results if told else shown.program),
         ):
-            self.query_one(f"#{name}", Paper).show(partial(_written, write))
+            self.query_one(f"#{name}", Paper).show(write)
         picture = shown.figures.picture if plot else None
         self.query_one(PlotView).show(drawing(picture, self.app))
         if before is None or _position(before) != _position(shown):
-            for panel in self.query(StepPanel):
+            for panel in self.query(ScrollPanel):
                 panel.scroll_home(animate=False)
             # Where there is no room for all of it, the question is what is in view.
             self.query_one(QuestionPanel).scroll_end(animate=False)
             self.call_after_refresh(self.take_focus)
 
+    def on_resize(self) -> None:
+        self._fit()
+
+    def _fit(self) -> None:
+        """Let texts scroll that are higher than their share of the room."""
+        height, shown = self.size.height, self._shown
+        # Below the heading.
+        self.query_one("#step-question").styles.max_height = max(height - 1, 3)
+        # The plot keeps some room on a small screen.
+        done = shown is not None and shown.stage == "done"
+        most = max(5, height * 6 // 10) if done else None
+        self.query_one("#step-verdict").styles.max_height = most
+
     def take_focus(self) -> None:
-        """Focus the question while there is one, else what came out."""
         question, result = (
             self.query_one("#step-question"),
             self.query_one("#step-result"),
@@ -538,10 +508,6 @@ class StepView(Container):
         role = view.VERDICTS[holds][1] if stage == "done" else ""
         for one in ("pass", "fail", "low"):
             self.query_one("#step-verdict").set_class(one == role, f"-{one}")
-
-
-def _written(write: Callable[[int], list[Line]], width: int) -> Content:
-    return drawn(write(width))
 
 
 def _position(shown: Shown) -> tuple[str, int, Stage]:

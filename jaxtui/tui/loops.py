@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import msgspec
-from textual.binding import Binding
 from textual.reactive import reactive
 from textual.screen import ModalScreen
 from textual.timer import Timer
@@ -60,29 +59,6 @@ def first_loop(case: Case, device: str) -> Loop:
     return Loop(
         case=loopable(case, device), calls=FIRST_CALLS, budget_seconds=BUDGET_SECONDS
     )
-
-
-def key(
-    place: str,
-    keys: str,
-    action: str,
-    label: str,
-    tooltip: str,
-    *,
-    show: bool = False,
-) -> Binding:
-    """A key of one of these screens.
-
-    Args:
-        place: begins its id.
-        keys: comma-separated.
-        action: may be one of the app.
-        label: for footer and palette.
-        tooltip: for palette and help.
-        show: in the footer.
-    """
-    name = f"{place}-{label.lower().replace(' ', '-')}"
-    return Binding(keys, action, label, tooltip=tooltip, id=name, show=show)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +148,6 @@ class LoopScreen(Explained, ModalScreen[None]):
         return base(self)
 
     def on_mount(self) -> None:
-        """Follow the app, and run the first loop."""
         self.watch(self.app, "state", self._follow)
         self.watch(self.app, "theme", self._themed, init=False)
         self.set_interval(1 / self.base.fps, self.tick)

@@ -12,7 +12,7 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Label, OptionList, Static
@@ -24,7 +24,7 @@ from jaxtui.model.own import Spec, parse_specs
 from jaxtui.text import visible
 from jaxtui.tui.state import OpenedState, Picked
 from jaxtui.tui.threads import Latest, Work
-from jaxtui.tui.widgets.panel import clickable
+from jaxtui.tui.widgets.panel import Panel
 
 SIZE = "256"
 """What a factory without a size of its own is given to begin with."""
@@ -34,6 +34,7 @@ MOST = 200
 
 _NAMED = re.compile(r"(?P<path>.+\.py):(?P<names>[\w.,\s]*)", re.DOTALL)
 
+_TITLE = "functions of a file"
 _KEYS_OF_FILES = "Tab complete · ↑↓ Enter open · Esc close"
 _KEYS_OF_FUNCTIONS = "Space mark · Tab arguments · Enter take · Esc back"
 
@@ -169,7 +170,6 @@ class OpenFile(ModalScreen[Picked | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "Back", show=False),
-        Binding("ctrl+q", "app.quit", "Quit", show=False),
     ]
 
     DEFAULT_CSS = """
@@ -177,9 +177,7 @@ class OpenFile(ModalScreen[Picked | None]):
         align: center middle; background: $background 60%;
         #open-box {
             width: 96%; max-width: 100; height: 92%; max-height: 32;
-            background: $background; padding: 0 1;
-            border: round $panel-lit; border-title-style: bold;
-            border-subtitle-color: $muted;
+            background: $background;
         }
         OptionList {
             height: 1fr; background: $background; padding: 0; margin: 1 0 0 0;
@@ -220,9 +218,7 @@ class OpenFile(ModalScreen[Picked | None]):
 
     def compose(self) -> ComposeResult:
         """The path, what it may become or what the file has, and what is wrong."""
-        with Vertical(id="open-box") as box:
-            box.border_title = "functions of a file"
-            box.border_subtitle = clickable(_KEYS_OF_FILES)
+        with Panel(_TITLE, _KEYS_OF_FILES, id="open-box"):
             with Horizontal():
                 yield Label("file ")
                 yield _PathInput(
@@ -240,7 +236,6 @@ class OpenFile(ModalScreen[Picked | None]):
             yield Static(id="open-says", markup=False)
 
     def on_mount(self) -> None:
-        """Look around at once."""
         self._entry.focus()
         self._look("")
 
@@ -266,12 +261,11 @@ class OpenFile(ModalScreen[Picked | None]):
         line.set_class(problem, "-problem")
 
     def action_back(self) -> None:
-        """From the functions to the path, from the path to the form."""
         if not self.has_class("-functions"):
             self.dismiss(None)
             return
         self.remove_class("-functions")
-        self.query_one("#open-box").border_subtitle = clickable(_KEYS_OF_FILES)
+        self.query_one(Panel).entitle(_TITLE, _KEYS_OF_FILES)
         self._wanted = ""
         self._entry.disabled = False
         self._entry.focus()
@@ -315,7 +309,6 @@ class OpenFile(ModalScreen[Picked | None]):
             self._say(found.trouble or more, problem)
 
     def action_move(self, by: int) -> None:
-        """Another of the files."""
         if self._files.option_count and self._files.highlighted is not None:
             last = self._files.option_count - 1
             self._files.highlighted = max(0, min(self._files.highlighted + by, last))
@@ -393,7 +386,7 @@ class OpenFile(ModalScreen[Picked | None]):
         self._marked = {one.name for one in named}
         self._entry.disabled = True
         self.add_class("-functions")
-        self.query_one("#open-box").border_subtitle = clickable(_KEYS_OF_FUNCTIONS)
+        self.query_one(Panel).entitle(_TITLE, _KEYS_OF_FUNCTIONS)
         self._options.clear_options()
         self._options.add_options(Option(self._prompt(one)) for one in self._functions)
         places = [i for i, one in enumerate(self._functions) if one in named]
@@ -419,7 +412,6 @@ class OpenFile(ModalScreen[Picked | None]):
         )
 
     def action_switch(self) -> None:
-        """From the functions to their arguments, and back."""
         there = self._options.has_focus
         (self._arguments_entry if there else self._options).focus()
 
@@ -438,7 +430,6 @@ class OpenFile(ModalScreen[Picked | None]):
         self.action_take()
 
     def action_mark(self) -> None:
-        """Mark the function under the cursor, or unmark it."""
         index = self._options.highlighted
         if index is not None:
             function = self._functions[index]
@@ -477,7 +468,6 @@ class OpenFile(ModalScreen[Picked | None]):
         return not wrong and bool(chosen)
 
     def action_take(self) -> None:
-        """Hand over what is chosen, if it can be timed."""
         chosen = self._chosen
         if not self._judge():
             if chosen:

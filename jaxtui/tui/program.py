@@ -47,7 +47,6 @@ class ProgramScreen(ModalScreen[None]):
         Binding("slash", "search", "Search"),
         Binding("n", "again", "Next match"),
         Binding("y", "copy", "Copy"),
-        Binding("ctrl+q", "app.quit", "Quit", show=False),
     ]
 
     DEFAULT_CSS = """
@@ -73,7 +72,6 @@ class ProgramScreen(ModalScreen[None]):
         self._found = -1
 
     def compose(self) -> ComposeResult:
-        """The text under the names of all texts, what was searched for, keys."""
         with Panel(id="program-panel"):
             yield Log(id="program-text", auto_scroll=False)
         yield Input(id="program-search", placeholder="Search, Enter finds")
@@ -81,13 +79,11 @@ class ProgramScreen(ModalScreen[None]):
         yield KeysLine()
 
     def on_mount(self) -> None:
-        """Arrows scroll at once."""
         self.query_one(Log).focus()
         self._write()
         self.watch(self.app, "state", self._arrived)
 
     def on_resize(self) -> None:
-        """The summary is as wide as there is room for it."""
         self._write()
 
     def _arrived(self, state: State) -> None:
@@ -139,7 +135,6 @@ class ProgramScreen(ModalScreen[None]):
         self.query_one("#program-says", Static).update(words)
 
     def action_back(self) -> None:
-        """Out of the search, or back to the tabs."""
         if self.query_one(Input).display:
             self._close_search()
             return
@@ -150,12 +145,10 @@ class ProgramScreen(ModalScreen[None]):
         self.dismiss()
 
     def action_section(self, number: int) -> None:
-        """Another of the texts."""
         self._section = number
         self._write()
 
     def action_turn(self, by: int) -> None:
-        """The text after this one, or the one before."""
         self.action_section((self._section + by) % len(SECTIONS))
 
     def action_copy(self) -> None:
@@ -171,13 +164,11 @@ class ProgramScreen(ModalScreen[None]):
         self._say(app.session.state.message)
 
     def action_search(self) -> None:
-        """Ask what to look for."""
         entry = self.query_one(Input)
         entry.display = True
         entry.focus()
 
     def action_again(self) -> None:
-        """The next line that has it, from the top again after the last."""
         if not self._sought:
             self._say("Search with / first.")
             return
@@ -220,7 +211,7 @@ def open_program(app: BaseApp, case: Case | None) -> None:
     if state.busy:
         app.say(RUNNING)
     elif case is None or device is None or not state.can_run:
-        app.say("JAX is not ready yet.")
+        app.say(state.no_jax)
     else:
         kept = case.mode == "pallas"
         inspection = Inspection(case=case if kept else loopable(case, device.name))

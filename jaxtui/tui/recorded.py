@@ -44,7 +44,6 @@ class RecordedScreen(ModalScreen[None]):
         Binding("n,right_square_bracket", "step(1)", "Next"),
         Binding("b,left_square_bracket", "step(-1)", "Before"),
         Binding("tab", "app.focus_next", "Table or map"),
-        Binding("ctrl+q", "app.quit", "Quit", show=False),
     ]
 
     DEFAULT_CSS = """
@@ -72,7 +71,6 @@ class RecordedScreen(ModalScreen[None]):
         self._map = ChipMap()
 
     def compose(self) -> ComposeResult:
-        """What it is, table and map side by side, what it all means, keys."""
         yield Static(id="recorded-title")
         with Horizontal(id="recorded-hardware"):
             with Panel(id="recorded-devices"):
@@ -83,7 +81,6 @@ class RecordedScreen(ModalScreen[None]):
         yield KeysLine()
 
     def on_mount(self) -> None:
-        """Arrows walk through the devices at once."""
         self._table.focus()
 
     def on_resize(self, event: events.Resize) -> None:
@@ -91,13 +88,11 @@ class RecordedScreen(ModalScreen[None]):
         self._draw()
 
     def watch_topology(self, name: str) -> None:
-        """Show another one."""
         self._devices = topologies.devices(name)
         self.selected = self._devices[0].name
         self._draw()
 
     def watch_selected(self) -> None:
-        """Table and map move together."""
         self._draw()
 
     @on(DeviceTable.Moved)
@@ -112,11 +107,9 @@ class RecordedScreen(ModalScreen[None]):
         self.action_choose()
 
     def action_choose(self) -> None:
-        """Ask for another one."""
         choose(base(self), self.topology)
 
     def action_step(self, by: int) -> None:
-        """Show the next one of the list, or the one before."""
         names = topologies.names()
         self.topology = names[(names.index(self.topology) + by) % len(names)]
 

@@ -115,6 +115,15 @@ class State(state.State):
     """The clock of the curves over size."""
 
     @property
+    def no_jax(self) -> str:
+        """Why nothing can be asked of JAX while there is nobody to ask."""
+        if self.engine == "failed":
+            return "There is no engine: R tries again."
+        if self.engine == "released":
+            return "The engine was released: the next run starts it again."
+        return "JAX is not ready yet."
+
+    @property
     def loop(self) -> Job | None:
         """The last loop."""
         return self.jobs.get("loop")

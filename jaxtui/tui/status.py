@@ -10,14 +10,18 @@ from jaxtui.tui.state import CheckState, State
 from jaxtui.view.bench import notes
 
 
-def machine(state: State, *, short: bool = False) -> str:
-    """What there is: kind, number of devices and, unless short, JAX's version."""
+def machine(state: State, room: int) -> str:
+    """What there is: kind, number of devices and JAX's version, as far as it fits."""
+    left = "jaxtui"
     if not state.devices or state.host is None:
-        return "jaxtui"
+        return left
     kind = state.devices[0].device_kind
     count = fmt.plural(len(state.devices), "device")
-    version = "" if short else f"  jax {state.host.jax}"
-    return f"jaxtui  {kind}  {count}{version}"
+    for part in (kind, count, f"jax {state.host.jax}"):
+        if len(left) + 2 + len(part) > room:
+            break
+        left = f"{left}  {part}"
+    return left
 
 
 def engine(state: State, waited: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import ClassVar
 
@@ -10,7 +11,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
-from textual.content import Content
 from textual.reactive import reactive
 
 from jaxtui import format as fmt
@@ -29,10 +29,11 @@ from jaxtui.tui.classroom import Classroom
 from jaxtui.tui.colors import drawing, series_colors
 from jaxtui.tui.dialogs import CodeScreen
 from jaxtui.tui.lanes import LaneView
-from jaxtui.tui.loops import BETS, FIRST_BET, LoopScreen, first_loop, key
+from jaxtui.tui.loops import BETS, FIRST_BET, LoopScreen, first_loop
+from jaxtui.tui.pane import bindings
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel
-from jaxtui.tui.widgets.paper import Figure, Paper, content
+from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.tui.widgets.status_line import MessageLine, StatusLine
 from jaxtui.view import timeline as view
@@ -75,8 +76,6 @@ _HELP = (
     ("R", "app.retry", "Retry", "Start the engine again after it failed."),
     ("t", "app.theme", "Theme", "Dark, light, projector."),
     ("ctrl+p", "app.command_palette", "Commands", "Search the keys."),
-    ("ctrl+z", "app.suspend_process", "Suspend", "Back to the shell."),
-    ("ctrl+q", "app.quit", "Quit", "Leave jaxtui."),
 )
 
 
@@ -93,7 +92,6 @@ class FiguresPanel(Panel):
     """
 
     def compose(self) -> ComposeResult:
-        """The bars, and the factor at their right."""
         with Horizontal():
             yield Paper()
             yield Figure()
@@ -110,10 +108,10 @@ class FiguresPanel(Panel):
             open_: the bet is still being made.
         """
 
-        def lines(width: int) -> Content:
+        def lines(width: int) -> Iterable[Line]:
             if open_ and bet is not None:
-                return content(view.betting(found, bet, width))
-            return content(view.bars(found, width, until=until, bet=bet))
+                return view.betting(found, bet, width)
+            return view.bars(found, width, until=until, bet=bet)
 
         factor = self.query_one(Figure)
         factor.display = until is None and not open_
@@ -121,7 +119,7 @@ class FiguresPanel(Panel):
         factor.update(found.factor.replace("×", "x"))
         self.query_one(Paper).show(lines)
 
-    def wait(self, why: Content) -> None:
+    def wait(self, why: Iterable[Line]) -> None:
         """Say why there are no figures."""
         self.query_one(Figure).display = False
         self.query_one(Paper).show(lambda _: why)
@@ -131,7 +129,6 @@ class CallPanel(Panel):
     """The call that is pointed out."""
 
     def compose(self) -> ComposeResult:
-        """What happened in it."""
         yield Paper()
 
     def show(
@@ -143,10 +140,11 @@ class CallPanel(Panel):
         found, rows = view.queue(line, measured), max(1, self.content_size.height)
         inline = measured is not None and measured.inline
 
-        def text(width: int) -> Content:
+        def text(width: int) -> Iterable[Line]:
             # A line may end early, before a word that does not fit.
             room = rows * width - 20 * (rows - 1)
-            return Content(view.call(line, found, index, inline=inline, room=room))
+            words = view.call(line, found, index, inline=inline, room=room)
+            return [(Span(words),)]
 
         self.query_one(Paper).show(text)
 
@@ -159,7 +157,6 @@ class QueuePanel(Panel):
     """
 
     def compose(self) -> ComposeResult:
-        """What the plot shows, and the plot."""
         yield Paper()
         yield PlotView()
 
@@ -169,7 +166,7 @@ class QueuePanel(Panel):
         """Draw the queue."""
         found = view.queue(line, measured)
         words = view.depth(loop, found, measured) if line.calls else ""
-        self.query_one(Paper).show(lambda _: Content(words))
+        self.query_one(Paper).show(lambda _: [(Span(words),)])
         picture = view.queue_picture(found, series_colors(self.app.theme_variables))
         self.query_one(PlotView).show(drawing(picture, self.app))
 
@@ -180,8 +177,8 @@ class TimelineScreen(LoopScreen):
     HELP: ClassVar[str] = "In the timeline"
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(key("timeline", *one, show=True) for one in _FOOTER),
-        *(key("timeline", *one) for one in _HELP),
+        *bindings("timeline", _FOOTER, [label for _, _, label, _ in _FOOTER]),
+        *bindings("timeline", _HELP, ()),
     ]
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012
@@ -236,10 +233,9 @@ class TimelineScreen(LoopScreen):
         return self.query_one(LaneView)
 
     def compose(self) -> ComposeResult:
-        """The figures, the lanes, the call that is pointed out, and what qualifies."""
         yield StatusLine(self.base.clock).data_bind(TimelineScreen.state)
         yield FiguresPanel(id="figures")
-        with Panel("lanes", "space play · l slow · p bet · d queue", id="lanes"):
+        with Panel("lanes", "Space play · l slow · p bet · d queue", id="lanes"):
             yield LaneView()
         yield CallPanel(keys="← → select · . , step · + - zoom", id="call")
         with Horizontal(id="lower"):
@@ -250,7 +246,6 @@ class TimelineScreen(LoopScreen):
         yield KeysLine()
 
     def on_resize(self) -> None:
-        """There is room for other things."""
         self.call_after_refresh(self._place)
 
     # Actions: another loop.
@@ -261,25 +256,20 @@ class TimelineScreen(LoopScreen):
         self.dismiss()
 
     def action_again(self) -> None:
-        """Run the loop anew."""
         self._change()
 
     def action_style(self) -> None:
-        """Wait at other times."""
         index = LOOP_STYLES.index(self.loop.style) + 1
         self._change(style=LOOP_STYLES[index % len(LOOP_STYLES)])
 
     def action_chain(self) -> None:
-        """Chain the calls, or do not."""
         self._change(chained=not self.loop.chained)
 
     def action_more(self) -> None:
-        """More calls."""
         if more := [n for n in CALLS if n > self.loop.calls]:
             self._change(calls=more[0])
 
     def action_fewer(self) -> None:
-        """Fewer calls."""
         if fewer := [n for n in CALLS if n < self.loop.calls]:
             self._change(calls=fewer[-1])
 
@@ -289,7 +279,6 @@ class TimelineScreen(LoopScreen):
         self.run_loop(msgspec.structs.replace(self.loop, **changes))
 
     def action_code(self) -> None:
-        """Show the script of this loop."""
         if self.why_not("code") is None:
             self.base.background(partial(self._show_code, self.loop))
 
@@ -301,7 +290,6 @@ class TimelineScreen(LoopScreen):
             self.app.push_screen(CodeScreen(view.title(loop), script))
 
     def action_class(self) -> None:
-        """The same loop for a class."""
         self.app.push_screen(Classroom(self.loop))
 
     # Actions: what is shown of it.
@@ -316,7 +304,6 @@ class TimelineScreen(LoopScreen):
             self.play(self.lanes.line.total, slow=self.slow)
 
     def action_slow(self) -> None:
-        """Slow motion, or not."""
         self.slow = not self.slow
         if self.playback is not None:
             self.playback = self.playback.at_speed(self.slow, self.base.clock())
@@ -325,17 +312,14 @@ class TimelineScreen(LoopScreen):
             self.action_play()
 
     def action_bet(self) -> None:
-        """Bet how long the work takes, or take the bet back."""
         self.betting = not self.betting
         self.bet = FIRST_BET if self.betting else None
         self._end_playback()
 
     def action_step(self) -> None:
-        """Show everything up to the next call."""
         self._step(1)
 
     def action_step_back(self) -> None:
-        """Show everything up to one call less."""
         self._step(-1)
 
     def _step(self, by: int) -> None:
@@ -356,7 +340,6 @@ class TimelineScreen(LoopScreen):
         self._show_call()
 
     def action_move(self, by: int) -> None:
-        """Select another call, or make another bet."""
         if self.betting and self.bet is not None:
             self.bet = max(0, min(self.bet + by, len(BETS) - 1))
             self.show_loop()
@@ -369,15 +352,12 @@ class TimelineScreen(LoopScreen):
         self._show_call()
 
     def action_zoom(self, closer: bool) -> None:
-        """Closer, or further away."""
         self.lanes.zoom(closer=closer)
 
     def action_fit(self) -> None:
-        """Show the whole repeat."""
         self.lanes.window = None
 
     def action_depth(self) -> None:
-        """Plot the queue, or do not."""
         self.depth = not self.query_one("#queue").display
         self._place()
 
@@ -399,7 +379,6 @@ class TimelineScreen(LoopScreen):
     # Showing.
 
     def show_loop(self) -> None:
-        """Show what is known of the loop."""
         if self.playback is not None:
             return
         calls = self.job.seen if self.job is not None else ()
@@ -420,7 +399,6 @@ class TimelineScreen(LoopScreen):
             self._draw_queue()
 
     def show_moment(self, time: float) -> None:
-        """Show the loop up to a time."""
         self.set_class(False, "-hidden")
         self.lanes.scale = self.bet is None
         self.lanes.play(time)
@@ -429,7 +407,6 @@ class TimelineScreen(LoopScreen):
         self._show_call()
 
     def played(self) -> None:
-        """Reveal the figures."""
         self.lanes.until = None
         self.show_loop()
 
@@ -439,7 +416,6 @@ class TimelineScreen(LoopScreen):
         self.show_loop()
 
     def themed(self) -> None:
-        """Draw in the new colours."""
         self.lanes.redraw()
         self._draw_queue()
 
@@ -473,14 +449,12 @@ class TimelineScreen(LoopScreen):
         bet = None if self.bet is None else BETS[self.bet]
         panel.show(found, until=until, bet=bet, open_=self.betting)
 
-    def _waiting(self) -> Content:
+    def _waiting(self) -> Iterable[Line]:
         """Why there are no figures."""
         job = self.job
         if job is not None and job.failed is not None:
-            return content(
-                [(Span(job.failed.error, "error"),), (Span(job.failed.hint),)]
-            )
-        return Content(view.waiting(self.state, job, self.loop))
+            return [(Span(job.failed.error, "error"),), (Span(job.failed.hint),)]
+        return [(Span(view.waiting(self.state, job, self.loop)),)]
 
     def _show_call(self) -> None:
         lanes = self.lanes
@@ -494,8 +468,7 @@ class TimelineScreen(LoopScreen):
                 (Span(f"{note.flag}: ", "value"), Span(note.text))
                 for note in view.notes(measured, self.lanes.line, complete=tall)
             ]
-        text = content(lines)
-        self.query_one("#notes", Panel).query_one(Paper).show(lambda _: text)
+        self.query_one("#notes", Panel).query_one(Paper).show(lambda _: lines)
 
     def _draw_queue(self) -> None:
         """Draw the queue if it is in view."""

@@ -54,7 +54,7 @@ def answer(pair: Pair) -> Iterator[Line]:
     if found.answer == "not comparable":
         sides = pair.first, pair.second
         works = " and ".join(f"another {name}" for name in unlike(*sides))
-        yield (Span(" not comparable ", "badge"), Span(f"  {works}", found.answer))
+        yield (Span(" not comparable ", "badge-low"), Span(f"  {works}", found.answer))
         return
     if found.ratio is None or found.low is None or found.high is None:
         yield (Span(found.sentence, found.answer),)
@@ -132,7 +132,11 @@ def text(pairs: Sequence[Pair]) -> str:
 def _table(pairs: Sequence[Pair]) -> str:
     """A row per pair, without a line that is broken: with what there is room for."""
     first, second = pairs[0].first.label, pairs[0].second.label
-    rows = [_cells(pair) for pair in pairs]
+    clocks = [
+        one.measurement.ready for pair in pairs for one in (pair.first, pair.second)
+    ]
+    unit = fmt.common(clock.median for clock in clocks if clock)
+    rows = [_cells(pair, unit) for pair in pairs]
 
     def drawn(a: str, b: str, *columns: int) -> str:
         head = [("case", a, b, "ratio", "", "")[column] for column in columns]
@@ -154,16 +158,18 @@ def _table(pairs: Sequence[Pair]) -> str:
     return "\n\n".join(parts)
 
 
-def _cells(pair: Pair) -> tuple[str, ...]:
-    a, b = pair.first.measurement.ready, pair.second.measurement.ready
+def _cells(pair: Pair, unit: fmt.Unit) -> tuple[str, ...]:
+    clocks = pair.first.measurement.ready, pair.second.measurement.ready
     found = pair.comparison
     ratio = ends = ""
     if found.ratio is not None and found.low is not None and found.high is not None:
         ratio, ends = f"{found.ratio:.3g}", f"[{found.low:.3g}, {found.high:.3g}]"
     return (
         pair.first.measurement.case.label,
-        fmt.seconds(a.median if a else None),
-        fmt.seconds(b.median if b else None),
+        *(
+            f"{unit.text(clock.median)} {unit.name}" if clock else fmt.ABSENT
+            for clock in clocks
+        ),
         ratio,
         ends,
         found.answer,

@@ -331,7 +331,12 @@ def _start_cells(
 
 def _table(rows: list[dict[str, str]]) -> str:
     head = [*rows[0]]
-    return table(head, [[*row.values()] for row in rows], head)
+    # Both sides stand together, so that all times are in one unit.
+    cells = fmt.in_one_unit(cell for row in rows for cell in row.values())
+    size = len(head)
+    return table(
+        head, [cells[at : at + size] for at in range(0, len(cells), size)], head
+    )
 
 
 # The plot.

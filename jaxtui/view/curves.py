@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence, Sized
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Literal, get_args
@@ -277,7 +278,13 @@ def _read(
     name = fmt.size(all_sizes[place]) + (f" {shown}" if shown else "")
     if not values:
         return Reading(f"{name}: no figures yet")
-    return Reading(name, tuple(sorted(values, key=lambda value: value.series or 0)))
+    values.sort(key=lambda value: value.series or 0)
+    texts = iter(
+        fmt.in_one_unit(part for one in values for part in (one.text, one.more))
+    )
+    return Reading(
+        name, tuple(replace(one, text=next(texts), more=next(texts)) for one in values)
+    )
 
 
 def _text(case: CaseState, metric: Metric, clock: Clock, run: Job) -> tuple[str, str]:
@@ -294,7 +301,7 @@ def _text(case: CaseState, metric: Metric, clock: Clock, run: Job) -> tuple[str,
     summary = measured.dispatch if clock == "dispatch" else measured.ready
     if summary is None or summary.rounds < 2:
         return fmt.median(summary), ""
-    return fmt.median(summary), f"± {fmt.percent(summary.half_width)}"
+    return fmt.median(summary), fmt.ends(summary)
 
 
 def title_of(metric: Metric, clock: Clock, cases: Sequence[CaseState]) -> str:

@@ -117,10 +117,12 @@ def columns(
             names = [name for name in names if name != "host"]
     texts["ready"] = fmt.aligned(times.text(row.ready) for row in rows)
     texts["rate"] = tuple(
-        rates.text(row.flops_per_second)
-        if row.flops_per_second is not None
-        else fmt.bytes_rate(row.bytes_per_second)
-        for row in rows
+        fmt.in_one_unit(
+            rates.text(row.flops_per_second)
+            if row.flops_per_second is not None
+            else fmt.bytes_rate(row.bytes_per_second)
+            for row in rows
+        )
     )
     heads = {"ready": f"ready {times.name}", "rate": rates.name}
     longest = max(map(len, ("op", *texts["op"])))
@@ -129,7 +131,7 @@ def columns(
         column = Column(
             name,
             heads.get(name, name),
-            [(Span(text),) for text in texts[name]],
+            [(Span(text, _role(name, text)),) for text in texts[name]],
             rank=RANKS.get(name, 0),
             right=name in RIGHT,
         )
@@ -142,6 +144,12 @@ def columns(
             column = replace(column, least=least, grows=True, tail=True)
         possible.append(column)
     return fit(possible, sys.maxsize if width is None else width - 1, gap)
+
+
+def _role(name: str, text: str) -> str:
+    if name == "ready":
+        return "value"
+    return "numpy" if (name, text) == ("mode", "numpy") else "label"
 
 
 # One measurement.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from jaxtui import format as fmt
@@ -370,6 +371,15 @@ def table(rows: Sequence[Row], width: int) -> list[Line]:
     """The learner's figures beside the published ones, remarks where they are short."""
     if not rows:
         return []
+    figures = iter(
+        fmt.in_one_unit(
+            text for row in rows for text in (row.yours, row.published, row.remark)
+        )
+    )
+    rows = [
+        replace(row, yours=next(figures), published=next(figures), remark=next(figures))
+        for row in rows
+    ]
     published = any(row.published for row in rows)
     head = ("", "yours", "published") if published else ("", "yours")
     cells = [(row.what, row.yours, row.published)[: len(head)] for row in rows]

@@ -10,7 +10,8 @@ import math
 
 from jaxtui import format as fmt
 from jaxtui.model import MemorySpan, Phases, Summary
-from jaxtui.view.text import Line, Span, bar, piece
+from jaxtui.view.results import figure
+from jaxtui.view.text import Line, Span, bar, piece, plain
 
 LABELS = (
     "transfer",
@@ -29,8 +30,8 @@ ENDS = ("· reused", "· fresh")
 """Of the memory span, below ``ready``."""
 
 _LABEL_ROOM = max(map(len, LABELS)) + 1
-_VALUE_ROOM = 16
-"""``0.81 ms ± 13 %`` fits."""
+_VALUE_ROOM = 12
+"""``1234.056 ms`` fits, so that bars seldom change their scale."""
 
 
 def bars(
@@ -45,6 +46,8 @@ def bars(
 ) -> list[Line]:
     """A line per clock: its name, a bar, and its value; ``—`` where there is none.
 
+    All values are in one unit, one point below the other.
+
     Args:
         phases: The clocks outside the rounds, seconds.
         dispatch: Until a call returned.
@@ -55,7 +58,8 @@ def bars(
         zero_copy: The transfer copied nothing; then it says so instead of a time.
 
     Returns:
-        Lines whose roles are ``label``, ``bar-<clock>``, ``value`` and ``muted``.
+        Lines whose roles are ``label``, ``bar-<clock>``, ``value``,
+        ``unknown`` and ``muted``.
     """
     ends = (memory.reused, memory.fresh) if memory else ()
     values: dict[str, float | None] = {
@@ -70,22 +74,33 @@ def bars(
         "pipelined": pipelined,
         "fetch": phases.fetch,
     }
-    texts = {label: fmt.seconds(value) for label, value in values.items()}
-    texts["dispatch"], texts["ready"] = fmt.median(dispatch), fmt.seconds_pm(ready)
-    if zero_copy:
-        texts["transfer"] = "zero-copy"
-    if memory:
-        texts[ENDS[1]] += f"  {memory.page_faults:,.0f} faults"
-    room = width - _LABEL_ROOM - max(_VALUE_ROOM, *map(len, texts.values())) - 1
+    unit = fmt.common(value for value in values.values() if value)
+    clocks = {"dispatch": dispatch, "ready": ready}
+    figures: list[Line] = []
+    for label, value in values.items():
+        if clock := clocks.get(label):
+            figures.append(figure(clock, unit))
+        else:
+            role = "muted" if value is None else "value"
+            figures.append((Span(unit.text(value), role),))
+    texts = fmt.aligned(map(plain, figures))
+    faults = f"  {memory.page_faults:,.0f} faults" if memory else ""
+    most = max(_VALUE_ROOM, len(texts[0]) + len(unit.name) + 1 + len(faults))
+    room = width - _LABEL_ROOM - most - 1
     shares = _shares(values)
     lines = []
-    for label, text in texts.items():
+    for label, text, shown in zip(values, texts, figures, strict=True):
         spans = [Span(label.ljust(_LABEL_ROOM), "label")]
         if room > 0:
             drawn = bar(shares[label], room)
             role = f"bar-{label.strip('· ').replace(' ', '-')}"
             spans += [Span(drawn, role), Span(" " * (room - len(drawn) + 1))]
-        spans.append(Span(text, "muted" if text == fmt.ABSENT else "value"))
+        before, _, after = text.partition(plain(shown))
+        after = f"{after} {unit.name}" if values[label] is not None else ""
+        if zero_copy and label == "transfer":
+            before, shown = "", (Span("zero-copy", "value"),)
+        more = faults if label == ENDS[1] else ""
+        spans += [Span(before), *shown, Span(f"{after}{more}", "value")]
         lines.append(piece(tuple(spans), 0, width))
     return lines
 

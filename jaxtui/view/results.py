@@ -60,7 +60,7 @@ def columns(run: Job, *, marked: bool, room: int) -> list[Column]:
         cells = [_factor(bench.times_numpy(case, run)) for case in cases]
         found.append(Column("factor", "× NumPy", cells, rank=1, right=True))
     notes = [_badge(case, run) for case in cases]
-    found.append(Column("notes", "", notes, rank=2, least=10, grows=True))
+    found.append(Column("notes", "", notes, rank=2, least=12, grows=True))
     dispatches = [one.dispatch if one else None for one in measured]
     if any(dispatches):
         # What only a wide screen has room for, and what is not known at all nowhere.
@@ -133,7 +133,7 @@ def _rates(measured: Sequence[Measurement | None], units: fmt.Units) -> Column:
             fmt.speed(one.flops_per_second, one.bytes_per_second) if one else fmt.ABSENT
             for one in measured
         ]
-        cells = [(Span(rate),) for rate in rates]
+        cells = [(Span(rate),) for rate in fmt.in_one_unit(rates)]
         return Column("rate", "rate", cells, rank=3, right=True, least=12)
     unit = units.bytes if moved else units.flops
     values = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import string
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from jaxtui import format as fmt
 from jaxtui.analysis.roofline import (
@@ -100,8 +101,11 @@ def rate_text(roof: Roof, value: float | None = None) -> str:
 
     Integer arithmetic is counted like any other.
     """
-    unit = "FLOP/s" if roof.kind == "compute" else "B/s"
-    return fmt.rate(roof.per_second if value is None else value, unit)
+    return fmt.rate(roof.per_second if value is None else value, _quantity(roof))
+
+
+def _quantity(roof: Roof) -> Literal["FLOP/s", "B/s"]:
+    return "FLOP/s" if roof.kind == "compute" else "B/s"
 
 
 def published_text(roof: Roof) -> str:
@@ -206,17 +210,17 @@ def head(roofs: RoofsMeasured) -> str:
     lines = [f"Roofs of {roofs.device}" + ("" if same else f", {kind}")]
     if roofs.roofs:
         rows = [
-            (
-                roof_name(one),
-                rate_text(one),
-                fmt.percent((one.ci_high - one.ci_low) / 2 / one.per_second),
-                one.what,
-            )
+            (roof_name(one), rate_text(one), _ends(one), one.what)
             for one in roofs.roofs
         ]
-        titles = ("roof", "measured", "±", "reached by")
-        lines.append(table(titles, rows, ("measured", "±")))
+        titles = ("roof", "measured", "interval", "reached by")
+        lines.append(table(titles, rows, titles[1:3]))
     return "\n".join(filter(None, [*lines, wrap(*_about(roofs))]))
+
+
+def _ends(roof: Roof) -> str:
+    unit = fmt.common([roof.per_second], _quantity(roof))
+    return f"{unit.ends(roof.ci_low, roof.ci_high)} {unit.name}"
 
 
 def _about(roofs: RoofsMeasured) -> Iterator[str]:

@@ -12,6 +12,7 @@ import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from jaxtui import format as fmt
 from jaxtui.text import Painted, visible
 
 COLUMNS = 80
@@ -33,7 +34,8 @@ COLOURS = {
 }
 """ANSI codes of the roles that have a colour on a command line."""
 
-_COMMAND = re.compile(r"`[^`]+`")
+_WHOLE = re.compile(r"`[^`]+`|\d [nµm]?s\b|\d %|\d [kMGTP]?i?(?:B|FLOP)(?:/s)?\b")
+"""Commands, so that they can be copied, and figures with their units."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +96,6 @@ def fold(
 ) -> list[Line]:
     """A line of spans, broken at blanks; nothing for an empty one.
 
-    Commands in backquotes stay whole, so that they can be copied.
-
     Args:
         line: what to break.
         width: of a line, its indent included.
@@ -105,7 +105,7 @@ def fold(
     """
     margins = (indent, indent if later is None else later)
     text = plain(line).replace("\n", " ")
-    text = _COMMAND.sub(lambda found: found[0].replace(" ", "\xa0"), text)
+    text = _WHOLE.sub(lambda found: found[0].replace(" ", "\xa0"), text)
     folded: list[Line] = []
     end = 0
     for shown in textwrap.wrap(
@@ -204,13 +204,16 @@ def table(
 ) -> str:
     """The rows under their heads, two blanks apart, without trailing blanks.
 
-    ``right`` names the heads of columns that are aligned at the right.
+    ``right`` names the heads of columns of figures: each in one unit, at the right.
     """
     shown = [[visible(cell, line=True) for cell in row] for row in (head, *rows)]
-    columns = list(zip(*shown, strict=True))
+    columns = [
+        fmt.in_one_unit(column) if name in right else column
+        for name, column in zip(head, zip(*shown, strict=True), strict=True)
+    ]
     widths = [max(map(len, column)) for column in columns]
     lines = []
-    for row in shown:
+    for row in zip(*columns, strict=True):
         cells = [
             cell.rjust(width) if name in right else cell.ljust(width)
             for cell, width, name in zip(row, widths, head, strict=True)

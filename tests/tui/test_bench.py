@@ -362,10 +362,38 @@ async def test_the_results_fit(size: tuple[int, int]) -> None:
             assert "█" in lines(app, "#spread")
         await pilot.press("b")
         await until(pilot, lambda: side.display is (size != WIDE))
+        await pilot.press("b")
         for theme in (themes.LIGHT, themes.PROJECTOR):
             app.theme = theme
-            await pilot.pause()
-            assert "256" in lines(app, "ResultsTable")
+            await until(pilot, lambda: "256" in lines(app, "ResultsTable"))
+
+
+async def test_on_a_small_screen_the_phases_take_the_place_of_the_plot() -> None:
+    async with ran(FakeEngine(tpu_devices()), NARROW) as (app, pilot):
+        await pilot.press("b")
+        await until(pilot, lambda: "fetch" in lines(app, "#phases-panel"))
+        assert "b hide" in lines(app, "#phases-panel")
+        assert not app.query_one("#plot-panel").display
+        # All figures of a column in one unit, the points one below the other.
+        rows = lines(app, "#phases").splitlines()
+        assert all(row.rstrip().endswith(" ms") for row in rows)
+        assert len({row.rindex(".") for row in rows if "compile" not in row}) == 1
+        await pilot.press("b")
+        await until(pilot, lambda: in_sight(app, "#plot-panel"))
+
+        # The keys of a border are left out where there is no room, never cut.
+        await pilot.resize_terminal(60, 15)
+        await until(pilot, lambda: "a calls" in lines(app, "#results-panel"))
+        assert "…" not in lines(app, "#results-panel").splitlines()[-1]
+        assert subtitle(app, "#results-panel").endswith("v code")
+
+
+async def test_under_an_open_form_no_panel_is_cut() -> None:
+    async with ran(FakeEngine(tpu_devices()), WIDE) as (app, pilot):
+        assert in_sight(app, "#spread-panel")
+        await pilot.press("e")
+        await until(pilot, lambda: not app.query_one("#spread-panel").display)
+        assert "b hide" in lines(app, "#phases-panel")
 
 
 async def test_rows_fill_while_cases_take_turns_and_a_failure_is_a_row() -> None:

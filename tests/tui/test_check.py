@@ -379,7 +379,7 @@ async def test_before_a_check_its_keys_say_so() -> None:
         await pilot.pause()
         pane = app.query_one(DevicesPane)
         assert pane.check_action("check_panel", ()) is None
-        assert pane.why_not("check") == "JAX is starting."
+        assert pane.why_not("check") == "JAX is not ready yet."
         assert pane.why_not("check_panel") == "There was no check yet."
         pane.action_check("quick")
         assert "belongs to this process" in app.session.state.message

@@ -54,6 +54,11 @@ async def test_first_frame_does_not_wait_for_jax_nor_for_who_holds_it() -> None:
     async with app.run_test(size=NARROW) as pilot:
         await pilot.pause()
         assert "starting JAX" in shown(app, StatusLine)
+        # Details without a device would be an empty panel.
+        await pilot.resize_terminal(*WIDE)
+        await pilot.pause()
+        assert not app.query_one("#details-panel").display
+        await pilot.resize_terminal(*NARROW)
         assert "runs a first case when JAX is up" in words(app)
         finding = Finding(
             name="disk", severity="warning", what="The disk is full.", how="df"
@@ -144,8 +149,14 @@ async def test_the_first_minute(size: tuple[int, int]) -> None:
 @pytest.mark.parametrize(
     ("action", "reason"),
     [
-        *((one, "JAX is starting.") for one in ("run", "check", "sweep", "program")),
-        *((one, "JAX is starting.") for one in ("edit", "timeline", "code", "export")),
+        *(
+            (one, "JAX is not ready yet.")
+            for one in ("run", "check", "sweep", "program")
+        ),
+        *(
+            (one, "JAX is not ready yet.")
+            for one in ("edit", "timeline", "code", "export")
+        ),
         ("check_panel", "There was no check yet."),
         ("copy", "There is no result yet."),
         ("details", None),

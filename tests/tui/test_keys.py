@@ -233,8 +233,8 @@ EVERYWHERE: Effects = {
 
 CASE: Effects = {
     "sweep": lambda s: doubled(sorted({one.size for one in s.timed})),
-    "timeline": lambda s: s.begun(Loop, s.pane.target),
-    "program": lambda s: s.begun(Inspection, s.pane.target),
+    "timeline": lambda s: s.begun(Loop, s.pane.case),
+    "program": lambda s: s.begun(Inspection, s.pane.case),
     "code": lambda s: s.on(CodeScreen),
     "copy": lambda s: s.changed("files"),
     "export": lambda s: s.on(ExportScreen),
@@ -273,8 +273,10 @@ BENCH: Effects = {
 }
 
 LEARN: Effects = {
-    # There are two answers.
-    **dict.fromkeys(("answer(3)", "answer(4)")),
+    **dict.fromkeys(
+        ("answer(3)", "answer(4)"),
+        lambda s: s.message == "This question has 2 answers.",
+    ),
     **{one: CASE[one] for one in ("code", "copy", "export")},
     **dict.fromkeys(("run", "proceed"), lambda s: s.begun(Snippet)),
     **dict.fromkeys(

@@ -197,7 +197,7 @@ async def test_ask_run_show_explain(
         if size != WIDE:
             assert paper(app, "step-figures") == ""
             await pilot.press("f")
-        await until(pilot, lambda: "0.001 s 269 µs" in paper(app, "step-figures"))
+        await until(pilot, lambda: "1 ms 0.269 ms" in paper(app, "step-figures"))
         assert "in the end" in paper(app, "step-figures")
         if size != WIDE:
             await pilot.press("e")
@@ -213,7 +213,7 @@ async def test_ask_run_show_explain(
         await until(pilot, lambda: list(tmp_path.iterdir()))
         (written,) = tmp_path.iterdir()
         text = written.read_text()
-        for words in ("must be known", "✓ Holds here", "`jnp.dot(x, x)`", "269 µs"):
+        for words in ("must be known", "✓ Holds here", "`jnp.dot(x, x)`", "0.269 ms"):
             assert words in text
         written.unlink()
         await pilot.press("v")
@@ -346,7 +346,7 @@ async def test_stop_leaves_the_lesson_where_it_was() -> None:
         await pilot.press("3", "enter")
         await until(pilot, lambda: paper(app, "step-heading"))
         pane(app).perform("run")
-        await until(pilot, lambda: "stop it first" in app.state.message)
+        await until(pilot, lambda: "A run is in progress" in app.state.message)
         assert engine.calls.count("run") == 1
         await pilot.press("s")
         await until(pilot, lambda: not app.state.running)
@@ -370,7 +370,7 @@ async def test_stop_leaves_the_lesson_where_it_was() -> None:
         assert "● 2 two" in paper(app, "step-question-text")
         # What had arrived stays, and the step can be run again.
         await pilot.press("f")
-        await until(pilot, lambda: "0.001 s" in paper(app, "step-figures"))
+        await until(pilot, lambda: "1 ms" in paper(app, "step-figures"))
         await pilot.press("r")
         await until(pilot, lambda: len(engine.works) == 5)
 

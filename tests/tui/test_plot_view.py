@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from textual.app import App, ComposeResult
-from textual.content import Content
 from textual.geometry import Region
 
 from jaxtui.plot import Row
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotView
+from jaxtui.view.text import Span
 
 
 class Recorder(PlotView):
@@ -72,8 +72,8 @@ async def test_a_text_in_another_style_is_another_text() -> None:
     async with app.run_test(size=(20, 4)) as pilot:
         paper = app.query_one(Paper)
         await pilot.pause()
-        for style in ("", "bold"):
-            paper.show(lambda _, style=style: Content.styled("pass", style))  # type: ignore[misc]
+        for role in ("", "title"):
+            paper.show(lambda _, role=role: [(Span("pass", role),)])  # type: ignore[misc]
             await pilot.pause()
         strips = app.screen._compositor.render_strips()
         assert any(

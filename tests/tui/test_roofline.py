@@ -207,7 +207,7 @@ async def test_why_not_a_failure_a_death_and_a_stop() -> None:
         await run(pilot, app)
         await ask(pilot, app, engine)
         app.query_one(BenchPane).perform("roofs")
-        await until(pilot, lambda: "A run is going on" in app.state.message)
+        await until(pilot, lambda: "A run is in progress" in app.state.message)
 
         # A failure is told where the plot would be.
         failed = WorkFailed(error="There is no memory left.", hint="Close something.")
@@ -229,7 +229,7 @@ async def test_why_not_a_failure_a_death_and_a_stop() -> None:
         await until(pilot, lambda: app.state.engine == "ready")
         await until(pilot, lambda: "killed (signal 9)" in whole(app))
         assert "matmul" in whole(app)
-        assert "z measures the roofs of cpu:0" in whole(app)
+        await until(pilot, lambda: "z measures the roofs of cpu:0" in whole(app))
 
         # A stop keeps what was found.
         await ask(pilot, app, engine)

@@ -186,7 +186,9 @@ def test_a_size_is_read_off_with_intervals() -> None:
     drawn = picture_of(over_sizes(NUMPY, JIT), selected=done(JIT))
     assert drawn.places[drawn.begin] == 1024
     top = drawn.draw(100, 9, color=False, cursor=0).split("\n")[0]
-    assert re.match(r"256 ready:  • numpy \d+ µs ± 0\.4 %  ◆ jit \d+ µs ± 0\.4 %", top)
+    assert re.match(
+        r"256 ready:  • numpy (\S+ (.s)) \S+–\S+ \2  ◆ jit \S+ \2 \S+–\S+ \2", top
+    )
 
 
 def test_intervals_go_first_then_the_last_values_and_no_number_is_cut() -> None:
@@ -195,7 +197,7 @@ def test_intervals_go_first_then_the_last_values_and_no_number_is_cut() -> None:
     seen = set()
     for width in range(1, 120):
         top = drawn.draw(width, 7, color=False, cursor=1).split("\n")[0].rstrip()
-        shape = re.sub(r"[\d.]+ (ms|µs|%)", "N", top)
+        shape = re.sub(r"[\d.]+(–[\d.]+)? (ms|µs|%)", "N", top)
         seen.add(re.sub(r" +", " ", shape))
     assert seen == {
         "",
@@ -204,7 +206,7 @@ def test_intervals_go_first_then_the_last_values_and_no_number_is_cut() -> None:
         "512 ready: • numpy N +2",
         "512 ready: • numpy N ◆ jit N +1",
         "512 ready: • numpy N ◆ jit N ▪ eager N",
-        "512 ready: • numpy N ± N ◆ jit N ± N ▪ eager N ± N",
+        "512 ready: • numpy N N ◆ jit N N ▪ eager N N",
     }
 
 

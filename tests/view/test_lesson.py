@@ -99,7 +99,7 @@ def test_no_line_is_wider_and_no_word_is_lost(
 
 
 ROWS = (
-    Row(what="plain", yours="98 µs", published="269 µs", remark="it returned"),
+    Row(what="plain", yours="0.098 ms", published="0.269 ms", remark="it returned"),
     Row(what="the call that waits", yours="10 ms", published="4.92 ms"),
     Row(what="an error", yours="TypeError: " + "words " * 20, remark="as expected"),
 )
@@ -115,6 +115,20 @@ def test_a_table_loses_nothing_at_any_width(width: int) -> None:
             assert all(
                 words.count(one) >= cell.split().count(one) for one in cell.split()
             )
+
+
+def test_the_times_of_a_table_are_in_one_unit() -> None:
+    """The learner's, the published ones and those of the remarks are compared."""
+    rows = (
+        Row(what="returned", yours="98 µs", published="269 µs", remark="the call"),
+        Row(what="waited", yours="10 ms", published="1.92 s", remark="of 1 s"),
+    )
+    lines = [plain(line).split("  ") for line in view.table(rows, 78)[1:]]
+    cells = [[cell.strip() for cell in line if cell.strip()] for line in lines]
+    assert cells == [
+        ["returned", "0.098 ms", "0.269 ms", "the call"],
+        ["waited", "10 ms", "1920 ms", "of 1000 ms"],
+    ]
 
 
 def test_a_table_without_published_figures_has_no_column_for_them() -> None:
@@ -136,7 +150,7 @@ def test_a_verdict_and_what_was_predicted(
 ) -> None:
     found = Conclusion(rows=ROWS, holds=holds, takeaway="So it is.", answer=answer)
     lines = text(view.results(STEP, found, (), prediction, 76))
-    assert all(one in lines for one in (*said, STEP.claim, "So it is.", "98 µs"))
+    assert all(one in lines for one in (*said, STEP.claim, "So it is.", "0.098 ms"))
     silent = replace(STEP, question=None)
     assert "predict" not in text(view.verdict(silent, found, prediction, 76))
 

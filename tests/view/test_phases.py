@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from jaxtui.model import MemorySpan, Phases, Summary
@@ -46,10 +47,20 @@ def length(line: str) -> int:
 def test_a_row_per_clock_with_its_value():
     rows = draw()
     assert [row[:11].strip() for row in rows.values()] == list(LABELS)
-    assert rows["transfer"].endswith("1.30 ms")
-    assert rows["compile"].endswith("344 ms")
-    assert rows["dispatch"].endswith("56.0 µs")
-    assert rows["ready"].endswith("812 µs ± 0.4 %")
+    # In one unit, the points in line.
+    values = {label: row[-11:].rstrip() for label, row in rows.items()}
+    assert values["transfer"] == "  1.30   ms"
+    assert values["compile"] == "344      ms"
+    assert values["dispatch"] == "  0.0560 ms"
+    assert values["ready"] == "  0.812  ms"
+
+
+def test_digits_that_the_interval_does_not_support_stand_apart():
+    wide = msgspec.structs.replace(summary(812e-6), ci_low=700e-6, ci_high=900e-6)
+    ready = bars(PHASES, None, wide, None, 48)[LABELS.index("ready")]
+    roles = [(span.text, span.role) for span in ready if span.role != "label"]
+    assert ("0.81", "value") in roles
+    assert ("2", "unknown") in roles
 
 
 def test_bars_are_in_the_order_of_the_clocks():
@@ -81,8 +92,8 @@ def test_both_ends_of_the_memory_span_stand_below_ready():
     texts = list(map(plain, lines))
     place = LABELS.index("ready")
     assert [text[:11].strip() for text in texts[place + 1 : place + 3]] == list(ENDS)
-    assert texts[place + 1].endswith("420 µs")
-    assert texts[place + 2].endswith("1.70 ms  980 faults")
+    assert texts[place + 1].endswith("0.420 ms")
+    assert texts[place + 2].endswith("1.70  ms  980 faults")
     found = [length(text) for text in texts[place : place + 3]]
     assert found[1] < found[0] < found[2]
     assert len(texts) == len(LABELS) + 2

@@ -85,7 +85,6 @@ class ChipMap(VerticalScroll, can_focus=True):
         return self._drawing.render().plain
 
     def action_step(self, across: int, down: int) -> None:
-        """Select the neighbour in a direction."""
         name = self._drawing.neighbour(across, down)
         if name is not None:
             self.post_message(self.Moved(name))

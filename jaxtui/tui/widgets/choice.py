@@ -9,7 +9,7 @@ from typing import ClassVar
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.geometry import Offset
 from textual.message import Message
@@ -19,7 +19,7 @@ from textual.widget import Widget
 from textual.widgets import Button, OptionList, Static
 from textual.widgets.option_list import Option
 
-from jaxtui.tui.widgets.panel import clickable
+from jaxtui.tui.widgets.panel import Panel
 
 _LONGEST = 18
 """Characters of the chosen names beyond which only the first is written out."""
@@ -64,8 +64,7 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
     ChoicePopup {
         background: $background 30%;
         #choice-box {
-            width: 40; height: auto; background: $background; padding: 0 1;
-            border: round $primary; border-subtitle-color: $foreground 70%;
+            width: 40; background: $background;
             &.-about { width: 50; }
         }
         OptionList {
@@ -108,8 +107,7 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
         self._listed: tuple[Entry, ...] = ()
 
     def compose(self) -> ComposeResult:
-        """The list in a box, and what a mouse needs to end it."""
-        with Vertical(id="choice-box") as box:
+        with Panel(id="choice-box") as box:
             box.set_class(any(one.about for one in self._entries), "-about")
             yield _Options()
             yield Static(id="choice-about", markup=False)
@@ -145,8 +143,6 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
         places = [i for i, one in enumerate(found) if one.value in self._chosen]
         start = 0 if typed or not places else places[0]
         listing.highlighted = start if found else None
-        box = self.query_one("#choice-box")
-        box.border_title = Content(f"{self._typed}▏" if typed else "type to filter")
         self._say()
 
     def _prompt(self, entry: Entry) -> Content:
@@ -182,7 +178,8 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
         names = {one.value: one.name for one in self._entries}
         taken = ", ".join(names[value] for value in self._result) or "nothing"
         keys = f"Enter {taken}" + " · Space mark" * self._multiple
-        self.query_one("#choice-box").border_subtitle = clickable(keys)
+        title = f"{self._typed}▏" if self._typed else "type to filter"
+        self.query_one(Panel).entitle(title, keys)
 
     def on_key(self, event: events.Key) -> None:
         """Type on; no name has a blank, which marks."""
@@ -192,12 +189,10 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
             self._fill()
 
     def action_erase(self) -> None:
-        """Take back the last letter."""
         self._typed = self._typed[:-1]
         self._fill()
 
     def action_close(self) -> None:
-        """Leave everything as it was."""
         self.dismiss(None)
 
     def action_mark(self) -> None:
@@ -216,7 +211,6 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
         self._say()
 
     def action_take(self) -> None:
-        """Take what the lower border says."""
         if self._result:
             self.dismiss(self._result)
 
@@ -231,7 +225,6 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
         self._say()
 
     def on_click(self, event: events.Click) -> None:
-        """A click beside the box closes it."""
         if event.widget is self:
             self.dismiss(None)
 
@@ -298,7 +291,6 @@ class Choice(Widget, can_focus=True):
         self.set_reactive(Choice.chosen, tuple(chosen))
 
     def render(self) -> Content:
-        """The label, what is chosen, and the sign that there is a list."""
         return Content.assemble((f"{self._label} ", "dim"), self.summary, (" ▾", "dim"))
 
     def get_content_width(self, container: object, viewport: object) -> int:
@@ -319,13 +311,11 @@ class Choice(Widget, can_focus=True):
         return self.options
 
     def action_open(self) -> None:
-        """Open the list below this widget."""
         place = self.region.offset
         popup = ChoicePopup(self.entries, self.chosen, place, multiple=True)
         self.app.push_screen(popup, self.take)
 
     def on_click(self) -> None:
-        """A click opens the list."""
         self.action_open()
 
     def take(self, chosen: tuple[str, ...] | None) -> None:

@@ -12,7 +12,7 @@ from jaxtui.tui.state import State
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.panel import Panel
-from jaxtui.tui.widgets.paper import Paper, content
+from jaxtui.tui.widgets.paper import Paper
 from jaxtui.view import check as check_view
 from jaxtui.view import check_screen, chipmap, devices
 from jaxtui.view.text import Column, Line, plain
@@ -47,7 +47,6 @@ class Hardware(Horizontal):
         self._drawn: object = None
 
     def compose(self) -> ComposeResult:
-        """The table and what stands beside it."""
         with Panel("devices", id="devices-panel"):
             yield self.table
         with Panel("map", id="map-panel"):
@@ -81,7 +80,12 @@ class Hardware(Horizontal):
             self.styles.height = 3
             return
         mapped = len(found) > 1 or device.coords is not None
-        width = room.width - (_width_beside(found, mapped) if beside.display else 0)
+        keys = "c check · o other TPUs · d details"
+        title = f"devices · {devices.title(found)}"
+        words = 6 + max(len(title), len(keys))
+        width = room.width
+        if beside.display:
+            width = max(words, width - _width_beside(found, mapped))
         if check.shown:
             columns, gap = check_screen.grid(report, found, width - 4), 1
         else:
@@ -89,16 +93,13 @@ class Hardware(Horizontal):
             columns, gap = devices.columns(found, width - 4, rates, badges), 2
         self.table.show([one.name for one in found], columns, device.name, gap)
         panel = self.query_one("#devices-panel", Panel)
-        keys = "c check · o other TPUs · d details"
-        title = f"devices · {devices.title(found)}"
         panel.entitle(title, keys)
         natural = sum(one.width + gap for one in columns) - gap + 5
-        words = 6 + max(len(title), len(keys))
         fitted = min(max(natural, words), width)
         panel.styles.width = fitted if beside.display else "1fr"
         rows, inside = len(found) + 1, room.width - fitted - 4
         summary = devices.host_summary(state.host, inside) if state.host else []
-        self._machine.show(lambda _: content(summary))
+        self._machine.show(lambda _: summary)
         drawing: list[Line] = []
         if mapped:
             marks = check_view.marks(report, found) if check.shown else {}

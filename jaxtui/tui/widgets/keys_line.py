@@ -56,11 +56,9 @@ class KeysLine(Widget):
         self._pointed: Key | None = None
 
     def on_mount(self) -> None:
-        """Listen for keys that mean something else."""
         self.screen.bindings_updated_signal.subscribe(self, self._changed)
 
     def on_unmount(self) -> None:
-        """Listen no more."""
         self.screen.bindings_updated_signal.unsubscribe(self)
 
     @property
@@ -91,15 +89,12 @@ class KeysLine(Widget):
     # The mouse.
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Explain the key under the mouse."""
         self._point(self._key_at(event.x))
 
     def on_leave(self) -> None:
-        """Explain no key."""
         self._point(None)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Do as if the key were pressed."""
         key = self._key_at(event.x)
         if key is None:
             return

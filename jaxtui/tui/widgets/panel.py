@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from textual.containers import Vertical
+from typing import ClassVar
+
+from textual.binding import BindingType
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.style import Style
 
@@ -10,7 +13,6 @@ _NAMES = {
     "Enter": "enter",
     "Esc": "escape",
     "Space": "space",
-    "space": "space",
     "Delete": "delete",
 }
 """Of keys that have a name, as the borders write it."""
@@ -60,14 +62,38 @@ class Panel(Vertical):
         classes: str | None = None,
     ) -> None:
         super().__init__(id=id, classes=classes)
+        self._keys = ""
         self.entitle(title, keys)
 
     def entitle(self, title: str, keys: str | None = None) -> None:
         """Write other words into the borders; the same ones draw nothing."""
         if (self.border_title or "") != Content(title).markup:
             self.border_title = Content(title) if title else None
-        if keys is None:
-            return
-        words = clickable(keys)
+        if keys is not None and keys != self._keys:
+            self._keys = keys
+            self._fit_keys()
+
+    def on_resize(self) -> None:
+        self._fit_keys()
+
+    def _fit_keys(self) -> None:
+        """Write the keys for which there is room, the first ones first."""
+        parts, room = self._keys.split(" · "), (self.outer_size.width or 1000) - 6
+        while len(parts) > 1 and len(" · ".join(parts)) > room:
+            parts.pop()
+        words = clickable(" · ".join(parts))
         if (self.border_subtitle or "") != words.markup:
-            self.border_subtitle = words if keys else None
+            self.border_subtitle = words if self._keys else None
+
+
+class ScrollPanel(Panel, can_focus=True):
+    """A panel whose content scrolls within its border."""
+
+    BINDINGS: ClassVar[list[BindingType]] = list(VerticalScroll.BINDINGS)
+
+    DEFAULT_CSS = """
+    ScrollPanel {
+        overflow-y: auto; scrollbar-size-vertical: 1;
+        &:focus { border: round $panel-lit; }
+    }
+    """

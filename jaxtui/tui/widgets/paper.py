@@ -11,14 +11,14 @@ from textual.geometry import Size
 from textual.widget import Widget
 from textual.widgets import Digits
 
+from jaxtui.model import PHASES
 from jaxtui.view.bench import Sentence
 from jaxtui.view.check import FINE, ROLES
 from jaxtui.view.text import Line
 
 STYLES = {
-    "muted": "dim",
-    "title": "bold",
-    "value": "bold",
+    **dict.fromkeys(("muted", "unknown"), "dim"),
+    **dict.fromkeys(("title", "value", "strong", "hero", "info"), "bold"),
     "device": "bold $lane-device",
     "host": "bold $lane-host",
     "numpy": "bold $numpy",
@@ -26,17 +26,35 @@ STYLES = {
     "badge": "bold reverse",
     "error": "bold $text-error",
     "warning": "bold $text-warning",
-    "info": "bold",
+    "head": "underline",
+    "chosen": "bold $text-accent",
+    "code": "$text-secondary",
+    "block": "$text-secondary",
+    "a": "bold $plot-1",
+    "b": "bold $plot-2",
+    "mark-a": "bold reverse $plot-1",
+    "mark-b": "bold reverse $plot-2",
+    "faster": "bold $check-pass",
+    "slower": "bold $check-fail",
+    "no difference": "bold",
+    "cannot tell": "bold $check-low",
+    "not comparable": "bold $check-low",
+    **{f"bar-{one.replace('_', '-')}": "$foreground 45%" for one in PHASES},
+    "bar-dispatch": "$lane-host",
+    **{
+        f"bar-{one}": "$lane-device"
+        for one in ("ready", "pipelined", "reused", "fresh")
+    },
     **{
         word: f"{'' if word in FINE else 'bold '}${color}"
         for word, color in ROLES.items()
     },
     **{f"badge-{word}": f"bold ${color} reverse" for word, color in ROLES.items()},
 }
-"""How the roles of spans are drawn: those of findings, and of verdicts."""
+"""How the roles of spans are drawn, on every screen."""
 
-Write = Callable[[int], Content]
-"""Makes the text for a width in cells."""
+Write = Callable[[int], Iterable[Line]]
+"""Makes the lines for a width in cells."""
 
 
 def content(lines: Iterable[Line]) -> Content:
@@ -61,7 +79,6 @@ class Figure(Digits):
     """A large figure; plain text where the terminal lacks the characters of one."""
 
     def render(self) -> RenderResult:
-        """Three lines, or one."""
         encoding = getattr(sys.__stderr__, "encoding", None) or ""
         if encoding.lower().startswith("utf"):
             return super().render()
@@ -77,7 +94,7 @@ class Paper(Widget):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._write: Write = _nothing
+        self._write: Write = lambda _: ()
         self._shown: list[Content] = []
         self._width = 0
 
@@ -106,7 +123,6 @@ class Paper(Widget):
         return len(self._shown)
 
     def render(self) -> Content:
-        """The text."""
         width = self.content_size.width
         if width != self._width:
             self._lay_out(width)
@@ -114,10 +130,6 @@ class Paper(Widget):
 
     def _lay_out(self, width: int) -> None:
         self._width = width
-        text = self._write(width)
+        text = content(self._write(width))
         # Code keeps its lines, so one may be wider than there is room.
         self._shown = list(text.wrap(width)) if text.plain and width else []
-
-
-def _nothing(_width: int) -> Content:
-    return Content("")

@@ -65,19 +65,16 @@ class PlotView(Widget):
         self._redraw()
 
     def on_resize(self) -> None:
-        """Draw anew for the new size."""
         self._shown_rows, self._strips = [], []
         self._redraw()
         self.refresh()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """The lines that are in view."""
         # Once and not for each line, as it is made of the styles of all ancestors.
         self._style = self.rich_style
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
-        """One line of the drawing."""
         if y < len(self._strips):
             return self._strips[y].apply_style(self._style)
         return Strip.blank(self.size.width, self._style)
@@ -232,11 +229,9 @@ class PlotReader(PlotView, can_focus=True):
             self.read(self._picture.begin)
 
     def on_blur(self) -> None:
-        """Show the plot alone."""
         self.read(None)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Read off under the mouse, when the terminal has room for a redraw."""
         if self._waiting is None and self._calm():
             self.read(self._under(event))
             return
@@ -260,7 +255,6 @@ class PlotReader(PlotView, can_focus=True):
         self.read(self._under(event))
 
     def on_leave(self) -> None:
-        """Show the plot alone, unless the keys are in use."""
         if not self.has_focus and not self.is_mouse_over:
             self.read(None)
 
@@ -270,31 +264,25 @@ class PlotReader(PlotView, can_focus=True):
         return self._picture.nearest(event.x, *self.size)
 
     def action_move(self, by: int) -> None:
-        """So many places on."""
         if self._place is not None:
             self.read(self._place + by)
 
     def action_leap(self, way: int) -> None:
-        """A tenth of the places on or back."""
         places = self._picture.count if self._picture is not None else 0
         self.action_move(way * max(1, places // _LARGE_STEPS))
 
     def action_first(self) -> None:
-        """The first place."""
         self.read(0)
 
     def action_last(self) -> None:
-        """The last place."""
         if self._picture is not None:
             self.read(self._picture.count)
 
     def action_pick(self) -> None:
-        """Say that this place was chosen."""
         if self._place is not None:
             self.post_message(self.Picked(self._place))
 
     def action_leave(self) -> None:
-        """Ask for the focus to be elsewhere."""
         self.post_message(self.Left())
 
 

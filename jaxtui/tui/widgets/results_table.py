@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -19,11 +18,12 @@ from jaxtui.tui.base import base
 from jaxtui.tui.bench_plot import short_label
 from jaxtui.tui.dialogs import NotesScreen
 from jaxtui.tui.state import EMPTY, State, view_of
+from jaxtui.tui.widgets.grid import Grid
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import in_words
 from jaxtui.view import bench, results
 from jaxtui.view.bench import Sentence
-from jaxtui.view.text import Line, Table, fit
+from jaxtui.view.text import fit
 
 _WIDE = 90
 """Columns from which on bars are long and columns are set apart."""
@@ -45,11 +45,9 @@ class LogPanel(Panel):
         self._written: tuple[str, ...] | None = None
 
     def compose(self) -> ComposeResult:
-        """The lines."""
         yield RichLog(max_lines=MAXIMUM_LOG_LINES, wrap=True)
 
     def watch_state(self) -> None:
-        """Write what is new."""
         self.catch_up()
 
     def catch_up(self) -> None:
@@ -87,7 +85,6 @@ class Results(Panel):
             yield Static(id="notes", markup=False)
 
     def draw(self) -> None:
-        """Draw the table, and write the notes that differ."""
         self.query_one(ResultsTable).write()
         notes = _sentences(self.state)
         if self.state.view == "roofline":
@@ -127,7 +124,7 @@ def _sentences(state: State) -> Sequence[Sentence]:
     return (*bench.sentences(case, run), *bench.run_sentences(run))
 
 
-class ResultsTable(DataTable[Text]):
+class ResultsTable(Grid):
     """The run as a table; the row under the cursor is the selected case."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -135,39 +132,19 @@ class ResultsTable(DataTable[Text]):
     ]
 
     DEFAULT_CSS = """
-    ResultsTable {
-        height: auto; background: $background;
-        scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0;
-        & > .datatable--header { background: $background; color: $foreground 60%; }
-        & > .datatable--cursor { background: $panel; color: $foreground; }
-        &:focus { background-tint: $foreground 0%; }
-        &:focus > .datatable--cursor { background: $primary 35%; }
-    }
+    ResultsTable { height: auto; }
     """
 
     state: reactive[State] = reactive(EMPTY, repaint=False)
     """What is on screen."""
 
-    def __init__(self) -> None:
-        # The blanks between columns are part of the cells.
-        super().__init__(
-            cursor_type="row",
-            cell_padding=0,
-            cursor_foreground_priority="renderable",
-        )
-        self._layout: object = None
-        """What makes another table necessary."""
-        self._cells: dict[tuple[int, str], Line] = {}
-
     def watch_state(self, old: State, state: State) -> None:
-        """Write the cells that changed."""
         self.write()
         # Any other snapshot may be older than the key that has just moved the cursor.
         if state.case_index != old.case_index:
             self._follow()
 
     def on_resize(self) -> None:
-        """Show the columns for which there is room."""
         self.write()
 
     def write(self) -> None:
@@ -183,62 +160,11 @@ class ResultsTable(DataTable[Text]):
             columns = results.columns(run, marked=view == "sweep", room=room)
         # A scrollbar may come, and every column has its gap.
         gap = 1 if width < _WIDE else 2
-        found = fit(columns, width - 1 - gap, gap)
-        heads = [(one.key, one.head) for one in found.columns]
-        layout = run.number, heads, found.widths, self.app.theme
-        cells = {
-            (row, column.key): found.cell(row, place)
-            for row in range(len(run.cases))
-            for place, column in enumerate(found.columns)
-        }
-        if layout != self._layout:
-            self._layout = layout
-            self._rebuild(found, cells, len(run.cases))
-        else:
-            for place, cell in cells.items():
-                if self._cells.get(place) != cell:
-                    self.update_cell(str(place[0]), place[1], self._text(cell))
-        self._cells = cells
-
-    def _rebuild(
-        self, table: Table, cells: dict[tuple[int, str], Line], rows: int
-    ) -> None:
-        with self.app.batch_update():
-            self.clear(columns=True)
-            for column, width in zip(table.columns, table.widths, strict=True):
-                justify = "right" if column.right else "left"
-                head = Text(column.head, style="dim", no_wrap=True)
-                head.align(justify, width)  # type: ignore[arg-type]
-                self.add_column(head, key=column.key, width=width + table.gap)
-            for row in range(rows):
-                texts = [self._text(cells[row, one.key]) for one in table.columns]
-                self.add_row(*texts, key=str(row))
-        self._follow()
-
-    def _text(self, line: Line) -> Text:
-        return Text.assemble(
-            *((span.text, self._style(span.role)) for span in line), no_wrap=True
-        )
-
-    def _style(self, role: str) -> str:
-        colors = self.app.theme_variables
-        name = {
-            "numpy": "numpy",
-            "bar-numpy": "numpy",
-            "bar-jax": "lane-device",
-            "spark": "lane-device",
-            "faster": "check-pass",
-            "note": "check-low",
-            "bad": "danger",
-        }.get(role)
-        if role.startswith("series-"):
-            name = f"plot-{int(role.removeprefix('series-')) % 6 + 1}"
-        if name is not None:
-            return str(colors[name])
-        return {"value": "bold", "muted": "dim", "unknown": "dim"}.get(role, "")
+        table = fit(columns, width - 1 - gap, gap)
+        if self.draw_table(table, [str(index) for index in range(len(run.cases))]):
+            self._follow()
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
-        """Select the case that the cursor is at."""
         event.stop()
         # One that the cursor has left again is of no interest: answering it would move
         # the cursor back, and so on for ever.

@@ -38,11 +38,9 @@ class StatusLine(Widget):
         self._shown = ""
 
     def on_mount(self) -> None:
-        """Count the seconds while something is being waited for."""
         self.set_interval(1.0, self._show)
 
     def watch_state(self, old: State, new: State) -> None:
-        """Restart the clock when a wait begins."""
         begins = new.job is not None and (
             old.job is None or old.job.number != new.job.number
         )
@@ -53,7 +51,6 @@ class StatusLine(Widget):
         self._show()
 
     def render(self) -> Content:
-        """The line, filled up to the width that there is."""
         state, now = self.state, self._clock()
         waited = now - self._since
         elapsed = now - self._checking_since if state.check.going else waited
@@ -63,15 +60,17 @@ class StatusLine(Widget):
         running = status.progress(state, elapsed)
         if running:
             right.insert(0, running)
-        settings, busy = status.settings(state), status.busy(state)
+        busy = status.busy(state)
         if busy:
             right.insert(0, "BUSY MACHINE")
-        left, end = status.machine(state), "  ".join(filter(None, [settings, *right]))
-        if len(left) + len(end) + 2 > self.size.width:
-            left = status.machine(state, short=True)
-        if len(left) + len(end) + 2 > self.size.width and settings:
-            end = "  ".join([status.settings(state, short=True), *right])
-        room = max(2, self.size.width - len(left) - len(end))
+        width = self.size.width
+        for short in (False, True):
+            settings = status.settings(state, short=short)
+            end = "  ".join(filter(None, [settings, *right]))
+            left = status.machine(state, width - len(end) - 2)
+            if left != "jaxtui":
+                break
+        room = max(2, width - len(left) - len(end))
         bad = settings or busy or state.engine == "failed" or status.simulated(state)
         style = "bold $text-warning" if bad else "bold $text-accent"
         return Content.assemble((left[:6], "bold"), left[6:], " " * room, (end, style))
@@ -98,7 +97,6 @@ class MessageLine(Widget):
     """The sentence."""
 
     def watch_state(self, state: State) -> None:
-        """Take the sentence out of the snapshot."""
         self.line = status.message(state)
 
     def watch_line(self, old: str, new: str) -> None:
