@@ -53,8 +53,9 @@ class ProgramScreen(ModalScreen[None]):
     ProgramScreen {
         background: $background; overflow: hidden;
         Log {
-            height: 1fr; background: $background;
-            scrollbar-size-vertical: 1; scrollbar-size-horizontal: 1;
+            height: 1fr; background: $background; overflow: auto;
+            scrollbar-size: 1 1;
+            &:focus { background-tint: transparent; }
         }
         Input { height: 1; border: none; padding: 0 1; display: none; }
         #program-says { height: 1; padding: 0 1; color: $text-accent; }
@@ -109,8 +110,8 @@ class ProgramScreen(ModalScreen[None]):
             for number, name in enumerate(SECTIONS)
         ]
         panel = self.query_one(Panel)
+        panel.entitle("", self._label)
         panel.border_title = Content.assemble(*names)
-        panel.border_subtitle = Content(self._label)
         text = self.query_one(Log)
         text.clear()
         # In one piece: ``write_lines`` leaves empty lines out.

@@ -143,6 +143,11 @@ async def test_every_text_can_be_read(size: tuple[int, int]) -> None:
         assert "ENTRY %main.1" in text(screen)
         assert "metadata" not in text(screen)
         assert text(screen).splitlines()[2].startswith("%fused (p: f32[8])")
+        # The border names the case in a terminal of another size, too.
+        await pilot.resize_terminal(70, 20)
+        await pilot.pause()
+        border = screen.query_one("#program-panel").border_subtitle
+        assert border == asked(engine).label
         await pilot.press("escape")
         assert not isinstance(app.screen, ProgramScreen)
 

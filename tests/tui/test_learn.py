@@ -277,6 +277,19 @@ async def test_a_lesson_from_its_first_step_to_its_mark() -> None:
         assert "3 of 4 steps" in borders(app, "lesson-list")
 
 
+async def test_a_larger_terminal_gives_the_verdict_more_lines() -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=(60, 15)) as pilot:
+        await open_lesson(pilot, app)
+        question, step = app.query_one(QuestionPanel), app.query_one("#step")
+        assert step.region.contains_region(question.region)
+        await pilot.press("2", "enter")
+        await until_complete(pilot, app)
+        await pilot.resize_terminal(*WIDE)
+        most = app.query_one("#step-verdict").styles
+        await until(pilot, lambda: most.max_height and most.max_height.value > 20)
+
+
 async def test_sizes_a_wrong_prediction_and_steps_forth_and_back() -> None:
     app = app_on(FakeEngine())
     async with app.run_test(size=NARROW) as pilot:
