@@ -133,7 +133,8 @@ class BenchPane(CasePane):
             #plot-panel, #notes-scroll { display: none; }
             Side { width: 1fr; }
             ResultsTable { max-height: 3; }
-            &.-low Results { display: none; }
+            /* One line of it stays, so that it keeps the focus. */
+            &.-low Results { height: 1; border: none; }
         }
         /* What limits a case is said below the table, and is long. */
         &.-tall.-roofline #notes-scroll { height: 6; }
