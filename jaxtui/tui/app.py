@@ -231,6 +231,14 @@ class JaxtuiApp(BaseApp):
             await self.fill("bench")
         await super().on_event(event)
 
+    def simulate_key(self, key: str) -> None:
+        """Press a key for whoever is clicked, as the app.
+
+        A message rises no further than to the widget that posted it: the table in a
+        clicked panel would have the key, and the tab around them never.
+        """
+        self.call_later(super().simulate_key, key)
+
     def on_resize(self, event: events.Resize) -> None:
         """Say so if the terminal is too small; come back when it is not."""
         shown = isinstance(self.screen, TooSmall)

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from textual import events
+from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import Input, Sparkline, Static
 
@@ -24,6 +25,7 @@ from jaxtui.tui.history import PAGE, HistoryPane, listing, words
 from jaxtui.tui.history_panels import Detail, HistoryTable, Past
 from jaxtui.tui.run import Recorder
 from jaxtui.tui.threads import Latest
+from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.view.history import short_when
 from tests.history.making import DEVICE, HOST, measurement
@@ -434,3 +436,17 @@ def test_a_history_on_screen(
         await pilot.pause()
 
     assert snap_compare(app, terminal_size=WIDE, run_before=drive)
+
+
+async def test_the_words_of_a_key_in_a_border_can_be_clicked(three: History) -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        table = await shown(pilot, app)
+        panel = table.parent
+        assert isinstance(panel, Panel)
+        words = Content.from_markup(str(panel.border_subtitle)).plain
+        region = panel.region
+        start = region.right - 2 - len(words)
+        where = (start + words.index("Space mark"), region.bottom - 1)
+        await pilot.click(offset=where)
+        await until(pilot, lambda: past(app).marked == (3,))
