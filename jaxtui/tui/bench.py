@@ -17,10 +17,11 @@ from jaxtui.model import Case, Experiment
 from jaxtui.model.own import brief_name, is_own
 from jaxtui.tui import export, form, roofline
 from jaxtui.tui.bench_plot import Pictures, short_label, why_not_plot
+from jaxtui.tui.case_pane import CASE_KEYS, CasePane
 from jaxtui.tui.dialogs import Question
 from jaxtui.tui.form import CaseForm, OpChoice, Values, why_no_sweep
 from jaxtui.tui.open_file import OpenFile
-from jaxtui.tui.pane import CASE_KEYS, WIDE_COLUMNS, CasePane, bindings
+from jaxtui.tui.pane import WIDE_COLUMNS, bindings
 from jaxtui.tui.state import Picked, State, next_view
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, Results, ResultsTable

@@ -19,9 +19,10 @@ from jaxtui.model import Case, CheckLevel, Experiment, Finding
 from jaxtui.plot import Picture
 from jaxtui.state import CaseState, Job
 from jaxtui.tui import check
+from jaxtui.tui.case_pane import CASE_KEYS, CasePane
 from jaxtui.tui.check import CheckPanel
 from jaxtui.tui.colors import drawing, series_colors
-from jaxtui.tui.pane import CASE_KEYS, WIDE_COLUMNS, CasePane, bindings
+from jaxtui.tui.pane import WIDE_COLUMNS, bindings
 from jaxtui.tui.state import State
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable

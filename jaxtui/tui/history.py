@@ -23,6 +23,7 @@ from jaxtui.history.store import Entry, Filter, History, HistoryError, Page, Row
 from jaxtui.model import Case
 from jaxtui.selection import DTYPE_ALIASES
 from jaxtui.tui import form
+from jaxtui.tui.case_pane import CasePane
 from jaxtui.tui.dialogs import Question
 from jaxtui.tui.export import (
     ExportScreen,
@@ -41,7 +42,7 @@ from jaxtui.tui.history_panels import (
     Past,
     side_of,
 )
-from jaxtui.tui.pane import CasePane, bindings
+from jaxtui.tui.pane import bindings
 from jaxtui.tui.threads import Latest, in_thread
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.view import compare

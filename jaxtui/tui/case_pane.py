@@ -1,0 +1,69 @@
+"""What the tabs with a case have in common: the keys that act on it."""
+
+from __future__ import annotations
+
+from jaxtui.model import Case
+from jaxtui.state import RUNNING
+from jaxtui.tui.pane import Pane
+
+CASE_KEYS = (
+    ("w", "sweep", "Sizes", "Time the case over many sizes."),
+    ("a", "timeline", "Calls", "Show the calls one by one: host, device and queue."),
+    ("h", "program", "HLO", "Show jaxpr, StableHLO and HLO of the case."),
+    ("v", "code", "Code", "Show plain JAX code of the case."),
+)
+"""Of a tab with a case: the keys that act on it."""
+
+ACTIONS = tuple(action for _, action, _, _ in CASE_KEYS)
+
+
+class CasePane(Pane):
+    """A tab on which the keys act on one case."""
+
+    @property
+    def case(self) -> Case | None:
+        """The case that a lower border names."""
+        raise NotImplementedError
+
+    @property
+    def why_no_case(self) -> str:
+        """Why there is none."""
+        return self.session.state.no_jax
+
+    def why_not(self, action: str) -> str | None:
+        """Why what is done with cases cannot be done now."""
+        state = self.session.state
+        if action in ("run", "check", "roofs", "sweep", "program"):
+            if state.busy:
+                return RUNNING
+            if not state.can_run:
+                return state.no_jax
+        if action in ACTIONS and self.case is None:
+            return self.why_no_case
+        gone = state.engine not in ("ready", "running")
+        if (action == "timeline" and not state.devices) or (action == "code" and gone):
+            return state.no_jax
+        return None
+
+    # The modules of what is opened are loaded then: the first frame comes without them.
+
+    def action_sweep(self) -> None:
+        if (case := self.case) is not None:
+            self.base.sweep(case)
+
+    def action_timeline(self) -> None:
+        from jaxtui.tui.timeline import open_timeline
+
+        if (case := self.case) is not None:
+            open_timeline(self.base, case)
+
+    def action_program(self) -> None:
+        from jaxtui.tui.program import open_program
+
+        open_program(self.base, self.case)
+
+    def action_code(self) -> None:
+        from jaxtui.tui.dialogs import show_code
+
+        if (case := self.case) is not None:
+            show_code(self.base, case)
