@@ -167,10 +167,10 @@ def test_roofs_come_first_and_each_case_has_its_verdict(capsys) -> None:
     assert [case.op for case in engine.cases] == ["matmul", "selu", "copy"]
     lines = out.splitlines()
     assert lines[0] == "Roofs of cpu:0"
-    assert lines[1].split() == ["roof", "measured", "±", "reached", "by"]
+    assert lines[1].split() == ["roof", "measured", "interval", "reached", "by"]
     assert lines[2].startswith("bandwidth")
-    assert "12.0 GB/s  10 %  triad of 128 MiB jit" in lines[2]
-    assert "150 GFLOP/s  10 %  matmul 1024 float32 jit" in lines[3]
+    assert "12.0 GB/s 10.8–13.2 GB/s triad of 128 MiB jit" in words(lines[2])
+    assert "150 GFLOP/s 135–165 GFLOP/s matmul 1024 float32 jit" in words(lines[3])
     text = words(out)
     assert "The memory limits up to 12 flops per byte in float32" in text
     assert "A matmul 1024 float32 jit 100 GFLOP/s at 171 flops per byte" in text
