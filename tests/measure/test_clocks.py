@@ -13,8 +13,7 @@ import pytest
 
 from jaxtui.measure import clocks
 from jaxtui.measure.clocks import Call, Wait
-from jaxtui.stats import Interval
-from tests.benchmarks.sign_test import sign_test_interval
+from jaxtui.stats import median
 
 
 class FakeResult:
@@ -163,31 +162,22 @@ def looped(trips: int, *, hoistable: bool) -> Call:
     return loop
 
 
-SURE = 0.999
-"""Confidence of the interval: one test run in twenty must not fail by chance."""
-
-
-def doubled_ratio(*, hoistable: bool) -> Interval:
-    """Time of 16 trips over that of 8, interleaved until the interval is narrow."""
+def doubled_ratio(*, hoistable: bool) -> float:
+    """Time of 16 trips over that of 8, the median of what takes turns."""
     x = jnp.asarray(np.random.default_rng(0).standard_normal((256, 256), np.float32))
     once = compiled(looped(8, hoistable=hoistable), x)
     twice = compiled(looped(16, hoistable=hoistable), x)
-    ratios: list[float] = []
-    while len(ratios) < 80:
-        short = min(clocks.calls(once, (x,), clocks.wait_for_array, 0, least=3).ready)
-        long = min(clocks.calls(twice, (x,), clocks.wait_for_array, 0, least=3).ready)
-        ratios.append(long / short)
-        if len(ratios) >= 24 and sign_test_interval(ratios, SURE).half_width < 0.08:
-            break
-    return sign_test_interval(ratios, SURE)
+
+    def shortest(call: Call) -> float:
+        return min(clocks.calls(call, (x,), clocks.wait_for_array, 0, least=3).ready)
+
+    return median([shortest(twice) / shortest(once) for _ in range(40)])
 
 
 def test_twice_the_work_on_the_device_reads_twice_the_time() -> None:
-    interval = doubled_ratio(hoistable=False)
-    # Narrow enough to tell it from work that was hoisted, on a noisy machine, too.
-    assert 1.2 < interval.low <= 2.0 <= interval.high < 3.3
+    # Other programs on the machine add to both, so that it may read less than twice.
+    assert 1.5 < doubled_ratio(hoistable=False) < 2.5
 
 
 def test_a_hoisted_loop_fails_that() -> None:
-    interval = doubled_ratio(hoistable=True)
-    assert not interval.low <= 2.0 <= interval.high
+    assert doubled_ratio(hoistable=True) < 1.5
