@@ -175,8 +175,9 @@ def doubled_ratio(*, hoistable: bool) -> float:
 
 
 def test_twice_the_work_on_the_device_reads_twice_the_time() -> None:
-    # Other programs on the machine add to both, so that it may read less than twice.
-    assert 1.5 < doubled_ratio(hoistable=False) < 2.5
+    # Far from the 1 of work that was hoisted; with two programs beside it that spin on
+    # both cores it read 1.9 to 2.8.
+    assert 1.5 < doubled_ratio(hoistable=False) < 4
 
 
 def test_a_hoisted_loop_fails_that() -> None:
