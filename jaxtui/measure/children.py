@@ -22,6 +22,9 @@ from jaxtui.model.base import Record
 
 _PR_SET_PDEATHSIG = 1
 
+ENDING_SECONDS = 2.0
+"""For a process that has closed its pipe."""
+
 POLL_SECONDS = 0.05
 """How long a stop may go unnoticed."""
 
@@ -72,8 +75,15 @@ class Child:
         return lines(self.process.stdout.fileno(), stop, seconds)
 
     def ending(self) -> str:
-        """How it ended: ``by SIGKILL`` or ``with status 1``."""
-        status = self.process.wait()
+        """How it ended: ``by SIGKILL`` or ``with status 1``.
+
+        One that has closed its pipe and lives on is killed.
+        """
+        try:
+            status = self.process.wait(ENDING_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            status = self.process.wait()
         return f"by {signal_name(-status)}" if status < 0 else f"with status {status}"
 
     def close(self) -> None:

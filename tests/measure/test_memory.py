@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from jaxtui.machine import malloc
-from jaxtui.measure import experiment, memory, notes
+from jaxtui.measure import children, experiment, memory, notes
 from jaxtui.measure.memory import Spans, allocates
 from jaxtui.model import (
     Case,
@@ -250,3 +250,15 @@ def test_memory_is_said_once(
     found = [*notes.of_memory(turns, 1.2e-3, span)]
     assert [note.flag for note in found] == flags
     assert words in " ".join(note.text for note in found)
+
+
+def test_a_child_that_closes_its_pipe_and_lives_on_is_killed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(children, "ENDING_SECONDS", 0.05)
+    deaf = ["sh", "-c", "exec >&- 2>&-; exec sleep 1000"]
+    monkeypatch.setattr(children.child, "command", lambda module: deaf)
+    started = children.Child("", {})
+    assert next(started.answers(lambda: False), None) is None
+    assert started.ending() == "by SIGKILL"
+    started.close()
