@@ -4,29 +4,14 @@ from __future__ import annotations
 
 import math
 
-import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from jaxtui import format as fmt
-from jaxtui.model import Case, Measurement, Phases, Summary
-
-
-def summary(median: float, half_width: float) -> Summary:
-    return Summary(
-        n=10,
-        rounds=6,
-        median=median,
-        mean=median,
-        mad=0,
-        p10=median,
-        p90=median,
-        p99=median,
-        max=median,
-        ci_low=median * (1 - half_width),
-        ci_high=median * (1 + half_width),
-    )
+from jaxtui.model import Measurement
+from tests.records import case, measurement, summary
 
 
 @pytest.mark.parametrize(
@@ -53,20 +38,25 @@ def test_seconds(value, text):
 
 
 @pytest.mark.parametrize(
-    ("median", "half_width", "text"),
+    ("low", "median", "high", "text"),
     [
-        (8.12e-4, 0.004, "812 µs"),
-        (8.12e-4, 0.13, "0.81 ms"),
-        (5.03e-3, 0.03, "5.0 ms"),
-        (5.6e-5, 0.021, "56 µs"),
-        (8.12e-4, 0.6, "0.8 ms"),
-        (123.0, 0.1, "120 s"),
-        (0.101, 0.1, "100 ms"),
-        (1e-3, 0.0, "1.00 ms"),
+        (0.809, 0.812, 0.815, "812 µs"),
+        (0.71, 0.812, 0.92, "0.81 ms"),
+        (4.88, 5.03, 5.18, "5.0 ms"),
+        (0.0548, 0.056, 0.0572, "56 µs"),
+        (0.32, 0.812, 1.3, "0.8 ms"),
+        (111e3, 123e3, 135e3, "120 s"),
+        (91, 101, 111, "100 ms"),
+        (1, 1, 1, "1.00 ms"),
+        # One digit only where that lies inside the interval.
+        (1.38, 1.47, 3.49, "1.5 ms"),
+        (0.19, 16.2, 18.4, "16 ms"),
+        (1.1, 2.6, 7, "3 ms"),
     ],
 )
-def test_digits_follow_the_interval(median, half_width, text):
-    assert fmt.median(summary(median, half_width)) == text
+def test_digits_follow_the_interval(low, median, high, text):
+    ends = {"ci_low": low / 1e3, "ci_high": high / 1e3}
+    assert fmt.median(replace(summary(median / 1e3), **ends)) == text
 
 
 @pytest.mark.parametrize(
@@ -84,16 +74,6 @@ def test_digits_follow_the_interval(median, half_width, text):
 )
 def test_texts_that_stand_together_have_one_unit(texts, alike):
     assert fmt.in_one_unit(texts) == alike
-
-
-@pytest.mark.parametrize(
-    ("low", "median", "high", "text"),
-    [(1.38, 1.47, 3.49, "1.5 ms"), (0.19, 16.2, 18.4, "16 ms"), (1.1, 2.6, 7, "3 ms")],
-)
-def test_one_digit_lies_inside_its_interval(low, median, high, text):
-    ends = {"ci_low": low / 1e3, "ci_high": high / 1e3}
-    made = msgspec.structs.replace(summary(median / 1e3, 0.5), **ends)
-    assert fmt.median(made) == text
 
 
 @pytest.mark.parametrize(
@@ -142,26 +122,11 @@ def test_texts(function, value, text):
     assert function(value) == text
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        fmt.seconds,
-        fmt.median,
-        fmt.rate,
-        fmt.bytes_rate,
-        fmt.bytes_text,
-        fmt.bytes_used,
-        fmt.size,
-        fmt.percent,
-        fmt.error,
-        fmt.ratio,
-        fmt.count,
-        fmt.duration,
-        fmt.Unit("s", 1.0).text,
-    ],
-)
-def test_absent_is_a_dash(function):
-    assert function(None) == "—"
+def test_absent_is_a_dash():
+    quantities = (fmt.seconds, fmt.rate, fmt.bytes_rate, fmt.bytes_text, fmt.bytes_used)
+    others = (fmt.median, fmt.size, fmt.percent, fmt.error, fmt.ratio, fmt.count)
+    for function in (*quantities, *others, fmt.duration, fmt.Unit("s", 1.0).text):
+        assert function(None) == "—"
 
 
 @pytest.mark.parametrize(
@@ -201,22 +166,8 @@ def test_nouns_follow_their_number() -> None:
 
 def test_a_table_has_one_unit_in_each_column_and_no_part_of_a_second() -> None:
     def timed(seconds: float, flops: float | None = None) -> Measurement:
-        case = Case(op="a", size=1, dtype="d", device="cpu:0", mode="jit")
-        return Measurement(
-            case=case,
-            phases=Phases(),
-            dispatch=None,
-            ready=summary(seconds, 0.005),
-            pipelined_seconds=None,
-            flops=None,
-            bytes=None,
-            flops_per_second=flops,
-            bytes_per_second=2e9,
-            output_dtype="d",
-            error_vs_float64=None,
-            stopped=None,
-            stable=True,
-        )
+        ready, rates = summary(seconds, 0.005), {"bytes_per_second": 2e9}
+        return measurement(case(), ready, flops_per_second=flops, **rates)
 
     measured = [timed(0.5, 2e12), timed(0.003, 4e9), timed(2.0)]
     cells = list(map(fmt.Units.of(measured).cells, measured))

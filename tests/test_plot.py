@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxtui.plot import Mark, Picture, Reading, Series, Value, frame, strokes
+from jaxtui.plot import Mark, Picture, Reading, Series, Spot, Value, frame, strokes
 from jaxtui.plot.axes import Axis, fit, ticks
 from jaxtui.plot.strokes import clip
 from jaxtui.text import PLAIN
@@ -22,20 +22,9 @@ NASTY = (0.0, -0.0, 5e-324, -5e-324, 1e-300, 1e300, -1e300, 1.7e308, math.inf)
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def draw(
-    series,
-    *,
-    width,
-    height,
-    x=Axis(),  # noqa: B008
-    y=Axis(),  # noqa: B008
-    title="",
-    marks=(),
-    **options,
-) -> str:
+def draw(series, *, width, height, color=True, **more) -> str:
     """A picture of these series."""
-    made = Picture(tuple(series), x, y, title, tuple(marks))
-    return made.draw(width, height, **options)
+    return Picture(tuple(series), **more).draw(width, height, color=color)
 
 
 def plain(text: str) -> list[str]:
@@ -84,12 +73,20 @@ readings = st.builds(
 marks = st.builds(
     Mark, at=floats, label=st.text(max_size=12), axis=st.sampled_from(["x", "y"])
 )
+texts = st.builds(
+    Spot,
+    floats,
+    floats,
+    st.sampled_from(["A", "float32", "日本"]),
+    where=st.sampled_from(["at", "above"]),
+)
 
 
 @settings(max_examples=250)
 @given(
     series=st.lists(curves, max_size=3),
     marks=st.lists(marks, max_size=2),
+    spots=st.lists(texts, max_size=4),
     width=st.integers(1, 300),
     height=st.integers(1, 100),
     x=axes,
@@ -100,19 +97,16 @@ marks = st.builds(
     reading=readings,
 )
 def test_any_floats_at_any_size(
-    series,
-    marks,
-    width,
-    height,
-    x,
-    y,
-    color,
-    failing,
-    places,
-    reading,
+    series, marks, spots, width, height, x, y, color, failing, places, reading
 ):
     made = Picture(
-        tuple(series), x, y, "", tuple(marks), places=places, read=lambda _: reading
+        tuple(series),
+        x,
+        y,
+        marks=tuple(marks),
+        spots=tuple(spots),
+        places=places,
+        read=lambda _: reading,
     )
     with pytest.MonkeyPatch.context() as patch:
         if failing:
@@ -159,14 +153,13 @@ def test_two_clocks_lie_apart_between_labelled_decades():
     assert any(drawn[labels["10ms"] : labels["1ms"]])
 
 
-def test_colours_are_the_series_own():
+def test_colours_are_the_series_own_and_without_any_the_looks_differ():
     text = two_clocks(12)
-    assert "\x1b[38;2;1;2;3m" in text
-    assert "\x1b[38;2;4;5;6m" in text
+    for code in ("\x1b[38;2;1;2;3m", "\x1b[38;2;4;5;6m"):
+        assert code in text
     assert "\x1b[48" not in text
     bare = two_clocks(12, color=False)
     assert "\x1b" not in bare
-    # Without colour the looks tell the curves apart.
     assert len(set(re.findall(r"(\S+) (?:ready|dispatch)", bare.split("\n")[0]))) == 2
 
 
@@ -197,9 +190,27 @@ def test_marks_are_drawn_and_named():
     series = [Series("", range(100), range(100))]
     at = [Mark(50, "middle"), Mark(80, "peak", axis="y"), Mark(1e9, "outside")]
     text = draw(series, width=60, height=12, color=False, marks=at)
-    assert "┆ middle" in text
-    assert "peak" in text
-    assert "outside" not in text
+    found = [name in text for name in ("┆ middle", "peak", "outside")]
+    assert found == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("spots", "shown"),
+    [
+        # Letters at one place stand beside each other, and a name gives way to them.
+        ([Spot(5.0, 5.0, letter) for letter in "ABC"], ["CAB"]),
+        (
+            [Spot(9.0, 6.0, "A"), Spot(10.0, 5.0, "float32", where="above")],
+            ["A", "float32"],
+        ),
+        # What is outside of the limits is left out.
+        ([Spot(20.0, 5.0, "A"), Spot(-1.0, 5.0, "A"), Spot(5.0, 11.0, "A")], []),
+    ],
+)
+def test_texts_at_points(spots, shown):
+    axis = Axis(limits=(0, 10))
+    text = Picture((), axis, axis, spots=tuple(spots)).draw(40, 12, color=False)
+    assert sorted(re.findall(r"[A-Za-z][A-Za-z\d]*", text)) == shown
 
 
 @pytest.mark.parametrize("log", [False, True])
@@ -291,10 +302,8 @@ def test_a_curve_is_drawn_where_its_points_are():
         [column for column, char in enumerate(line) if "\u2800" < char <= "\u28ff"]
         for line in body
     ]
-    assert all(found)
-    assert [max(columns) for columns in found] == sorted(
-        (max(columns) for columns in found), reverse=True
-    )
+    highest = [max(columns) for columns in found]
+    assert highest == sorted(highest, reverse=True)
     assert found[-1][0] == 0
     assert found[0][-1] == 19
     assert ("⠀", (1, 2, 3)) not in [piece for row in rows for piece in row]
@@ -358,11 +367,10 @@ def test_a_reading_takes_the_place_of_title_and_legend():
         places=(1.0, 2.0),
         read=lambda place: Reading(f"at {place}", (Value("1 s", "1–1.1 s", 0),)),
     )
-    plain_top = picture.draw(40, 8, color=False).split("\n")
-    read_top = picture.draw(40, 8, color=False, cursor=1).split("\n")
-    assert plain_top[0].startswith("seconds  • ready")
-    assert read_top[0].startswith("at 1:  • ready 1 s 1–1.1 s")
-    assert len(plain_top) == len(read_top) == 8
+    for cursor, top in ((None, "seconds  • ready"), (1, "at 1:  • ready 1 s 1–1.1 s")):
+        lines = picture.draw(40, 8, color=False, cursor=cursor).split("\n")
+        assert lines[0].startswith(top)
+        assert len(lines) == 8
 
 
 @pytest.mark.parametrize("width", [20, 40, 81])

@@ -1,8 +1,11 @@
+"""Medians, intervals and ratios of rounds, and what is counted."""
+
 from __future__ import annotations
 
 import math
 import random
 import statistics
+from collections.abc import Sequence
 
 import msgspec
 import pytest
@@ -17,16 +20,15 @@ from tests.benchmarks.sign_test import sign_test_interval
 from tests.records import summarize
 
 seconds = st.floats(1e-9, 1e3)
+some = st.lists(seconds, min_size=1, max_size=40)
 
 
-@given(st.lists(seconds, min_size=1, max_size=50))
-def test_median_is_the_standard_librarys(values: list[float]) -> None:
+@given(st.lists(seconds, min_size=2, max_size=50))
+def test_medians_and_quantiles_are_the_standard_librarys(values: list[float]) -> None:
     assert stats.median(values) == pytest.approx(statistics.median(values))
-
-
-@given(st.lists(seconds, min_size=2, max_size=50), st.floats(0, 1))
-def test_quantiles_lie_between_the_extremes(values: list[float], q: float) -> None:
-    assert min(values) <= stats.quantile(sorted(values), q) <= max(values)
+    wanted = statistics.quantiles(values, n=8, method="inclusive")
+    found = [stats.quantile(sorted(values), place / 8) for place in range(1, 8)]
+    assert found == pytest.approx(wanted)
 
 
 def test_quantile_of_nothing_is_an_error() -> None:
@@ -37,15 +39,7 @@ def test_quantile_of_nothing_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("n", "low", "high"),
     # Order statistics of the 95 % sign-test interval, from printed tables.
-    [
-        (6, 1, 6),
-        (8, 1, 8),
-        (9, 2, 8),
-        (12, 3, 10),
-        (15, 4, 12),
-        (20, 6, 15),
-        (30, 10, 21),
-    ],
+    [(6, 1, 6), (9, 2, 8), (12, 3, 10), (15, 4, 12), (20, 6, 15), (30, 10, 21)],
 )
 def test_sign_test_interval_takes_the_tabled_order_statistics(
     n: int, low: int, high: int
@@ -54,32 +48,32 @@ def test_sign_test_interval_takes_the_tabled_order_statistics(
     assert (interval.low, interval.high) == (low, high)
 
 
-@pytest.mark.parametrize("n", range(1, 6))
-def test_below_six_rounds_the_interval_is_minimum_and_maximum(n: int) -> None:
-    interval = stats.rounds_interval(list(range(n)))
-    assert (interval.low, interval.high) == (0, n - 1)
-
-
-def test_an_interval_is_made_of_eight_contiguous_batches() -> None:
-    assert stats.batches([1.0, 2.0, 3.0]) == [1.0, 2.0, 3.0]
-    assert stats.batches(list(range(8))) == list(range(8))
-    assert stats.batches(list(range(80))) == [4.5 + 10 * i for i in range(8)]
-    assert len(stats.batches(list(range(13)))) == 8
-
-
 @pytest.mark.parametrize(
-    ("rounds", "sure"),
-    [(1, 0), (2, 0.5), (6, 0.96875), (8, 0.9921875), (99, 0.9921875)],
+    ("rounds", "interval"),
+    [
+        # Below six rounds it is minimum and maximum, and not called sure.
+        ([7], (7, 7, 7, 0)),
+        ([1, 0], (0, 0.5, 1, 0.5)),
+        (range(5), (0, 2, 4, 0.9375)),
+        (range(6), (0, 2.5, 5, 0.96875)),
+        # From eight on it is that of eight contiguous batches, and spans a drift.
+        (range(8), (0, 3.5, 7, 0.9921875)),
+        (range(13), (0, 6, 11.5, 0.9921875)),
+        (range(80), (4.5, 39.5, 74.5, 0.9921875)),
+        ([1] * 50 + [2] * 50, (1, 1.5, 2, 0.9921875)),
+    ],
 )
-def test_the_confidence_of_an_interval_is_that_of_its_batches(
-    rounds: int, sure: float
+def test_the_interval_of_rounds(
+    rounds: Sequence[int], interval: tuple[float, float, float, float]
 ) -> None:
-    assert confidence(rounds) == sure
-    found = stats.rounds_interval([float(n) for n in range(rounds)])
-    assert found.confidence == sure
-    summary = summarize([[1.0]] * rounds)
-    assert summary.confidence == sure
-    assert stats.interval_of(summary) == Interval(1.0, 1.0, 1.0, sure)
+    assert stats.rounds_interval(rounds) == interval
+    assert stats.interval_of(summarize([[one] for one in rounds])) == interval
+    assert confidence(len(rounds)) == interval[-1]
+
+
+def test_the_half_width_is_relative_to_the_median() -> None:
+    assert Interval(1.0, 1.5, 2.0).half_width == pytest.approx(1 / 3)
+    assert Interval(0.0, 0.0, 2.0).half_width == 0
 
 
 def test_a_summary_of_before_knows_how_sure_its_interval_is() -> None:
@@ -99,17 +93,21 @@ def test_lowest_and_highest_batch_contain_the_median_as_often_as_stated() -> Non
     assert inside / 4000 == pytest.approx(confidence(8), abs=0.006)
 
 
-@given(st.lists(seconds, min_size=1, max_size=60))
-def test_the_median_of_all_rounds_lies_in_their_interval(medians: list[float]) -> None:
-    interval = stats.rounds_interval(medians)
-    assert interval.low <= interval.median <= interval.high
-    assert interval.median == stats.median(medians)
+@given(st.lists(st.lists(seconds, min_size=1, max_size=9), min_size=1, max_size=40))
+def test_a_summary_is_ordered(rounds: list[list[float]]) -> None:
+    summary = summarize(rounds)
+    assert summary.ci_low <= summary.median <= summary.ci_high
+    assert summary.p10 <= summary.p90 <= summary.p99 <= summary.max
+    assert summary.n == sum(map(len, rounds))
+    # Not that of the pooled calls.
+    assert summary.median == stats.median([stats.median(one) for one in rounds])
 
 
-def test_an_interval_of_drifting_rounds_spans_the_drift() -> None:
-    interval = stats.rounds_interval([1.0] * 50 + [2.0] * 50)
-    assert (interval.low, interval.median, interval.high) == (1.0, 1.5, 2.0)
-    assert interval.half_width == pytest.approx(1 / 3)
+def test_outliers_are_counted_and_kept() -> None:
+    rounds = [[1.0, 1.1, 0.9, 1.0, 50.0] for _ in range(6)]
+    summary = summarize(rounds)
+    assert (summary.outliers, summary.n, summary.max) == (6, 30, 50.0)
+    assert summary.mean == pytest.approx(math.fsum(rounds[0] * 6) / 30)
 
 
 def test_a_ratio_is_that_of_rounds_which_both_took() -> None:
@@ -128,10 +126,7 @@ def test_the_ratio_of_two_that_took_no_turns_is_as_wide_as_both_allow() -> None:
     assert stats.ratio(other, Interval(0.0, 1.0, 1.0)) is None
 
 
-@given(
-    st.lists(seconds, min_size=1, max_size=40),
-    st.lists(seconds, min_size=1, max_size=40),
-)
+@given(some, some)
 def test_a_ratio_lies_inside_its_interval(
     first: list[float], second: list[float]
 ) -> None:
@@ -142,36 +137,9 @@ def test_a_ratio_lies_inside_its_interval(
         assert found.low <= found.median <= found.high
 
 
-def test_outliers_are_counted_and_kept() -> None:
-    rounds = [[1.0, 1.1, 0.9, 1.0, 50.0] for _ in range(6)]
-    summary = summarize(rounds)
-    assert summary.outliers == 6
-    assert summary.n == 30
-    assert summary.max == 50.0
-    assert summary.mean == pytest.approx(math.fsum(rounds[0] * 6) / 30)
-
-
-def test_median_is_the_median_of_round_medians_not_of_pooled_calls() -> None:
-    rounds = [[1.0] * 100, [2.0], [3.0]]
-    assert summarize(rounds).median == 2.0
-
-
-@given(st.lists(st.lists(seconds, min_size=1, max_size=9), min_size=1, max_size=9))
-def test_a_summary_is_ordered(rounds: list[list[float]]) -> None:
-    summary = summarize(rounds)
-    assert summary.ci_low <= summary.median <= summary.ci_high
-    assert summary.p10 <= summary.p90 <= summary.p99 <= summary.max
-    assert summary.n == sum(map(len, rounds))
-
-
 @pytest.mark.parametrize(
     ("first", "call", "rival", "calls"),
-    [
-        (10.0, 1.0, 2.0, 9),
-        (1.0, 1.0, 2.0, 1),
-        (10.0, 2.0, 2.0, None),
-        (10.0, 3.0, 2.0, None),
-    ],
+    [(10, 1, 2, 9), (1, 1, 2, 1), (10, 2, 2, None), (10, 3, 2, None)],
 )
 def test_break_even(first: float, call: float, rival: float, calls: int | None) -> None:
     assert stats.break_even_calls(first, call, rival) == calls
@@ -195,7 +163,9 @@ def test_in_flight_is_what_was_promised_and_not_ready() -> None:
     assert stats.in_flight([0.0, 6.0], [3.0, 4.0]) == [0, 0]
 
 
-def test_times_are_counted_by_bin() -> None:
-    counted = stats.bins([1e-3, 1e-3, 0.0, 2e-3])
-    assert counted == {stats.bin_of(1e-3): 2, stats.bin_of(2e-3): 1}
-    assert stats.bin_edge(stats.bin_of(2e-3)) <= 2e-3
+@given(seconds)
+def test_a_time_is_counted_in_the_bin_that_it_lies_in(one: float) -> None:
+    index = stats.bin_of(one)
+    assert stats.bins([one, 0.0, one]) == {index: 2}
+    assert stats.bin_edge(index) <= one * (1 + 1e-12)
+    assert one <= stats.bin_edge(index + 1) * (1 + 1e-12)

@@ -1,10 +1,8 @@
-"""Costs by clock, when a start has paid, and the sentences."""
+"""Costs by clock, when a start has paid, and where a crossing lies."""
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from jaxtui.analysis.crossover import (
     CLOCKS,
@@ -14,50 +12,53 @@ from jaxtui.analysis.crossover import (
     clocks,
     cost,
     crossing_size,
-    faster,
     paybacks,
 )
-from jaxtui.model import Phases
+from jaxtui.model import Measurement, Phases
 from tests.analysis.figures import JIT, NUMPY, START, case, measurement
 
+SENT, COLD = START.transfer + START.fetch, START.cold_seconds
 
-def test_what_a_call_costs_by_each_clock() -> None:
+
+@pytest.mark.parametrize(
+    ("measured", "medians"),
+    [
+        (measurement(JIT, 1e-3), (1e-3, 1e-3 + SENT, COLD, COLD + SENT)),
+        # What runs on the host sends and compiles nothing.
+        (measurement(NUMPY, 1e-3), (1e-3,) * 4),
+        # Inputs on the host are sent by the call itself.
+        (
+            measurement(case(inputs="host"), 1e-3),
+            (1e-3, 1e-3 + START.fetch, COLD, COLD + START.fetch),
+        ),
+        # What was not measured has no cost.
+        (
+            measurement(JIT, 1e-3, phases=Phases(compile=0.1)),
+            (1e-3, None, None, None),
+        ),
+    ],
+)
+def test_what_a_call_costs_by_each_clock(
+    measured: Measurement, medians: tuple[float | None, ...]
+) -> None:
+    found = [cost(measured, clock) for clock in CLOCKS]
+    assert [one and one.median for one in found] == pytest.approx(list(medians))
+
+
+def test_single_observations_and_few_rounds_are_doubted() -> None:
     measured = measurement(JIT, 1e-3, width=0.1)
-    seconds = {clock: cost(measured, clock) for clock in CLOCKS}
-    assert seconds["call"][:3] == pytest.approx((0.9e-3, 1e-3, 1.1e-3))
-    sent = START.transfer + START.fetch
-    assert seconds["call_and_transfers"][:3] == pytest.approx(
-        (0.9e-3 + (1 - DOUBT) * sent, 1e-3 + sent, 1.1e-3 + (1 + DOUBT) * sent)
+    sent, cold, few = (
+        cost(one, clock)
+        for one, clock in (
+            (measured, "call_and_transfers"),
+            (measured, "first_call"),
+            (measurement(JIT, 1e-3, width=0.0, rounds=1), "call"),
+        )
     )
-    cold = START.cold_seconds
-    assert seconds["first_call"][:3] == pytest.approx(
-        ((1 - DOUBT) * cold, cold, (1 + DOUBT) * cold)
-    )
-    assert seconds["first_call_and_transfers"].median == pytest.approx(cold + sent)
-
-
-def test_what_runs_on_the_host_sends_and_compiles_nothing() -> None:
-    measured = measurement(NUMPY, 1e-3)
-    assert {cost(measured, clock) for clock in CLOCKS} == {cost(measured, "call")}
-
-
-def test_inputs_on_the_host_are_sent_by_the_call_itself() -> None:
-    measured = measurement(case(inputs="host"), 1e-3)
-    found = cost(measured, "call_and_transfers")
-    assert found is not None
-    assert found.median == pytest.approx(1e-3 + START.fetch)
-
-
-def test_what_was_not_measured_costs_nothing_known() -> None:
-    measured = measurement(JIT, 1e-3, phases=Phases(compile=0.1))
-    assert cost(measured, "call") is not None
-    assert {cost(measured, clock) for clock in CLOCKS[1:]} == {None}
-
-
-def test_few_rounds_are_doubted() -> None:
-    found = cost(measurement(JIT, 1e-3, width=0.0, rounds=1), "call")
-    assert found is not None
-    assert found[:3] == pytest.approx((1e-3 * (1 - DOUBT), 1e-3, 1e-3 * (1 + DOUBT)))
+    low, high = 1 - DOUBT, 1 + DOUBT
+    assert sent[::2] == pytest.approx((0.9e-3 + low * SENT, 1.1e-3 + high * SENT))
+    assert cold[::2] == pytest.approx((low * COLD, high * COLD))
+    assert few[::2] == pytest.approx((low * 1e-3, high * 1e-3))
 
 
 @pytest.mark.parametrize(
@@ -78,40 +79,34 @@ def test_only_clocks_that_can_tell_the_two_apart_are_asked(
     assert clocks(first, second) == asked
 
 
-@given(st.floats(1e-6, 1.0), st.floats(1e-6, 1.0))
-def test_a_start_has_paid_at_the_first_call_at_which_the_sum_is_smaller(
-    numpy: float, jit: float
+QUICK = Phases(transfer=1e-4, first_call=0.0105, fetch=1e-5)
+EAGER = measurement(case("eager"), 2e-3, phases=QUICK)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "side", "calls"),
+    [
+        # 44.1 ms until the first result, and then 10 ms are saved by each call.
+        (measurement(NUMPY, 0.02), measurement(JIT, 0.01), "second", 4),
+        (measurement(JIT, 0.01), measurement(NUMPY, 0.02), "first", 4),
+        (measurement(NUMPY, 0.05), measurement(JIT, 0.01), "second", 1),
+        (measurement(NUMPY, 0.01), measurement(JIT, 0.02), "second", None),
+        # A difference that cannot be measured never pays.
+        (
+            *(measurement(NUMPY, 1.01, 0.02), measurement(JIT, 1.0, 0.02)),
+            *("second", None),
+        ),
+        # Of two of JAX the slower start has to pay: 44.1 ms against 10.6 ms, and a
+        # millisecond is saved by each call.
+        (EAGER, measurement(JIT, 1e-3), "second", 35),
+        (measurement(JIT, 1e-3), EAGER, "first", 35),
+    ],
+)
+def test_after_how_many_calls_a_start_has_paid(
+    first: Measurement, second: Measurement, side: str, calls: int | None
 ) -> None:
-    point = Point(64, measurement(NUMPY, numpy, 0.0), measurement(JIT, jit, 0.0))
-    (one,) = paybacks([point])
-    assert (one.size, one.side) == (64, "second")
-    if jit >= numpy:
-        assert one.calls is None
-        return
-    assert one.calls is not None
-    start = START.cold_seconds + START.transfer
-
-    def saved(calls: int) -> float:
-        return calls * numpy - start - (calls - 1) * jit
-
-    assert saved(one.calls) >= -1e-9 * one.calls
-    assert one.calls == 1 or saved(one.calls - 1) <= 1e-9 * one.calls
-
-
-def test_between_two_of_jax_it_is_the_slower_start_that_has_to_pay() -> None:
-    quick = Phases(transfer=1e-4, first_call=0.0105, fetch=1e-5)
-    eager = measurement(case("eager"), 2e-3, phases=quick)
-    (one,) = paybacks([Point(64, eager, measurement(JIT, 1e-3))])
-    # 44.1 ms against 10.6 ms, and a millisecond is saved by each call.
-    assert (one.side, one.calls) == ("second", 35)
-    (other,) = paybacks([Point(64, measurement(JIT, 1e-3), eager)])
-    assert (other.side, other.calls) == ("first", 35)
-
-
-def test_a_difference_that_cannot_be_measured_never_pays() -> None:
-    point = Point(64, measurement(NUMPY, 1.01, 0.02), measurement(JIT, 1.0, 0.02))
-    assert faster(point, "call") == "even"
-    assert paybacks([point])[0].calls is None
+    (one,) = paybacks([Point(64, first, second)])
+    assert (one.size, one.side, one.calls) == (64, side, calls)
 
 
 def test_nothing_measured_has_no_answers() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from statistics import median
 
 import pytest
 from hypothesis import given, settings
@@ -12,12 +11,11 @@ from hypothesis import strategies as st
 from jaxtui.analysis.crossover import (
     CLOSE,
     EDGE,
+    Crossing,
     Search,
     answer,
     begin,
-    faster,
     middle,
-    ratio,
     shown_sizes,
 )
 from jaxtui.model import CaseMeasured, Experiment, RunFinished, RunStarted
@@ -61,14 +59,20 @@ def times(factor: float) -> Seconds:
     return lambda n: factor * linear(n)
 
 
+def only(state: Search) -> Crossing:
+    """The last crossing by the clock of a call."""
+    crossing = answer(state.points, "call").crossing
+    assert crossing is not None
+    return crossing
+
+
 @given(st.floats(20.0, 900_000.0), st.booleans())
 @settings(max_examples=100)
 def test_a_planted_crossing_is_closed_in_on(planted: float, turned: bool) -> None:
     costs = (linear, crossing_at(planted))
     state = found(*(reversed(costs) if turned else costs), sides=(EAGER, JIT))
-    crossing = answer(state.points, "call").crossing
+    crossing = only(state)
     assert state.outcome == "complete"
-    assert crossing is not None
     assert crossing.faster == ("first" if turned else "second")
     assert crossing.below <= planted <= crossing.above
     # With an interval of 0.5 % nothing can be told within some 4 % of the crossing.
@@ -128,11 +132,8 @@ def test_any_machine_lets_the_search_end_and_no_size_is_tried_twice(
 def test_both_are_asked_for_at_one_size_so_that_they_take_turns() -> None:
     experiment = begin(NUMPY, JIT, (64, 16), 60.0, seed=3).next_work
     assert experiment is not None
-    assert [(one.mode, one.size) for one in experiment.cases] == [
-        ("numpy", 16),
-        ("jit", 16),
-    ]
-    assert experiment.seed == 3
+    asked = [(one.mode, one.size) for one in experiment.cases]
+    assert (asked, experiment.seed) == ([("numpy", 16), ("jit", 16)], 3)
 
 
 def test_a_stretch_without_a_difference_is_the_answer() -> None:
@@ -141,9 +142,7 @@ def test_a_stretch_without_a_difference_is_the_answer() -> None:
         return linear(size) * (1.0 if abs(off) < 0.4 else math.exp(-0.2 * off))
 
     state = found(linear, near, sides=(EAGER, JIT))
-    crossing = answer(state.points, "call").crossing
-    assert crossing is not None
-    assert crossing.undecided
+    crossing = only(state)
     inner = crossing.undecided
     assert crossing.below < 2000 * math.exp(-0.4) * EDGE
     assert inner[0] <= EDGE * crossing.below + 1
@@ -157,8 +156,7 @@ def test_beside_a_size_without_a_difference_the_grid_is_made_finer() -> None:
         return linear(size) * (0.8 if 300 < size < 900 else 1 if size > 900 else 1.3)
 
     state = found(linear, dip, sizes=(16, 64, 256, 1024), sides=(EAGER, JIT))
-    crossing = answer(state.points, "call").crossing
-    assert crossing is not None
+    crossing = only(state)
     assert 256 <= crossing.below < 300 < crossing.above
 
 
@@ -199,8 +197,7 @@ def test_a_lead_that_changes_back_and_forth_is_one_stretch() -> None:
 
 def test_below_a_size_that_is_too_large_the_search_goes_on() -> None:
     state = found(linear, crossing_at(700), too_large=100_000, sides=(EAGER, JIT))
-    crossing = answer(state.points, "call").crossing
-    assert crossing is not None
+    crossing = only(state)
     assert crossing.below <= 700 <= crossing.above
     assert [one.case.size for one in state.failures] == [262_144, 262_144]
     assert max(shown_sizes(state)) == 262_144
@@ -244,19 +241,14 @@ def test_one_side_alone_is_no_point() -> None:
 
 def test_ctrl_c_keeps_what_was_measured_and_ends_it() -> None:
     state = begin(NUMPY, JIT, GRID, 60.0)
-    experiment = state.next_work
-    assert experiment is not None
-    for event in events(experiment, (linear, linear)):
+    for event in events(state.next_work, (linear, linear)):
         state = state.observe(event)
-    experiment = state.next_work
-    assert experiment is not None
-    state = state.observe(RunStarted(cases=experiment.cases, budget_seconds=1.0))
+    began = RunStarted(cases=state.next_work.cases, budget_seconds=1.0)
+    state = state.observe(began)
     ended = state.observe(RunFinished(outcome="cancelled", elapsed_seconds=0.1))
-    assert ended == state.stopped()
-    assert ended.outcome == "cancelled"
+    assert ended == state.stopped() == ended.observe(crashed())
+    assert (ended.outcome, ended.next_work) == ("cancelled", None)
     assert [point.size for point in ended.points] == [16]
-    assert ended.next_work is None
-    assert ended.observe(crashed()) == ended
 
 
 @pytest.mark.parametrize("budget", [1.0, 5.0, 60.0])
@@ -277,25 +269,20 @@ def test_sizes_after_the_grid_get_more_time_when_there_is_more() -> None:
     assert first_share(600.0) == first_share(6000.0)
 
 
-def with_rounds(drift: list[float], ratio: float, first_ends: int = 99) -> Search:
+def with_rounds(drift: list[float], ratio: float) -> Search:
     """One size whose rounds all drift alike; the intervals of the two overlap.
 
     Args:
         drift: How slow the machine is, round by round.
         ratio: Of the first one's seconds to the second one's.
-        first_ends: How many rounds the first one has at most.
     """
     state, experiment = started((64,))
-    taken = [ratio * slower for slower in drift[:first_ends]], drift
-    sides = [
-        measurement(one, median(rounds), width=0.5)
-        for one, rounds in zip(experiment.cases, taken, strict=True)
-    ]
-    for index, (one, rounds) in enumerate(zip(sides, taken, strict=True)):
-        for number, seconds in enumerate(rounds, start=1):
-            state = state.observe(sampled(index, number, one, seconds))
-    for index, one in enumerate(sides):
-        state = state.observe(CaseMeasured(index=index, measurement=one))
+    sides = zip(experiment.cases, (ratio, 1.0), strict=True)
+    for index, (one, factor) in enumerate(sides):
+        measured = measurement(one, factor, width=0.5)
+        for number, slower in enumerate(drift, start=1):
+            state = state.observe(sampled(index, number, measured, factor * slower))
+        state = state.observe(CaseMeasured(index=index, measurement=measured))
     return state.observe(RunFinished(outcome="complete", elapsed_seconds=1.0))
 
 
@@ -306,24 +293,6 @@ def test_what_slows_both_alike_hides_no_difference() -> None:
     assert answer(with_rounds(drift, 1.0).points, "call").found == "even"
     # Too few rounds for an interval of their ratios: those of the two decide.
     assert answer(with_rounds(drift[:5], 1.1).points, "call").found == "even"
-
-
-def test_the_ratio_is_that_of_rounds_which_both_took() -> None:
-    # The first one had ended before the machine slowed down: over all of its rounds
-    # the second one takes twice as long.
-    (point,) = with_rounds([1.0] * 8 + [3.0] * 9, 1.1, first_ends=8).points
-    found = ratio(point, "call")
-    assert found is not None
-    assert found.low <= 1.1 <= found.high
-    assert faster(point, "call") == "second"
-
-
-@given(st.lists(st.floats(0.5, 2.0), min_size=1, max_size=40), st.floats(0.1, 10.0))
-def test_the_ratio_lies_inside_its_interval(drift: list[float], times: float) -> None:
-    (point,) = with_rounds(drift, times, first_ends=30).points
-    found = ratio(point, "call")
-    assert found is not None
-    assert found.low <= found.median <= found.high
 
 
 def test_an_engine_that_was_started_again_begins_its_rounds_anew() -> None:

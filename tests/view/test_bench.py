@@ -12,12 +12,10 @@ from jaxtui.document import Results, encode
 from jaxtui.engine.protocol import Envelope
 from jaxtui.export import as_csv, as_markdown
 from jaxtui.model import (
-    Case,
     CaseFailed,
     CaseStarted,
     Failure,
     Measurement,
-    Mode,
     Note,
     PhaseStarted,
     RunFinished,
@@ -25,22 +23,14 @@ from jaxtui.model import (
     differing,
     run_notes,
 )
-from jaxtui.state import CaseState, Job, reduce
+from jaxtui.state import reduce
 from jaxtui.tui import status
 from jaxtui.tui.state import EMPTY
 from jaxtui.view import bench
-from jaxtui.view.bench import against_numpy, times_numpy
+from jaxtui.view.bench import against_numpy
+from tests import records
 from tests.history.making import HOST
-from tests.history.making import measurement as kept
-from tests.tui.fake_engine import measurement, summary
 from tests.view.making import JIT, NUMPY, done, run_of
-
-
-def test_rows_have_every_column() -> None:
-    state = run_of(done(JIT), done(NUMPY), CaseState(JIT))
-    for one in state.cases:
-        assert set(bench.row(one, state)) == set(bench.WIDE)
-    assert bench.row(state.cases[2], state)["ready"] == "waiting"
 
 
 def test_a_case_that_was_never_tried_is_not_run_and_not_failed() -> None:
@@ -73,77 +63,38 @@ def test_a_case_that_was_never_tried_is_not_run_and_not_failed() -> None:
         "The run was cancelled before its turn came.",
     ]
     assert bench.failure_text(results.failures[2], state).startswith("not run: ")
-    done = status.message(
-        replace(EMPTY, jobs={"bench": replace(state, outcome="complete")})
-    )
-    assert "1 failed, 1 not run." in done
+    complete = {"bench": replace(state, outcome="complete")}
+    assert "1 failed, 1 not run." in status.message(replace(EMPTY, jobs=complete))
 
 
 # Against NumPy.
 
 
-def test_times_numpy_prefers_the_twin_of_the_same_dtype() -> None:
-    jit = done(msgspec.structs.replace(JIT, dtype="float32"))
-    other = msgspec.structs.replace(NUMPY, dtype="float64")
-    state = run_of(
-        jit, done(other, ready=summary(9.0)), done(NUMPY, ready=summary(1.0))
-    )
-    assert jit.measurement is not None
-    assert jit.measurement.ready is not None
-    expected = 1.0 / jit.measurement.ready.median
-    assert times_numpy(jit, state) == pytest.approx(expected)
-    assert times_numpy(state.cases[1], state) is None
-
-
-def timed(mode: Mode, rounds: tuple[float, ...]) -> CaseState:
-    """A case whose figures, apart from its rounds, are the fake engine's."""
-    host = mode == "numpy"
-    case = Case(
-        op="selu",
-        size=1000,
-        dtype="float32",
-        device="host" if host else "cpu:0",
-        mode=mode,
-        inputs="host" if host else "device",
-    )
-    return CaseState(case, status="done", measurement=measurement(case), rounds=rounds)
-
-
-def test_a_load_that_comes_half_way_does_not_move_the_ratio() -> None:
-    # Each is twice as slow in the second half; NumPy always takes three times as long.
-    jit = timed("jit", (1.0,) * 5 + (2.0,) * 6)
-    numpy = timed("numpy", (3.0,) * 5 + (6.0,) * 6)
-    found = against_numpy(jit, run_of(numpy, jit))
-    assert found is not None
-    assert (found.low, found.median, found.high) == (3.0, 3.0, 3.0)
-
-
-def test_one_that_ended_earlier_is_compared_over_the_rounds_of_both() -> None:
-    jit = timed("jit", (1.0,) * 6)
-    numpy = timed("numpy", (4.0,) * 6 + (100.0,) * 50)
-    found = against_numpy(jit, run_of(numpy, jit))
-    assert found is not None
-    assert found.median == 4.0
-
-
-def test_of_few_rounds_it_is_the_ratio_of_the_figures() -> None:
-    jit, numpy = timed("jit", (1.0,) * 5), timed("numpy", (9.0,) * 5)
-    found = against_numpy(jit, run_of(numpy, jit))
-    assert found is not None
-    assert jit.measurement is not None
-    assert numpy.measurement is not None
-    assert jit.measurement.ready is not None
-    assert numpy.measurement.ready is not None
-    figures = numpy.measurement.ready.median / jit.measurement.ready.median
-    assert found.median == pytest.approx(figures)
-    assert found.low < figures < found.high
-
-
-def test_numpy_has_no_ratio_with_itself_and_jax_none_alone() -> None:
-    jit, numpy = timed("jit", (1.0,) * 6), timed("numpy", (2.0,) * 6)
-    assert against_numpy(numpy, run_of(numpy, jit)) is None
+def test_a_case_is_compared_with_numpy_over_the_rounds_of_both() -> None:
+    # Half-way a load comes that makes both slower, and NumPy goes on alone.
+    jit = replace(done(JIT), rounds=(1.0,) * 5 + (2.0,) * 6)
+    numpy = replace(done(NUMPY), rounds=(3.0,) * 5 + (6.0,) * 6 + (100.0,) * 50)
+    run = run_of(numpy, jit)
+    assert against_numpy(jit, run)[:3] == (3.0, 3.0, 3.0)
+    # Of a dispatch there are no rounds: it is the ratio of the figures.
+    dispatch = against_numpy(jit, run, "dispatch")
+    figures = numpy.measurement.ready, jit.measurement.dispatch
+    assert dispatch.median == pytest.approx(figures[0].median / figures[1].median)
+    assert against_numpy(numpy, run) is None
     assert against_numpy(jit, run_of(jit)) is None
-    assert against_numpy(replace(jit, measurement=None), run_of(numpy, jit)) is None
+    assert against_numpy(replace(jit, measurement=None), run) is None
+
+
+def test_numpys_twin_has_the_same_dtype_if_there_is_such_a_one() -> None:
+    jit, float32 = done(JIT), done(NUMPY, 1.0)
+    float64 = done(msgspec.structs.replace(NUMPY, dtype="float64"), 0.5)
+    larger = done(msgspec.structs.replace(NUMPY, size=2048), 1.0)
+    for others, twin in (
+        ((larger, float64, float32), float32),
+        ((larger, float64), float64),
+        ((larger,), None),
+    ):
+        assert bench.numpy_of(jit, run_of(jit, *others)) is twin
 
 
 # Notes.
@@ -158,51 +109,49 @@ def busy(cores: float) -> Note:
     return Note(flag="contended", text=f"Others used {cores} cores.", amount=cores)
 
 
-def one(*notes: Note, **facts: Any) -> Measurement:
-    return msgspec.structs.replace(kept(**facts), notes=notes)
-
-
-def on_host(*notes: Note) -> Measurement:
-    return one(*notes, mode="numpy", device="host")
+def one(*notes: Note, mode: Any = "jit", **facts: object) -> Measurement:
+    return records.measurement(records.case(mode, **facts), notes=notes)
 
 
 MEASURED = (
     one(busy(1.0), FETCH, COPY),
     one(INLINE, busy(0.8), FETCH, COPY, size=9),
-    on_host(busy(0.9)),
+    one(busy(0.9), mode="numpy"),
 )
-RUN = Job(
-    number=1,
-    cases=tuple(CaseState(one.case, "done", measurement=one) for one in MEASURED),
+CASES = [replace(done(each.case), measurement=each) for each in MEASURED]
+RUN = run_of(*CASES)
+
+# Two readings of one flag: neither holds for all, or both do.
+THIS = Note(flag="waits", text="Because of this.")
+THAT = Note(flag="waits", text="Because of that.")
+
+
+@pytest.mark.parametrize(
+    ("measured", "of_run"),
+    [
+        ([], ()),
+        # A note is the run's if it stands on all of a platform.
+        ([one(FETCH, INLINE), one(mode="numpy")], (FETCH,)),
+        ([one(FETCH), one(COPY), one(mode="numpy")], ()),
+        ([one(FETCH, device="cpu:1"), one(FETCH), one(device="tpu:0")], (FETCH,)),
+        ([one(THIS), one(THAT)], ()),
+        ([one(THIS, THAT), one(THIS, THAT)], (THIS, THAT)),
+        # Of a figure that varies the middle is told, if most have it.
+        ([*(one(busy(n)) for n in (0.8, 1.9, 0.9, 0.2)), one()], (busy(0.9),)),
+        ([one(busy(1.0)), one(), one()], ()),
+    ],
 )
+def test_what_holds_for_the_whole_run(
+    measured: list[Measurement], of_run: tuple[Note, ...]
+) -> None:
+    assert run_notes(measured) == of_run
 
 
-def test_a_note_is_the_runs_if_it_stands_on_all_of_a_platform() -> None:
-    assert run_notes([]) == ()
-    assert run_notes([one(FETCH, INLINE), on_host()]) == (FETCH,)
-    assert run_notes([one(FETCH), one(COPY), on_host()]) == ()
-    both = [one(FETCH, device="cpu:1"), one(FETCH), one(device="tpu:0")]
-    assert run_notes(both) == (FETCH,)
-    # Two readings of one flag: neither holds for all, or both do.
-    other = Note(flag="waits", text="Because of that.")
-    this = Note(flag="waits", text="Because of this.")
-    assert run_notes([one(this), one(other)]) == ()
-    assert run_notes([one(this, other), one(this, other)]) == (this, other)
-
-
-def test_where_the_figure_varies_the_middle_is_told_and_what_is_far_off_stays() -> None:
-    measured = [one(busy(cores)) for cores in (0.8, 1.9, 0.9, 0.2)]
-    (told,) = run_notes([*measured, one()])
-    assert told == busy(0.9)
-    assert [differing(each.notes, [told]) for each in measured] == [
-        (),
-        (busy(1.9),),
-        (),
-        (),
-    ]
-    few = [one(busy(1.0)), one(), one()]
-    assert run_notes(few) == ()
-    assert differing(few[0].notes, ()) == (busy(1.0),)
+def test_what_is_far_off_stays_with_its_case() -> None:
+    notes = [(busy(cores),) for cores in (0.8, 1.9, 0.9, 0.2)]
+    differ = [differing(each, [busy(0.9)]) for each in notes]
+    assert differ == [(), (busy(1.9),), (), ()]
+    assert differing(notes[0], ()) == notes[0]
 
 
 def test_every_face_tells_it_once() -> None:
@@ -210,6 +159,10 @@ def test_every_face_tells_it_once() -> None:
     assert found.notes == (busy(0.9), FETCH, COPY)
     assert [each.notes for each in found.measurements] == [(), (INLINE,), ()]
     assert msgspec.json.decode(encode(found), type=Results) == found
+    # A document from before there were notes of runs.
+    old = msgspec.to_builtins(found)
+    del old["notes"]
+    assert msgspec.convert(old, Results).notes == ()
 
     copied = bench.results_text(RUN)
     for text in (bench.report(RUN), copied, as_markdown(found)):
@@ -223,9 +176,3 @@ def test_every_face_tells_it_once() -> None:
     assert cells == ["", "inline", ""]
     assert status.busy(replace(EMPTY, jobs={"bench": RUN}))
     assert not status.busy(EMPTY)
-
-
-def test_a_document_from_before_there_were_notes_of_runs_is_read() -> None:
-    old = msgspec.to_builtins(Results.of(HOST, MEASURED, ()))
-    del old["notes"]
-    assert msgspec.convert(old, Results).notes == ()

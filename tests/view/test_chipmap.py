@@ -98,42 +98,48 @@ def test_clicks_axes_colours_and_selection(name):
     assert f"{kind} = " in explain(found)
 
 
-def test_two_cores_share_a_chip():
-    drawn = text(render(layout(devices("v3-8")), 36, 10))
-    assert "[0 1] [2 3]" in drawn
-    assert "4 chips, 8 devices, 1 process" in drawn
-
-
-def test_processes_are_spelled_out():
-    found = devices("v3-32")
-    drawn = text(render(layout(found), 48, 30))
-    assert "process 0: 0-3, 8-11" in drawn
-    assert "process 3: 20-23, 28-31" in drawn
-    short = text(render(layout(found), 36, 10, "tpu:3")).replace("\n", " ")
-    assert "process 0: 0-3, 8-11; 1: 4-7, 12-15; 2: 16-19, 24-27; 3: " in short
-
-
-def test_slices_are_apart_with_short_ids():
-    found = devices("2x-v5litepod-8")
-    drawn = text(render(layout(found), 48, 30))
-    assert "slice 0" in drawn
-    assert "slice 1" in drawn
-    assert "0: 100000+, 1: 200000+" in drawn
-    assert "[7] " in drawn
-    assert "process 2: slice 1 0-3" in drawn
-
-
-def test_planes_are_named():
-    drawn = text(render(layout(devices("v4-32")), 48, 30))
-    assert re.findall(r"z=\d", drawn) == ["z=0", "z=1", "z=2", "z=3"]
-
-
-def test_the_selected_device_is_described():
-    found = devices("tpu7x-16")
-    lines = render(layout(found), 48, 30, "tpu:9")
-    selected = [s.device for line in lines for s in line if s.role == "selected"]
-    assert selected == ["tpu:9"]
-    assert "tpu:9 at 0,0,1 core 1, process 1" in text(lines)
+@pytest.mark.parametrize(
+    ("found", "size", "selected", "texts"),
+    [
+        # Two cores share a chip.
+        (devices("v3-8"), (36, 10), None, "[0 1] [2 3]|4 chips, 8 devices, 1 process"),
+        # Processes are spelled out where there is room.
+        (
+            *(devices("v3-32"), (48, 30), None),
+            "process 0: 0-3, 8-11|process 3: 20-23, 28-31",
+        ),
+        (
+            *(devices("v3-32"), (36, 10), "tpu:3"),
+            "process 0: 0-3, 8-11; 1: 4-7, 12-15; 2: 16-19, 24-27; 3: ",
+        ),
+        # Slices are apart, with short ids; planes are named.
+        (
+            *(devices("2x-v5litepod-8"), (48, 30), None),
+            "slice 0|slice 1|0: 100000+, 1: 200000+|[7] |process 2: slice 1 0-3",
+        ),
+        (devices("v4-32"), (48, 30), None, "z=0|z=1|z=2|z=3"),
+        (
+            *(devices("tpu7x-16"), (48, 30), "tpu:9"),
+            "tpu:9 at 0,0,1 core 1, process 1",
+        ),
+        # A gap stays a gap.
+        (
+            *([one for one in devices("v5litepod-4") if one.id != 1], (36, 10), None),
+            "y 0 [0]  |  1 [2] [3]",
+        ),
+        (cpus(4), (36, 10), None, "[0][1][2][3] no coords: drawn in id order 4 dev"),
+        (cpus(4, simulated=True), (36, 10), None, "SIMULATED 4 devices, 1 process"),
+        ([], (36, 10), None, "no devices"),
+    ],
+)
+def test_what_a_map_says(found, size, selected, texts):
+    lines = render(layout(found), *size, selected)
+    drawn = text(lines).replace("\n", " ")
+    assert all(one in drawn for one in texts.split("|"))
+    chosen = [s.device for line in lines for s in line if s.role == "selected"]
+    assert chosen == [selected] * (selected is not None)
+    simulated = any(span.role == "simulated" for line in lines for span in line)
+    assert simulated == any(one.simulated for one in found)
 
 
 def test_a_crowded_map_grows_downwards_only():
@@ -154,30 +160,6 @@ def test_a_crowded_map_grows_downwards_only():
         drawn = [s.device for line in lines for s in line if s.device]
         assert len(drawn) == 512
     assert "[100]" in text(render(layout(found), 60, 10))
-
-
-def test_a_gap_stays_a_gap():
-    found = [d for d in devices("v5litepod-4") if d.id != 1]
-    lines = text(render(layout(found), 36, 10)).split("\n")
-    assert lines[1].rstrip() == "y 0 [0]"
-    assert lines[2].rstrip() == "  1 [2] [3]"
-
-
-def test_devices_without_coords_are_a_row_of_boxes():
-    drawn = text(render(layout(cpus(4)), 36, 10))
-    assert drawn.startswith("[0][1][2][3]\nno coords: drawn in id order\n")
-    assert "SIMULATED" not in drawn
-
-
-def test_simulated_devices_say_so():
-    drawn = render(layout(cpus(4, simulated=True)), 36, 10)
-    assert "SIMULATED 4 devices, 1 process" in text(drawn)
-    assert any(span.role == "simulated" for line in drawn for span in line)
-
-
-def test_no_devices():
-    assert text(render(layout([]), 36, 10)) == "no devices"
-    assert explain([]) == "There are no devices."
 
 
 @pytest.mark.parametrize(
@@ -203,17 +185,16 @@ def test_the_arithmetic_of_chips(name, start):
 
 
 def test_cpu_and_gpu_in_words():
-    assert explain(cpus(1)) == (
-        "1 CPU device: XLA's CPU backend uses all cores of this machine as one device."
-    )
-    assert explain(cpus(4, simulated=True)) == (
-        "4 simulated CPU devices on one CPU: SIMULATED, they share the same cores."
-    )
     gpus = [
         Device(id=i, platform="gpu", device_kind="NVIDIA H200", process_index=0)
         for i in range(2)
     ]
+    assert explain([]) == "There are no devices."
     assert explain(gpus) == "2 GPUs = 2 JAX devices."
+    assert explain(cpus(1)).startswith("1 CPU device: XLA's CPU backend uses all cores")
+    assert explain(cpus(4, simulated=True)) == (
+        "4 simulated CPU devices on one CPU: SIMULATED, they share the same cores."
+    )
 
 
 @pytest.mark.parametrize("name", names())
@@ -226,20 +207,19 @@ def test_arrows_go_to_the_device_that_is_drawn_there(name):
             y, x = where[device.name]
             for across, down in ((1, 0), (-1, 0), (0, 1), (0, -1)):
                 to = neighbour(lines, device.name, across, down)
-                row, column = where[to]
-                if to == device.name:  # at an edge
-                    beyond = [
-                        (j - y) * down if down else (i - x) * across * (j == y)
-                        for j, i in where.values()
-                    ]
-                    assert max(beyond) <= 0
-                elif across:
-                    assert row == y
-                    between = [i for j, i in where.values() if j == y and i != x]
-                    ahead = [i for i in between if (i - x) * across > 0]
-                    assert column == min(ahead, key=lambda i: abs(i - x))
-                else:
-                    assert (row - y) * down > 0
+                ahead = {
+                    name: (abs(j - y), abs(i - x))
+                    for name, (j, i) in where.items()
+                    if ((j == y and (i - x) * across > 0) or (j - y) * down > 0)
+                }
+                # Only at an edge it stays.
+                assert (to == device.name) == (not ahead)
+                if ahead:
+                    assert to in ahead
+                    near = [row for row, _ in ahead.values()]
+                    beside = [column for _, column in ahead.values()]
+                    place = ahead[to]
+                    assert place[0] == min(near) if down else place[1] == min(beside)
         # Every device can be reached from the first one.
         reached, more = set(), [found[0].name]
         while more:
@@ -253,15 +233,11 @@ def test_arrows_go_to_the_device_that_is_drawn_there(name):
 
 def test_from_one_plane_to_the_next():
     lines = render(layout(devices("v4-32")), 60, 30, "tpu:0")
-    order = ["tpu:0"]
-    for _ in range(3):
-        order.append(neighbour(lines, order[-1], 1, 0))
-    # Two columns of z=0, then the plane that is drawn beside it.
     places = {device.name: device.place for device in devices("v4-32")}
-    assert [places[name] for name in order] == [
-        (0, 0, 0),
-        (1, 0, 0),
-        (0, 0, 1),
-        (1, 0, 1),
-    ]
+    name, order = "tpu:0", []
+    for _ in range(4):
+        order.append(places[name])
+        name = neighbour(lines, name, 1, 0)
+    # Two columns of z=0, then the plane that is drawn beside it.
+    assert order == [(0, 0, 0), (1, 0, 0), (0, 0, 1), (1, 0, 1)]
     assert neighbour(lines, "tpu:99", 1, 0) == "tpu:99"

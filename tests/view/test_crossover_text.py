@@ -69,11 +69,8 @@ def test_each_of_two_of_jax_has_a_line_and_the_slower_start_has_to_pay() -> None
     assert lengths == {6, 8}
 
 
-def test_two_on_the_host_start_nothing() -> None:
+def test_without_jax_or_figures_there_is_no_table_of_starts() -> None:
     assert tables.starts_table(tall(NUMPY, case("numpy", dtype="float64"))) == ""
-
-
-def test_nothing_measured_has_no_start() -> None:
     assert tables.starts_table(begin(NUMPY, JIT, SIZES, 1.0)) == ""
 
 
@@ -133,82 +130,85 @@ def test_as_few_words_as_tell_the_two_apart(first, second, called) -> None:
 
 
 def crossing(**changes: object) -> Crossing:
-    facts: dict[str, object] = {
-        "below": 370,
-        "above": 400,
-        "at": 384,
-        "faster": "second",
-    }
-    return Crossing(**{**facts, **changes})  # type: ignore[arg-type]
+    facts = {"below": 370, "above": 400, "at": 384, "faster": "second", **changes}
+    return Crossing(**facts)  # type: ignore[arg-type]
 
 
-def said(**facts: object) -> str:
-    given: dict[str, object] = {"clock": "call", "low": 16, "high": 8192, **facts}
-    return sentence(Answer(**given), CALLED)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("facts", "text"),
+    [
+        (
+            {"crossings": (crossing(),)},
+            "jit is faster from about 380 on: numpy is still ahead at 370, jit at 400.",
+        ),
+        # A stretch without a difference, or with one now and then.
+        (
+            {
+                "crossings": (
+                    crossing(below=1600, above=2600, undecided=(1800, 2000, 2300)),
+                )
+            },
+            "numpy is faster up to 1600 and jit from 2600 on; between 1800 and 2300 no "
+            "difference can be measured.",
+        ),
+        (
+            {"crossings": (crossing(undecided=(384,)),)},
+            "numpy is faster up to 370 and jit from 400 on; at 384 no difference can "
+            "be measured.",
+        ),
+        (
+            {"crossings": (crossing(undecided=(375, 384), mixed=True),)},
+            "numpy is faster up to 370 and jit from 400 on; between 375 and 384 it was "
+            "now the one, now the other.",
+        ),
+        # Those before the last are mentioned.
+        (
+            {"crossings": (crossing(below=16, above=64), crossing(faster="first"))},
+            "numpy is faster from about 380 on: jit is still ahead at 370, numpy at "
+            "400. They cross before that, too: between 16 and 64 (jit ahead above).",
+        ),
+        # No crossover is an answer.
+        (
+            {"found": "always", "faster": "first", "sure": 8192},
+            "numpy is faster at every size from 16 to 8192: no crossover up to 8192.",
+        ),
+        (
+            {"found": "always", "faster": "second", "sure": 256, "even": (1024, 8192)},
+            "jit is faster up to 256, and above that, up to 8192, no difference can be "
+            "measured: no crossover up to 8192.",
+        ),
+        (
+            {"found": "always", "faster": "second", "sure": 8192, "even": (64,)},
+            "jit is faster at every size from 16 to 8192, but for 64, where no "
+            "difference can be measured: no crossover up to 8192.",
+        ),
+        (
+            {"found": "even", "even": (16, 8192)},
+            "no difference between numpy and jit can be measured at every size from 16 "
+            "to 8192.",
+        ),
+        (
+            {"found": "always", "faster": "second", "sure": 16, "high": 16},
+            "jit is faster at 16, the only size that was measured: no crossover up to "
+            "16.",
+        ),
+    ],
+)
+def test_an_answer_in_words(facts: dict[str, object], text: str) -> None:
+    given = {"clock": "call", "found": "crossing", "low": 16, "high": 8192, **facts}
+    assert sentence(Answer(**given), CALLED) == f"Per call, {text}"  # type: ignore[arg-type]
 
 
-def test_a_crossing_in_words() -> None:
-    text = said(found="crossing", crossings=(crossing(),), faster="second")
-    assert text == (
-        "Per call, jit is faster from about 380 on: numpy is still ahead at 370, jit "
-        "at 400."
-    )
+def test_a_mark_lies_between_the_sizes_between_which_the_crossing_is() -> None:
     assert wins(crossing(), CALLED) == "jit beats numpy from ~380"
-    # Never outside of the sizes between which it is.
-    assert wins(crossing(at=1240, below=1218, above=1300), CALLED).endswith("~1240")
     assert wins(crossing(faster="first"), CALLED) == "numpy beats jit from ~380"
-
-
-def test_a_stretch_without_difference_in_words() -> None:
-    wide = crossing(below=1600, above=2600, undecided=(1800, 2000, 2300))
-    assert said(found="crossing", crossings=(wide,), faster="second") == (
-        "Per call, numpy is faster up to 1600 and jit from 2600 on; between 1800 and "
-        "2300 no difference can be measured."
-    )
-    narrow = crossing(undecided=(384,))
-    text = said(found="crossing", crossings=(narrow,), faster="second")
-    assert "at 384 no difference can be measured" in text
-
-
-def test_a_stretch_of_changing_leads_in_words() -> None:
-    mixed = crossing(below=96, above=192, undecided=(136, 162), mixed=True)
-    text = said(found="crossing", crossings=(mixed,), faster="second")
-    assert text.endswith("between 136 and 162 it was now the one, now the other.")
-
-
-def test_earlier_crossings_are_mentioned() -> None:
-    early = crossing(below=16, above=64, faster="second")
-    late = crossing(faster="first")
-    text = said(found="crossing", crossings=(early, late), faster="first")
-    assert text.startswith("Per call, numpy is faster from about 380 on: ")
-    assert text.endswith(
-        "They cross before that, too: between 16 and 64 (jit ahead above)."
-    )
-
-
-def test_no_crossover_is_an_answer() -> None:
-    assert said(found="always", faster="first", sure=8192) == (
-        "Per call, numpy is faster at every size from 16 to 8192: no crossover up to "
-        "8192."
-    )
-    assert said(found="always", faster="second", sure=256, even=(1024, 8192)) == (
-        "Per call, jit is faster up to 256, and above that, up to 8192, no difference "
-        "can be measured: no crossover up to 8192."
-    )
-    text = said(found="always", faster="second", sure=8192, even=(64,))
-    assert "at every size from 16 to 8192, but for 64, where no difference" in text
-    assert said(found="even", even=(16, 8192)) == (
-        "Per call, no difference between numpy and jit can be measured at every size "
-        "from 16 to 8192."
-    )
-    assert said(found="always", faster="second", sure=16, high=16).startswith(
-        "Per call, jit is faster at 16, the only size that was measured"
-    )
-    assert said(found="unknown", low=None, high=None).endswith("measured at both.")
+    assert wins(crossing(at=1240, below=1218, above=1300), CALLED).endswith("~1240")
 
 
 def test_every_clock_has_a_sentence() -> None:
     sizes = [16 * 4**step for step in range(13)]
+    nothing = Answer(clock="call", found="unknown")
+    assert sentence(nothing, CALLED) == "Per call: nothing was measured at both."
     state = found(lambda n: 1e-9 * n, lambda n: 1e-6 + 2e-10 * n, sizes)
     lines = [*sentences(state)]
     assert [line.partition(",")[0] for line in lines] == [

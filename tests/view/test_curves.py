@@ -9,25 +9,14 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from jaxtui.model import Case, Failure, Mode
+from jaxtui.model import Failure, Mode
 from jaxtui.plot import Picture
 from jaxtui.state import CaseState, Job
 from jaxtui.text import PLAIN
 from jaxtui.tui.bench_plot import plot, why_not_plot
 from jaxtui.tui.state import State, next_view, view_of
 from jaxtui.view import curves
-from jaxtui.view.curves import (
-    METRICS,
-    MOST,
-    Metric,
-    case_at,
-    clock_of,
-    crossing_marks,
-    next_clock,
-    of_run,
-    title_of,
-    value_of,
-)
+from jaxtui.view.curves import METRICS, MOST, case_at, next_clock, of_run, title_of
 from tests.tui.fake_engine import measurement, summary
 from tests.view.making import (
     COLORS,
@@ -40,6 +29,8 @@ from tests.view.making import (
     run_of,
 )
 
+BOTH = over_sizes(NUMPY, JIT)
+
 
 def picture_of(run: Job, **options: object) -> Picture:
     options = {"metric": "time", **options}
@@ -48,156 +39,137 @@ def picture_of(run: Job, **options: object) -> Picture:
     return drawn
 
 
+def top(drawn: Picture, cursor: int | None = None, width: int = 100) -> str:
+    return drawn.draw(width, 9, color=False, cursor=cursor).split("\n")[0]
+
+
 # Clocks.
 
 
-def test_each_clock_has_its_own_curve() -> None:
-    run = over_sizes(
-        JIT, dispatch=summary(1e-5), ready=summary(1e-3), pipelined_seconds=5e-4
-    )
-    found = {
-        clock: picture_of(run, clock=clock).series[0].y[0]
-        for clock in ("ready", "dispatch", "pipelined")
+@pytest.mark.parametrize(
+    ("metric", "clock", "title", "numpy", "jit"),
+    [
+        ("time", "ready", "ready · ", 4e-3, 1e-3),
+        # NumPy has no dispatch, and in a queue each of its calls takes as long.
+        ("time", "dispatch", "dispatch · ", None, 1e-5),
+        ("time", "pipelined", "pipelined, numpy: ready · ", 4e-3, 5e-4),
+        # A factor divides by the clock of the title; dispatch is not compared.
+        ("numpy", "ready", "× NumPy over size · ready ", None, 4.0),
+        ("numpy", "pipelined", "× NumPy over size · pipelined ", None, 8.0),
+        ("numpy", "dispatch", "× NumPy over size · ready ", None, 4.0),
+        # Rates say their clock and have no other.
+        ("flops", "dispatch", "FLOP/s over size · pipelined, numpy: ready", 5e8, 2e9),
+        ("bytes", "ready", "bytes/s over size · pipelined, numpy: ready", 1e8, 3e9),
+        ("peak", "ready", "% of peak over size · pipelined", None, 3 / 8),
+    ],
+)
+def test_a_metric_and_its_clock(
+    metric: str, clock: str, title: str, numpy: float | None, jit: float
+) -> None:
+    rates = {
+        "numpy": {"flops_per_second": 5e8, "bytes_per_second": 1e8},
+        "jit": {"flops_per_second": 2e9, "bytes_per_second": 3e9},
     }
-    assert found == {"ready": 1e-3, "dispatch": 1e-5, "pipelined": 5e-4}
+    peak = measurement(JIT).peak
+    of_jit = {
+        "dispatch": summary(1e-5),
+        "pipelined_seconds": 5e-4,
+        "peak": msgspec.structs.replace(
+            peak, flops_per_second=8e9, bytes_per_second=8e9
+        ),
+    }
+    run = run_of(
+        *(done(at_size(NUMPY, size), 4e-3, **rates["numpy"]) for size in SIZES),
+        *(done(at_size(JIT, size), 1e-3, **rates["jit"], **of_jit) for size in SIZES),
+    )
+    drawn = picture_of(run, metric=metric, clock=clock)
+    assert drawn.title.startswith(title)
+    first = [one.y[0] if one.y else None for one in drawn.series]
+    assert first == [numpy, pytest.approx(jit)]
+    assert ("numpy" in top(drawn).replace(title, "")) == (numpy is not None)
+    # A curve without this clock leaves the other its look.
+    assert "◆ jit" in top(drawn)
+    assert drawn.series[1].color == picture_of(run).series[1].color
 
 
-def test_numpy_has_no_dispatch_and_is_ready_when_pipelined() -> None:
-    run = over_sizes(NUMPY, JIT)
-    numpy = run.cases[0]
-    assert numpy.measurement is not None
-    assert numpy.measurement.ready is not None
-    assert value_of(numpy, "time", "dispatch", run) is None
-    ready = numpy.measurement.ready.median
-    assert value_of(numpy, "time", "pipelined", run) == ready
-    assert "numpy: ready" in title_of("time", "pipelined", run.cases)
-    legend = picture_of(run, clock="dispatch").draw(100, 9, color=False)
-    assert "numpy" not in legend
-    assert "jit" in legend
-
-
-def test_a_clock_without_a_curve_leaves_the_others_their_looks() -> None:
-    run = over_sizes(NUMPY, JIT)
-    one, other = (picture_of(run, clock=clock) for clock in ("ready", "dispatch"))
-    assert one.series[1].color == other.series[1].color
-    assert "◆ jit" in one.draw(100, 9, color=False)
-    assert "◆ jit" in other.draw(100, 9, color=False)
-
-
-def test_times_numpy_divides_by_the_clock_of_the_title() -> None:
-    run = over_sizes(NUMPY, JIT, ready=summary(1e-3), pipelined_seconds=1e-4)
-    drawn = picture_of(run, metric="numpy", clock="pipelined")
-    assert drawn.series[1].y[0] == pytest.approx(10)
-    assert "pipelined" in drawn.title
-    assert picture_of(run, metric="numpy").series[1].y[0] == pytest.approx(1)
-
-
-def test_dispatch_is_not_compared_with_numpy() -> None:
-    assert clock_of("numpy", "dispatch") == "ready"
-    run = over_sizes(NUMPY, JIT)
-    assert "ready" in picture_of(run, metric="numpy", clock="dispatch").title
+def test_the_key_for_the_clock_goes_round() -> None:
     assert {next_clock("numpy", one) for one in ("ready", "pipelined")} == {
         "ready",
         "pipelined",
     }
-
-
-@pytest.mark.parametrize("metric", ["flops", "bytes", "peak"])
-def test_rates_say_their_clock_and_have_no_other(metric: str) -> None:
-    run = over_sizes(NUMPY, JIT)
-    title = picture_of(run, metric=metric, clock="dispatch").title
-    assert "pipelined" in title or metric == "peak"
-    assert "dispatch" not in title
-    state = State(jobs={"bench": run}, metric=metric)  # type: ignore[arg-type]
-    assert "one clock" in (why_not_plot("clock", state) or "")
-
-
-def test_rates_of_the_host_alone_stand_on_ready() -> None:
+    assert next_clock("flops", "dispatch") == "dispatch"
     assert title_of("flops", "ready", over_sizes(NUMPY).cases).endswith("· ready")
-    inline = over_sizes(JIT, notes=(measurement(JIT).notes[0],))
-    assert title_of("flops", "ready", inline.cases).endswith("· pipelined")
 
 
-@pytest.mark.parametrize("clock", ["ready", "pipelined"])
-def test_crossings_are_those_of_the_clock(clock: str) -> None:
-    cases = []
-    for size, seconds in zip(SIZES, (4e-3, 2e-3, 1e-3), strict=True):
-        numpy = msgspec.structs.replace(NUMPY, size=size)
-        jit = msgspec.structs.replace(JIT, size=size)
-        cases.append(done(numpy, ready=summary(2.5e-3)))
-        cases.append(done(jit, ready=summary(seconds), pipelined_seconds=1e-5))
-    marks = picture_of(run_of(*cases), clock=clock).marks
-    assert bool(marks) == (clock == "ready")
-
-
-# Views.
+# Views, and why there is no picture.
 
 
 def test_views_go_round_and_curves_need_several_sizes() -> None:
     state = State(jobs={"bench": over_sizes(JIT)})
     seen = []
-    for _ in range(4):
+    for _ in range(5):
         seen.append(view_of(state))
         state = replace(state, view=next_view(state))
-    assert seen == ["sweep", "histogram", "roofline", "live"]
-    assert view_of(state) == "sweep"
+    assert seen == ["sweep", "histogram", "roofline", "live", "sweep"]
     one = State(jobs={"bench": run_of(done(JIT))}, view="sweep")
     assert view_of(one) == "live"
     assert next_view(replace(one, view="live")) == "histogram"
     assert "only one size" in (why_not_plot("metric", one) or "")
-
-
-def test_before_a_run_nothing_can_be_changed() -> None:
+    rates = State(jobs={"bench": BOTH}, metric="flops")
+    assert "one clock" in (why_not_plot("clock", rates) or "")
     for action in ("view", "metric", "clock"):
         assert "run something first" in (why_not_plot(action, State()) or "")
     assert why_not_plot("run", State()) is None
 
 
-@pytest.mark.parametrize("view", ["live", "histogram", "sweep", "roofline"])
-def test_where_there_is_no_picture_there_are_words(view: str) -> None:
-    waiting = [CaseState(one.case) for one in over_sizes(JIT).cases]
-    found = plot(State(jobs={"bench": run_of(*waiting)}, view=view), COLORS)  # type: ignore[arg-type]
-    assert found[1] is None
-    assert found[2].endswith(".")
-
-
-def test_a_failed_case_says_why_instead() -> None:
-    failure = Failure(case=JIT, error="Out of memory.", hint="Smaller.")
-    state = State(
-        jobs={"bench": run_of(CaseState(JIT, status="failed", failure=failure))}
-    )
-    assert plot(state, COLORS)[2] == "Out of memory. Smaller."
+NO_ROOM = Failure(case=JIT, error="No room.", hint="Smaller.")
+FAILED = CaseState(JIT, status="failed", failure=NO_ROOM)
+WAITING = run_of(*(CaseState(at_size(JIT, size)) for size in SIZES))
 
 
 @pytest.mark.parametrize(
-    ("metric", "words"), [("numpy", "without NumPy"), ("peak", "No published peak")]
+    ("run", "shown", "words"),
+    [
+        (WAITING, {"view": "live"}, "."),
+        (WAITING, {"view": "histogram"}, "."),
+        (WAITING, {"view": "sweep"}, "."),
+        (WAITING, {"view": "roofline"}, "."),
+        (run_of(FAILED), {}, "No room. Smaller."),
+        (over_sizes(JIT, peak=None), {"metric": "numpy"}, "without NumPy"),
+        (over_sizes(JIT, peak=None), {"metric": "peak"}, "No published peak"),
+    ],
 )
-def test_a_metric_without_figures_says_why(metric: str, words: str) -> None:
-    run = over_sizes(JIT, peak=None)
-    found = plot(State(jobs={"bench": run}, metric=metric), COLORS)  # type: ignore[arg-type]
-    assert found[1] is None
-    assert words in found[2]
+def test_where_there_is_no_picture_there_are_words(
+    run: Job, shown: dict[str, str], words: str
+) -> None:
+    _, picture, said = plot(State(jobs={"bench": run}, **shown), COLORS)  # type: ignore[arg-type]
+    assert picture is None
+    assert words in said
 
 
 # Reading off.
 
 
 def test_a_size_is_read_off_with_intervals() -> None:
-    drawn = picture_of(over_sizes(NUMPY, JIT), selected=done(JIT))
+    drawn = picture_of(BOTH, selected=done(JIT))
     assert drawn.places[drawn.begin] == 1024
-    top = drawn.draw(100, 9, color=False, cursor=0).split("\n")[0]
     assert re.match(
-        r"256 ready:  • numpy (\S+ (.s)) \S+–\S+ \2  ◆ jit \S+ \2 \S+–\S+ \2", top
+        r"256 ready:  • numpy (\S+ (.s)) \S+–\S+ \2  ◆ jit \S+ \2 \S+–\S+ \2",
+        top(drawn, 0),
     )
+    cases = [*over_sizes(JIT).cases]
+    cases[1] = replace(FAILED, case=at_size(JIT, 512))
+    assert "512 ready:  • jit failed" in top(picture_of(run_of(*cases)), 1)
 
 
 def test_intervals_go_first_then_the_last_values_and_no_number_is_cut() -> None:
-    ways = (NUMPY, JIT, msgspec.structs.replace(JIT, mode="eager"))
-    drawn = picture_of(over_sizes(*ways))
+    drawn = picture_of(
+        over_sizes(NUMPY, JIT, msgspec.structs.replace(JIT, mode="eager"))
+    )
     seen = set()
     for width in range(1, 120):
-        top = drawn.draw(width, 7, color=False, cursor=1).split("\n")[0].rstrip()
-        shape = re.sub(r"[\d.]+(–[\d.]+)? (ms|µs|%)", "N", top)
+        line = drawn.draw(width, 7, color=False, cursor=1).split("\n")[0].rstrip()
+        shape = re.sub(r"[\d.]+(–[\d.]+)? (ms|µs|%)", "N", line)
         seen.add(re.sub(r" +", " ", shape))
     assert seen == {
         "",
@@ -210,43 +182,21 @@ def test_intervals_go_first_then_the_last_values_and_no_number_is_cut() -> None:
     }
 
 
-def test_a_case_that_failed_is_said_to_have() -> None:
-    cases = list(over_sizes(JIT).cases)
-    failure = Failure(case=cases[1].case, error="No room.", hint="")
-    cases[1] = CaseState(cases[1].case, status="failed", failure=failure)
-    top = picture_of(run_of(*cases)).draw(80, 9, color=False, cursor=1)
-    assert "512 ready:  • jit failed" in top
-
-
 def test_the_case_of_a_size_is_the_one_like_the_selected() -> None:
-    run = over_sizes(NUMPY, JIT)
-    for selected in run.cases:
+    for selected in BOTH.cases:
         for size in SIZES:
-            index = case_at(run, size, selected)
+            index = case_at(BOTH, size, selected)
             assert index is not None
-            found = run.cases[index].case
+            found = BOTH.cases[index].case
             assert (found.size, found.mode) == (size, selected.case.mode)
-
-
-def _slower(case: CaseState) -> CaseState:
-    measured = case.measurement
-    assert measured is not None
-    assert measured.flops_per_second is not None
-    assert measured.bytes_per_second is not None
-    slower = msgspec.structs.replace(
-        measured,
-        flops_per_second=measured.flops_per_second / 99,
-        bytes_per_second=measured.bytes_per_second / 99,
-    )
-    return replace(case, measurement=slower)
 
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("only_ascii", [False, True])
 def test_points_tell_curves_apart_in_every_look(metric: str, only_ascii: bool) -> None:
-    eager = [done(at_size(JIT, size, "eager"), 9.0) for size in SIZES]
-    eager = [_slower(one) for one in eager]
-    drawn = picture_of(run_of(*over_sizes(NUMPY, JIT).cases, *eager), metric=metric)
+    slow = {"flops_per_second": 1e8, "bytes_per_second": 1e6}
+    eager = (done(at_size(JIT, size, "eager"), 9.0, **slow) for size in SIZES)
+    drawn = picture_of(run_of(*BOTH.cases, *eager), metric=metric)
     for color in (True, False):
         text = re.sub(r"\x1b\[[0-9;]*m", "", drawn.draw(120, 20, color=color))
         if only_ascii:
@@ -259,16 +209,10 @@ def test_points_tell_curves_apart_in_every_look(metric: str, only_ascii: bool) -
 
 def test_a_sweep_has_a_curve_per_way_of_running() -> None:
     run = over_sizes(NUMPY, msgspec.structs.replace(JIT, dtype="bfloat16"))
-    picture = of_run(run, run.cases[0], COLORS)
-    assert picture is not None
-    assert [one.label for one in picture.series] == ["numpy float32", "jit bfloat16"]
-    assert list(picture.series[0].x) == [256, 512, 1024]
-
-
-@pytest.mark.parametrize("metric", METRICS)
-def test_a_sweep_without_figures_draws_nothing(metric: str) -> None:
-    cases = [CaseState(msgspec.structs.replace(JIT, size=size)) for size in (1, 2)]
-    assert curves.picture(run_of(*cases), metric, COLORS) is None  # type: ignore[arg-type]
+    drawn = of_run(run, run.cases[0], COLORS)
+    assert drawn is not None
+    assert [one.label for one in drawn.series] == ["numpy float32", "jit bfloat16"]
+    assert [*drawn.series[0].x] == [*SIZES]
 
 
 # Where JAX overtakes NumPy.
@@ -278,108 +222,93 @@ GRID = (16, 64, 256, 1024, 4096)
 
 
 def timed(mode: Mode, size: int, seconds: float, dtype: str = "float32") -> CaseState:
-    host = mode == "numpy"
-    asked = Case(
-        op="matmul",
-        size=size,
-        dtype=dtype,
-        device="host" if host else "cpu:0",
-        mode=mode,
-        inputs="host" if host else "device",
-    )
-    return done(asked, seconds)
+    asked = at_size(NUMPY if mode == "numpy" else JIT, size, mode)
+    return done(msgspec.structs.replace(asked, dtype=dtype), seconds)
 
 
-def sweep(at: float, *more: CaseState, mode: Mode = "jit", slope: float = 0.5):
-    """A run in which a mode is as fast as NumPy at that size."""
+def sweep(at: float, *more: CaseState, slope: float = 0.5) -> Job:
+    """A run in which jit is as fast as NumPy at that size."""
     cases = [timed("numpy", n, 1e-6 * n) for n in GRID]
-    cases += [timed(mode, n, 1e-6 * n * (at / n) ** slope) for n in GRID]
-    return Job(number=1, cases=(*cases, *more))
+    cases += [timed("jit", n, 1e-6 * n * (at / n) ** slope) for n in GRID]
+    return run_of(*cases, *more)
 
 
-def marks(run: Job) -> list[tuple[float, str]]:
-    found = crossing_marks(run)
-    return [(mark.at, mark.label) for mark in found]
+EAGER_TWICE = [
+    timed("eager", n, 1e-6 * n * (0.5 if n in (64, 4096) else 2.0)) for n in GRID
+]
+# At the last two sizes eager is 0.5 % ahead and 0.5 % behind; each is ± 0.4 %.
+EAGER_CLOSE = [
+    timed("eager", n, 1e-6 * n * {1024: 0.995, 4096: 1.005}.get(n, 0.5)) for n in GRID
+]
+JIT_FROM_380 = [(384.0, "jit beats numpy from ~380")]
+RUN = sweep(384.0)
+*MOST_OF_IT, LAST = RUN.cases
 
 
-@pytest.mark.parametrize("at", [20.0, 100.0, 384.0, 3000.0])
-def test_the_place_is_read_off_between_neighbouring_sizes(at: float) -> None:
-    ((place, label),) = marks(sweep(at))
-    assert place == pytest.approx(at)
-    assert label == f"jit beats numpy from ~{float(f'{at:.1e}'):.0f}"
+@pytest.mark.parametrize(
+    ("run", "marks"),
+    [
+        (sweep(20.0), [(20.0, "jit beats numpy from ~20")]),
+        (sweep(100.0), [(100.0, "jit beats numpy from ~100")]),
+        (RUN, JIT_FROM_380),
+        (sweep(3000.0), [(3000.0, "jit beats numpy from ~3000")]),
+        (sweep(384.0, slope=-0.5), [(384.0, "numpy beats jit from ~380")]),
+        # Nothing outside of the sizes.
+        (sweep(5.0), []),
+        (sweep(100_000.0), []),
+        # Each mode has its mark, and only the last one.
+        (
+            sweep(384.0, *EAGER_TWICE),
+            [*JIT_FROM_380, (2048.0, "eager beats numpy from ~2000")],
+        ),
+        # A lead within the uncertainty is none.
+        (sweep(384.0, *EAGER_CLOSE), JIT_FROM_380),
+        # Nothing where an engine died, without NumPy, or before the sweep is over.
+        (replace(RUN, outcome="complete"), JIT_FROM_380),
+        (replace(RUN, outcome="crashed"), []),
+        (run_of(*RUN.cases[len(GRID) :]), []),
+        (run_of(*MOST_OF_IT, replace(LAST, status="running")), []),
+        (run_of(*MOST_OF_IT, replace(FAILED, case=LAST.case)), JIT_FROM_380),
+    ],
+)
+def test_where_the_curves_cross(run: Job, marks: list[tuple[float, str]]) -> None:
+    found = [(mark.at, mark.label) for mark in picture_of(run).marks]
+    assert found == [(pytest.approx(at), label) for at, label in marks]
+    drawn = picture_of(run).draw(100, 20, color=False)
+    assert not marks or marks[0][1] in drawn
 
 
-def test_where_jax_falls_behind_it_is_numpy_that_wins() -> None:
-    ((place, label),) = marks(sweep(384.0, slope=-0.5))
-    assert place == pytest.approx(384)
-    assert label == "numpy beats jit from ~380"
-
-
-@pytest.mark.parametrize("at", [5.0, 100_000.0])
-def test_nothing_is_marked_outside_of_the_sizes(at: float) -> None:
-    assert marks(sweep(at)) == []
-
-
-def test_nothing_is_marked_where_an_engine_died() -> None:
-    assert marks(replace(sweep(384.0), outcome="complete"))
-    assert marks(replace(sweep(384.0), outcome="crashed")) == []
-
-
-def test_each_mode_has_its_mark_and_only_the_last_one() -> None:
-    eager = [
-        timed("eager", n, 1e-6 * n * (0.5 if n in (64, 4096) else 2.0)) for n in GRID
-    ]
-    (_, jit), (place, label) = marks(sweep(100.0, *eager))
-    assert jit.startswith("jit beats numpy")
-    assert label.startswith("eager beats numpy from")
-    assert place == pytest.approx(2048)
-
-
-def test_a_lead_within_the_uncertainty_is_none() -> None:
-    # At the last two sizes eager is 0.5 % ahead and 0.5 % behind; each is ± 0.4 %.
-    close = {GRID[-2]: 0.995, GRID[-1]: 1.005}
-    eager = [timed("eager", n, 1e-6 * n * close.get(n, 0.5)) for n in GRID]
-    assert len(marks(sweep(384.0))) == len(marks(sweep(384.0, *eager))) == 1
-
-
-def test_there_are_not_too_many() -> None:
+def test_there_are_not_too_many_crossings() -> None:
     more = [
         timed("jit", n, 1e-6 * n * math.sqrt(at / n), dtype)
         for at, dtype in ((90, "bfloat16"), (300, "float16"), (500, "float64"))
         for n in GRID
     ]
     eager = [timed("eager", n, 1e-6 * n * (100 / n)) for n in GRID]
-    assert len(marks(sweep(384.0, *more, *eager))) == MOST
-
-
-def test_before_the_sweep_is_over_nothing_is_marked() -> None:
-    run = sweep(384.0)
-    *most, last = run.cases
-    assert marks(replace(run, cases=(*most, replace(last, status="running")))) == []
-    failure = Failure(case=last.case, error="No room.", hint="")
-    failed = CaseState(last.case, status="failed", failure=failure)
-    assert len(marks(replace(run, cases=(*most, failed)))) == 1
-
-
-def test_without_numpy_there_is_nothing_to_cross() -> None:
-    run = sweep(384.0)
-    jit = tuple(one for one in run.cases if one.case.mode == "jit")
-    assert marks(replace(run, cases=jit)) == []
+    assert len(picture_of(sweep(384.0, *more, *eager)).marks) == MOST
 
 
 @pytest.mark.parametrize(
-    ("metric", "labels"),
+    ("options", "labels"),
     [
-        ("time", ["jit beats numpy from ~380"]),
-        ("numpy", ["as fast", "jit beats numpy from ~380"]),
-        ("flops", []),
+        ({"metric": "numpy"}, ["as fast", "jit beats numpy from ~380"]),
+        ({"metric": "flops"}, []),
+        ({"clock": "dispatch"}, []),
+        # Those of the clock: queued, JAX is ahead everywhere.
+        ({"clock": "pipelined"}, []),
     ],
 )
-def test_the_curves_have_the_mark_where_it_means_something(
-    metric: Metric, labels: list[str]
+def test_marks_stand_where_they_mean_something(
+    options: dict[str, str], labels: list[str]
 ) -> None:
-    drawn = curves.picture(sweep(384.0), metric, COLORS)
-    assert drawn is not None
-    assert [mark.label for mark in drawn.marks] == labels
-    if labels:
-        assert labels[-1] in drawn.draw(100, 20, color=False)
+    queued = [
+        replace(
+            one,
+            measurement=msgspec.structs.replace(
+                one.measurement, pipelined_seconds=1e-9 * one.case.size
+            ),
+        )
+        for one in RUN.cases
+    ]
+    run = run_of(*queued) if options.get("clock") else RUN
+    assert [one.label for one in picture_of(run, **options).marks] == labels
