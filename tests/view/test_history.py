@@ -17,26 +17,14 @@ NOON = 1_790_000_000.0
 OWN = "/home/somebody/models/training.py:train_step"
 
 
-def row(**changes: Any) -> Row:
-    facts: dict[str, Any] = {
-        "id": 1,
-        "at": NOON,
-        "hostname": "box",
-        "device_kind": "cpu",
-        "op": "matmul",
-        "size": 256,
-        "dtype": "float32",
-        "precision": "default",
-        "device": "cpu:0",
-        "mode": "jit",
-        "inputs": "device",
-        "ready": 0.002,
-        "ci_low": 0.0019,
-        "ci_high": 0.0021,
-        "flops_per_second": 1e12,
-        "bytes_per_second": 1e9,
-    }
-    return Row(**{**facts, **changes})
+def row(hostname: str = "box", **changes: Any) -> Row:
+    """Of a matrix product on a CPU."""
+    of_case = {"op": "matmul", "size": 256, "dtype": "float32", "mode": "jit"}
+    where = {"device": "cpu:0", "device_kind": "cpu", "inputs": "device"}
+    figures = {"ready": 0.002, "ci_low": 0.0019, "ci_high": 0.0021}
+    rates = {"flops_per_second": 1e12, "bytes_per_second": 1e9}
+    facts = {**of_case, **where, **figures, **rates, **changes}
+    return Row(id=1, at=NOON, hostname=hostname, precision="default", **facts)
 
 
 ROWS = (
@@ -103,13 +91,8 @@ def test_one_measurement_has_one_unit() -> None:
     assert "drift      Slower." in whole
     assert "100 calls in 10 rounds" in whole
     brief = [plain(line) for line in history.facts(entry, brief=True)]
-    assert [line.split()[0] for line in brief] == [
-        "phases",
-        "rates",
-        "notes",
-        "when",
-        "where",
-    ]
+    heads = ["phases", "rates", "notes", "when", "where"]
+    assert [line.split()[0] for line in brief] == heads
     unsampled = msgspec.structs.replace(one, ready=None)
     assert plain(next(history.headline(unsampled))) == "no samples"
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
-from jaxtui.model import MemorySpan, Phases, Summary
+from jaxtui.model import MemorySpan, Phases
 from jaxtui.view.phases import ENDS, LABELS, bars
 from jaxtui.view.text import plain
+from tests.tui.fake_engine import summary
 
 PHASES = Phases(
     transfer=1.3e-3,
@@ -17,22 +17,6 @@ PHASES = Phases(
     first_call=1.1e-3,
     fetch=18e-3,
 )
-
-
-def summary(median: float) -> Summary:
-    return Summary(
-        n=10,
-        rounds=6,
-        median=median,
-        mean=median,
-        mad=0,
-        p10=median,
-        p90=median,
-        p99=median,
-        max=median,
-        ci_low=median * 0.996,
-        ci_high=median * 1.004,
-    )
 
 
 def draw(width: int = 48, phases: Phases = PHASES, **options) -> dict[str, str]:
@@ -48,11 +32,15 @@ def test_a_row_per_clock_with_its_value():
     rows = draw()
     assert [row[:11].strip() for row in rows.values()] == list(LABELS)
     # In one unit, the points in line.
-    values = {label: row[-11:].rstrip() for label, row in rows.items()}
-    assert values["transfer"] == "  1.30   ms"
-    assert values["compile"] == "344      ms"
-    assert values["dispatch"] == "  0.0560 ms"
-    assert values["ready"] == "  0.812  ms"
+    for label, value in (
+        ("transfer", "  1.30   ms"),
+        ("compile", "344      ms"),
+        ("dispatch", "  0.0560 ms"),
+        ("ready", "  0.812  ms"),
+    ):
+        assert rows[label][-11:].rstrip() == value
+    for width in range(1, 100, 7):
+        assert max(map(len, draw(width).values())) <= width
 
 
 def test_digits_that_the_interval_does_not_support_stand_apart():
@@ -79,11 +67,9 @@ def test_absent_clocks_are_dashes_without_a_bar():
         assert plain(rows[label]).endswith(" —")
         assert rows[label][-1].role == "muted"
         assert length(plain(rows[label])) == 0
-
-
-def test_an_aliased_transfer_has_neither_seconds_nor_bandwidth():
-    row = draw(zero_copy=True)["transfer"]
-    assert row.split() == ["transfer", "zero-copy"]
+    empty = bars(Phases(), None, None, None, 40)
+    assert all(plain(line).endswith("—") for line in empty)
+    assert draw(zero_copy=True)["transfer"].split() == ["transfer", "zero-copy"]
 
 
 def test_both_ends_of_the_memory_span_stand_below_ready():
@@ -99,14 +85,3 @@ def test_both_ends_of_the_memory_span_stand_below_ready():
     assert len(texts) == len(LABELS) + 2
     narrow = bars(Phases(), None, None, None, 20, memory=span)
     assert max(len(plain(line)) for line in narrow) <= 20
-
-
-@pytest.mark.parametrize("width", range(1, 100, 7))
-def test_no_line_is_too_wide(width):
-    rows = draw(width)
-    assert max(map(len, rows.values())) <= width
-
-
-def test_nothing_measured_yet():
-    lines = bars(Phases(), None, None, None, 40)
-    assert all(plain(line).endswith("—") for line in lines)

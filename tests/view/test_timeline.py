@@ -122,52 +122,53 @@ def test_any_stamps_give_bars_in_order_and_a_queue(some: list[LoopCall]) -> None
 # The queue.
 
 
-def test_the_queue_is_full_from_the_33rd_call() -> None:
-    found = queue(timeline(calls(64)))
-    assert found.deepest == found.depth == 32
-    assert found.held == 32
-    assert found.is_held(40)
-    assert not found.is_held(31)
-    said = view.depth(loop(64), found, None)
-    assert said == "at most 32 in flight · full from call 33 on: host held back"
-
-
-@pytest.mark.parametrize(("count", "style"), [(20, "never"), (64, "each"), (1, "end")])
-def test_no_call_is_held_back_where_the_queue_is_not_full(
-    count: int, style: str
+@pytest.mark.parametrize(
+    ("count", "style", "held"),
+    [(64, "never", 32), (20, "never", None), (64, "each", None), (1, "end", None)],
+)
+def test_calls_are_held_back_where_the_queue_is_full(
+    count: int, style: str, held: int | None
 ) -> None:
-    assert queue(timeline(calls(count, style))).held is None
+    found = queue(timeline(calls(count, style)))
+    assert found.held == held
+    assert found.is_held(count - 1) == (held is not None)
+    assert not found.is_held(min(31, count - 1) if held else 0)
+    if held is not None:
+        assert found.deepest == found.depth == held
 
 
-def test_a_slow_call_in_a_short_queue_is_the_machines_doing() -> None:
+def test_what_is_no_full_queue() -> None:
+    # A slow call in a short queue is the machine's doing.
     some = list(calls(64))
     entered = some[3].entered
-    slow = LoopCall(entered=entered, returned=entered + 4e-3, ready=some[3].ready)
-    some[3] = slow
+    some[3] = LoopCall(entered=entered, returned=entered + 4e-3, ready=some[3].ready)
     assert queue(timeline(some)).held == 32
-
-
-def test_results_that_were_seen_late_make_no_deeper_queue() -> None:
-    some = list(calls(64))
-    for index in range(20):
-        call = some[index]
-        some[index] = LoopCall(
-            entered=call.entered, returned=call.returned, ready=some[index + 2].ready
-        )
-    found = queue(timeline(some))
-    assert found.deepest > 32
-    assert found.depth == 32
+    # Results that were seen late make no deeper one.
+    late = [
+        msgspec.structs.replace(call, ready=some[min(index + 2, 63)].ready)
+        for index, call in enumerate(calls(64))
+    ]
+    found = queue(timeline([*late[:20], *calls(64)[20:]]))
+    assert found.deepest > found.depth == 32
     assert "seen ready late" in view.depth(loop(64), found, None)
 
 
-def test_a_queue_that_shows_nothing_says_what_would() -> None:
-    one = measured(20)
-    found = queue(timeline(one.calls), one)
-    assert "a longer loop fills it" in view.depth(one.loop, found, one)
-    one = measured(20, queue_depth=0)
-    assert "64 calls" in view.depth(one.loop, found, one)
-    assert "0 in flight" in view.depth(loop(20, "each"), found, None)
-    assert "inside the call" in view.depth(one.loop, found, measured(inline=True))
+@pytest.mark.parametrize(
+    ("asked", "one", "words"),
+    [
+        (loop(64), None, "at most 32 in flight · full from call 33 on: host held back"),
+        # A queue that shows nothing says what would.
+        (loop(20), measured(20), "a longer loop fills it"),
+        (loop(20), measured(20, queue_depth=0), "64 calls"),
+        (loop(20, "each"), None, "0 in flight"),
+        (loop(20), measured(20, inline=True), "inside the call"),
+    ],
+)
+def test_what_the_queue_shows(
+    asked: Loop, one: LoopMeasured | None, words: str
+) -> None:
+    found = queue(timeline(calls(asked.calls, asked.style)), one)
+    assert words in view.depth(asked, found, one)
 
 
 # The figures.
@@ -175,12 +176,14 @@ def test_a_queue_that_shows_nothing_says_what_would() -> None:
 
 def test_the_figures_are_those_of_the_repeat_that_is_drawn() -> None:
     plain_ones = LoopClock(repeats=7, stopwatch_seconds=0.5e-3, true_seconds=0.15)
-    one = measured(20, undisturbed=plain_ones)
+    peak = Peak(flops_per_second=1e12, bytes_per_second=None, source="somewhere")
+    one = measured(20, undisturbed=plain_ones, peak=peak)
     line = timeline(one.calls)
     found = figures(line, one.loop, one)
     assert (found.stopwatch, found.work) == (line.through, line.total)
     assert found.claimed == pytest.approx(20 * 2e9 / line.through)
     assert found.true == pytest.approx(20 * 2e9 / line.total)
+    assert found.peak == 1e12
     # And it is said once where they come from, and how far they are from plain ones.
     assert view.instrumented(one, line) == (
         "lanes and figures come from one instrumented repeat, that stamps every call: "
@@ -213,33 +216,20 @@ def test_both_figures_have_one_unit(
     [
         (
             Figures(0.5e-3, 0.27, pending=20, calls=20),
-            True,
-            "540×",
-            "20 of 20 not ready when it stopped",
+            *(True, "540×", "20 of 20 not ready when it stopped"),
         ),
         (
             Figures(1e-3, 0.1, flops=1e12, peak=1e13),
-            True,
-            "100×",
-            "IMPOSSIBLE, peak 10.0 TFLOP/s: timed the dispatch",
+            *(True, "100×", "IMPOSSIBLE, peak 10.0 TFLOP/s: timed the dispatch"),
         ),
         (Figures(0.1, 0.13), False, "1.3×", "the stopwatch missed the end of the work"),
-        (
-            Figures(0.1, 0.1),
-            False,
-            "1×",
-            "stopwatch right: the loop waited for its results",
-        ),
-        (
-            Figures(0.1, 0.5, inline=True),
-            False,
-            "5.0×",
-            "synchronous: work this cheap runs inside the call",
-        ),
+        (Figures(0.1, 0.1), False, "1×", "stopwatch right: the loop waited for its"),
+        (Figures(0.1, 0.5, inline=True), False, "5.0×", "synchronous: work this cheap"),
     ],
 )
 def test_the_verdict(found: Figures, wrong: bool, factor: str, verdict: str) -> None:
-    assert (found.wrong, found.factor, found.verdict) == (wrong, factor, verdict)
+    assert (found.wrong, found.factor) == (wrong, factor)
+    assert found.verdict.startswith(verdict)
 
 
 def test_bars_are_to_scale_and_the_claim_is_red() -> None:
@@ -255,13 +245,15 @@ def test_bars_are_to_scale_and_the_claim_is_red() -> None:
     assert plain(last).endswith("not ready when it stopped · true 10.0 GFLOP/s")
 
 
-def test_figures_of_a_playback_come_at_its_end() -> None:
+@pytest.mark.parametrize(
+    ("until", "shown"),
+    [(0.01, []), (0.1, ["20.0"]), (0.2, ["20.0", "200", "true"])],
+)
+def test_figures_of_a_playback_come_at_its_end(until: float, shown: list[str]) -> None:
     found = Figures(0.02, 0.2, flops=2e9, pending=9, calls=10)
-    for until, shown in ((0.01, ()), (0.1, ("20.0",)), (0.2, ("20.0", "200", "true"))):
-        text = " ".join(map(plain, view.bars(found, 70, until=until)))
-        for one in ("20.0", "200", "true"):
-            assert (one in text) == (one in shown)
-        assert text.count("…") == 3 - len(shown) or until == 0.1
+    text = " ".join(map(plain, view.bars(found, 70, until=until)))
+    assert [one for one in ("20.0", "200", "true") if one in text] == shown
+    assert ("…" in text) == (until < 0.2)
 
 
 @pytest.mark.parametrize(
@@ -341,9 +333,3 @@ def test_notes_say_what_the_rest_of_the_screen_does_not() -> None:
     # What is said of a function in general comes behind what is said of this loop.
     assert said(False) == ["few-repeats", "instrumented", "own"]
     assert said(True) == ["queue-full", "few-repeats", "instrumented", "own"]
-
-
-def test_a_peak_is_that_of_the_chip() -> None:
-    peak = Peak(flops_per_second=1e12, bytes_per_second=None, source="somewhere")
-    one = measured(peak=peak)
-    assert figures(timeline(one.calls), one.loop, one).peak == 1e12
