@@ -79,11 +79,15 @@ class Verdict(Record, frozen=True, kw_only=True):
     or of the devices of its kind."""
     source: str
     """Where ``expected`` comes from; says so where there is nothing to expect."""
-    reason: str
-    """Sentences for people, with every figure in them, the most important first."""
+    sentences: tuple[str, ...]
+    """For people, with every figure in them, the most important first; at least one."""
     share: float | None = None
     """Measured over expected, where that is a share of a peak, of a baseline or of the
     median of the devices of its kind."""
+
+    @property
+    def reason(self) -> str:
+        return " ".join(self.sentences)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +151,7 @@ def _verdict(reading: Reading, peers: _Peers, baseline: Baseline | None) -> Verd
         word=word,
         expected=expected.value if expected else None,
         source=expected.source if expected else source,
-        reason=join_sentences(why, reading.said),
+        sentences=distinct(why, reading.said),
     )
 
 
@@ -176,9 +180,7 @@ def _compare(reading: Reading, peers: _Peers, baseline: Baseline | None) -> Verd
         word=word,
         expected=main.expected,
         source=main.source,
-        reason=join_sentences(
-            reading.doubt, *sentences, reading.said, reading.disturbed
-        ),
+        sentences=distinct(reading.doubt, *sentences, reading.said, reading.disturbed),
         share=main.share,
     )
 
@@ -413,11 +415,11 @@ def _percent_beside(share: float, bound: float) -> str:
     return f"just {'under' if share < bound else 'over'} {line}"
 
 
-def join_sentences(*sentences: str) -> str:
-    """Sentences in a row, each with its full stop; what was said before is left out."""
-    text = ""
+def distinct(*sentences: str) -> tuple[str, ...]:
+    """Each with its full stop; what was said before is left out."""
+    found: list[str] = []
     for sentence in map(str.strip, sentences):
-        if sentence and sentence not in text:
+        if sentence and sentence not in " ".join(found):
             stop = "" if sentence.endswith((".", "!", "?")) else "."
-            text += f"{' ' if text else ''}{sentence}{stop}"
-    return text
+            found.append(sentence + stop)
+    return tuple(found)

@@ -409,7 +409,9 @@ class Search:
         """What comes next; ``None`` during a size, and at the end."""
         if self.size is not None or self.outcome is not None:
             return None
-        return self._next()
+        if self.waiting:
+            return self.waiting[0]
+        return next((size for size, _ in _refinements(self)), None)
 
     @property
     def next_work(self) -> Experiment | None:
@@ -476,11 +478,6 @@ class Search:
 
     def lost(self, why: str) -> Search:
         return replace(self, size=None, results=(), outcome="incomplete")
-
-    def _next(self) -> int | None:
-        if self.waiting:
-            return self.waiting[0]
-        return next((size for size, _ in _refinements(self)), None)
 
     def _share(self) -> float:
         """Seconds for the next size."""

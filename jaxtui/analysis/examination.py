@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from jaxtui import format as fmt
-from jaxtui.analysis.check import join_sentences
+from jaxtui.analysis.check import distinct
 from jaxtui.model import (
     CHECK_TESTS,
     Check,
@@ -259,9 +259,9 @@ def _blame(exam: Examination, check: Check, device: str | None, died: bool) -> R
         name = device or f"The test {check.test}"
         fault = f"{name} did not finish within {fmt.seconds(exam.limit_seconds)}."
     elif failed is not None:
-        fault = join_sentences(failed.error, failed.hint)
+        fault = " ".join(distinct(failed.error, failed.hint))
     if exam.what:
-        fault = join_sentences(fault, f"Last seen: {exam.what}")
+        fault = " ".join(distinct(fault, f"Last seen: {exam.what}"))
     return Reading(
         test=check.test,
         device=device,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jaxtui.plot.cells import BLANK, Cell, Color, cells
+from jaxtui.plot.cells import BLANK, Cell, cells
+from jaxtui.plot.series import Curve
 
 _GAP = 2
 """Blank cells between two pieces of a line."""
@@ -15,13 +16,6 @@ _NAME = 16
 
 _VALUE = 9
 """Cells to keep for a value: `` 0.83 ms``."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    sample: str
-    label: str
-    color: Color | None
 
 
 @dataclass(frozen=True)
@@ -42,35 +36,35 @@ class Reading:
 
 
 def lines_for(
-    title: str, entries: Sequence[Entry], width: int, *, readable: bool
+    title: str, curves: Sequence[Curve], width: int, *, readable: bool
 ) -> int:
     """The lines that title and legend take; 0 without either.
 
     Where values can be read off, room for them is kept, so that this moves nothing.
     """
-    lines = len(_flow(_pieces(title, entries), width))
+    lines = len(_flow(_pieces(title, curves), width))
     if not readable:
         return lines
-    room = [[BLANK] * (len(one) + _VALUE) for one in _pieces("", entries)]
+    room = [[BLANK] * (len(one) + _VALUE) for one in _pieces("", curves)]
     return max(1, lines, len(_flow([[BLANK] * _NAME, *room], width)))
 
 
 def header(
-    title: str, entries: Sequence[Entry], width: int, lines: int
+    title: str, curves: Sequence[Curve], width: int, lines: int
 ) -> list[list[Cell]]:
-    """Title and legend, without the entries that have no label, in so many lines.
+    """Title and legend, without the curves that have no label, in so many lines.
 
     In a single line the legend is more important than the title; what does not fit at
     all is counted.
     """
-    pieces, legend = _pieces(title, entries), _pieces("", entries)
+    pieces, legend = _pieces(title, curves), _pieces("", curves)
     if lines == 1 and legend and len(_flow(pieces, width)) > 1:
         pieces = legend
     return _exactly(_most(pieces, width, lines, always=1), width, lines)
 
 
 def readout(
-    reading: Reading, entries: Sequence[Entry], width: int, lines: int
+    reading: Reading, curves: Sequence[Curve], width: int, lines: int
 ) -> list[list[Cell]]:
     """The values at a place in so many lines; no number is ever cut.
 
@@ -78,28 +72,28 @@ def readout(
     """
     name = cells(f"{reading.name}:" if reading.values else reading.name)
     for more in (True, False):
-        values = [_value(value, entries, more) for value in reading.values]
+        values = [_value(value, curves, more) for value in reading.values]
         rows = _flow([name, *values], width)
         if _fits(rows, width, lines):
             return _exactly(rows, width, lines)
     return _exactly(_most([name, *values], width, lines, always=0), width, lines)
 
 
-def _pieces(title: str, entries: Sequence[Entry]) -> list[list[Cell]]:
+def _pieces(title: str, curves: Sequence[Curve]) -> list[list[Cell]]:
     """The title and the legend, as far as there are such."""
-    legend = [_legend(entry) for entry in entries if entry.label]
+    legend = [_legend(curve) for curve in curves if curve.series.label]
     return [*([cells(title)] if title else []), *legend]
 
 
-def _legend(entry: Entry) -> list[Cell]:
-    return [*cells(entry.sample, entry.color), BLANK, *cells(entry.label)]
+def _legend(curve: Curve) -> list[Cell]:
+    return [*cells(curve.sample, curve.color), BLANK, *cells(curve.series.label)]
 
 
-def _value(value: Value, entries: Sequence[Entry], more: bool) -> list[Cell]:
+def _value(value: Value, curves: Sequence[Curve], more: bool) -> list[Cell]:
     text = f"{value.text} {value.more}" if more and value.more else value.text
-    if value.series is None or value.series >= len(entries):
+    if value.series is None or value.series >= len(curves):
         return cells(text)
-    return [*_legend(entries[value.series]), BLANK, *cells(text)]
+    return [*_legend(curves[value.series]), BLANK, *cells(text)]
 
 
 def _flow(pieces: Sequence[list[Cell]], width: int) -> list[list[Cell]]:

@@ -12,7 +12,7 @@ from typing import Literal
 from jaxtui.plot import frame, header, strokes
 from jaxtui.plot.axes import Axis, Scale, Tick, fit, ticks, usable
 from jaxtui.plot.cells import BLANK, Cell, Color, Row, cells, narrow, paint, row
-from jaxtui.plot.header import Entry, Reading
+from jaxtui.plot.header import Reading
 from jaxtui.plot.series import Curve, Mark, Series, Spot, curves_of
 from jaxtui.plot.strokes import Stroke
 
@@ -38,9 +38,6 @@ _FEWEST = 30
 
 _FITTED = Axis()
 
-_SAMPLES = {"braille": "⠤⠤", "hd": "▄▄"}
-"""Of lines, in the legend."""
-
 
 @dataclass(frozen=True)
 class _Layout:
@@ -48,8 +45,6 @@ class _Layout:
 
     curves: list[Curve]
     heading: str
-    entries: list[Entry]
-    """One for each series."""
     above: int
     """Lines of the header."""
     below: int
@@ -218,12 +213,11 @@ class Picture:
     ) -> _Layout:
         """Share the size out between header, axes and canvas."""
         curves = curves_of(self.series, self.x, self.y, color=color)
-        entries = [_entry(curve) for curve in curves]
         heading = " · ".join(part for part in (self.title, self.y.label) if part)
         above = 0
         if height >= 4 and not self.bare:
             readable = bool(self.places)
-            above = header.lines_for(heading, entries, width, readable=readable)
+            above = header.lines_for(heading, curves, width, readable=readable)
             above = min(above, max(1, height // 4))
         below = 2 if height >= 14 else 1 if height >= 3 else 0
         rows = height - above - below
@@ -242,7 +236,6 @@ class Picture:
         return _Layout(
             curves=curves,
             heading=heading,
-            entries=entries,
             above=above,
             below=below,
             margin=margin,
@@ -264,12 +257,12 @@ class Picture:
         if place is not None and not 0 <= place < len(self.places):
             place = None
         layout = self._layout(width, height, color=color)
-        entries, above = layout.entries, layout.above
+        curves, above = layout.curves, layout.above
         rows: list[list[Cell]] = []
         if above and place is not None:
-            rows += header.readout(self.read(place), entries, width, above)
+            rows += header.readout(self.read(place), curves, width, above)
         elif above:
-            rows += header.header(layout.heading, entries, width, above)
+            rows += header.header(layout.heading, curves, width, above)
         body = self._canvas(layout, place)
         if width < 4:
             return [*rows, *body, *([[BLANK] * width] * layout.below)]
@@ -286,7 +279,7 @@ class Picture:
             [BLANK] * layout.margin + line + [BLANK] * layout.beside for line in bottom
         ]
         if self.bare and place is not None and height > 1:
-            rows[0] = header.readout(self.read(place), entries, width, 1)[0]
+            rows[0] = header.readout(self.read(place), curves, width, 1)[0]
         return rows
 
     def _canvas(self, layout: _Layout, place: int | None) -> list[list[Cell]]:
@@ -348,14 +341,3 @@ class Picture:
             line = canvas[rows // 2]
             line[:] = [*cells(failed[:columns]), *line[len(failed) :]]
         return canvas
-
-
-def _entry(curve: Curve) -> Entry:
-    sample = _SAMPLES.get(curve.marker, curve.marker * 2)
-    if curve.series.points:
-        sample = curve.dot
-    elif curve.series.specks:
-        sample = "⠒⠢"
-    elif curve.series.bars:
-        sample = frame.LEVELS[-1]
-    return Entry(sample, curve.series.label, curve.color)

@@ -83,6 +83,17 @@ class Curve:
     """Of its line, for plotext."""
     dot: str
 
+    @property
+    def sample(self) -> str:
+        """What stands for it in a legend."""
+        if self.series.points:
+            return self.dot
+        if self.series.specks:
+            return "⠒⠢"
+        if self.series.bars:
+            return "█"
+        return {"braille": "⠤⠤", "hd": "▄▄"}.get(self.marker, self.marker * 2)
+
 
 def curves_of(
     series: Sequence[Series],

@@ -80,8 +80,6 @@ RELATIONS = {"most": ", at most", "least": ", at least", "exact": ", must be"}
 
 _DEVICE = re.compile(r"\b[a-z]+:\d+\b")
 _FIGURE = re.compile(r"[\d.]+")
-_SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z]|[a-z]+:\d)")
-"""Between two sentences."""
 
 
 # Rows.
@@ -499,9 +497,8 @@ def _remarks(row: Row, devices: Sequence[Device], known: set[str]) -> Iterator[L
     if row.word == "pass":
         yield from _text(_what_else(row, known), "    ")
         return
-    sentences = _SENTENCE.split(first.reason)
-    new = " ".join(one for one in sentences if one not in known)
-    known.update(sentences)
+    new = " ".join(one for one in first.sentences if one not in known)
+    known.update(first.sentences)
     reason = (Span(row.word, row.word), Span(f": {new}"))
     yield from fold(reason, COLUMNS, "    ", whole_words=True)
     if len(row.members) > 1:

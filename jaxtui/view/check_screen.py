@@ -191,9 +191,11 @@ def _trouble(report: Report, test: CheckTest, longest: int) -> tuple[Line, str]:
 
 def _why(one: Verdict) -> str:
     """The reason without the sentence that only repeats the figure."""
-    if not one.reason.startswith(figure(one.reading.measured, one.reading.unit)):
-        return one.reason
-    return one.reason.partition(". ")[2]
+    first, *others = one.sentences
+    reading = one.reading
+    reached = figure(reading.measured, reading.unit)
+    repeats = first.startswith(reached) and not reading.fault
+    return " ".join(others if repeats else one.sentences)
 
 
 def details(report: Report, name: str, width: int) -> list[Line]:

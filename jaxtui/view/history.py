@@ -17,7 +17,7 @@ from jaxtui.model import PHASES, Measurement, Record
 from jaxtui.model.base import dtype_label
 from jaxtui.model.own import short_name
 from jaxtui.text import visible
-from jaxtui.view.text import Column, Line, Span, Table, fit, plain
+from jaxtui.view.text import Column, Line, Span, Table, fit
 
 WHERE = ("hostname", "cpu", "python", "jax", "jaxlib", "numpy")
 """What is said of the machine of one measurement."""
@@ -64,11 +64,7 @@ def unreadable(count: int) -> str:
 def text(page: Page, width: int | None = None) -> str:
     """The table, and how much more there is."""
     found = columns(page.rows, width, HEAD, gap=2)
-    places = range(len(found.columns))
-    lines = ["  ".join(map(found.head, places)).rstrip()]
-    for row in range(len(page.rows)):
-        cells = (plain(found.cell(row, place)) for place in places)
-        lines.append("  ".join(cells).rstrip())
+    lines = [found.text()]
     hosts = {row.hostname for row in page.rows}
     if len(hosts) == 1 and all(one.key != "host" for one in found.columns):
         lines.append(f"All on {visible(hosts.pop(), line=True)}.")

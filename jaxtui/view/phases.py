@@ -11,7 +11,7 @@ import math
 from jaxtui import format as fmt
 from jaxtui.model import MemorySpan, Phases, Summary
 from jaxtui.view.results import figure
-from jaxtui.view.text import Line, Span, bar, piece, plain
+from jaxtui.view.text import Line, Span, bar, log_share, piece, plain
 
 LABELS = (
     "transfer",
@@ -87,32 +87,22 @@ def bars(
     faults = f"  {memory.page_faults:,.0f} faults" if memory else ""
     most = max(_VALUE_ROOM, len(texts[0]) + len(unit.name) + 1 + len(faults))
     room = width - _LABEL_ROOM - most - 1
-    shares = _shares(values)
+    known = [value for value in values.values() if value and 0 < value < math.inf]
     lines = []
-    for label, text, shown in zip(values, texts, figures, strict=True):
+    for (label, value), text, shown in zip(values.items(), texts, figures, strict=True):
         spans = [Span(label.ljust(_LABEL_ROOM), "label")]
         if room > 0:
-            drawn = bar(shares[label], room)
+            share = 0.0
+            if value and value in known:
+                share = log_share(value, min(known), max(known))
+            drawn = bar(share, room)
             role = f"bar-{label.strip('· ').replace(' ', '-')}"
             spans += [Span(drawn, role), Span(" " * (room - len(drawn) + 1))]
         before, _, after = text.partition(plain(shown))
-        after = f"{after} {unit.name}" if values[label] is not None else ""
+        after = f"{after} {unit.name}" if value is not None else ""
         if zero_copy and label == "transfer":
             before, shown = "", (Span("zero-copy", "value"),)
         more = faults if label == ENDS[1] else ""
         spans += [Span(before), *shown, Span(f"{after}{more}", "value")]
         lines.append(piece(tuple(spans), 0, width))
     return lines
-
-
-def _shares(values: dict[str, float | None]) -> dict[str, float]:
-    """The length of every bar in that of the longest; 0 where there is no value."""
-    known = [value for value in values.values() if value and 0 < value < math.inf]
-    shares = dict.fromkeys(values, 0.0)
-    if known:
-        longest = max(known)
-        span = max(math.log10(longest / min(known)), 1.0)
-        for label, value in values.items():
-            if value and 0 < value < math.inf:
-                shares[label] = 1 + 0.9 * math.log10(value / longest) / span
-    return shares

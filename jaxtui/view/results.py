@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
 from jaxtui import format as fmt
 from jaxtui.model import Measurement, Summary
 from jaxtui.model.own import brief_name, short_name
 from jaxtui.plot import dot
+from jaxtui.plot.frame import LEVELS
 from jaxtui.state import CaseState, Job
 from jaxtui.view import bench, curves
-from jaxtui.view.text import Column, Line, Span, bar
+from jaxtui.view.text import Column, Line, Span, bar, log_share
 
 LOGARITHMIC = 50.0
 """Longest over shortest time from which on the bars are logarithmic."""
-
-_LEVELS = "▁▂▃▄▅▆▇█"
 
 
 def columns(run: Job, *, marked: bool, room: int) -> list[Column]:
@@ -107,7 +105,6 @@ def _bars(run: Job, summaries: Sequence[Summary | None], room: int) -> Column:
     known = [one.median for one in summaries if one is not None and one.median > 0]
     longest, shortest = max(known, default=1.0), min(known, default=1.0)
     log = longest > LOGARITHMIC * shortest
-    span = math.log10(longest / shortest)
     cells: list[Line] = []
     for case, one in zip(run.cases, summaries, strict=True):
         if one is None or one.median <= 0:
@@ -117,7 +114,7 @@ def _bars(run: Job, summaries: Sequence[Summary | None], room: int) -> Column:
         else:
             share = one.median / longest
             if log:
-                share = 1 + 0.9 * math.log10(share) / span
+                share = log_share(one.median, shortest, longest)
             role = "bar-numpy" if case.case.on_host else "bar-jax"
             cells.append((Span(bar(share, room), role),))
     return Column("bar", "log" if log else "", cells, rank=4, least=room)
@@ -189,6 +186,6 @@ def sparkline(values: Sequence[float]) -> str:
     """How some values went, each in an eighth of a cell's height."""
     low, high = min(values, default=0.0), max(values, default=0.0)
     if high <= low:
-        return _LEVELS[0] * len(values)
-    last = len(_LEVELS) - 1
-    return "".join(_LEVELS[round(last * (v - low) / (high - low))] for v in values)
+        return LEVELS[0] * len(values)
+    last = len(LEVELS) - 1
+    return "".join(LEVELS[round(last * (v - low) / (high - low))] for v in values)

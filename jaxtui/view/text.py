@@ -7,7 +7,9 @@ nothing at all.
 
 from __future__ import annotations
 
+import math
 import re
+import sys
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -171,6 +173,15 @@ def bar(share: float, width: int) -> str:
     return ("█" * (eighths // 8) + EIGHTHS[eighths % 8]).rstrip()
 
 
+def log_share(value: float, shortest: float, longest: float) -> float:
+    """The length of a bar on a logarithmic scale, in that of the longest.
+
+    The shortest has a tenth, or more within a decade.
+    """
+    span = max(math.log10(longest / shortest), 1.0)
+    return 1 + 0.9 * math.log10(value / longest) / span
+
+
 def meter(share: float, width: int) -> Line:
     """A bar to scale on a track."""
     drawn = bar(share, width)
@@ -202,7 +213,7 @@ def wrap(*texts: str, later: str = "", width: int = COLUMNS) -> str:
 def table(
     head: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[str] = ()
 ) -> str:
-    """The rows under their heads, two blanks apart, without trailing blanks.
+    """The rows under their heads, two blanks apart.
 
     ``right`` names the heads of columns of figures: each in one unit, at the right.
     """
@@ -211,15 +222,11 @@ def table(
         fmt.in_one_unit(column) if name in right else column
         for name, column in zip(head, zip(*shown, strict=True), strict=True)
     ]
-    widths = [max(map(len, column)) for column in columns]
-    lines = []
-    for row in zip(*columns, strict=True):
-        cells = [
-            cell.rjust(width) if name in right else cell.ljust(width)
-            for cell, width, name in zip(row, widths, head, strict=True)
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
+    found = (
+        Column(name, top, [(Span(cell),) for cell in cells], right=name in right)
+        for name, (top, *cells) in zip(head, columns, strict=True)
+    )
+    return fit([*found], sys.maxsize).text()
 
 
 def first_fitting(tables: Iterable[str]) -> str:
@@ -247,7 +254,7 @@ class Column:
     least: int = 0
     """Cells that it keeps for figures yet to come: a column that grows during a run
     makes the whole screen be laid out again."""
-    most: int = 1_000
+    most: int = sys.maxsize
     """Cells that it takes at most; longer ones are cut."""
     grows: bool = False
     """It takes what the others leave; its cells are cut."""
@@ -283,6 +290,16 @@ class Table:
         line = cut(line, width)
         blank = Span(" " * (width - size))
         return (blank, *line) if column.right else (*line, blank)
+
+    def text(self) -> str:
+        """The rows under their heads, without trailing blanks."""
+        places = range(len(self.columns))
+        rows = [[*map(self.head, places)]]
+        rows += [
+            [plain(self.cell(row, place)) for place in places]
+            for row in range(len(self.columns[0].cells))
+        ]
+        return "\n".join((" " * self.gap).join(row).rstrip() for row in rows)
 
 
 def fit(columns: Sequence[Column], width: int, gap: int = 2) -> Table:
