@@ -31,6 +31,7 @@ from jaxtui.model import (
 from jaxtui.model.roofs import MissingRoof, Roof, RoofDtype, RoofsMeasured
 from tests import records
 from tests.records import case, summary
+from tests.tui.fake_engine import cpu_devices, tpu_devices
 
 # The health check.
 
@@ -55,16 +56,11 @@ def device(
 
 
 def tpus(number: int = 8) -> tuple[Device, ...]:
-    return tuple(
-        device(index, coords=(index % 4, index // 4, 0), core_on_chip=0)
-        for index in range(number)
-    )
+    return tpu_devices()[:number]
 
 
 def cpus(number: int = 4, simulated: bool = True) -> tuple[Device, ...]:
-    return tuple(
-        device(index, "cpu", "cpu", simulated=simulated) for index in range(number)
-    )
+    return cpu_devices(number, simulated)
 
 
 def expected(

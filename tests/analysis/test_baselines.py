@@ -48,6 +48,11 @@ def refusal(call: Any, *args: Any) -> str:
     return str(caught.value)
 
 
+def refuse(path: Path) -> Any:
+    """Root may do everything, so that a refusal must be made up."""
+    raise PermissionError(13, "Permission denied", str(path))
+
+
 def test_the_folder_is_in_the_data_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,40 +118,35 @@ def test_names(folder: Path) -> None:
             assert f'"{name}"' in text
             assert "letters, digits, dots" in text
     assert not folder.exists()
-    assert "no other one: `jaxtui check --save-baseline x`" in refusal(
-        baselines.load, "x"
-    )
+    none = refusal(baselines.load, "x")
+    assert "no other one: `jaxtui check --save-baseline x`" in none
     good = ("-x", "Z" * 64, "a", "a.json", "monday", "v5e-8_2026.11")
     for name in good:
         baselines.save(msgspec.structs.replace(ONE, name=name))
         assert baselines.load(name).name == name
     assert baselines.names() == good
-    assert refusal(baselines.load, "mondya") == (
-        f'There is no baseline "mondya": there is {", ".join(good)}.'
-        " Did you mean monday?"
-    )
+    known = f'There is no baseline "mondya": there is {", ".join(good)}.'
+    assert refusal(baselines.load, "mondya") == f"{known} Did you mean monday?"
 
 
 @pytest.mark.parametrize(
     "content",
     [
-        b"",
-        b"{",
-        b"\xff\xfe",
-        b"[]",
-        b'{"schema": 1}',
-        b'{"schema": "one"}',
-        b"[" * 100_000,
-        msgspec.json.encode(ONE)[:-20],
+        *(b"", b"{", b"\xff\xfe", b"[]", b'{"schema": 1}', b'{"schema": "one"}'),
+        *(b"[" * 100_000, msgspec.json.encode(ONE)[:-20]),
     ],
     ids=["empty", "cut", "no text", "list", "no fields", "type", "deep", "truncated"],
 )
 def test_a_broken_file_is_moved_aside_and_nothing_overwritten(
-    folder: Path, content: bytes
+    folder: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
 ) -> None:
     path = put(folder, "monday", content)
     earlier = folder / "monday.json.broken-1"
     earlier.write_bytes(b"an earlier one")
+    with monkeypatch.context() as patched:
+        patched.setattr(baselines, "put_aside", refuse)
+        text = refusal(baselines.load, "monday")
+    assert f"could not be moved aside (Permission denied): {path}" in text
     text = refusal(baselines.load, "monday")
     moved = folder / "monday.json.broken-2"
     assert "is broken" in text
@@ -172,20 +172,6 @@ def test_files_of_other_versions_and_names(folder: Path) -> None:
     assert baselines.load("copy") == msgspec.structs.replace(ONE, name="copy")
 
 
-def test_a_broken_file_that_cannot_be_moved(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = put(folder, "monday", b"{")
-
-    def refuse(path: Path) -> Path:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(baselines, "put_aside", refuse)
-    text = refusal(baselines.load, "monday")
-    assert "could not be moved aside (Permission denied)" in text
-    assert str(path) in text
-
-
 def test_what_is_in_the_way_is_said(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,11 +180,6 @@ def test_what_is_in_the_way_is_said(
     assert "cannot be read" in text
     assert "directory" in text
     (folder / "monday.json").rmdir()
-
-    # Root may read everything, so the refusal is made up.
-    def refuse(self: Path) -> Any:
-        raise PermissionError(13, "Permission denied", str(self))
-
     with monkeypatch.context() as patched:
         patched.setattr(Path, "iterdir", refuse)
         patched.setattr(Path, "read_bytes", refuse)
