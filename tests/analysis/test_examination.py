@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from jaxtui.analysis.check import judge, overall
-from jaxtui.analysis.examination import (
-    Examination,
-    begin,
-    limit_seconds,
-    plan,
-)
+from jaxtui.analysis.examination import Examination, begin, limit_seconds, plan
 from jaxtui.model import (
     CHECK_LEVELS,
     CHECK_TESTS,
-    Check,
     CheckDoing,
     CheckDone,
     CheckRead,
     CheckStarted,
-    Event,
     Logged,
     Reading,
     RunFinished,
@@ -30,63 +21,60 @@ from jaxtui.model import (
 from tests.analysis.figures import tpus
 
 ALL = ("tpu:0", "tpu:1", "tpu:2")
-FIRST, SECOND = CHECK_TESTS[:2]
-COMPLETE = RunFinished(outcome="complete", elapsed_seconds=1.0)
-CANCELLED = RunFinished(outcome="cancelled", elapsed_seconds=1.0)
-CRASHED = RunFinished(outcome="crashed", elapsed_seconds=1.0)
+FIRST = "begin, on 0, through 0, on 1"
+THROUGH = "begin, on 0, through 0, on 1, through 1, on 2, through 2"
 DIED = WorkFailed(error="The engine crashed (SIGABRT)", hint="", detail="last words")
 
 
-def after(exam: Examination, *events: Event) -> Examination:
-    for event in events:
-        exam = exam.observe(event)
+def played(script: str, exam: Examination | None = None) -> Examination:
+    """An examination of three devices after some steps.
+
+    ``on 0 1``: the two are at work. ``through 0``: it has its reading. ``died``: the
+    engine says why. ``late`` and ``stopped`` are what a caller does. Any other word is
+    the outcome of the run.
+    """
+    exam = exam or begin(tpus(3), "quick")
+    for step in filter(None, script.split(", ")):
+        word, *numbers = step.split()
+        names = tuple(f"tpu:{number}" for number in numbers)
+        match word:
+            case "late":
+                exam = exam.overdue()
+            case "stopped":
+                exam = exam.stopped()
+            case "begin":
+                check = exam.check or exam.next_work
+                assert check is not None
+                exam = exam.observe(CheckStarted(check=check))
+            case "on":
+                what = f"work on {len(names)} devices"
+                exam = exam.observe(CheckDoing(devices=names, what=what))
+            case "through":
+                test = exam.check.test if exam.check else "present"
+                for name in names:
+                    facts = {"test": test, "device": name, "what": "it"}
+                    one = Reading(**facts, measured=1.0)
+                    exam = exam.observe(CheckRead(reading=one))
+                    exam = exam.observe(CheckDone(device=name))
+            case "died":
+                exam = exam.observe(DIED)
+            case _:
+                exam = exam.observe(RunFinished(outcome=word, elapsed_seconds=1.0))  # type: ignore[arg-type]
     return exam
-
-
-def upcoming(exam: Examination) -> Check:
-    assert exam.next_work is not None
-    return exam.next_work
-
-
-def read(name: str | None, check: Check | None = None) -> CheckRead:
-    test = check.test if check else FIRST
-    return CheckRead(reading=Reading(test=test, device=name, what="it", measured=1.0))
-
-
-def doing(*names: str) -> CheckDoing:
-    return CheckDoing(devices=names, what=f"work on {len(names)} devices")
-
-
-def sound(check: Check) -> Iterator[Event]:
-    """A test whose devices take turns, all of them well."""
-    yield CheckStarted(check=check)
-    for name in check.devices:
-        yield from (doing(name), read(name, check), CheckDone(device=name))
-    yield COMPLETE
-
-
-def started(exam: Examination, *events: Event) -> Examination:
-    return after(exam, CheckStarted(check=upcoming(exam)), *events)
 
 
 def rest(exam: Examination) -> Examination:
     """Everything that is left, without trouble."""
     while (check := exam.next_work) is not None:
-        exam = after(exam, *sound(check))
+        numbers = " ".join(name.removeprefix("tpu:") for name in check.devices)
+        exam = played(f"begin, on {numbers}, through {numbers}, complete", exam)
     return exam
 
 
-def faults(exam: Examination) -> dict[str | None, str]:
-    return {one.device: one.fault for one in exam.readings if one.fault}
-
-
-def skipped(exam: Examination) -> dict[str | None, str]:
-    return {one.device: one.skipped for one in exam.readings if one.skipped}
-
-
-@pytest.fixture
-def three() -> Examination:
-    return begin(tpus(3), "quick")
+def numbers_of(exam: Examination, kind: str) -> str:
+    """Of the devices with a fault, or with something that was skipped."""
+    names = [one.device or "machine" for one in exam.readings if getattr(one, kind)]
+    return " ".join(name.removeprefix("tpu:") for name in names)
 
 
 @pytest.mark.parametrize("level", CHECK_LEVELS)
@@ -100,161 +88,116 @@ def test_the_plan_has_every_test_once(level: str) -> None:
         assert sum(check.budget for check in checks) < 10
 
 
-def test_the_whole_flow(three: Examination) -> None:
-    exam, seen = three, []
+def test_the_whole_flow() -> None:
+    exam, seen = begin(tpus(3), "quick"), []
     while (check := exam.next_work) is not None:
         seen.append(check.test)
-        assert check.devices == ALL
-        assert exam.limit_seconds == limit_seconds(check)
-        for event in sound(check):
-            exam = exam.observe(event)
-            assert (exam.next_work is None) == (
-                event is not COMPLETE or check.test == CHECK_TESTS[-1]
-            )
+        assert (check.devices, exam.limit_seconds) == (ALL, limit_seconds(check))
+        for step in THROUGH.split(", "):
+            exam = played(step, exam)
+            assert exam.next_work is None
+        exam = played("complete", exam)
     assert tuple(seen) == CHECK_TESTS
     assert (exam.outcome, len(exam.readings)) == ("complete", 27)
     assert (exam.check, exam.at_work, exam.what) == (None, (), "")
     assert overall(judge(exam.readings, exam.devices)) == "pass"
 
 
-def test_what_a_running_test_shows(three: Examination) -> None:
-    exam = started(three, doing(*ALL))
+def test_what_a_running_test_shows() -> None:
+    exam = played("begin, on 0 1 2")
     assert (exam.at_work, exam.what) == (ALL, "work on 3 devices")
-    exam = after(exam, read("tpu:1"), CheckDone(device="tpu:1"))
+    exam = played("through 1", exam)
     assert (exam.at_work, exam.done) == (("tpu:0", "tpu:2"), ("tpu:1",))
     assert exam.observe(Logged(line="hello")) == exam
     # Neither who is through nor a device of others can be blamed.
-    assert exam.observe(doing("tpu:0", "tpu:1", "tpu:7")).at_work == ("tpu:0",)
+    assert played("on 0 1 7", exam).at_work == ("tpu:0",)
 
 
-@pytest.mark.parametrize("late", [False, True])
-def test_a_user_who_cancels_keeps_what_was_read(three: Examination, late: bool) -> None:
-    assert three.observe(CANCELLED).outcome == "cancelled"
-    exam = started(three, doing("tpu:0"), read("tpu:0"))
-    ended = exam.overdue().stopped() if late else exam.observe(CANCELLED)
-    assert (ended.outcome, ended.next_work) == ("cancelled", None)
-    assert (len(ended.readings), ended.check, ended.at_work) == (1, None, ())
-    # Whatever still arrives.
-    ended = after(ended, *sound(upcoming(three)), DIED, CRASHED)
-    assert (ended.outcome, ended.next_work, faults(ended)) == ("cancelled", None, {})
-
-
-def test_one_of_several_devices_hangs(three: Examination) -> None:
-    exam = started(three, doing(*ALL))
-    for name in ("tpu:0", "tpu:2"):
-        exam = after(exam, read(name), CheckDone(device=name))
-    exam = exam.overdue().observe(CANCELLED)
-    assert exam.hung == ("tpu:1",)
-    limit = limit_seconds(upcoming(three))
-    fault = faults(exam)["tpu:1"]
-    assert fault.startswith(f"tpu:1 did not finish within {limit:.1f} s.")
-    assert "work on 3 devices" in fault
-    assert (upcoming(exam).test, upcoming(exam).devices) == (SECOND, ("tpu:0", "tpu:2"))
-    exam = rest(exam)
-    assert exam.outcome == "complete"
-    assert list(faults(exam)) == ["tpu:1"]
-    left_out = [one for one in exam.readings if one.skipped]
-    assert [one.test for one in left_out] == list(CHECK_TESTS[1:])
-    assert {one.device for one in left_out} == {"tpu:1"}
-    assert overall(judge(exam.readings, exam.devices)) == "fail"
-
-
-def test_all_devices_hang(three: Examination) -> None:
-    exam = started(three, doing(*ALL)).overdue().observe(CANCELLED)
-    assert (exam.outcome, exam.next_work) == ("complete", None)
-    assert set(faults(exam)) == set(ALL)
-    assert sum(bool(one.skipped) for one in exam.readings) == 3 * 8
-    assert overall(judge(exam.readings, exam.devices)) == "fail"
-
-
-def test_one_after_the_other_hangs_and_the_rest_get_their_turn(
-    three: Examination,
+@pytest.mark.parametrize(
+    ("script", "faults", "skipped", "left"),
+    [
+        # Devices that hang are to blame, and no further test tries them.
+        ("begin, on 0 1 2, through 0 2, late, cancelled", "1", "1", "memory 0 2"),
+        ("begin, on 0 1 2, late, cancelled", "0 1 2", "0 1 2 " * 8, "complete"),
+        # One after the other hangs, and the rest get their turn.
+        (f"{FIRST}, late, cancelled", "1", "", "present 2"),
+        (
+            f"{FIRST}, late, cancelled, begin, on 2, late, cancelled",
+            *("1 2", "1 2", "memory 0"),
+        ),
+        # Late: the test came to its end after all, or all devices were through, or the
+        # engine had not even said that it began.
+        (f"{THROUGH}, late, complete", "", "", "memory 0 1 2"),
+        (f"{THROUGH}, late, cancelled", "machine", "", "memory 0 1 2"),
+        ("late, begin, on 0, cancelled", "0", "", "present 1 2"),
+        ("late, cancelled", "0 1 2", "0 1 2 " * 8, "complete"),
+        # A crash says nothing about a device, and the others get the test again; a
+        # device of others is not to blame, and after all of them it is none of them.
+        (f"{FIRST}, died, crashed", "", "1", "present 2"),
+        ("begin, on 0, crashed", "", "0", "present 1 2"),
+        ("begin, on 7, died, crashed", "", "0 1 2", "memory 0 1 2"),
+        (f"{THROUGH}, died, complete", "machine", "", "memory 0 1 2"),
+        # An engine that dies before it begins does not go round for ever.
+        ("died, crashed, " * 9, "", "0 1 2 " * 9, "incomplete"),
+        # A user who cancels keeps what was read, whatever still arrives.
+        ("cancelled", "", "", "cancelled"),
+        ("begin, on 0, through 0, cancelled, died, crashed", "", "", "cancelled"),
+        ("begin, on 0, through 0, late, stopped, on 1, complete", "", "", "cancelled"),
+    ],
+)
+def test_who_is_blamed_and_who_gets_another_turn(
+    script: str, faults: str, skipped: str, left: str
 ) -> None:
-    exam = started(three, doing("tpu:0"), CheckDone(device="tpu:0"), doing("tpu:1"))
-    exam = exam.overdue().observe(CANCELLED)
-    assert (upcoming(exam).test, upcoming(exam).devices) == (FIRST, ("tpu:2",))
-    exam = started(exam, doing("tpu:2")).overdue().observe(CANCELLED)
-    assert exam.hung == ("tpu:1", "tpu:2")
-    assert (upcoming(exam).test, upcoming(exam).devices) == (SECOND, ("tpu:0",))
-    assert rest(exam).outcome == "complete"
-
-
-def test_late_but_not_to_blame(three: Examination) -> None:
-    *most, last = sound(upcoming(three))
-    # The test came to its end after all.
-    exam = after(after(three, *most).overdue(), last)
-    assert (faults(exam), exam.hung, exam.late) == ({}, (), False)
-    assert upcoming(exam).test == SECOND
-    # All devices were through.
-    exam = after(three, *most).overdue().observe(CANCELLED)
-    assert exam.hung == ()
-    assert "The test present did not finish" in faults(exam)[None]
-    assert upcoming(exam).test == SECOND
-    # The engine had not even said that it began.
-    exam = after(started(three.overdue()), doing("tpu:0"), CANCELLED)
-    assert (exam.outcome, exam.hung) == (None, ("tpu:0",))
-    assert set(faults(three.overdue().observe(CANCELLED))) == set(ALL)
-
-
-def test_the_limit_of_the_user_is_the_one_that_is_named() -> None:
-    exam = started(begin(tpus(1), "full", 7.0), doing("tpu:0")).overdue()
-    assert (exam.limit_seconds, exam.level) == (7.0, "full")
-    assert "within 7.00 s" in faults(exam.observe(CANCELLED))["tpu:0"]
-
-
-def test_the_engine_dies_and_the_others_get_the_test_again(three: Examination) -> None:
-    exam = started(three, doing("tpu:0"), CheckDone(device="tpu:0"), doing("tpu:1"))
-    exam = after(exam, DIED, CRASHED)
-    assert exam.hung == ()
-    (blamed,) = exam.readings
-    said = "The engine crashed (SIGABRT). Last seen: work on 1 devices."
-    assert (blamed.device, blamed.fault, blamed.skipped) == ("tpu:1", "", said)
-    assert blamed.detail == "last words"
-    again = upcoming(exam)
-    assert (again.test, again.devices) == (FIRST, ("tpu:2",))
-    count = len(exam.readings)
-    exam = after(exam, *sound(again))
-    assert upcoming(exam).devices == ALL
+    exam = played(script)
+    assert numbers_of(exam, "fault") == faults
+    assert numbers_of(exam, "skipped") == skipped.strip()
+    hung = [f"tpu:{number}" for number in faults.split() if number != "machine"]
+    assert [*exam.hung] == hung
+    if (check := exam.next_work) is None:
+        assert exam.outcome == left
+        if left == "cancelled":
+            assert len(exam.readings) == script.count("through")
+        assert (exam.check, exam.at_work) == (None, ())
+        return
+    numbers = " ".join(name.removeprefix("tpu:") for name in check.devices)
+    assert f"{check.test} {numbers}" == left
+    crashed = "crashed" in script
+    whole = rest(exam)
+    assert whole.outcome == ("incomplete" if crashed else "complete")
     # The failure of one test is not that of the next.
-    assert not any(one.skipped for one in exam.readings[count:])
-    assert rest(exam).outcome == "incomplete"
+    assert numbers_of(whole, "fault") == faults
+    left_out = {*numbers_of(whole, "skipped").split()} - {*skipped.split()}
+    assert left_out <= {*faults.split()}
 
 
-def test_a_test_that_begins_again_reads_everything_again(three: Examination) -> None:
-    exam = started(three, read("tpu:0"), CheckDone(device="tpu:0"))
-    exam = after(exam, *sound(upcoming(three)))
+def test_the_words_of_those_who_are_to_blame() -> None:
+    hung = played("begin, on 0 1 2, through 0 2, late, cancelled")
+    limit = limit_seconds(plan("quick", ALL)[0])
+    (fault,) = (one.fault for one in hung.readings if one.fault)
+    said = f"tpu:1 did not finish within {limit:.1f} s. Last seen: work on 3 devices."
+    assert fault == said
+    assert overall(judge(hung.readings, hung.devices)) == "fail"
+    (died,) = played("begin, on 1, died, crashed").readings
+    said = "The engine crashed (SIGABRT). Last seen: work on 1 devices."
+    assert (died.skipped, died.detail) == (said, "last words")
+    (silent,) = played("begin, on 0, crashed").readings
+    assert "The engine ended in the middle" in silent.skipped
+    *_, of_all = played(f"{THROUGH}, late, cancelled").readings
+    assert "The test present did not finish" in of_all.fault
+    # The limit of the user is the one that is named.
+    own = played("begin, on 0, late", begin(tpus(1), "full", 7.0))
+    assert (own.limit_seconds, own.level) == (7.0, "full")
+    assert "within 7.00 s" in played("cancelled", own).readings[0].fault
+
+
+def test_a_test_that_begins_again_reads_everything_again() -> None:
+    exam = played(f"begin, through 0, {THROUGH}, complete")
     assert [one.device for one in exam.readings] == list(ALL)
     assert exam.deaths == 1
     assert rest(exam).outcome == "complete"
 
 
-def test_an_engine_that_dies_before_it_begins_does_not_go_round_for_ever(
-    three: Examination,
-) -> None:
-    exam = three
-    for _ in CHECK_TESTS:
-        exam = after(exam, DIED, CRASHED)
-    assert (exam.outcome, exam.next_work) == ("incomplete", None)
-    assert len(exam.readings) == 27
-    assert all(one.skipped for one in exam.readings)
-
-
-def test_who_is_blamed_for_a_crash(three: Examination) -> None:
-    silent = skipped(started(three, doing("tpu:0"), CRASHED))
-    assert "The engine ended in the middle" in silent["tpu:0"]
-    # A device of others is not, so all may have been at work.
-    exam = started(three, doing("tpu:7"), DIED, CRASHED)
-    assert set(skipped(exam)) == set(ALL)
-    assert upcoming(exam).test == SECOND
-    # After all devices it is what they have in common.
-    *most, last = sound(upcoming(three))
-    exam = after(three, *most, DIED, last)
-    said = "The engine crashed (SIGABRT). Last seen: work on 1 devices."
-    assert faults(exam) == {None: said}
-    assert upcoming(exam).test == SECOND
-
-
-def test_no_engine_is_left(three: Examination) -> None:
-    exam = after(three, *sound(upcoming(three))).lost("JAX does not start.")
-    assert (exam.outcome, faults(exam)) == ("incomplete", {})
-    assert sum(one.skipped == "JAX does not start." for one in exam.readings) == 3 * 8
+def test_no_engine_is_left() -> None:
+    exam = played(f"{THROUGH}, complete").lost("JAX does not start.")
+    assert (exam.outcome, numbers_of(exam, "fault")) == ("incomplete", "")
+    assert [one.skipped for one in exam.readings[3:]] == ["JAX does not start."] * 24
