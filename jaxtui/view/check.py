@@ -28,26 +28,17 @@ from jaxtui.model import CHECK_TESTS, CheckTest, Device
 from jaxtui.view.chipmap import Mark
 from jaxtui.view.text import COLUMNS, INCOMPLETE, Line, Span, fold, plain
 
-WORDS: dict[VerdictWord, str] = {word: word for word in SEVERITY} | {"fail": "FAIL"}
+LOOKS: dict[VerdictWord | None, Mark] = {
+    "pass": Mark("✓", "pass", "check-pass"),
+    "low": Mark("▾", "low", "check-low"),
+    "impossible": Mark("!", "impossible", "check-fail"),
+    "fail": Mark("✗", "FAIL", "check-fail"),
+    "skipped": Mark("–", "skipped", "check-none"),
+    None: Mark("·", "untested", "check-none"),
+}
 """Verdicts as a screen draws them: they must tell without a colour, too."""
 
-MARKS: dict[VerdictWord | None, str] = {
-    "pass": "✓",
-    "low": "▾",
-    "impossible": "!",
-    "fail": "✗",
-    "skipped": "–",
-    None: "·",
-}
-"""One cell each; ``None`` is untested."""
-
-ROLES: dict[VerdictWord, str] = {
-    "pass": "check-pass",
-    "low": "check-low",
-    "impossible": "check-fail",
-    "fail": "check-fail",
-    "skipped": "check-none",
-}
+ROLES = {word: look.role for word, look in LOOKS.items() if word}
 """Of verdicts in drawings and tables; themes have a colour for each."""
 
 FINE: tuple[VerdictWord | None, ...] = (None, "pass", "skipped")
@@ -375,9 +366,7 @@ def marks(report: Report, devices: Sequence[Device]) -> dict[str, Mark]:
     found: dict[str, Mark] = {}
     words = {one.name: report.word_of(one.name) for one in devices}
     for word in (*SEVERITY, None):
-        label = WORDS[word] if word else "untested"
-        mark = Mark(MARKS[word], label, ROLES[word or "skipped"])
-        found.update({name: mark for name in words if words[name] == word})
+        found.update({name: LOOKS[word] for name in words if words[name] == word})
     return found
 
 

@@ -13,9 +13,7 @@ from jaxtui.analysis.check import SEVERITY, Verdict, figure, overall
 from jaxtui.model import CHECK_TESTS, CheckTest, Device
 from jaxtui.view.check import (
     FINE,
-    MARKS,
-    ROLES,
-    WORDS,
+    LOOKS,
     Report,
     Row,
     label,
@@ -47,7 +45,7 @@ def summary(report: Report, width: int) -> list[Line]:
     exam, word = report.exam, report.word
     if exam is None:
         return []
-    so_far = (Span(" so far: ", "muted"), Span(WORDS[word], word))
+    so_far = (Span(" so far: ", "muted"), Span(LOOKS[word].word, word))
     total = len(CHECK_TESTS)
     if report.running:
         place = 0 if report.test is None else CHECK_TESTS.index(report.test)
@@ -59,7 +57,7 @@ def summary(report: Report, width: int) -> list[Line]:
         return [*found, *fold((Span(doing, "muted"),), width)]
     advice = meaning(word, report.verdicts, report.devices)
     if exam.outcome == "complete":
-        badge = Span(f" {WORDS[word].upper()} ", f"badge-{word}")
+        badge = Span(f" {LOOKS[word].word.upper()} ", f"badge-{word}")
         return fold((badge, Span(f" {advice}")), width)
     read = sum(bool(report.of_test(test)) for test in CHECK_TESTS)
     title, said = " STOPPED ", f" {read} of {total} tests have readings"
@@ -96,7 +94,8 @@ def badges(report: Report, devices: Sequence[Device]) -> Column:
     cells: list[Line] = []
     for one in devices:
         if word := report.word_of(one.name):
-            cells.append((Span(f"{MARKS[word]} {WORDS[word]}", ROLES[word]),))
+            look = LOOKS[word]
+            cells.append((Span(f"{look.text} {look.word}", look.role),))
         else:
             at_work = report.exam is not None and one.name in report.exam.at_work
             cells.append((WAITING if at_work else Span("", "muted"),))
@@ -112,13 +111,13 @@ def _cell(report: Report, device: str, test: CheckTest) -> Span:
         word = overall(report.at(None, test))
         # What is wrong with the machine as a whole is not this device's fault.
         if not (report.at(None, test) and word in FINE and report.is_done(test)):
-            return Span(MARKS[None], "muted")
-        return Span(MARKS[word], ROLES[word])
-    mark, share = MARKS[row.word], ""
+            return Span(LOOKS[None].text, "muted")
+        return Span(LOOKS[word].text, LOOKS[word].role)
+    mark, share = LOOKS[row.word].text, ""
     if row.shares and row.word in ("pass", "low"):
         share = fmt.percent(min(row.shares)).replace(" ", "")
         mark = mark if row.word == "low" else ""
-    role = ROLES[row.word] + ("" if row.word in FINE else "-selected")
+    role = LOOKS[row.word].role + ("" if row.word in FINE else "-selected")
     return Span(mark + share, role)
 
 
@@ -130,7 +129,7 @@ def troubles(report: Report, width: int, room: int = 0) -> list[Line]:
     words = {test: overall(report.of_test(test)) for test in CHECK_TESTS}
     bad = [test for test in words if words[test] != "pass" and report.of_test(test)]
     bad.sort(key=lambda test: SEVERITY.index(words[test]), reverse=True)
-    longest = max((len(WORDS[words[test]]) for test in bad), default=0) + 2
+    longest = max((len(LOOKS[words[test]].word) for test in bad), default=0) + 2
     rows = [_trouble(report, test, longest) for test in bad]
     indent = " " * (2 + _NAME + longest)
     whole: list[Line] = []
@@ -181,9 +180,9 @@ def _trouble(report: Report, test: CheckTest, longest: int) -> tuple[Line, str]:
     share = f" ({row.share})" if row.share else ""
     reached = f"{row.figure}{share}" if row.figure else ""
     head = (
-        Span(f"{MARKS[word]} ", word),
+        Span(f"{LOOKS[word].text} ", word),
         Span(test.ljust(_NAME)),
-        Span(WORDS[word].ljust(longest), word),
+        Span(LOOKS[word].word.ljust(longest), word),
         Span(f"{where}{reached}".rstrip()),
     )
     return head, _why(row.members[0])
@@ -227,14 +226,14 @@ def _readings(verdicts: Sequence[Verdict], width: int) -> Iterator[Line]:
     for one in verdicts:
         reading, row = one.reading, Row((one,))
         what = "" if reading.what == reading.test else f", {reading.what}"
-        word = "" if one.word == "pass" else f"{WORDS[one.word]} "
+        word = "" if one.word == "pass" else f"{LOOKS[one.word].word} "
         reached = f"  {row.figure}" if row.figure else ""
         beside = f" ({row.share})" if row.share else ""
         if row.figure and one.expected is None:
             beside = f" {fmt.ABSENT}"
         yield from fold(
             (
-                Span(f"{MARKS[one.word]} {word}", one.word),
+                Span(f"{LOOKS[one.word].text} {word}", one.word),
                 Span(f"{reading.test}{what}"),
                 Span(reached, "title"),
                 Span(beside, "muted"),
