@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import msgspec
@@ -87,9 +87,22 @@ def place(measurement: Measurement, roofs: RoofsMeasured) -> Place:
     why_not = _elsewhere(measurement.case, roofs.device) or _unrated(measurement)
     if why_not:
         return Place(measurement, why_not=why_not)
-    if not _positive(measurement.flops):
-        return _moving(measurement, roofs)
-    return _computing(measurement, roofs)
+    memory = bandwidth_roof(roofs)
+    if memory is None:
+        return Place(measurement, why_not=_missing(None, roofs))
+    # Every argument is read once and every result written once: that is their size.
+    moved, cache = measurement.bytes, roofs.cache_bytes
+    found = Place(
+        measurement,
+        rate=measurement.bytes_per_second,
+        roof=memory,
+        limit=memory.per_second,
+        bound="memory",
+        cached=moved is not None and cache is not None and moved <= cache,
+        cache_bytes=cache,
+    )
+    # Without arithmetic only the memory can limit it.
+    return _computing(found, memory, roofs) if _positive(measurement.flops) else found
 
 
 def ridge(compute: Roof, bandwidth: Roof) -> float:
@@ -166,61 +179,30 @@ def _unrated(measurement: Measurement) -> str:
     return "It has no rate: too few calls were timed."
 
 
-def _moving(measurement: Measurement, roofs: RoofsMeasured) -> Place:
-    """An op without arithmetic: only the memory can limit it."""
-    roof = bandwidth_roof(roofs)
-    if roof is None:
-        return Place(measurement, why_not=_missing(None, roofs))
-    return Place(
-        measurement,
-        rate=measurement.bytes_per_second,
-        roof=roof,
-        limit=roof.per_second,
-        bound="memory",
-        cached=_cached(measurement, roofs),
-        cache_bytes=roofs.cache_bytes,
-    )
-
-
-def _computing(measurement: Measurement, roofs: RoofsMeasured) -> Place:
+def _computing(found: Place, memory: Roof, roofs: RoofsMeasured) -> Place:
+    """The place of an op with arithmetic, which may be what limits it."""
+    measurement = found.measurement
     assert measurement.flops is not None
     assert measurement.bytes is not None
     intensity = measurement.flops / measurement.bytes
-    memory, compute = bandwidth_roof(roofs), compute_roof(measurement.case, roofs)
-    if memory is None:
-        return Place(measurement, why_not=_missing(None, roofs))
     allowed = intensity * memory.per_second
     if not 0 < allowed < math.inf:
         return Place(measurement, why_not="Its intensity is beyond all measure.")
-    known = compute_roofs(roofs)
+    compute, known = compute_roof(measurement.case, roofs), compute_roofs(roofs)
     # Where arithmetic as slow as the slowest that is known would not limit it.
     surely_by_memory = bool(known) and allowed <= known[-1].per_second
     if compute is None and not surely_by_memory:
         return Place(measurement, why_not=_missing(arithmetic(measurement.case), roofs))
-    by_memory = compute is None or allowed <= compute.per_second
-    roof = memory if compute is None or by_memory else compute
-    return Place(
-        measurement,
-        intensity=intensity,
-        rate=measurement.flops_per_second,
-        roof=roof,
-        limit=allowed if by_memory else roof.per_second,
-        bound="memory" if by_memory else "compute",
-        cached=_cached(measurement, roofs),
-        cache_bytes=roofs.cache_bytes,
-    )
+    found = replace(found, intensity=intensity, rate=measurement.flops_per_second)
+    if compute is None or allowed <= compute.per_second:
+        return replace(found, limit=allowed)
+    return replace(found, roof=compute, limit=compute.per_second, bound="compute")
 
 
 def _missing(of: RoofDtype | None, roofs: RoofsMeasured) -> str:
     why = next((one.why for one in roofs.missing if one.of == of), "")
     name = "memory roof" if of is None else f"compute roof for {of.label}"
     return f"There is no {name}: {why or 'it was not measured.'}"
-
-
-def _cached(measurement: Measurement, roofs: RoofsMeasured) -> bool:
-    # Every argument is read once and every result written once: that is their size.
-    moved, cache = measurement.bytes, roofs.cache_bytes
-    return moved is not None and cache is not None and moved <= cache
 
 
 def _positive(value: float | None) -> bool:

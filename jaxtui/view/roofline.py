@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import string
 from collections.abc import Iterator, Sequence
@@ -279,11 +280,9 @@ def letters(places: Sequence[Place]) -> tuple[str, ...]:
 
     An op that only moves data has no intensity, and so no place on the axis.
     """
-    drawn = [bool(place.intensity and place.rate) for place in places]
-    numbers = [sum(drawn[:index]) for index in range(len(drawn))]
+    names = itertools.cycle(LETTERS)
     return tuple(
-        LETTERS[number % len(LETTERS)] if shown else ""
-        for shown, number in zip(drawn, numbers, strict=True)
+        next(names) if place.intensity and place.rate else "" for place in places
     )
 
 
