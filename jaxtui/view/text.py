@@ -39,6 +39,9 @@ COLOURS = {
 _WHOLE = re.compile(r"`[^`]+`|\d [nµm]?s\b|\d %|\d [kMGTP]?i?(?:B|FLOP)(?:/s)?\b")
 """Commands, so that they can be copied, and figures with their units."""
 
+_BLANK = str.maketrans(dict.fromkeys("\t\n\x0b\x0c\r", " "))
+"""What is a blank in a line."""
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -106,7 +109,7 @@ def fold(
         whole_words: let a word that is longer than a line, such as a path, stay whole.
     """
     margins = (indent, indent if later is None else later)
-    text = plain(line).replace("\n", " ")
+    text = plain(line).translate(_BLANK)
     text = _WHOLE.sub(lambda found: found[0].replace(" ", "\xa0"), text)
     folded: list[Line] = []
     end = 0
@@ -133,7 +136,7 @@ def piece(line: Line, begin: int, end: int) -> Line:
     for span in line:
         text = span.text[max(0, begin - column) : max(0, end - column)]
         if text:
-            found.append(Span(text.replace("\n", " "), span.role, span.device))
+            found.append(Span(text.translate(_BLANK), span.role, span.device))
         column += len(span.text)
     return tuple(found)
 
@@ -191,23 +194,14 @@ def meter(share: float, width: int) -> Line:
 def wrap(*texts: str, later: str = "", width: int = COLUMNS) -> str:
     """Paragraphs in lines, each as far in as its text; nothing for an empty one.
 
-    Words that are longer than a line, such as paths, stay whole.
-
     ``later`` is a further indent of all lines of a paragraph but the first.
     """
-    margins = [text[: len(text) - len(text.lstrip())] for text in texts]
-    paragraphs = (
-        textwrap.fill(
-            text.strip(),
-            width,
-            initial_indent=margin,
-            subsequent_indent=margin + later,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        for text, margin in zip(texts, margins, strict=True)
-    )
-    return "\n".join(filter(None, paragraphs))
+    lines: list[Line] = []
+    for text in texts:
+        margin = text[: len(text) - len(text.lstrip())]
+        span = Span(text.strip())
+        lines += fold((span,), width, margin, margin + later, whole_words=True)
+    return "\n".join(map(plain, lines))
 
 
 def table(

@@ -10,7 +10,7 @@ import pytest
 from jaxtui.model import Failure, Note
 from jaxtui.state import CaseState, Job
 from jaxtui.view import results
-from jaxtui.view.text import Column, Line, Span, Table, cut, fit, plain
+from jaxtui.view.text import Line, Table, fit, plain
 from tests.view.making import JIT, NUMPY, done, over_sizes, run_of
 
 RUN = over_sizes(NUMPY, JIT)
@@ -133,11 +133,3 @@ def test_every_row_has_the_sign_of_its_curve() -> None:
     assert [plain(cell) for cell in cells] == ["•", "◆"]
     # NumPy has the same colour on every screen.
     assert roles(cells[0]) == ["series-2"]
-
-
-def test_a_cell_that_is_too_long_ends_in_an_ellipsis_or_begins_with_one() -> None:
-    cells = [(Span("much too long"),)]
-    for tail, shown in ((False, "much to…"), (True, "…oo long")):
-        found = fit([Column("notes", "", cells, grows=True, tail=tail)], 8)
-        assert plain(found.cell(0, 0)) == shown
-    assert plain(cut((Span("ab"), Span("cd")), 3)) == "ab…"

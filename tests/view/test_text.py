@@ -1,0 +1,45 @@
+"""Lines of spans: wrapped, cut and in tables."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jaxtui.view.text import Column, Span, cut, fit, fold, plain
+
+SAYS = (Span("Out of memory:\tfree 5.03 ms, run `jaxtui devices` ", "bad"), Span("now"))
+
+
+@pytest.mark.parametrize(
+    ("width", "lines"),
+    [
+        # What stands between a figure and its unit, or in a command, is no place to
+        # break; a tab is a blank.
+        (80, ["Out of memory: free 5.03 ms, run `jaxtui devices` now"]),
+        (
+            27,
+            ["Out of memory: free", "  5.03 ms, run", "  `jaxtui devices` now"],
+        ),
+    ],
+)
+def test_lines_break_at_blanks(width: int, lines: list[str]) -> None:
+    found = fold(SAYS, width, later="  ")
+    assert [plain(line) for line in found] == lines
+    assert found[-1][-1].role == "label"
+    assert found[0][0].role == "bad"
+
+
+@given(st.text(), st.integers(1, 30))
+def test_any_text_is_folded_and_no_character_is_lost(text: str, width: int) -> None:
+    lines = [plain(line) for line in fold((Span(text),), width, "")]
+    assert all(len(line) <= width for line in lines)
+    assert "".join("".join(lines).split()) == "".join(text.split())
+
+
+def test_a_cell_that_is_too_long_ends_in_an_ellipsis_or_begins_with_one() -> None:
+    cells = [(Span("much too long"),)]
+    for tail, shown in ((False, "much to…"), (True, "…oo long")):
+        found = fit([Column("notes", "", cells, grows=True, tail=tail)], 8)
+        assert plain(found.cell(0, 0)) == shown
+    assert plain(cut((Span("ab"), Span("cd")), 3)) == "ab…"
