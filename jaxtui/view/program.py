@@ -61,7 +61,7 @@ def _parts(inspected: Inspected, columns: int) -> Iterator[str]:
     made_of = kernels(program.kernels, program.instructions)
     for text in (inspected.case.label, title(inspected), f"program: {made_of}"):
         yield wrap(text, later="  ", width=columns)
-    yield _wrapped_table(fusions(program), columns)
+    yield _fusions(program, columns)
     yield _steps(inspected)
     yield counts(
         inspected.flops,
@@ -120,21 +120,24 @@ def _kernels(count: int | None) -> str:
     return "one kernel" if count == 1 else fmt.plural(count, "kernel")
 
 
-def _wrapped_table(text: str, columns: int) -> str:
-    """Lines that are too long go on under the last column."""
-    lines = text.split("\n")
-    indent = " " * max(0, lines[0].rfind("  ") + 2)
-    return "\n".join(
-        textwrap.fill(
-            line,
-            columns,
-            subsequent_indent=indent,
-            break_long_words=False,
-            drop_whitespace=True,
-            replace_whitespace=False,
-        )
-        for line in lines
-    )
+def _fusions(program: Program, columns: int) -> str:
+    """What each is made of; a line that is too long goes on under its last column."""
+    head = ("fusion", "kind", "operations inside")
+    rows: list[tuple[str, ...]] = []
+    for one in program.fusions:
+        inside = one.operations.items()
+        names = (name if count == 1 else f"{count} {name}" for name, count in inside)
+        rows.append((one.name, one.kind, ", ".join(names)))
+    if not rows:
+        return ""
+    leading, kinds, _ = zip(head, *rows, strict=True)
+    room = columns - max(map(len, leading)) - max(map(len, kinds)) - 4
+    cells: list[tuple[str, ...]] = []
+    for name, kind, text in rows:
+        lines = textwrap.wrap(text, max(1, room), break_long_words=False)
+        first, *more = lines or [""]
+        cells += [(name, kind, first), *(("", "", line) for line in more)]
+    return table(head, cells)
 
 
 # Of any program.
@@ -196,15 +199,6 @@ def kernels(kernels: int | None, instructions: Mapping[str, int]) -> str:
     kinds = ", ".join(f"{count} {name}" for name, count in instructions.items())
     number = fmt.plural(kernels, "kernel")
     return f"{number}: {kinds}" if kinds else number
-
-
-def fusions(program: Program) -> str:
-    rows = []
-    for one in program.fusions:
-        inside = one.operations.items()
-        names = (name if count == 1 else f"{count} {name}" for name, count in inside)
-        rows.append((one.name, one.kind, ", ".join(names)))
-    return table(("fusion", "kind", "operations inside"), rows) if rows else ""
 
 
 def _count(value: float | None) -> str:
