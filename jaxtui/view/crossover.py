@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+import msgspec
+
 from jaxtui import format as fmt
 from jaxtui.analysis.crossover import (
     SIDES,
@@ -228,9 +230,9 @@ def size_line(search: Search, size: int) -> str:
 
 def text(search: Search, size_means: str, drawing: str = "") -> str:
     """The tables, what did not work, the plot, and last the answers."""
-    # A label begins with op and size.
     first, second = (
-        " ".join(case.label.split()[2:]) for case in (search.first, search.second)
+        msgspec.structs.replace(case, op="", size=0).label.strip()
+        for case in (search.first, search.second)
     )
     head = f"{search.first.op}, {first} against {second}; the size is the {size_means}"
     parts = [wrap(head)]

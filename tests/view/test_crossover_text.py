@@ -239,3 +239,11 @@ def test_when_a_start_pays_in_words() -> None:
     )
     assert "never pays at the sizes" in payback_sentence(paid[:1], CALLED)
     assert payback_sentence([], CALLED) == ""
+
+
+def test_the_head_names_both_sides_whatever_the_function_is_called() -> None:
+    own = {"op": "/home/my files/step.py:step"}
+    search = begin(case("eager", **own), case(**own), SIZES, 1.0)
+    assert tables.text(search, "n").splitlines()[0] == (
+        "/home/my files/step.py:step, float32 eager on cpu:0 against float32 jit on"
+    )
