@@ -60,6 +60,24 @@ def test_digits_follow_the_interval(low, median, high, text):
 
 
 @pytest.mark.parametrize(
+    ("values", "quantity", "unit"),
+    [
+        # The unit of the largest, but no time is a part of a second.
+        ((815e-6, 0.541), "s", "ms"),
+        ((2e-6, 9e-6), "s", "µs"),
+        ((0.5, 2.0), "s", "ms"),
+        ((1.5, 2.0), "s", "s"),
+        ((0.0, math.nan, math.inf, 12.0), "s", "s"),
+        ((), "s", "ms"),
+        ((9e9, 2e12), "FLOP/s", "TFLOP/s"),
+        ((3 * 2**20,), "B", "MiB"),
+    ],
+)
+def test_figures_that_stand_together_have_one_unit(values, quantity, unit):
+    assert fmt.common(values, quantity).name == unit
+
+
+@pytest.mark.parametrize(
     ("texts", "alike"),
     [
         (["116 µs", "21.4 ms", "—"], ["0.116 ms", "21.4 ms", "—"]),
