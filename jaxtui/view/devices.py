@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from jaxtui import format as fmt
@@ -121,9 +122,7 @@ def _row(device: Device) -> tuple[str, ...]:
 
 def title(devices: Sequence[Device]) -> str:
     """How many devices of which kind: ``8 × TPU v5 lite``."""
-    kinds: dict[str, int] = {}
-    for one in devices:
-        kinds[one.device_kind] = kinds.get(one.device_kind, 0) + 1
+    kinds = Counter(one.device_kind for one in devices)
     return ", ".join(f"{count} × {kind}" for kind, count in kinds.items())
 
 

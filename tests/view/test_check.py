@@ -11,7 +11,6 @@ from jaxtui.analysis.check import judge
 from jaxtui.analysis.examination import Examination, begin
 from jaxtui.model import (
     CHECK_TESTS,
-    Check,
     CheckDoing,
     CheckRead,
     CheckStarted,
@@ -23,7 +22,7 @@ from jaxtui.view import check_screen as screen
 from jaxtui.view.check import NO_REPORT, report
 from jaxtui.view.chipmap import layout, render
 from jaxtui.view.text import Line, ansi, plain
-from tests.commands.checking import PEAK, reading
+from tests.analysis.figures import expected, reading
 from tests.tui.check_figures import BROKEN, SLOW, events
 from tests.tui.fake_engine import tpu_devices
 
@@ -65,9 +64,8 @@ def text(lines: list[Line]) -> str:
 
 
 def product(device: str, rate: float | None, **changes: object) -> Reading:
-    check = Check(test="compute", devices=(device,), budget_seconds=1.0)
-    facts = {"what": "matmul 8192 bfloat16", "measured": rate, "expected": PEAK}
-    return reading(check, device, **{**facts, **changes})
+    """By default of the same matrix product, beside the same peak."""
+    return reading(rate, **{"device": device, "expected": expected(200e12), **changes})
 
 
 def block(*found: Reading) -> list[str]:
