@@ -375,10 +375,10 @@ def shorten(text: str, length: int) -> str:
     return line if len(line) <= length else f"{line[: length - 1].rstrip()}…"
 
 
-def some(words: Sequence[str], most: int = 3) -> str:
+def some(words: Sequence[str]) -> str:
     """``a, b, c and 2 more``."""
-    more = f" and {len(words) - most} more" if len(words) > most else ""
-    return ", ".join(words[:most]) + more
+    more = f" and {len(words) - 3} more" if len(words) > 3 else ""
+    return ", ".join(words[:3]) + more
 
 
 def listed(words: Iterable[str]) -> str:

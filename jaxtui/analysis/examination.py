@@ -7,7 +7,6 @@ Whoever runs a check gives ``next_work`` to an engine, feeds every event of that
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -164,20 +163,6 @@ class Examination:
         )
 
 
-def plan(level: CheckLevel, devices: Sequence[str], seed: int = 0) -> tuple[Check, ...]:
-    """The tests in the order in which they are run, each on all of the devices."""
-    return tuple(
-        Check(
-            test=test,
-            level=level,
-            devices=tuple(devices),
-            budget_seconds=BUDGETS[level][test],
-            seed=seed,
-        )
-        for test in CHECK_TESTS
-    )
-
-
 def longest_seconds(level: CheckLevel) -> float:
     """How long the longest test of a level measures, compiling not included."""
     return max(BUDGETS[level].values())
@@ -191,8 +176,17 @@ def begin(
     devices: tuple[Device, ...], level: CheckLevel, limit: float | None = None
 ) -> Examination:
     """An examination of these devices, all of them addressable, at least one."""
-    names = [device.name for device in devices]
-    return Examination(devices, plan(level, names), level, limit=limit)
+    names = tuple(device.name for device in devices)
+    checks = (
+        Check(
+            test=test,
+            level=level,
+            devices=names,
+            budget_seconds=BUDGETS[level][test],
+        )
+        for test in CHECK_TESTS
+    )
+    return Examination(devices, tuple(checks), level, limit=limit)
 
 
 def _idle(exam: Examination) -> Examination:

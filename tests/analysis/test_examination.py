@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jaxtui.analysis.check import judge, overall
-from jaxtui.analysis.examination import Examination, begin, limit_seconds, plan
+from jaxtui.analysis.examination import Examination, begin, limit_seconds
 from jaxtui.model import (
     CHECK_LEVELS,
     CHECK_TESTS,
@@ -78,11 +78,11 @@ def numbers_of(exam: Examination, kind: str) -> str:
 
 
 @pytest.mark.parametrize("level", CHECK_LEVELS)
-def test_the_plan_has_every_test_once(level: str) -> None:
-    checks = plan(level, ["cpu:0", "cpu:1"], seed=3)  # type: ignore[arg-type]
+def test_every_test_is_planned_once(level: str) -> None:
+    checks = begin(tpus(3), level).waiting  # type: ignore[arg-type]
     assert tuple(check.test for check in checks) == CHECK_TESTS
     for check in checks:
-        assert (check.devices, check.seed) == (("cpu:0", "cpu:1"), 3)
+        assert check.devices == ALL
         assert limit_seconds(check) > check.budget
     if level == "quick":
         assert sum(check.budget for check in checks) < 10
@@ -172,7 +172,7 @@ def test_who_is_blamed_and_who_gets_another_turn(
 
 def test_the_words_of_those_who_are_to_blame() -> None:
     hung = played("begin, on 0 1 2, through 0 2, late, cancelled")
-    limit = limit_seconds(plan("quick", ALL)[0])
+    limit = limit_seconds(begin(tpus(3), "quick").waiting[0])
     (fault,) = (one.fault for one in hung.readings if one.fault)
     said = f"tpu:1 did not finish within {limit:.1f} s. Last seen: work on 3 devices."
     assert fault == said
