@@ -84,8 +84,6 @@ class Examination:
     """What is being done, one phrase."""
     before: int = 0
     """How many readings there were when it began."""
-    deaths: int = 0
-    """How often a test was begun again, because its engine had died."""
     hung: tuple[str, ...] = ()
     """Devices that did not answer in time: no further test tries them."""
     limit: float | None = None
@@ -207,7 +205,6 @@ def _start(exam: Examination, check: Check) -> Examination:
         waiting=exam.waiting if again else exam.waiting[1:],
         readings=kept,
         before=len(kept),
-        deaths=exam.deaths + again,
         at_work=(),
         done=(),
         what="",

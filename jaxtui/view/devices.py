@@ -327,8 +327,7 @@ def facts(
         for name, value in found:
             margin = " " * (room if width > 2 * room else 2)
             padded = Span(f"{name}  ".ljust(room), "muted")
-            head = (padded, Span(value.replace("\n", " ")))
-            lines += fold(head, width, "", margin)
+            lines += fold((padded, Span(value)), width, "", margin)
     return lines
 
 

@@ -50,10 +50,10 @@ def when(seconds: float) -> str:
     return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
 
 
-def short_when(seconds: float, now: datetime | None = None) -> str:
+def short_when(seconds: float) -> str:
     """The same in eleven characters: without the year, or else without the time."""
     moment = datetime.fromtimestamp(seconds)
-    this_year = moment.year == (now or datetime.now()).year
+    this_year = moment.year == datetime.now().year
     return moment.strftime("%m-%d %H:%M" if this_year else "%Y-%m-%d")
 
 
