@@ -194,7 +194,7 @@ def test_the_case_of_a_size_is_the_one_like_the_selected() -> None:
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("only_ascii", [False, True])
 def test_points_tell_curves_apart_in_every_look(metric: str, only_ascii: bool) -> None:
-    slow = {"flops_per_second": 1e8, "bytes_per_second": 1e6}
+    slow = {"flops_per_second": 3e9, "bytes_per_second": 5e7}
     eager = (done(at_size(JIT, size, "eager"), 9.0, **slow) for size in SIZES)
     drawn = picture_of(run_of(*BOTH.cases, *eager), metric=metric)
     for color in (True, False):
