@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxtui.machine.gpu_memory import GpuProcess, parse_nvidia_smi, parse_processes
+from jaxtui.machine.gpu_memory import parse_nvidia_smi, parse_processes
 from jaxtui.measure import host
 from jaxtui.measure.check import memory
 from jaxtui.model import Holder
@@ -39,8 +39,8 @@ GPUS_TEXT = """\
 2, GPU-77c0a9d3-0000-0000-0000-000000000002, [N/A], [N/A]
 """
 PROCESSES_TEXT = """\
-GPU-5f1b1a3e-0000-0000-0000-000000000000, 4242, 41000
 GPU-5f1b1a3e-0000-0000-0000-000000000000, 17, 500
+GPU-5f1b1a3e-0000-0000-0000-000000000000, 4242, 41000
 GPU-77c0a9d2-0000-0000-0000-000000000001, 17, [Insufficient Permissions]
 GPU-77c0a9d2-0000-0000-0000-000000000001, 18, [N/A]
 """
@@ -51,9 +51,8 @@ SMI = memory.SmiReport(
 
 def test_every_device_has_the_memory_of_the_host() -> None:
     found = events(check("memory"))
-    assert done(found) == NAMES
     read = readings(found)
-    assert [one.device for one in read] == done(found)
+    assert done(found) == [one.device for one in read] == NAMES
     for one in read:
         assert 0 < (one.measured or 0) <= (host.total_host_bytes() or 0)
         assert one.unit == "bytes"
@@ -84,10 +83,9 @@ def test_the_limit_of_a_container_is_the_total(
     monkeypatch.setattr(host, "CGROUP", tmp_path)
     whole = host.total_host_bytes()
     assert whole is not None
-    (tmp_path / "memory.max").write_text("max\n")
-    assert host.total_host_bytes() == whole
-    (tmp_path / "memory.max").write_text("1073741824\n")
-    assert host.total_host_bytes() == GIB
+    for limit, total in (("max", whole), (str(GIB), GIB)):
+        (tmp_path / "memory.max").write_text(f"{limit}\n")
+        assert host.total_host_bytes() == total
 
 
 def test_what_statistics_say() -> None:
@@ -104,37 +102,42 @@ def test_what_statistics_say() -> None:
     assert (silent.measured, bool(silent.skipped)) == (None, True)
 
 
+def others(used: int) -> memory.Others:
+    return memory.Others(used, 140 * GIB, SMI.processes[1:2])
+
+
 @pytest.mark.parametrize(
-    ("device", "used", "holders", "doubted"),
+    ("device", "used", "holders", "others", "says"),
     [
-        ("tpu:0", 4 * GIB, (HOLDER,), True),
-        ("tpu:0", 3 * GIB, (HOLDER,), False),
-        ("tpu:0", 4 * GIB, (), False),
+        ("tpu:0", 4 * GIB, (HOLDER,), None, "process 77 (python train.py)"),
+        ("tpu:0", 3 * GIB, (HOLDER,), None, ""),
+        ("tpu:0", 4 * GIB, (), None, ""),
         # Who holds the TPU is not on the GPU.
-        ("gpu:0", 4 * GIB, (HOLDER,), False),
+        ("gpu:0", 4 * GIB, (HOLDER,), None, ""),
+        ("gpu:0", 0, (), others(14 * GIB), ""),
+        (
+            "gpu:0",
+            0,
+            (),
+            others(15 * GIB),
+            "15.0 GiB of the 140 GiB of this GPU, says nvidia-smi: process 4242 (40.0",
+        ),
     ],
 )
-def test_much_in_use_while_another_process_holds_the_device(
-    device: str, used: int, holders: tuple[Holder, ...], doubted: bool
+def test_much_that_others_use(
+    device: str,
+    used: int,
+    holders: tuple[Holder, ...],
+    others: memory.Others | None,
+    says: str,
 ) -> None:
     stats = {"bytes_in_use": used, "bytes_limit": 32 * GIB}
-    doubt = memory.of_device(device, stats, holders).doubt
-    assert ("process 77 (python train.py)" in doubt) == bool(doubt) == doubted
+    doubt = memory.of_device(device, stats, holders, others).doubt
+    assert says in doubt
+    assert bool(says) == bool(doubt)
 
 
 # nvidia-smi.
-
-
-def test_what_nvidia_smi_says_is_understood() -> None:
-    first, second, third = SMI.gpus
-    assert (first.index, first.used_bytes) == (0, 42000 * MIB)
-    assert (third.used_bytes, third.total_bytes) == (None, None)
-    assert second.uuid.endswith("01")
-    assert [one.pid for one in SMI.processes] == [4242, 17, 17, 18]
-    assert [one.used_bytes for one in SMI.processes[2:]] == [None, None]
-    none = "No devices were found\n"
-    for text in ("", none, "No running processes found\n", "a, b\n1, 2, 3, 4"):
-        assert not [*parse_nvidia_smi(none), *parse_processes(text)]
 
 
 @pytest.mark.parametrize(
@@ -163,6 +166,7 @@ def test_which_gpu_a_device_is(
     [
         # Listed: what is listed counts, and what JAX has taken if that is more.
         (17, 0, 42000 - 500),
+        (17, GIB, 42000 - 1024),
         # Not listed, as in a container: JAX's own figure and room for a context.
         (99, 40 * GIB, 42000 - 41 * 1024),
         (99, 90 * GIB, 0),
@@ -171,18 +175,24 @@ def test_which_gpu_a_device_is(
 def test_what_others_use(own_pid: int, own_bytes: int, used_mib: int) -> None:
     found = SMI.others(SMI.gpus[0], own_pid, own_bytes)
     assert found is not None
-    assert found.used_bytes == used_mib * MIB
+    assert (found.used_bytes, found.total_bytes) == (used_mib * MIB, 143771 * MIB)
+    # The largest is first.
     assert found.processes[0].pid == 4242
+    # What nvidia-smi does not say is not known.
     assert SMI.others(SMI.gpus[2], own_pid, own_bytes) is None
 
 
-@pytest.mark.parametrize(("used", "doubted"), [(14 * GIB, False), (15 * GIB, True)])
-def test_a_gpu_that_others_use_much_of(used: int, doubted: bool) -> None:
-    process = GpuProcess("GPU-5", 4242, 13 * GIB)
-    others = memory.Others(used, 140 * GIB, (process,))
-    doubt = memory.of_device("gpu:0", GPU, others=others).doubt
-    says = "15.0 GiB of the 140 GiB of this GPU, says nvidia-smi: process 4242 (13.0"
-    assert (says in doubt) == bool(doubt) == doubted
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "No devices were found\n",
+        "No running processes found\n",
+        "a, b\n1, 2, 3, 4, 5",
+    ],
+)
+def test_other_words_of_nvidia_smi_are_left_out(text: str) -> None:
+    assert not [*parse_nvidia_smi(text), *parse_processes(text)]
 
 
 def test_the_program_itself(tmp_path: Path) -> None:

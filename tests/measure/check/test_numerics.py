@@ -28,19 +28,10 @@ from jaxtui.measure.check.base import run_check
 from jaxtui.measure.check.numerics import computations
 from jaxtui.measure.clocks import Call
 from jaxtui.model import Case, CheckDoing, CheckDone, CheckRead, Reading, RunEvent
-from tests.measure.check.faults import (
-    NAMES,
-    Fault,
-    check,
-    done,
-    events,
-    of,
-    plant,
-    raising,
-    readings,
-)
+from tests.measure.check.faults import NAMES, check, done, events, of, plant, readings
 
 PRODUCT = "matmul 256 float32 highest"
+INTEGERS = "matmul 256 int8"
 NAN = float("nan")
 
 
@@ -48,16 +39,17 @@ def faults(found: list[Reading]) -> set[tuple[str | None, str]]:
     return {(one.device, one.what) for one in found if one.fault}
 
 
-def changed(change: Callable[[Any], Any]) -> Fault:
-    """A device whose float32 products are changed."""
+def change(
+    monkeypatch: pytest.MonkeyPatch, device: str, changed: Callable[[Any], Any]
+) -> None:
+    """Let the float32 products of a device be others."""
 
     def fault(call: Call, case: Case, options: dict[str, Any]) -> Call:
-        def changing(*args: Any) -> Any:
-            return change(call(*args))
+        if (case.op, case.dtype) != ("matmul", "float32"):
+            return call
+        return lambda *args: changed(call(*args))
 
-        return changing if (case.op, case.dtype) == ("matmul", "float32") else call
-
-    return fault
+    plant(monkeypatch, device, fault)
 
 
 def flip(result: Any) -> Any:
@@ -73,24 +65,24 @@ def now_and_then(first: int) -> Callable[[Any], Any]:
     return lambda result: flip(result) if next(calls) % 2 else result
 
 
-def at(place: tuple[int, int], value: float) -> Callable[[Any], Any]:
-    return lambda result: result.at[place].set(value)
+def add(value: float) -> Callable[[Any], Any]:
+    return lambda result: result.at[3, 4].add(value)
 
 
 # What is computed.
 
 
 def test_accelerators_compute_more_and_larger_products() -> None:
-    tpu = [one.what for one in computations("tpu", "quick")]
-    gpu = [one.what for one in computations("gpu", "quick")]
-    wanted = {f"matmul 512 {of}" for of in ("float32 default", "float32 highest")}
-    assert {*wanted, "matmul 512 bfloat16"} <= set(tpu)
-    assert "matmul 512 float16" not in tpu
-    assert "matmul 512 float16" in gpu
-    full = computations("tpu", "full")
+    tpu, gpu, full = (
+        [one.what for one in computations(*of)]
+        for of in (("tpu", "quick"), ("gpu", "quick"), ("tpu", "full"))
+    )
+    wanted = {"bfloat16", "float32 default", "float32 highest", "int8"}
+    assert {f"matmul 512 {of}" for of in wanted} <= set(tpu)
+    assert set(gpu) - set(tpu) == {"matmul 512 float16"}
     assert len(set(full)) == len(full)
-    assert full[: len(tpu)] == computations("tpu", "quick")
-    assert Computation("matmul", 2048, "float32", "high") in full
+    assert full[: len(tpu)] == tpu
+    assert "matmul 2048 float32 high" in full
 
 
 def test_rounding_at_default_precision_is_expected_and_said() -> None:
@@ -116,16 +108,14 @@ def test_four_devices_that_are_all_right() -> None:
     for device in NAMES:
         mine = of(device, read)
         assert list(mine) == [*wanted, SAME_BITS]
-        for what in wanted:
-            one = mine[what]
-            assert one.unit == "relative error"
-            assert one.expected is not None
-            assert (one.expected.kind, bool(one.expected.source)) == ("most", True)
+        same = mine.pop(SAME_BITS)
+        for one in mine.values():
+            assert (one.unit, one.expected and one.expected.kind) == (
+                "relative error",
+                "most",
+            )
             assert one.measured is not None
-            assert one.measured <= one.expected.value
-        assert mine["matmul 256 int8"].measured == 0
-        same = mine[SAME_BITS]
-        assert same.measured == 0
+        assert mine[INTEGERS].measured == same.measured == 0
         assert same.expected is not None
         assert (same.expected.kind, same.expected.value) == ("exact", 0)
         assert "on 3 other devices" in same.said
@@ -138,154 +128,105 @@ def test_four_devices_that_are_all_right() -> None:
 def test_every_dtype_of_every_op_at_level_full(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numerics, "SIZES_ON_CPU", (16, 32))
     monkeypatch.setattr(numerics, "LONG_VECTOR", 1 << 10)
-    full = check("numerics", devices=2, level="full", budget=30)
-    read = readings(events(full))
+    read = readings(events(check("numerics", devices=2, level="full", budget=30)))
     assert not faults(read)
-    for op in ("matmul", "selu", "sum"):
-        for dtype in ops.get(op).dtypes:
-            names = [one for one in read if one.what.startswith(f"{op} ")]
-            mine = [one for one in names if f" {dtype}" in one.what]
-            assert mine
-            assert all(one.measured is not None for one in mine)
-    double = of("cpu:0", read)["matmul 32 float64"].measured
+    assert all(one.measured is not None for one in read)
+    named = ("matmul", "selu", "sum")
+    wanted = {(op, dtype) for op in named for dtype in ops.get(op).dtypes}
+    assert wanted <= {tuple(one.what.split()[::2]) for one in read}
     # In float32 it would be 1e-7.
-    assert double is not None
-    assert double < 1e-13
+    assert (of("cpu:0", read)["matmul 32 float64"].measured or 1) < 1e-13
 
 
 # Faulty devices.
 
+ANOTHER = "computes another result than the 3 others: 1 of 65536 elements of"
+ITSELF = "computes different results from the same input: 1 of 65536 elements"
+
 
 @pytest.mark.parametrize(
-    ("guilty", "count", "change", "blamed", "says"),
+    ("guilty", "count", "changed", "blamed", "says"),
     [
         # One bit, far too small for the comparison with float64.
-        (
-            "cpu:2",
-            4,
-            flip,
-            {("cpu:2", SAME_BITS)},
-            "cpu:2 computes another result than the 3 others: 1 of 65536 elements of"
-            f" {PRODUCT} differ, largest difference ",
-        ),
-        (
-            "cpu:0",
-            4,
-            lambda result: result.at[3, 4].add(1.0),
-            {("cpu:0", PRODUCT), ("cpu:0", SAME_BITS)},
-            "largest difference 1.00",
-        ),
-        (
-            "cpu:1",
-            4,
-            at((0, 0), NAN),
-            {("cpu:1", PRODUCT), ("cpu:1", SAME_BITS)},
-            "not finite",
-        ),
-        (
-            "cpu:1",
-            4,
-            at((0, 0), math.inf),
-            {("cpu:1", PRODUCT), ("cpu:1", SAME_BITS)},
-            "not finite",
-        ),
+        ("cpu:2", 4, flip, (), f"cpu:2 {ANOTHER} {PRODUCT} differ, largest difference"),
+        ("cpu:0", 4, add(1.0), (PRODUCT,), "largest difference 1.00"),
+        ("cpu:1", 4, add(NAN), (PRODUCT,), "not finite"),
+        ("cpu:1", 4, add(math.inf), (PRODUCT,), "not finite"),
         # One that contradicts itself has no vote: the other is not blamed.
-        (
-            "cpu:3",
-            4,
-            now_and_then(0),
-            {("cpu:3", SAME_BITS)},
-            "cpu:3 computes different results from the same input: 1 of 65536 elements",
-        ),
-        (
-            "cpu:1",
-            2,
-            now_and_then(1),
-            {("cpu:1", SAME_BITS)},
-            "cpu:1 computes different results from the same input",
-        ),
+        ("cpu:3", 4, now_and_then(0), (), f"cpu:3 {ITSELF}"),
+        ("cpu:1", 2, now_and_then(1), (), f"cpu:1 {ITSELF}"),
         # Of two that disagree both are named.
-        (
-            "cpu:1",
-            2,
-            flip,
-            {("cpu:0", SAME_BITS), ("cpu:1", SAME_BITS)},
-            "no majority says which is right",
-        ),
+        ("cpu:1", 2, flip, ("cpu:0",), "no majority says which is right"),
     ],
 )
 def test_a_device_that_computes_wrongly(
     monkeypatch: pytest.MonkeyPatch,
     guilty: str,
     count: int,
-    change: Callable[[Any], Any],
-    blamed: set[tuple[str, str]],
+    changed: Callable[[Any], Any],
+    blamed: tuple[str, ...],
     says: str,
 ) -> None:
-    plant(monkeypatch, guilty, changed(change))
+    change(monkeypatch, guilty, changed)
     found = events(check("numerics", devices=count))
     assert sorted(done(found)) == NAMES[:count]
     read = readings(found)
-    assert faults(read) == blamed
+    expected = {(guilty, SAME_BITS)}
+    for one in blamed:
+        expected.add((guilty, one) if one == PRODUCT else (one, SAME_BITS))
+    assert faults(read) == expected
     assert says in of(guilty, read)[SAME_BITS].fault
-    for name, what in blamed:
-        fault = of(name, read)[what].fault
-        assert guilty in fault
-        assert name in fault
-    if (guilty, PRODUCT) in blamed:
-        assert f"{guilty} " in of(guilty, read)[PRODUCT].fault
+    for name, what in expected:
+        assert guilty in of(name, read)[what].fault
+        assert name in of(name, read)[what].fault
 
 
 def test_all_wrong_in_the_same_way_is_found_by_float64(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for device in NAMES:
-        plant(monkeypatch, device, changed(lambda result: result * 1.01))
+        change(monkeypatch, device, lambda result: result * 1.01)
     read = readings(events(check("numerics")))
     assert faults(read) == {(device, PRODUCT) for device in NAMES}
     assert "cpu:0 computes matmul" in of("cpu:0", read)[PRODUCT].fault
 
 
-def test_an_exception_costs_one_computation_of_one_device(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    error = RuntimeError("INTERNAL: the chip is on fire\nat line 2")
-    plant(monkeypatch, "cpu:1", raising(error, dtype="bfloat16"))
-    found = events(check("numerics"))
-    assert sorted(done(found)) == NAMES
-    read = readings(found)
-    assert faults(read) == {("cpu:1", "matmul 256 bfloat16")}
-    failed = of("cpu:1", read)["matmul 256 bfloat16"]
-    assert "the chip is on fire" in failed.fault
-    assert "at line 2" in failed.detail
-    assert of("cpu:1", read)[SAME_BITS].measured == 0
+NO_INT8 = TypeError("dot does not accept dtype int8 at position 0.")
 
 
 @pytest.mark.parametrize(
-    ("error", "refuses"),
+    ("error", "compiled", "refuses"),
     [
-        (NotImplementedError("MLIR translation rule not found for platform tpu"), True),
-        (RuntimeError("UNIMPLEMENTED: Dot algorithm is not supported."), True),
-        (TypeError("dot does not accept dtype int8 at position 0."), True),
-        (ValueError("The precision 'F16' is not supported by dot_general"), True),
-        (RuntimeError("INTERNAL: compiler crashed"), False),
-        (RuntimeError("RESOURCE_EXHAUSTED: out of memory"), False),
+        (NotImplementedError("MLIR rule not found for platform tpu"), False, True),
+        (RuntimeError("UNIMPLEMENTED: Dot algorithm is not supported."), False, True),
+        (ValueError("The precision 'F16' is not supported by dot"), False, True),
+        (NO_INT8, False, True),
+        (NO_INT8, True, False),
+        (RuntimeError("INTERNAL: compiler crashed"), False, False),
+        (RuntimeError("RESOURCE_EXHAUSTED: out of memory"), False, False),
+        (RuntimeError("INTERNAL: the chip is on fire\nat line 2"), True, False),
     ],
 )
-def test_a_dtype_that_is_refused_is_skipped_and_nothing_else_is(
-    monkeypatch: pytest.MonkeyPatch, error: Exception, refuses: bool
+def test_a_dtype_that_fails_costs_only_that_and_is_skipped_where_it_is_refused(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, compiled: bool, refuses: bool
 ) -> None:
-    def refusing(call: Call, case: Case, options: dict[str, Any]) -> Call:
-        if case.dtype == "int8":
+    def fault(call: Call, case: Case, options: dict[str, Any]) -> Call:
+        def raises(*args: Any) -> Any:
             raise error
-        return call
 
-    plant(monkeypatch, "cpu:0", refusing)
-    read = of("cpu:0", readings(events(check("numerics", devices=2))))
-    one = read["matmul 256 int8"]
-    assert (bool(one.skipped), bool(one.fault)) == (refuses, not refuses)
+        if case.dtype != "int8":
+            return call
+        return raises if compiled else raises()
+
+    plant(monkeypatch, "cpu:0", fault)
+    found = events(check("numerics", devices=2))
+    assert sorted(done(found)) == NAMES[:2]
+    read = readings(found)
+    assert faults(read) == (set() if refuses else {("cpu:0", INTEGERS)})
+    one = of("cpu:0", read)[INTEGERS]
+    assert bool(one.skipped) == refuses
     assert str(error) in one.detail
-    assert read[SAME_BITS].measured == 0
+    assert of("cpu:0", read)[SAME_BITS].measured == 0
 
 
 # Devices that are late.
@@ -334,8 +275,8 @@ def test_a_device_that_is_late_keeps_no_other_waiting(
     read = readings(found)
     assert "on 2 other devices" in of("cpu:0", read)[SAME_BITS].said
     if late == "never":
-        assert sorted(done(found)) == ["cpu:0", "cpu:2", "cpu:3"]
-        assert {one.device for one in read} == {"cpu:0", "cpu:2", "cpu:3"}
+        others = {"cpu:0", "cpu:2", "cpu:3"}
+        assert {*done(found)} == {one.device for one in read} == others
         assert not faults(read)
     else:
         assert done(found)[-1] == "cpu:1"
@@ -355,16 +296,15 @@ def test_a_follower_does_not_wait_for_a_leader_for_ever(
         return call
 
     plant(monkeypatch, "cpu:0", slow_to_compile)
-    two = check("numerics", devices=2)
     try:
-        found = run(two, lambda found: bool(done(found)))
+        found = run(check("numerics", devices=2), lambda found: bool(done(found)))
     finally:
         release.set()
     assert done(found) == ["cpu:1"]
 
 
 def test_what_ends_before_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = list(run_check(check("numerics"), stop=lambda: True))
+    found = run(check("numerics"), lambda found: True)
     assert not any(isinstance(one, (CheckRead, CheckDone)) for one in found)
     assert found[-1].outcome == "cancelled"  # type: ignore[union-attr]
     # What is not begun before the deadline is skipped.
@@ -384,17 +324,6 @@ def test_what_ends_before_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # GPUs, whose kernels are chosen by trying them out.
-
-
-class Program:
-    """A compiled call with its text."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def as_text(self) -> str:
-        return self._text
-
 
 GEMM = """\
 HloModule jit_matmul
@@ -419,7 +348,8 @@ def test_gpus_are_compared_only_where_they_run_the_same_kernels() -> None:
     ):
         facts = {"platform": "gpu", "device_kind": "NVIDIA H200", "id": number}
         device: Any = type("Gpu", (), facts)()
-        call: Any = Program(GEMM.format(line=line, algorithm=algorithm))
+        text = GEMM.format(line=line, algorithm=algorithm)
+        call: Any = type("Program", (), {"as_text": lambda _, text=text: text})()
         program = numerics.program(call, device)
         outcome = comparison.count(device, task, result, None, program)
         visits.append((device, {task: outcome}))
@@ -433,7 +363,10 @@ def test_gpus_are_compared_only_where_they_run_the_same_kernels() -> None:
 
 # Bit by bit.
 
+ZEROS = np.zeros(4, np.float32)
 
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, ml_dtypes.bfloat16])
 @pytest.mark.parametrize(
     ("left", "right", "elements", "largest"),
     [
@@ -443,81 +376,72 @@ def test_gpus_are_compared_only_where_they_run_the_same_kernels() -> None:
         ([NAN], [NAN], 0, 0.0),
         ([1.0, 2.0], [NAN, 3.0], 2, NAN),
         ([math.inf], [1.0], 1, NAN),
+        # Of dtypes of their own.
+        (np.float32([[1, 1 + 2**-23]]), np.float32([[1, 1]]), 1, 2**-23),
+        (np.array(3), np.array(5), 1, 2),
+        (np.array([3 + 4j]), np.array([0j]), 1, 5),
+        (np.empty((0, 3)), np.empty((0, 3)), 0, 0),
+        # Another shape or dtype differs everywhere.
+        (ZEROS, ZEROS.reshape(2, 2), 4, NAN),
+        (ZEROS, ZEROS[:3], 4, NAN),
+        (ZEROS, ZEROS.astype(np.float64), 4, NAN),
     ],
 )
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, ml_dtypes.bfloat16])
 def test_elements_whose_bytes_differ(
-    left: list[float], right: list[float], elements: int, largest: float, dtype: type
+    left: Any, right: Any, elements: int, largest: float, dtype: type
 ) -> None:
-    found = difference(np.array(left, dtype), np.array(right, dtype))
-    assert (found.elements, found.of) == (elements, len(left))
+    if isinstance(left, list):
+        left, right = np.array(left, dtype), np.array(right, dtype)
+    found = difference(left, right)
+    assert (found.elements, found.of) == (elements, left.size)
     assert found.largest == pytest.approx(largest, nan_ok=True)
 
 
-def test_other_dtypes_and_shapes() -> None:
-    right = np.float32(1.0)
-    wrong = np.nextafter(right, np.float32(2))
-    found = difference(np.array([[right, wrong]]), np.array([[right, right]]))
-    assert (found.elements, found.largest) == (1, pytest.approx(2**-23))
-    assert difference(np.array(3), np.array(5)).largest == 2
-    assert difference(np.array([3 + 4j]), np.array([0j])).largest == 5
-    assert difference(np.empty((0, 3)), np.empty((0, 3))).elements == 0
-    for other in (np.zeros((2, 2), "f4"), np.zeros(3, "f4"), np.zeros(4)):
-        found = difference(np.zeros(4, np.float32), other)
-        assert (found.elements, math.isnan(found.largest)) == (4, True)
-
-
 @pytest.mark.parametrize(
-    ("values", "winner"),
+    ("values", "winners", "last"),
     [
-        ((1,), (0,)),
-        ((1, 1, 1), (0, 1, 2)),
-        ((2, 1, 1), (1, 2)),
-        ((1, 2, 1, 3), (0, 2)),
-        ((1, 2), None),
-        ((1, 2, 1, 2), None),
-        ((1, 2, 3), None),
-        ((), None),
+        ((), [], ""),
+        ((1,), [0], ""),
+        ((1, 1, 1), [0, 1, 2], ""),
+        ((1, 1, 2), [0, 1], "cpu:2 computes another result than the 2 others: x."),
+        (
+            (1, 2, 1, 3),
+            [0, 2],
+            "cpu:3 computes another result than 2 of the 3 others: x.",
+        ),
+        ((1, 2), [], "cpu:1 and cpu:0 compute different results: x; no majority"),
+        ((1, 2, 1, 2), [], "cpu:1, cpu:3 and cpu:0, cpu:2 compute different results"),
+        ((1, 2, 3), [], "cpu:2 and cpu:0, cpu:1 compute different results"),
     ],
 )
 def test_most_devices_win(
-    values: tuple[float, ...], winner: tuple[int, ...] | None
+    values: tuple[float, ...], winners: list[int], last: str
 ) -> None:
-    made = Ballot()
-    for index, value in enumerate(values):
-        made.cast(f"d:{index}", np.array([value, 1.0]), pytest.fail)
+    ballot = Ballot()
+    for device, value in zip(NAMES, values, strict=False):
+        ballot.cast(device, np.array([value, 1.0]), pytest.fail)
     # Equal results are kept once.
-    assert len(made.results) == len(set(values))
-    against = [made.against(f"d:{index}") for index in range(len(values))]
-    if winner is None:
-        assert made.winner is None
-        # Of a tie every party differs.
-        assert all(one is not None and one.elements == 1 for one in against)
-        return
-    assert made.winner is not None
-    assert made.holders(made.winner) == tuple(f"d:{index}" for index in winner)
-    assert [index for index, one in enumerate(against) if one is None] == list(winner)
+    assert len(ballot.results) == len(set(values))
+    assert (ballot.winner is None) == (not winners)
+    against = [ballot.against(device) for device in ballot.votes]
+    # Of a tie every party differs.
+    assert [index for index, one in enumerate(against) if one is None] == winners
+    assert all(one is None or one.elements == 1 for one in against)
+    if last:
+        device = jax.devices()[len(values) - 1]
+        assert ballot.sentence(device, "x").startswith(last)
 
 
-@pytest.mark.parametrize(
-    ("attributes", "text"),
-    [
-        ({}, "tpu:3"),
-        ({"coords": [0, 1, 0], "core_on_chip": 0}, "tpu:3 at 0,1,0"),
-        ({"coords": [0, 1, 0], "core_on_chip": 1}, "tpu:3 at 0,1,0 core 1"),
-    ],
-)
-def test_a_device_is_named_with_its_place(
-    attributes: dict[str, Any], text: str
-) -> None:
-    device: Any = type("Device", (), {"platform": "tpu", "id": 3, **attributes})
-    assert devices.place(device) == text
+def test_a_device_is_named_with_its_place() -> None:
+    for core, text in ((0, "tpu:3 at 0,1,0"), (1, "tpu:3 at 0,1,0 core 1")):
+        facts = {"platform": "tpu", "id": 3, "coords": [0, 1, 0], "core_on_chip": core}
+        device: Any = type("Device", (), facts)
+        assert devices.place(device) == text
 
 
 def test_several_wrong_computations_are_one_fault() -> None:
     found = [(f"op {n}", f"d computes op {n} wrongly.") for n in range(6)]
-    assert agreement.join_faults(found) == (
-        "d computes op 0 wrongly. It is so in op 1, op 2, op 3 and 2 more, too."
-    )
-    assert agreement.join_faults(found[:1]) == "d computes op 0 wrongly."
+    one, several = "d computes op 0 wrongly.", "It is so in op 1, op 2, op 3 and 2 more"
+    assert agreement.join_faults(found) == f"{one} {several}, too."
+    assert agreement.join_faults(found[:1]) == one
     assert agreement.join_faults([]) == ""
