@@ -17,7 +17,7 @@ from jaxtui import format as fmt
 from jaxtui.measure import ops, peaks
 from jaxtui.measure.check import bandwidth, compute, work
 from jaxtui.measure.check.base import Setting, TroubleError, translate_errors
-from jaxtui.measure.check.work import Subject, callable_on
+from jaxtui.measure.check.work import Subject
 from jaxtui.measure.clocks import Call
 from jaxtui.measure.devices import name
 from jaxtui.measure.errors import MEMORY
@@ -164,7 +164,7 @@ def _product(
     """The largest product that fits and is not too slow."""
     if of.dtype not in ops.get("matmul").dtypes:
         raise TroubleError(of.dtype, f"There are no products in {of.dtype}.")
-    largest = _case(of, setting)
+    largest = compute.case(of, setting)
     # Multiples of every tile, as the size is; the smallest is a trial's.
     trial = TRIAL_SIZES.get(device.platform, TRIAL_SIZE_ELSEWHERE)
     least, sizes = min(largest.size, trial), [largest.size]
@@ -185,11 +185,6 @@ def _product(
             raise
         return Contestant(what, _flops(case), turns)
     raise AssertionError("there is a size")
-
-
-def _case(of: RoofDtype, setting: Setting) -> Case:
-    kind = compute.Kind(of.dtype, of.precision)
-    return compute.case(kind, setting)
 
 
 def _flops(case: Case) -> float:
@@ -216,7 +211,7 @@ def _affordable(
 def _numpy_product(
     of: RoofDtype, setting: Setting, device: jax.Device, seed: int
 ) -> Contestant:
-    case = _case(of, setting)
+    case = compute.case(of, setting)
     hosted = msgspec.structs.replace(case, device=HOST, mode="numpy")
     what = f"NumPy's dot {case.size} {case.dtype}"
     with translate_errors(hosted, what, "inputs"):
@@ -271,8 +266,7 @@ def prepare_chain(case: Case, what: str, device: jax.Device, seed: int) -> Subje
         scalars = tuple(
             jax.device_put(jnp.asarray(factor, dtype), device) for factor in factors
         )
-    made = callable_on(device, case, _again(call, array), scalars)
-    return Subject(what, made)
+    return work.subject(what, device, case, _again(call, array), scalars)
 
 
 def _multiply_add(x: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:

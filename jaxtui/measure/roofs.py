@@ -124,8 +124,7 @@ class _Run(Runner):
 def _named(of: RoofDtype | None) -> str:
     if of is None:
         return "the bandwidth roof"
-    precise = "" if of.precision == "default" else f" {of.precision}"
-    return f"the compute roof in {of.dtype}{precise}"
+    return f"the compute roof in {of.label}"
 
 
 class Contest:

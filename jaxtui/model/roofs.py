@@ -10,8 +10,8 @@ from jaxtui.model.check import Expected
 RoofKind = Literal["compute", "bandwidth"]
 
 
-class RoofDtype(Record, frozen=True, kw_only=True):
-    """What a compute roof is for."""
+class RoofDtype(Record, frozen=True):
+    """What products are computed in, and so what a compute roof is for."""
 
     dtype: str
     precision: Precision = "default"

@@ -116,8 +116,7 @@ class Streams:
             return written
 
         args = self._read[: len(ops.get(op).arguments(case.size))]
-        workload = work.callable_on(device, case, rewriting, args)
-        return work.Subject(what, workload)
+        return work.subject(what, device, case, rewriting, args)
 
     def _case(self, op: str) -> Case:
         device = name(self._device)

@@ -8,7 +8,6 @@ compares them by name.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 import jax
@@ -27,8 +26,8 @@ from jaxtui.model import (
     Case,
     CheckLevel,
     Device,
-    Precision,
     Reading,
+    RoofDtype,
     RunEvent,
 )
 
@@ -49,12 +48,6 @@ FEW_CORES = 8
 """Up to so many cores, a product of 1024² keeps them busy for 5 ms and more."""
 
 
-@dataclass(frozen=True)
-class Kind:
-    dtype: str
-    precision: Precision = "default"
-
-
 def test(context: Context) -> Iterator[RunEvent]:
     yield from by_device(context, "multiplying matrices", _products, again=True)
 
@@ -70,7 +63,11 @@ def _products(
 
 
 def _measure(
-    context: Context, device: jax.Device, chosen: Setting, kind: Kind, seconds: float
+    context: Context,
+    device: jax.Device,
+    chosen: Setting,
+    kind: RoofDtype,
+    seconds: float,
 ) -> Reading | None:
     product = case(kind, chosen)
     what = label(product, device.platform)
@@ -87,28 +84,27 @@ def _measure(
 # Which products.
 
 
-def kinds(device: Device, level: CheckLevel) -> tuple[Kind, ...]:
+def kinds(device: Device, level: CheckLevel) -> tuple[RoofDtype, ...]:
     """The kinds of products that matter on a chip, the one it is made for first.
 
     ``quick`` is that one and float32; ``full`` is all.
     """
     if device.platform == "cpu":
         # A CPU computes float32 as it is: precision makes no difference.
-        return Kind("float32"), Kind("float64")
-    every: tuple[Kind, ...]
-    if device.platform != "tpu":
-        every = _of_gpu(device)
+        return RoofDtype("float32"), RoofDtype("float64")
+    default, highest = RoofDtype("float32"), RoofDtype("float32", "highest")
+    if device.platform == "tpu":
+        every = [RoofDtype("bfloat16"), highest, default]
+        if peaks.product_peak(device, "int8"):
+            every.append(RoofDtype("int8"))
     else:
-        int8 = [Kind("int8")] if peaks.product_peak(device, "int8") else []
-        every = Kind("bfloat16"), Kind("float32", "highest"), Kind("float32"), *int8
+        half = RoofDtype("bfloat16" if _has_bfloat16(device) else "float16")
+        # At ``default`` only where that is known to mean TF32.
+        tf32 = [default] if _has_tf32(device.device_kind) else []
+        every = [half, *tf32, highest, RoofDtype("float16"), RoofDtype("int8")]
     if level == "full":
-        return every
-    first = every[0]
-    return first, next(kind for kind in every if kind.dtype == "float32")
-
-
-def natural(device: Device) -> Kind:
-    return kinds(device, "quick")[0]
+        return tuple(dict.fromkeys(every))
+    return every[0], next(kind for kind in every if kind.dtype == "float32")
 
 
 def natural_product(
@@ -117,14 +113,17 @@ def natural_product(
     what: str,
     seconds: float = SATURATING_SECONDS,
 ) -> work.Subject:
-    """The product of ``natural`` that takes so long, ready to be called."""
+    """The product that a chip is made for, which takes so long; ready to be called."""
     chosen = setting(context, device)
-    product = case(natural(chosen.device), chosen, seconds)
+    natural = kinds(chosen.device, "quick")[0]
+    product = case(natural, chosen, seconds)
     what = what.format(label(product, device.platform))
     return work.prepare(product, what, device, context.check.seed)
 
 
-def case(kind: Kind, setting: Setting, seconds: float = SATURATING_SECONDS) -> Case:
+def case(
+    kind: RoofDtype, setting: Setting, seconds: float = SATURATING_SECONDS
+) -> Case:
     """The product of a kind that keeps a device busy for so long, at its peak.
 
     Where no peak is known the size is a usual one, and half of that for a shorter time;
@@ -150,17 +149,6 @@ def label(case: Case, platform: str) -> str:
     return f"{case.op} {case.size} {case.dtype}{shown}"
 
 
-def _of_gpu(device: Device) -> tuple[Kind, ...]:
-    """float32 at ``default`` only where that is known to mean TF32."""
-    kind = device.device_kind
-    half = Kind("bfloat16") if _has_bfloat16(device) else Kind("float16")
-    found = [half]
-    if _has_tf32(kind):
-        found.append(Kind("float32", "default"))
-    found += [Kind("float32", "highest"), Kind("float16"), Kind("int8")]
-    return tuple(dict.fromkeys(found))
-
-
 def _has_bfloat16(device: Device) -> bool:
     """What the table says; of a kind that it lacks, what the chip says of itself."""
     known = peaks.peak(device.device_kind, "bfloat16")
@@ -184,7 +172,7 @@ def _has_tf32(device_kind: str) -> bool:
     return not device_kind.startswith("AMD") and len(set(rates)) == 2
 
 
-def _size(kind: Kind, setting: Setting, seconds: float) -> int:
+def _size(kind: RoofDtype, setting: Setting, seconds: float) -> int:
     brief = seconds < SATURATING_SECONDS
     if setting.device.platform == "cpu":
         # Enough for all cores; devices that share them get shorter turns.
@@ -196,12 +184,14 @@ def _size(kind: Kind, setting: Setting, seconds: float) -> int:
     if peak is not None:
         # The n of a product of 2 n³ operations that takes so long at peak.
         wanted = (peak.value * seconds / 2) ** (1 / 3)
-    fitting = [size for size in SIZES if _fits(size, kind.dtype, setting.free_bytes)]
+    # Two inputs, and the results that are in flight.
+    result = 4 if kind.dtype == "int8" else ITEMSIZE[kind.dtype]
+    needed = 2 * ITEMSIZE[kind.dtype] + RESULTS * result
+    free = setting.free_bytes
+    fitting = [
+        size
+        for size in SIZES
+        if free is None or size * size * needed <= MEMORY_SHARE * free
+    ]
     reaching = [size for size in SIZES if size >= wanted] or [SIZES[-1]]
     return min(reaching[0], max(fitting, default=SIZES[0]))
-
-
-def _fits(size: int, dtype: str, free: int | None) -> bool:
-    result = 4 if dtype == "int8" else ITEMSIZE[dtype]
-    needed = size * size * (2 * ITEMSIZE[dtype] + RESULTS * result)
-    return free is None or needed <= MEMORY_SHARE * free

@@ -157,13 +157,13 @@ class Subject:
     workload: Workload
 
 
-def callable_on(
-    device: jax.Device, case: Case, call: Call, args: tuple[Any, ...]
-) -> Workload:
+def subject(
+    what: str, device: jax.Device, case: Case, call: Call, args: tuple[Any, ...] = ()
+) -> Subject:
     """A compiled call with its arguments on a device; its result is one array."""
-    return Workload(
-        case=case, call=call, args=args, device=device, wait=clocks.wait_for_array
-    )
+    wait = clocks.wait_for_array
+    made = Workload(case=case, call=call, args=args, device=device, wait=wait)
+    return Subject(what, made)
 
 
 def prepare(case: Case, what: str, device: jax.Device, seed: int) -> Subject:
@@ -176,7 +176,7 @@ def prepare(case: Case, what: str, device: jax.Device, seed: int) -> Subject:
         call = compile_case(case, device)
     with translate_errors(case, what, "inputs"):
         args = arguments(case, device, seed)
-    return Subject(what, callable_on(device, case, call, args))
+    return subject(what, device, case, call, args)
 
 
 def turns_of(prepared: Subject, warm_up_seconds: float = WARM_UP_SECONDS) -> Turns:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -16,7 +15,7 @@ from jaxtui.measure.check import work
 from jaxtui.measure.check.base import TroubleError, translate_errors
 from jaxtui.measure.turns import never
 from jaxtui.model import DTYPES, Case
-from jaxtui.stats import MINIMUM_ROUNDS, Interval
+from jaxtui.stats import MINIMUM_ROUNDS
 
 
 def case(op: str = "matmul", size: int = 64, dtype: str = "float32") -> Case:
@@ -59,32 +58,18 @@ def test_into_writes_the_result_where_the_last_one_was(op: str) -> None:
     result = call(*args, last)
     assert last.is_deleted()
     assert result.unsafe_buffer_pointer() == place
-    for arg in args:
-        assert arg.unsafe_buffer_pointer() != place
+    assert all(arg.unsafe_buffer_pointer() != place for arg in args)
     again = work.compile_case(one, device())(*args)
     np.testing.assert_array_equal(np.asarray(result), np.asarray(again))
 
 
-def test_calls_are_compiled_once_for_each_device_in_any_thread() -> None:
-    one = case(size=96)
-    first = work.compile_case(one, device())
-    assert work.compile_case(one, device()) is first
-    assert work.compile_case(one, device(2)) is not first
-    assert work.compile_case(one, device(), into=True) is not first
-    wide = case(size=80, dtype="float64")
-    found: dict[int, str] = {}
-
-    def visit(index: int) -> None:
-        args = work.arguments(wide, device(index))
-        result = work.compile_case(wide, device(index))(*args).block_until_ready()
-        found[index] = str(result.dtype)
-
-    threads = [threading.Thread(target=visit, args=(index,)) for index in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == dict.fromkeys(range(4), "float64")
+def test_calls_are_compiled_once_for_each_device() -> None:
+    ready = work.prepare(case(), "work", device(2), 0).workload
+    assert all(array.devices() == {device(2)} for array in ready.args)
+    assert ready.call(*ready.args).devices() == {device(2)}
+    assert work.compile_case(case(), device(2)) is ready.call
+    assert work.compile_case(case(), device(3)) is not ready.call
+    assert work.compile_case(case(), device(2), into=True) is not ready.call
 
 
 def test_the_precision_is_the_one_of_the_case() -> None:
@@ -114,7 +99,7 @@ def test_arguments_are_the_same_on_every_device_and_differ_by_seed() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
-def test_floats_are_spread_evenly_and_integers_cannot_overflow(dtype: str) -> None:
+def test_floats_are_spread_evenly(dtype: str) -> None:
     x = np.asarray(work.arguments(case("copy", 1 << 16, dtype), device())[0])
     x = x.astype(np.float64)
     assert x.min() >= -1
@@ -123,8 +108,11 @@ def test_floats_are_spread_evenly_and_integers_cannot_overflow(dtype: str) -> No
     assert x.std() == pytest.approx(3**-0.5, rel=0.02)
     # Neighbours know nothing of each other.
     assert abs(np.corrcoef(x[1:], x[:-1])[0, 1]) < 0.02
-    whole = np.asarray(work.arguments(case("copy", 1 << 12, "int8"), device())[0])
-    assert set(np.unique(whole)) == set(range(-8, 8))
+
+
+def test_integers_cannot_overflow() -> None:
+    (whole,) = work.arguments(case("copy", 1 << 12, "int8"), device())
+    assert set(np.unique(np.asarray(whole))) == set(range(-8, 8))
 
 
 # Bursts, under a clock that is made up.
@@ -152,9 +140,9 @@ class Fake:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    def made(call: float, hand_over: float = 0.0, noise: float = 0.0) -> Fake:
-        fake = Fake(call, hand_over, noise)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fake]:
+    def made(*facts: float) -> Fake:
+        fake = Fake(*facts)
         monkeypatch.setattr(clocks, "burst", fake.burst)
         monkeypatch.setattr(clocks, "calls", fake.calls)
         for module in (work, turns):
@@ -165,67 +153,87 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     return made
 
 
-def prepared(call: Any = lambda: jnp.zeros(1)) -> work.Subject:
-    return work.Subject("work", work.callable_on(device(0), case(), call, ()))
+def throughput(
+    seconds: float,
+    stop: Callable[[], bool] = never,
+    call: Any = lambda: jnp.zeros(1),
+) -> turns.Turns:
+    return work.throughput(work.subject("work", device(0), case(), call), seconds, stop)
 
 
-def rate(seconds: float, call: Any = lambda: jnp.zeros(1)) -> tuple[Interval, int]:
-    found = work.throughput(prepared(call), seconds, never)
-    assert found.per_call is not None
-    return found.per_call, len(found.slopes)
+ENOUGH, FEW = range(MINIMUM_ROUNDS, 10**6), range(1, MINIMUM_ROUNDS)
 
 
-@pytest.mark.parametrize("call", [1e-4, 5e-3, 0.05, 1.0])
-@pytest.mark.parametrize("hand_over", [0.0, 1e-3, 0.1])
-def test_the_hand_over_is_not_counted(
-    clock: Any, call: float, hand_over: float
+@pytest.mark.parametrize(
+    ("device", "seconds", "per_call", "rounds"),
+    [
+        # The hand-over is not counted.
+        ((1e-4, 0.1), 6.0, 1e-4, ENOUGH),
+        ((5e-3, 1e-3), 3.2, 5e-3, ENOUGH),
+        ((1.0, 0.1), 36.0, 1.0, ENOUGH),
+        # Of few rounds, or noise, the long burst is what is known.
+        ((1.0, 0.1), 3.0, 1.05, FEW),
+        ((0.03, 0.0, 0.5), 3.0, 0.03, range(1, 10**6)),
+    ],
+)
+def test_seconds_per_call(
+    clock: Any,
+    device: tuple[float, ...],
+    seconds: float,
+    per_call: float,
+    rounds: range,
 ) -> None:
-    clock(call, hand_over)
-    seconds, rounds = rate(3.0 + 30 * (call + hand_over))
-    assert seconds.median == pytest.approx(call)
-    assert rounds >= MINIMUM_ROUNDS
+    clock(*device)
+    found = throughput(seconds)
+    assert found.per_call is not None
+    assert found.per_call.median == pytest.approx(per_call)
+    assert found.per_call.low > 0
+    assert len(found.slopes) in rounds
 
 
 def test_how_long_it_takes(clock: Any) -> None:
     fake = clock(0.01)
-    rate(2.0)
+    throughput(2.0)
     assert 2.0 <= fake.now < 2.0 + 1.2 * turns.TURN_SECONDS_AT_MOST + 0.2
     # One round is taken however slow the call, and none when it is stopped before.
     fake = clock(50.0)
-    assert rate(0.1)[1] == 1
+    assert len(throughput(0.1).slopes) == 1
     assert sorted(fake.bursts) == [1, 2]
-    assert work.throughput(prepared(), 1.0, lambda: True).per_call is None
+    assert throughput(1.0, lambda: True).per_call is None
 
 
-def test_the_long_burst_is_what_is_known_of_few_rounds_or_noise(clock: Any) -> None:
-    clock(1.0, hand_over=0.1)
-    seconds, rounds = rate(3.0)
-    assert rounds < MINIMUM_ROUNDS
-    assert seconds.median == pytest.approx(1.05)
-    clock(0.03, noise=0.5)
-    seconds, _ = rate(3.0)
-    assert seconds.low > 0
-    assert seconds.median == pytest.approx(0.03)
-
-
-def test_failures_have_a_sentence_and_the_original() -> None:
+def test_a_call_that_fails_has_a_sentence() -> None:
     def broken() -> None:
         raise RuntimeError("INTERNAL: no answer")
 
     with pytest.raises(TroubleError, match="no answer") as trouble:
-        rate(0.1, broken)
+        throughput(0.1, call=broken)
     assert trouble.value.what == "work"
     assert "RuntimeError" in trouble.value.detail
-    assert not trouble.value.skipped
+
+
+@pytest.mark.parametrize(
+    ("error", "says", "skipped"),
+    [
+        (RuntimeError("INTERNAL: no answer"), "no answer", False),
+        # A smaller size is no advice here.
+        (
+            RuntimeError(
+                "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4770354232"
+                " bytes."
+            ),
+            "it asked for 4.8 GB.*the test `memory` says more",
+            False,
+        ),
+        (NotImplementedError("UNIMPLEMENTED: no such"), "does not implement it", True),
+    ],
+)
+def test_errors_are_translated(error: Exception, says: str, skipped: bool) -> None:
     with (
-        pytest.raises(TroubleError, match="does not implement it") as trouble,
+        pytest.raises(TroubleError, match=says) as trouble,
         translate_errors(case(), "work", "compile"),
     ):
-        raise NotImplementedError("UNIMPLEMENTED: no such thing")
-    assert trouble.value.skipped
-
-
-def test_a_real_case_is_prepared_where_it_belongs() -> None:
-    ready = work.prepare(case(), "work", device(2), 0).workload
-    assert all(array.devices() == {device(2)} for array in ready.args)
-    assert ready.call(*ready.args).devices() == {device(2)}
+        raise error
+    assert "smaller size" not in str(trouble.value)
+    assert str(error) in trouble.value.detail
+    assert trouble.value.skipped == skipped
