@@ -10,6 +10,7 @@ from jaxtui.model.base import Record
 from jaxtui.model.cases import Case, Failure, OpInfo, Peak, Recipe
 from jaxtui.model.machine import Device
 from jaxtui.model.programs import ProgramMemory
+from jaxtui.model.roofs import RoofKind
 
 LIBTPU_DEFAULTS = {
     "TPU_SKIP_MDS_QUERY": "1",
@@ -23,8 +24,6 @@ there is none), print warnings about, or lock for one process of the machine."""
 Stage = Literal["start", "topology", "warm-up", "trace", "lower", "compile"]
 """What the process does, in this order."""
 
-Bound = Literal["compute", "bandwidth"]
-"""What no call can be faster than: the matrix units, or the memory."""
 
 
 class Topology(Record, frozen=True, kw_only=True):
@@ -72,7 +71,7 @@ class Compiled(Record, frozen=True, kw_only=True):
     bound_seconds: float | None
     """No call takes less: the larger of flops over the peak rate and bytes over the
     bandwidth, as far as the peaks are known."""
-    bound_by: Bound | None
+    bound_by: RoofKind | None
     kernels: int | None
     """Instructions of the entry computation that do something."""
     instructions: dict[str, int]

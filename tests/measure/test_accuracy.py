@@ -71,21 +71,6 @@ def test_wrong_shape_is_not_ok() -> None:
     assert (found.ok, found.error) == (False, None)
 
 
-@pytest.mark.parametrize("name", ["matmul", "gram"])
-def test_slow_references_are_sampled(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(accuracy, "REFERENCE_FLOPS", 1e3)
-    op = ops.get(name)
-    args = inputs.host_inputs(op, 100, "float32", seed=0)
-    result = op.numpy(*args)
-    found = accuracy.check(op, "float32", 100, args, result)
-    assert found.ok
-    assert found.rows_sampled == accuracy.MATRIX_ROWS
-    garbage = np.random.default_rng(0).standard_normal((100, 100))
-    assert not accuracy.check(op, "float32", 100, args, garbage).ok
-
-
 def test_long_vectors_are_sampled_and_scalars_never() -> None:
     size = accuracy.MAX_ELEMENTS + 1
     assert accuracy.samples_rows(ops.get("add"), "float32", size) == 65536

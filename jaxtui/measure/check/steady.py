@@ -26,7 +26,6 @@ from jaxtui.measure import children
 from jaxtui.measure.check import compute, tpu_sdk, work
 from jaxtui.measure.check.base import (
     Context,
-    Measure,
     by_device,
     reading,
 )
@@ -77,20 +76,16 @@ def test(context: Context) -> Iterator[RunEvent]:
         yield from (CheckRead(reading=one) for one in sdk_readings(context))
 
 
-def _pace(context: Context, device: jax.Device, seconds: float) -> Iterator[Measure]:
-    yield partial(_measure, context, device, seconds)
-
-
-def _measure(context: Context, device: jax.Device, seconds: float) -> Reading | None:
+def _pace(context: Context, device: jax.Device, seconds: float) -> Iterator[Reading]:
     product = compute.natural_product(context, device, "steady {}")
     begin = perf_counter()
     turns = work.throughput(product, seconds, context.stop, LEAST_BURSTS)
     if not turns.done:
-        return None
+        return
     elapsed = perf_counter() - begin
     disturbed = work.disturbance(turns.meter, device)
     brief = context.check.level == "quick" and device.platform != "cpu"
-    return compare_quarters(
+    yield compare_quarters(
         turns.means,
         elapsed,
         product.what,
@@ -141,16 +136,11 @@ def sdk_readings(context: Context) -> Iterator[Reading]:
         return
     limit = SDK_SECONDS[context.check.level]
     command = [*child.command(tpu_sdk.__name__), str(int(limit) + 1), *METRICS]
-    ended = children.run(
-        command, limit, environment=environment(os.environ), stop=context.stop
-    )
+    # Without questions to a metadata server, unless asked for.
+    environment = {"TPU_SKIP_MDS_QUERY": "1", **os.environ}
+    ended = children.run(command, limit, environment=environment, stop=context.stop)
     if not context.stop():
         yield from parse_metrics(ended, limit)
-
-
-def environment(base: Mapping[str, str]) -> dict[str, str]:
-    """That of the process: without questions to a metadata server, unless asked for."""
-    return {"TPU_SKIP_MDS_QUERY": "1", **base}
 
 
 def parse_metrics(ended: Exit, limit_seconds: float) -> Iterator[Reading]:

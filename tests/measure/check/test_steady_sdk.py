@@ -70,8 +70,8 @@ def test_a_healthy_tpu(sdk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         + "DATA['tpu_throttle_score'] = [os.environ['TPU_SKIP_MDS_QUERY']]"
     )
     assert [one.measured for one in read()] == [1, 0]
-    told = {"TPU_SKIP_MDS_QUERY": "0"}
-    assert steady.environment(told) == told
+    monkeypatch.setenv("TPU_SKIP_MDS_QUERY", "7")
+    assert [one.measured for one in read()] == [7, 0]
 
 
 @pytest.mark.parametrize(
