@@ -169,9 +169,7 @@ def test_references_agree_with_an_independent_definition(name: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ops.get("cholesky").dtypes)
-def test_only_the_cholesky_factor_passes_for_it(
-    dtype: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_the_cholesky_factor_passes_for_it(dtype: str) -> None:
     op = ops.get("cholesky")
     (x,) = inputs.host_inputs(op, 200, dtype, seed=1)
     np.testing.assert_array_equal(x, x.conj().T)
@@ -187,11 +185,6 @@ def test_only_the_cholesky_factor_passes_for_it(
     assert accuracy.check(op, dtype, 200, (x,), factor).ok
     for what, result in wrong.items():
         assert not accuracy.check(op, dtype, 200, (x,), result).ok, what
-    # The rows below are sampled, as they are where a check of all is slow.
-    monkeypatch.setattr(accuracy, "REFERENCE_FLOPS", 1.0)
-    found = accuracy.check(op, dtype, 200, (x,), factor)
-    assert found.ok
-    assert found.rows_sampled == accuracy.MATRIX_ROWS
 
 
 @pytest.mark.parametrize(

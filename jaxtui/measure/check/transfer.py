@@ -103,12 +103,6 @@ class Series:
         self.rounds.append(tuple(map(median, zip(*taken, strict=True))))
         return sum(map(sum, taken)) / len(taken)
 
-    def warm_up(self) -> float:
-        """A round that does not count; the seconds that a copy there and back took."""
-        seconds = self.round()
-        self.rounds.clear()
-        return seconds
-
     def readings(self, device: jax.Device) -> Iterator[Reading]:
         size, seconds = fmt.bytes_text(self.nbytes), zip(*self.rounds, strict=True)
         for to, taken, same in zip(DIRECTIONS, seconds, self.zero_copy, strict=True):
@@ -195,7 +189,9 @@ def _measure(
             why = f"With {room} free, there is no room for it and beyond."
         else:
             one = Series(way, nbytes, way.hold(nbytes))
-            taken = one.warm_up()
+            # The first round does not count.
+            taken = one.round()
+            one.rounds.clear()
             if taken * LEAST_ROUNDS <= max(PATIENCE * seconds, 1.0):
                 series.append(one)
                 continue

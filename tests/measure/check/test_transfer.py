@@ -59,7 +59,7 @@ def test_an_array_that_is_taken_over_is_recognised() -> None:
     way = transfer.pageable(jax.devices()[0])
     for held, taken_over in ((aligned, True), (way.hold(4 * KIB), False)):
         series = Series(way, 4 * KIB, held)
-        series.warm_up()
+        series.round()
         assert series.zero_copy[0] == taken_over
     series.rounds = [(0.5, 1.0), (0.25, 1.0), (0.5, 1.0)]
     reading, _ = series.readings(jax.devices()[0])
@@ -182,12 +182,12 @@ def test_sizes_without_room_or_time_are_left_out(
     assert THERE not in read
 
     monkeypatch.setitem(transfer.SIZES, "quick", (4 * KIB, 8 * KIB, 16 * KIB))
-    right = Series.warm_up
+    right = Series.round
 
     def slow(self: Series) -> float:
         return right(self) + (self.nbytes > 4 * KIB) * 100
 
-    monkeypatch.setattr(Series, "warm_up", slow)
+    monkeypatch.setattr(Series, "round", slow)
     read = of("cpu:0", readings(events(check("transfer", devices=1))))
     assert "no time" in read["8.00 KiB pageable"].skipped
     assert read["host to device 4.00 KiB pageable"].measured
