@@ -238,19 +238,12 @@ def test_a_device_that_waits_in_every_call(monkeypatch: pytest.MonkeyPatch) -> N
     assert not product.doubt
 
 
-# CPU devices that are taken for chips of their own.
-
-
-@pytest.fixture
-def own_silicon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base, "shares_silicon", lambda _: False)
-
-
 @EACH
-@pytest.mark.usefixtures("own_silicon")
 def test_all_accelerators_are_measured_at_once_but_for_dispatch(
-    test: CheckTest,
+    test: CheckTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # CPU devices are taken for chips of their own.
+    monkeypatch.setattr(base, "shares_silicon", lambda _: False)
     found = events(check(test))
     assert {one.device for one in readings(found)} - {None} == set(NAMES)
     for reading in readings(found):
@@ -258,16 +251,6 @@ def test_all_accelerators_are_measured_at_once_but_for_dispatch(
         assert not reading.skipped + reading.fault
     most = max(len(one.devices) for one in found if isinstance(one, CheckDoing))
     assert most == (1 if test == "dispatch" else 4)
-
-
-@pytest.mark.usefixtures("own_silicon")
-def test_one_of_them_that_fails_costs_only_its_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    plant(monkeypatch, "cpu:3", raising(ON_FIRE))
-    found = readings(events(check("compute")))
-    assert {each.device for each in found if each.fault} == {"cpu:3"}
-    assert {each.device for each in found if each.measured} == set(NAMES[:3])
 
 
 # How devices are visited.
