@@ -45,9 +45,8 @@ class Computation:
     @property
     def what(self) -> str:
         """Its name in readings; the precision is said where it may matter."""
-        rounded = self.dtype in ("float32", "complex64")
-        chosen = ops.get(self.op).takes_precision and rounded
-        suffix = f" {self.precision}" if chosen else ""
+        rounded = ops.get(self.op).rounds(self.dtype)
+        suffix = f" {self.precision}" if rounded else ""
         return f"{self.op} {self.size} {self.dtype}{suffix}"
 
     @property

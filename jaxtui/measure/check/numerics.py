@@ -146,7 +146,7 @@ def computations(platform: str, level: CheckLevel) -> tuple[Computation, ...]:
 
 def _precisions(platform: str, dtype: str) -> tuple[Precision, ...]:
     """Those that make a difference: a CPU computes float32 as it is."""
-    if dtype not in ("float32", "complex64"):
+    if not ops.get("matmul").rounds(dtype):
         return ("default",)
     if platform == "cpu":
         return ("highest",)

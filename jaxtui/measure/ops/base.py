@@ -258,6 +258,10 @@ class Op:
             return self.xla_flops(size)
         return self.flops(size, "float32")
 
+    def rounds(self, dtype: str) -> bool:
+        """Whether an accelerator may round its inputs, as ``precision`` says."""
+        return self.takes_precision and dtype in ("float32", "complex64")
+
     def accepted_error(self, dtype: str, precision: Precision = "default") -> float:
         """The tolerance of a case.
 
@@ -266,7 +270,7 @@ class Op:
         ``high``.
         """
         tolerance = self.tolerance[dtype]
-        if self.takes_precision and dtype in ("float32", "complex64"):
+        if self.rounds(dtype):
             if precision == "default":
                 return max(tolerance, self.tolerance["bfloat16"])
             if precision == "high":
