@@ -25,7 +25,6 @@ Stage = Literal["start", "topology", "warm-up", "trace", "lower", "compile"]
 """What the process does, in this order."""
 
 
-
 class Topology(Record, frozen=True, kw_only=True):
     """A TPU topology, in the words of ``jax.experimental.topologies``."""
 

@@ -11,7 +11,7 @@ RoofKind = Literal["compute", "bandwidth"]
 
 
 class RoofDtype(Record, frozen=True):
-    """What products are computed in, and so what a compute roof is for."""
+    """What a compute roof is for."""
 
     dtype: str
     precision: Precision = "default"
