@@ -21,7 +21,7 @@ from jaxtui.measure.errors import full_text, translate
 from jaxtui.measure.planning import check_op, check_platform
 from jaxtui.measure.settings import enable_x64
 from jaxtui.measure.workload import compiled_form
-from jaxtui.model import Case, Peak
+from jaxtui.model import Case, Peak, RoofKind
 from jaxtui.model.ahead import (
     AheadAnswer,
     AheadCode,
@@ -33,7 +33,6 @@ from jaxtui.model.ahead import (
     AheadRefused,
     AheadRequest,
     AheadTook,
-    Bound,
     CodeRequest,
     Compiled,
     CompileRequest,
@@ -157,7 +156,7 @@ def compile_ahead(
 
 def bound(
     flops: float | None, traffic: float, peak: Peak | None
-) -> tuple[float | None, Bound | None]:
+) -> tuple[float | None, RoofKind | None]:
     """Seconds that no call can beat, and what forbids it; ``None`` without peaks.
 
     The roofline (Williams, Waterman and Patterson, 2009): a call takes at least its
@@ -166,7 +165,7 @@ def bound(
     """
     if peak is None:
         return None, None
-    times: list[tuple[float, Bound]] = []
+    times: list[tuple[float, RoofKind]] = []
     if flops and peak.flops_per_second:
         times.append((flops / peak.flops_per_second, "compute"))
     if peak.bytes_per_second:
