@@ -54,11 +54,9 @@ class Commands(click.Group):
     """A group that imports a command when it is used, and suggests the nearest one."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All of them."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of this name."""
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"jaxtui.commands.{cmd_name}").command
@@ -67,7 +65,6 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that ``args`` begin with."""
         name = args[0]
         if name in COMMANDS or name.startswith("-"):
             return super().resolve_command(ctx, args)
@@ -142,12 +139,12 @@ def main(
 
 def _failed(error: Exception) -> int:
     # Only now: what this brings would keep the app's engine from being started.
-    from jaxtui.analysis.baseline import BaselineError
+    from jaxtui.analysis.baseline import BaselineError, BaselineNameError
     from jaxtui.history.store import HistoryError
     from jaxtui.machine.topologies import TopologyError
     from jaxtui.selection import SelectionError
 
-    if isinstance(error, (SelectionError, TopologyError)):
+    if isinstance(error, (SelectionError, TopologyError, BaselineNameError)):
         return _refuse(USAGE, str(error))
     if isinstance(error, (BaselineError, HistoryError)):
         return _refuse(CANNOT_RUN, str(error))

@@ -32,6 +32,10 @@ class BaselineError(Exception):
     """A baseline cannot be read, written or compared; the text is for people."""
 
 
+class BaselineNameError(BaselineError):
+    """There is no baseline of this name, or can be none."""
+
+
 class Baseline(Record, frozen=True, kw_only=True):
     """The file: readings, and the hardware that they belong to."""
 
@@ -73,17 +77,18 @@ def folder() -> Path:
     return data_folder() / "baselines"
 
 
-def check_name(name: str) -> None:
-    """Nothing, if a baseline may have this name.
+def check_name(name: str) -> str:
+    """The name, if a baseline may have it.
 
     Raises:
-        BaselineError: It may not; the text says what is accepted.
+        BaselineNameError: It may not; the text says what is accepted.
     """
     if not NAME.fullmatch(name):
-        raise BaselineError(
+        raise BaselineNameError(
             f'A baseline cannot be called "{name}": give a name of at most 64 letters,'
             " digits, dots, underscores and hyphens that does not begin with a dot."
         )
+    return name
 
 
 def names() -> tuple[str, ...]:
@@ -145,15 +150,15 @@ def load(name: str) -> Baseline:
     another name. One that a newer jaxtui has written stays where it is.
 
     Raises:
-        BaselineError: There is none of this name (the text says which there are), or
-            its file cannot be read, is broken, or of another version.
+        BaselineNameError: There is none of this name; the text says which there are.
+        BaselineError: Its file cannot be read, is broken, or of another version.
     """
     check_name(name)
     path = folder() / f"{name}{SUFFIX}"
     try:
         document = path.read_bytes()
     except FileNotFoundError:
-        raise BaselineError(_unknown(name)) from None
+        raise BaselineNameError(_unknown(name)) from None
     except OSError as error:
         raise BaselineError(
             f'The baseline "{name}" cannot be read from {path}: {_why(error)}.'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from datetime import datetime, timezone
 
@@ -15,44 +14,18 @@ from jaxtui.analysis.examination import Examination, begin, longest_seconds
 from jaxtui.commands import CANNOT_RUN, CASE_FAILED, CannotRun
 from jaxtui.commands.common import Common, engine_flags, valued
 from jaxtui.commands.engine import Driver
-from jaxtui.commands.options import DEVICE_LIST, Parsed, json_flag, one_of
+from jaxtui.commands.options import DEVICE_LIST, LIMIT, Parsed, json_flag, one_of
 from jaxtui.commands.progress import bar, live_line, progress_line
 from jaxtui.commands.terminal import in_colour, narrate, put, put_bytes, say, wipe
 from jaxtui.document import Outcome, check_results, encode
 from jaxtui.format import plural
 from jaxtui.model import CHECK_LEVELS, CHECK_TESTS, Check, CheckLevel, CheckTest, Device
-from jaxtui.selection import SelectionError, parse_budget, parse_devices
+from jaxtui.selection import SelectionError, parse_devices
 from jaxtui.state import State, with_series
 from jaxtui.text import join_painted
 from jaxtui.view import check as view
 from jaxtui.view.devices import explain, finding_text, machine_line
 from jaxtui.view.text import INCOMPLETE, Line, ansi, wrap
-
-
-def _new_name(name: str) -> str:
-    # Before anything is measured: afterwards would be a pity.
-    try:
-        baselines.check_name(name)
-    except BaselineError as error:
-        raise SelectionError(str(error)) from error
-    return name
-
-
-def _baseline(name: str) -> Baseline:
-    """The figures of this name.
-
-    Raises:
-        SelectionError: there are none.
-        BaselineError: their file is of no use.
-    """
-    known: tuple[str, ...] | None = None
-    try:
-        known = baselines.names()
-        return baselines.load(name)
-    except BaselineError as error:
-        if known is not None and name not in known:
-            raise SelectionError(str(error)) from error
-        raise
 
 
 @click.command("check")
@@ -73,18 +46,20 @@ def _baseline(name: str) -> Baseline:
     "--limit",
     "SECONDS",
     "For each test: a device that takes longer hangs.  [default: a minute or more]",
+    type=LIMIT,
 )
 @valued(
     "--save-baseline",
     "NAME",
     "Keep the figures, to compare with later.",
-    type=Parsed("name", _new_name),
+    # Before anything is measured: afterwards would be a pity.
+    type=Parsed("name", baselines.check_name),
 )
 @valued(
     "--baseline",
     "NAME",
     "Compare with the figures that were kept.",
-    type=Parsed("name", _baseline),
+    type=Parsed("name", baselines.load),
 )
 @json_flag
 @engine_flags
@@ -95,16 +70,16 @@ def command(
     *,
     level: CheckLevel,
     devices: str | None,
-    limit: str | None,
+    limit: float | None,
     save_baseline: str | None,
     baseline: Baseline | None,
     as_json: bool,
 ) -> int:
     """Say whether this machine is all right: everything there, right, and fast."""
-    seconds, longest = parse_budget(limit or "", "limit"), longest_seconds(level)
-    if limit is not None and seconds is not None and seconds <= longest:
+    longest = longest_seconds(level)
+    if limit is not None and limit <= longest:
         raise SelectionError(
-            f'The limit "{limit.strip()}" is shorter than the longest test measures at '
+            f"The limit of {limit:g} s is shorter than the longest test measures at "
             f"level {level}: give more than {longest:g} seconds."
         )
     check = _Check(common, level, baseline, as_json)
@@ -114,7 +89,7 @@ def command(
             await session.ready()
             session.refuse("verdicts")
             chosen = _chosen(session.state, devices, baseline)
-            exam = begin(chosen, level, seconds)
+            exam = begin(chosen, level, limit)
             session.state = with_series(session.state, "check", exam)
             check.begin()
             await session.play(exam, "check", check.after)
@@ -202,7 +177,6 @@ class _Check(Driver):
         self._as_json = as_json
         self._report = view.NO_REPORT
         self._printed: set[CheckTest] = set()
-        self._began = time.monotonic()
 
     @property
     def exam(self) -> Examination | None:
@@ -220,11 +194,11 @@ class _Check(Driver):
     def outcome(self) -> Outcome:
         return (self.exam and self.exam.outcome) or "cancelled"
 
-    def line(self, width: int) -> str:
-        exam, elapsed = self.exam, time.monotonic() - self._began
+    def line(self, elapsed_seconds: float) -> str:
+        exam = self.exam
         if exam is None or self.state.engine == "starting":
-            return progress_line(self.state, elapsed, width)
-        return check_line(exam, elapsed, width)
+            return progress_line(self.state, elapsed_seconds)
+        return check_line(exam, elapsed_seconds)
 
     def begin(self) -> None:
         """Say what the machine is, as soon as JAX is up."""
@@ -306,13 +280,12 @@ def _print(lines: Sequence[Line]) -> None:
     put(join_painted(ansi(line, colour=colour) for line in lines))
 
 
-def check_line(exam: Examination, elapsed_seconds: float, width: int) -> str:
+def check_line(exam: Examination, elapsed_seconds: float) -> str:
     check = exam.check or exam.next_work
     if check is None:
         return ""
     number = CHECK_TESTS.index(check.test)
-    line = (
+    return (
         f"{bar(number / len(CHECK_TESTS))} {elapsed_seconds:.0f} s  test {number + 1} "
         f"of {len(CHECK_TESTS)}, {check.test}: {exam.what or 'starting'}"
     )
-    return line[:width].rstrip()

@@ -15,12 +15,7 @@ from jaxtui import format as fmt
 from jaxtui import scripts
 from jaxtui.commands import CASE_FAILED, FINE, CannotRun
 from jaxtui.commands.common import Common, flag, python_flag, valued
-from jaxtui.commands.compile_process import (
-    WHILE,
-    AheadProcess,
-    ahead_process,
-    legible,
-)
+from jaxtui.commands.compile_process import AheadProcess, ahead_process, legible
 from jaxtui.commands.options import (
     LIMIT,
     Cases,
@@ -138,8 +133,8 @@ def command(
             try:
                 await asyncio.wait_for(follow(process), seconds)
             except asyncio.TimeoutError:
-                when = WHILE[process.stage]
-                error = f"{outcome.label} was given up after {seconds:g} s, {when}."
+                given_up = f"was given up after {seconds:g} s, {process.during}."
+                error = f"{outcome.label} {given_up}"
                 if outcome.case is None:
                     raise CannotRun(error) from None
                 hint = "Give it more time with --limit, or a smaller size."

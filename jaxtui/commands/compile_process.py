@@ -43,24 +43,15 @@ SHOWN_LINES = 3
 DETAIL_LINES = 20
 """Under a report; the JSON document has all of them."""
 
-DOING: dict[Stage, str] = {
-    "start": "starting JAX",
-    "topology": "describing the topology",
-    "warm-up": "warming the compiler up",
-    "trace": "tracing",
-    "lower": "lowering",
-    "compile": "compiling",
+DOING: dict[Stage, tuple[str, str]] = {
+    "start": ("starting JAX", "while JAX started"),
+    "topology": ("describing the topology", "while it described the topology"),
+    "warm-up": ("warming the compiler up", "while it compiled a small program first"),
+    "trace": ("tracing", "while JAX traced the op"),
+    "lower": ("lowering", "while JAX lowered the op"),
+    "compile": ("compiling", "while XLA compiled the op"),
 }
-"""For the line that says how far it is."""
-
-WHILE: dict[Stage, str] = {
-    "start": "while JAX started",
-    "topology": "while it described the topology",
-    "warm-up": "while it compiled a small program first",
-    "trace": "while JAX traced the op",
-    "lower": "while JAX lowered the op",
-    "compile": "while XLA compiled the op",
-}
+"""For the line that says how far it is, and for what is said of its end."""
 
 _Answer = TypeVar("_Answer")
 
@@ -84,9 +75,7 @@ class AheadProcess:
         self.log: deque[str] = deque(maxlen=KEPT_LINES)
         """The last lines that it printed."""
         self.stage: Stage = "start"
-        """What it does."""
-        self.since = time.monotonic()
-        """When that began."""
+        self._since = time.monotonic()
 
     async def ask(self, request: AheadRequest) -> None:
         """Send the request; one to a process that is gone is lost."""
@@ -118,7 +107,7 @@ class AheadProcess:
                 case AheadUnavailable(error=sentence):
                     raise CannotRun(sentence)
                 case AheadDoing(stage=stage):
-                    self.stage, self.since = stage, time.monotonic()
+                    self.stage, self._since = stage, time.monotonic()
                 case _:
                     pass
             yield answer
@@ -136,9 +125,14 @@ class AheadProcess:
                 return answer
         raise CannotRun(await self.ending())
 
-    def line(self, width: int) -> str:
-        seconds = time.monotonic() - self.since
-        return f"{DOING[self.stage]}, {seconds:.0f} s (Ctrl-C ends it)"[:width]
+    def line(self, _: float) -> str:
+        doing = DOING[self.stage][0]
+        return f"{doing}, {time.monotonic() - self._since:.0f} s (Ctrl-C ends it)"
+
+    @property
+    def during(self) -> str:
+        """In which stage something happened."""
+        return DOING[self.stage][1]
 
     async def ending(self) -> str:
         """How it ended that should not have, and the last that it printed."""
@@ -148,7 +142,7 @@ class AheadProcess:
         words = last_words(self.log)
         printed = f" It printed: {words}" if words else ""
         how = how_ended(status)
-        return f"The process that compiles {how} {WHILE[self.stage]}.{printed}"
+        return f"The process that compiles {how} {self.during}.{printed}"
 
     async def close(self) -> None:
         """End it, if it has not ended."""

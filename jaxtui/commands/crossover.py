@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from functools import partial
 from typing import TypedDict, cast
 
 import click
-import msgspec
 
 from jaxtui import export, selection
 from jaxtui.analysis.crossover import Search, begin, shown_sizes
@@ -265,24 +263,21 @@ def command(
 
 
 class _Crossover(Driver):
-    _began: float | None = None
-
     @property
     def search(self) -> Search | None:
         """``None`` until the devices are known."""
         search = self.state.series.get("crossover")
         return search if isinstance(search, Search) else None
 
-    def line(self, width: int) -> str:
-        self._began = self._began or time.monotonic()
-        search, elapsed = self.search, time.monotonic() - self._began
+    def line(self, elapsed_seconds: float) -> str:
+        search = self.search
         if search is None:
-            return progress_line(self.state, elapsed, width)
+            return progress_line(self.state, elapsed_seconds)
         share = min(1.0, search.spent_seconds / search.budget_seconds)
         job = self.state.job
         doing = (job and job.doing) or f"size {search.size or search.next_size}"
         left = f"at most {search.left_seconds:.0f} s left"
-        return f"{bar(share)} {elapsed:.0f} s, {left}  {doing}"[:width].rstrip()
+        return f"{bar(share)} {elapsed_seconds:.0f} s, {left}  {doing}"
 
 
 def _info(op: str, catalogue: Sequence[OpInfo]) -> OpInfo:
@@ -334,4 +329,4 @@ def _case(
         catalogue=catalogue,
         known_devices=devices,
     )
-    return msgspec.structs.replace(built.cases[0], size=size)
+    return built.cases[0]

@@ -90,14 +90,11 @@ def _one(
 
 SIZES = Parsed("sizes", selection.parse_sizes)
 DTYPE_LIST = Parsed("dtypes", selection.parse_dtypes, DTYPES)
-MODE_LIST = Parsed("modes", selection.parse_modes, MODES)
 INPUTS_LIST = Parsed("places", selection.parse_inputs, INPUTS)
-PRECISION_LIST = Parsed("precisions", selection.parse_precisions, PRECISIONS)
 
 SIZE = _one("size", selection.parse_sizes)
 DTYPE = _one("dtype", selection.parse_dtypes, DTYPES)
 MODE = _one("mode", selection.parse_modes, MODES)
-PRECISION = _one("precision", selection.parse_precisions, PRECISIONS)
 
 # Which devices there are is known only to the engine: a command has the text.
 DEVICE = Parsed("device", str, ("cpu:0", "gpu:0", "tpu:0"))
@@ -123,7 +120,7 @@ modes = valued(
     "MODES",
     "numpy, eager or jit; pallas or tensorflow where the op has it.",
     "jit",
-    type=MODE_LIST,
+    type=Parsed("modes", selection.parse_modes, MODES),
 )
 
 precisions = valued(
@@ -131,7 +128,7 @@ precisions = valued(
     "PRECISIONS",
     "Of matrix products: default, high or highest.",
     "default",
-    type=PRECISION_LIST,
+    type=Parsed("precisions", selection.parse_precisions, PRECISIONS),
 )
 
 
@@ -168,7 +165,7 @@ one_precision = valued(
     "PRECISION",
     "Of a matrix product: default, high or highest.",
     "default",
-    type=PRECISION,
+    type=_one("precision", selection.parse_precisions, PRECISIONS),
 )
 
 

@@ -79,26 +79,25 @@ def bar(share: float) -> str:
     return plain(meter(share, _BAR_CELLS))
 
 
-def progress_line(state: State, since_seconds: float, width: int) -> str:
-    """The line for a snapshot, never wider than ``width``.
+def progress_line(state: State, since_seconds: float) -> str:
+    """The line for a snapshot.
 
     Args:
         state: what the engine has said.
         since_seconds: since it last said how far it is, or since the start before
             that, so that the clock also moves in a compile.
-        width: columns.
     """
     job = state.job
     if job is None:
         if state.devices:
             return ""
-        return f"{startup.doing(state.start)}, {since_seconds:.0f} s"[:width]
+        return f"{startup.doing(state.start)}, {since_seconds:.0f} s"
     elapsed = job.elapsed_seconds + since_seconds
     remaining = max(0.0, job.remaining_seconds - since_seconds)
     whole = elapsed + remaining
     share = elapsed / whole if job.doing and whole > 0 else 0.0
     left = f", at most {remaining:.0f} s left" if job.doing else ""
-    return f"{bar(share)} {elapsed:.0f} s{left}  {job.doing}"[:width].rstrip()
+    return f"{bar(share)} {elapsed:.0f} s{left}  {job.doing}".rstrip()
 
 
 @asynccontextmanager
@@ -111,22 +110,26 @@ async def progress(state: Callable[[], State]) -> AsyncIterator[None]:
 
     last, since = seen(state()), time.monotonic()
 
-    def draw(width: int) -> str:
+    def draw(_: float) -> str:
         nonlocal last, since
         now = state()
         if seen(now) != last:
             last, since = seen(now), time.monotonic()
-        return progress_line(now, time.monotonic() - since, width)
+        return progress_line(now, time.monotonic() - since)
 
     async with live_line(draw):
         yield
 
 
 @asynccontextmanager
-async def live_line(draw: Callable[[int], str]) -> AsyncIterator[None]:
+async def live_line(draw: Callable[[float], str]) -> AsyncIterator[None]:
     """Show a line on stderr while the block runs, and wipe it at the end.
 
     Nothing is written when stderr is no terminal.
+
+    Args:
+        draw: makes the line, given the seconds since the block began; what is too wide
+            for the terminal is cut off.
     """
     if not is_terminal(sys.stderr):
         yield
@@ -140,10 +143,12 @@ async def live_line(draw: Callable[[int], str]) -> AsyncIterator[None]:
         wipe()
 
 
-async def _tick(draw: Callable[[int], str]) -> None:
+async def _tick(draw: Callable[[float], str]) -> None:
+    began = time.monotonic()
     while True:
         # One column stays free: a full last column would wrap the line.
         columns = shutil.get_terminal_size().columns - 1
-        sys.stderr.write(f"\r{visible(draw(columns), line=True)[:columns]}\x1b[K")
+        text = visible(draw(time.monotonic() - began), line=True)
+        sys.stderr.write(f"\r{text[:columns]}\x1b[K")
         sys.stderr.flush()
         await asyncio.sleep(REDRAW_SECONDS)

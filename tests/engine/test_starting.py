@@ -252,6 +252,5 @@ def test_an_error_is_not_hidden_by_what_is_good_to_know():
 
 def test_the_line_in_the_terminal_counts_the_start():
     state = seen(NOTICED, Hello(pid=1, ops=()))
-    line = progress_line(state, 12.3, 80)
+    line = progress_line(state, 12.3)
     assert line == "initialising JAX on 8 chips TPU v5e, 12 s"
-    assert progress_line(state, 12.3, 9) == "initialis"
