@@ -13,7 +13,7 @@ from jaxtui.analysis.comparison import Side, pairs
 from jaxtui.commands import FINE
 from jaxtui.commands.options import json_flag
 from jaxtui.commands.terminal import put, put_bytes
-from jaxtui.history.store import History, HistoryError
+from jaxtui.history.store import History, NoEntryError
 from jaxtui.selection import SelectionError
 from jaxtui.text import visible
 from jaxtui.view.compare import Pairs, text
@@ -28,8 +28,7 @@ def command(first: str, second: str, as_json: bool) -> int:
 
     A and B are ids of the history, or documents of bench --json or learn NAME --json.
     """
-    sides = [_sides(one) for one in (first, second)]
-    found = pairs(*sides)
+    found = pairs(*(list(_sides(one)) for one in (first, second)))
     if not found:
         raise SelectionError(
             f"{first} and {second} have no case in common: compare two ids, or two "
@@ -42,30 +41,22 @@ def command(first: str, second: str, as_json: bool) -> int:
     return FINE
 
 
-def _sides(named: str) -> list[Side]:
+def _sides(named: str) -> Iterator[Side]:
     # Of at most 18 digits, as SQLite's integers have.
     if re.fullmatch(r"[0-9]{1,18}", named):
-        return [_of_history(int(named))]
-    return list(_of_file(Path(named)))
-
-
-def _of_history(number: int) -> Side:
-    try:
-        entry = History().entry(number)
-    except HistoryError as error:
-        if str(error).startswith("There is no"):
-            hint = " `jaxtui history` lists them."
-            raise SelectionError(f"{error}{hint}") from error
-        raise
-    return Side(
-        label=str(number),
-        host=entry.host,
-        device=entry.device,
-        measurement=entry.measurement,
-    )
-
-
-def _of_file(path: Path) -> Iterator[Side]:
+        number = int(named)
+        try:
+            entry = History().entry(number)
+        except NoEntryError as error:
+            raise SelectionError(f"{error} `jaxtui history` lists them.") from error
+        yield Side(
+            label=str(number),
+            host=entry.host,
+            device=entry.device,
+            measurement=entry.measurement,
+        )
+        return
+    path = Path(named)
     try:
         host, found = document.read(path)
     except OSError as error:

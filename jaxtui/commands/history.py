@@ -6,6 +6,7 @@ import re
 import shutil
 import sys
 from datetime import datetime, timedelta
+from typing import Any
 
 import click
 
@@ -25,7 +26,6 @@ from jaxtui.commands.terminal import is_terminal, put, put_bytes, say
 from jaxtui.document import encode
 from jaxtui.format import plural
 from jaxtui.history.store import Filter, History
-from jaxtui.model import Mode
 from jaxtui.selection import SelectionError
 from jaxtui.signals import interrupt
 from jaxtui.view import history as view
@@ -85,19 +85,12 @@ MOMENT = Parsed("date", moment, ("today", "yesterday", "12h", "3d", "2w"))
 def command(
     *,
     words: tuple[str, ...],
-    op: str | None,
-    size: int | None,
-    dtype: str | None,
-    device: str | None,
-    mode: Mode | None,
-    host: str | None,
-    since: float | None,
-    until: float | None,
     limit: int,
     delete: bool,
     yes: bool,
     as_json: bool,
     exports: Exports,
+    **fields: Any,
 ) -> int:
     """List what was measured, the newest first.
 
@@ -109,17 +102,8 @@ def command(
         raise click.UsageError("--delete prints one line: leave --json out with it.")
     if delete and exports.paths:
         raise click.UsageError("--delete lists nothing: leave --export out with it.")
-    wanted = Filter(
-        op=op,
-        size=size,
-        dtype=dtype,
-        device=device,
-        mode=mode,
-        host=host,
-        since=since,
-        until=until,
-        text=" ".join(words) or None,
-    )
+    # Every other option is a field of a filter.
+    wanted = Filter(**fields, text=" ".join(words) or None)
     history = History()
     if delete:
         return _delete(history, wanted, sure=yes)

@@ -123,6 +123,10 @@ class HistoryBusyError(HistoryError):
     """Another process writes and does not let go; it may later."""
 
 
+class NoEntryError(HistoryError):
+    """There is no measurement with this id."""
+
+
 class TooNewError(Exception):
     """A newer jaxtui has written the file; this one must not touch it."""
 
@@ -316,8 +320,8 @@ class History:
         """One measurement, whole.
 
         Raises:
-            HistoryError: There is none with this id, it is damaged, or the file cannot
-                be read.
+            NoEntryError: There is none with this id.
+            HistoryError: It is damaged, or the file cannot be read.
         """
         query = (
             "SELECT m.at, m.kind, h.document, d.document, o.document"
@@ -325,7 +329,7 @@ class History:
         )
         found = self._read(lambda one: one.execute(query, [number]).fetchone())
         if found is None:
-            raise HistoryError(f"There is no measurement {number} in the history.")
+            raise NoEntryError(f"There is no measurement {number} in the history.")
         at, kind, host, device, measurement = found
         try:
             return Entry(
