@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import overload
 
 from jaxtui.document import Results, encode
@@ -62,9 +62,6 @@ class Measurements(Sequence[Measurement]):
 
     def __getitem__(self, index: int | slice) -> Measurement | tuple[Measurement, ...]:
         return self.measurements[index]
-
-    def __iter__(self) -> Iterator[Measurement]:
-        return iter(self.measurements)
 
     def __repr__(self) -> str:
         return visible(report(self._run))

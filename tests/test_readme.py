@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from jaxtui import cli, commands
+from jaxtui.analysis.check import EXIT_CODES
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -46,9 +47,9 @@ def test_every_exit_code_is_in_the_readme() -> None:
     text = README.read_text(encoding="utf-8")
     codes = {int(code) for code in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)}
     assert codes == {
+        *EXIT_CODES.values(),
         commands.FINE,
         commands.CASE_FAILED,
-        commands.CHECK_FAILED,
         commands.CANNOT_RUN,
         commands.USAGE,
         commands.INTERNAL,
@@ -62,10 +63,11 @@ def test_every_command_is_in_the_readme() -> None:
         assert re.search(rf"^jaxtui {name} ", text, re.MULTILINE)
 
 
-def test_every_option_has_help() -> None:
+def test_every_command_and_every_option_has_help() -> None:
     commands = (cli.cli.get_command(click.Context(cli.cli), x) for x in cli.COMMANDS)
     for one in (cli.cli, *commands):
         assert one is not None
+        assert one.help
         for option in one.params:
             assert not isinstance(option, click.Option) or option.help
 

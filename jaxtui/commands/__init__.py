@@ -4,11 +4,8 @@ FINE = 0
 """Everything that was asked for was done."""
 
 CASE_FAILED = 1
-"""Some case of a bench run, or some step of a lesson, has no result; the check found
-something that is low; or the engine was lost, and the answer is incomplete."""
-
-CHECK_FAILED = 2
-"""A device failed the check, or seemed to do more than it can."""
+"""Some case of a bench run, or some step of a lesson, has no result; or the engine was
+lost, and the answer is incomplete. The codes of a check are in ``analysis.check``."""
 
 CANNOT_RUN = 3
 """The engine, the terminal or JAX is not to be had, or a file cannot be written."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import click
+from msgspec import convert
 
 from jaxtui import lessons
 from jaxtui.commands import FINE, app
@@ -42,25 +43,18 @@ from jaxtui.text import join_painted
 from jaxtui.view import lesson as view
 from jaxtui.view.text import COLUMNS, Line, Span, plain
 
+Ghost = tuple[str, tuple[Measurement, ...]]
+
 
 def _lesson(name: str) -> Lesson:
     return lessons.load(choose(name, lessons.NAMES, "lesson"))
 
 
-# What another machine measured, from a document that was saved there.
+def _ghost(path: str) -> Ghost:
+    """What a saved document holds, to be drawn beside the learner's own figures.
 
-
-@dataclass(frozen=True)
-class Ghost:
-    """Measurements that are drawn beside the learner's own."""
-
-    label: str
-    """Which machine they are from, and what computed there."""
-    measurements: tuple[Measurement, ...]
-
-
-def read_ghost(path: str) -> Ghost:
-    """The measurements of a saved document.
+    Returns:
+        Which machine it is from and what computed there, and the measurements.
 
     Raises:
         SelectionError: if there is no such file, or it holds no measurements.
@@ -72,10 +66,7 @@ def read_ghost(path: str) -> Ghost:
         raise SelectionError(f'"{path}" cannot be read: {why}.') from error
     hostname = host.hostname if host else "another machine"
     devices = dict.fromkeys(one.case.device for one in found if not one.case.on_host)
-    return Ghost(", ".join([hostname, *list(devices)[:1]]), found)
-
-
-# The command.
+    return ", ".join([hostname, *list(devices)[:1]]), found
 
 
 @click.command("learn")
@@ -97,7 +88,7 @@ def read_ghost(path: str) -> Ghost:
     "--ghost",
     "FILE",
     "What another machine measured: a document of --json.",
-    type=Parsed("file", read_ghost),
+    type=Parsed("file", _ghost),
 )
 @flag("--code", "Print plain Python instead of running.")
 @click.option(
@@ -143,6 +134,7 @@ def command(
                 f"{len(lesson.steps)}."
             )
         numbers = [step]
+    label, ghosts = ghost or ("", ())
     course = _Course(common, record=True)
 
     async def where() -> Setting:
@@ -158,8 +150,8 @@ def command(
             state.ops,
             size,
             device,
-            ghosts=ghost.measurements if ghost else (),
-            ghost_label=ghost.label if ghost else "",
+            ghosts=ghosts,
+            ghost_label=label,
         )
 
     async def script() -> str:
@@ -314,15 +306,7 @@ def _results(played: StepRun) -> StepResults:
         claim=played.step.claim,
         holds=conclusion.holds,
         takeaway=conclusion.takeaway,
-        rows=tuple(
-            StepRow(
-                what=row.what,
-                yours=row.yours,
-                published=row.published,
-                remark=row.remark,
-            )
-            for row in conclusion.rows
-        ),
+        rows=convert(conclusion.rows, tuple[StepRow, ...], from_attributes=True),
         timings=dict(outcome.timings),
         values=dict(outcome.values),
         loops=outcome.loops,
