@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jaxtui.model import Case, Measurement, Mode, Phases, Summary
+from jaxtui.model import Case, Measurement, Mode, Phases, PlannedCase, Summary
 from jaxtui.stats import Pool, median
 
 
@@ -67,3 +67,14 @@ def measurement(
         "stable": True,
     }
     return Measurement(case=of, **{**facts, **changes})  # type: ignore[arg-type]
+
+
+def planned(of: Case, **changes: object) -> PlannedCase:
+    """One that needs nothing, and can run."""
+    facts: dict[str, object] = {
+        "memory_bytes": 0,
+        "host_memory_bytes": 0,
+        "flops": None,
+        "bytes": None,
+    }
+    return PlannedCase(case=of, **{**facts, **changes})  # type: ignore[arg-type]

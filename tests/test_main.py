@@ -42,10 +42,16 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str, deaf: str = "") -> int
 
 
 def test_what_was_typed_is_read_before_anything_is_started(
-    spawned: list[object], monkeypatch: pytest.MonkeyPatch
+    spawned: list[object],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run(monkeypatch, "--no-such-option") == 64
+    with monkeypatch.context() as patch:
+        patch.setenv("JAXTUI_START_LIMIT", "inf")
+        assert run(patch, "devices") == 64
     assert run(monkeypatch, "--version") == 0
+    assert capsys.readouterr().out == f"jaxtui {cli.__version__}\n"
     monkeypatch.setenv("_JAXTUI_COMPLETE", "bash_source")
     with pytest.raises(SystemExit):
         run(monkeypatch)
@@ -60,36 +66,26 @@ def test_without_a_terminal_nothing_is_started(
     assert spawned == []
 
 
+@pytest.mark.parametrize(
+    ("ending", "code"),
+    [(143, 143), (KeyboardInterrupt(), 130), (ValueError("planted"), 70)],
+)
 def test_the_app_has_the_options_and_its_ending_is_the_exit_code(
-    spawned: list[object], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, ending: int | BaseException, code: int
 ) -> None:
-    opened: list[tuple[Common, bool]] = []
+    opened: list[object] = []
 
-    def opens(common: Common, *, hold: bool, fps: float | None) -> int:
-        opened.append((common, hold))
-        return 143
+    def opens(common: Common, **options: object) -> int:
+        opened.append((common, options))
+        if isinstance(ending, BaseException):
+            raise ending
+        return ending
 
     monkeypatch.setattr(app, "run", opens)
     monkeypatch.setenv("JAXTUI_START_LIMIT", "7")
-    assert run(monkeypatch, "--hold", "--no-history") == 143
-    assert opened == [(Common(start_limit=7.0, record=False), True)]
-
-
-@pytest.mark.parametrize(
-    ("error", "code"),
-    [(KeyboardInterrupt(), cli.INTERRUPTED), (ValueError("planted"), cli.INTERNAL)],
-)
-def test_the_app_that_breaks_off_has_its_exit_code(
-    spawned: list[object],
-    monkeypatch: pytest.MonkeyPatch,
-    error: BaseException,
-    code: int,
-) -> None:
-    def broken(common: Common, *, hold: bool, fps: float | None) -> int:
-        raise error
-
-    monkeypatch.setattr(app, "run", broken)
-    assert run(monkeypatch) == code
+    assert run(monkeypatch, "--hold", "--no-history", "--fps", "2") == code
+    asked = Common(start_limit=7.0, record=False)
+    assert opened == [(asked, {"hold": True, "fps": 2.0})]
 
 
 async def test_a_signal_of_an_earlier_block_ends_nothing_later() -> None:

@@ -6,7 +6,6 @@ import json
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -48,17 +47,12 @@ def bench(*arguments: str) -> int:
     return cli.main(["bench", *arguments, "--budget", "2", "--cpu-devices", "2"])
 
 
-def document(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
-
-
 def test_functions_of_one_file_against_each_other(
     write: Callable[..., str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write(TWO)
     assert bench(f"{path}:step,forward", "--size", "16", "--json") == 0
-    made = document(capsys)["measurements"]
+    made = json.loads(capsys.readouterr().out)["measurements"]
     assert [one["case"]["op"] for one in made] == [f"{path}:step", f"{path}:forward"]
     assert {one["case"]["size"] for one in made} == {16}
     assert {one["case"]["dtype"] for one in made} == {"float32"}
@@ -77,32 +71,6 @@ def test_the_table_names_function_and_note(
     assert f"{folder}/mine.py:f" in out
     assert "—  bfloat16  cpu:0   jit" in out
     assert "as XLA counts them" in out
-
-
-async def generations_of(*ops: str) -> list[int]:
-    """Which engine measured each op; each is a run of its own."""
-    engine = EngineClient(EngineOptions(cpu_devices=1))
-    generations: list[int] = []
-    try:
-        await engine.start()
-        events = engine.events()
-        async for envelope in events:
-            if isinstance(envelope.event, Ready):
-                break
-        for op in ops:
-            size, dtype = (100, "float32") if op == "add" else (0, "")
-            case = Case(op=op, size=size, dtype=dtype, device="cpu:0", mode="jit")
-            work = Experiment(cases=(case,), budget_seconds=0.5)
-            number = await engine.run(work)
-            async for envelope in events:
-                if isinstance(envelope.event, CaseMeasured):
-                    generations.append(envelope.generation)
-                done = isinstance(envelope.event, RunFinished)
-                if done and envelope.run == number:
-                    break
-    finally:
-        await engine.close()
-    return generations
 
 
 @pytest.fixture
@@ -145,20 +113,18 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("package")
-def test_packages_offer_ops(capsys: pytest.CaptureFixture[str]) -> None:
+def test_packages_offer_ops_that_are_timed_by_name(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert cli.main(["ops"]) == 0
-    out, _ = capsys.readouterr()
+    out = capsys.readouterr().out
     assert "Add as we do it." in out
     assert "One step of ours.\n    Offered by the package offering." in out
     assert "broken of the package offering cannot be loaded: AttributeError" in out
     assert "number of the package offering cannot be loaded: TypeError" in out
     assert "matmul" in out
-
-
-@pytest.mark.usefixtures("package")
-def test_ops_of_packages_are_timed_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert bench("our-add:100", "our-step", "broken", "--json") == 1
-    found = document(capsys)
+    found = json.loads(capsys.readouterr().out)
     by_name = {one["case"]["op"]: one for one in found["measurements"]}
     assert set(by_name) == {"our-add", "our-step"}
     assert 0 < by_name["our-add"]["error_vs_float64"] < 1e-6
@@ -184,5 +150,24 @@ async def test_an_engine_that_ran_foreign_code_is_replaced_before_the_next_run(
             return (np.ones(8, np.float32),)
         """
     )
-    ops = ("our-step", "add", "add", f"{path}:f", "add")
-    assert await generations_of(*ops) == [1, 2, 2, 2, 3]
+    engine = EngineClient(EngineOptions(cpu_devices=1))
+    generations: list[int] = []
+    try:
+        await engine.start()
+        events = engine.events()
+        async for envelope in events:
+            if isinstance(envelope.event, Ready):
+                break
+        for op in ("our-step", "add", "add", f"{path}:f", "add"):
+            size, dtype = (100, "float32") if op == "add" else (0, "")
+            case = Case(op=op, size=size, dtype=dtype, device="cpu:0", mode="jit")
+            number = await engine.run(Experiment(cases=(case,), budget_seconds=0.5))
+            async for envelope in events:
+                if isinstance(envelope.event, CaseMeasured):
+                    generations.append(envelope.generation)
+                done = isinstance(envelope.event, RunFinished)
+                if done and envelope.run == number:
+                    break
+    finally:
+        await engine.close()
+    assert generations == [1, 2, 2, 2, 3]

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +26,8 @@ from jaxtui.model import (
     Timed,
 )
 from tests.lessons.test_lessons import on
+from tests.processes import python
+from tests.records import planned
 
 LINES = 30
 LONGER = {
@@ -60,17 +59,7 @@ def plan(*cases: Case) -> tuple[PlannedCase, ...]:
 
 async def asked(experiment: Experiment) -> Plan:
     """As an engine answers; whatever the device is, it is made up to be there."""
-    cases = tuple(
-        PlannedCase(
-            case=one,
-            memory_bytes=0,
-            host_memory_bytes=0,
-            flops=None,
-            bytes=None,
-            recipe=recipe(one),
-        )
-        for one in experiment.cases
-    )
+    cases = tuple(planned(one, recipe=recipe(one)) for one in experiment.cases)
     return Plan(cases=cases, budget_seconds=1.0)
 
 
@@ -82,14 +71,7 @@ def run(text: str, folder: Path, **environment: str) -> str:
     text = re.sub(r"(time_calls\(\*case, )[\d.]+\)", r"\1 0.001)", text)
     path = folder / "script.py"
     path.write_text(text, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, path.name],
-        cwd=folder,
-        env={**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": "", **environment},
-        capture_output=True,
-        text=True,
-        timeout=180,
-    )
+    done = python(path, cwd=folder, PYTHONPATH="", **environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -98,31 +80,20 @@ def run(text: str, folder: Path, **environment: str) -> str:
 
 
 def test_the_loop_of_every_script_is_the_one_that_ran() -> None:
-    assert scripts.timer() == inspect.getsource(clocks.time_calls)
-    text = scripts.of_cases(plan(case()))
-    assert scripts.timer() in text
+    assert inspect.getsource(clocks.time_calls) in scripts.of_cases(plan(case()))
 
 
 @pytest.mark.parametrize("op", ops.OPS.values(), ids=list(ops.OPS))
 def test_one_case_fits_on_a_slide(op: ops.Op) -> None:
     for mode in op.forms:
         of = numpy if mode in ("numpy", "tensorflow") else case
-        found = recipe(of(op=op.name, size=op.default, mode=mode))
-        planned = PlannedCase(
-            case=of(op=op.name, size=op.default, mode=mode),
-            memory_bytes=0,
-            host_memory_bytes=0,
-            flops=None,
-            bytes=None,
-            recipe=found,
-        )
-        text = scripts.of_cases([planned])
+        one = of(op=op.name, size=op.default, mode=mode)
+        text = scripts.of_cases([planned(one, recipe=recipe(one))])
         compile(text, f"{op.name} {mode}", "exec")
         imported = set(re.findall(r"^(?:import|from) (\w+)", text, re.M))
         assert imported <= {"jax", "numpy", "time", "tensorflow"}
         assert len(text.splitlines()) <= LONGER.get((op.name, mode), LINES), text
-        head = text.splitlines()[0]
-        assert head == f"# {planned.case.label}"
+        assert text.startswith(f"# {one.label}\n")
 
 
 def test_scripts_run_by_themselves(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from jaxtui import cli
 from jaxtui.model import (
     Check,
     CheckDoing,
@@ -16,7 +15,6 @@ from jaxtui.model import (
     Reading,
     RunFinished,
 )
-from tests.commands.fakes import UP, FakeEngine
 
 PEAK = Expected(value=200e12, kind="peak", source="the data sheet")
 Script = Callable[[Check], Sequence[Event]]
@@ -33,7 +31,16 @@ def reading(check: Check, device: str, **changes: object) -> Reading:
     return Reading(**{**facts, **changes})  # type: ignore[arg-type]
 
 
-def run_of(check: Check, *readings: Reading) -> list[Event]:
+def sound(
+    check: Check, test: str = "", device: str = "", **trouble: object
+) -> list[Event]:
+    """Every device has a reading; what is changed of it is changed of one of them."""
+    readings = [
+        reading(
+            check, name, **(trouble if (check.test, name) == (test, device) else {})
+        )
+        for name in check.devices
+    ]
     return [
         CheckStarted(check=check),
         CheckDoing(devices=check.devices, what=f"doing {check.test}"),
@@ -43,28 +50,6 @@ def run_of(check: Check, *readings: Reading) -> list[Event]:
     ]
 
 
-def sound(check: Check) -> list[Event]:
-    return run_of(check, *(reading(check, name) for name in check.devices))
-
-
 def with_trouble(test: str, device: str, **trouble: object) -> Script:
     """Everything is sound but one reading."""
-
-    def script(check: Check) -> list[Event]:
-        readings = [
-            reading(check, name, **trouble)
-            if (check.test, name) == (test, device)
-            else reading(check, name)
-            for name in check.devices
-        ]
-        return run_of(check, *readings)
-
-    return script
-
-
-def engine(script: Script = sound, opening: Sequence[Event] = UP) -> FakeEngine:
-    return FakeEngine(opening, script)  # type: ignore[arg-type]
-
-
-def run(fake: FakeEngine, *arguments: str) -> int:
-    return cli.main(["check", *arguments], engine=fake)
+    return lambda check: sound(check, test, device, **trouble)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from collections.abc import AsyncIterator, Callable, Sequence
-
-import msgspec
+from typing import Any
 
 from jaxtui import cli
 from jaxtui.engine.client import EngineOptions
@@ -22,17 +23,20 @@ from jaxtui.model import (
     Hello,
     Host,
     Inspection,
+    Logged,
     Measurement,
     Note,
     OpInfo,
     Phases,
     Plan,
+    PlannedCase,
     Ready,
     RunFinished,
     RunStarted,
     Samples,
 )
-from tests.records import summarize
+from tests import records
+from tests.records import planned, summarize
 
 HOST = Host(
     hostname="box",
@@ -62,10 +66,15 @@ DEVICES = tuple(
     Device(id=index, platform="cpu", device_kind="cpu", process_index=0)
     for index in range(2)
 )
-UP: tuple[Event, ...] = (
-    Hello(pid=1, ops=OPS),
-    Ready(host=HOST, devices=DEVICES, ops=OPS),
-)
+
+
+def up(**facts: Any) -> tuple[Event, ...]:
+    """What an engine says before it runs anything."""
+    ready = Ready(**{"host": HOST, "devices": DEVICES, "ops": OPS, **facts})
+    return Hello(pid=1, ops=ready.ops), ready
+
+
+UP = up()
 
 
 class FakeEngine:
@@ -76,11 +85,14 @@ class FakeEngine:
     def __init__(
         self,
         opening: Sequence[Event] = UP,
-        answer: Callable[[Experiment], Sequence[Event]] | None = None,
+        answer: Callable[[Any], Sequence[Event]] | None = None,
+        planned: Callable[[Case], PlannedCase] = planned,
     ) -> None:
         self.opening = opening
-        self.answer = answer or (lambda experiment: complete(experiment))
-        self.asked: list[Experiment] = []
+        self.answer = answer or complete
+        self.planned = planned
+        self.asked: list[Any] = []
+        """The works, in their order."""
         self.options: EngineOptions | None = None
         self.stopped = 0
         self.closed = False
@@ -98,28 +110,25 @@ class FakeEngine:
         while (envelope := await self.queue.get()) is not None:
             yield envelope
 
-    async def run(self, experiment: Experiment) -> int:
-        self.asked.append(experiment)
-        for event in self.answer(experiment):
-            self.say(1, event)
-        return 1
+    async def run(self, work: Any) -> int:
+        self.asked.append(work)
+        number = len(self.asked)
+        for event in self.answer(work):
+            self.say(None if isinstance(event, Logged) else number, event)
+        return number
 
     async def stop(self) -> None:
         self.stopped += 1
-        self.say(1, RunFinished(outcome="cancelled", elapsed_seconds=1.0))
+        ended = RunFinished(outcome="cancelled", elapsed_seconds=1.0)
+        self.say(len(self.asked), ended)
 
     async def close(self) -> None:
         self.closed = True
         self.queue.put_nowait(None)
 
     async def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:
-        raise NotImplementedError
-
-    async def release(self) -> None:
-        raise NotImplementedError
-
-    async def refresh_memory(self) -> None:
-        raise NotImplementedError
+        cases = tuple(map(self.planned, experiment.cases))
+        return Plan(cases=cases, budget_seconds=experiment.budget)
 
     def say(self, run: int | None, event: Event) -> None:
         self.queue.put_nowait(Envelope(generation=1, run=run, event=event))
@@ -129,47 +138,44 @@ def in_process() -> FakeEngine:
     """One that measures, in this process: what counts is what is said of it."""
     from jaxtui.measure import experiment, inspection, ops
 
-    def answer(work: Experiment | Inspection) -> Sequence[Event]:
-        inspects = isinstance(work, Inspection)
-        run = inspection.run_inspection if inspects else experiment.run
-        return list(run(work))  # type: ignore[arg-type, operator]
+    def answer(work: Any) -> Sequence[Event]:
+        if isinstance(work, Inspection):
+            return list(inspection.run_inspection(work))
+        return list(experiment.run(work))
 
     catalogue = tuple(op.info() for op in ops.OPS.values())
-    opening = [msgspec.structs.replace(one, ops=catalogue) for one in UP]
-    return FakeEngine(opening, answer)
+    return FakeEngine(up(ops=catalogue), answer)
 
 
 def measured(case: Case, experiment: Experiment, **changes: object) -> Measurement:
-    ready = summarize([[1e-3, 1.1e-3, 1.2e-3]] * 8)
-    samples = {"samples": Samples(ready=(1e-3,))} if experiment.keep_samples else {}
+    numpy = case.mode == "numpy"
     values: dict[str, object] = {
-        "case": case,
         "phases": Phases(first_call=2e-3),
-        "dispatch": None if case.mode == "numpy" else summarize([[1e-5] * 3] * 8),
-        "ready": ready,
-        "pipelined_seconds": None if case.mode == "numpy" else 9e-4,
+        "dispatch": None if numpy else summarize([[1e-5] * 3] * 8),
+        "pipelined_seconds": None if numpy else 9e-4,
         "flops": 2.7e8,
         "bytes": 3.1e6,
         "flops_per_second": 2.7e11,
         "bytes_per_second": 3.2e9,
-        "output_dtype": case.dtype,
         "error_vs_float64": 1e-7,
-        "stopped": "target",
-        "stable": True,
         "notes": (Note(flag="inline", text="Nothing to overlap here."),),
     }
-    return Measurement(**{**values, **samples, **changes})
+    if experiment.keep_samples:
+        values["samples"] = Samples(ready=(1e-3,))
+    ready = summarize([[1e-3, 1.1e-3, 1.2e-3]] * 8)
+    return records.measurement(case, ready, **{**values, **changes})
 
 
 def began(experiment: Experiment) -> list[Event]:
     return [RunStarted(cases=experiment.cases, budget_seconds=experiment.budget)]
 
 
-def complete(experiment: Experiment) -> list[Event]:
+def complete(experiment: Experiment, **changes: object) -> list[Event]:
+    """Every case is measured; what is changed of it is changed of the first."""
     events = began(experiment)
     for index, case in enumerate(experiment.cases):
         events.append(CaseStarted(index=index, case=case))
-        result = measured(case, experiment)
+        result = measured(case, experiment, **({} if index else changes))
         events.append(CaseMeasured(index=index, measurement=result))
     return [*events, RunFinished(outcome="complete", elapsed_seconds=1.0)]
 
@@ -179,6 +185,10 @@ def one_fails(experiment: Experiment) -> list[Event]:
     failure = Failure(case=experiment.cases[0], error="No room.", hint="Go smaller.")
     events[2] = CaseFailed(index=0, failure=failure)
     return [*events, finished]
+
+
+def ctrl_c() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
 
 
 def run(engine: FakeEngine, *arguments: str) -> int:

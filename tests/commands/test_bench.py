@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
-import signal
 
 import pytest
 
 from jaxtui.engine.client import EngineOptions
-from jaxtui.model import (
-    Case,
-    CaseMeasured,
-    CaseStarted,
-    Event,
-    Experiment,
-    Finding,
-    Ready,
-    Sampled,
-)
-from tests.commands.fakes import (
-    DEVICES,
-    HOST,
-    OPS,
-    UP,
-    FakeEngine,
-    began,
-    complete,
-    measured,
-    run,
-)
+from jaxtui.model import Case, CaseStarted, Event, Experiment, Finding, Sampled
+from tests.commands.fakes import FakeEngine, began, complete, ctrl_c, measured, run, up
 
 
 def test_bench_asks_for_every_combination(capsys) -> None:
@@ -67,44 +45,31 @@ def test_bench_defaults(capsys) -> None:
     assert vars(engine.options) == vars(EngineOptions())
 
 
-def test_samples_are_in_the_json_when_asked_for(capsys) -> None:
-    assert run(FakeEngine(), "bench", "selu", "--json", "--samples") == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["measurements"][0]["samples"] == {
-        "ready": [1e-3],
-        "dispatch": None,
-    }
-
-
-def test_a_number_that_is_not_finite_is_null(capsys) -> None:
-    def nan(experiment: Experiment) -> list[Event]:
-        events = complete(experiment)
-        wrong = measured(experiment.cases[0], experiment, error_vs_float64=float("nan"))
-        events[2] = CaseMeasured(index=0, measurement=wrong)
-        return events
-
-    assert run(FakeEngine(answer=nan), "bench", "selu", "--json") == 0
+def test_samples_are_in_the_json_when_asked_for_and_nan_is_null(capsys) -> None:
+    engine = FakeEngine(
+        answer=lambda work: complete(work, error_vs_float64=float("nan"))
+    )
+    assert run(engine, "bench", "selu", "--json", "--samples") == 0
     document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
-    assert document["measurements"][0]["error_vs_float64"] is None
+    (measurement,) = document["measurements"]
+    assert measurement["samples"] == {"ready": [1e-3], "dispatch": None}
+    assert measurement["error_vs_float64"] is None
 
 
 def test_ctrl_c_stops_the_run_and_prints_what_had_arrived(capsys) -> None:
     def interrupted(experiment: Experiment) -> list[Event]:
-        half = measured(experiment.cases[0], experiment, stopped=None)
-        os.kill(os.getpid(), signal.SIGINT)
-        return [
-            *began(experiment),
-            CaseStarted(index=0, case=experiment.cases[0]),
-            Sampled(
-                index=0,
-                round=1,
-                calls=1,
-                dispatch=(1e-5,),
-                ready=(1e-3,),
-                ready_median=1e-3,
-                measurement=half,
-            ),
-        ]
+        ctrl_c()
+        sampled = Sampled(
+            index=0,
+            round=1,
+            calls=1,
+            dispatch=(1e-5,),
+            ready=(1e-3,),
+            ready_median=1e-3,
+            measurement=measured(experiment.cases[0], experiment, stopped=None),
+        )
+        started = CaseStarted(index=0, case=experiment.cases[0])
+        return [*began(experiment), started, sampled]
 
     engine = FakeEngine(answer=interrupted)
     code = run(engine, "bench", "matmul", "selu", "--json")
@@ -120,36 +85,12 @@ def test_ctrl_c_stops_the_run_and_prints_what_had_arrived(capsys) -> None:
     assert "had arrived" in err
 
 
-def test_ctrl_c_before_jax_is_up_ends_at_once(capsys) -> None:
-    engine = FakeEngine(opening=())
-    begin = engine.start
-
-    async def start() -> None:
-        await begin()
-        asyncio.get_running_loop().call_soon(os.kill, os.getpid(), signal.SIGINT)
-
-    engine.start = start  # type: ignore[method-assign]
-    code = run(engine, "bench", "matmul", "--json")
-    document = json.loads(capsys.readouterr().out)
-    assert code == 130
-    assert document == {
-        "schema": 1,
-        "host": None,
-        "notes": [],
-        "measurements": [],
-        "failures": [],
-        "outcome": "cancelled",
-    }
-    assert engine.closed
-
-
 def test_bench_warns_of_what_keeps_it_from_the_accelerator(capsys) -> None:
-    found = [
+    found = tuple(
         Finding(name="a", severity=severity, what=f"{severity}!", how="so")
         for severity in ("error", "warning", "info")
-    ]
-    ready = Ready(host=HOST, devices=DEVICES, ops=OPS, findings=tuple(found))
-    assert run(FakeEngine((UP[0], ready)), "bench", "matmul:8", "--json") == 0
+    )
+    assert run(FakeEngine(up(findings=found)), "bench", "matmul:8", "--json") == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["measurements"]
     assert "error: error!" in err

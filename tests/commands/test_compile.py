@@ -13,6 +13,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,9 @@ from jaxtui import child, cli
 from jaxtui.commands.compile_process import last_words
 from jaxtui.machine import topologies
 from tests.commands.fake_aot import NOISE
+from tests.processes import LIMIT_SECONDS, PROGRAM, alive, python
 
 FAKE = Path(__file__).with_name("fake_aot.py")
-DEADLINE_SECONDS = 180.0
 
 needs_libtpu = pytest.mark.skipif(
     importlib.util.find_spec("libtpu") is None,
@@ -33,30 +34,43 @@ needs_libtpu = pytest.mark.skipif(
 
 MATMUL = ("compile", "matmul", "--size", "256", "--topology", "v5e:2x4")
 
+Run = Callable[..., tuple[int, str, str]]
+
 
 def fake(what: str) -> tuple[str, str]:
     """The options that put the fake in the place of Python."""
     return "--python", shlex.join([sys.executable, str(FAKE), what])
 
 
-def run(*words: str) -> int:
-    return cli.main(words)
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    def run(*words: str) -> tuple[int, str, str]:
+        code = cli.main(words)
+        said = capsys.readouterr()
+        assert "Traceback" not in said.err
+        return code, said.out, said.err
+
+    return run
 
 
-def json_of(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+@pytest.fixture
+def document(run: Run) -> Callable[..., Any]:
+    def document(*words: str, code: int = 0) -> Any:
+        found, out, _ = run(*words, "--json")
+        assert found == code
+        return json.loads(out)
+
     return document
 
 
 # What is printed.
 
 
-def test_the_document_says_everything(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(*MATMUL, *fake("answer"), "--json") == 0
-    out, err = capsys.readouterr()
+def test_the_document_says_everything(run: Run) -> None:
+    code, out, err = run(*MATMUL, *fake("answer"), "--json")
+    assert code == 0
     assert "Gloo" not in out + err  # C++ has printed it
     document = json.loads(out)
-    assert document["schema"] == 1
     assert document["case"]["op"] == "matmul"
     assert document["case"]["dtype"] == "bfloat16"
     assert document["case"]["device"] == "tpu:0"
@@ -71,12 +85,9 @@ def test_the_document_says_everything(capsys: pytest.CaptureFixture[str]) -> Non
     assert document["device_kind"] == "TPU v5 lite"
     assert (document["libtpu"], document["jax"]) == ("0.0.50.1", "0.12.0.1")
     assert document["flops"] == document["xla_flops"] == 2 * 256**3
-    assert document["bytes"] == 3 * 2 * 256**2
-    memory = document["memory"]
-    assert memory["arguments_bytes"] == 2 * 2 * 256**2
-    assert memory["output_bytes"] == 2 * 256**2
-    assert memory["limit_bytes"] == 16 * 2**30
+    assert document["memory"]["limit_bytes"] == 16 * 2**30
     # At this size the memory is the bound: 393216 bytes at 819 GB/s.
+    assert document["bytes"] == 393216
     assert document["bound_by"] == "bandwidth"
     assert document["bound_seconds"] == pytest.approx(393216 / 819e9)
     assert "docs.cloud.google.com/tpu" in document["source"]
@@ -86,18 +97,15 @@ def test_the_document_says_everything(capsys: pytest.CaptureFixture[str]) -> Non
     assert document["failure"] is None
 
 
-def test_the_report_is_no_wider_than_a_terminal(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert run(*MATMUL, *fake("answer")) == 0
-    out = capsys.readouterr().out
+def test_the_report_is_no_wider_than_a_terminal(run: Run) -> None:
+    code, out, _ = run(*MATMUL, *fake("answer"))
+    assert code == 0
     report, hlo = out.split("HloModule", 1)
     assert max(map(len, report.splitlines())) <= 80
     assert "matmul 256 bfloat16 jit on tpu:0 of v5e:2x4" in report
     assert "not run" in report
     assert "33,554,432" in report
-    assert "lower bound" in report
-    assert "no prediction" in report
+    assert "lower bound 480 ns per call, by memory bandwidth" in report
     assert "peaks: docs.cloud.google.com" in report
     assert "program: 2 kernels: 1 copy, 1 fusion" in report
     assert "ENTRY" in hlo
@@ -106,28 +114,21 @@ def test_the_report_is_no_wider_than_a_terminal(
 # How it goes wrong.
 
 
-def test_an_abort_is_a_named_failure(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(*MATMUL, *fake("abort"), "--json") == 1
-    captured = capsys.readouterr()
-    document = json.loads(captured.out)
-    failure = document["failure"]
+def test_an_abort_is_a_named_failure(run: Run, document: Callable[..., Any]) -> None:
+    found = document(*MATMUL, *fake("abort"), code=1)
+    failure = found["failure"]
     assert "crashed (SIGABRT) while XLA compiled the op" in failure["error"]
     assert "shape.h:847] Check failed: buffer != nullptr" in failure["error"]
     assert "fault of libtpu" in failure["hint"]
     assert "some warning of C++" in failure["detail"]
     # What had arrived is kept.
-    assert document["trace_seconds"] > 0
-    assert document["compile_seconds"] is None
-    assert document["kernels"] is None
-
-
-def test_an_abort_is_told_in_the_report(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(*MATMUL, *fake("abort")) == 1
-    captured = capsys.readouterr()
-    assert "failed: matmul 256 bfloat16 jit on tpu:0 of v5e:2x4" in captured.out
-    assert "lower " in captured.out
-    assert "some warning of C++" in captured.err
-    assert "symbolize" not in captured.err
+    assert found["trace_seconds"] > 0
+    assert found["compile_seconds"] is found["kernels"] is None
+    code, out, err = run(*MATMUL, *fake("abort"))
+    assert code == 1
+    assert "failed: matmul 256 bfloat16 jit on tpu:0 of v5e:2x4" in out
+    assert "some warning of C++" in err
+    assert "symbolize" not in err
 
 
 @pytest.mark.parametrize(
@@ -138,97 +139,82 @@ def test_an_abort_is_told_in_the_report(capsys: pytest.CaptureFixture[str]) -> N
     ],
 )
 def test_an_end_without_an_answer_is_told(
-    capsys: pytest.CaptureFixture[str], what: str, says: str
+    document: Callable[..., Any], what: str, says: str
 ) -> None:
-    assert run(*MATMUL, *fake(what), "--json") == 1
-    assert says in json_of(capsys)["failure"]["error"]
+    assert says in document(*MATMUL, *fake(what), code=1)["failure"]["error"]
 
 
 def test_a_compile_that_takes_too_long_is_given_up(
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    document: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     pid = tmp_path / "pid"
     monkeypatch.setenv("FAKE_AOT_PID", str(pid))
-    assert run(*MATMUL, *fake("hang"), "--limit", "1", "--json") == 1
-    failure = json_of(capsys)["failure"]
+    found = document(*MATMUL, *fake("hang"), "--limit", "1", code=1)
+    failure = found["failure"]
     assert "given up after 1 s, while XLA compiled the op" in failure["error"]
     assert "--limit" in failure["hint"]
-    assert gone(int(pid.read_text()))
+    assert not alive(int(pid.read_text()))
 
 
 @pytest.mark.parametrize(
-    ("what", "says"),
+    ("typed", "what", "code", "says"),
     [
-        ("broken", "No module named 'jaxtui.measure.aot'"),
-        ("missing", 'pip install "jaxtui[topology]"'),
-        ("without-jax", "JAX cannot be imported."),
-        ("garbage", "cannot be read"),
-        ("out-of-topology", "crashed (SIGFPE) while it described the topology"),
-        ("/nowhere/python", '"/nowhere/python" could not be started'),
+        ("", "broken", 3, "No module named 'jaxtui.measure.aot'"),
+        ("", "missing", 3, 'pip install "jaxtui[topology]"'),
+        ("", "without-jax", 3, "JAX cannot be imported."),
+        ("", "garbage", 3, "cannot be read"),
+        ("", "out-of-topology", 3, "crashed (SIGFPE) while it described the topology"),
+        ("", "/nowhere/python", 3, '"/nowhere/python" could not be started'),
+        # libtpu keeps its own words.
+        ("", "refuse", 64, "No such TPU.\nINVALID: x"),
+        # The catalogue answers mistakes about ops.
+        ("compile matmull", "answer", 64, "Did you mean matmul?"),
+        ("compile matmul,selu", "answer", 64, "One op at a time"),
+        ("compile selu --dtype int8", "answer", 64, "selu does not take int8"),
+        ("compile matmul --mode pallas", "answer", 64, "matmul has no mode pallas"),
+        ("compile selu --precision highest", "answer", 64, "for matrix products"),
+        # What is not recorded needs libtpu.
+        ("devices --topology v5e:4x8", "missing", 3, "v5litepod-16"),
+        ("devices", "out-of-topology", 3, "SIGFPE"),
     ],
 )
 def test_what_cannot_run_says_so_in_a_sentence(
-    capsys: pytest.CaptureFixture[str], what: str, says: str
+    run: Run, typed: str, what: str, code: int, says: str
 ) -> None:
-    python = fake(what) if "/" not in what else ("--python", what)
-    assert run(*MATMUL, *python, "--json") == 3
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert says in captured.err
-    assert "Traceback" not in captured.err
-
-
-def test_what_libtpu_refuses_keeps_its_own_words(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert run(*MATMUL, *fake("refuse")) == 64
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert "No such TPU.\nINVALID: x" in captured.err
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("compile", "matmull"), "Did you mean matmul?"),
-        (("compile", "matmul,selu"), "One op at a time"),
-        (("compile", "selu", "--dtype", "int8"), "selu does not take int8"),
-        (("compile", "matmul", "--mode", "pallas"), "matmul has no mode pallas"),
-        (("compile", "selu", "--precision", "highest"), "for matrix products"),
-    ],
-)
-def test_a_mistake_about_ops_is_answered_by_the_catalogue(
-    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], says: str
-) -> None:
-    assert run(*words, "--topology", "v5e:2x4", *fake("answer")) == 64
-    assert says in capsys.readouterr().err
+    words = typed.split() or list(MATMUL)
+    if "--topology" not in words:
+        words += ["--topology", "v5e:2x4"]
+    interpreter = fake(what) if "/" not in what else ("--python", what)
+    found, out, err = run(*words, *interpreter, "--json")
+    assert (found, out) == (code, "")
+    assert says in err
 
 
 def test_ctrl_c_ends_the_process_too(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     os.mkfifo(pid)
-    command = [sys.executable, "-m", "jaxtui", *MATMUL, *fake("hang"), "--json"]
     waiting = subprocess.Popen(
-        command,
+        [*PROGRAM, *MATMUL, *fake("hang"), "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "FAKE_AOT_PID": str(pid)},
     )
-    hanging = int(first_words(pid))
+    fd = os.open(pid, os.O_RDWR)
+    assert select.select([fd], [], [], LIMIT_SECONDS)[0], "nobody wrote"
+    hanging = int(os.read(fd, 100))
+    os.close(fd)
     waiting.send_signal(signal.SIGINT)
-    out, err = waiting.communicate(timeout=DEADLINE_SECONDS)
+    out, err = waiting.communicate(timeout=LIMIT_SECONDS)
     assert waiting.returncode == 130
     document = json.loads(out)
     assert document["failure"]["error"] == "The compile was interrupted."
     assert document["lower_seconds"] > 0
     assert b"Traceback" not in err
-    assert gone(hanging)
+    assert not alive(hanging)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks the kernel to kill it")
-def test_the_process_ends_with_who_asked(tmp_path: Path) -> None:
+def test_the_process_ends_with_who_asked() -> None:
     command = [*child.command("jaxtui.measure.ahead_process"), "--answers", "2"]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -237,37 +223,7 @@ def test_the_process_ends_with_who_asked(tmp_path: Path) -> None:
     assert process.stderr
     assert "AheadHello" in process.stderr.readline()
     process.stdin.close()
-    assert process.wait(DEADLINE_SECONDS) == 1
-
-
-# Devices of topologies.
-
-
-def test_a_topology_is_described_by_libtpu(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("devices", "--topology", "v5e:2x4", *fake("answer")) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("v5e:2x4, from libtpu 0.0.50.1; not this machine.")
-    assert "tpu:7" in out
-    assert "8 chips, 2 processes" in out
-
-
-def test_a_recorded_one_stands_in_where_libtpu_is_missing(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert run("devices", "--topology", "v5e:2x4", *fake("missing")) == 0
-    assert capsys.readouterr().out.startswith("RECORDED: v5litepod-8-2-hosts")
-    assert run("devices", "--topology", "v5e-16", *fake("missing"), "--json") == 0
-    assert len(json_of(capsys)["devices"]) == 16
-
-
-def test_what_is_not_recorded_needs_libtpu(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("devices", "--topology", "v5e:4x8", *fake("missing")) == 3
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert 'pip install "jaxtui[topology]"' in captured.err
-    assert "v5litepod-16" in captured.err
-    assert run("devices", "--topology", "v5e:2x4", *fake("out-of-topology")) == 3
-    assert "SIGFPE" in capsys.readouterr().err
+    assert process.wait(LIMIT_SECONDS) == 1
 
 
 def test_the_last_words_are_those_that_say_why() -> None:
@@ -275,7 +231,27 @@ def test_the_last_words_are_those_that_say_why() -> None:
         "shape.h:847] Check failed: buffer != nullptr"
     )
     assert last_words(["Traceback …", "ValueError: no"]) == "Traceback … ValueError: no"
-    assert last_words([]) == ""
+
+
+# Devices of topologies.
+
+
+def test_a_topology_is_described_by_libtpu(run: Run) -> None:
+    code, out, _ = run("devices", "--topology", "v5e:2x4", *fake("answer"))
+    assert code == 0
+    assert out.startswith("v5e:2x4, from libtpu 0.0.50.1; not this machine.")
+    assert "tpu:7" in out
+    assert "8 chips, 2 processes" in out
+
+
+def test_a_recorded_one_stands_in_where_libtpu_is_missing(
+    run: Run, document: Callable[..., Any]
+) -> None:
+    code, out, _ = run("devices", "--topology", "v5e:2x4", *fake("missing"))
+    assert code == 0
+    assert out.startswith("RECORDED: v5litepod-8-2-hosts")
+    found = document("devices", "--topology", "v5e-16", *fake("missing"))
+    assert len(found["devices"]) == 16
 
 
 # With libtpu.
@@ -292,54 +268,45 @@ def test_the_last_words_are_those_that_say_why() -> None:
     ],
 )
 def test_a_product_has_two_n_cubed_flops(
-    capsys: pytest.CaptureFixture[str],
-    topology: str,
-    kind: str,
-    devices: int,
-    chips: int,
+    document: Callable[..., Any], topology: str, kind: str, devices: int, chips: int
 ) -> None:
-    words = ("compile", "matmul:4096", "--topology", topology, "--json")
-    assert run(*words) == 0
-    document = json_of(capsys)
-    assert document["flops"] == document["xla_flops"] == 2 * 4096**3
-    assert document["device_kind"] == kind
-    assert document["topology"]["devices"] == devices
-    assert document["topology"]["chips"] == chips
-    assert document["memory"]["arguments_bytes"] == 2 * 2 * 4096**2
-    assert document["memory"]["output_bytes"] == 2 * 4096**2
-    assert document["memory"]["peak_bytes"] >= 3 * 2 * 4096**2
-    assert document["bound_by"] == "compute"
-    peak = document["peak"]["flops_per_second"]
-    assert document["bound_seconds"] == pytest.approx(2 * 4096**3 / peak)
-    assert document["kernels"] >= 1
+    found = document("compile", "matmul:4096", "--topology", topology)
+    assert found["flops"] == found["xla_flops"] == 2 * 4096**3
+    assert found["device_kind"] == kind
+    assert found["topology"]["devices"] == devices
+    assert found["topology"]["chips"] == chips
+    assert found["memory"]["arguments_bytes"] == 2 * 2 * 4096**2
+    assert found["memory"]["output_bytes"] == 2 * 4096**2
+    assert found["memory"]["peak_bytes"] >= 3 * 2 * 4096**2
+    assert found["bound_by"] == "compute"
+    peak = found["peak"]["flops_per_second"]
+    assert found["bound_seconds"] == pytest.approx(2 * 4096**3 / peak)
+    assert found["kernels"] >= 1
 
 
 @needs_libtpu
-def test_what_does_not_fit_is_said_to(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ("compile", "matmul:128k", "--topology", "v5e", "--json")
-    assert run(*words) == 1
-    failure = json_of(capsys)["failure"]
+def test_what_does_not_fit_is_said_to(document: Callable[..., Any]) -> None:
+    found = document("compile", "matmul:128k", "--topology", "v5e", code=1)
+    failure = found["failure"]
     assert "needs 96.00G of device memory; the device has 15.75G" in failure["error"]
     assert "E1000" in failure["detail"]
 
 
 @needs_libtpu
-def test_a_kernel_of_pallas_is_compiled(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_kernel_of_pallas_is_compiled(document: Callable[..., Any]) -> None:
     words = ("compile", "selu", "--mode", "pallas", "--dtype", "float32")
-    assert run(*words, "--topology", "v5e", "--json") == 0
-    assert "custom-call" in json_of(capsys)["instructions"]
+    found = document(*words, "--topology", "v5e")
+    assert "custom-call" in found["instructions"]
 
 
 @needs_libtpu
 @pytest.mark.parametrize("name", ["v5litepod-16", "v4-16", "tpu7x-8", "2x-v5litepod-8"])
 def test_libtpu_describes_what_was_recorded(
-    capsys: pytest.CaptureFixture[str], name: str
+    document: Callable[..., Any], name: str
 ) -> None:
     label = topologies.topology_of(name).label
-    assert run("devices", "--topology", label, "--json") == 0
-    described = json_of(capsys)["devices"]
-    assert run("devices", "--topology", name, "--json") == 0
-    assert described == json_of(capsys)["devices"]
+    described = document("devices", "--topology", label)["devices"]
+    assert described == document("devices", "--topology", name)["devices"]
 
 
 @needs_libtpu
@@ -357,10 +324,11 @@ def test_libtpu_describes_what_was_recorded(
     ],
 )
 def test_what_libtpu_says_to_a_topology_is_translated(
-    capsys: pytest.CaptureFixture[str], topology: str, code: int, says: str
+    run: Run, topology: str, code: int, says: str
 ) -> None:
-    assert run("devices", "--topology", topology) == code
-    assert says in capsys.readouterr().err
+    found, _, err = run("devices", "--topology", topology)
+    assert found == code
+    assert says in err
 
 
 @needs_libtpu
@@ -373,35 +341,13 @@ def test_what_libtpu_says_to_a_topology_is_translated(
     ],
 )
 def test_the_code_does_the_same_without_jaxtui(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, words: tuple[str, ...]
+    run: Run, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
-    assert run("compile", *words, "--topology", "v4", "--code") == 0
+    code, text, _ = run("compile", *words, "--topology", "v4", "--code")
+    assert code == 0
     script = tmp_path / "case.py"
-    script.write_text(capsys.readouterr().out)
-    done = subprocess.run(
-        [sys.executable, str(script)],
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_SECONDS,
-        check=True,
-    )
+    script.write_text(text)
+    done = python(script)
+    assert done.returncode == 0, done.stderr
     assert "CompiledMemoryStats" in done.stdout
     assert "ENTRY" in done.stdout
-
-
-def first_words(pipe: Path) -> bytes:
-    """What somebody writes into a named pipe, waiting for it."""
-    fd = os.open(pipe, os.O_RDWR)
-    try:
-        assert select.select([fd], [], [], DEADLINE_SECONDS)[0], "nobody wrote"
-        return os.read(fd, 100)
-    finally:
-        os.close(fd)
-
-
-def gone(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    return False

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,78 +20,76 @@ from jaxtui.history.store import History
 from jaxtui.selection import SelectionError
 from tests.history.making import DEVICE, HOST, measurement
 
+Run = Callable[..., tuple[int, str, str]]
+
 
 @pytest.fixture
 def kept() -> list[int]:
     history = History()
+    host = measurement("selu", 4096, mode="numpy", device="host")
     return [
         history.add(HOST, DEVICE, measurement(size=256), at=1_000_000.0),
         history.add(HOST, DEVICE, measurement(size=512, median=0.01), at=2_000_000.0),
-        history.add(
-            HOST,
-            None,
-            measurement("selu", 4096, mode="numpy", device="host"),
-            at=3_000_000.0,
-        ),
+        history.add(HOST, None, host, at=3_000_000.0),
     ]
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = main(arguments)
-    said = capsys.readouterr()
-    return code, said.out, said.err
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    def run(*arguments: object) -> tuple[int, str, str]:
+        code = main([str(one) for one in arguments])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
 
 
-def test_an_empty_history_says_how_to_fill_it(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    code, out, _ = run(capsys, "history")
+def test_an_empty_history_says_how_to_fill_it(run: Run) -> None:
+    code, out, _ = run("history")
     assert code == 0
     assert "history is empty" in out
     assert "history.db" in out
 
 
+@pytest.mark.parametrize(
+    ("typed", "which"),
+    [
+        ("", [2, 1, 0]),
+        ("--limit 1", [2]),
+        ("--op matmul --size 512", [1]),
+        ("numpy box", [2]),
+        ("--device cpu", [1, 0]),
+        ("--host elsewhere", []),
+        ("--since 1970-01-20 --until 1970-01-30", [1]),
+    ],
+)
 def test_the_list_and_its_filters(
-    capsys: pytest.CaptureFixture[str], kept: list[int]
+    run: Run, kept: list[int], typed: str, which: list[int]
 ) -> None:
-    code, out, _ = run(capsys, "history")
+    code, out, _ = run("history", *typed.split(), "--json")
     assert code == 0
-    head, *lines = out.splitlines()
-    assert head.split()[:4] == ["id", "when", "op", "size"]
-    assert [line.split()[3] for line in lines] == ["selu", "matmul", "matmul"]
-    assert "ready ms" in head
-    assert "2.00" in lines[0]
-    assert "host inputs" not in lines[0]
-    _, out, _ = run(capsys, "history", "--limit", "1")
-    assert "1 of 3" in out
-    _, out, _ = run(capsys, "history", "--op", "matmul", "--size", "512", "--json")
-    assert [one["id"] for one in json.loads(out)["measurements"]] == [kept[1]]
-    _, out, _ = run(capsys, "history", "numpy", "box")
-    assert "selu" in out
-    _, out, _ = run(capsys, "history", "--op", "fft")
-    assert "no such measurement" in out
+    listed = [one["id"] for one in json.loads(out)["measurements"]]
+    assert listed == [kept[one] for one in which]
+    if not which:
+        assert "no such measurement" in run("history", *typed.split())[1]
 
 
-def test_delete(capsys: pytest.CaptureFixture[str], kept: list[int]) -> None:
-    code, _, err = run(capsys, "history", "--op", "selu", "--delete")
+def test_delete(run: Run, kept: list[int]) -> None:
+    code, _, err = run("history", "--op", "selu", "--delete")
     assert code == 64
     assert "add --yes" in err
     assert History().count() == 3
-    code, out, _ = run(capsys, "history", "--op", "selu", "--delete", "--yes")
+    code, out, _ = run("history", "--op", "selu", "--delete", "--yes")
     assert code == 0
     assert out.startswith("Deleted 1 ")
     assert History().count() == 2
 
 
-def test_a_newer_file_is_named(
-    capsys: pytest.CaptureFixture[str], kept: list[int]
-) -> None:
-    import sqlite3
-
+def test_a_newer_file_is_named(run: Run, kept: list[int]) -> None:
     newer = sqlite3.connect(History().path)
     newer.execute("PRAGMA user_version = 99")
     newer.close()
-    code, _, err = run(capsys, "history")
+    code, _, err = run("history")
     assert code == 3
     assert "newer jaxtui" in err
 
@@ -104,23 +104,15 @@ def test_moments() -> None:
         moment("3 fortnights", now)
 
 
-def test_two_of_the_history(
-    capsys: pytest.CaptureFixture[str], kept: list[int]
-) -> None:
-    slower = str(History().add(HOST, DEVICE, measurement(size=256, median=0.01)))
-    code, out, _ = run(capsys, "compare", str(kept[0]), slower)
-    assert code == 0
-    assert "really slower, 5 times" in " ".join(out.split())
-    assert "Case, chip, host and versions are the same." in out
-    code, out, _ = run(capsys, "compare", str(kept[0]), str(kept[2]))
-    assert code == 0
-    assert out.split("\n\n")[1].startswith("1 and 3 are not comparable: ")
-    assert "op: matmul and selu" in out
+def written(path: Path, *ones: Any) -> Path:
+    results = Results(host=HOST, measurements=ones, failures=())
+    path.write_bytes(encode(results))
+    return path
 
 
 @pytest.mark.parametrize("hosts", [1, 2])
 def test_no_line_is_wider_than_the_terminal(
-    capsys: pytest.CaptureFixture[str],
+    run: Run,
     monkeypatch: pytest.MonkeyPatch,
     kept: list[int],
     tmp_path: Path,
@@ -133,85 +125,71 @@ def test_no_line_is_wider_than_the_terminal(
     long = written(tmp_path / "other.json", measurement(), measurement(size=9))
     monkeypatch.setattr("jaxtui.commands.history.is_terminal", lambda _: True)
     monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((80, 24)))
-    _, listed, _ = run(capsys, "history")
-    _, one, _ = run(capsys, "compare", str(kept[0]), long)
-    _, several, _ = run(capsys, "compare", file, long)
+    _, listed, _ = run("history")
+    _, one, _ = run("compare", kept[0], long)
+    _, several, _ = run("compare", file, long)
     for line in (listed + one + several).splitlines():
         assert len(line) <= 80
     assert ("All on box." in listed) == (hosts == 1)
     assert ":train_step" in listed
-    assert f"A is {'long' * 9}.json, B is other.json." in " ".join(several.split())
     # Whoever pipes it somewhere gets every column.
     monkeypatch.setattr("jaxtui.commands.history.is_terminal", lambda _: False)
-    _, listed, _ = run(capsys, "history")
+    _, listed, _ = run("history")
     assert "models/training.py:train_step" in listed
     assert listed.split("\n")[0].endswith("host")
 
 
-def written(path: Path, *ones: Any) -> str:
-    results = Results(host=HOST, measurements=ones, failures=())
-    path.write_bytes(encode(results))
-    return str(path)
-
-
-def test_against_another_machine_s_file(
-    capsys: pytest.CaptureFixture[str], kept: list[int], tmp_path: Path
+def test_a_measurement_of_the_history_beside_another_and_a_file(
+    run: Run, kept: list[int], tmp_path: Path
 ) -> None:
+    slower = History().add(HOST, DEVICE, measurement(size=256, median=0.01))
     there = measurement(size=256, device="tpu:0", median=0.0001, width=0.000001)
     file = written(tmp_path / "there.json", there, measurement(size=7))
-    code, out, _ = run(capsys, "compare", str(kept[0]), file)
-    assert code == 0
-    assert "there.json is really faster, 20 times" in " ".join(out.split())
-    assert "device: cpu:0 and tpu:0" in out
+    for other, said in (
+        (slower, ("really slower, 5 times", "Case, chip, host and versions are")),
+        (kept[2], ("1 and 3 are not comparable: ", "op: matmul and selu")),
+        (file, ("there.json is really faster, 20 times", "device: cpu:0 and tpu:0")),
+    ):
+        code, out, _ = run("compare", kept[0], other)
+        assert code == 0
+        for sentence in said:
+            assert sentence in " ".join(out.split())
 
 
-def test_two_files_are_a_table(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_two_files_are_paired_by_their_cases(run: Run, tmp_path: Path) -> None:
     sizes = (1, 2, 3)
     first = written(tmp_path / "a.json", *(measurement(size=n) for n in sizes))
-    second = written(
-        tmp_path / "b.json", *(measurement(size=n, median=0.004) for n in sizes[1:])
-    )
-    code, out, _ = run(capsys, "compare", first, second)
+    slower = [measurement(size=n, median=0.004) for n in sizes[1:]]
+    second = written(tmp_path / "b.json", *slower)
+    code, out, _ = run("compare", first, second, "--json")
     assert code == 0
-    assert out.count("slower") == 2
-    _, out, _ = run(capsys, "compare", first, second, "--json")
     pairs = json.loads(out)["pairs"]
     assert [one["comparison"]["answer"] for one in pairs] == ["slower"] * 2
+    third = written(tmp_path / "c.json", measurement(size=4), measurement(size=5))
+    code, _, err = run("compare", first, third)
+    assert code == 64
+    assert "no case in common" in err
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
         (None, "neither an id"),
+        ("", "does not look like one"),
         ("{", "no document"),
-        ("empty", "no measurements"),
+        ("[1]", "does not look like one"),
+        ('{"schema": 1, "host": null, "measurements": []}', "no measurements"),
+        ('{"schema": 1, "measurements": [{"case": 1}]}', "does not look like one"),
         ('{"schema": 2, "measurements": []}', "schema is 2"),
     ],
 )
 def test_files_that_do_not_serve(
-    capsys: pytest.CaptureFixture[str],
-    kept: list[int],
-    tmp_path: Path,
-    content: str | None,
-    said: str,
+    run: Run, kept: list[int], tmp_path: Path, content: str | None, said: str
 ) -> None:
     path = tmp_path / "file.json"
-    if content == "empty":
-        written(path)
-    elif content is not None:
+    if content is not None:
         path.write_text(content)
-    code, _, err = run(capsys, "compare", "1", str(path))
+    code, _, err = run("compare", kept[0], path)
     assert code == 64
     assert said in err
     assert "Traceback" not in err
-
-
-def test_nothing_in_common(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    first = written(tmp_path / "a.json", measurement(size=1), measurement(size=2))
-    second = written(tmp_path / "b.json", measurement(size=3), measurement(size=4))
-    code, _, err = run(capsys, "compare", first, second)
-    assert code == 64
-    assert "no case in common" in err
-    assert msgspec.json.decode(Path(first).read_bytes())

@@ -133,6 +133,8 @@ def test_a_terminated_check_says_what_it_found() -> None:
         ("bench matmul", (INT, TERM)),
         ("crossover matmul", (TERM,)),
         ("devices", (INT,)),
+        ("check", (INT,)),
+        ("learn clock", (INT,)),
         ("hlo matmul", (HUP,)),
     ],
 )
