@@ -12,14 +12,6 @@ import pytest
 
 from jaxtui import cli
 from jaxtui.engine import active
-from jaxtui.engine.client import EngineClient, EngineOptions
-from jaxtui.model import (
-    Case,
-    Loop,
-    LoopMeasured,
-    RunFinished,
-    WorkFailed,
-)
 
 BUDGET = "3"
 """Enough to prepare each of two on a busy machine, in two engines if need be."""
@@ -146,13 +138,6 @@ LEAKS_EVERYTHING = (
 """
 )
 
-DIES = """
-    import os
-
-    def f(x):
-        os._exit(7)
-"""
-
 STAYS = """
     import time
 
@@ -258,40 +243,3 @@ def test_what_never_comes_back_is_given_up(
         assert "--budget" in one["hint"]
     assert "(phase: import)" in failed[hangs]["error"]
     assert "within 2 s" in failed[hangs]["error"]
-
-
-async def test_a_loop_over_it_costs_that_loop_alone(
-    write: Callable[[str, str], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(active, "PATIENCE_SECONDS", 1.0)
-
-    def own(op: str) -> Case:
-        params: dict[str, int | float | str] = {"args": "f32[8]"}
-        return Case(
-            op=op, size=0, dtype="", device="cpu:0", mode="eager", params=params
-        )
-
-    add = Case(op="add", size=100, dtype="float32", device="cpu:0", mode="jit")
-    cases = (own(write(DIES, "dies")), own(write(STAYS, "stays")), add)
-    ends: list[WorkFailed | LoopMeasured] = []
-    engine = EngineClient(EngineOptions(cpu_devices=1))
-    try:
-        await engine.start()
-        events = engine.events()
-        for case in cases:
-            number = await engine.run(Loop(case=case, calls=3, budget_seconds=1.0))
-            async for envelope in events:
-                if isinstance(envelope.event, (WorkFailed, LoopMeasured)):
-                    ends.append(envelope.event)
-                done = isinstance(envelope.event, RunFinished)
-                if done and envelope.run == number:
-                    break
-    finally:
-        await engine.close()
-    died, given_up, measured = ends
-    assert isinstance(died, WorkFailed)
-    assert "exit code 7" in died.error
-    assert isinstance(given_up, WorkFailed)
-    assert "The loop over" in given_up.error
-    assert "did not come back within 2 s" in given_up.error
-    assert isinstance(measured, LoopMeasured)

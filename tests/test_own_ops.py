@@ -12,7 +12,6 @@ import pytest
 from jaxtui import cli
 from jaxtui.engine.client import EngineClient, EngineOptions
 from jaxtui.model import Case, CaseMeasured, Experiment, Ready, RunFinished
-from tests.commands.fakes import in_process, run
 
 TWO = """
     import jax
@@ -58,19 +57,6 @@ def test_functions_of_one_file_against_each_other(
     assert {one["case"]["dtype"] for one in made} == {"float32"}
     assert made[1]["flops"] == 2 * 4 * 16 * 16
     assert made[0]["error_vs_float64"] is None
-
-
-def test_the_table_names_function_and_note(
-    write: Callable[..., str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = write("def f(x):\n    return x + 1\n")
-    typed = (f"{path}:f", "--arg", "bf16[64,64]", "--mode", "jit,eager")
-    assert run(in_process(), "bench", *typed, "--budget", "0.8") == 0
-    out = capsys.readouterr().out
-    folder = Path(path).parent.name
-    assert f"{folder}/mine.py:f" in out
-    assert "—  bfloat16  cpu:0   jit" in out
-    assert "as XLA counts them" in out
 
 
 @pytest.fixture
