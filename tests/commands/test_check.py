@@ -111,9 +111,7 @@ def test_a_baseline_is_saved_and_compared_with(capsys, data: Path) -> None:
     assert "60.0 of 100 GFLOP/s" in capsys.readouterr().out
 
 
-def test_a_baseline_of_other_hardware_or_a_broken_one_is_refused(
-    capsys, data: Path
-) -> None:
+def test_a_baseline_of_other_hardware_is_refused(capsys) -> None:
     assert run(engine(), "--save-baseline", "two") == 0
     capsys.readouterr()
     fake = engine(devices=tpu_devices())
@@ -124,10 +122,6 @@ def test_a_baseline_of_other_hardware_or_a_broken_one_is_refused(
     assert "8 × TPU v5 lite" in err
     assert not fake.asked
     assert fake.closed
-    (file,) = data.rglob("two.json")
-    file.write_text("{", encoding="utf-8")
-    assert run(engine(), "--baseline", "two") == 3
-    assert "moved aside" in capsys.readouterr().err
 
 
 def test_figures_of_a_machine_that_fails_are_no_baseline(

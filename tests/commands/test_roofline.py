@@ -12,15 +12,11 @@ import pytest
 
 from jaxtui.model import (
     Case,
-    CaseFailed,
-    CaseMeasured,
-    CaseStarted,
     Event,
     Experiment,
     Failure,
     PlannedCase,
     RunFinished,
-    RunStarted,
     WorkFailed,
 )
 from jaxtui.model.roofs import (
@@ -30,8 +26,8 @@ from jaxtui.model.roofs import (
     Roofs,
     RoofsStarted,
 )
-from tests.analysis.figures import bandwidth, compute, measured, roofs
-from tests.commands.fakes import OPS, FakeEngine, ctrl_c, run, up
+from tests.analysis.figures import bandwidth, compute, roofs
+from tests.commands.fakes import OPS, FakeEngine, complete, ctrl_c, one_fails, run, up
 from tests.records import planned
 
 COPY = msgspec.structs.replace(
@@ -46,19 +42,6 @@ def work_of(case: Case) -> tuple[float | None, float]:
     if case.op == "matmul":
         return 2.0 * n**3, 12.0 * n**2
     return (6.0 * n if case.op == "selu" else None), 8.0 * n
-
-
-def timed(experiment: Experiment) -> list[Event]:
-    """Products at 100 GFLOP/s, everything else at 9 GB/s."""
-    said: list[Event] = [RunStarted(cases=experiment.cases, budget_seconds=1.0)]
-    for index, case in enumerate(experiment.cases):
-        flops, moved = work_of(case)
-        seconds = flops / 100e9 if case.op == "matmul" and flops else moved / 9e9
-        of = msgspec.structs.asdict(case)
-        said.append(CaseStarted(index=index, case=case))
-        one = measured(flops, moved, seconds, **of)
-        said.append(CaseMeasured(index=index, measurement=one))
-    return [*said, RunFinished(outcome="complete", elapsed_seconds=1.0)]
 
 
 def found(work: Roofs) -> list[Event]:
@@ -80,7 +63,7 @@ def found(work: Roofs) -> list[Event]:
 
 
 def machine(
-    cases: Callable[[Experiment], Sequence[Event]] = timed,
+    cases: Callable[[Experiment], Sequence[Event]] = complete,
     of_roofs: Callable[[Roofs], Sequence[Event]] = found,
     fits: int = 2**40,
     catalogue: Sequence[Any] = CATALOGUE,
@@ -110,10 +93,6 @@ def asked(engine: FakeEngine) -> tuple[Roofs, Experiment]:
     return work, experiment
 
 
-def words(text: str) -> str:
-    return " ".join(text.split())
-
-
 def test_only_roofs_that_the_cases_want_are_measured_on_the_device(capsys) -> None:
     engine = machine()
     typed = ("copy:1M", "selu:1M", "--dtype", "bf16", "--seed", "3")
@@ -122,7 +101,7 @@ def test_only_roofs_that_the_cases_want_are_measured_on_the_device(capsys) -> No
     assert work.dtypes == (RoofDtype(dtype="bfloat16"),)
     assert (work.device, work.seed, experiment.seed) == ("cpu:1", 3, 3)
     assert {case.device for case in experiment.cases} == {"cpu:1"}
-    text = words(capsys.readouterr().out)
+    text = " ".join(capsys.readouterr().out.split())
     assert "No compute roof for bfloat16: XLA refuses it." in text
     alone = machine()
     assert roofline(alone, "copy:1M") == 0
@@ -168,16 +147,10 @@ def test_the_budget_is_for_roofs_and_cases(
 
 
 def test_a_case_that_fails_costs_itself_and_gives_1(capsys) -> None:
-    def one_fails(experiment: Experiment) -> Sequence[Event]:
-        failure = Failure(case=experiment.cases[0], error="It broke.", hint="")
-        said = timed(experiment)
-        said[2] = CaseFailed(index=0, failure=failure)
-        return said
-
     assert roofline(machine(one_fails), "matmul:1k", "copy:1M") == 1
     out = capsys.readouterr().out
-    assert "not run: matmul 1024 float32 jit on cpu:0\n  It broke." in out
-    assert "-  copy 1048576 float32 jit" in out
+    assert "not run: matmul 1024 float32 jit on cpu:0\n  No room. Go smaller." in out
+    assert "copy 1048576 float32 jit" in out
 
 
 @pytest.mark.parametrize("outcome", ["complete", "crashed"])
@@ -219,7 +192,7 @@ def test_ctrl_c_in_the_roofs_gives_those_that_are_known(capsys) -> None:
 def test_ctrl_c_in_the_cases_gives_their_verdicts(capsys) -> None:
     def stopped(experiment: Experiment) -> Sequence[Event]:
         ctrl_c()
-        return timed(experiment)[:3]
+        return complete(experiment)[:3]
 
     assert roofline(machine(stopped), "matmul:1k", "copy:1M", "--json") == 130
     document = json.loads(capsys.readouterr().out)
