@@ -1,10 +1,23 @@
-"""A sentence and an exit code for whatever goes wrong with an engine."""
+"""The command line: what goes wrong with an engine, and processes of its own."""
 
 from __future__ import annotations
+
+import json
+import sys
+
+import pexpect
 
 from jaxtui import cli
 from jaxtui.model import EngineDied, Event, Experiment, Logged
 from tests.commands.fakes import FakeEngine, run
+from tests.processes import (
+    FAKE_PYTHON,
+    LIMIT_SECONDS,
+    alive,
+    children,
+    jaxtui,
+    wait_until,
+)
 
 
 def test_an_engine_that_dies_at_the_start_gives_its_last_words_with_3(capsys) -> None:
@@ -31,3 +44,47 @@ def test_a_mistake_of_our_own_gives_70_and_its_traceback(capsys) -> None:
 def test_a_python_that_is_not_there_gives_3(capsys) -> None:
     assert cli.main(["devices", "--python", "/no/such/python"]) == 3
     assert "/no/such/python" in capsys.readouterr().err
+
+
+def test_ascii_output_has_no_traceback() -> None:
+    done = jaxtui("learn", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert done.returncode == 0, done.stderr
+    assert "jaxtui learn clock" in done.stdout
+
+
+def test_real_bench_ends_every_case_as_a_measurement_or_a_named_failure() -> None:
+    done = jaxtui(
+        *("bench", "matmul:64", "sigmoid:1e3", "--dtype", "float32,int32"),
+        *("--mode", "jit,numpy", "--budget", "2", "--json"),
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    document = json.loads(done.stdout)
+    assert len(document["measurements"]) == 6
+    assert all(one["ready"]["median"] > 0 for one in document["measurements"])
+    assert [
+        (one["case"]["op"], one["case"]["dtype"], bool(one["error"]))
+        for one in document["failures"]
+    ] == [("sigmoid", "int32", True)] * 2
+
+
+def test_in_a_terminal_there_is_progress_and_ctrl_c_leaves_a_plot_and_no_engine() -> (
+    None
+):
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "jaxtui", "bench", "long", "--python", FAKE_PYTHON],
+        encoding="utf-8",
+        dimensions=(40, 100),
+        timeout=LIMIT_SECONDS,
+    )
+    child.expect("at most")
+    engines = children(child.pid)
+    child.sendintr()
+    child.expect("long +1 +float32")
+    child.expect("seconds per call")
+    child.expect("Interrupted: this is what had arrived.")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 130
+    assert engines
+    wait_until(lambda: not any(map(alive, engines)), "the end of the engine")
