@@ -45,7 +45,8 @@ from jaxtui.view.text import INCOMPLETE, Line, ansi, wrap
 @valued(
     "--limit",
     "SECONDS",
-    "For each test: a device that takes longer hangs.  [default: a minute or more]",
+    "For each test: a device that takes longer counts as hung.  "
+    "[default: a minute or more]",
     type=LIMIT,
 )
 @valued(
@@ -75,7 +76,7 @@ def command(
     baseline: Baseline | None,
     as_json: bool,
 ) -> int:
-    """Say whether this machine is all right: everything there, right, and fast."""
+    """Say whether everything of this machine is there, right and fast."""
     longest = longest_seconds(level)
     if limit is not None and limit <= longest:
         raise SelectionError(

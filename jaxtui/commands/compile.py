@@ -82,7 +82,7 @@ NOT_HERE = "compiled, not run: there is no such TPU here"
 @one_dtype("bfloat16")
 @one_precision
 @one_mode("jit, or pallas where the op has it.")
-@valued("--limit", "SECONDS", "Give the compile up then.  [default: 600]", type=LIMIT)
+@valued("--limit", "SECONDS", "Give it up after this time.  [default: 600]", type=LIMIT)
 @flag("--hlo", "Print the whole optimised HLO, too.")
 @flag("--code", "Print plain Python instead of compiling.")
 @json_flag

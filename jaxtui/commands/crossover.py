@@ -132,7 +132,7 @@ def _dtype(text: str) -> str:
 
 
 @click.command("crossover")
-@click.argument("op", required=False)
+@click.argument("op", required=False, metavar="OP")
 @valued(
     "--between",
     "A,B",

@@ -106,9 +106,9 @@ def schema(command: str) -> dict[str, Any]:
 
 
 @click.command("schema")
-@click.argument("name", required=False, metavar="COMMAND")
+@click.argument("name", required=False, metavar="[COMMAND]")
 def command(name: str | None) -> int:
-    """Print the JSON Schema of what a COMMAND prints with --json, or all of them."""
+    """Print the JSON Schema of the document of a COMMAND, or of each."""
     if name is not None and name not in DOCUMENTS:
         known = ", ".join(DOCUMENTS)
         raise click.UsageError(f'"{name}" prints no document: {known} do.')
