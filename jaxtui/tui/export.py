@@ -39,6 +39,7 @@ from jaxtui.export import (
 from jaxtui.model import Case, Experiment, Plan
 from jaxtui.text import visible
 from jaxtui.tui.base import base
+from jaxtui.tui.dialogs import Question
 from jaxtui.tui.threads import Latest, Work, in_thread
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.view import bench
@@ -87,11 +88,6 @@ class Format:
     """What the file is called by default, without the ending."""
     content: Callable[[], Awaitable[str]]
     """Makes the text of the file; an ``ExportError`` says why there is none."""
-
-    @property
-    def label(self) -> str:
-        """One word."""
-        return LABELS[self.ending]
 
     @property
     def name(self) -> str:
@@ -269,9 +265,6 @@ def _devices(state: State) -> list[Format]:
 
 # Which file is meant.
 
-_FOLDERS = (os.curdir, os.pardir, "~")
-"""What can only be a folder."""
-
 
 def ending_of(name: str) -> str:
     """The known ending of a name; empty if it has none."""
@@ -282,10 +275,10 @@ def ending_of(name: str) -> str:
 def renamed(typed: str, ending: str) -> str:
     """What was typed, with the ending of another format."""
     known = ending_of(typed)
-    return typed[: len(typed) - len(known)] + ending if known else typed
+    return typed if known in ("", ending) else typed[: -len(known)] + ending
 
 
-def target(typed: str, chosen: Format, folder: Path) -> Path:
+def target(typed: str, chosen: Format, offered: Sequence[Format], folder: Path) -> Path:
     """The file that is meant; looks whether there is a folder of this name.
 
     A name without a known ending gets that of the format, and a folder the name that
@@ -294,55 +287,41 @@ def target(typed: str, chosen: Format, folder: Path) -> Path:
     Args:
         typed: a path.
         chosen: the format.
+        offered: all there are: no file gets the ending of another one.
         folder: what the path is relative to.
 
     Raises:
-        ExportError: Nothing was typed.
+        ExportError: Nothing was typed, or an ending that is not offered.
     """
     typed = typed.strip()
     if not typed:
         raise ExportError("Type the name of a file.")
-    path = folder / os.path.expanduser(typed)
-    is_folder = typed in _FOLDERS or typed.endswith((os.sep, f"{os.sep}.."))
-    if is_folder or (not ending_of(typed) and os.path.isdir(path)):
+    path, ending = folder / os.path.expanduser(typed), ending_of(typed)
+    is_folder = typed in (os.curdir, os.pardir, "~") or typed.endswith(
+        (os.sep, f"{os.sep}..")
+    )
+    if is_folder or (not ending and os.path.isdir(path)):
         return path / chosen.name
-    return path if ending_of(typed) else Path(f"{path}{chosen.ending}")
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What would come of writing to a path."""
-
-    text: str
-    bad: bool = False
+    endings = dict.fromkeys(one.ending for one in offered)
+    if ending and ending not in endings:
+        raise ExportError(
+            f"There is no {path.suffix} of this: {', '.join(endings)} can be written."
+        )
+    return path if ending else Path(f"{path}{chosen.ending}")
 
 
 def preview(
     typed: str, chosen: Format, offered: Sequence[Format], folder: Path
-) -> Finding:
-    """What Enter would do, without touching anything."""
+) -> tuple[str, bool]:
+    """What Enter would do, without touching anything, and whether that is bad."""
     try:
-        path = target(typed, chosen, folder)
-        check_offered(path, offered)
+        path = target(typed, chosen, offered, folder)
         check(path)
     except ExistsError as error:
-        return Finding(f"{error} Enter asks before it is replaced.", bad=True)
+        return f"{error} Enter asks before it is replaced.", True
     except ExportError as error:
-        return Finding(str(error), bad=True)
-    return Finding(f"Enter writes {path}")
-
-
-def check_offered(path: Path, offered: Sequence[Format]) -> None:
-    """Nothing, if a format has the ending of the path.
-
-    Raises:
-        ExportError: None has.
-    """
-    endings = dict.fromkeys(one.ending for one in offered)
-    if path.suffix.lower() not in endings:
-        raise ExportError(
-            f"There is no {path.suffix} of this: {', '.join(endings)} can be written."
-        )
+        return str(error), True
+    return f"Enter writes {path}", False
 
 
 # The screen.
@@ -376,15 +355,14 @@ class ExportScreen(ModalScreen[None]):
 
     Args:
         offer: what there is.
-        folder: what a path is relative to; by default the working directory.
     """
 
     HELP = "Export"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "write", "Write", tooltip="Write the file."),
-        Binding("up", "choose(-1)", "Up", show=False),
-        Binding("down", "choose(1)", "Down", show=False),
+        Binding("up", "choose(False)", "Up", show=False),
+        Binding("down", "choose(True)", "Down", show=False),
         Binding(
             "a",
             "toggle_copy",
@@ -414,30 +392,26 @@ class ExportScreen(ModalScreen[None]):
     }
     """
 
-    def __init__(self, offer: Offer, folder: Path | None = None) -> None:
+    def __init__(self, offer: Offer) -> None:
         super().__init__()
         self._offer = offer
-        self._folder = folder or here()
-        self._chosen = offer.formats[0]
-        self._suggested = self._chosen.name
+        self._folder = here()
+        """What a path is relative to."""
         self._looking = Latest()
-        self._refused: tuple[str, Format] | None = None
-        """What was typed and chosen when it was said that the file exists."""
         self._writing = ""
 
     def compose(self) -> ComposeResult:
         found = self._offer.formats
-        width = max(len(one.label) for one in found) + 2
+        labels = [LABELS[one.ending] for one in found]
+        width = max(map(len, labels)) + 2
         with Panel(f"export {self._offer.what}", KEYS, id="export"):
             yield _Formats(
                 *(
-                    Option(
-                        Content.assemble((f"{one.label:{width}}", "bold"), one.holds)
-                    )
-                    for one in found
+                    Option(Content.assemble((f"{label:{width}}", "bold"), one.holds))
+                    for label, one in zip(labels, found, strict=True)
                 )
             )
-            path = Input(self._suggested, id="path", select_on_focus=False)
+            path = Input(found[0].name, id="path", select_on_focus=False)
             path.border_title = "file"
             yield path
             yield Static(id="where", markup=False)
@@ -447,59 +421,49 @@ class ExportScreen(ModalScreen[None]):
         listing = self.query_one(_Formats)
         listing.highlighted = 0
         listing.focus()
-        self._look()
+        # Not its message: a slow line delivers an arrow and Enter at once.
+        self.watch(listing, "highlighted", self._name_after_format)
 
     # Choosing.
 
-    def action_choose(self, by: int) -> None:
-        index = self._offer.formats.index(self._chosen) + by
-        self._highlight(index % len(self._offer.formats))
+    @property
+    def _chosen(self) -> Format:
+        return self._offer.formats[self.query_one(_Formats).highlighted or 0]
 
-    def _highlight(self, index: int) -> None:
-        self.query_one(_Formats).highlighted = index
+    def action_choose(self, down: bool) -> None:
+        listing = self.query_one(_Formats)
+        (listing.action_cursor_down if down else listing.action_cursor_up)()
 
-    @on(OptionList.OptionHighlighted)
-    def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        event.stop()
-        self._choose(self._offer.formats[event.option_index])
-
-    def _choose(self, chosen: Format) -> None:
+    def _name_after_format(self) -> None:
         """The ending follows the format, and the name until it is edited."""
-        if chosen is self._chosen:
-            return
-        field = self.query_one(Input)
-        untouched = field.value == self._suggested
-        self._chosen, self._suggested = chosen, chosen.name
-        with self.prevent(Input.Changed):
-            field.value = (
-                chosen.name if untouched else renamed(field.value, chosen.ending)
-            )
+        field, chosen = self.query_one(Input), self._chosen
+        suggested = {one.name for one in self._offer.formats}
+        field.value = (
+            chosen.name
+            if field.value in suggested
+            else renamed(field.value, chosen.ending)
+        )
         self._look()
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
         """An ending that was typed chooses its format."""
         event.stop()
-        ending = ending_of(event.value.strip())
-        if ending and ending != self._chosen.ending:
-            for index, one in enumerate(self._offer.formats):
-                if one.ending == ending:
-                    self._chosen, self._suggested = one, one.name
-                    self._highlight(index)
-                    break
+        endings = [one.ending for one in self._offer.formats]
+        ending = ending_of(self.query_one(Input).value.strip())
+        if ending in endings and ending != self._chosen.ending:
+            self.query_one(_Formats).highlighted = endings.index(ending)
         self._look()
 
     def _look(self) -> None:
         """Say what would come of it, as far as that can be known beforehand."""
-        self._refused = None
-        meant = self.query_one(Input).value, self._chosen
+        meant = self.query_one(Input).value, self._chosen, self._offer.formats
 
-        def show(finding: Finding) -> None:
-            # Meanwhile Enter may have had an answer.
-            if not self._writing and self._refused is None:
-                self._show(finding.text, finding.bad)
+        def show(found: tuple[str, bool]) -> None:
+            if not self._writing:  # meanwhile Enter was pressed
+                self._show(*found)
 
-        look = partial(preview, *meant, self._offer.formats, self._folder)
+        look = partial(preview, *meant, self._folder)
         begin: Work = partial(self._looking.ask, look, show)
         self.run_worker(begin)
 
@@ -515,35 +479,27 @@ class ExportScreen(ModalScreen[None]):
         event.stop()
         self.action_write()
 
-    def action_write(self) -> None:
-        """Write the file, unless one is there that may not be replaced."""
-        # A slow line delivers several keys at once: the list may be further than what
-        # it has told.
-        highlighted = self.query_one(_Formats).highlighted
-        if highlighted is not None:
-            self._choose(self._offer.formats[highlighted])
+    def action_write(self, replace: bool = False) -> None:
+        """Write the file; what is there is replaced after a question."""
         if self._writing:
             return
-        meant = self.query_one(Input).value, self._chosen
-        may_replace = self._refused == meant
-        self._refused, self._writing = None, meant[0]
+        self._writing = typed = self.query_one(Input).value
         self._show("Writing…")
-        begin: Work = partial(self._write, *meant, may_replace)
+        begin: Work = partial(self._write, typed, self._chosen, replace)
         self.run_worker(begin)
 
-    async def _write(self, typed: str, chosen: Format, may_replace: bool) -> None:
+    async def _write(self, typed: str, chosen: Format, replace: bool) -> None:
+        meant = partial(target, typed, chosen, self._offer.formats, self._folder)
         try:
-            path = await in_thread(partial(target, typed, chosen, self._folder))
-            check_offered(path, self._offer.formats)
+            path = await in_thread(meant)
             text = visible(await chosen.content())
-            await in_thread(partial(write, path, text, replace=may_replace))
+            await in_thread(partial(write, path, text, replace=replace))
         except ExportError as error:
             self._writing = ""
-            hint = ""
+            self._show(str(error), bad=True)
             if isinstance(error, ExistsError):
-                self._refused = typed, chosen
-                hint = " Enter once more replaces it; type another name to keep it."
-            self._show(f"{error}{hint}", bad=True)
+                question = Question(str(error), "replaces it", "keeps it")
+                self.app.push_screen(question, self._answered)
             return
         size, copied = len(text.encode()), ""
         if self.query_one(_CopyToo).on:
@@ -554,6 +510,10 @@ class ExportScreen(ModalScreen[None]):
         self._writing = ""
         base(self).say(f"Wrote {fmt.bytes_text(size)} to {path}{copied}.")
         self.dismiss()
+
+    def _answered(self, yes: bool | None) -> None:
+        if yes:
+            self.action_write(replace=True)
 
     def action_toggle_copy(self) -> None:
         self.query_one(_CopyToo).on_click()
