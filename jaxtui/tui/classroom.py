@@ -9,13 +9,12 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.reactive import reactive
 from textual.widgets import Static
 
 from jaxtui import format as fmt
-from jaxtui.model import Loop, LoopStyle
+from jaxtui.model import Loop, LoopStyle, explanation
 from jaxtui.tui import themes
-from jaxtui.tui.loops import BETS, FIRST_BET, FIRST_CALLS, LoopScreen
+from jaxtui.tui.loops import FIRST_BET, FIRST_CALLS, LoopScreen, next_bet
 from jaxtui.tui.pane import bindings
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel
@@ -110,12 +109,6 @@ class Classroom(LoopScreen):
         ("Back", "Next", "Lower bet", "Higher bet", "Again"),
     )
 
-    VERTICAL_BREAKPOINTS = [  # noqa: RUF012
-        (0, "-flat"),
-        (20, "-low"),
-        (32, "-tall"),
-    ]
-
     DEFAULT_CSS = """
     Classroom {
         background: $background; overflow: hidden;
@@ -146,14 +139,13 @@ class Classroom(LoopScreen):
     }
     """
 
-    step: reactive[int] = reactive(0, repaint=False)
-    """Which of ``STEPS`` is shown."""
-
     def __init__(self, loop: Loop) -> None:
         # So few that the host is not held back.
         calls = min(loop.calls, FIRST_CALLS)
         never = msgspec.structs.replace(loop, style="never", chained=False, calls=calls)
         super().__init__(never)
+        self.step = 0
+        """Which of ``STEPS`` is shown."""
         self.bet = FIRST_BET
         self._found: dict[LoopStyle, view.Figures] = {}
         """Of a repeat without waiting, and of one that waits."""
@@ -189,15 +181,14 @@ class Classroom(LoopScreen):
     # Actions.
 
     def action_close(self) -> None:
-        self.stop_loop()
         self.app.theme = self._theme
-        self.dismiss()
+        super().action_close()
 
     def action_next(self) -> None:
         if self.playback is not None:
             self.playback = None
             self.played()
-        elif self.why_not("next") is None:
+        else:
             self._show_step((self.step + 1) % len(STEPS))
 
     def action_previous(self) -> None:
@@ -205,9 +196,8 @@ class Classroom(LoopScreen):
         self._show_step(max(0, self.step - 1))
 
     def action_bet(self, by: int) -> None:
-        if STEPS[self.step] == "bet" and self.bet is not None:
-            self.bet = max(0, min(self.bet + by, len(BETS) - 1))
-            self._draw()
+        self.bet = next_bet(self.bet, by)
+        self._draw()
 
     def action_again(self) -> None:
         self._found.clear()
@@ -265,9 +255,6 @@ class Classroom(LoopScreen):
         self._time = None
         self._draw()
 
-    def themed(self) -> None:
-        """Colours are those of the theme."""
-
     # Showing.
 
     @property
@@ -321,19 +308,18 @@ class Classroom(LoopScreen):
 
     def _draw_bars(self, found: view.Figures | None, name: str) -> None:
         panel = self.query_one("#bars", Panel)
-        bet = BETS[self.bet] if self.bet is not None else 1
         panel.entitle("stopwatch and device, to one scale")
         thick = 1 if self.has_class("-flat") else 3 if self.has_class("-tall") else 2
 
         def lines(width: int) -> list[Line]:
             if found is None or name == "program":
                 return [()] * (2 * thick + 1)
-            return scaled(found, width, thick, bet, self._time, name)
+            return scaled(found, width, thick, self.bet, self._time, name)
 
         panel.query_one(Paper).show(lines)
 
     def _draw_hero(self, found: view.Figures | None, name: str) -> None:
-        hero, bet = self.query_one("#hero", Static), BETS[self.bet or 0]
+        hero, bet = self.query_one("#hero", Static), self.bet
         question, figure, style = QUESTIONS[name], "?", "$muted"
         if found is None:
             question = self._waiting()
@@ -375,10 +361,8 @@ class Classroom(LoopScreen):
         return f"{self._time / self._unit.factor:.0f}"
 
     def _waiting(self) -> str:
-        job = self.job
-        if job is not None and job.failed is not None:
-            return f"{job.failed.error} {job.failed.hint}"
-        return view.waiting(self.state, job, self.loop)
+        failed = explanation(self.job.failed) if self.job is not None else ""
+        return failed or view.waiting(self.state, self.job, self.loop)
 
 
 def _write(widget: Static, text: Content) -> None:

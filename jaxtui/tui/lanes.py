@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import groupby
 
 from rich.color import Color as RichColor
 from rich.segment import Segment
@@ -21,13 +22,12 @@ from textual.reactive import reactive
 from textual.strip import Strip
 
 from jaxtui import plot, stats
-from jaxtui.model import LoopCall
 from jaxtui.plot import cells
 from jaxtui.plot.axes import Axis, Scale, ticks
 from jaxtui.tui.colors import few_colors
 from jaxtui.tui.themes import DEFAULT_VARIABLES
 from jaxtui.tui.widgets.plot_view import PlotView
-from jaxtui.view.timeline import Bar, Kind, Timeline, axis_unit, tick, timeline
+from jaxtui.view.timeline import Bar, Kind, Timeline, axis_unit, tick
 
 SMALLEST_SPAN = 1e-6
 """Seconds that are shown at least."""
@@ -137,11 +137,14 @@ SOLID: Shades = ("█", "█")
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """What of a loop is drawn."""
+    """What of a loop is drawn, and how it goes on from there."""
 
     line: Timeline
-    window: Window
+    """The calls that are known."""
+    window: Window | None = None
+    """What is in view; ``None`` for the whole loop, also while it grows."""
     selected: int = 0
+    """Index of the call that is pointed out."""
     until: float | None = None
     """Nothing later than this time; ``None`` for all."""
     count: int | None = None
@@ -150,6 +153,48 @@ class Shot:
     """The loop has ended, so that its stopwatch has stopped."""
     scale: bool = True
     """Whether the axis says how long it took."""
+
+    @property
+    def in_view(self) -> Window:
+        """The stretch of time that is drawn."""
+        return self.window or whole(self.line.total)
+
+    def selecting(self, call: int) -> Shot:
+        """Another call pointed out, and scrolled to in the lane that was looked at."""
+        if not self.line.calls:
+            return self
+        call, window = max(0, min(call, self.line.calls - 1)), self.window
+        if window is not None:
+            window = window.showing(self._looked_at[call], whole(self.line.total))
+        return replace(self, selected=call, window=window)
+
+    def zoomed(self, closer: bool) -> Shot:
+        """Closer to the selected call, or further away."""
+        if not self.line.calls:
+            return self
+        everything = whole(self.line.total)
+        anchor = self._looked_at[self.selected].start
+        factor = ZOOM if closer else 1 / ZOOM
+        window = self.in_view.zoomed(factor, anchor, everything)
+        return replace(self, window=None if window == everything else window)
+
+    def playing(self, time: float) -> Shot:
+        """Everything up to a time, and the call pointed out that is computed."""
+        window = self.window
+        if window is not None:
+            window = window.following(time, whole(self.line.total))
+        call = self.line.computing_at(time)
+        return replace(self, count=None, until=time, selected=call, window=window)
+
+    @property
+    def _looked_at(self) -> Sequence[Bar]:
+        """The lane on which the selected call is in view: of both, the device."""
+        host, device, window = self.line.host, self.line.device, self.in_view
+        if window.shows(host[self.selected]) and not window.shows(
+            device[self.selected]
+        ):
+            return host
+        return device
 
     def bars(self, bars: Sequence[Bar]) -> Iterator[Bar]:
         """Those that are drawn, cut off where the drawing ends; the selected last."""
@@ -162,7 +207,7 @@ class Shot:
                     continue
                 if bar.end > self.until:
                     bar = replace(bar, end=self.until)
-            if not self.window.shows(bar):
+            if not self.in_view.shows(bar):
                 continue
             if bar.call == self.selected:
                 chosen.append(bar)
@@ -189,14 +234,14 @@ def draw(shot: Shot, width: int, height: int, shades: Shades = BLOCKS) -> list[R
     if columns < 1:
         return [[BLANK] * width for _ in range(height)]
     host, device, queue = _HEIGHTS[max(0, min(height - 4, len(_HEIGHTS) - 1))]
-    scale = _Scale(shot.window, columns)
+    scale = _Scale(shot.in_view, columns)
     lanes = [
         *_named(_host(shot, scale, host, shades), "host"),
         *_named(_device(shot, scale, device, shades), "device"),
         *_named(_queue(shot, scale, queue), "queue"),
     ]
     _cursor(lanes, shot, scale)
-    unit = axis_unit(shot.window.start, shot.window.end).name if shot.scale else ""
+    unit = axis_unit(scale.window.start, scale.window.end).name if shot.scale else ""
     rows = [*lanes, *_named([_axis(shot, columns)], unit.rjust(GUTTER - 2))]
     rows += [[BLANK] * width for _ in range(height - len(rows))]
     return rows[:height]
@@ -251,7 +296,7 @@ def _host(shot: Shot, scale: _Scale, height: int, shades: Shades) -> list[Row]:
     rows = [list(row) for _ in range(height)]
     stop = shot.line.through
     over = shot.until is None or shot.until >= stop
-    inside = shot.window.start <= stop <= shot.window.end
+    inside = scale.window.start <= stop <= scale.window.end
     if not (shot.complete and over and inside and shot.count is None):
         return rows
     column = scale.cells(stop, stop).start
@@ -267,7 +312,7 @@ def _host(shot: Shot, scale: _Scale, height: int, shades: Shades) -> list[Row]:
 
 def _device(shot: Shot, scale: _Scale, height: int, shades: Shades) -> list[Row]:
     bars = shot.line.device
-    each = len(bars) and scale.place(shot.window.start + shot.line.total / len(bars))
+    each = len(bars) and scale.place(scale.window.start + shot.line.total / len(bars))
     room = len(str(len(bars))) + 1
     step = next((one for one in (1, 2, 5, 10, 20, 50) if one * each >= room), 100)
     # Calls too short to be told apart share a shade.
@@ -292,17 +337,13 @@ def _device(shot: Shot, scale: _Scale, height: int, shades: Shades) -> list[Row]
 def _runs(row: Row, group: int) -> Iterator[tuple[int, int]]:
     """The stretches of cells of one call, or of calls with one number."""
     start = 0
-    for column in range(1, len(row) + 1):
-        before = row[start].call
-        now = row[column].call if column < len(row) else None
-        if column < len(row) and before is not None and now is not None:
-            if before // group == now // group:
-                continue
-        elif column < len(row) and before is now:
-            continue
-        if before is not None:
-            yield start, column
-        start = column
+    for number, run in groupby(
+        row, lambda cell: None if cell.call is None else cell.call // group
+    ):
+        stop = start + len(list(run))
+        if number is not None:
+            yield start, stop
+        start = stop
 
 
 def _queue(shot: Shot, scale: _Scale, height: int) -> list[Row]:
@@ -314,7 +355,7 @@ def _queue(shot: Shot, scale: _Scale, height: int) -> list[Row]:
     moments = sorted([(time, 1) for time in entered] + [(time, -1) for time in ready])
     levels, level, index = [], 0, 0
     for column in range(scale.columns):
-        end = shot.window.start + (column + 1) / scale.columns * shot.window.span
+        end = scale.window.start + (column + 1) / scale.columns * scale.window.span
         highest = level
         while index < len(moments) and moments[index][0] <= end:
             level += moments[index][1]
@@ -324,7 +365,7 @@ def _queue(shot: Shot, scale: _Scale, height: int) -> list[Row]:
         levels.append(max(0, highest - 1))
     most = max(stats.in_flight(entered, ready), default=0)
     for column, count in enumerate(levels):
-        start = shot.window.start + column / scale.columns * shot.window.span
+        start = scale.window.start + column / scale.columns * scale.window.span
         if not count or (shot.until is not None and start > shot.until):
             continue
         eighths = max(1, min(round(count / max(most, FEW) * height * 8), height * 8))
@@ -341,7 +382,7 @@ def _queue(shot: Shot, scale: _Scale, height: int) -> list[Row]:
 
 
 def _cursor(rows: Sequence[Row], shot: Shot, scale: _Scale) -> None:
-    if shot.until is None or not shot.window.start <= shot.until <= shot.window.end:
+    if shot.until is None or not scale.window.start <= shot.until <= scale.window.end:
         return
     column = GUTTER + scale.cells(shot.until, shot.until).start
     for row in rows:
@@ -354,12 +395,12 @@ def _axis(shot: Shot, columns: int) -> Row:
     row = [Cell("─", "axis")] * columns
     if not shot.scale:
         return row
-    window = shot.window
-    scale = Scale(window.start, window.end)
-    axis = Axis(format=lambda value: tick(value, window.start, window.end))
-    for mark in ticks(scale, axis, columns, along=True):
+    start, end = shot.in_view.start, shot.in_view.end
+    axis = Axis(format=lambda value: tick(value, start, end))
+    marks = list(ticks(Scale(start, end), axis, columns, along=True))
+    for mark in marks:
         row[mark.cell] = Cell("┼", "axis")
-    for mark in ticks(scale, axis, columns, along=True):
+    for mark in marks:
         _write(row, mark.start, mark.label, "name")
     return row
 
@@ -391,20 +432,8 @@ class LaneView(PlotView, can_focus=True):
     LaneView { height: 1fr; min-height: 4; }
     """
 
-    line: reactive[Timeline] = reactive(Timeline(), repaint=False)
-    """The calls that are known."""
-    window: reactive[Window | None] = reactive(None, repaint=False)
-    """What is in view; ``None`` for the whole loop, also while it grows."""
-    selected: reactive[int] = reactive(0, repaint=False)
-    """Index of the call that is pointed out."""
-    until: reactive[float | None] = reactive(None, repaint=False)
-    """Where the playback is; ``None`` when all is shown."""
-    count: reactive[int | None] = reactive(None, repaint=False)
-    """How many calls are shown; ``None`` for all."""
-    complete: reactive[bool] = reactive(False, repaint=False)
-    """Whether the loop has ended."""
-    scale: reactive[bool] = reactive(True, repaint=False)
-    """Whether the axis says how long it took."""
+    shot: reactive[Shot] = reactive(Shot(Timeline(), complete=False), repaint=False)
+    """What is drawn."""
 
     class Picked(Message):
         """A call was clicked."""
@@ -419,83 +448,20 @@ class LaneView(PlotView, can_focus=True):
         self._palette: Palette = {}
         self._scheduled = False
 
-    @property
-    def in_view(self) -> Window:
-        """The stretch of time that is drawn."""
-        return self.window or whole(self.line.total)
-
-    def take(self, calls: Sequence[LoopCall], *, complete: bool) -> None:
-        """Show these calls; another selection or view is for the caller to make."""
-        self.line = timeline(calls)
-        self.complete = complete
-        self.selected = max(0, min(self.selected, self.line.calls - 1))
-
-    def reset(self) -> None:
-        """Forget what was selected and where the view was."""
-        self.window = self.until = self.count = None
-        self.selected = 0
-
-    def select(self, call: int) -> None:
-        """Point out a call, and scroll to it in the lane that was looked at."""
-        if not self.line.calls:
-            return
-        before, self.selected = self.selected, max(0, min(call, self.line.calls - 1))
-        if self.window is not None:
-            bar = self._looked_at(before)[self.selected]
-            self.window = self.window.showing(bar, whole(self.line.total))
-
-    def zoom(self, closer: bool) -> None:
-        """Go closer to the selected call, or further away."""
-        if not self.line.calls:
-            return
-        everything = whole(self.line.total)
-        anchor = self._looked_at(self.selected)[self.selected].start
-        factor = ZOOM if closer else 1 / ZOOM
-        window = self.in_view.zoomed(factor, anchor, everything)
-        self.window = None if window == everything else window
-
-    def play(self, time: float) -> None:
-        """Show everything up to a time, and point out the call that is computed."""
-        self.count, self.until = None, time
-        self.selected = self.line.computing_at(time)
-        if self.window is not None:
-            self.window = self.window.following(time, whole(self.line.total))
-
-    def _looked_at(self, call: int) -> Sequence[Bar]:
-        """The lane on which a call is in view: of both, the device."""
-        device = self.line.device
-        if call >= len(device) or self.in_view.shows(device[call]):
-            return device
-        return self.line.host if self.in_view.shows(self.line.host[call]) else device
-
-    # Drawing.
-
-    def redraw(self) -> None:
+    def watch_shot(self) -> None:
         """Draw once, after everything that changes now has changed."""
         if not self._scheduled:
             self._scheduled = True
             self.call_later(self._draw_shot)
 
-    watch_line = watch_window = watch_selected = watch_until = redraw
-    watch_count = watch_complete = watch_scale = redraw
-
     def _draw_shot(self) -> None:
         self._scheduled = False
         if not self.is_attached:
             return
-        shot = Shot(
-            self.line,
-            self.in_view,
-            self.selected,
-            self.until,
-            self.count,
-            self.complete,
-            self.scale,
-        )
         few = few_colors(self.app)
-        shades = BLOCKS if few else SOLID
         palette = {} if few else _palette(self.app.theme_variables)
-        self.show(partial(self._drawn, shot, shades, palette))
+        shades = BLOCKS if few else SOLID
+        self.show(partial(self._drawn, self.shot, shades, palette))
 
     def _drawn(
         self, shot: Shot, shades: Shades, palette: Palette, width: int, height: int

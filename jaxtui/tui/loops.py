@@ -37,7 +37,12 @@ SLOW_SECONDS = 20.0
 BETS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 """How many times longer than the stopwatch says the work may take."""
 
-FIRST_BET = BETS.index(2)
+FIRST_BET = 2
+
+
+def next_bet(bet: int, by: int) -> int:
+    """The bet so many places higher or lower."""
+    return BETS[max(0, min(BETS.index(bet) + by, len(BETS) - 1))]
 
 
 def loopable(case: Case, device: str) -> Case:
@@ -123,17 +128,21 @@ class LoopScreen(Explained, ModalScreen[None]):
         loop: what to begin with.
     """
 
+    VERTICAL_BREAKPOINTS = [  # noqa: RUF012
+        (0, "-flat"),
+        (20, "-low"),
+        (32, "-tall"),
+    ]
+
     state: reactive[State] = reactive(EMPTY, repaint=False)
     """What is on screen."""
-    playback: reactive[Playback | None] = reactive(None, repaint=False)
-    """How the loop is being played; ``None`` when all is shown."""
-    bet: reactive[int | None] = reactive(None, repaint=False)
-    """Which of ``BETS`` is made; ``None`` without a bet."""
 
     def __init__(self, loop: Loop) -> None:
         super().__init__()
         self.loop = loop
         """The loop that was asked for last."""
+        self.playback: Playback | None = None
+        """How it is being played; ``None`` when all is shown."""
         self._open = False
         """The screen has been laid out."""
         self._due = True
@@ -266,6 +275,11 @@ class LoopScreen(Explained, ModalScreen[None]):
     def _themed(self) -> None:
         # Once the app has the new colours.
         self.call_after_refresh(self.themed)
+
+    def action_close(self) -> None:
+        """Leave the screen; its loop is stopped."""
+        self.stop_loop()
+        self.dismiss()
 
     # For the screens.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
@@ -11,7 +12,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
-from textual.reactive import reactive
 
 from jaxtui import format as fmt
 from jaxtui import scripts
@@ -28,8 +28,8 @@ from jaxtui.tui.base import BaseApp
 from jaxtui.tui.classroom import Classroom
 from jaxtui.tui.colors import drawing, series_colors
 from jaxtui.tui.dialogs import CodeScreen
-from jaxtui.tui.lanes import LaneView
-from jaxtui.tui.loops import BETS, FIRST_BET, LoopScreen, first_loop
+from jaxtui.tui.lanes import LaneView, Shot
+from jaxtui.tui.loops import FIRST_BET, LoopScreen, first_loop, next_bet
 from jaxtui.tui.pane import bindings
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel
@@ -63,8 +63,8 @@ _HELP = (
     ("j", "fewer", "Fewer", "Fewer calls, down to 1."),
     ("r,f5", "again", "Again", "Run the loop anew."),
     ("s,f6", "app.stop", "Stop", "Stop the loop."),
-    ("full_stop", "step", "Step", "Show the repeat up to the next call."),
-    ("comma", "step_back", "Back one", "Show one call less."),
+    ("full_stop", "step(1)", "Step", "Show the repeat up to the next call."),
+    ("comma", "step(-1)", "Back one", "Show one call less."),
     ("left", "move(-1)", "Before", "Select the call before; a lower bet."),
     ("right", "move(1)", "Next", "Select the next call; a higher bet."),
     ("home", "move(-1000)", "First", "Select the first call."),
@@ -182,11 +182,6 @@ class TimelineScreen(LoopScreen):
     ]
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [  # noqa: RUF012
-        (0, "-flat"),
-        (20, "-low"),
-        (32, "-tall"),
-    ]
 
     DEFAULT_CSS = """
     TimelineScreen {
@@ -214,15 +209,16 @@ class TimelineScreen(LoopScreen):
     }
     """
 
-    slow: reactive[bool] = reactive(False, repaint=False)
-    """Whether loops are played in slow motion."""
-    depth: reactive[bool | None] = reactive(None, repaint=False)
-    """Whether the queue is plotted; ``None`` leaves it to the room there is."""
-    betting: reactive[bool] = reactive(False, repaint=False)
-    """Whether the bet is being made, so that the work is hidden."""
-
     def __init__(self, loop: Loop) -> None:
         super().__init__(loop)
+        self.slow = False
+        """Whether loops are played in slow motion."""
+        self.depth: bool | None = None
+        """Whether the queue is plotted; ``None`` leaves it to the room there is."""
+        self.betting = False
+        """Whether the bet is being made, so that the work is hidden."""
+        self.bet: int | None = None
+        """One of ``BETS``; ``None`` without a bet."""
         self._calls: tuple[LoopCall, ...] = ()
         self._noted: object = None
         """What notes and queue were made from."""
@@ -250,11 +246,6 @@ class TimelineScreen(LoopScreen):
 
     # Actions: another loop.
 
-    def action_close(self) -> None:
-        """Back to the tabs; a running loop is stopped."""
-        self.stop_loop()
-        self.dismiss()
-
     def action_again(self) -> None:
         self._change()
 
@@ -279,8 +270,7 @@ class TimelineScreen(LoopScreen):
         self.run_loop(msgspec.structs.replace(self.loop, **changes))
 
     def action_code(self) -> None:
-        if self.why_not("code") is None:
-            self.base.background(partial(self._show_code, self.loop))
+        self.base.background(partial(self._show_code, self.loop))
 
     async def _show_code(self, loop: Loop) -> None:
         experiment = Experiment(cases=(loop.case,))
@@ -301,7 +291,7 @@ class TimelineScreen(LoopScreen):
             self._entitle()
         elif self.complete:
             self.betting = False
-            self.play(self.lanes.line.total, slow=self.slow)
+            self.play(self.lanes.shot.line.total, slow=self.slow)
 
     def action_slow(self) -> None:
         self.slow = not self.slow
@@ -314,61 +304,52 @@ class TimelineScreen(LoopScreen):
     def action_bet(self) -> None:
         self.betting = not self.betting
         self.bet = FIRST_BET if self.betting else None
-        self._end_playback()
+        self._stand_still()
 
-    def action_step(self) -> None:
-        self._step(1)
-
-    def action_step_back(self) -> None:
-        self._step(-1)
-
-    def _step(self, by: int) -> None:
-        lanes = self.lanes
-        if not lanes.line.calls or self.betting:
+    def action_step(self, by: int) -> None:
+        shot = self.lanes.shot
+        if self.betting:
             return
         if self.playback is not None:
-            shown = lanes.line.computing_at(lanes.until or 0.0)
-        elif lanes.count is not None:
-            shown = lanes.count
+            shown = shot.line.computing_at(shot.until or 0.0)
+        elif shot.count is not None:
+            shown = shot.count
         else:
-            shown = 0 if by > 0 else lanes.line.calls
-        self._end_playback()
+            shown = 0 if by > 0 else shot.line.calls
         count = max(1, shown + by)
-        lanes.count = count if count <= lanes.line.calls else None
-        lanes.select(count - 1)
-        self._entitle()
-        self._show_call()
+        self._stand_still(count - 1, count if count <= shot.line.calls else None)
 
     def action_move(self, by: int) -> None:
         if self.betting and self.bet is not None:
-            self.bet = max(0, min(self.bet + by, len(BETS) - 1))
+            self.bet = next_bet(self.bet, by)
             self.show_loop()
         else:
-            self._select(self.lanes.selected + by)
+            self._stand_still(self.lanes.shot.selected + by)
 
-    def _select(self, call: int) -> None:
-        self._end_playback()
-        self.lanes.select(call)
-        self._show_call()
+    def _stand_still(self, call: int | None = None, count: int | None = None) -> None:
+        """End the playback, show so many calls or all of them, and point out one."""
+        self.playback = None
+        shot = replace(self.lanes.shot, until=None, count=count)
+        self.lanes.shot = shot if call is None else shot.selecting(call)
+        self.show_loop()
 
     def action_zoom(self, closer: bool) -> None:
-        self.lanes.zoom(closer=closer)
+        self.lanes.shot = self.lanes.shot.zoomed(closer)
 
     def action_fit(self) -> None:
-        self.lanes.window = None
+        self.lanes.shot = replace(self.lanes.shot, window=None)
 
     def action_depth(self) -> None:
         self.depth = not self.query_one("#queue").display
         self._place()
 
     def why_not(self, action: str) -> str | None:
-        """Why an action cannot be done now; ``None`` if it can."""
         state = self.base.session.state
         if action == "code" and state.engine not in ("ready", "running"):
             return "The code of a loop needs JAX: r runs the loop and starts it."
         if action in ("play", "slow", "bet") and not self.complete:
             return "There is no complete repeat yet."
-        if action in ("step", "step_back", "move", "zoom") and not self._calls:
+        if action in ("step", "move", "zoom") and not self._calls:
             return "There are no calls yet."
         if action == "more" and self.loop.calls >= CALLS[-1]:
             return f"A loop has at most {CALLS[-1]} calls."
@@ -381,14 +362,15 @@ class TimelineScreen(LoopScreen):
     def show_loop(self) -> None:
         if self.playback is not None:
             return
-        calls = self.job.seen if self.job is not None else ()
+        calls, shot = self.job.seen if self.job is not None else (), self.lanes.shot
         if calls is not self._calls:
-            if calls[:1] != self._calls[:1]:
-                self.lanes.reset()
+            line = view.timeline(calls)
+            # Those of another loop are looked at anew.
+            same = calls[:1] == self._calls[:1]
+            shot = replace(shot, line=line) if same else Shot(line)
             self._calls = calls
-            self.lanes.take(calls, complete=self.complete)
-        self.lanes.complete = self.complete
-        self.lanes.scale = bool(calls) and not self.betting
+        scale = bool(calls) and not self.betting
+        self.lanes.shot = replace(shot, complete=self.complete, scale=scale)
         self.set_class(self.betting, "-hidden", "-secret")
         self._entitle()
         self._show_figures()
@@ -400,23 +382,17 @@ class TimelineScreen(LoopScreen):
 
     def show_moment(self, time: float) -> None:
         self.set_class(False, "-hidden")
-        self.lanes.scale = self.bet is None
-        self.lanes.play(time)
+        shot = self.lanes.shot.playing(time)
+        self.lanes.shot = replace(shot, scale=self.bet is None)
         self._entitle()
         self._show_figures(time)
         self._show_call()
 
     def played(self) -> None:
-        self.lanes.until = None
-        self.show_loop()
-
-    def _end_playback(self) -> None:
-        self.playback = None
-        self.lanes.until = self.lanes.count = None
-        self.show_loop()
+        self._stand_still()
 
     def themed(self) -> None:
-        self.lanes.redraw()
+        self.lanes.watch_shot()
         self._draw_queue()
 
     def _entitle(self) -> None:
@@ -425,17 +401,17 @@ class TimelineScreen(LoopScreen):
         count = fmt.plural(loop.calls, "call")
         keys = f"b {view.STYLES[loop.style]} · c {links} · j k {count} · v code"
         self.query_one("#figures", Panel).entitle(loop.case.label, keys)
-        lanes = self.lanes
-        source = "measured" if lanes.line.measured else "inferred"
+        shot = self.lanes.shot
+        source = "measured" if shot.line.measured else "inferred"
         if self.measured is not None and self.measured.inline:
             source = "inline"
-        title = f"lanes · device {source}" if lanes.line.calls else "lanes"
+        title = f"lanes · device {source}" if shot.line.calls else "lanes"
         if self.betting:
             title = "lanes · hidden until the bet is played"
         elif self.playback is not None:
             title += f" · {self.playback.words}"
-        elif lanes.count is not None:
-            title += f" · calls 1 to {lanes.count}"
+        elif shot.count is not None:
+            title += f" · calls 1 to {shot.count}"
         elif self.complete and job is not None and job.outcome is None:
             title += " · first repeat, refining"
         self.query_one("#lanes", Panel).entitle(title)
@@ -445,9 +421,8 @@ class TimelineScreen(LoopScreen):
         if not self.complete:
             panel.wait(self._waiting())
             return
-        found = view.figures(self.lanes.line, self.loop, self.measured)
-        bet = None if self.bet is None else BETS[self.bet]
-        panel.show(found, until=until, bet=bet, open_=self.betting)
+        found = view.figures(self.lanes.shot.line, self.loop, self.measured)
+        panel.show(found, until=until, bet=self.bet, open_=self.betting)
 
     def _waiting(self) -> Iterable[Line]:
         """Why there are no figures."""
@@ -457,8 +432,8 @@ class TimelineScreen(LoopScreen):
         return [(Span(view.waiting(self.state, job, self.loop)),)]
 
     def _show_call(self) -> None:
-        lanes = self.lanes
-        self.query_one(CallPanel).show(lanes.line, lanes.selected, self.measured)
+        shot = self.lanes.shot
+        self.query_one(CallPanel).show(shot.line, shot.selected, self.measured)
 
     def _show_notes(self) -> None:
         measured, tall = self.measured, self.has_class("-tall")
@@ -466,14 +441,15 @@ class TimelineScreen(LoopScreen):
         if measured is not None:
             lines = [
                 (Span(f"{note.flag}: ", "value"), Span(note.text))
-                for note in view.notes(measured, self.lanes.line, complete=tall)
+                for note in view.notes(measured, self.lanes.shot.line, complete=tall)
             ]
         self.query_one("#notes", Panel).query_one(Paper).show(lambda _: lines)
 
     def _draw_queue(self) -> None:
         """Draw the queue if it is in view."""
         if self.has_class("-queue"):
-            self.query_one(QueuePanel).show(self.loop, self.lanes.line, self.measured)
+            line = self.lanes.shot.line
+            self.query_one(QueuePanel).show(self.loop, line, self.measured)
 
     def _place(self) -> None:
         """Show what there is room for."""
@@ -487,7 +463,7 @@ class TimelineScreen(LoopScreen):
     def _picked(self, event: LaneView.Picked) -> None:
         event.stop()
         if not self.betting:
-            self._select(event.call)
+            self._stand_still(event.call)
 
 
 def open_timeline(app: BaseApp, case: Case) -> None:
