@@ -135,12 +135,16 @@ class LearnState:
         """The state with one step replaced."""
         return replace(self, steps={**self.steps, place: step})
 
+    @property
+    def answers(self) -> range:
+        """The numbers, from 1, of what can be predicted now."""
+        question = self.step.question if self.step else None
+        most = len(question.choices) if question and not self.left.complete else 0
+        return range(1, most + 1)
+
     def predicted(self, number: int) -> LearnState:
         """The state after a prediction, from 1; without such a choice it stays."""
-        question = self.step.question if self.step else None
-        if self.place is None or question is None or self.left.complete:
-            return self
-        if not 1 <= number <= len(question.choices):
+        if self.place is None or number not in self.answers:
             return self
         left = replace(self.left, prediction=number - 1)
         return self.with_step(self.place, left)
@@ -273,11 +277,9 @@ class LessonList(Container):
         self.show(self._learn, self._seconds)
 
     def on_option_list_option_highlighted(self) -> None:
-        """Say what the lesson is about."""
         self._describe()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Open the lesson."""
         event.stop()
         self.post_message(self.Opened(event.option_index))
 
@@ -350,7 +352,6 @@ class LearnPane(Pane):
         self._setting: Setting | None = None
 
     def compose(self) -> ComposeResult:
-        """The list and the step; one of them is in view."""
         with ContentSwitcher(initial="lessons"):
             yield LessonList()
             yield StepView()
@@ -364,10 +365,8 @@ class LearnPane(Pane):
     def watch_state(self, old: State, new: State) -> None:
         if not old.devices and new.devices:
             self.call_later(self._settle)
-        learn = self.learn
-        live = learn.playing is not None and learn.playing == learn.place
-        if live or _machine(old) != _machine(new):
-            self._draw()
+        if self._live or _machine(old) != _machine(new):
+            self.draw()
 
     def watch_learn(self, old: LearnState, new: LearnState) -> None:
         if not self._alive:
@@ -377,22 +376,18 @@ class LearnPane(Pane):
             self.query_one(ContentSwitcher).current = "step" if opened else "lessons"
             if self.has_focus_within:
                 self.take_focus()
-        self._draw()
+        self.draw()
         self.refresh_bindings()
 
     def watch_detail(self) -> None:
-        self._draw()
+        self.draw()
 
     def set_wide(self, wide: bool) -> None:
         self._wide = wide
         self.query_one(LessonList).set_class(wide, "-wide")
-        self._draw()
-
-    def draw(self) -> None:
-        self._draw()
+        self.draw()
 
     def take_focus(self) -> None:
-        """Put the focus where keys make sense."""
         if self.learn.open is None:
             self.query_one(OptionList).focus()
         else:
@@ -403,7 +398,7 @@ class LearnPane(Pane):
         """There are widgets to draw in: an ending takes them before its workers."""
         return self.is_mounted and not self.base.leaving
 
-    def _draw(self) -> None:
+    def draw(self) -> None:
         if not self._alive:
             return
         if (shown := self._shown()) is not None:
@@ -415,8 +410,13 @@ class LearnPane(Pane):
         self.query_one(LessonList).show(learn, seconds)
 
     def _tick(self) -> None:
-        if self.learn.playing is not None and self.learn.playing == self.learn.place:
-            self._draw()
+        if self._live:
+            self.draw()
+
+    @property
+    def _live(self) -> bool:
+        """The step on screen is being run."""
+        return self.learn.playing is not None and self.learn.playing == self.learn.place
 
     def _shown(self) -> Shown | None:
         """The step on screen; a mistake of its lesson is told instead of figures."""
@@ -424,8 +424,7 @@ class LearnPane(Pane):
         if learn.place is None or learn.step is None:
             return None
         (index, number), step, run = learn.place, learn.step, learn.left.run
-        live = learn.place == learn.playing
-        if live:
+        if live := self._live:
             latest = state.series.get("lesson")
             ours = isinstance(latest, StepRun) and latest.setting is self._setting
             run = latest if ours else None  # type: ignore[assignment]
@@ -453,9 +452,11 @@ class LearnPane(Pane):
     # Reading.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Without a lesson its keys are not shown; digits answer only a question."""
-        if self.learn.open is None or (action == "answer" and self.why_not(action)):
+        """Without a lesson its keys are not shown, nor a digit that is no answer."""
+        if self.learn.open is None:
             return False
+        if action == "answer":
+            return parameters[0] in self.learn.answers
         return super().check_action(action, parameters)
 
     def why_not(self, action: str) -> str | None:
@@ -466,8 +467,6 @@ class LearnPane(Pane):
             return "A step is running: stop it first."
         if action == "run" and (self.session.state.busy or learn.playing is not None):
             return RUNNING
-        if action == "answer" and (learn.step.question is None or learn.left.complete):
-            return "There is nothing to predict."
         return None
 
     def on_lesson_list_opened(self, event: LessonList.Opened) -> None:
@@ -493,23 +492,16 @@ class LearnPane(Pane):
         self._settle()
 
     def action_answer(self, number: int) -> None:
-        step = self.learn.step
-        if step and step.question and number > (most := len(step.question.choices)):
-            self.base.say(f"This question has {most} answers.")
         self.learn = self.learn.predicted(number)
 
     def on_question_panel_clicked(self, event: QuestionPanel.Clicked) -> None:
-        """Predict the choice that was clicked."""
         self.action_answer(event.number)
 
     def on_question_panel_moved(self, event: QuestionPanel.Moved) -> None:
         """Predict the choice above or below."""
-        step, made = self.learn.step, self.learn.left.prediction
-        if step is None or step.question is None:
-            return
-        first = 1 if event.direction > 0 else len(step.question.choices)
-        number = first if made is None else made + 1 + event.direction
-        self.learn = self.learn.predicted(number)
+        made, answers = self.learn.left.prediction, self.learn.answers
+        first = 1 if event.direction > 0 else len(answers)
+        self.action_answer(first if made is None else made + 1 + event.direction)
 
     def action_resize(self, doublings: int) -> None:
         try:
@@ -528,10 +520,7 @@ class LearnPane(Pane):
 
     def action_run(self) -> None:
         learn, state = self.learn, self.session.state
-        if learn.place is None or learn.step is None:
-            return
-        if state.busy or learn.playing is not None:
-            self.base.say(RUNNING)
+        if learn.place is None or learn.step is None or self.why_not("run"):
             return
         try:
             self._setting = learn.setting(state, learn.place[0])

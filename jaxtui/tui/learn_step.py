@@ -18,7 +18,7 @@ from jaxtui.export import COLUMNS, LINES, Look, as_svg, file_stem, stamp
 from jaxtui.lessons.base import PROSE_COLUMNS, Conclusion, Lesson, Setting, Step
 from jaxtui.lessons.outcome import NOTHING
 from jaxtui.lessons.play import Planner, StepRun, code_parts, conclude
-from jaxtui.model import Experiment, Loop, Snippet, Work
+from jaxtui.model import Experiment, Loop, Snippet, Work, explanation
 from jaxtui.plot import Picture
 from jaxtui.scripts import joined
 from jaxtui.state import Job
@@ -64,7 +64,7 @@ def trouble_of(run: StepRun) -> str:
     if run.outcome.stopped:
         return "Stopped. The lesson is where it was; r runs the step again."
     lost = "Incomplete: " if run.outcome.lost else ""
-    return f"{lost}{problem.error} {problem.hint}".rstrip()
+    return f"{lost}{explanation(problem)}"
 
 
 def seconds_of(works: Iterable[Work]) -> float:
