@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +19,7 @@ from textual.widgets.option_list import Option
 
 from jaxtui import selection
 from jaxtui.functions import Listing, OwnFunction, listing
-from jaxtui.model.own import Spec, parse_specs
+from jaxtui.model.own import Spec, is_own, parse_specs, parts
 from jaxtui.text import visible
 from jaxtui.tui.state import OpenedState, Picked
 from jaxtui.tui.threads import Latest, Work
@@ -31,8 +30,6 @@ SIZE = "256"
 
 MOST = 200
 """Entries of a folder that are listed; typing on shows the others."""
-
-_NAMED = re.compile(r"(?P<path>.+\.py):(?P<names>[\w.,\s]*)", re.DOTALL)
 
 _TITLE = "functions of a file"
 _KEYS_OF_FILES = "Tab complete · ↑↓ Enter open · Esc close"
@@ -62,11 +59,11 @@ class Candidates:
 
 def split_names(text: str) -> tuple[str, tuple[str, ...]]:
     """The path and the functions of ``train.py:step,loss``."""
-    match = _NAMED.fullmatch(text.strip())
-    if match is None:
-        return text.strip(), ()
-    names = (name.strip() for name in match["names"].split(","))
-    return match["path"], tuple(name for name in names if name)
+    text = text.strip()
+    if not is_own(text):
+        return text, ()
+    path, names = parts(text)
+    return path, tuple(filter(None, map(str.strip, names.split(","))))
 
 
 def candidates(text: str) -> Candidates:
@@ -195,11 +192,7 @@ class OpenFile(ModalScreen[Picked | None]):
     }
     """
 
-    def __init__(
-        self,
-        opened: OpenedState,
-        noted: Callable[[str], None] = lambda _: None,
-    ) -> None:
+    def __init__(self, opened: OpenedState, noted: Callable[[str], None]) -> None:
         super().__init__()
         self._opened = opened
         self._noted = noted
@@ -213,52 +206,40 @@ class OpenFile(ModalScreen[Picked | None]):
         """The file whose functions are being read or were refused: while it is typed,
         what was said of it stays."""
         self._path = ""
+        """Of the file whose functions are listed."""
         self._functions: tuple[OwnFunction, ...] = ()
         self._marked: set[str] = set()
+        self._entry = _PathInput(
+            id="open-path",
+            compact=True,
+            placeholder="path of a Python file, or train.py:step",
+        )
+        self._files = OptionList(id="open-files")
+        self._files.can_focus = False  # the keys stay with the path
+        self._options = _Functions(id="open-functions", classes="functions")
+        self._arguments_entry = _Arguments(id="open-arguments", compact=True)
+        self._says = Static(id="open-says", markup=False)
 
     def compose(self) -> ComposeResult:
         """The path, what it may become or what the file has, and what is wrong."""
         with Panel(_TITLE, _KEYS_OF_FILES, id="open-box"):
             with Horizontal():
                 yield Label("file ")
-                yield _PathInput(
-                    id="open-path",
-                    compact=True,
-                    placeholder="path of a Python file, or train.py:step",
-                )
-            files = OptionList(id="open-files")
-            files.can_focus = False  # the keys stay with the path
-            yield files
-            yield _Functions(id="open-functions", classes="functions")
+                yield self._entry
+            yield self._files
+            yield self._options
             with Horizontal(classes="functions"):
                 yield Label("arguments ")
-                yield _Arguments(id="open-arguments", compact=True)
-            yield Static(id="open-says", markup=False)
+                yield self._arguments_entry
+            yield self._says
 
     def on_mount(self) -> None:
         self._entry.focus()
         self._look("")
 
-    @property
-    def _entry(self) -> Input:
-        return self.query_one("#open-path", Input)
-
-    @property
-    def _files(self) -> OptionList:
-        return self.query_one("#open-files", OptionList)
-
-    @property
-    def _options(self) -> OptionList:
-        return self.query_one("#open-functions", OptionList)
-
-    @property
-    def _arguments_entry(self) -> Input:
-        return self.query_one("#open-arguments", Input)
-
     def _say(self, words: str, problem: bool = False) -> None:
-        line = self.query_one("#open-says", Static)
-        line.update(words)
-        line.set_class(problem, "-problem")
+        self._says.update(words)
+        self._says.set_class(problem, "-problem")
 
     def action_back(self) -> None:
         if not self.has_class("-functions"):
