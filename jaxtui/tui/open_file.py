@@ -411,61 +411,52 @@ class OpenFile(ModalScreen[Picked | None]):
         self.action_take()
 
     def action_mark(self) -> None:
-        index = self._options.highlighted
-        if index is not None:
-            function = self._functions[index]
-            self._marked ^= {function.name}
-            prompt = self._prompt(function)
-            self._options.replace_option_prompt_at_index(index, prompt)
-            self._judge()
+        function = self._pointed
+        self._marked ^= {function.name}
+        index = self._functions.index(function)
+        self._options.replace_option_prompt_at_index(index, self._prompt(function))
+        self._judge()
 
     @property
-    def _chosen(self) -> tuple[OwnFunction, ...]:
-        """What is marked, or else what is under the cursor."""
+    def _pointed(self) -> OwnFunction:
+        """What is under the cursor: no list is shown without a function."""
+        return self._functions[self._options.highlighted or 0]
+
+    def _judge(self) -> Picked | None:
+        """Say what Enter would take; ``None`` if something is wrong with it."""
         marked = tuple(one for one in self._functions if one.name in self._marked)
-        index = self._options.highlighted
-        return marked or (() if index is None else (self._functions[index],))
-
-    def _arguments(self) -> str:
-        texts = selection.split_arguments(self._arguments_entry.value)
-        return selection.parse_arguments(texts)
-
-    def _judge(self) -> bool:
-        """Say what Enter would take, or what is wrong with it."""
+        chosen = marked or (self._pointed,)
         try:
-            typed = parse_specs(self._arguments())
+            texts = selection.split_arguments(self._arguments_entry.value)
+            arguments = selection.parse_arguments(texts)
+            typed = parse_specs(arguments)
         except selection.SelectionError as error:
             self._say(str(error), True)
-            return False
-        chosen = self._chosen
+            return None
         lacks = [one for one in chosen if one.required and not one.factory]
-        wrong = ""
         if lacks and not typed:
-            wrong = (
+            self._say(
                 f"{lacks[0].name} takes {', '.join(lacks[0].required)}, and nothing "
-                "says what to give it: type shapes such as f32[1024,1024]."
+                "says what to give it: type shapes such as f32[1024,1024].",
+                True,
             )
-        self._say(wrong or _taken(chosen, typed), bool(wrong))
-        return not wrong and bool(chosen)
-
-    def action_take(self) -> None:
-        chosen = self._chosen
-        if not self._judge():
-            if chosen:
-                self._arguments_entry.focus()
-            return
-        arguments = self._arguments()
+            return None
+        self._say(_taken(chosen, typed))
         sized = any(one.needs_size for one in chosen)
         has_numpy = all(one.has_numpy for one in chosen)
         names = ",".join(one.name for one in chosen)
-        self.dismiss(
-            Picked(
-                op=f"{self._path}:{names}",
-                arguments=arguments,
-                sizes=SIZE if sized and not arguments else "",
-                modes=("numpy", "jit") if has_numpy else ("jit",),
-            )
+        return Picked(
+            op=f"{self._path}:{names}",
+            arguments=arguments,
+            sizes=SIZE if sized and not arguments else "",
+            modes=("numpy", "jit") if has_numpy else ("jit",),
         )
+
+    def action_take(self) -> None:
+        if (picked := self._judge()) is not None:
+            self.dismiss(picked)
+        else:
+            self._arguments_entry.focus()
 
 
 def _placeholder(functions: Sequence[OwnFunction]) -> str:
@@ -478,8 +469,6 @@ def _placeholder(functions: Sequence[OwnFunction]) -> str:
 
 def _taken(chosen: Sequence[OwnFunction], typed: Sequence[Spec]) -> str:
     """What would be timed, in a sentence."""
-    if not chosen:
-        return ""
     names = ", ".join(one.name for one in chosen)
     what = f"{names} against each other" if len(chosen) > 1 else names
     if typed:
