@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 from jaxtui import format as fmt
 from jaxtui.analysis.comparison import pairs
 from jaxtui.document import Results, encode
-from jaxtui.export import ExportError, file_stem, of_cases, stamp
+from jaxtui.export import CASE, ExportError, file_stem, of_cases, stamp
 from jaxtui.history.store import Entry, Filter, History, HistoryError, Page, Row
 from jaxtui.model import Case
 from jaxtui.selection import DTYPE_ALIASES
@@ -64,9 +64,6 @@ REPEATS = 100
 EVERY = -1
 """As a limit it lets all rows pass, for SQLite."""
 
-CASE = ("op", "size", "dtype", "precision", "device", "mode", "inputs")
-"""What a row knows of its case."""
-
 BOTH_MARKED = "Two are marked: Space on one of them takes its mark away, Esc both."
 
 _T = TypeVar("_T")
@@ -77,12 +74,9 @@ class Words(Input):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "To the list"),
-        Binding("escape", "leave", "Back"),
+        # As well: the list was filtered with each letter.
+        Binding("escape", "submit", "Back"),
     ]
-
-    async def action_leave(self) -> None:
-        """Go to the list as well: it was filtered with each letter."""
-        await self.action_submit()
 
 
 KEYS = (
@@ -130,7 +124,7 @@ class HistoryPane(CasePane):
         }
         #history-body { height: 1fr; }
         #history-list { width: 1fr; height: 1fr; }
-        #history-empty { height: 1fr; padding: 1 2; }
+        #history-empty { height: 1fr; padding: 1 2; display: none; }
         Detail { height: 8; }
         &.-short Detail { height: 6; }
         &.-short #history-words { display: none; }
@@ -143,7 +137,7 @@ class HistoryPane(CasePane):
         /* One line of it stays, so that it keeps the focus. */
         &.-empty HistoryTable { height: 1; min-height: 1; }
         &.-empty Detail { display: none; }
-        &.-listed #history-empty { display: none; }
+        &.-empty #history-empty { display: block; }
     }
     """
 
@@ -153,7 +147,7 @@ class HistoryPane(CasePane):
     def __init__(self) -> None:
         super().__init__(id="history-pane")
         self._rows, self._whole = Latest(), Latest()
-        self._store: History | None = None
+        self._history = History()
 
     def compose(self) -> ComposeResult:
         words = Words(id="history-words", placeholder="such as: matmul bf16 tpu")
@@ -179,7 +173,6 @@ class HistoryPane(CasePane):
     def draw(self) -> None:
         past = self.past
         self.set_class(not past.rows, "-empty")
-        self.set_class(bool(past.rows), "-listed")
         self.set_class(bool(past.text), "-filtered")
         self.set_class(self.app.size.height < SHORT, "-short")
         keys = "Enter to form · Space mark · Delete" if past.rows else ""
@@ -297,9 +290,7 @@ class HistoryPane(CasePane):
             found = {**known, **missing}
             if row is None:
                 return found, ()
-            same = Filter(
-                host=row.hostname, **{name: getattr(row, name) for name in CASE}
-            )
+            same = Filter(host=row.hostname, **_case(row))
             return found, self._history.page(same, limit=REPEATS).rows
 
         def take(found: tuple[Mapping[int, Entry], tuple[Row, ...]]) -> None:
@@ -363,13 +354,10 @@ class HistoryPane(CasePane):
         self.screen.set_focus(self.query_one(Words))
 
     def action_back(self) -> None:
-        words = self.query_one(Words)
-        if self.screen.focused is words:
-            self.take_focus()
-        elif self.past.marked:
+        if self.past.marked:
             self._mark(())
         else:
-            words.value = ""
+            self.query_one(Words).value = ""
 
     @on(HistoryTable.Chosen)
     def _chosen(self, event: HistoryTable.Chosen) -> None:
@@ -389,7 +377,7 @@ class HistoryPane(CasePane):
         entry = self.past.entries.get(row.id)
         if entry is not None:
             return entry.measurement.case
-        return Case(**{name: getattr(row, name) for name in CASE})
+        return Case(**_case(row))
 
     def action_export(self) -> None:
         self.app.push_screen(ExportScreen(self.exports()))
@@ -416,11 +404,6 @@ class HistoryPane(CasePane):
         return page
 
     # Asking.
-
-    @property
-    def _history(self) -> History:
-        self._store = self._store or History()
-        return self._store
 
     def _ask(
         self, latest: Latest, question: Callable[[], _T], answered: Callable[[_T], None]
@@ -563,6 +546,11 @@ def listing(past: Past) -> str:
     read, count = len(past.rows), past.count or 0
     more = f"\nThe newest {read} of {count}.\n" if past.has_more else ""
     return f"{view.as_markdown(past.rows)}\n{more}"
+
+
+def _case(row: Row) -> dict[str, Any]:
+    """What a row knows of its case."""
+    return {name: getattr(row, name) for name in CASE}
 
 
 def _tried(question: Callable[[], _T]) -> _T | HistoryError:

@@ -290,9 +290,8 @@ class OpenFile(ModalScreen[Picked | None]):
             self._say(found.trouble or more, problem)
 
     def action_move(self, by: int) -> None:
-        if self._files.option_count and self._files.highlighted is not None:
-            last = self._files.option_count - 1
-            self._files.highlighted = max(0, min(self._files.highlighted + by, last))
+        if self._files.highlighted is not None:
+            self._files.highlighted += by  # the list keeps it within itself
             self._moved = True
 
     def action_complete(self) -> None:
