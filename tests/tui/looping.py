@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 
 import msgspec
 from textual.pilot import Pilot
@@ -16,10 +17,10 @@ from jaxtui.model import (
     Snippet,
 )
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.lanes import LaneView
+from jaxtui.tui.lanes import LaneView, Shot
 from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.paper import Paper
-from tests.tui.driving import until
+from tests.tui.driving import app_on, until
 from tests.tui.fake_engine import FakeEngine, looped
 
 NARROW, WIDE = (80, 24), (120, 40)
@@ -43,6 +44,11 @@ def view(app: JaxtuiApp) -> TimelineScreen:
 
 def lanes(app: JaxtuiApp) -> LaneView:
     return view(app).query_one(LaneView)
+
+
+def shot(app: JaxtuiApp) -> Shot:
+    """What of the loop is drawn."""
+    return lanes(app).shot
 
 
 def shown(app: JaxtuiApp, panel: str) -> str:
@@ -70,6 +76,23 @@ async def until_measured(pilot: Pilot[None], app: JaxtuiApp) -> None:
     """Until the loop that was asked for last is drawn."""
     await until(pilot, lambda: view(app).measured and not app.state.running)
     await until(pilot, lambda: "device" in lanes(app).text)
+
+
+@asynccontextmanager
+async def on_timeline(
+    engine: FakeEngine | None = None,
+    size: tuple[int, int] = NARROW,
+    *,
+    measured: bool = True,
+    **options: object,
+) -> AsyncIterator[tuple[Pilot[None], JaxtuiApp, TimelineScreen]]:
+    """The timeline, and with ``measured`` once its first loop is drawn."""
+    app = app_on(engine or FakeEngine(), **options)
+    async with app.run_test(size=size) as pilot:
+        screen = await open_view(pilot, app)
+        if measured:
+            await until_measured(pilot, app)
+        yield pilot, app, screen
 
 
 def answers(engine: FakeEngine, **changes: object) -> None:

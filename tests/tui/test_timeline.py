@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import pytest
@@ -36,7 +37,7 @@ from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.tui.widgets.plot_view import PlotView
 from tests.tui.driving import app_on, until, until_ready
-from tests.tui.fake_engine import FakeEngine, cpu_devices, looped, tpu_devices
+from tests.tui.fake_engine import FakeEngine, looped, tpu_devices
 from tests.tui.looping import (
     CASE,
     NARROW,
@@ -45,7 +46,9 @@ from tests.tui.looping import (
     answers,
     frame,
     lanes,
+    on_timeline,
     open_view,
+    shot,
     shown,
     until_measured,
     view,
@@ -93,10 +96,7 @@ async def test_the_selected_case_of_the_bench_is_looped() -> None:
 
 async def test_the_loop_runs_at_once_and_its_keys_run_it_anew() -> None:
     engine = FakeEngine()
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await open_view(pilot, app)
-        await until_measured(pilot, app)
+    async with on_timeline(engine) as (pilot, app, screen):
         (loop,) = engine.works
         assert isinstance(loop, Loop)
         assert (loop.calls, loop.style, loop.chained) == (40, "never", False)
@@ -144,9 +144,7 @@ async def test_the_loop_runs_at_once_and_its_keys_run_it_anew() -> None:
 async def test_taps_stop_a_running_loop_once_and_only_the_last_loop_runs() -> None:
     engine = FakeEngine(scripted=False)
     engine.answer = begins
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await open_view(pilot, app)
+    async with on_timeline(engine, measured=False) as (pilot, app, screen):
         await until(pilot, lambda: app.state.running)
         stop, ends = engine.stop, []
 
@@ -189,15 +187,13 @@ async def test_a_run_of_the_bench_is_not_disturbed() -> None:
 async def test_the_first_repeat_is_shown_while_the_loop_is_refined() -> None:
     engine = FakeEngine(scripted=False)
     engine.answer = begins
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await open_view(pilot, app)
+    async with on_timeline(engine, measured=False) as (pilot, app, screen):
         await until(pilot, lambda: app.state.running)
         assert screen.loop is not None
         measured = looped(screen.loop)
         # A long loop grows before that.
         engine.emit_run(LoopSeen(first=0, calls=measured.calls[:3]))
-        await until(pilot, lambda: lanes(app).line.calls == 3)
+        await until(pilot, lambda: shot(app).line.calls == 3)
         engine.emit_run(LoopSeen(first=3, calls=measured.calls[3:9]))
         await until(pilot, lambda: "9 of 40 ready" in shown(app, "figures"))
         assert "stopwatch" not in lanes(app).text
@@ -222,9 +218,7 @@ async def test_the_first_repeat_is_shown_while_the_loop_is_refined() -> None:
 async def test_it_is_stopped_and_runs_again() -> None:
     engine = FakeEngine(scripted=False)
     engine.answer = begins
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await open_view(pilot, app)
+    async with on_timeline(engine, measured=False) as (pilot, app, _):
         await until(pilot, lambda: app.state.running)
         await pilot.press("s")
         await until(pilot, lambda: "stop" in engine.calls and not app.state.running)
@@ -249,9 +243,7 @@ async def test_failure_and_death_are_said_and_r_runs_again() -> None:
         ]
 
     engine.answer = fails
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await open_view(pilot, app)
+    async with on_timeline(engine, measured=False) as (pilot, app, _):
         await until(pilot, lambda: "40 GiB" in shown(app, "figures"))
         assert "Choose a smaller size." in shown(app, "figures")
         engine.answer = begins
@@ -281,10 +273,7 @@ async def test_one_repeat_has_one_stopwatch_figure_on_the_screen() -> None:
         for one, other in ((31e-3, 0.171), (32e-3, 0.172), (33e-3, 0.173))
     ]
     answers(engine, undisturbed=clocks[0], watched=clocks[1], traced=clocks[2])
-    app = app_on(engine)
-    async with app.run_test(size=WIDE) as pilot:
-        await open_view(pilot, app)
-        await until_measured(pilot, app)
+    async with on_timeline(engine, WIDE) as (pilot, app, _):
         await until(pilot, lambda: "instrumented repeat" in shown(app, "notes"))
         text = "\n".join(frame(app))
         for other in ("31.0", "32.0", "33.0", "171", "172", "173"):
@@ -296,10 +285,7 @@ async def test_claims_above_the_peak_and_work_that_is_inline() -> None:
     engine = FakeEngine(tpu_devices())
     peak = Peak(flops_per_second=1e12, bytes_per_second=None, source="somewhere")
     answers(engine, peak=peak)
-    app = app_on(engine)
-    async with app.run_test(size=WIDE) as pilot:
-        await open_view(pilot, app)
-        await until_measured(pilot, app)
+    async with on_timeline(engine, WIDE) as (pilot, app, _):
         assert "IMPOSSIBLE, peak 1.00 TFLOP/s" in shown(app, "figures")
         figures = view(app).query_one("#figures Paper", Paper).render()
         danger = [span for span in figures.spans if "danger" in str(span.style)]
@@ -316,10 +302,7 @@ async def test_claims_above_the_peak_and_work_that_is_inline() -> None:
         assert "never in flight" in shown(app, "queue")
 
 
-@pytest.mark.parametrize("size", [NARROW, WIDE])
-async def test_the_kernels_of_the_selected_call_are_named(
-    size: tuple[int, int],
-) -> None:
+async def test_the_kernels_of_the_selected_call_fit_into_its_lines() -> None:
     engine = FakeEngine()
     loop = looped(Loop(case=CASE, calls=3))
     kernels = [
@@ -333,18 +316,16 @@ async def test_the_kernels_of_the_selected_call_are_named(
         for call in loop.calls
     ]
     answers(engine, calls=tuple(calls), device_lane="measured", traced=loop.watched)
-    app = app_on(engine)
-    async with app.run_test(size=size) as pilot:
-        screen = await open_view(pilot, app)
+    async with on_timeline(engine, measured=False) as (pilot, app, screen):
         screen.run_loop(Loop(case=CASE, calls=3))
         await until_measured(pilot, app)
         await pilot.press("right")
         # Said once.
         assert "\n".join(frame(app)).count("measured") == 1
-        words = "9 kernels" if size == NARROW else "more"
-        # All that is said fits into the lines that are there.
-        await until(pilot, lambda: words in "\n".join(frame(app)))
-        assert ("kernels:" in shown(app, "call")) == (size == WIDE)
+        await until(pilot, lambda: "9 kernels" in "\n".join(frame(app)))
+        await pilot.resize_terminal(*WIDE)
+        await until(pilot, lambda: "kernels:" in shown(app, "call"))
+        await until(pilot, lambda: "more" in "\n".join(frame(app)))
 
 
 @pytest.mark.parametrize("size", [NARROW, WIDE])
@@ -356,10 +337,7 @@ async def test_everything_is_in_view(size: tuple[int, int]) -> None:
         for flag in ("few-repeats", "watched")
     )
     answers(engine, peak=peak, held_from=32, notes=notes)
-    app = app_on(engine)
-    async with app.run_test(size=size) as pilot:
-        screen = await open_view(pilot, app)
-        await until_measured(pilot, app)
+    async with on_timeline(engine, size) as (pilot, app, screen):
         # The lanes, the queue, the bet.
         for keys in ((), ("d",), ("d", "p")):
             await pilot.press(*keys)
@@ -376,10 +354,7 @@ async def test_everything_is_in_view(size: tuple[int, int]) -> None:
 async def test_the_queue_fills_a_terminal_that_has_grown() -> None:
     engine = FakeEngine()
     answers(engine, held_from=32)
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await open_view(pilot, app)
-        await until_measured(pilot, app)
+    async with on_timeline(engine) as (pilot, app, screen):
         await pilot.press("d")
         plot = screen.query_one("#queue PlotView", PlotView)
         await until(pilot, lambda: "held back at 32" in plot.text)
@@ -388,22 +363,14 @@ async def test_the_queue_fills_a_terminal_that_has_grown() -> None:
         await pilot.resize_terminal(*WIDE)
         await until(pilot, lambda: lanes(app).size.area)
         await until(pilot, lambda: len(plot.text.splitlines()) == plot.size.height)
-        panels = [screen.query_one(f"#{name}") for name in ("call", "queue")]
-        above, below = (panel.region for panel in panels)
-        assert below.y == above.bottom
-        # Only the line for a message and the keys stand below.
-        assert below.bottom == WIDE[1] - 2
-        await until(pilot, lambda: "held back at 32" in plot.text)
+        assert screen.query_one("#queue").region.bottom == WIDE[1] - 2
         await pilot.press("d")
         await until(pilot, lambda: not plot.size.area)
 
 
 async def test_colours_follow_the_theme_and_a_frame_sends_what_changed() -> None:
     clock = Clock()
-    app = app_on(FakeEngine(), clock=clock)
-    async with app.run_test(size=WIDE) as pilot:
-        screen = await open_view(pilot, app)
-        await until_measured(pilot, app)
+    async with on_timeline(size=WIDE, clock=clock) as (pilot, app, screen):
         await pilot.press("end")
         for theme in (themes.LIGHT, themes.PROJECTOR):
             await pilot.press("t")
@@ -416,7 +383,7 @@ async def test_colours_follow_the_theme_and_a_frame_sends_what_changed() -> None
         await pilot.press("space")
         clock.now += SECONDS / 2
         screen.tick()
-        await until(pilot, lambda: lanes(app).until)
+        await until(pilot, lambda: shot(app).until)
         await pilot.pause()
         regions: list[int] = []
         refresh = lanes(app).refresh
@@ -450,66 +417,60 @@ def lane_colors(app: JaxtuiApp) -> set[tuple[int, int, int]]:
 
 async def test_it_plays_and_reveals_its_figures_at_the_end() -> None:
     clock = Clock()
-    app = app_on(FakeEngine(), clock=clock)
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await open_view(pilot, app)
-        await until_measured(pilot, app)
-        total = lanes(app).line.total
+    async with on_timeline(clock=clock) as (pilot, app, screen):
+        total = shot(app).line.total
         await pilot.press("space")
         clock.now = SECONDS / 10
         screen.tick()
         assert "40.0 ms" not in shown(app, "figures")
         clock.now = SECONDS / 2
         screen.tick()
-        assert lanes(app).until == pytest.approx(total / 2)
+        assert shot(app).until == pytest.approx(total / 2)
         assert "playing" in shown(app, "lanes")
         # The stopwatch has stopped, and the device works on.
         assert "40.0 ms" in shown(app, "figures")
         assert "200 ms" not in shown(app, "figures")
         assert "true" not in shown(app, "figures")
         assert not screen.query_one(Figure).display
-        assert 15 <= lanes(app).selected <= 25
+        assert 15 <= shot(app).selected <= 25
         await pilot.press("l")
         clock.now += SLOW_SECONDS / 4
         screen.tick()
-        assert lanes(app).until == pytest.approx(0.75 * total)
+        assert shot(app).until == pytest.approx(0.75 * total)
         assert "slow motion" in shown(app, "lanes")
         await pilot.press("space")
         clock.now += 100.0
         screen.tick()
-        assert lanes(app).until == pytest.approx(0.75 * total)
+        assert shot(app).until == pytest.approx(0.75 * total)
         await pilot.press("space")
         clock.now += SLOW_SECONDS
         screen.tick()
         assert screen.playback is None
-        assert lanes(app).until is None
+        assert shot(app).until is None
         assert "200 ms" in shown(app, "figures")
         assert screen.query_one(Figure).display
 
         # A step stops the playback and shows one call more.
         for count in (1, 2, 3):
             await pilot.press("full_stop")
-            assert lanes(app).count == count
+            assert shot(app).count == count
         assert shown(app, "call").startswith("call 3 of 40\nentered at")
         assert "calls 1 to 3" in shown(app, "lanes")
         await pilot.press("comma")
-        assert lanes(app).count == 2
+        assert shot(app).count == 2
         await pilot.press("l")
         clock.now += SECONDS / 2
         screen.tick()
-        ready = lanes(app).line.computing_at(total / 2)
+        ready = shot(app).line.computing_at(total / 2)
         await pilot.press("full_stop")
         assert screen.playback is None
-        assert lanes(app).count == ready + 1
+        assert shot(app).count == ready + 1
 
 
 async def test_a_bet_hides_the_work_until_it_was_played() -> None:
     clock = Clock()
     engine = FakeEngine()
-    app = app_on(engine, clock=clock)
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await open_view(pilot, app)
-        await until_measured(pilot, app)
+    async with on_timeline(engine, clock=clock) as (pilot, app, screen):
         await pilot.press("p")
         await pilot.pause()
         text = "\n".join(frame(app))
@@ -538,39 +499,36 @@ async def test_a_bet_hides_the_work_until_it_was_played() -> None:
         await pilot.press("space")
         clock.now += SECONDS / 2
         screen.tick()
-        assert lanes(app).until
+        assert shot(app).until
         await pilot.press("p", "p")
-        assert lanes(app).until is None
+        assert shot(app).until is None
 
 
 async def test_zoom_selection_and_click() -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await open_view(pilot, app)
-        await until_measured(pilot, app)
-        line = lanes(app).line
+    async with on_timeline() as (pilot, app, _):
+        line = shot(app).line
         for _ in range(4):
             await pilot.press("plus")
-        window = lanes(app).in_view
+        window = shot(app).in_view
         assert window.span == pytest.approx(line.total / 16)
         await pilot.press("end")
-        assert lanes(app).selected == 39
-        assert lanes(app).in_view.shows(line.device[39])
-        assert lanes(app).in_view.span == pytest.approx(window.span)
+        assert shot(app).selected == 39
+        assert shot(app).in_view.shows(line.device[39])
+        assert shot(app).in_view.span == pytest.approx(window.span)
         await pilot.press("left", "left", "left", "left")
-        assert lanes(app).selected == 35
-        assert lanes(app).in_view.shows(line.device[35])
+        assert shot(app).selected == 35
+        assert shot(app).in_view.shows(line.device[35])
         await until(pilot, lambda: "call 36 of 40" in shown(app, "call"))
         await pilot.press("home", "minus")
-        assert lanes(app).selected == 0
+        assert shot(app).selected == 0
         await pilot.press("0")
-        assert lanes(app).window is None
+        assert shot(app).window is None
         # And a click selects a call.
         await until(pilot, lambda: "21" in lanes(app).text)
         lines = lanes(app).text.splitlines()
         row = next(i for i, line in enumerate(lines) if "21" in line)
         await pilot.click(LaneView, offset=(lines[row].index("21"), row))
-        await until(pilot, lambda: lanes(app).selected in (20, 21))
+        await until(pilot, lambda: shot(app).selected in (20, 21))
 
 
 # The rest of the app.
@@ -578,10 +536,7 @@ async def test_zoom_selection_and_click() -> None:
 
 async def test_code_is_shown_and_takes_no_accelerator_again() -> None:
     engine = FakeEngine(tpu_devices())
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await open_view(pilot, app)
-        await until_measured(pilot, app)
+    async with on_timeline(engine) as (pilot, app, screen):
         await pilot.press("v")
         await until(pilot, lambda: isinstance(app.screen, CodeScreen))
         assert "range(40)" in "\n".join(frame(app))
@@ -604,18 +559,16 @@ async def test_code_is_shown_and_takes_no_accelerator_again() -> None:
 
 
 async def test_code_that_comes_late_stays_away_from_other_screens() -> None:
-    engine, free = FakeEngine(), asyncio.Event()
-    app, plan = app_on(engine), engine.plan
-    async with app.run_test(size=NARROW) as pilot:
-        await open_view(pilot, app)
-        await until_measured(pilot, app)
+    free = asyncio.Event()
 
-        async def busy(*asked: object, **options: object) -> Plan:
+    class Busy(FakeEngine):
+        async def plan(self, *asked: Any, **options: Any) -> Plan:
             await free.wait()
-            engine.calls.append("planned")
-            return await plan(*asked, **options)  # type: ignore[arg-type]
+            self.calls.append("planned")
+            return await super().plan(*asked, **options)
 
-        engine.plan = busy  # type: ignore[method-assign, assignment]
+    engine = Busy()
+    async with on_timeline(engine) as (pilot, app, _):
         await pilot.press("v", "escape")
         await until(pilot, lambda: not isinstance(app.screen, TimelineScreen))
         free.set()
@@ -626,41 +579,27 @@ async def test_code_that_comes_late_stays_away_from_other_screens() -> None:
 
 async def test_too_small_and_the_keys_of_the_tabs() -> None:
     engine = FakeEngine()
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await open_view(pilot, app)
-        await until_measured(pilot, app)
+    async with on_timeline(engine) as (pilot, app, screen):
         await pilot.resize_terminal(40, 10)
         await until(pilot, lambda: isinstance(app.screen, TooSmall))
         await pilot.resize_terminal(60, 15)
-        await until(pilot, lambda: isinstance(app.screen, TimelineScreen))
-        await until(
-            pilot, lambda: lanes(app).size.width >= 56 and lanes(app).size.height >= 4
-        )
+        await until(pilot, lambda: app.screen is screen)
+        await until(pilot, lambda: lanes(app).size.width >= 56)
         await until(pilot, lambda: "device" in lanes(app).text)
         assert "esc Back" in frame(app)[-1]
 
-        # The keys of the tabs do nothing here.
+        # The keys of the tabs do nothing here, and are not offered.
+        titles = {one.title for one in app.get_system_commands(screen)}
+        assert {"Block", "Chain", "Bet", "Class", "Stop"} <= titles
+        assert not titles & {"Devices", "Bench", "Metric"}
         await pilot.press("1", "2", "e", "w", "m")
         await pilot.pause()
         assert app.tab == "devices"
         assert not engine.experiments
-        await pilot.press("escape")
-        await until(pilot, lambda: not isinstance(app.screen, TimelineScreen))
-        await open_view(pilot, app)
-        await pilot.press("ctrl+q")
-    assert (app.return_code or 0) == 0
-
-
-async def test_palette_and_help_are_those_of_the_timeline() -> None:
-    app = app_on(FakeEngine(cpu_devices()))
-    async with app.run_test(size=WIDE) as pilot:
-        screen = await open_view(pilot, app)
-        await until_measured(pilot, app)
-        titles = {one.title for one in app.get_system_commands(screen)}
-        assert {"Block", "Chain", "Bet", "Class", "Stop"} <= titles
-        # Nothing of the palette would act on the tabs below.
-        assert not titles & {"Devices", "Bench", "Metric"}
         await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
         await until(pilot, lambda: TimelineScreen.HELP in "\n".join(frame(app)))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is screen)
+        await pilot.press("ctrl+q")
+    assert (app.return_code or 0) == 0
