@@ -106,7 +106,9 @@ FIRST = Lesson(
             claim="One work is enough.",
             works=lambda setting: (snippet("begin", setting.size),),
             conclude=bisected,
-            question=Question(text="Enough?", choices=("yes", "no")),
+            question=Question(
+                text="Enough?", choices=("yes", "no", "perhaps", "never")
+            ),
             follow=narrower,
         ),
         Step(

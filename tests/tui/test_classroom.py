@@ -21,7 +21,7 @@ from tests.tui.looping import (
     WIDE,
     Clock,
     frame,
-    open_view,
+    on_timeline,
     shown,
     until_measured,
     view,
@@ -83,10 +83,7 @@ async def test_a_class_predicts_sees_the_factor_and_the_fix(
 ) -> None:
     engine, clock = FakeEngine(), Clock()
     engine.answer = far_apart
-    app = app_on(engine, clock=clock)
-    async with app.run_test(size=size) as pilot:
-        await open_view(pilot, app)
-        await until_measured(pilot, app)
+    async with on_timeline(engine, size, clock=clock) as (pilot, app, _):
         theme = app.theme
         await pilot.press("space", "g")
         await until(pilot, lambda: isinstance(app.screen, Classroom))
@@ -160,9 +157,7 @@ async def test_a_class_predicts_sees_the_factor_and_the_fix(
 async def test_a_class_waits_for_the_program_and_is_told_of_a_failure() -> None:
     engine = FakeEngine(scripted=False)
     engine.answer = lambda work: [LoopStarted(loop=work)]  # type: ignore[arg-type]
-    app = app_on(engine)
-    async with app.run_test(size=WIDE) as pilot:
-        await open_view(pilot, app)
+    async with on_timeline(engine, WIDE, measured=False) as (pilot, app, _):
         await until(pilot, lambda: app.state.running)
         await pilot.press("g")
         await until(pilot, lambda: isinstance(app.screen, Classroom))

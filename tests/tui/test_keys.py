@@ -273,16 +273,13 @@ BENCH: Effects = {
 }
 
 LEARN: Effects = {
-    **dict.fromkeys(
-        ("answer(3)", "answer(4)"),
-        lambda s: s.message == "This question has 2 answers.",
-    ),
     **{one: CASE[one] for one in ("code", "copy", "export")},
     **dict.fromkeys(("run", "proceed"), lambda s: s.begun(Snippet)),
     **dict.fromkeys(
         (
             *("move(1)", "move(-1)", "resize(1)", "resize(-1)", "lessons"),
-            *("answer(1)", "answer(2)", "select"),
+            *(f"answer({number})" for number in range(1, 5)),
+            "select",
         ),
         lambda s: s.changed("learn"),
     ),

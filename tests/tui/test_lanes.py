@@ -113,7 +113,7 @@ def test_any_stamps_fill_the_room_exactly(
 @pytest.mark.parametrize("count", [1, 3, 20, 64, 200])
 def test_the_device_is_one_row_of_calls_in_order(height: int, count: int) -> None:
     line = timeline(calls(count))
-    rows = draw(Shot(line, whole(line.total)), 80, height)
+    rows = draw(Shot(line), 80, height)
     lane = [row for row in rows if drawn_calls([row], "device", "selected", "number")]
     lane = [row for row in lane if not drawn_calls([row], "host", "clock")]
     shape = [[cell.call for cell in row[GUTTER:]] for row in lane]
@@ -136,7 +136,7 @@ def test_the_device_is_one_row_of_calls_in_order(height: int, count: int) -> Non
 def test_numbers_stand_on_bars_also_where_a_playback_has_cut_them(count: int) -> None:
     line = timeline(calls(count))
     for percent in range(101):
-        shot = Shot(line, whole(line.total), until=line.total * percent / 100)
+        shot = Shot(line, until=line.total * percent / 100)
         rows = draw(shot, 80, 8)
         numbers = [cell for row in rows for cell in row if cell.role == "number"]
         assert all(cell.under.startswith(("device", "sel")) for cell in numbers)
@@ -150,16 +150,16 @@ def test_five_microseconds_in_two_hundred_milliseconds_are_a_mark() -> None:
 
 def test_the_stopwatch_stops_in_the_lane_of_the_host() -> None:
     line = timeline(calls(20))
-    host = text(draw(Shot(line, whole(line.total)), 80, 8))[0]
+    host = text(draw(Shot(line), 80, 8))[0]
     assert host[GUTTER:].startswith("▌ stopwatch stops")
     # Where the host waits, it stops at the end.
     line = timeline(calls(20, "each"))
-    host = text(draw(Shot(line, whole(line.total)), 80, 8))[0]
+    host = text(draw(Shot(line), 80, 8))[0]
     assert host.endswith("stopwatch stops ▌")
     for shot in (
-        Shot(line, whole(line.total), until=line.total / 2),
-        Shot(line, whole(line.total), complete=False),
-        Shot(line, whole(line.total), count=3),
+        Shot(line, until=line.total / 2),
+        Shot(line, complete=False),
+        Shot(line, count=3),
     ):
         assert "stopwatch" not in text(draw(shot, 80, 8))[0]
 
@@ -167,7 +167,7 @@ def test_the_stopwatch_stops_in_the_lane_of_the_host() -> None:
 @pytest.mark.parametrize("height", [4, 7, 12])
 def test_the_queue_empties_in_eighths(height: int) -> None:
     line = timeline(calls(20))
-    rows = draw(Shot(line, whole(line.total)), 89, height)
+    rows = draw(Shot(line), 89, height)
     levels = []
     for column in range(GUTTER, 89):
         cells = [row[column] for row in rows if row[column].role == "queue"]
@@ -177,12 +177,12 @@ def test_the_queue_empties_in_eighths(height: int) -> None:
     assert shown[0] > 0
     assert "19 in flight" in "\n".join(text(rows))
     line = timeline(calls(20, "each"))
-    assert "empty" in "\n".join(text(draw(Shot(line, whole(line.total)), 89, height)))
+    assert "empty" in "\n".join(text(draw(Shot(line), 89, height)))
 
 
 def test_neighbours_differ_without_colour() -> None:
     line = timeline(calls(4, "each"))
-    rows = draw(Shot(line, whole(line.total), selected=3), 80, 8, BLOCKS)
+    rows = draw(Shot(line, selected=3), 80, 8, BLOCKS)
     shades = {
         cell.call: cell.text
         for row in rows
@@ -195,7 +195,7 @@ def test_neighbours_differ_without_colour() -> None:
 
 def test_nothing_later_than_the_cursor_is_drawn() -> None:
     line = timeline(calls(40))
-    rows = draw(Shot(line, whole(line.total), until=line.total / 2), 88, 12)
+    rows = draw(Shot(line, until=line.total / 2), 88, 12)
     roles = ("device", "selected", "queue", "cursor")
     last = max(
         column
@@ -205,19 +205,19 @@ def test_nothing_later_than_the_cursor_is_drawn() -> None:
     )
     assert 38 <= last - GUTTER <= 41
     assert any(cell.role == "cursor" for row in rows for cell in row)
-    rows = draw(Shot(line, whole(line.total), selected=2, count=3), 88, 12)
+    rows = draw(Shot(line, selected=2, count=3), 88, 12)
     assert drawn_calls(rows, "host", "device", "selected") == {0, 1, 2}
 
 
 def test_the_axis_has_one_unit_and_no_scale_while_a_bet_is_open() -> None:
     line = timeline(calls(40))
-    axis = text(draw(Shot(line, whole(line.total)), 80, 8))[7]
+    axis = text(draw(Shot(line), 80, 8))[7]
     assert axis.split()[0] == "ms"
     assert [one for one in axis.replace("─", " ").split() if one.isdigit()][:2] == [
         "0",
         "20",
     ]
-    hidden = text(draw(Shot(line, whole(line.total), scale=False), 80, 8))[7]
+    hidden = text(draw(Shot(line, scale=False), 80, 8))[7]
     assert set(hidden) == {" ", "─"}
     near = Window(0.1001, 0.1003)
     labels = text(draw(Shot(line, near), 100, 12))[-1]

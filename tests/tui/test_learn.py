@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from textual.content import Content
@@ -25,7 +25,6 @@ from jaxtui.model import (
     WorkFailed,
 )
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.dialogs import CodeScreen
 from jaxtui.tui.learn import LearnPane, loaded
 from jaxtui.tui.learn_step import QuestionPanel, StepState
 from jaxtui.tui.widgets.panel import Panel
@@ -75,14 +74,25 @@ def entry(app: JaxtuiApp, index: int) -> str:
     return str(app.query_one(OptionList).get_option_at_index(index).prompt)
 
 
-async def open_lesson(pilot: Pilot[None], app: JaxtuiApp, *downs: str) -> None:
-    """To the first lesson, or one below it."""
-    await until_ready(pilot, app)
-    await pilot.press("3")
+@asynccontextmanager
+async def reading(
+    engine: FakeEngine | None = None, size: tuple[int, int] = NARROW
+) -> AsyncIterator[tuple[Pilot[None], JaxtuiApp]]:
+    """The first lesson at its first step."""
+    app = app_on(engine or FakeEngine())
+    async with app.run_test(size=size) as pilot:
+        await until_ready(pilot, app)
+        await to_list(pilot, app, "3")
+        await pilot.press("enter")
+        await until(pilot, lambda: paper(app, "step-heading"))
+        await pilot.pause()
+        yield pilot, app
+
+
+async def to_list(pilot: Pilot[None], app: JaxtuiApp, key: str) -> None:
+    """To the list of lessons, by the key of the tab or by Esc."""
+    await pilot.press(key)
     await until(pilot, lambda: isinstance(app.focused, OptionList))
-    await pilot.press(*downs, "enter")
-    await until(pilot, lambda: paper(app, "step-heading"))
-    await pilot.pause()
 
 
 async def until_complete(pilot: Pilot[None], app: JaxtuiApp) -> None:
@@ -100,8 +110,12 @@ async def test_a_lesson_can_be_read_before_jax_is_ready() -> None:
     engine = FakeEngine(ready=False)
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
-        await pilot.press("3")
+        # Lessons are not imported before the tab is shown.
+        assert app.pane(LearnPane) is None
+        await pilot.click("Tab#--content-tab-learn")
         await until(pilot, lambda: isinstance(app.focused, OptionList))
+        pane(app).perform("run")
+        await until(pilot, lambda: "Open a lesson first" in app.state.message)
         assert "1  What comes first?  " in entry(app, 0)
         assert "○○○ 0/3" in entry(app, 0)
         await until(pilot, lambda: "three steps" in paper(app, "lesson-summary"))
@@ -123,40 +137,10 @@ async def test_a_lesson_can_be_read_before_jax_is_ready() -> None:
         )
 
 
-async def test_the_ways_to_the_tab_and_the_keys_of_the_others() -> None:
-    engine = FakeEngine()
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        # Lessons are not imported before the tab is shown.
-        await pilot.press("2", "1")
-        assert app.pane(LearnPane) is None
-        await pilot.click("Tab#--content-tab-learn")
-        await until(pilot, lambda: app.pane(LearnPane))
-        await until(pilot, lambda: isinstance(app.focused, OptionList))
-
-        assert pane(app).check_action("move", (1,)) is False
-        pane(app).perform("run")
-        await until(pilot, lambda: "Open a lesson first" in app.state.message)
-        await pilot.press("w", "e", "m", "r")
-        assert engine.calls.count("run") == 0
-
-        # The key for the next tab goes round.
-        tabs = app.query_one(TabbedContent)
-        for name in ("history", "devices", "bench", "learn"):
-            await pilot.press("ctrl+n")
-            await until(pilot, lambda name=name: tabs.active == name)
-
-
 @pytest.mark.parametrize("size", [(60, 15), NARROW, WIDE])
-async def test_ask_run_show_explain(
-    size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+async def test_ask_run_show_explain(size: tuple[int, int]) -> None:
     engine = FakeEngine()
-    app = app_on(engine)
-    async with app.run_test(size=size) as pilot:
-        await open_lesson(pilot, app)
+    async with reading(engine, size) as (pilot, app):
         # What must be known, the question, its keys and what runs; no claim, no answer.
         asked = "What must be known. How many? ○ 1 one ○ 2 two ○ 3 three"
         assert paper(app, "step-question-text") == asked
@@ -205,31 +189,11 @@ async def test_ask_run_show_explain(
             pilot, lambda: "longer than any" in paper(app, "step-explanation-text")
         )
         assert "Published: A page of a book" in paper(app, "step-explanation-text")
-        if size != NARROW:
-            return
-
-        # The step can be taken away, as text and as code.
-        await pilot.press("y")
-        await until(pilot, lambda: list(tmp_path.iterdir()))
-        (written,) = tmp_path.iterdir()
-        text = written.read_text()
-        for words in ("must be known", "✓ Holds here", "`jnp.dot(x, x)`", "0.269 ms"):
-            assert words in text
-        written.unlink()
-        await pilot.press("v")
-        await until(pilot, lambda: isinstance(app.screen, CodeScreen))
-        await pilot.press("y")
-        await until(pilot, lambda: list(tmp_path.iterdir()))
-        text = next(tmp_path.iterdir()).read_text()
-        for words in ("# The snippet first", "n = 100", "# matmul 100 float32 jit on"):
-            assert words in text
 
 
 async def test_a_lesson_from_its_first_step_to_its_mark() -> None:
     engine = FakeEngine()
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await open_lesson(pilot, app)
+    async with reading(engine) as (pilot, app):
         # Without a prediction.
         await pilot.press("r")
         await until_complete(pilot, app)
@@ -270,30 +234,14 @@ async def test_a_lesson_from_its_first_step_to_its_mark() -> None:
         await until(pilot, lambda: app.query_one(TabbedContent).active == "devices")
         await pilot.press("3")
         await until(pilot, lambda: pane(app).has_focus_within)
-        await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.focused, OptionList))
+        await to_list(pilot, app, "escape")
         assert entry(app, 0).startswith("✓  1  What comes first?")
         assert "●●● 3/3" in entry(app, 0)
         assert "3 of 4 steps" in borders(app, "lesson-list")
 
 
-async def test_a_larger_terminal_gives_the_verdict_more_lines() -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=(60, 15)) as pilot:
-        await open_lesson(pilot, app)
-        question, step = app.query_one(QuestionPanel), app.query_one("#step")
-        assert step.region.contains_region(question.region)
-        await pilot.press("2", "enter")
-        await until_complete(pilot, app)
-        await pilot.resize_terminal(*WIDE)
-        most = app.query_one("#step-verdict").styles
-        await until(pilot, lambda: most.max_height and most.max_height.value > 20)
-
-
 async def test_sizes_a_wrong_prediction_and_steps_forth_and_back() -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await open_lesson(pilot, app)
+    async with reading() as (pilot, app):
         for size in (200, 300):
             await pilot.press("plus")
             await until(
@@ -302,7 +250,10 @@ async def test_sizes_a_wrong_prediction_and_steps_forth_and_back() -> None:
         await pilot.press("plus")
         await until(pilot, lambda: "sizes from 60 to 300" in app.state.message)
 
-        await pilot.press("4", "down", "down", "down", "down", "enter")
+        # A digit that is no answer is no key of the lesson.
+        assert pane(app).check_action("answer", (3,)) is True
+        assert pane(app).check_action("answer", (4,)) is False
+        await pilot.press("down", "down", "down", "down", "enter")
         await until_complete(pilot, app)
         assert "You predicted “three”; it is “two”." in paper(app, "step-verdict-text")
         assert "measured with 300" in paper(app, "step-verdict-text")
@@ -322,15 +273,13 @@ async def test_sizes_a_wrong_prediction_and_steps_forth_and_back() -> None:
         assert step_of(app).prediction == 2
         await pilot.press("escape", "3", "n")
         await until(pilot, lambda: "● 1 yes" in paper(app, "step-question-text"))
-        await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.focused, OptionList))
+        await to_list(pilot, app, "escape")
         assert "●○○ 1/3" in entry(app, 0)
         await pilot.press("enter")
         await until(pilot, lambda: "Enough?" in paper(app, "step-question-text"))
 
         # The other lesson has no size and no question, and a mistake of its own.
-        await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.focused, OptionList))
+        await to_list(pilot, app, "escape")
         await pilot.press("down", "enter", "plus")
         await until(pilot, lambda: "no size" in app.state.message)
         claimed = "It divides by zero. Claim: It does not."
@@ -350,9 +299,7 @@ async def test_sizes_a_wrong_prediction_and_steps_forth_and_back() -> None:
 
 async def test_stop_leaves_the_lesson_where_it_was() -> None:
     engine = FakeEngine(scripted=False)
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await open_lesson(pilot, app)
+    async with reading(engine) as (pilot, app):
         # A step is not run beside another run.
         await pilot.press("escape", "1", "r")
         await until(pilot, lambda: app.state.running)
@@ -390,9 +337,7 @@ async def test_stop_leaves_the_lesson_where_it_was() -> None:
 
 async def test_a_second_run_is_stopped_and_a_third_one_left_alone() -> None:
     engine = FakeEngine()
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await open_lesson(pilot, app)
+    async with reading(engine) as (pilot, app):
         await pilot.press("r")
         await until_complete(pilot, app)
         engine.answer = endless
@@ -423,9 +368,7 @@ async def test_a_second_run_is_stopped_and_a_third_one_left_alone() -> None:
 
 async def test_an_engine_that_dies_costs_one_step() -> None:
     engine = FakeEngine()
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await open_lesson(pilot, app)
+    async with reading(engine) as (pilot, app):
         await pilot.press("n", "r")
         await until_complete(pilot, app)
         await pilot.press("b", "2")
@@ -458,9 +401,7 @@ async def test_an_engine_that_cannot_be_asked() -> None:
         async def run(self, work: object) -> int:
             raise EngineUnavailableError("The engine is closed.")
 
-    app = app_on(Gone())
-    async with app.run_test(size=NARROW) as pilot:
-        await open_lesson(pilot, app)
+    async with reading(Gone()) as (pilot, app):
         await pilot.press("r")
         await until(pilot, lambda: app.state.engine == "failed")
         await until(pilot, lambda: pane(app).learn.playing is None)
@@ -476,9 +417,7 @@ async def test_mistakes_while_a_step_runs_end_the_step(
     for lesson, part in ((FIRST, "works"), (SECOND, "follow")):
         step = replace(FIRST.steps[1], **{part: fail})  # type: ignore[arg-type]
         monkeypatch.setitem(LESSONS, lesson.name, replace(lesson, steps=(step,)))
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await open_lesson(pilot, app)
+    async with reading() as (pilot, app):
         await pilot.press("r")
         await until(pilot, lambda: "no such op" in paper(app, "step-verdict-text"))
         await until(pilot, lambda: pane(app).learn.playing is None)
@@ -514,13 +453,11 @@ async def test_a_lesson_that_cannot_be_loaded_does_not_take_the_others(
 
 async def test_the_selected_device_is_the_device_of_the_lesson() -> None:
     engine = FakeEngine((*tpu_devices(), *cpu_devices()))
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        await pilot.press("down", "down")
+    async with reading(engine) as (pilot, app):
+        await pilot.press("escape", "1", "down", "down")
         await until(pilot, lambda: app.state.cursor == "tpu:2")
-        await open_lesson(pilot, app)
-        assert "400 · tpu:2" in paper(app, "step-heading")
+        await pilot.press("3", "enter")
+        await until(pilot, lambda: "400 · tpu:2" in paper(app, "step-heading"))
         await pilot.press("r")
         await until_complete(pilot, app)
         experiment = engine.works[1]
