@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import textwrap
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,7 +28,7 @@ from jaxtui.tui.widgets.choice import Choice, ChoicePopup
 from tests.tui.driving import app_on, until, until_done, until_ready
 from tests.tui.fake_engine import HOST, OPS, FakeEngine, cpu_devices
 
-NARROW, WIDE = (80, 24), (120, 40)
+NARROW = (80, 24)
 
 TRAIN = """
     raise SystemExit("the screen has run it")
@@ -58,87 +60,50 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def says(app: JaxtuiApp) -> str:
-    return str(app.screen.query_one("#open-says", Static).content)
-
-
-def listed(app: JaxtuiApp, name: str) -> list[str]:
-    options = app.screen.query_one(name, OptionList)
-    return [str(option.prompt) for option in options.options]
-
-
-async def opened(pilot: Pilot[None], app: JaxtuiApp) -> OpenFile:
-    """The screen, on the list of the working directory."""
-    await until_ready(pilot, app)
-    await pilot.press("2", "f")
-    await until(pilot, lambda: isinstance(app.screen, OpenFile))
-    await until(pilot, lambda: listed(app, "#open-files"))
-    assert isinstance(app.screen, OpenFile)
-    return app.screen
-
-
-async def read(pilot: Pilot[None], app: JaxtuiApp, path: str) -> OpenFile:
-    """The functions of a file."""
-    screen = await opened(pilot, app)
-    screen.query_one("#open-path", Input).value = path
-    await pilot.press("enter")
-    await until(pilot, lambda: screen.has_class("-functions"))
-    return screen
-
-
-def bench(app: JaxtuiApp) -> CaseForm:
-    return app.screen_stack[0].query_one(CaseForm)
-
-
 # The form.
 
 
-def judged(**changed: object) -> form.Verdict:
-    values = form.Values(devices=("cpu:0",), modes=("jit",), **changed)  # type: ignore[arg-type]
-    return form.judge(values, STATE)
+def judged(op: str, **changed: object) -> form.Verdict:
+    values = form.Values(op=op, devices=("cpu:0",), modes=("jit",))
+    return form.judge(replace(values, **changed), STATE)  # type: ignore[arg-type]
 
 
-def test_two_functions_and_their_arguments_are_an_experiment(work: Path) -> None:
-    op = f"{work}/plain.py:scale,norm"
-    verdict = judged(op=op, arguments="f32[8, 8] bf16[]", dtypes=(), sizes="64")
+def test_functions_with_arguments_or_a_factory_are_an_experiment(work: Path) -> None:
+    plain, train = f"{work}/plain.py", f"{work}/train.py:step"
+    verdict = judged(
+        f"{plain}:scale,norm", arguments="f32[8, 8] bf16[]", dtypes=(), sizes="64"
+    )
     assert verdict.experiment is not None
     assert not verdict.problem
     assert "size and dtype: those of its arguments" in verdict.message
     cases = verdict.experiment.cases
-    assert [case.op for case in cases] == [
-        f"{work}/plain.py:scale",
-        f"{work}/plain.py:norm",
-    ]
+    assert [case.op for case in cases] == [f"{plain}:scale", f"{plain}:norm"]
     assert {case.size for case in cases} == {0}
     assert cases[0].params == {"args": "f32[8,8] bf16[]"}
 
-
-def test_a_factory_is_given_sizes_or_has_its_own(work: Path) -> None:
-    op = f"{work}/train.py:step"
-    sized = judged(op=op, sizes="64,128", precisions=("highest",))
+    sized = judged(train, sizes="64,128", precisions=("highest",))
     assert sized.experiment is not None
     assert [case.size for case in sized.experiment.cases] == [64, 128]
     assert {case.precision for case in sized.experiment.cases} == {"default"}
-    own = judged(op=op, sizes=" ")
+    own = judged(train, sizes=" ")
     assert own.experiment is not None
     assert own.experiment.cases[0].size == 0
     assert "as its factory makes them" in own.message
 
 
 @pytest.mark.parametrize(
-    ("changed", "words"),
+    ("op", "changed", "words"),
     [
-        ({"op": "/nowhere/train.py:step"}, "There is no file /nowhere/train.py."),
-        ({"op": "plain.py:norm", "arguments": "f32"}, '"f32" is not an argument'),
-        ({"op": "plain.py:norm", "sizes": "12..x"}, "12..x"),
-        ({"op": "plain.py:norm", "modes": ()}, "No mode is chosen"),
+        ("/nowhere/train.py:step", {}, "There is no file /nowhere/train.py."),
+        ("plain.py:norm", {"arguments": "f32"}, '"f32" is not an argument'),
+        ("plain.py:norm", {"sizes": "12..x"}, "12..x"),
+        ("plain.py:norm", {"modes": ()}, "No mode is chosen"),
     ],
 )
 def test_what_is_wrong_with_it_is_named(
-    work: Path, changed: dict[str, object], words: str
+    work: Path, op: str, changed: dict[str, object], words: str
 ) -> None:
-    values = replace(form.Values(devices=("cpu:0",)), **changed)  # type: ignore[arg-type]
-    verdict = form.judge(values, STATE)
+    verdict = judged(op, **changed)
     assert verdict.problem
     assert words in verdict.message
 
@@ -161,67 +126,56 @@ def test_a_case_makes_the_round_trip(
     assert (again.device, again.mode) == ("cpu:1", "eager")
 
 
-def test_what_cannot_be_done_with_it_says_why() -> None:
-    case = Case(op="/p/a.py:f", size=0, dtype="", device="cpu:0", mode="jit")
-    typed = msgspec.structs.replace(case, params={"args": "f32[8]"})
-    assert "takes none" in why_no_sweep(case, STATE)
-    assert "were typed" in why_no_sweep(typed, STATE)
-    assert why_no_sweep(msgspec.structs.replace(case, size=8), STATE) == ""
-    known = msgspec.structs.replace(case, op="matmul", size=8)
-    assert why_no_sweep(known, STATE) == ""
-    offered = msgspec.structs.replace(OPS[0], own=True)
-    unsized = msgspec.structs.replace(known, size=0)
-    assert why_no_sweep(unsized, replace(STATE, ops=(offered,)))
+@pytest.mark.parametrize(
+    ("op", "size", "params", "words"),
+    [
+        ("/p/a.py:f", 0, None, "takes none"),
+        ("/p/a.py:f", 0, {"args": "f32[8]"}, "were typed"),
+        ("/p/a.py:f", 8, None, ""),
+        ("selu", 8, None, ""),
+        # Of a package, and so without sizes as those of a file.
+        ("matmul", 0, None, "takes none"),
+    ],
+)
+def test_a_sweep_needs_sizes(
+    op: str, size: int, params: dict[str, int | float | str] | None, words: str
+) -> None:
+    case = Case(op=op, size=size, dtype="", device="cpu:0", mode="jit", params=params)
+    theirs = msgspec.structs.replace(OPS[0], own=True)
+    why = why_no_sweep(case, replace(STATE, ops=(theirs, OPS[1])))
+    assert words in why
+    assert bool(why) == bool(words)
 
 
 def test_the_last_one_comes_first() -> None:
     state = NOTHING_OPENED
     for number in range(MOST + 3):
         state = state.with_pick(Picked(f"/p/{number}.py:f"))
-    state = state.with_pick(Picked("/p/5.py:f", arguments="f32[8]")).with_file(
-        "/p/7.py"
-    )
+    again = Picked("/p/5.py:f", arguments="f32[8]")
+    state = state.with_pick(again).with_file("/p/7.py")
     assert [pick.op for pick in state.picks[:2]] == ["/p/5.py:f", "/p/10.py:f"]
     assert state.files[:3] == ("/p/7.py", "/p/5.py", "/p/10.py")
     assert len(state.picks) == len(state.files) == MOST
-    found = state.pick("/p/5.py:f")
-    assert found is not None
-    assert found.arguments == "f32[8]"
+    assert state.pick("/p/5.py:f") == again
 
 
 # The list of ops.
 
 
-def test_the_list_has_ops_packages_and_choices_before() -> None:
-    broken = msgspec.structs.replace(
-        OPS[1], name="theirs", problem="theirs of the package p cannot be loaded: no."
-    )
+async def test_the_list_has_ops_what_cannot_be_loaded_and_choices_before() -> None:
+    problem = "theirs of the package p cannot be loaded: ImportError: no such thing."
+    broken = msgspec.structs.replace(OPS[1], name="theirs", own=True, problem=problem)
     choice = OpChoice("op")
     choice.ops = (*OPS, broken)
     choice.picks = (Picked("/p/train.py:a,b", "f32[8]"),)
-    found = choice.entries
-    assert [one.name for one in found] == [
-        "matmul",
-        "selu",
-        "theirs",
-        "train.py:a,b",
-        OPEN,
-    ]
-    assert found[0].about == "Matrix product."
-    assert found[2].broken
-    assert found[2].about == broken.problem
-    assert found[3].about == "/p/train.py:a,b f32[8]"
+    found = {one.name: one.about for one in choice.entries}
+    assert list(found) == ["matmul", "selu", "theirs", "train.py:a,b", OPEN]
+    assert found["matmul"] == "Matrix product."
+    assert found["train.py:a,b"] == "/p/train.py:a,b f32[8]"
 
-
-@pytest.mark.parametrize("size", [NARROW, WIDE])
-async def test_an_op_that_cannot_be_loaded_is_listed_with_its_problem(
-    size: tuple[int, int],
-) -> None:
-    problem = "theirs of the package p cannot be loaded: ImportError: no such thing."
-    broken = msgspec.structs.replace(OPS[1], name="theirs", own=True, problem=problem)
     engine = FakeEngine()
     app = app_on(engine)
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
         engine.emit(Ready(host=HOST, devices=engine.devices, ops=(*OPS, broken)))
         await until(pilot, lambda: len(app.state.ops) == 3)
@@ -231,8 +185,8 @@ async def test_an_op_that_cannot_be_loaded_is_listed_with_its_problem(
         await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
         about = app.screen.query_one("#choice-about", Static)
         await until(pilot, lambda: str(about.content) == problem)
-        assert about.region.bottom <= size[1]
-        assert listing_of(app)[2] == "theirs  cannot be loaded"
+        assert about.region.bottom <= NARROW[1]
+        assert "theirs  cannot be loaded" in listed(app, "OptionList")[2]
         await pilot.press("enter")
         line = bench(app).query_one("#verdict", Static)
         await until(pilot, lambda: str(line.content) == problem)
@@ -240,24 +194,60 @@ async def test_an_op_that_cannot_be_loaded_is_listed_with_its_problem(
         # The last entry opens a file.
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
-        assert listing_of(app)[-1] == OPEN
         await pilot.press("end", "enter")
         await until(pilot, lambda: isinstance(app.screen, OpenFile))
 
 
-def listing_of(app: JaxtuiApp) -> list[str]:
-    options = app.screen.query_one(OptionList)
-    return [str(option.prompt).strip() for option in options.options]
+# The screen.
 
 
-# The path.
+def bench(app: JaxtuiApp) -> CaseForm:
+    return app.screen_stack[0].query_one(CaseForm)
+
+
+def says(app: JaxtuiApp) -> str:
+    return str(app.screen.query_one("#open-says", Static).content)
+
+
+def listed(app: JaxtuiApp, name: str) -> list[str]:
+    options = app.screen.query_one(name, OptionList)
+    return [str(option.prompt) for option in options.options]
+
+
+async def opened(pilot: Pilot[None], app: JaxtuiApp, path: str = "") -> OpenFile:
+    """The list of the working directory, or the functions of a file."""
+    await until_ready(pilot, app)
+    await pilot.press("2", "f")
+    await until(pilot, lambda: isinstance(app.screen, OpenFile))
+    await until(pilot, lambda: listed(app, "#open-files"))
+    screen = app.screen
+    assert isinstance(screen, OpenFile)
+    if path:
+        screen.query_one("#open-path", Input).value = path
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.has_class("-functions"))
+    return screen
+
+
+@asynccontextmanager
+async def opening(
+    path: str = "", engine: FakeEngine | None = None
+) -> AsyncIterator[tuple[Pilot[None], JaxtuiApp, OpenFile]]:
+    app = app_on(engine or FakeEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        yield pilot, app, await opened(pilot, app, path)
+
+
+async def take(pilot: Pilot[None], app: JaxtuiApp, *keys: str) -> form.Values:
+    """What the form says after these keys and Enter."""
+    await pilot.press(*keys, "enter")
+    await until(pilot, lambda: len(app.screen_stack) == 1)
+    return bench(app).values
 
 
 async def test_arrows_choose_and_a_folder_is_gone_into(work: Path) -> None:
     (work / "sub" / "deep.py").write_text("def f(x): ...\n")
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await opened(pilot, app)
+    async with opening() as (pilot, app, screen):
         await pilot.press("down", "down", "enter")
         await until(pilot, lambda: listed(app, "#open-files") == ["sub/deep.py"])
         await pilot.press("enter")
@@ -266,9 +256,7 @@ async def test_arrows_choose_and_a_folder_is_gone_into(work: Path) -> None:
 
 
 async def test_typing_a_path(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await opened(pilot, app)
+    async with opening() as (pilot, app, screen):
         assert listed(app, "#open-files") == ["plain.py", "train.py", "sub/"]
         path = screen.query_one("#open-path", Input)
         await pilot.press(*"su", "tab")
@@ -293,7 +281,6 @@ async def test_typing_a_path(work: Path, monkeypatch: pytest.MonkeyPatch) -> Non
             ("trian.py", "There is no file trian.py. Did you mean train.py?"),
             ("wrong.py", "wrong.py line 1 is not Python"),
             ("empty.py", "empty.py defines no function that could be timed."),
-            ("nowhere/train.py", "There is no file nowhere/train.py."),
         ):
             path.value = typed
             await pilot.press("enter")
@@ -319,36 +306,8 @@ async def test_typing_a_path(work: Path, monkeypatch: pytest.MonkeyPatch) -> Non
             gone.set()
 
 
-@pytest.mark.parametrize("size", [NARROW, WIDE])
-async def test_two_functions_of_a_file_are_run(
-    work: Path, size: tuple[int, int]
-) -> None:
-    engine = FakeEngine()
-    app = app_on(engine)
-    async with app.run_test(size=size) as pilot:
-        await read(pilot, app, "train.py")
-        await pilot.press("space", "down", "space")
-        assert "step, loss against each other, with what make_args" in says(app)
-        await pilot.press("enter")
-        await until(pilot, lambda: len(app.screen_stack) == 1)
-        values = bench(app).values
-        assert values.op == f"{work}/train.py:step,loss"
-        assert (values.sizes, values.modes, values.arguments) == ("", ("jit",), "")
-        assert not bench(app).query_one("#dtypes").display
-        assert bench(app).query_one("#arguments").region.right <= size[0]
-        await until(pilot, lambda: "2 cases" in bench(app).verdict.message)
-        await pilot.press("r")
-        await until_done(pilot, app)
-        assert [case.op for case in engine.experiments[0].cases] == [
-            f"{work}/train.py:step",
-            f"{work}/train.py:loss",
-        ]
-
-
 async def test_arguments_are_asked_for_where_nothing_makes_them(work: Path) -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await read(pilot, app, "plain.py")
+    async with opening("plain.py") as (pilot, app, screen):
         assert "scale takes x, y, and nothing says what to give it" in says(app)
         await pilot.press("enter")
         entry = screen.query_one("#open-arguments", Input)
@@ -357,9 +316,7 @@ async def test_arguments_are_asked_for_where_nothing_makes_them(work: Path) -> N
         await until(pilot, lambda: "has no known dtype" in says(app))
         entry.value = "f32[8, 8] f32[]"
         await until(pilot, lambda: "with random f32[8,8] f32[]." in says(app))
-        await pilot.press("enter")
-        await until(pilot, lambda: len(app.screen_stack) == 1)
-        values = bench(app).values
+        values = await take(pilot, app)
         assert values.op == f"{work}/plain.py:scale"
         assert values.arguments == "f32[8,8] f32[]"
         assert bench(app).query_one("#sizes").disabled
@@ -377,50 +334,48 @@ async def test_arguments_are_asked_for_where_nothing_makes_them(work: Path) -> N
 async def test_named_functions_are_marked_and_numpy_comes_with_its_form(
     work: Path,
 ) -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await read(pilot, app, "plain.py:norm")
+    async with opening("plain.py:norm") as (pilot, app, screen):
         assert [line[:8] for line in listed(app, "#open-functions")] == [
             "[ ] scal",
             "[x] norm",
         ]
         screen.query_one("#open-arguments", Input).value = "f32[8]"
-        await pilot.press("tab", "enter")
-        await until(pilot, lambda: len(app.screen_stack) == 1)
-        assert bench(app).values.modes == ("numpy", "jit")
+        values = await take(pilot, app, "tab")
+        assert values.modes == ("numpy", "jit")
 
 
 async def test_a_size_that_a_factory_needs_is_filled_in(work: Path) -> None:
     (work / "sized.py").write_text("def f(x): ...\ndef f_args(n): ...\n")
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await read(pilot, app, "sized.py")
-        await pilot.press("enter")
-        await until(pilot, lambda: len(app.screen_stack) == 1)
-        assert bench(app).values.sizes == open_file.SIZE
+    async with opening("sized.py") as (pilot, app, _):
+        assert (await take(pilot, app)).sizes == open_file.SIZE
 
 
-async def test_keys_work_or_say_why_not(work: Path) -> None:
+async def test_two_functions_are_run_and_keys_work_or_say_why_not(work: Path) -> None:
     engine = FakeEngine()
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await read(pilot, app, "train.py")
-        await pilot.press("enter")
-        await until(pilot, lambda: len(app.screen_stack) == 1)
+    async with opening("train.py", engine) as (pilot, app, _):
+        await pilot.press("space", "down", "space")
+        assert "step, loss against each other, with what make_args" in says(app)
+        values = await take(pilot, app)
+        assert values.op == f"{work}/train.py:step,loss"
+        assert (values.sizes, values.modes, values.arguments) == ("", ("jit",), "")
+        assert not bench(app).query_one("#dtypes").display
+        assert bench(app).query_one("#arguments").region.right <= NARROW[0]
         # An engine that comes back does not take them away.
         engine.emit(Ready(host=HOST, devices=cpu_devices(2), ops=OPS))
-        await until(pilot, lambda: len(app.state.devices) == 2)
         devices = bench(app).query_one("#devices", Choice)
         await until(pilot, lambda: len(devices.options) == 2)
-        assert bench(app).values.op == f"{work}/train.py:step"
+        assert bench(app).values.op == values.op
+        await until(pilot, lambda: "2 cases" in bench(app).verdict.message)
         await pilot.press("r")
         await until_done(pilot, app)
+        ops = [f"{work}/train.py:{name}" for name in ("step", "loss")]
+        assert [case.op for case in engine.experiments[0].cases] == ops
         await pilot.press("w")
         await until(pilot, lambda: "has no sizes" in app.state.message)
         await pilot.press("a")
         await until(pilot, lambda: isinstance(app.screen, TimelineScreen))
         await until(pilot, lambda: isinstance(engine.works[-1], Loop))
-        assert engine.works[-1].case.op == f"{work}/train.py:step"
+        assert engine.works[-1].case.op == ops[0]
         await pilot.press("escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
         await pilot.press("v")
@@ -434,36 +389,31 @@ async def test_keys_work_or_say_why_not(work: Path) -> None:
 
 # With the real engine.
 
+MINE = """
+    import jax.numpy as jnp
 
-@pytest.fixture
-def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    text = """
-        import jax.numpy as jnp
+    def doubled(x):
+        return {"result": x * 2}
 
-        def doubled(x):
-            return {"result": x * 2}
+    def deep(x, n=30):
+        return deep(x, n - 1) if n else x @ x
 
-        def deep(x, n=30):
-            return deep(x, n - 1) if n else x @ x
-
-        def make_args(size=64):
-            return (jnp.ones((size, size + 1)),)
-    """
-    (tmp_path / "mine.py").write_text(textwrap.dedent(text))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    def make_args(size=64):
+        return (jnp.ones((size, size + 1)),)
+"""
 
 
 async def test_from_a_file_to_its_numbers_and_its_traceback(
-    mine: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / "mine.py").write_text(textwrap.dedent(MINE))
+    monkeypatch.chdir(tmp_path)
     engine = EngineClient(EngineOptions(cpu_devices=1))
     app = JaxtuiApp(engine, fps=50)
     try:
         async with app.run_test(size=NARROW) as pilot:
-            await read(pilot, app, "mine.py:doubled,deep")
-            await pilot.press("enter")
-            await until(pilot, lambda: len(app.screen_stack) == 1)
+            await opened(pilot, app, "mine.py:doubled,deep")
+            await take(pilot, app)
             bench(app).query_one("#budget", Input).value = "1"
             await pilot.press("r")
             await until_done(pilot, app)
