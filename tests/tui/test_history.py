@@ -6,13 +6,13 @@ import asyncio
 import io
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
 import pytest
 from textual import events
-from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import Input, Sparkline, Static
 
@@ -20,12 +20,11 @@ from jaxtui.history.store import Filter, History
 from jaxtui.model import Case, Device, Experiment, Failure, Note, Plan
 from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.dialogs import CodeScreen, Question
-from jaxtui.tui.history import PAGE, HistoryPane, listing, words
+from jaxtui.tui.dialogs import Question
+from jaxtui.tui.history import PAGE, HistoryPane, listing
 from jaxtui.tui.history_panels import Detail, HistoryTable, Past
 from jaxtui.tui.run import Recorder
 from jaxtui.tui.threads import Latest
-from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.view.history import short_when
 from tests.history.making import DEVICE, HOST, measurement
@@ -74,6 +73,15 @@ def past(app: JaxtuiApp) -> Past:
     return found.past if found else Past()
 
 
+@asynccontextmanager
+async def on_list(
+    size: tuple[int, int] = NARROW, engine: FakeEngine | None = None
+) -> AsyncIterator[tuple[Pilot[None], JaxtuiApp, HistoryTable]]:
+    app = app_on(engine or FakeEngine())
+    async with app.run_test(size=size) as pilot:
+        yield pilot, app, await shown(pilot, app)
+
+
 async def shown(pilot: Pilot[None], app: JaxtuiApp) -> HistoryTable:
     """The table, once it is filled and has the focus."""
     await until_ready(pilot, app)
@@ -118,9 +126,7 @@ async def test_the_newest_come_first_and_two_that_are_marked_are_compared(
             )
             return msgspec.structs.replace(plan, cases=tuple(cases))
 
-    app = app_on(Elsewhere())
-    async with app.run_test(size=WIDE) as pilot:
-        table = await shown(pilot, app)
+    async with on_list(WIDE, Elsewhere()) as (pilot, app, table):
         assert ids(app) == [3, 2, 1]
         row = [str(cell).strip() for cell in table.get_row_at(0)]
         assert row[2:] == ["matmul", "256", "bfloat16", "tpu:0", "jit", "2.00", "vm-7"]
@@ -162,9 +168,7 @@ async def test_a_low_screen_words_that_filter_and_what_is_done_with_one(
     three: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        table = await shown(pilot, app)
+    async with on_list() as (pilot, app, table):
         assert "2.0 ms  1.90–2.10 ms" in detail(app)
         when = str(table.get_row_at(0)[1]).strip()
         assert when == short_when(NOON + 120)
@@ -202,7 +206,7 @@ async def test_a_low_screen_words_that_filter_and_what_is_done_with_one(
         await until(pilot, lambda: ids(app) == [3, 2, 1])
         assert app.query_one("#history-words", Input).value == ""
 
-        # Copied, shown as code, taken to the form.
+        # Copied, taken to the form.
         await pilot.press("y")
         await until(pilot, lambda: "written to" in app.state.message)
         (path,) = tmp_path.glob("jaxtui-*-history.md")
@@ -213,10 +217,6 @@ async def test_a_low_screen_words_that_filter_and_what_is_done_with_one(
         assert "selu" in lines[3]
         await pilot.press("home", "down")
         await until(pilot, lambda: "selu" in detail(app))
-        await pilot.press("v")
-        await until(pilot, lambda: isinstance(app.screen, CodeScreen))
-        await pilot.press("escape")
-        await until(pilot, lambda: not isinstance(app.screen, CodeScreen))
         await pilot.press("enter")
         await until(pilot, lambda: app.tab == "bench")
         await until(pilot, lambda: app.query_one("#sizes", Input).value == "1000")
@@ -231,9 +231,7 @@ async def test_names_are_shown_whole_where_they_matter_and_a_case_over_time(
 ) -> None:
     own = measurement("/home/somebody/[old]/training.py:train_step")
     history.add(HOST, DEVICE, own, NOON)
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        table = await shown(pilot, app)
+    async with on_list() as (pilot, app, table):
         row = [str(cell).strip() for cell in table.get_row_at(0)]
         assert HOST.hostname not in row
         assert table.virtual_size.width <= table.size.width
@@ -254,9 +252,7 @@ async def test_names_are_shown_whole_where_they_matter_and_a_case_over_time(
 
 
 async def test_deleting_asks_first(three: History) -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=(60, 15)) as pilot:
-        table = await shown(pilot, app)
+    async with on_list((60, 15)) as (pilot, app, table):
         assert table.virtual_size.width <= table.size.width
         await pilot.press("space", "down", "delete")
         await until(pilot, lambda: isinstance(app.screen, Question))
@@ -292,9 +288,7 @@ async def test_more_is_read_when_the_cursor_comes_near_the_end(
 ) -> None:
     one = measurement()
     history.add_all((HOST, DEVICE, one, NOON + i) for i in range(2 * PAGE + 10))
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        table = await shown(pilot, app)
+    async with on_list() as (pilot, app, table):
         assert len(ids(app)) == PAGE
         assert app.query_one("#history-list").border_title == "410 measurements"
         await pilot.press("ctrl+end")
@@ -412,10 +406,6 @@ async def test_a_question_that_fails_leaves_the_next_one_alone() -> None:
     assert answers == [1]
 
 
-def test_words_take_the_short_names_of_dtypes() -> None:
-    assert words(" Matmul  BF16 ") == "matmul bfloat16"
-
-
 def test_a_history_on_screen(
     three: History, monkeypatch: pytest.MonkeyPatch, snap_compare: Callable[..., bool]
 ) -> None:
@@ -436,17 +426,3 @@ def test_a_history_on_screen(
         await pilot.pause()
 
     assert snap_compare(app, terminal_size=WIDE, run_before=drive)
-
-
-async def test_the_words_of_a_key_in_a_border_can_be_clicked(three: History) -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        table = await shown(pilot, app)
-        panel = table.parent
-        assert isinstance(panel, Panel)
-        words = Content.from_markup(str(panel.border_subtitle)).plain
-        region = panel.region
-        start = region.right - 2 - len(words)
-        where = (start + words.index("Space mark"), region.bottom - 1)
-        await pilot.click(offset=where)
-        await until(pilot, lambda: past(app).marked == (3,))
