@@ -51,7 +51,6 @@ from tests.tui.looping import (
     shot,
     shown,
     until_measured,
-    view,
 )
 
 pytestmark = pytest.mark.usefixtures("long_enough_to_be_held_back")
@@ -77,21 +76,6 @@ def test_what_the_host_computes_is_looped_as_jit() -> None:
     assert looped_case.inputs == "device"
     eager = msgspec.structs.replace(CASE, mode="eager")
     assert loopable(eager, "cpu:1") is eager
-
-
-async def test_the_selected_case_of_the_bench_is_looped() -> None:
-    engine = FakeEngine()
-    app = app_on(engine)
-    async with app.run_test(size=WIDE) as pilot:
-        await until_ready(pilot, app)
-        await pilot.press("2", "f5")
-        await until(pilot, lambda: app.state.run and not app.state.running)
-        app.session.update(picked=(app.session.state.run.number, 1))
-        await open_view(pilot, app)
-        await until_measured(pilot, app)
-        loop = engine.works[-1]
-        assert isinstance(loop, Loop)
-        assert loop.case == loopable(engine.experiments[0].cases[1], "cpu:0")
 
 
 async def test_the_loop_runs_at_once_and_its_keys_run_it_anew() -> None:
@@ -215,24 +199,7 @@ async def test_the_first_repeat_is_shown_while_the_loop_is_refined() -> None:
         assert "true 333 GFLOP/s" in shown(app, "figures")
 
 
-async def test_it_is_stopped_and_runs_again() -> None:
-    engine = FakeEngine(scripted=False)
-    engine.answer = begins
-    async with on_timeline(engine, measured=False) as (pilot, app, _):
-        await until(pilot, lambda: app.state.running)
-        await pilot.press("s")
-        await until(pilot, lambda: "stop" in engine.calls and not app.state.running)
-        await until(pilot, lambda: "stopped before" in shown(app, "figures"))
-        await pilot.press("r")
-        await until(pilot, lambda: app.state.running)
-        answers(engine)
-        await pilot.press("b")
-        await until_measured(pilot, app)
-        assert styles(engine) == ["never", "never", "end"]
-        assert engine.calls.count("stop") == 2
-
-
-async def test_failure_and_death_are_said_and_r_runs_again() -> None:
+async def test_stop_failure_and_death_are_said_and_r_runs_again() -> None:
     engine = FakeEngine()
 
     def fails(work: object) -> Sequence[RunEvent]:
@@ -250,6 +217,12 @@ async def test_failure_and_death_are_said_and_r_runs_again() -> None:
         await pilot.press("r")
         await until(pilot, lambda: app.state.running)
         assert "40 GiB" not in shown(app, "figures")
+        await pilot.press("s")
+        await until(pilot, lambda: "stop" in engine.calls)
+        engine.emit_run(RunFinished(outcome="cancelled", elapsed_seconds=1.0))
+        await until(pilot, lambda: "stopped before" in shown(app, "figures"))
+        await pilot.press("r")
+        await until(pilot, lambda: app.state.running)
         engine.emit_run(
             WorkFailed(error="The engine was killed (signal 9).", hint=""),
             RunFinished(outcome="crashed", elapsed_seconds=0.1),
@@ -281,22 +254,11 @@ async def test_one_repeat_has_one_stopwatch_figure_on_the_screen() -> None:
         assert text.count(" 40.0 ms") == text.count(" 200 ms") == 1
 
 
-async def test_claims_above_the_peak_and_work_that_is_inline() -> None:
-    engine = FakeEngine(tpu_devices())
-    peak = Peak(flops_per_second=1e12, bytes_per_second=None, source="somewhere")
-    answers(engine, peak=peak)
+async def test_what_runs_inline_is_never_called_asynchronous() -> None:
+    engine = FakeEngine()
+    answers(engine, inline=True)
     async with on_timeline(engine, WIDE) as (pilot, app, _):
-        assert "IMPOSSIBLE, peak 1.00 TFLOP/s" in shown(app, "figures")
-        figures = view(app).query_one("#figures Paper", Paper).render()
-        danger = [span for span in figures.spans if "danger" in str(span.style)]
-        # The claim, and the verdict.
-        assert len(danger) == 2
-
-        # What runs inline is never called asynchronous.
-        answers(engine, inline=True)
-        await pilot.press("r")
         await until(pilot, lambda: "synchronous: work" in shown(app, "figures"))
-        await until_measured(pilot, app)
         assert "device inline" in shown(app, "lanes")
         assert "inside the call" in shown(app, "call")
         assert "never in flight" in shown(app, "queue")
