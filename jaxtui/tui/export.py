@@ -76,6 +76,10 @@ NOT_READY = "JAX is not ready yet, and it is what writes the script."
 # What there is to write.
 
 
+Make = Callable[[], "str | Awaitable[str]"]
+"""Makes a text, at once or when the disk or the engine has answered."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
     """One way to write something down."""
@@ -86,13 +90,17 @@ class Format:
     """What is in it: a plain line of at most 60 cells."""
     stem: str
     """What the file is called by default, without the ending."""
-    content: Callable[[], Awaitable[str]]
-    """Makes the text of the file; an ``ExportError`` says why there is none."""
+    make: Make
 
     @property
     def name(self) -> str:
         """What the file is called by default."""
         return self.stem + self.ending
+
+    async def content(self) -> str:
+        """The text of the file; an ``ExportError`` says why there is none."""
+        made = self.make()
+        return made if isinstance(made, str) else await made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,19 +113,15 @@ class Offer:
     """At least one."""
 
 
-def formats(stem: str, *described: tuple[str, str, Callable[[], str]]) -> list[Format]:
-    """Several formats of one thing that are made at once.
+def formats(stem: str, *described: tuple[str, str, Make]) -> list[Format]:
+    """Several formats of one thing.
 
     Args:
         stem: what the files are called by default.
         described: ending, what is in it, and what makes it.
     """
-
-    async def made(make: Callable[[], str]) -> str:
-        return make()
-
     return [
-        Format(ending=ending, holds=holds, stem=stem, content=partial(made, make))
+        Format(ending=ending, holds=holds, stem=stem, make=make)
         for ending, holds, make in described
     ]
 
@@ -150,10 +154,10 @@ def script_of(case: Case, plan: Planner) -> Format:
 def script(stem: str, holds: str, cases: tuple[Case, ...], plan: Planner) -> Format:
     """The script of cases, which take turns if there are several."""
 
-    async def content() -> str:
+    async def make() -> str:
         return scripts.of_cases((await plan(Experiment(cases=cases))).cases)
 
-    return Format(ending=".py", holds=holds, stem=stem, content=content)
+    return Format(ending=".py", holds=holds, stem=stem, make=make)
 
 
 def look_of(app: BaseApp) -> Look:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, TypeVar
@@ -448,7 +448,7 @@ def _pair_files(past: Past) -> Iterable[Format]:
     )
 
 
-def _list_files(past: Past, read: Callable[[], Awaitable[Page]]) -> Iterator[Format]:
+def _list_files(past: Past, read: Callable[[], Awaitable[Page]]) -> Iterable[Format]:
     async def written(ending: str) -> str:
         # It may be a hundred thousand rows.
         return await in_thread(view.files(await read())[ending])
@@ -456,13 +456,12 @@ def _list_files(past: Past, read: Callable[[], Awaitable[Page]]) -> Iterator[For
     count = (past.count or past.read) - past.unreadable
     many = f"all {count} that are listed" if count > 1 else "the one that is listed"
     stem = file_stem("history", *past.text.split(), stamp())
-    for ending, what in (
-        (".csv", "a row each in base units"),
-        (".md", "as a table for people"),
-        (".json", "as jaxtui history --json"),
-    ):
-        make, holds = partial(written, ending), f"{many}, {what}"
-        yield Format(ending=ending, holds=holds, stem=stem, content=make)
+    return formats(
+        stem,
+        (".csv", f"{many}, a row each in base units", partial(written, ".csv")),
+        (".md", f"{many}, as a table for people", partial(written, ".md")),
+        (".json", f"{many}, as jaxtui history --json", partial(written, ".json")),
+    )
 
 
 def _entry_files(past: Past, plan: Planner) -> Iterable[Format]:

@@ -23,7 +23,7 @@ from jaxtui.plot import Picture
 from jaxtui.scripts import joined
 from jaxtui.state import Job
 from jaxtui.tui.colors import drawing, series_colors
-from jaxtui.tui.export import Format, Offer, formats
+from jaxtui.tui.export import Offer, formats
 from jaxtui.tui.widgets.panel import Panel, ScrollPanel
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotView
@@ -309,7 +309,7 @@ class Shown:
         found = formats(stem, (".txt", text, self.whole))
         if works:
             holds = "plain Python of what it runs, with JAX and NumPy alone"
-            found.append(Format(ending=".py", holds=holds, stem=stem, content=script))
+            found += formats(stem, (".py", holds, script))
         if picture is not None:
             holds = "the plot as it is shown, as a picture"
             found += formats(stem, (".svg", holds, svg))
