@@ -199,6 +199,7 @@ class Shot:
     def bars(self, bars: Sequence[Bar]) -> Iterator[Bar]:
         """Those that are drawn, cut off where the drawing ends; the selected last."""
         chosen: list[Bar] = []
+        window = self.in_view
         for bar in bars:
             if self.count is not None and bar.call >= self.count:
                 continue
@@ -207,7 +208,7 @@ class Shot:
                     continue
                 if bar.end > self.until:
                     bar = replace(bar, end=self.until)
-            if not self.in_view.shows(bar):
+            if not window.shows(bar):
                 continue
             if bar.call == self.selected:
                 chosen.append(bar)
@@ -442,8 +443,8 @@ class LaneView(PlotView, can_focus=True):
             super().__init__()
             self.call = call
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self._rows: list[Row] = []
         self._palette: Palette = {}
         self._scheduled = False
