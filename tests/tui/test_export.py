@@ -21,12 +21,12 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Static
 
 from jaxtui import cli, lessons
-from jaxtui.document import Results, encode
+from jaxtui.document import Results
 from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.engine.protocol import Envelope
 from jaxtui.export import DARK, ExportError
 from jaxtui.history.store import History, HistoryError
-from jaxtui.model import Case, Event, Experiment, Plan, RunFinished, RunStarted
+from jaxtui.model import Case, Event, Experiment, Plan, RunStarted
 from jaxtui.state import begin_run, reduce
 from jaxtui.tui import export, themes
 from jaxtui.tui.app import JaxtuiApp
@@ -45,8 +45,7 @@ from jaxtui.tui.export import (
 from jaxtui.tui.history import HistoryPane
 from jaxtui.tui.history_panels import Past
 from jaxtui.tui.learn import LearnPane
-from jaxtui.tui.state import EMPTY, State
-from jaxtui.view.bench import collect
+from jaxtui.tui.state import EMPTY
 from tests.history.making import DEVICE, HOST, measurement
 from tests.tui.driving import app_on, until, until_done, until_ready
 from tests.tui.fake_engine import HOST as VM
@@ -159,7 +158,7 @@ SELU = tuple(
 )
 
 
-def offered(*happened: Event, cases: tuple[Case, ...] = SELU) -> tuple[Offer, State]:
+def offered(*happened: Event, cases: tuple[Case, ...] = SELU) -> Offer:
     """After a run has begun and this has happened; the engine makes no plan."""
     state = replace(EMPTY, engine="ready", host=VM, devices=cpu_devices())
     state = begin_run(state, 1, "bench", Experiment(cases=cases))
@@ -170,7 +169,7 @@ def offered(*happened: Event, cases: tuple[Case, ...] = SELU) -> tuple[Offer, St
         raise ExportError("JAX is not there.")
 
     assert state.run is not None
-    return export.of_run(state, state.run, None, DARK, no_plan), state
+    return export.of_run(state, state.run, None, DARK, no_plan)
 
 
 def content(offer: Offer, ending: str) -> str:
@@ -178,28 +177,19 @@ def content(offer: Offer, ending: str) -> str:
     return asyncio.run(found.content())  # type: ignore[arg-type]
 
 
-def test_a_run_that_goes_on_is_what_has_arrived_one_that_ended_what_is_printed() -> (
-    None
-):
-    arrived = sampled(0, SELU[0], 0)
-    offer, _ = offered(arrived)
+def test_of_a_run_that_goes_on_there_is_what_has_arrived() -> None:
+    offer = offered(sampled(0, SELU[0], 0))
     assert offer.what == "selu, 2 cases, what has arrived so far"
     kept = msgspec.json.decode(content(offer, ".json"), type=Results)
     assert [one.case for one in kept.measurements] == [SELU[0]]
     assert kept.failures == ()
-    finished = RunFinished(outcome="cancelled", elapsed_seconds=1.0)
-    offer, state = offered(arrived, finished)
-    assert offer.what == "selu, 2 cases"
-    printed = encode(collect(VM, SELU, state.run)).decode()
-    assert content(offer, ".json") == printed
-    assert [one["case"]["mode"] for one in json.loads(printed)["failures"]] == ["numpy"]
 
 
 @pytest.mark.parametrize(("cases", "scripts"), [(SELU, 2), (SELU[:1], 1)])
 def test_without_a_plot_the_picture_is_the_table_and_a_script_needs_the_engine(
     cases: tuple[Case, ...], scripts: int
 ) -> None:
-    offer, _ = offered(cases=cases)
+    offer = offered(cases=cases)
     holds = {one.ending: one.holds for one in offer.formats}
     assert holds[".svg"] == "the table: there is no plot yet, as a picture"
     assert "<svg" in content(offer, ".svg")

@@ -96,8 +96,6 @@ def test_functions_with_arguments_or_a_factory_are_an_experiment(work: Path) -> 
     [
         ("/nowhere/train.py:step", {}, "There is no file /nowhere/train.py."),
         ("plain.py:norm", {"arguments": "f32"}, '"f32" is not an argument'),
-        ("plain.py:norm", {"sizes": "12..x"}, "12..x"),
-        ("plain.py:norm", {"modes": ()}, "No mode is chosen"),
     ],
 )
 def test_what_is_wrong_with_it_is_named(
