@@ -15,7 +15,6 @@ from jaxtui.model import (
     LOOP_STYLES,
     Case,
     Loop,
-    LoopClock,
     LoopKernel,
     LoopSeen,
     LoopStarted,
@@ -237,21 +236,6 @@ async def test_stop_failure_and_death_are_said_and_r_runs_again() -> None:
 
 
 # What is shown.
-
-
-async def test_one_repeat_has_one_stopwatch_figure_on_the_screen() -> None:
-    engine = FakeEngine()
-    clocks = [
-        LoopClock(repeats=7, stopwatch_seconds=one, true_seconds=other)
-        for one, other in ((31e-3, 0.171), (32e-3, 0.172), (33e-3, 0.173))
-    ]
-    answers(engine, undisturbed=clocks[0], watched=clocks[1], traced=clocks[2])
-    async with on_timeline(engine, WIDE) as (pilot, app, _):
-        await until(pilot, lambda: "instrumented repeat" in shown(app, "notes"))
-        text = "\n".join(frame(app))
-        for other in ("31.0", "32.0", "33.0", "171", "172", "173"):
-            assert other not in text
-        assert text.count(" 40.0 ms") == text.count(" 200 ms") == 1
 
 
 async def test_what_runs_inline_is_never_called_asynchronous() -> None:
