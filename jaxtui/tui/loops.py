@@ -96,8 +96,8 @@ class Playback:
         """Slow motion or not, from the same place on."""
         now = clock if self.paused is None else self.paused
         share = (now - self.since) / self.takes
-        takes = SLOW_SECONDS if slow else SECONDS
-        return replace(self, slow=slow, since=now - share * takes)
+        other = replace(self, slow=slow)
+        return replace(other, since=now - share * other.takes)
 
     def toggled(self, clock: float) -> Playback:
         """Pause or resume."""
@@ -135,7 +135,6 @@ class LoopScreen(Explained, ModalScreen[None]):
     ]
 
     state: reactive[State] = reactive(EMPTY, repaint=False)
-    """What is on screen."""
 
     def __init__(self, loop: Loop) -> None:
         super().__init__()
@@ -153,12 +152,10 @@ class LoopScreen(Explained, ModalScreen[None]):
 
     @property
     def base(self) -> BaseApp:
-        """The app."""
         return base(self)
 
     def on_mount(self) -> None:
         self.watch(self.app, "state", self._follow)
-        self.watch(self.app, "theme", self._themed, init=False)
         self.set_interval(1 / self.base.fps, self.tick)
         # Not before the first layout: Textual forgets the height of a text that is
         # replaced between its layout and the next idle moment.
@@ -272,10 +269,6 @@ class LoopScreen(Explained, ModalScreen[None]):
         self.playback = Playback(total, self.base.clock(), slow)
         self.show_moment(0.0)
 
-    def _themed(self) -> None:
-        # Once the app has the new colours.
-        self.call_after_refresh(self.themed)
-
     def action_close(self) -> None:
         """Leave the screen; its loop is stopped."""
         self.stop_loop()
@@ -294,6 +287,3 @@ class LoopScreen(Explained, ModalScreen[None]):
     def played(self) -> None:
         """The loop was played to its end."""
         raise NotImplementedError
-
-    def themed(self) -> None:
-        """Draw in the colours of another theme."""

@@ -241,6 +241,15 @@ class TimelineScreen(LoopScreen):
         yield MessageLine().data_bind(TimelineScreen.state)
         yield KeysLine()
 
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.app.theme_changed_signal.subscribe(self, lambda _: self._repaint())
+
+    def _repaint(self) -> None:
+        """Draw in the colours of another theme."""
+        self.lanes.watch_shot()
+        self._draw_queue()
+
     def on_resize(self) -> None:
         self.call_after_refresh(self._place)
 
@@ -390,10 +399,6 @@ class TimelineScreen(LoopScreen):
 
     def played(self) -> None:
         self._stand_still()
-
-    def themed(self) -> None:
-        self.lanes.watch_shot()
-        self._draw_queue()
 
     def _entitle(self) -> None:
         loop, job = self.loop, self.job
