@@ -173,7 +173,6 @@ class Classroom(LoopScreen):
         self._theme = self.app.theme
         self.app.theme = themes.PROJECTOR
         self.add_class("-program")
-        super().on_mount()
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._draw)

@@ -242,7 +242,6 @@ class TimelineScreen(LoopScreen):
         yield KeysLine()
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.app.theme_changed_signal.subscribe(self, lambda _: self._repaint())
 
     def _repaint(self) -> None:

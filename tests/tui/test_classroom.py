@@ -89,6 +89,9 @@ async def test_a_class_predicts_sees_the_factor_and_the_fix(
         await until(pilot, lambda: isinstance(app.screen, Classroom))
         assert app.theme == themes.PROJECTOR
         await until(pilot, lambda: len(room(app)._found) == 2)
+        # Each is run once.
+        styles = [work.style for work in engine.works if isinstance(work, Loop)]
+        assert styles == ["never", "never", "end"]
         # The program and nothing else.
         await until(pilot, lambda: "range(20)" in text(app))
         assert "block_until_ready" not in text(app)
@@ -151,7 +154,7 @@ async def test_a_class_predicts_sees_the_factor_and_the_fix(
         assert view(app).playback is None
         assert "541 ms" in shown(app, "figures")
     loops = [work for work in engine.works if isinstance(work, Loop)]
-    assert [one.style for one in loops][-3:] == ["never", "end", "never"]
+    assert [one.style for one in loops][2:] == ["end", "never"]
 
 
 async def test_a_class_waits_for_the_program_and_is_told_of_a_failure() -> None:
