@@ -1,21 +1,14 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import select
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
 
 import pytest
 
 from jaxtui.engine.client import EngineClient, EngineOptions
 from jaxtui.engine.protocol import Envelope
 from jaxtui.model import Case, Event, Experiment, Hello, Logged, Work
-
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
-DEADLINE_SECONDS = 60.0
+from tests.processes import FAKE_PYTHON, LIMIT_SECONDS, ROOT
 
 
 class Watched:
@@ -26,29 +19,24 @@ class Watched:
         self.seen: list[Envelope] = []
         self._events = client.events()
 
-    async def next(self) -> Envelope:
-        envelope = await asyncio.wait_for(anext(self._events), DEADLINE_SECONDS)
-        self.seen.append(envelope)
-        return envelope
-
     async def until(
         self, *kinds: type[Event], when: Callable[[Event], bool] = lambda event: True
     ) -> Event:
         while True:
-            event = (await self.next()).event
-            if isinstance(event, kinds) and when(event):
-                return event
+            envelope = await asyncio.wait_for(anext(self._events), LIMIT_SECONDS)
+            self.seen.append(envelope)
+            if isinstance(envelope.event, kinds) and when(envelope.event):
+                return envelope.event
 
     async def run(self, work: Work) -> int:
-        return await asyncio.wait_for(self.client.run(work), DEADLINE_SECONDS)
+        return await asyncio.wait_for(self.client.run(work), LIMIT_SECONDS)
 
     async def stop(self) -> None:
-        await asyncio.wait_for(self.client.stop(), DEADLINE_SECONDS)
+        await asyncio.wait_for(self.client.stop(), LIMIT_SECONDS)
 
-    async def finish(self) -> list[Envelope]:
-        await asyncio.wait_for(self.client.close(), DEADLINE_SECONDS)
+    async def finish(self) -> None:
+        await asyncio.wait_for(self.client.close(), LIMIT_SECONDS)
         self.seen += [envelope async for envelope in self._events]
-        return self.seen
 
     def of(self, *kinds: type[Event]) -> list[Event]:
         return [seen.event for seen in self.seen if isinstance(seen.event, kinds)]
@@ -69,13 +57,8 @@ Opener = Callable[..., Awaitable[Watched]]
 def fake_options() -> Callable[..., EngineOptions]:
     def options(**changes: object) -> EngineOptions:
         environment = {"PYTHONPATH": str(ROOT), **changes.pop("environment", {})}
-        settings = {
-            "command": (sys.executable, str(HERE / "fake_core.py")),
-            "environment": environment,
-            "grace_seconds": 1.0,
-            **changes,
-        }
-        return EngineOptions(**settings)
+        settings = {"command": tuple(FAKE_PYTHON.split()), "grace_seconds": 1.0}
+        return EngineOptions(**{**settings, **changes, "environment": environment})
 
     return options
 
@@ -94,7 +77,7 @@ async def open_engine(
 
     yield open_engine
     for watched in opened:
-        await asyncio.wait_for(watched.client.close(), DEADLINE_SECONDS)
+        await asyncio.wait_for(watched.client.close(), LIMIT_SECONDS)
 
 
 @pytest.fixture
@@ -110,20 +93,3 @@ def experiment() -> Callable[..., Experiment]:
         return Experiment(cases=cases, budget_seconds=budget)
 
     return make
-
-
-@pytest.fixture
-def ends_within() -> Callable[[int, float], bool]:
-    """Whether a process, ours or an orphan, has ended after so many seconds."""
-
-    def ends_within(pid: int, seconds: float) -> bool:
-        try:
-            watch = os.pidfd_open(pid)
-        except ProcessLookupError:
-            return True
-        try:
-            return bool(select.select((watch,), (), (), seconds)[0])
-        finally:
-            os.close(watch)
-
-    return ends_within

@@ -1,13 +1,13 @@
+"""A run over several engines: what a death ends, what is left, and what is told."""
+
 from __future__ import annotations
 
-import msgspec
 import pytest
 
 from jaxtui.engine.active import PATIENCE_SECONDS, ActiveRun
 from jaxtui.model import (
     Case,
     CaseFailed,
-    CaseMeasured,
     CaseStarted,
     Failure,
     Inspection,
@@ -15,6 +15,10 @@ from jaxtui.model import (
     RunFinished,
     RunStarted,
 )
+
+SELU = Case(op="selu", size=8, dtype="float32", device="cpu:0", mode="jit")
+OWN = Case(op="/p/mine.py:f", size=0, dtype="", device="cpu:0", mode="jit")
+OFFERED = Case(op="our-step", size=0, dtype="", device="cpu:0", mode="jit")
 
 
 @pytest.fixture
@@ -24,6 +28,12 @@ def run(experiment):
     return run
 
 
+def failed(index, case):
+    return CaseFailed(
+        index=index, failure=Failure(case=case, error="It failed.", hint="")
+    )
+
+
 def die_twice(run):
     assert run.died("It crashed.") == []
     run.rest()
@@ -31,10 +41,14 @@ def die_twice(run):
 
 
 def test_two_deaths_before_any_case_count_against_the_first(run):
-    (event,) = die_twice(run)
+    assert run.died("It crashed.") == []
+    assert run.rest().budget_seconds == 10.0
+    (event,) = run.died("It crashed.")
     assert isinstance(event, CaseFailed)
     assert event.index == 0
     assert event.failure.error == "It crashed. It was the second attempt."
+    # What is left has its share of the budget.
+    assert run.rest().budget_seconds == pytest.approx(10 * 2 / 3)
 
 
 def test_the_rest_keeps_its_indices(run):
@@ -49,16 +63,9 @@ def test_the_rest_keeps_its_indices(run):
     assert run.translate(RunStarted(cases=rest.cases, budget_seconds=9.0)) is None
     assert run.translate(CaseStarted(index=1, case=rest.cases[1])).index == 2
     # What is finished is followed by a first attempt again.
-    run.translate(CaseFailed(index=1, failure=failure_of(rest.cases[1])))
+    run.translate(failed(1, rest.cases[1]))
     *_, closed, finished = die_twice(run)
     assert (closed.index, finished.outcome) == (0, "crashed")
-
-
-def test_what_is_left_has_its_share_of_the_budget(run):
-    run.died("It crashed.")
-    assert run.rest().budget_seconds == 10.0
-    run.died("It crashed.")
-    assert run.rest().budget_seconds == pytest.approx(10 * 2 / 3)
 
 
 @pytest.mark.parametrize(("deaths", "outcome"), [(1, "complete"), (2, "crashed")])
@@ -71,25 +78,24 @@ def test_a_run_is_complete_unless_something_died_twice(run, deaths, outcome):
 
 def test_a_death_when_all_is_done_costs_nothing(experiment):
     run = ActiveRun(1, experiment("a"))
-    run.translate(CaseFailed(index=0, failure=failure_of(run.work.cases[0])))
+    run.translate(failed(0, run.work.cases[0]))
     (finished,) = run.died("It crashed.")
     assert finished.outcome == "complete"
 
 
-def test_a_work_without_cases_is_begun_again_once(experiment):
-    case = Case(op="selu", size=8, dtype="float32", device="cpu:0", mode="jit")
-    run = ActiveRun(2, Loop(case=case))
+def test_a_work_without_cases_is_begun_again_once():
+    run = ActiveRun(2, Loop(case=SELU))
     assert run.died("It crashed.") == []
     assert run.rest() == run.work
-    failed, finished = run.died("It crashed.")
-    assert failed.error == "It crashed. It was the second attempt."
+    ended, finished = run.died("It crashed.")
+    assert ended.error == "It crashed. It was the second attempt."
     assert finished.outcome == "crashed"
 
 
-def test_what_hung_is_not_tried_again(run):
-    run.give_up()
-    (event,) = run.died(run.overdue)
-    assert "did not come back" in event.failure.error
+def test_the_first_event_is_always_the_start_and_the_last_the_end(experiment):
+    run = ActiveRun(1, experiment("a"))
+    kinds = [type(event) for event in die_twice(run)]
+    assert kinds == [RunStarted, CaseFailed, RunFinished]
 
 
 def test_a_run_that_breaks_off_gives_every_case_an_outcome(run):
@@ -98,42 +104,33 @@ def test_a_run_that_breaks_off_gives_every_case_an_outcome(run):
     assert finished.outcome == "crashed"
 
 
-def test_the_first_event_is_always_the_start(experiment):
-    run = ActiveRun(1, experiment("a"))
-    assert [type(event) for event in die_twice(run)] == [
-        RunStarted,
-        CaseFailed,
-        RunFinished,
-    ]
-
-
 def test_cases_that_were_never_reached_stay_out_of_a_cancelled_run(run):
     run.translate(CaseStarted(index=1, case=run.work.cases[1]))
     events = run.cancelled("Stopped.")
     assert [type(event) for event in events] == [CaseFailed, RunFinished]
-    assert not any(isinstance(event, CaseMeasured) for event in events)
-
-
-def failure_of(case):
-    return Failure(case=case, error="It failed.", hint="")
 
 
 @pytest.mark.parametrize(
-    ("op", "foreign"), [("/p/mine.py:f", True), ("our-step", True), ("selu", False)]
+    ("work", "foreign", "patience"),
+    [
+        (Inspection(case=OWN), True, None),
+        (Inspection(case=OFFERED), True, None),
+        (Inspection(case=SELU), False, None),
+        (Loop(case=SELU, budget_seconds=3.0), False, None),
+        (Loop(case=OWN, budget_seconds=3.0), True, 3.0 + PATIENCE_SECONDS),
+    ],
 )
-def test_looking_into_a_function_of_a_file_or_a_package_runs_it(op, foreign):
-    case = Case(op=op, size=0, dtype="", device="cpu:0", mode="jit")
-    run = ActiveRun(1, Inspection(case=case), offered={"our-step"})
-    assert run.foreign is foreign
-    assert run.patience_seconds is None
+def test_only_code_that_is_not_jaxtui_s_is_waited_for_with_a_limit(
+    work, foreign, patience
+):
+    run = ActiveRun(1, work, offered={"our-step"})
+    assert (run.foreign, run.patience_seconds) == (foreign, patience)
 
 
-def test_a_loop_over_ones_own_function_is_not_waited_for_without_end():
-    case = Case(op="/p/mine.py:f", size=0, dtype="", device="cpu:0", mode="jit")
-    run = ActiveRun(1, Loop(case=case, budget_seconds=3.0))
-    assert run.foreign
-    assert run.patience_seconds == 3.0 + PATIENCE_SECONDS
+def test_what_hung_is_not_tried_again(run):
     run.give_up()
-    assert run.overdue.startswith("The loop over p/mine.py:f jit on cpu:0 did not")
-    known = msgspec.structs.replace(case, op="selu", size=8, dtype="float32")
-    assert ActiveRun(1, Loop(case=known)).patience_seconds is None
+    (event,) = run.died(run.overdue)
+    assert "did not come back" in event.failure.error
+    loop = ActiveRun(1, Loop(case=OWN, budget_seconds=3.0))
+    loop.give_up()
+    assert loop.overdue.startswith("The loop over p/mine.py:f jit on cpu:0 did not")

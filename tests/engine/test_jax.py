@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -21,17 +22,6 @@ from jaxtui.model import (
     RunFinished,
 )
 from tests.processes import ROOT
-
-
-@pytest.fixture
-def shim(tmp_path):
-    """A directory that comes before the real jax."""
-
-    def shim(text):
-        (tmp_path / "jax.py").write_text(text)
-        return {"PYTHONPATH": str(tmp_path)}
-
-    return shim
 
 
 async def test_the_real_core_describes_plans_and_measures(open_engine):
@@ -53,31 +43,33 @@ async def test_the_real_core_describes_plans_and_measures(open_engine):
     assert (await engine.until(RunFinished)).outcome == "complete"
     (measured,) = engine.of(CaseMeasured)
     assert measured.measurement.ready.median > 0
-
     assert not engine.of(CaseFailed)
 
 
-async def test_jax_that_is_missing_is_said(open_engine, shim):
+@pytest.mark.parametrize(
+    ("module", "reason", "error", "hint"),
+    [
+        (
+            "raise ModuleNotFoundError(\"No module named 'jax'\")",
+            *("jax-missing", "", "environment where jax works"),
+        ),
+        ("__version__ = '0.6.dev1'", "jax-too-old", "jax 0.6.dev1; jaxtui", ""),
+        ("__version__ = '0.6.1'", "jax-too-old", "needs jax 0.6.2", ""),
+    ],
+)
+async def test_a_jax_that_does_not_serve_is_said(
+    open_engine, tmp_path, module, reason, error, hint
+):
+    (tmp_path / "jax.py").write_text(module)
     engine = await open_engine(
-        command=DEFAULT_COMMAND,
-        environment=shim("raise ModuleNotFoundError(\"No module named 'jax'\")"),
+        command=DEFAULT_COMMAND, environment={"PYTHONPATH": str(tmp_path)}
     )
     failed = await engine.until(EngineFailed)
-    assert failed.reason == "jax-missing"
-    assert "environment where jax works" in failed.hint
+    assert failed.reason == reason
+    assert error in failed.error
+    assert hint in failed.hint
     await engine.finish()
     assert not engine.of(EngineDied, Ready)
-
-
-async def test_jax_that_is_too_old_is_named_with_what_is_needed(open_engine, shim):
-    version = "0.6.dev1"
-    engine = await open_engine(
-        command=DEFAULT_COMMAND, environment=shim(f"__version__ = {version!r}")
-    )
-    failed = await engine.until(EngineFailed)
-    assert failed.reason == "jax-too-old"
-    assert version in failed.error
-    assert "0.6.2" in failed.error
 
 
 @pytest.fixture
@@ -85,8 +77,9 @@ def on_machine(open_engine, tmp_path):
     """An engine that looks for chips and their holders under a root of its own."""
 
     async def on_machine():
+        core = Path(__file__).with_name("held_core.py")
         return await open_engine(
-            command=(sys.executable, __file__.replace("test_jax", "held_core")),
+            command=(sys.executable, str(core)),
             environment={
                 "FAKE_ROOT": str(tmp_path),
                 "JAX_PLATFORMS": "",

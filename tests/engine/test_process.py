@@ -25,7 +25,6 @@ def test_the_environment_of_an_engine():
         "JAX_PLATFORMS": "cpu",
         "JAX_NUM_CPU_DEVICES": "8",
     }
-    assert base["JAX_PLATFORMS"] == "cuda"
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import itertools
 import os
 import select
 import sys
-import termios
 from pathlib import Path
 
 import pytest
@@ -22,19 +20,14 @@ from jaxtui.engine.protocol import (
 )
 from jaxtui.model import (
     Busy,
-    CaseMeasured,
     EngineFailed,
     Logged,
-    Progress,
     Ready,
     RunFinished,
     RunStarted,
     Sampled,
 )
-
-DEADLINE_SECONDS = 120.0
-BYTES_PER_TURN = 3000
-"""At least: two times 200 points of four bytes, and the rest."""
+from tests.processes import LIMIT_SECONDS, wait_until
 
 
 class Raw:
@@ -48,7 +41,7 @@ class Raw:
 
     def receive(self):
         while b"\n" not in self._rest:
-            assert select.select((self.events,), (), (), DEADLINE_SECONDS)[0]
+            assert select.select((self.events,), (), (), LIMIT_SECONDS)[0]
             chunk = os.read(self.events, 1 << 16)
             assert chunk, "the engine closed its pipe"
             self._rest += chunk
@@ -111,7 +104,7 @@ def test_requests_of_an_engine_that_is_ready(spawn, experiment):
             assert not isinstance(event, Busy)
         assert event.outcome == "complete"
     engine.send(GoodbyeRequest())
-    assert engine.popen.wait(DEADLINE_SECONDS) == 0
+    assert engine.popen.wait(LIMIT_SECONDS) == 0
 
 
 def test_a_run_and_its_stop_may_arrive_before_the_engine_is_ready(spawn, experiment):
@@ -125,49 +118,33 @@ def test_goodbye_ends_a_stuck_engine_too(spawn, experiment):
     engine.send(RunRequest(run=1, work=experiment("stuck")))
     engine.until(RunStarted)
     engine.send(GoodbyeRequest())
-    assert engine.popen.wait(DEADLINE_SECONDS) == 0
+    assert engine.popen.wait(LIMIT_SECONDS) == 0
 
 
 def test_the_engine_exits_after_it_has_failed(spawn):
     engine = spawn(environment={"FAKE_START": "refuse"})
     engine.until(EngineFailed)
-    assert engine.popen.wait(DEADLINE_SECONDS) == 3
+    assert engine.popen.wait(LIMIT_SECONDS) == 3
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the engine's CPU time")
 def test_a_full_pipe_does_not_block_the_timing(spawn, experiment):
-    """Nobody reads for several thousand turns; the run goes on and can be stopped."""
+    """Nobody reads for a while; the run goes on meanwhile, and can be stopped."""
     engine = spawn()
     engine.until(Ready)
     engine.send(RunRequest(run=1, work=experiment("flood")))
     engine.until(RunStarted)
-    held = turns_held_by_the_pipe(engine)
-    assert held > 10
+    worked = cpu_seconds(engine.popen.pid) + 1.5
+    wait_until(lambda: cpu_seconds(engine.popen.pid) > worked, "the work")
     engine.send(StopRequest(run=1))
-    rounds, points = [], []
+    rounds = []
     while not isinstance((event := engine.receive().event), RunFinished):
         if isinstance(event, Sampled):
             rounds.append(event.round)
-            points.append(len(event.ready))
-        last = event
-    assert isinstance(last, CaseMeasured | Progress)
-    assert rounds == sorted(rounds)
-    # Far more turns were made than the pipe could hold, and some were given up.
-    assert rounds[-1] > 2 * held
+    # More turns were made than the pipe and the outbox hold: some were given up.
     assert max(b - a for a, b in itertools.pairwise(rounds)) > 1
-    assert 0 in points
-
-
-def turns_held_by_the_pipe(engine):
-    """Wait until the engine has worked on for a while with nobody reading."""
-    begin = cpu_seconds(engine.popen.pid)
-    while cpu_seconds(engine.popen.pid) < begin + 1.5:
-        select.select((), (), (), 0.05)
-    waiting = fcntl.ioctl(engine.events, termios.FIONREAD, b"\0\0\0\0")
-    return int.from_bytes(waiting, "little") // BYTES_PER_TURN
 
 
 def cpu_seconds(pid):
-    stat = Path(f"/proc/{pid}/stat").read_text()
-    fields = stat.rsplit(")", 1)[1].split()
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
