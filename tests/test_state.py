@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import msgspec
 import pytest
 
+from jaxtui.engine import startup
 from jaxtui.engine.protocol import Envelope
 from jaxtui.model import (
     Busy,
-    Case,
     CaseFailed,
     CaseMeasured,
     CaseStarted,
@@ -37,12 +36,15 @@ from jaxtui.model import (
     RoofsStarted,
     RunFinished,
     RunStarted,
+    Severity,
     Snippet,
     SnippetStarted,
+    Waiting,
     WorkFailed,
 )
 from jaxtui.state import MAXIMUM_LOG_LINES, Purpose, reduce, release_engine
 from jaxtui.tui.state import EMPTY, State
+from tests.records import case
 from tests.tui.fake_engine import (
     HOST,
     OPS,
@@ -52,10 +54,9 @@ from tests.tui.fake_engine import (
     tpu_devices,
 )
 
-JIT = Case(op="matmul", size=64, dtype="float32", device="cpu:0", mode="jit")
-NUMPY = Case(
-    op="matmul", size=64, dtype="float32", device="host", mode="numpy", inputs="host"
-)
+JIT, NUMPY = case(), case("numpy")
+ON_CPU = Ready(host=HOST, devices=cpu_devices(), ops=OPS)
+ON_TPU = Ready(host=HOST, devices=tpu_devices(), ops=OPS)
 
 
 def after(*events: Event, state: State = EMPTY, run: int | None = None) -> State:
@@ -66,9 +67,7 @@ def after(*events: Event, state: State = EMPTY, run: int | None = None) -> State
 
 @pytest.fixture
 def ready() -> State:
-    return after(
-        Hello(pid=1, ops=OPS), Ready(host=HOST, devices=tpu_devices(), ops=OPS)
-    )
+    return after(Hello(pid=1, ops=OPS), ON_TPU)
 
 
 @pytest.fixture
@@ -76,40 +75,118 @@ def running(ready: State) -> State:
     return after(RunStarted(cases=(JIT, NUMPY), budget_seconds=5.0), state=ready, run=1)
 
 
-def test_ready_shows_the_devices_and_what_is_held(ready: State) -> None:
-    assert ready.engine == "ready"
-    assert ready.accelerator == "TPU"
+# The engine.
+
+
+def test_an_engine_that_is_ready_holds_its_devices_until_it_is_released(
+    ready: State,
+) -> None:
+    assert (ready.engine, ready.accelerator) == ("ready", "TPU")
     assert ready.device == ready.devices[0]
+    assert replace(ready, cursor="tpu:3").device == ready.devices[3]
+    assert replace(ready, cursor="gpu:9").device == ready.devices[0]
+    released = release_engine(ready)
+    assert (released.accelerator, released.devices) == (None, ready.devices)
+    assert after(ON_CPU).accelerator is None
+    memory = Memory(devices={"tpu:1": {"bytes_in_use": 5}})
+    first, second, *_ = after(memory, state=ready).devices
+    assert (first, second.memory) == (ready.devices[0], {"bytes_in_use": 5})
 
 
-def test_what_is_to_be_known_of_the_machine_is_said_once() -> None:
-    error = Finding(
-        name="fallback", severity="error", what="JAX uses cpu.", how="", advice="Ask."
-    )
-    hint = Finding(name="pod-slice", severity="info", what="Worker 2.", how="")
-    noticed = after(Noticed(findings=(error, hint)))
-    assert noticed.findings == (error, hint)
-    assert noticed.message == "JAX uses cpu. Ask."
-    read = replace(noticed, message="")
-    ready = Ready(host=HOST, devices=cpu_devices(), ops=OPS, findings=(error, hint))
-    assert after(ready, state=read).message == ""
-    assert after(Noticed(findings=(hint,))).message == ""
+def test_failing_says_why() -> None:
+    failed = EngineFailed(reason="held", error="Held.", hint="Wait.")
+    state = after(failed)
+    assert (state.engine, state.failed, state.message) == ("failed", failed, "Held.")
 
 
-def test_what_is_held(ready: State) -> None:
-    assert after(Ready(host=HOST, devices=cpu_devices(), ops=OPS)).accelerator is None
-    state = release_engine(ready)
-    assert (state.accelerator, state.devices) == (None, ready.devices)
+def test_a_death_without_a_restart_leaves_the_engine_down() -> None:
+    died = EngineDied(returncode=1, error="It ended.")
+    assert after(died, died, died, died).engine == "starting"
+    state = after(EngineDied(returncode=1, error="It ended.", restarts=False))
+    assert state.engine == "failed"
+    assert state.failed is not None
+    recovered = after(ON_CPU, state=state)
+    assert (recovered.engine, recovered.failed) == ("ready", None)
+    assert after(died, state=recovered).engine == "starting"
+
+
+def test_the_log_is_bounded() -> None:
+    lines = [Logged(line=str(index)) for index in range(MAXIMUM_LOG_LINES + 5)]
+    state = after(*lines)
+    assert len(state.log) == MAXIMUM_LOG_LINES
+    assert state.log[0] == "5"
+
+
+# What is to be known of the machine.
+
+
+def finding(severity: Severity, what: str, advice: str = "") -> Finding:
+    return Finding(name=what, severity=severity, what=what, how="", advice=advice)
+
+
+def waiting(seconds: float) -> Waiting:
+    start = startup.Start(hardware="8 chips TPU v5e")
+    return Waiting(elapsed_seconds=seconds, finding=startup.slow(start, seconds))
+
+
+BAD, HINT = finding("error", "Bad.", "Do."), finding("info", "Worker 2.")
+SO_SO = finding("warning", "So so.")
+LIBRARY = Logged(line="RuntimeError: Unable to load cuDNN. Is it installed?")
+SLICE = Logged(line="TPU backend initialization is taking more than 60.0 seconds. Did")
+
+
+@pytest.mark.parametrize(
+    ("events", "names", "message"),
+    [
+        ([Noticed(findings=(HINT,))], ["Worker 2."], ""),
+        ([Noticed(findings=(BAD, HINT))], ["Bad.", "Worker 2."], "Bad. Do."),
+        (
+            [
+                Noticed(findings=(BAD, SO_SO, HINT)),
+                Logged(line="Platform 'METAL' is experimental"),
+            ],
+            ["Bad.", "So so.", "Worker 2.", "experimental"],
+            "Bad. Do. (d: 1 more)",
+        ),
+        (
+            [Noticed(findings=(finding("error", "Long.", "w" * 200),))],
+            ["Long."],
+            "Long. (d: what to do)",
+        ),
+        # A line of the log is said once, and stays when JAX is up.
+        (
+            [LIBRARY, LIBRARY, ON_CPU],
+            ["cuda-library"],
+            "cuDNN is missing",
+        ),
+        # A later comment replaces the earlier, and all of them are over then.
+        ([waiting(20.0), waiting(60.0)], ["slow-start"], "60 s so far"),
+        ([SLICE, waiting(60.0)], ["slice-waits", "slow-start"], "60 s so far"),
+        ([SLICE, waiting(60.0), ON_CPU], [], ""),
+    ],
+)
+def test_what_is_to_be_known_of_the_machine(
+    events: list[Event], names: list[str], message: str
+) -> None:
+    state = after(*events)
+    assert [one.name for one in state.findings] == names
+    assert message in state.message
+    assert bool(state.message) == bool(message)
+
+
+def test_what_was_read_is_not_said_again() -> None:
+    read = replace(after(Noticed(findings=(BAD, HINT))), message="")
+    again = Ready(host=HOST, devices=cpu_devices(), ops=OPS, findings=(BAD, HINT))
+    assert after(again, state=read).message == ""
+
+
+# Runs.
 
 
 def test_a_run_goes_from_waiting_to_done(running: State) -> None:
     assert running.running
-    state = after(
-        CaseStarted(index=0, case=JIT),
-        PhaseStarted(index=0, phase="compile"),
-        state=running,
-        run=1,
-    )
+    begun = (CaseStarted(index=0, case=JIT), PhaseStarted(index=0, phase="compile"))
+    state = after(*begun, state=running, run=1)
     assert state.run is not None
     assert state.run.cases[0].doing == "compile"
     state = after(
@@ -121,10 +198,10 @@ def test_a_run_goes_from_waiting_to_done(running: State) -> None:
         run=1,
     )
     assert state.run is not None
-    case = state.run.cases[0]
-    assert case.status == "done"
-    assert len(case.ready.points) == len(case.dispatch.points) == 7
-    assert case.measurement is not None
+    done = state.run.cases[0]
+    assert done.status == "done"
+    assert len(done.ready.points) == len(done.dispatch.points) == 7
+    assert done.measurement is not None
     assert not state.running
     assert state.engine == "ready"
 
@@ -132,6 +209,7 @@ def test_a_run_goes_from_waiting_to_done(running: State) -> None:
 def test_events_of_an_older_run_or_no_case_change_nothing(running: State) -> None:
     assert after(CaseStarted(index=0, case=JIT), state=running, run=7) == running
     assert after(CaseStarted(index=9, case=JIT), state=running, run=1) == running
+    assert "A run is in progress" in after(Busy(run=1), state=running).message
 
 
 CHECK = Check(test="compute", devices=("cpu:0",), budget_seconds=1.0)
@@ -171,63 +249,26 @@ def test_a_failed_case_keeps_its_reason(running: State) -> None:
     failure = Failure(case=JIT, error="Out of memory.", hint="Choose a smaller size.")
     state = after(CaseFailed(index=0, failure=failure), state=running, run=1)
     assert state.run is not None
-    assert state.run.cases[0].status == "not run"
-    assert state.run.cases[0].failure == failure
+    failed = state.run.cases[0]
+    assert (failed.status, failed.failure) == ("not run", failure)
 
 
 def test_what_had_arrived_stays_when_the_engine_dies(running: State) -> None:
     state = after(sampled(0, JIT, 0), state=running, run=1)
     state = after(EngineDied(returncode=-9, error="It was killed."), state=state)
-    assert state.engine == "starting"
-    assert state.message == "It was killed."
+    assert (state.engine, state.message) == ("starting", "It was killed.")
     assert state.run is not None
     assert state.run.cases[0].ready.points
     # It is said until another engine has finished the run.
-    finished = RunFinished(outcome="complete", elapsed_seconds=3.0)
-    ready = Ready(host=HOST, devices=tpu_devices(), ops=OPS)
-    state = after(ready, state=state)
+    state = after(ON_TPU, state=state)
     assert state.message == "It was killed."
+    finished = RunFinished(outcome="complete", elapsed_seconds=3.0)
     assert after(finished, state=state, run=1).message == ""
 
 
-def test_a_death_without_a_restart_leaves_the_engine_down() -> None:
-    died = EngineDied(returncode=1, error="It ended.")
-    assert after(died, died, died, died).engine == "starting"
-    state = after(msgspec.structs.replace(died, restarts=False))
-    assert state.engine == "failed"
-    assert state.failed is not None
-    recovered = after(Ready(host=HOST, devices=cpu_devices(), ops=OPS), state=state)
-    assert (recovered.engine, recovered.failed) == ("ready", None)
-    assert after(died, state=recovered).engine == "starting"
-
-
-def test_failing_says_why() -> None:
-    failed = EngineFailed(reason="held", error="Held.", hint="Wait.")
-    state = after(failed)
-    assert (state.engine, state.failed, state.message) == ("failed", failed, "Held.")
-
-
-def test_memory_replaces_only_what_it_names(ready: State) -> None:
-    state = after(Memory(devices={"tpu:1": {"bytes_in_use": 5}}), state=ready)
-    assert state.devices[1].memory == {"bytes_in_use": 5}
-    assert state.devices[0] == ready.devices[0]
-
-
-def test_the_log_is_bounded() -> None:
-    lines = [Logged(line=str(index)) for index in range(MAXIMUM_LOG_LINES + 5)]
-    state = after(*lines)
-    assert len(state.log) == MAXIMUM_LOG_LINES
-    assert state.log[0] == "5"
-
-
-def test_busy_is_a_message(running: State) -> None:
-    assert "A run is in progress" in after(Busy(run=1), state=running).message
-
-
 def test_the_selected_case_is_the_first_that_jax_runs(ready: State) -> None:
-    state = after(
-        RunStarted(cases=(NUMPY, JIT), budget_seconds=5.0), state=ready, run=1
-    )
+    begun = RunStarted(cases=(NUMPY, JIT), budget_seconds=5.0)
+    state = after(begun, state=ready, run=1)
     assert state.case is not None
     assert state.case.case == JIT
     picked = replace(state, picked=(1, 0)).case
@@ -235,8 +276,3 @@ def test_the_selected_case_is_the_first_that_jax_runs(ready: State) -> None:
     assert picked.case == NUMPY
     # Of another run nothing is picked yet.
     assert replace(state, picked=(7, 0)).case == state.case
-
-
-def test_the_cursor_falls_back_to_the_first_device(ready: State) -> None:
-    assert replace(ready, cursor="tpu:3").device == ready.devices[3]
-    assert replace(ready, cursor="gpu:9").device == ready.devices[0]
