@@ -57,14 +57,15 @@ class Core:
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root
         self._seen: Survey | None = None
-        self._memory: gpu_memory.MemoryQuery | None = None
+        self._cards: list[gpu_memory.GpuMemory] = []
+        self._smi: gpu_memory.Smi | None = None
 
     def look(self) -> Noticed:
         """Survey the machine once; nvidia-smi answers while JAX starts."""
         seen = self._survey()
         nvidia = seen.present("cuda") and seen.wanted("cuda")
-        command = gpu_memory.COMMAND if nvidia else None
-        self._memory = gpu_memory.MemoryQuery(seen.chips, self._root / "sys", command)
+        self._cards = [*gpu_memory.amd(seen.chips, self._root / "sys")]
+        self._smi = gpu_memory.Smi(gpu_memory.CARDS) if nvidia else None
         return Noticed(findings=findings.before(seen), hardware=seen.hardware)
 
     def compare(self, devices: Sequence[Device]) -> tuple[Finding, ...]:
@@ -72,7 +73,8 @@ class Core:
         seen = self._survey()
         if seen.packages is None:
             seen = replace(seen, packages=packages.installed())
-        cards = self._memory.result(ANSWER_SECONDS) if self._memory else ()
+        answer = self._smi.answer(ANSWER_SECONDS) if self._smi else None
+        cards = [*self._cards, *gpu_memory.nvidia(answer)]
         from jaxtui.measure import settings
 
         known = findings.after(seen, devices, cards)

@@ -1,7 +1,7 @@
-"""How much of each GPU's memory is in use, from outside JAX.
+"""How much of each GPU's memory is in use, and by whom, from outside JAX.
 
-The kernel tells it for AMD's cards. For NVIDIA's, ``nvidia-smi`` does, which may take a
-second: it is started before JAX and read when JAX is up.
+The kernel tells the former for AMD's cards. For NVIDIA's, ``nvidia-smi`` tells both,
+which takes up to a second for each card: it is asked, and the answer is awaited later.
 """
 
 from __future__ import annotations
@@ -14,19 +14,9 @@ from pathlib import Path
 from jaxtui.machine.hardware import Chip, read_text
 from jaxtui.model import Record
 
-COMMAND = (
-    "nvidia-smi",
-    "--query-gpu=index,uuid,memory.used,memory.total",
-    "--format=csv,noheader,nounits",
-)
-"""Asks for all of NVIDIA's cards."""
-
-PROCESSES_COMMAND = (
-    "nvidia-smi",
-    "--query-compute-apps=gpu_uuid,pid,used_memory",
-    "--format=csv,noheader,nounits",
-)
-"""Asks for the processes that compute on them."""
+CARDS = "--query-gpu=index,uuid,memory.used,memory.total"
+PROCESSES = "--query-compute-apps=gpu_uuid,pid,used_memory"
+"""The questions: for all of NVIDIA's cards, and for what computes on them."""
 
 
 class GpuMemory(Record, frozen=True):
@@ -51,65 +41,57 @@ class GpuProcess(Record, frozen=True):
     used_bytes: int | None
 
 
-class MemoryQuery:
-    """The state of all cards at one moment; NVIDIA's is awaited meanwhile.
+class Smi:
+    """A question to ``nvidia-smi``, which answers meanwhile.
 
     Args:
-        chips: what is on the bus; AMD's are looked up at once.
-        sys: where /sys is.
-        command: what to ask for NVIDIA's, ``None`` for nothing; where there is no such
-            program, they are left out.
+        question: ``CARDS`` or ``PROCESSES``.
+        program: what to ask; there need not be any.
     """
 
-    def __init__(
-        self,
-        chips: Sequence[Chip],
-        sys: Path = Path("/sys"),
-        command: Sequence[str] | None = COMMAND,
-    ) -> None:
-        self._amd = tuple(of_amd(chips, sys))
+    def __init__(self, question: str, program: str = "nvidia-smi") -> None:
         self._process: subprocess.Popen[str] | None = None
-        if command is not None:
-            with contextlib.suppress(OSError):
-                self._process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    text=True,
-                    errors="replace",
-                )
+        with contextlib.suppress(OSError):
+            self._process = subprocess.Popen(
+                [program, question, "--format=csv,noheader,nounits"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                errors="replace",
+            )
 
-    def result(self, within_seconds: float) -> tuple[GpuMemory, ...]:
-        """What is known by then; a program that hangs is ended."""
-        process, self._process = self._process, None
-        if process is None:
-            return self._amd
+    def answer(self, within_seconds: float) -> str | None:
+        """What it has said by then; ``None`` if it is not there, fails or hangs."""
+        if self._process is None:
+            return None
         try:
-            output, _ = process.communicate(timeout=within_seconds)
+            output, _ = self._process.communicate(timeout=max(0.0, within_seconds))
         except subprocess.TimeoutExpired:
             # A driver that hangs keeps even a killed process, so it is not awaited.
-            process.kill()
-            return self._amd
-        return (*self._amd, *parse_nvidia_smi(output))
+            self._process.kill()
+            return None
+        return output if self._process.returncode == 0 else None
 
 
-def parse_nvidia_smi(output: str) -> Iterator[GpuMemory]:
+def nvidia(output: str | None) -> Iterator[GpuMemory]:
+    """Its answer to ``CARDS``."""
     for index, uuid, used, total in _rows(output, 4):
         if index.isdigit():
             sizes = _bytes(used), _bytes(total)
             yield GpuMemory(int(index), *sizes, "`nvidia-smi`", uuid)
 
 
-def parse_processes(output: str) -> Iterator[GpuProcess]:
+def processes(output: str | None) -> Iterator[GpuProcess]:
+    """Its answer to ``PROCESSES``."""
     for uuid, pid, used in _rows(output, 3):
         if pid.isdigit():
             yield GpuProcess(uuid, int(pid), _bytes(used))
 
 
-def _rows(output: str, columns: int) -> Iterator[list[str]]:
+def _rows(output: str | None, columns: int) -> Iterator[list[str]]:
     """The cells of each line; lines that say something else are left out."""
-    for line in output.splitlines():
+    for line in (output or "").splitlines():
         cells = [cell.strip() for cell in line.split(",")]
         if len(cells) == columns:
             yield cells
@@ -120,7 +102,7 @@ def _bytes(cell: str) -> int | None:
     return int(cell) * 1024**2 if cell.isdigit() else None
 
 
-def of_amd(chips: Sequence[Chip], sys: Path = Path("/sys")) -> Iterator[GpuMemory]:
+def amd(chips: Sequence[Chip], sys: Path = Path("/sys")) -> Iterator[GpuMemory]:
     """AMD's cards, as their driver tells."""
     cards = [chip for chip in chips if chip.maker == "rocm"]
     for number, chip in enumerate(cards):

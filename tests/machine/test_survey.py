@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import signal
 from email.message import Message
 
 import pytest
 
 from jaxtui.machine import gpu_memory, hardware
-from jaxtui.machine.gpu_memory import GpuMemory, MemoryQuery
+from jaxtui.machine.gpu_memory import CARDS, GpuMemory, Smi
 from jaxtui.machine.packages import Packages, installed, version_numbers
 from jaxtui.machine.survey import Survey, survey
+from tests.processes import LIMIT_SECONDS
 
 GIBIBYTE = 2**30
 AMD = {"class": "0x120000"}
@@ -68,28 +68,26 @@ def test_everything_at_once(machine):
 # Memory of GPUs.
 
 
-def test_the_rows_of_nvidia_smi_are_read():
-    output = "0, GPU-a, 61440, 81920\n2, GPU-c, [N/A], [N/A]\nNo devices were found\n"
-    assert tuple(gpu_memory.parse_nvidia_smi(output)) == (
+def test_nvidia_smi_answers_meanwhile(tmp_path):
+    program = tmp_path / "nvidia-smi"
+
+    def asked(script):
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        return Smi(CARDS, str(program))
+
+    assert Smi(CARDS, str(program)).answer(30) is None  # there is none
+    rows = "0, GPU-a, 61440, 81920", "2, GPU-c, [N/A], [N/A]", "No devices were found"
+    answer = asked("\n".join(f"echo '{row}'" for row in rows)).answer(30)
+    assert tuple(gpu_memory.nvidia(answer)) == (
         GpuMemory(0, 60 * GIBIBYTE, 80 * GIBIBYTE, "`nvidia-smi`", "GPU-a"),
         GpuMemory(2, None, None, "`nvidia-smi`", "GPU-c"),
     )
-
-
-def test_a_program_answers_in_the_background(tmp_path):
-    query = MemoryQuery((), tmp_path, (sys.executable, "-c", "print('3, u, 1, 2')"))
-    assert [card.index for card in query.result(30)] == [3]
-    assert query.result(30) == ()
-    assert MemoryQuery((), tmp_path, ("/nonexistent/nvidia-smi",)).result(30) == ()
-    assert MemoryQuery((), tmp_path, None).result(30) == ()
-
-
-def test_a_program_that_hangs_is_ended(tmp_path):
-    query = MemoryQuery((), tmp_path, ("sleep", "3600"))
-    process = query._process
-    assert isinstance(process, subprocess.Popen)
-    assert query.result(0.01) == ()
-    assert process.wait(180) != 0
+    assert asked("echo 0, GPU-a, 1, 2; exit 9").answer(30) is None
+    # One that hangs is ended.
+    hangs = asked("exec sleep 3600")
+    assert hangs.answer(0.01) is None
+    assert hangs._process.wait(LIMIT_SECONDS) == -signal.SIGKILL
 
 
 def test_the_driver_of_amd_tells_by_files(machine):
@@ -99,7 +97,7 @@ def test_the_driver_of_amd_tells_by_files(machine):
     machine.chip("0x1002", "0x74a1", **AMD, **files)
     machine.chip("0x1002", "0x74a1", **AMD)
     sys_folder = machine.root / "sys"
-    (card,) = MemoryQuery(hardware.chips(sys_folder), sys_folder, None).result(0)
+    (card,) = gpu_memory.amd(hardware.chips(sys_folder), sys_folder)
     assert (card.index, card.used_bytes, card.total_bytes) == (0, used, total)
 
 

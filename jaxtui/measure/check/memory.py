@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
 import jax
 
 from jaxtui import format as fmt
 from jaxtui.machine.gpu_memory import (
-    COMMAND,
-    PROCESSES_COMMAND,
+    CARDS,
+    PROCESSES,
     GpuMemory,
     GpuProcess,
-    parse_nvidia_smi,
-    parse_processes,
+    Smi,
+    nvidia,
+    processes,
 )
 from jaxtui.machine.hardware import TPU_PATHS
-from jaxtui.measure import children
 from jaxtui.measure.check.base import Context, by_device, reading
 from jaxtui.measure.devices import memory_of, name, probe
 from jaxtui.measure.host import available_host_bytes, total_host_bytes
@@ -188,25 +188,14 @@ class SmiReport:
 
 
 def query_smi(
-    limit_seconds: float = SMI_SECONDS, program: str = COMMAND[0]
+    limit_seconds: float = SMI_SECONDS, program: str = "nvidia-smi"
 ) -> SmiReport | None:
-    """Run nvidia-smi.
+    """Ask nvidia-smi.
 
     Returns:
         ``None`` if there is none here, or it failed or did not answer in time.
     """
-
-    def output(command: Sequence[str]) -> str | None:
-        try:
-            ended = children.run([program, *command[1:]], limit_seconds)
-        except OSError:
-            return None
-        return ended.output if ended.code == 0 else None
-
-    with ThreadPoolExecutor(2) as both:
-        gpus, processes = both.map(output, (COMMAND, PROCESSES_COMMAND))
-    if gpus is None:
-        return None
-    return SmiReport(
-        tuple(parse_nvidia_smi(gpus)), tuple(parse_processes(processes or ""))
-    )
+    end = monotonic() + limit_seconds
+    asked = [Smi(question, program) for question in (CARDS, PROCESSES)]
+    cards, apps = (one.answer(end - monotonic()) for one in asked)
+    return None if cards is None else SmiReport((*nvidia(cards),), (*processes(apps),))
