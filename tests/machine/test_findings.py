@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -54,17 +55,14 @@ def device(number: int, platform: str = "tpu", **facts) -> Device:
 CPU = (device(0, "cpu"),)
 TPUS = tuple(device(n, coords=(n, 0, 0)) for n in range(4))
 GPUS = (device(0, "gpu"),)
+CORES = tuple(device(n, coords=(n // 2, 0, 0), core_on_chip=n % 2) for n in range(8))
 
 
-def on(survey: Survey, devices=None, memory=()) -> SimpleNamespace:
-    """A machine; without devices JAX has not started."""
-    return SimpleNamespace(survey=survey, devices=devices, memory=memory)
-
-
-def found_on(machine: SimpleNamespace) -> tuple[Finding, ...]:
-    if machine.devices is None:
-        return findings.before(machine.survey)
-    return findings.after(machine.survey, machine.devices, machine.memory)
+def on(survey: Survey, devices=None, memory=()) -> Callable[[], tuple[Finding, ...]]:
+    """What is found on a machine; without devices JAX has not started."""
+    if devices is None:
+        return partial(findings.before, survey)
+    return partial(findings.after, survey, devices, memory)
 
 
 def with_environment(survey: Survey, **environment: str) -> Survey:
@@ -134,6 +132,14 @@ TABLE = {
         (
             on(replace(GOOD, lock=Lock(unseen=True))),
             *("cannot be seen here holds the lock", "lslocks"),
+        ),
+    ),
+    # JAX is not to use that chip.
+    "tpu-locked info": (
+        (
+            on(with_environment(LOCKED, TPU_VISIBLE_CHIPS="0")),
+            "holds the lock",
+            "End it",
         ),
     ),
     "stale-lock error": (
@@ -232,6 +238,12 @@ TABLE = {
     ),
     "chips-missing error": (
         (on(GOOD, TPUS[:3]), "3 of 4 chips TPU v5e: 1 is missing", "restart the mach"),
+        (on(GOOD, CORES[:6]), "3 of 4 chips TPU v5e: 1 is missing", "restart"),
+        # Other than as many as were asked for.
+        (
+            on(with_environment(GOOD, TPU_VISIBLE_CHIPS="0,1,2"), TPUS[:2]),
+            *("2 of 4 chips TPU v5e: 2 are missing", "restart"),
+        ),
     ),
     "gpu-memory-taken warning": (
         (
@@ -248,7 +260,7 @@ TABLE = {
     [(named, *row) for named, rows in TABLE.items() for row in rows],
 )
 def test_each_situation_has_one_finding_with_its_advice(named, machine, says, advises):
-    (finding,) = found_on(machine)
+    (finding,) = machine()
     assert f"{finding.name} {finding.severity}" == named
     assert says in f"{finding.what} {finding.how}"
     assert advises in finding.advice
@@ -262,26 +274,41 @@ def test_the_table_has_every_finding_that_there_is():
     assert {named.split()[0] for named in TABLE} == {a or b for a, b in there_are}
 
 
-def test_a_machine_in_order_has_nothing_to_say():
-    assert findings.before(GOOD) == ()
-    assert findings.after(GOOD, TPUS) == ()
-    assert findings.after(GOOD_GPU, GPUS) == ()
-    half = replace(FULL, used_bytes=FULL.total_bytes // 2 - 1)
-    assert findings.after(GOOD_GPU, GPUS, (half,)) == ()
-    simulated = [device(0, "cpu", simulated=True)]
-    assert findings.after(with_environment(GOOD, JAX_PLATFORMS="cpu"), simulated) == ()
-    assert findings.before(replace(GOOD, chips=(), nodes=())) == ()
-    older = tuple(replace(chip, kind="TPU v4") for chip in TPU)
-    assert findings.before(replace(GOOD, chips=older, hugepages="never")) == ()
+HALF = replace(FULL, used_bytes=FULL.total_bytes // 2 - 1)
+OLDER = tuple(replace(chip, kind="TPU v4") for chip in TPU)
+# Of a holder of device and lock the engine tells when it does not start.
+BOTH = replace(HELD, lock=Lock((8,)), lock_holders=(TPU_TRAINER,))
+SERVICE = replace(TRAINER, command="nvidia-persistenced -u p")
 
 
-def test_whoever_asks_for_the_cpu_hears_nothing_about_gpus():
-    survey = with_environment(
-        replace(GOOD_GPU, packages=BARE, nodes=()),
-        JAX_PLATFORMS="cpu",
-        XLA_PYTHON_CLIENT_PREALLOCATE="false",
-    )
-    assert findings.before(survey) == ()
+@pytest.mark.parametrize(
+    "machine",
+    [
+        on(GOOD),
+        on(GOOD, TPUS),
+        on(GOOD, CORES),
+        on(GOOD_GPU, GPUS),
+        on(GOOD_GPU, GPUS, (HALF,)),
+        on(replace(GOOD_GPU, holders=(SERVICE,))),
+        on(BOTH),
+        on(replace(GOOD, chips=(), nodes=())),
+        on(replace(GOOD, chips=OLDER, hugepages="never")),
+        on(
+            with_environment(GOOD, JAX_PLATFORMS="cpu"),
+            [device(0, "cpu", simulated=True)],
+        ),
+        # Whoever asks for the CPU hears nothing about GPUs.
+        on(
+            with_environment(
+                replace(NO_GPU, nodes=()),
+                JAX_PLATFORMS="cpu",
+                XLA_PYTHON_CLIENT_PREALLOCATE="false",
+            )
+        ),
+    ],
+)
+def test_a_machine_in_order_has_nothing_to_say(machine):
+    assert machine() == ()
 
 
 def test_only_a_lock_without_a_holder_may_be_deleted_and_after_a_look():
@@ -294,43 +321,12 @@ def test_only_a_lock_without_a_holder_may_be_deleted_and_after_a_look():
     assert finding.advice.index("lsof") < finding.advice.index("sudo rm")
 
 
-def test_a_lock_is_no_trouble_where_jax_does_not_want_the_tpu():
-    (finding,) = findings.before(with_environment(LOCKED, TPU_VISIBLE_CHIPS="0"))
-    assert finding.severity == "info"
-
-
-def test_a_holder_of_device_and_lock_is_one_holder():
-    survey = replace(
-        GOOD, holders=(TPU_TRAINER,), lock=Lock((8,)), lock_holders=(TPU_TRAINER,)
-    )
-    # The engine does not start then, and names it.
-    assert findings.before(survey) == ()
-
-
-def test_services_that_compute_nothing_are_no_users():
-    service = msgspec.structs.replace(TRAINER, command="nvidia-persistenced -u p")
-    assert findings.before(replace(GOOD_GPU, holders=(service,))) == ()
-
-
 def test_memory_is_told_with_whoever_can_be_seen():
     survey = replace(GOOD_GPU, holders=(TRAINER,))
     first, _ = findings.after(survey, GPUS, (FULL,))
     assert "Process 7 of ada" in first.what
     (alone,) = findings.after(GOOD_GPU, GPUS, (FULL,))
     assert "cannot be seen" in alone.what
-
-
-def test_two_devices_of_one_chip_are_one_chip():
-    tpus = [device(n, coords=(n // 2, 0, 0), core_on_chip=n % 2) for n in range(8)]
-    assert findings.after(GOOD, tpus) == ()
-    (finding,) = findings.after(GOOD, tpus[:6])
-    assert finding.name == "chips-missing"
-
-
-def test_a_wrong_number_of_asked_chips_does_not_excuse_missing_ones():
-    survey = with_environment(GOOD, TPU_VISIBLE_CHIPS="0,1,2")
-    (finding,) = findings.after(survey, TPUS[:2])
-    assert (finding.name, finding.severity) == ("chips-missing", "error")
 
 
 def test_the_worst_comes_first():
