@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.processes import FAKE_PYTHON, ROOT, Running, Shell, children, documents
+from tests.processes import Running, documents
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="reads /proc"
@@ -29,18 +28,6 @@ def once(x):
 def always(x):
     os.kill(os.getpid(), 9)
 """
-
-PYTHON = f"""#!/bin/sh
-test -e broken && kill -9 $$
-exec {FAKE_PYTHON} "$@"
-"""
-"""Dies where ``broken`` is."""
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
 
 
 def run(*arguments: str) -> Running:
@@ -87,28 +74,3 @@ def test_a_bench_tries_a_case_twice_and_keeps_the_rest() -> None:
     assert failure["case"]["op"].endswith("fatal.py:always")
     assert "SIGKILL" in failure["error"]
     assert {one["stopped"] for one in found["measurements"]} <= FINISHED
-
-
-def test_in_the_app_the_next_run_starts_an_engine_that_died_for_good(
-    tmp_path: Path,
-) -> None:
-    python, broken = tmp_path / "python", tmp_path / "broken"
-    python.write_text(PYTHON)
-    python.chmod(0o755)
-    script = f"{sys.executable} -m jaxtui --python {python}; read end"
-    shell = Shell(40, 150, script=script, cwd=tmp_path, data=tmp_path)
-    try:
-        shell.shows("CPU only")
-        (app,) = children(shell.child.pid)
-        broken.touch()
-        (engine,) = children(app)
-        os.kill(engine, signal.SIGKILL)
-        shell.shows("the next run tries once more")
-        broken.unlink()
-        shell.type("\r")
-        shell.writes("Starting JAX again")
-        shell.shows("Done in")
-        (again,) = children(app)
-        assert again != engine
-    finally:
-        shell.close()

@@ -7,18 +7,18 @@ import json
 import os
 import re
 import signal
-import sqlite3
 import sys
 import termios
+from collections.abc import Iterator
 from pathlib import Path
 
 import pexpect
 import pytest
 
+from jaxtui.history.store import History
 from tests.processes import (
     FAKE_PYTHON,
     LIMIT_SECONDS,
-    ROOT,
     Running,
     alive,
     documents,
@@ -31,31 +31,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="pipes of a size
 INT, TERM, HUP = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 
 
-@pytest.fixture(autouse=True)
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "data"
-    monkeypatch.setenv("JAXTUI_DATA", str(folder))
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.chdir(tmp_path)
-    return folder
-
-
-def kept(data: Path) -> int:
-    """How many measurements the history has."""
-    with sqlite3.connect(data / "history.db") as connection:
-        (count,) = connection.execute("SELECT count(*) FROM measurements").fetchone()
-    return int(count)
-
-
-def unread(pipe: int) -> int:
-    """How many bytes wait in a pipe."""
-    waiting = fcntl.ioctl(pipe, termios.FIONREAD, bytes(4))
-    return int.from_bytes(waiting, sys.byteorder)
-
-
-def test_a_closed_connection_leaves_a_crossover_its_file_and_a_history_that_stays(
-    data: Path,
-) -> None:
+def test_a_closed_connection_leaves_a_crossover_its_file_and_a_history_that_stays() -> (
+    None
+):
     crossover = Running(
         *("crossover", "matmul", "--sizes", "16..4k", "--budget", "20"),
         *("--export", "out.json"),
@@ -66,7 +44,8 @@ def test_a_closed_connection_leaves_a_crossover_its_file_and_a_history_that_stay
     found = json.loads(Path("out.json").read_text())
     assert found["outcome"] == "cancelled"
     assert {one["case"]["size"] for one in found["measurements"]} >= {16}
-    assert kept(data) >= 2
+    kept = History().count()
+    assert kept >= 2
 
     asked = pexpect.spawn(
         sys.executable,
@@ -79,7 +58,7 @@ def test_a_closed_connection_leaves_a_crossover_its_file_and_a_history_that_stay
     asked.expect(pexpect.EOF)
     asked.close()
     assert asked.exitstatus == 130
-    assert kept(data) >= 2
+    assert History().count() == kept
 
 
 def test_a_terminated_bench_prints_and_writes_what_had_arrived() -> None:
@@ -128,63 +107,71 @@ def test_a_terminated_check_says_what_it_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "numbers"),
+    ("command", "ignored", "numbers", "code"),
     [
-        ("bench matmul", (INT, TERM)),
-        ("crossover matmul", (TERM,)),
-        ("devices", (INT,)),
-        ("check", (INT,)),
-        ("learn clock", (INT,)),
-        ("hlo matmul", (HUP,)),
+        ("bench matmul", (), (INT, TERM), 130),
+        ("crossover matmul", (), (TERM,), 143),
+        ("devices", (), (INT,), 130),
+        ("check", (), (INT,), 130),
+        ("learn clock", (), (INT,), 130),
+        ("hlo matmul", (), (HUP,), 129),
+        # A hangup that is ignored from the start stays ignored.
+        ("ops", (HUP,), (HUP, TERM), 143),
     ],
 )
 def test_a_signal_before_jax_is_up_leaves_one_document_and_no_engine(
-    tmp_path: Path, command: str, numbers: tuple[int, ...]
+    tmp_path: Path,
+    command: str,
+    ignored: tuple[int, ...],
+    numbers: tuple[int, ...],
+    code: int,
 ) -> None:
+    def ignore() -> None:
+        for number in ignored:
+            signal.signal(number, signal.SIG_IGN)
+
     python, started = never_ready(tmp_path)
-    running = Running(*command.split(), "--json", "--python", python)
+    words = (*command.split(), "--json", "--python", python)
+    running = Running(*words, preexec_fn=ignore)
     running.until(lambda: started.exists() and started.read_text())
     running.signal(*numbers)
-    code, out = running.ended()
-    assert code == 128 + numbers[0]
+    ended, out = running.ended()
+    assert ended == code
     (document,) = documents(out)
-    assert document["host"] is None
+    assert document.get("host") is None
     assert "Traceback" not in running.said
     wait_until(lambda: not alive(int(started.read_text())), "the end of the engine")
 
 
-def test_a_hangup_that_is_ignored_from_the_start_stays_ignored(tmp_path: Path) -> None:
-    python, started = never_ready(tmp_path)
-    running = Running(
-        *("ops", "--json", "--python", python),
-        preexec_fn=lambda: signal.signal(HUP, signal.SIG_IGN),
-    )
-    running.until(lambda: started.exists() and started.read_text())
-    running.signal(HUP, TERM)
-    code, out = running.ended()
-    assert code == 143
-    assert len(documents(out)) == 1
-
-
-def test_ctrl_c_while_a_document_is_printed_leaves_it_whole() -> None:
+@pytest.fixture
+def stuffed() -> Iterator[tuple[Running, int]]:
+    """A command that prints more than its pipe holds, and the end that is not read."""
     read, write = os.pipe()
     room = fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
     running = Running("ops", "--json", "--python", FAKE_PYTHON, stdout=write)
     os.close(write)
-    running.until(lambda: unread(read) == room)
+
+    def is_full() -> bool:
+        waiting = fcntl.ioctl(read, termios.FIONREAD, bytes(4))
+        return int.from_bytes(waiting, sys.byteorder) == room
+
+    running.until(is_full)
+    yield running, read
+    os.close(read)
+
+
+def test_ctrl_c_while_a_document_is_printed_leaves_it_whole(
+    stuffed: tuple[Running, int],
+) -> None:
+    running, read = stuffed
     running.signal(INT)
-    with open(read, encoding="utf-8") as pipe:
+    with open(read, encoding="utf-8", closefd=False) as pipe:
         (document,) = documents(pipe.read())
     assert running.ended()[0] == 130
     assert document["ops"]
 
 
-def test_a_second_signal_ends_what_nobody_reads() -> None:
-    read, write = os.pipe()
-    fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
-    running = Running("ops", "--json", "--python", FAKE_PYTHON, stdout=write)
-    os.close(write)
-    running.until(lambda: unread(read))
+def test_a_second_signal_ends_what_nobody_reads(stuffed: tuple[Running, int]) -> None:
+    running, _ = stuffed
     running.signal(HUP, TERM)
     assert running.process.wait(LIMIT_SECONDS) == 129
-    os.close(read)

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,44 +33,30 @@ def step(x):
     return x + 1
 """
 
-Bench = Callable[[str], subprocess.Popen[str]]
-
 
 @pytest.fixture
-def started(tmp_path: Path) -> Path:
+def started(tmp_path: Path) -> Iterator[Path]:
     """Comes to be when the file is run; its name marks all that the file starts."""
-    return tmp_path / "started"
-
-
-@pytest.fixture
-def bench(tmp_path: Path, started: Path) -> Iterator[Bench]:
     (tmp_path / "train.py").write_text(FILE)
-    processes: list[subprocess.Popen[str]] = []
-
-    def bench(budget: str) -> subprocess.Popen[str]:
-        words = ("bench", f"{tmp_path}/train.py:step", "--arg", "f32[8]", "--json")
-        process = subprocess.Popen(
-            [*PROGRAM, *words, "--budget", budget, "--no-history"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment(STARTED=started),
-        )
-        processes.append(process)
-        return process
-
-    yield bench
-    for pid in marked(f"STARTED={started}"):
+    yield tmp_path / "started"
+    for pid in marked(f"STARTED={tmp_path / 'started'}"):
         os.kill(pid, signal.SIGKILL)
-    for process in processes:
-        process.communicate()
 
 
-def test_a_file_that_forks_is_measured_and_nothing_of_it_is_left(
-    bench: Bench, started: Path
-) -> None:
-    process = bench("0.2")
+def bench(started: Path, budget: str) -> subprocess.Popen[str]:
+    words = ("bench", "train.py:step", "--arg", "f32[8]", "--json", "--budget", budget)
+    return subprocess.Popen(
+        [*PROGRAM, *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(STARTED=started),
+    )
+
+
+def test_a_file_that_forks_is_measured_and_nothing_of_it_is_left(started: Path) -> None:
+    process = bench(started, "0.2")
     out, err = process.communicate(timeout=LIMIT_SECONDS)
     assert process.returncode == 0, err
     (measurement,) = json.loads(out)["measurements"]
@@ -78,10 +64,9 @@ def test_a_file_that_forks_is_measured_and_nothing_of_it_is_left(
     assert marked(f"STARTED={started}") == []
 
 
-def test_nothing_of_it_is_left_either_where_jaxtui_is_killed(
-    bench: Bench, started: Path
-) -> None:
-    process = bench("60")
+def test_nothing_of_it_is_left_either_where_jaxtui_is_killed(started: Path) -> None:
+    process = bench(started, "60")
     wait_until(started.exists, "the import of the file")
     process.kill()
     wait_until(lambda: not marked(f"STARTED={started}"), "the end of all")
+    process.communicate()

@@ -10,7 +10,6 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -33,19 +32,21 @@ os.execv(sys.executable, [sys.executable, "-m", "jaxtui", *sys.argv[1:]])
 """
 """Runs jaxtui as somebody whom permissions hold up, which they do not for root."""
 
-ODD: dict[str, tuple[object, ...]] = {
-    "at": (1e300, float("inf"), float("-inf"), -1.0, 1e13, "noon", b"\x00\xff"),
-    "host": (99,),
-    "op": (b"\x00\xff",),
-    "size": ("large", 1.5, 1e300, b"\x01"),
-    "mode": ("strange", b"\x01"),
-    "ready": ("slow", b"\x01"),
-    "flops_per_second": ("many",),
-}
-"""Values that no measurement has, by column; each damages one row."""
+NO_TEXT = ("CAST(x'ff' AS TEXT)", "CAST(x'edb2a9' AS TEXT)")
+"""Texts that are no UTF-8; the latter is a lone surrogate."""
 
-NO_TEXT = ("op", "dtype", "device")
-"""Columns that get bytes that are no UTF-8 as a text."""
+ODD: dict[str, tuple[str, ...]] = {
+    "at": ("1e300", "9e999", "-9e999", "-1.0", "1e13", "'noon'", "x'00ff'"),
+    "host": ("99",),
+    "op": ("x'00ff'", *NO_TEXT),
+    "dtype": NO_TEXT,
+    "device": NO_TEXT,
+    "size": ("'large'", "1.5", "1e300", "x'01'"),
+    "mode": ("'strange'", "x'01'"),
+    "ready": ("'slow'", "x'01'"),
+    "flops_per_second": ("'many'",),
+}
+"""Values in SQL that no measurement has, by column; each damages one row."""
 
 DOCUMENTS = ("", "{", "[" * 100_000, b"\xff")
 """What cannot be a measurement; the columns of such a row are sound."""
@@ -70,74 +71,57 @@ def folder(measured: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(measured, tmp_path / "data"))
 
 
-def copied(connection: sqlite3.Connection) -> int:
-    """The id of a new row that is the same as the first."""
-    names = [row[1] for row in connection.execute("PRAGMA table_info(measurements)")]
-    same = ", ".join(name for name in names if name != "id")
-    number = connection.execute(
-        f"INSERT INTO measurements ({same}) SELECT {same} FROM measurements"
-        " WHERE id = 1"
-    ).lastrowid
-    connection.execute(
-        "INSERT INTO documents SELECT ?, document FROM documents WHERE id = 1",
-        [number],
-    )
-    return int(number or 0)
+class Copies:
+    """A connection that adds rows like the first one, and changes them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.connection = sqlite3.connect(folder / "history.db", isolation_level=None)
+        self.connection.execute("PRAGMA synchronous = OFF")
+        table = self.connection.execute("PRAGMA table_info(measurements)")
+        self._same = ", ".join(row[1] for row in table if row[1] != "id")
+
+    def add(self, change: str = "") -> int:
+        """The id of the new row, with ``change`` made to its columns."""
+        number = self.connection.execute(
+            f"INSERT INTO measurements ({self._same}) SELECT {self._same}"
+            " FROM measurements WHERE id = 1"
+        ).lastrowid
+        query = "INSERT INTO documents SELECT ?, document FROM documents WHERE id = 1"
+        self.connection.execute(query, [number])
+        if change:
+            query = f"UPDATE measurements SET {change} WHERE id = ?"
+            self.connection.execute(query, [number])
+        return int(number or 0)
 
 
-def changed(
-    folder: Path, change: Callable[[sqlite3.Connection], list[int]]
-) -> list[int]:
-    connection = sqlite3.connect(folder / "history.db")
-    numbers = change(connection)
-    connection.commit()
-    connection.close()
-    return numbers
-
-
-def damaged(connection: sqlite3.Connection) -> list[int]:
+def damaged(folder: Path) -> list[int]:
     """One row for each value that is odd; returns their ids."""
-    numbers = []
-    for column, values in ODD.items():
-        for value in values:
-            numbers.append(copied(connection))
-            query = f"UPDATE measurements SET {column} = ? WHERE id = ?"
-            connection.execute(query, [value, numbers[-1]])
-    for column in NO_TEXT:
-        for code in ("ff", "edb2a9"):  # the latter is a lone surrogate
-            numbers.append(copied(connection))
-            connection.execute(
-                f"UPDATE measurements SET {column} = CAST(x'{code}' AS TEXT)"
-                " WHERE id = ?",
-                [numbers[-1]],
-            )
-    return numbers
+    copies = Copies(folder)
+    return [
+        copies.add(f"{column} = {value}")
+        for column, values in ODD.items()
+        for value in values
+    ]
 
 
 def test_a_damaged_row_costs_itself(folder: Path) -> None:
     files = [folder / f"list.{ending}" for ending in ("json", "csv", "md")]
-    good = [
-        line.split()[0] for line in ended(folder, "history").stdout.splitlines()[1:]
-    ]
-    numbers = changed(folder, damaged)
+    numbers = damaged(folder)
     exports = [text for file in files for text in ("--export", file)]
-    said = f"{len(numbers)} rows of the history could not be read."
     done = ended(folder, "history", *exports)
     assert done.returncode == 0, done.stderr
-    assert said in done.stderr
+    assert f"{len(numbers)} rows of the history could not be read." in done.stderr
     assert "Traceback" not in done.stderr
-    assert [line.split()[0] for line in done.stdout.splitlines()] == ["id", *good]
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["id", "2", "1"]
     document = json.loads(files[0].read_text())
-    assert [str(row["id"]) for row in document["measurements"]] == good
+    assert [row["id"] for row in document["measurements"]] == [2, 1]
     assert document["count"] == len(numbers) + 2
     assert document["unreadable"] == len(numbers)
-    assert [row["id"] for row in csv.DictReader(files[1].open())] == good
+    assert [row["id"] for row in csv.DictReader(files[1].open())] == ["2", "1"]
     assert len(files[2].read_text().splitlines()) == 4
     # Damaged ones take no places of others.
     done = ended(folder, "history", "--json", "--limit", "1")
-    assert [str(row["id"]) for row in json.loads(done.stdout)["measurements"]] == good[
-        :1
-    ]
+    assert [row["id"] for row in json.loads(done.stdout)["measurements"]] == [2]
     for number in (numbers[0], numbers[-1] + 1):
         done = ended(folder, "compare", 1, number)
         assert done.returncode in (3, 64)
@@ -150,15 +134,13 @@ def test_a_damaged_row_costs_itself(folder: Path) -> None:
 
 
 def test_a_damaged_document_is_listed_and_not_compared(folder: Path) -> None:
-    def damage(connection: sqlite3.Connection) -> list[int]:
-        numbers = [copied(connection) for _ in DOCUMENTS]
-        for number, document in zip(numbers, DOCUMENTS, strict=True):
-            query = "UPDATE documents SET document = ? WHERE id = ?"
-            connection.execute(query, [document, number])
-        connection.execute("DELETE FROM documents WHERE id = ?", [numbers[0]])
-        return numbers
-
-    numbers = changed(folder, damage)
+    copies = Copies(folder)
+    numbers = [copies.add() for _ in (*DOCUMENTS, "none at all")]
+    for number, document in zip(numbers, DOCUMENTS, strict=False):
+        query = "UPDATE documents SET document = ? WHERE id = ?"
+        copies.connection.execute(query, [document, number])
+    query = "DELETE FROM documents WHERE id = ?"
+    copies.connection.execute(query, [numbers[-1]])
     done = ended(folder, "history", "--json")
     assert json.loads(done.stdout)["unreadable"] == 0
     assert len(json.loads(done.stdout)["measurements"]) == 2 + len(numbers)
@@ -181,7 +163,6 @@ def test_a_place_where_no_history_can_be(tmp_path: Path) -> None:
         assert done.returncode == 3, (folder, done.stderr)
         assert done.stderr.startswith(f"jaxtui: The history {folder}/history.db ")
         assert len(done.stderr.splitlines()) == 1
-    assert python("-c", HELD_UP, "compare", 1, 2, data=closed).returncode == 3
     # Nothing is there yet: that is no fault.
     (tmp_path / "e").mkdir()
     (tmp_path / "e" / "history.db").symlink_to("nowhere")
@@ -209,14 +190,13 @@ def test_a_history_is_its_owner_s(measured: Path, folder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the folder has another name")
-def test_the_platform_s_folder_is_its_owner_s(measured: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "jaxtui"
-    shutil.copytree(measured, folder)
-    folder.chmod(0o755)
-    variables = environment(XDG_DATA_HOME=tmp_path)
+def test_the_platform_s_folder_is_its_owner_s(folder: Path) -> None:
+    place = folder.rename(folder.with_name("jaxtui"))
+    place.chmod(0o755)
+    variables = environment(XDG_DATA_HOME=place.parent)
     del variables["JAXTUI_DATA"]
     subprocess.run([*PROGRAM, "history"], env=variables, check=True)
-    assert rights(folder) == 0o700
+    assert rights(place) == 0o700
 
 
 @pytest.mark.parametrize(
@@ -236,7 +216,7 @@ def test_a_number_beyond_all_measure(folder: Path, arguments: tuple[str, ...]) -
 def test_the_tab_outlives_whatever_happens_to_the_file(
     folder: Path, tmp_path: Path
 ) -> None:
-    numbers = changed(folder, damaged)
+    numbers = damaged(folder)
     here = os.fsencode(tmp_path) + b"/caf\xe9"
     os.mkdir(here)
     with open(here + b"/mine.py", "w") as file:
@@ -254,17 +234,12 @@ def test_the_tab_outlives_whatever_happens_to_the_file(
         # The path of the copy cannot be written as it is.
         shell.type("y")
         shell.shows("written to")
-        file = folder / "history.db"
-        for break_it, said in (
-            (lambda: folder.chmod(0), "cannot be used: Permission denied"),
-            (lambda: link(file), "cannot be used: Too many levels"),
-        ):
-            break_it()
-            shell.type("1")
-            shell.shows("devices")
-            shell.type("4")
-            shell.shows(said)
-            folder.chmod(0o700)
+        folder.chmod(0)
+        shell.type("1")
+        shell.shows("devices")
+        shell.type("4")
+        shell.shows("cannot be used: Permission denied")
+        folder.chmod(0o700)
         shell.type("2f")
         shell.shows("Tab complete")
         shell.type("mine.py:f\r")
@@ -276,12 +251,6 @@ def test_the_tab_outlives_whatever_happens_to_the_file(
     finally:
         folder.chmod(0o700)
         shell.close()
-
-
-def link(file: Path) -> None:
-    """To itself."""
-    file.unlink()
-    file.symlink_to(file)
 
 
 def test_a_function_in_a_folder_that_is_no_text(measured: Path, tmp_path: Path) -> None:

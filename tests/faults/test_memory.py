@@ -15,36 +15,26 @@ import pytest
 from jaxtui.machine import malloc
 from tests.processes import jaxtui
 
-WORDS = ("bench", "sigmoid:250000", "--mode", "numpy", "--budget", "1")
+WORDS = ("bench", "sigmoid:250000", "--mode", "numpy", "--budget", "1", "--json")
+
+OTHER_MALLOC = """
+#include <stddef.h>
+extern void *__libc_malloc(size_t);
+void *malloc(size_t size) { return __libc_malloc(size); }
+"""
+"""It is not glibc's, though it passes everything on."""
 
 pytestmark = pytest.mark.skipif(bool(malloc.why_unknown()), reason=malloc.why_unknown())
-
-
-def other_malloc(folder: Path) -> str:
-    """A library with a malloc that is not glibc's, though it passes everything on."""
-    source, made = folder / "other.c", folder / "other.so"
-    source.write_text(
-        "#include <stddef.h>\nextern void *__libc_malloc(size_t);\n"
-        "void *malloc(size_t size) { return __libc_malloc(size); }\n"
-    )
-    command = ["gcc", "-shared", "-fPIC", "-o", str(made), str(source)]
-    try:
-        subprocess.run(command, check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        pytest.skip(f"no C compiler: {error}")
-    return str(made)
 
 
 def notes(measurement: Any) -> dict[str, str]:
     return {note["flag"]: note["text"] for note in measurement["notes"]}
 
 
-def test_every_row_and_record_says_which_end_it_is(tmp_path: Path) -> None:
-    table, data = tmp_path / "table.csv", tmp_path / "data"
-
+def test_every_row_and_record_says_which_end_it_is() -> None:
     def bench(end: str) -> subprocess.CompletedProcess[str]:
-        more = ("--export", str(table)) if end == "fresh" else ()
-        return jaxtui(*WORDS, "--memory", end, "--json", *more, data=data)
+        more = ("--export", "table.csv") if end == "fresh" else ()
+        return jaxtui(*WORDS, "--memory", end, *more)
 
     with ThreadPoolExecutor() as pool:
         runs = dict(zip(malloc.ENDS, pool.map(bench, malloc.ENDS), strict=True))
@@ -58,22 +48,23 @@ def test_every_row_and_record_says_which_end_it_is(tmp_path: Path) -> None:
         assert document["host"]["settings"] == malloc.ENVIRONMENT[end]
     assert "about 0 page faults" in runs["reused"].stdout
     assert re.search("about (9[5-9]|10[0-2]). page faults", runs["fresh"].stdout)
-    (row,) = csv.DictReader(table.read_text().splitlines())
+    (row,) = csv.DictReader(Path("table.csv").read_text().splitlines())
     assert "memory" in row["notes"].split()
     assert row["memory_fresh"] == row["memory_reused"] == row["page_faults"] == ""
-    assert "MALLOC_TOP_PAD_" in jaxtui("compare", "1", "2", data=data).stdout
+    assert "MALLOC_TOP_PAD_" in jaxtui("compare", "1", "2").stdout
 
 
 def test_where_it_cannot_be_had_one_sentence_says_so(tmp_path: Path) -> None:
-    other = other_malloc(tmp_path)
-    words = (*WORDS, "--memory", "reused", "--json")
-    done = jaxtui(*words, data=tmp_path, LD_PRELOAD=other)
+    Path("other.c").write_text(OTHER_MALLOC)
+    command = ["gcc", "-shared", "-fPIC", "-o", "other.so", "other.c"]
+    try:
+        subprocess.run(command, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"no C compiler: {error}")
+    done = jaxtui(*WORDS, "--memory", "reused", LD_PRELOAD=tmp_path / "other.so")
     assert done.returncode == 0
     assert done.stderr.count("There is no choosing reused memory here") == 1
     assert "LD_PRELOAD" in done.stderr
     (one,) = json.loads(done.stdout)["measurements"]
     assert one["ready"]["median"] > 0
     assert "memory" not in notes(one)
-    done = jaxtui(*WORDS, "--memory", "mine", data=tmp_path)
-    assert (done.returncode, done.stdout) == (64, "")
-    assert "'mine' is not one of 'fresh', 'reused'" in done.stderr

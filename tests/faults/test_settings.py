@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -60,20 +59,16 @@ print(made.to_json())
 """
 
 
-def run(folder: Path, *command: str, **variables: str) -> tuple[int, str, str]:
+def run(*command: str, **variables: str) -> tuple[int, str, str]:
     """Exit status, stdout and stderr of a Python process with these variables."""
-    variables = {"JAX_NUM_CPU_DEVICES": "1", **variables}
-    done = python(*command, data=folder / "data", cwd=folder, **variables)
+    done = python(*command, **{"JAX_NUM_CPU_DEVICES": "1", **variables})
     assert "Traceback" not in done.stdout + done.stderr
     return done.returncode, done.stdout, done.stderr
 
 
-def bench(
-    folder: Path, *words: str, budget: str = "1", **variables: str
-) -> tuple[int, Any, str]:
+def bench(*words: str, **variables: str) -> tuple[int, Any, str]:
     """As ``run`` for ``jaxtui bench``, with the document."""
-    command = ("-m", "jaxtui", "bench", *words, "--budget", budget, "--json")
-    code, out, said = run(folder, *command, **variables)
+    code, out, said = run("-m", "jaxtui", "bench", *words, "--json", **variables)
     return code, json.loads(out), said
 
 
@@ -92,16 +87,18 @@ def of(document: Any, op: str, mode: str = "jit") -> Any:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "debugs.py").write_text(DEBUGS)
-    (tmp_path / "uncompiled.py").write_text(UNCOMPILED)
-    (tmp_path / "plain.py").write_text(PLAIN)
-    return tmp_path
+def files() -> None:
+    for name, text in (
+        ("debugs", DEBUGS),
+        ("uncompiled", UNCOMPILED),
+        ("plain", PLAIN),
+    ):
+        Path(f"{name}.py").write_text(text)
 
 
-def test_without_jit_numpy_is_measured_and_jax_refused(folder: Path) -> None:
-    words = ("matmul:32", "--mode", "numpy,jit,eager")
-    code, document, said = bench(folder, *words, JAX_DISABLE_JIT="1")
+def test_without_jit_numpy_is_measured_and_jax_refused() -> None:
+    words = ("matmul:32", "--mode", "numpy,jit,eager", "--budget", "1")
+    code, document, said = bench(*words, JAX_DISABLE_JIT="1")
     assert code == 1
     assert document["host"]["settings"] == {"JAX_DISABLE_JIT": "True"}
     assert of(document, "matmul", "numpy")["ready"]["median"] > 0
@@ -110,34 +107,26 @@ def test_without_jit_numpy_is_measured_and_jax_refused(folder: Path) -> None:
     assert "JAX_DISABLE_JIT" in said
 
 
-REFUSED = {
-    "JAX_DISABLE_JIT=1": "bench matmul:32 --json",
-    "JAX_DEBUG_NANS=1": "check",
-    "JAX_TRANSFER_GUARD=disallow": "learn clock",
-}
+@pytest.mark.parametrize(
+    ("name", "value", "command"),
+    [
+        ("JAX_DISABLE_JIT", "1", "bench matmul:32 --json"),
+        ("JAX_DEBUG_NANS", "1", "check"),
+        ("JAX_TRANSFER_GUARD", "disallow", "learn clock"),
+    ],
+)
+def test_what_would_mean_nothing_is_refused_with_a_sentence(
+    name: str, value: str, command: str
+) -> None:
+    code, out, said = run("-m", "jaxtui", *command.split(), **{name: value})
+    assert (code, out) == (3, "")
+    assert f"jaxtui: {name}=" in said
+    assert f"unset {name}" in said
 
 
-def test_what_would_mean_nothing_is_refused_with_a_sentence(folder: Path) -> None:
-    def refused(variable: str) -> tuple[int, str, str]:
-        name, _, value = variable.partition("=")
-        words = ("-m", "jaxtui", *REFUSED[variable].split())
-        return run(folder, *words, **{name: value})
-
-    with ThreadPoolExecutor(2) as pool:
-        for variable, (code, out, said) in zip(
-            REFUSED, pool.map(refused, REFUSED), strict=True
-        ):
-            name = variable.partition("=")[0]
-            assert (code, out) == (3, "")
-            assert f"jaxtui: {name}=" in said
-            assert f"unset {name}" in said
-
-
-def test_what_changes_a_number_is_named_and_explained(folder: Path) -> None:
+def test_what_changes_a_number_is_named_and_explained() -> None:
     settings = {"JAX_DEBUG_NANS": "True", "JAX_DEFAULT_MATMUL_PRECISION": "highest"}
-    code, document, said = bench(
-        folder, "matmul:256", JAX_DEBUG_NANS="1", JAX_DEFAULT_MATMUL_PRECISION="highest"
-    )
+    code, document, said = bench("matmul:256", "--budget", "1", **settings)
     assert code == 0
     assert document["host"]["settings"] == settings
     measured = of(document, "matmul")
@@ -148,28 +137,23 @@ def test_what_changes_a_number_is_named_and_explained(folder: Path) -> None:
     assert "highest" in flags["precision"]
     assert all(name in said for name in settings)
 
-    _, listed, _ = run(folder, "-m", "jaxtui", "devices", JAX_LOG_COMPILES="1")
-    assert "JAX_LOG_COMPILES=True" in listed
-    assert "cpu:0" in listed
 
-
-def test_cpu_devices_that_xla_was_told_to_make_are_simulated(folder: Path) -> None:
-    flag = "--xla_force_host_platform_device_count=2"
+def test_cpu_devices_that_xla_was_told_to_make_are_simulated() -> None:
     _, out, said = run(
-        folder,
         *("-m", "jaxtui", "devices", "--json"),
-        XLA_FLAGS=flag,
+        XLA_FLAGS="--xla_force_host_platform_device_count=2",
         JAX_NUM_CPU_DEVICES="-1",  # JAX's own default, which leaves it to the flag
+        JAX_LOG_COMPILES="1",
     )
     assert [one["simulated"] for one in json.loads(out)["devices"]] == [True, True]
     assert "XLA_FLAGS: the CPU is shown as several devices, SIMULATED" in said
     assert "unset XLA_FLAGS" in said
+    assert "JAX_LOG_COMPILES=True" in said
 
 
-def test_what_a_file_sets_holds_for_its_own_functions_alone(folder: Path) -> None:
-    functions = ("debugs.py:f", "uncompiled.py:g", "plain.py:h")
-    words = (*functions, "matmul:32", "--arg", "f32[8,8]")
-    code, document, _ = bench(folder, *words, budget="3")
+def test_what_a_file_sets_holds_for_its_own_functions_alone(files: None) -> None:
+    functions = ("debugs.py:f", "uncompiled.py:g", "plain.py:h", "matmul:32")
+    code, document, _ = bench(*functions, "--arg", "f32[8,8]", "--budget", "3")
     assert code == 1
     assert document["host"]["settings"] == {}
     (failed,) = document["failures"]
@@ -181,10 +165,8 @@ def test_what_a_file_sets_holds_for_its_own_functions_alone(folder: Path) -> Non
         assert not {"settings", "waits", "precision"} & {*flags}
 
 
-def test_the_python_api_names_them_and_takes_back_what_a_file_sets(
-    folder: Path,
-) -> None:
-    code, out, said = run(folder, "-c", IN_PROCESS)
+def test_the_python_api_names_them_and_takes_back_what_a_file_sets(files: None) -> None:
+    code, out, said = run("-c", IN_PROCESS)
     assert code == 0, said
     document = json.loads(out)
     assert document["host"]["settings"] == {"jax_debug_infs": "True"}

@@ -10,24 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import FAKE_PYTHON, LIMIT_SECONDS, PROGRAM, environment
+from tests.processes import FAKE_PYTHON, LIMIT_SECONDS, PROGRAM
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-def shell(command: str) -> subprocess.CompletedProcess[str]:
+def shell(command: str, **options: int) -> subprocess.CompletedProcess[str]:
     """``jaxtui`` with these arguments and redirections."""
     return subprocess.run(
         f"{shlex.join(PROGRAM)} {command}",
         shell=True,
-        capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
         timeout=LIMIT_SECONDS,
-        env=environment(Path("data").absolute()),
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
     )
 
 
@@ -49,18 +43,14 @@ def test_what_cannot_be_printed_is_said_in_a_sentence(command: str) -> None:
 def test_a_reader_that_has_gone_is_told_in_a_sentence() -> None:
     read, write = os.pipe()
     os.close(read)
-    done = subprocess.run(
-        [*PROGRAM, "learn"], stdout=write, stderr=subprocess.PIPE, text=True
-    )
+    assert_says_so(shell("learn", stdout=write), "its reader has closed stdout")
     os.close(write)
-    assert_says_so(done, "its reader has closed stdout")
 
 
 @pytest.mark.parametrize("redirection", ["> /dev/full", ">&- 2>&- <&-"])
 def test_a_bench_that_cannot_print_still_exports_and_keeps(redirection: str) -> None:
     bench = f"bench quick:1 --export out.json --python '{FAKE_PYTHON}'"
-    done = shell(f"{bench} {redirection}")
-    assert done.returncode == 3
+    assert shell(f"{bench} {redirection}").returncode == 3
     assert len(json.loads(Path("out.json").read_text())["measurements"]) == 1
     assert len(json.loads(shell("history --json").stdout)["measurements"]) == 1
 

@@ -24,11 +24,6 @@ NAMES = {
     *("sitecustomize", "usercustomize"),
 }
 
-OWN = {
-    "train.py": "import neighbour\ndef step(x): return neighbour.twice(x)\n",
-    "neighbour.py": "def twice(x): return 2 * x\n",
-}
-
 COMPILE = ("compile", "matmul", "--size", "64", "--topology", "v5e:2x4", "--code")
 BENCH = ("bench", "../train.py:step", "--arg", "f32[8]", "--budget", "0.2", "--json")
 LEARN = ("learn", "devices", "--size", "100", "--step", "2")
@@ -54,7 +49,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=environment(tmp_path / "data", JAX_NUM_CPU_DEVICES=1),
+            env=environment(JAX_NUM_CPU_DEVICES=1),
         )
         started.append(process)
         return process
@@ -71,14 +66,13 @@ def output(process: subprocess.Popen[str]) -> str:
     return out
 
 
-@pytest.fixture
-def planted(tmp_path: Path) -> tuple[bytes, Path]:
-    """A folder with a name that is no UTF-8, full of modules that tell when they run.
-
-    And the file in which they do.
-    """
-    marker = tmp_path / "ran"
-    folder = os.fsencode(tmp_path) + b"/caf\xe9"
+def test_nothing_of_the_working_directory_runs(start, tmp_path) -> None:
+    (tmp_path / "train.py").write_text(
+        "import neighbour\ndef step(x): return neighbour.twice(x)\n"
+    )
+    (tmp_path / "neighbour.py").write_text("def twice(x): return 2 * x\n")
+    # Modules that tell when they run, in a folder with a name that is no UTF-8.
+    marker, folder = tmp_path / "ran", os.fsencode(tmp_path) + b"/caf\xe9"
     text = f"with open({str(marker)!r}, 'a') as ran: print(__file__, file=ran)\n"
     for name in sorted(NAMES):
         # A package comes before a module of the same name.
@@ -87,13 +81,6 @@ def planted(tmp_path: Path) -> tuple[bytes, Path]:
             os.makedirs(os.path.dirname(file), exist_ok=True)
             with open(file, "w") as module:
                 module.write(text)
-    return folder, marker
-
-
-def test_nothing_of_the_working_directory_runs(start, planted, tmp_path) -> None:
-    folder, marker = planted
-    for name, text in OWN.items():
-        (tmp_path / name).write_text(text)
     processes = [start(*words, cwd=folder) for words in (COMPILE, BENCH, LEARN)]
     code, bench, lesson = map(output, processes)
     assert "jax" in code

@@ -174,7 +174,7 @@ def test_what_others_use(own_pid: int, own_bytes: int, used_mib: int) -> None:
 
 def test_other_words_of_nvidia_smi_are_left_out() -> None:
     for text in ("", "No devices were found\n", "a, b\n1, 2, 3, 4, 5"):
-        assert not [*parse_nvidia_smi(text), *parse_processes(text)]
+        assert not [*nvidia(text), *processes(text)]
 
 
 def test_the_program_itself(tmp_path: Path) -> None:
