@@ -86,25 +86,15 @@ STEPS: tuple[str, ...] = (
 )
 """What takes an empty file, or one of the version before, to the next version."""
 
-COLUMNS = (
-    "m.id",
-    "m.at",
-    "h.hostname",
-    "coalesce(d.device_kind, '')",
-    "m.op",
-    "m.size",
-    "m.dtype",
-    "m.precision",
-    "m.device",
-    "m.mode",
-    "m.inputs",
-    "m.ready",
-    "m.ci_low",
-    "m.ci_high",
-    "m.flops_per_second",
-    "m.bytes_per_second",
-)
-"""In the order of ``Row``'s fields."""
+_FACTS = ("op", "size", "dtype", "precision", "mode", "inputs")
+"""Fields of a case that have a column of the same name, and of a filter that mean
+what is equal."""
+
+_OF_OTHER_TABLES = {
+    "hostname": "h.hostname",
+    "device_kind": "coalesce(d.device_kind, '')",
+}
+"""Fields of ``Row`` that are no columns of the measurements."""
 
 LAST_MOMENT = 253_370_764_800.0
 """9999-01-01, UTC: what no calendar of Python goes far beyond."""
@@ -125,10 +115,6 @@ class HistoryBusyError(HistoryError):
 
 class NoEntryError(HistoryError):
     """There is no measurement with this id."""
-
-
-class TooNewError(Exception):
-    """A newer jaxtui has written the file; this one must not touch it."""
 
 
 def check_moment(at: float) -> None:
@@ -285,9 +271,11 @@ class History:
             HistoryError: The file cannot be read.
         """
         condition, arguments = where(wanted or Filter())
+        fields = Row.__struct_fields__
+        columns = (_OF_OTHER_TABLES.get(name, f"m.{name}") for name in fields)
         counted = f"SELECT count(*) FROM {TABLES} WHERE {condition}"
         listed = (
-            f"SELECT {', '.join(COLUMNS)} FROM {TABLES} WHERE {condition}"
+            f"SELECT {', '.join(columns)} FROM {TABLES} WHERE {condition}"
             " ORDER BY m.at DESC, m.id DESC LIMIT -1 OFFSET ?"
         )
 
@@ -297,7 +285,7 @@ class History:
             unreadable = 0
             # Damaged ones must not take the places of others.
             for values in connection.execute(listed, [*arguments, offset]):
-                named = dict(zip(Row.__struct_fields__, values, strict=True))
+                named = dict(zip(fields, values, strict=True))
                 try:
                     rows.append(msgspec.convert(named, Row))
                 except msgspec.ValidationError:
@@ -365,14 +353,6 @@ class History:
 
         return self._safely(delete) or 0
 
-    def delete_entry(self, number: int) -> bool:
-        """Forget one measurement; returns whether there was one.
-
-        Raises:
-            HistoryError: The file cannot be written.
-        """
-        return bool(self.delete(Filter(id=number)))
-
     def _read(self, act: Callable[[sqlite3.Connection], _T]) -> _T | None:
         def read() -> _T:
             with self._connection() as connection:
@@ -397,7 +377,7 @@ class History:
         connection.text_factory = _text_or_bytes
         try:
             connection.execute("PRAGMA foreign_keys = ON")
-            bring_up_to_date(connection)
+            _bring_up_to_date(connection, self.path)
             # A reader that became a writer half-way would not be waited for by others.
             with _transaction(connection, "BEGIN IMMEDIATE" if writes else "BEGIN"):
                 yield connection
@@ -421,11 +401,6 @@ class History:
         try:
             seen = _identity(self.path)
             return act() if makes or seen is not None else None
-        except TooNewError as error:
-            raise HistoryError(
-                f"{self.path} was written by a newer jaxtui ({error}):"
-                " upgrade this one to read it."
-            ) from error
         except sqlite3.DatabaseError as error:
             # Its subclasses are what a lock, a full disk, a missing permission or a
             # value that does not fit raises.
@@ -482,13 +457,8 @@ def _insert(
             kind,
             msgspec.structs.replace(device, memory=None),
         ),
-        "op": case.op,
-        "size": case.size,
-        "dtype": case.dtype,
-        "precision": case.precision,
+        **{name: getattr(case, name) for name in _FACTS},
         "device": case.device,
-        "mode": case.mode,
-        "inputs": case.inputs,
         "ready": ready.median if ready else None,
         "ci_low": ready.ci_low if ready else None,
         "ci_high": ready.ci_high if ready else None,
@@ -555,11 +525,11 @@ def _cannot(path: Path, error: Exception) -> HistoryError:
 # SQL.
 
 
-def bring_up_to_date(connection: sqlite3.Connection) -> None:
+def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
     """Make the tables that are missing, in one transaction.
 
     Raises:
-        TooNewError: The file is of a newer version.
+        HistoryError: A newer jaxtui has written the file, which is left alone.
         sqlite3.DatabaseError: It is no history, or it is damaged.
     """
     if _version(connection) == VERSION:
@@ -568,7 +538,10 @@ def bring_up_to_date(connection: sqlite3.Connection) -> None:
     with _transaction(connection, "BEGIN IMMEDIATE"):
         version = _version(connection)
         if version > VERSION:
-            raise TooNewError(f"version {version}")
+            raise HistoryError(
+                f"{path} was written by a newer jaxtui (version {version}):"
+                " upgrade this one to read it."
+            )
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if version == 0 and tables:
             raise sqlite3.DatabaseError("file is not a history of jaxtui")
@@ -600,7 +573,7 @@ def where(wanted: Filter) -> tuple[str, list[Any]]:
     """The condition in SQL and its arguments."""
     found: list[tuple[str, list[Any]]] = [
         (f"m.{name} = ?", [getattr(wanted, name)])
-        for name in ("id", "op", "size", "dtype", "mode", "precision", "inputs")
+        for name in ("id", *_FACTS)
         if getattr(wanted, name) is not None
     ]
     if wanted.device is not None:

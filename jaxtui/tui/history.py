@@ -335,7 +335,7 @@ class HistoryPane(CasePane):
         self.app.push_screen(Question(question, "deletes it", "keeps it"), answered)
 
     async def _delete(self, number: int) -> None:
-        forget = partial(self._history.delete_entry, number)
+        forget = partial(self._history.delete, Filter(id=number))
         error = await in_thread(partial(_tried, forget))
         if isinstance(error, HistoryError):
             self.base.say(str(error))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jaxtui.model import Case, Device, Host, Measurement, Phases, Samples
+from jaxtui.model import Case, Device, Host, Measurement, Phases, Ready, Samples
 from tests import records
 
 HOST = Host(
@@ -16,6 +16,7 @@ HOST = Host(
     platform_version="cpu",
 )
 DEVICE = Device(id=0, platform="cpu", device_kind="cpu", process_index=0)
+READY = Ready(host=HOST, devices=(DEVICE,), ops=())
 
 
 def measurement(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +14,13 @@ import pytest
 from jaxtui import cli
 from jaxtui.history.recording import Recording
 from jaxtui.history.store import NO_SQLITE, History
-from jaxtui.model import CaseMeasured, Experiment, Measurement, Ready
+from jaxtui.model import CaseMeasured, Measurement
 from jaxtui.tui.run import UNFINISHED, Recorder
-from tests.commands.fakes import FakeEngine, complete
-from tests.commands.fakes import measured as measured_by
-from tests.history.making import DEVICE, HOST, measurement
+from tests.commands.fakes import FakeEngine
+from tests.history.making import DEVICE, HOST, READY, measurement
+from tests.processes import LIMIT_SECONDS
 from tests.tui import fake_engine
 from tests.tui.driving import app_on, until, until_done, until_ready
-
-READY = Ready(host=HOST, devices=(DEVICE,), ops=())
-MEASURED = CaseMeasured(index=0, measurement=measurement())
 
 
 @pytest.fixture
@@ -31,123 +30,140 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def run(*arguments: str, engine: FakeEngine | None = None) -> int:
-    return cli.main(arguments, engine=engine or FakeEngine())
-
-
-# What is kept.
-
-
 def measured(one: Measurement) -> CaseMeasured:
     return CaseMeasured(index=0, measurement=one)
 
 
-def kept(path: Path, *ones: Measurement) -> tuple[History, list[str]]:
-    history, said = History(path), []
-    keeper = Recording(said.append, history=history)
+def keep(
+    *ones: Measurement, written: Callable[[], object] = lambda: None
+) -> tuple[History, list[str]]:
+    """What is in the history then, and what was said of it."""
+    said: list[str] = []
+    keeper = Recording(said.append, written)  # type: ignore[arg-type]
     keeper.observe(READY)
     for one in ones:
         keeper.observe(measured(one))
-    keeper.close()
-    return history, said
+    assert keeper.close()
+    return History(), said
 
 
-def test_finished_measurements_are_kept(tmp_path: Path) -> None:
-    ones = [measurement(size=1), measurement(size=2, mode="numpy", device="host")]
-    history, said = kept(tmp_path / "history.db", *ones)
+def test_finished_measurements_are_kept_and_told_when_others_can_read_them(
+    data: Path,
+) -> None:
+    found: list[int] = []
+    history, said = keep(
+        measurement(size=1),
+        measurement(size=2, mode="numpy", device="host"),
+        written=lambda: found.append(History().count()),
+    )
     assert [row.size for row in history.page().rows] == [2, 1]
     assert [row.device_kind for row in history.page().rows] == ["", "cpu"]
     assert not said
+    assert found == [1, 2]
 
 
 @pytest.mark.parametrize("stopped", ["cancelled", "crashed", None])
-def test_what_was_broken_off_is_not(tmp_path: Path, stopped: str | None) -> None:
-    one = msgspec.structs.replace(measurement(), stopped=stopped)
-    history, _ = kept(tmp_path / "history.db", one)
+def test_what_was_broken_off_is_not(data: Path, stopped: str | None) -> None:
+    history, _ = keep(msgspec.structs.replace(measurement(), stopped=stopped))
     assert history.count() == 0
     assert not history.path.exists()
 
 
-def test_a_damaged_history_is_said_and_begun_anew(tmp_path: Path) -> None:
-    (tmp_path / "history.db").write_text("nonsense " * 200)
-    history, said = kept(tmp_path / "history.db", measurement(), measurement())
-    (sentence,) = said
+def test_a_damaged_history_is_said_and_begun_anew(data: Path) -> None:
+    data.mkdir()
+    (data / "history.db").write_text("nonsense " * 200)
+    history, (sentence,) = keep(measurement(), measurement())
     assert "history.db.broken-1" in sentence
     assert history.count() == 2
 
 
-def test_each_that_others_can_read_is_told(tmp_path: Path) -> None:
-    history, found = History(tmp_path / "history.db"), []
-    written = lambda: found.append(history.count())  # noqa: E731
-    keeper = Recording(pytest.fail, written, history)
-    for event in (READY, measured(measurement()), measured(measurement())):
-        keeper.observe(event)
-    keeper.close()
-    assert found == [1, 2]
+def test_what_cannot_be_written_is_said_once_and_not_told(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data.write_text("a file, where a folder should be")
+    _, (sentence,) = keep(measurement(), measurement(), written=pytest.fail)
+    assert sentence.endswith("Measuring goes on; nothing more is kept.")
+    monkeypatch.setattr("jaxtui.history.store.sqlite3", None)
+    _, (sentence,) = keep(measurement(), measurement(), written=pytest.fail)
+    assert sentence == f"{NO_SQLITE} Measuring goes on; nothing more is kept."
 
 
-def test_what_could_not_be_written_is_said_once_and_not_told(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
+# While another process has the file.
+
+
+@pytest.fixture
+def locked(data: Path) -> sqlite3.Connection:
+    """Who has it: a history with one measurement."""
+    History().add(HOST, DEVICE, measurement(size=1))
+    other = sqlite3.connect(data / "history.db", isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    return other
+
+
+def test_what_was_measured_meanwhile_is_kept_when_the_lock_is_let_go(
+    locked: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jaxtui.history.store.WAIT_SECONDS", 0.0)
+    told = threading.Event()
     said: list[str] = []
-    history = History(tmp_path / "file" / "history.db")
-    keeper = Recording(said.append, pytest.fail, history)
-    for event in (READY, MEASURED, MEASURED):
-        keeper.observe(event)
-    keeper.close()
+
+    def warn(sentence: str) -> None:
+        said.append(sentence)
+        told.set()
+
+    keeper = Recording(warn)
+    keeper.observe(READY)
+    keeper.observe(measured(measurement(size=2)))
+    assert told.wait(LIMIT_SECONDS)
+    locked.rollback()
+    locked.close()
+    keeper.observe(measured(measurement(size=3)))
+    assert keeper.close()
     (sentence,) = said
-    assert "Measuring goes on" in sentence
+    assert sentence.endswith("does not let go. Measuring goes on; it is tried again.")
+    assert [row.size for row in History().page().rows] == [3, 2, 1]
 
 
-# Commands.
+def test_a_lock_that_is_never_let_go_costs_a_few_attempts(
+    locked: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempts: list[int] = []
+    add_all = History.add_all
 
+    def counted(self: History, entries: Any) -> list[int]:
+        attempts.append(1)
+        return add_all(self, entries)
 
-def test_bench_keeps_nothing_if_it_is_told_so(data: Path) -> None:
-    assert run("bench", "selu", "--no-history") == 0
-    assert run("--no-history", "bench", "selu") == 0
-    assert not data.exists()
-    assert run("bench", "selu") == 0
+    monkeypatch.setattr("jaxtui.history.store.WAIT_SECONDS", 0.2)
+    monkeypatch.setattr(History, "add_all", counted)
+    _, said = keep(*(measurement(size=size) for size in range(2, 102)))
+    locked.close()
+    assert len(attempts) <= 3
+    first, last = said
+    assert "in use by another process" in first
+    assert last.endswith("to the end: 100 measurements could not be kept.")
     assert History().count() == 1
 
 
-def test_what_was_broken_off_is_not_kept(data: Path) -> None:
-    def cancelled(experiment: Experiment) -> list[Any]:
-        events = complete(experiment)
-        events[4] = CaseMeasured(
-            index=1,
-            measurement=measured_by(
-                experiment.cases[1], experiment, stopped="cancelled"
-            ),
-        )
-        return events
-
-    assert run("bench", "selu", "matmul", engine=FakeEngine(answer=cancelled)) == 0
-    assert [row.op for row in History().page().rows] == ["selu"]
+# Commands and the app.
 
 
-def test_lessons_are_kept_too(data: Path) -> None:
+def test_commands_keep_nothing_if_they_are_told_so(data: Path) -> None:
     lesson = ("learn", "numpy-or-jax", "--step", "1", "--size", "64", "--json")
-    run(*lesson, "--no-history")
-    assert not History().path.exists()
-    run(*lesson)
-    assert {row.op for row in History().page().rows} == {"gram"}
-
-
-def test_a_python_without_sqlite_measures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jaxtui.history.store.sqlite3", None)
-    said: list[str] = []
-    recording = Recording(said.append)
-    for event in (READY, MEASURED, MEASURED):
-        recording.observe(event)
-    assert recording.close()
-    assert said == [f"{NO_SQLITE} Measuring goes on; nothing more is kept."]
-
-
-# The app.
+    for words in (
+        ("bench", "selu", "--no-history"),
+        ("--no-history", "bench", "selu"),
+        (*lesson, "--no-history"),
+    ):
+        cli.main(words, engine=FakeEngine())
+    assert not data.exists()
+    for words in (("bench", "selu"), lesson):
+        cli.main(words, engine=FakeEngine())
+    assert {row.op for row in History().page().rows} == {"selu", "gram"}
 
 
 async def test_the_app_keeps_what_it_measures(data: Path) -> None:
-    engine = fake_engine.FakeEngine()
-    app = app_on(engine)
+    app = app_on(fake_engine.FakeEngine())
     keeping = Recorder(app)
     async with app.run_test() as pilot:
         await until_ready(pilot, app)
@@ -170,18 +186,15 @@ async def test_the_app_says_on_its_message_line_what_is_wrong(data: Path) -> Non
 
 
 async def test_leaving_does_not_wait_for_a_history_that_is_locked(
-    data: Path, monkeypatch: pytest.MonkeyPatch
+    locked: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    History().add(HOST, DEVICE, measurement())
     monkeypatch.setattr("jaxtui.tui.run.PATIENCE_SECONDS", 0.01)
     app = app_on(fake_engine.FakeEngine())
     keeping = Recorder(app)
-    other = sqlite3.connect(data / "history.db", isolation_level=None)
     async with app.run_test() as pilot:
         await until_ready(pilot, app)
-        other.execute("BEGIN EXCLUSIVE")
         for observe in app.session.observers:
-            observe(MEASURED)
+            observe(measured(measurement()))
         app.exit()
     assert keeping.close() == [UNFINISHED]
-    other.close()
+    locked.close()

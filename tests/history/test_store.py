@@ -9,33 +9,30 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
 
 from jaxtui import cli
-from jaxtui.history.recording import Recording
 from jaxtui.history.store import VERSION, Filter, History, HistoryError
-from jaxtui.model import CaseMeasured, Note, Ready
+from jaxtui.model import Note
 from tests.commands.fakes import FakeEngine
 from tests.history.making import DEVICE, HOST, measurement
 from tests.processes import LIMIT_SECONDS, environment
 
 NOBODY = 65534
-READY = Ready(host=HOST, devices=(DEVICE,), ops=())
+NONSENSE = "nonsense " * 200
 
 BEGIN = """
 import json, resource, sys
 from pathlib import Path
 from jaxtui.history.recording import Recording
 from jaxtui.history.store import History, HistoryError
-from jaxtui.model import CaseMeasured, Ready
-from tests.history.making import DEVICE, HOST, measurement
+from jaxtui.model import CaseMeasured
+from tests.history.making import DEVICE, HOST, READY, measurement
 history = History(Path(sys.argv[1]))
 """
 
@@ -56,7 +53,7 @@ try:
 except HistoryError as error:
     said.append(str(error))
 keeper = Recording(said.append, history=history)
-keeper.observe(Ready(host=HOST, devices=(DEVICE,), ops=()))
+keeper.observe(READY)
 for size in range(50):
     keeper.observe(CaseMeasured(index=0, measurement=measurement(size=size)))
 keeper.close()
@@ -66,6 +63,7 @@ print(json.dumps([said, acknowledged]))
 
 
 def python(code: str, path: Path, *arguments: object) -> subprocess.Popen[str]:
+    """A process that begins to write when it gets a line."""
     return subprocess.Popen(
         [sys.executable, "-c", BEGIN + code, str(path), *map(str, arguments)],
         stdin=subprocess.PIPE,
@@ -73,12 +71,6 @@ def python(code: str, path: Path, *arguments: object) -> subprocess.Popen[str]:
         text=True,
         env=environment(),
     )
-
-
-def go(process: subprocess.Popen[str]) -> None:
-    assert process.stdin
-    process.stdin.write("go\n")
-    process.stdin.flush()
 
 
 @contextmanager
@@ -95,18 +87,13 @@ def without_rights() -> Iterator[None]:
 
 
 @pytest.fixture
-def folder() -> Iterator[Path]:
-    """A folder that everybody may read, which those of pytest are not."""
+def history() -> Iterator[History]:
+    """In a folder that everybody may read, which those of pytest are not."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
-        yield folder
+        yield History(folder / "history.db")
         folder.chmod(0o755)
-
-
-@pytest.fixture
-def history(folder: Path) -> History:
-    return History(folder / "folder" / "history.db")
 
 
 # What is kept.
@@ -121,7 +108,8 @@ def test_what_was_added_comes_back_whole(history: History) -> None:
     assert (entry.host, entry.device, entry.at) == (HOST, DEVICE, 1000.0)
     (row,) = history.page().rows
     assert (row.id, row.op, row.size, row.ready) == (number, "matmul", 512, 0.002)
-    assert row.device_kind == "cpu"
+    assert (row.ci_low, row.ci_high) == (kept.ready.ci_low, kept.ready.ci_high)
+    assert (row.hostname, row.device_kind, row.device) == ("box", "cpu", "cpu:0")
     # Samples are not kept, and NumPy has no device.
     number = history.add(
         HOST, None, measurement(mode="numpy", device="host", samples=True)
@@ -131,7 +119,8 @@ def test_what_was_added_comes_back_whole(history: History) -> None:
     assert history.page().rows[0].device_kind == ""
 
 
-def test_looking_makes_no_file(history: History) -> None:
+def test_looking_makes_no_file(tmp_path: Path) -> None:
+    history = History(tmp_path / "folder" / "history.db")
     assert history.page().rows == ()
     assert history.count() == 0
     assert history.delete(Filter()) == 0
@@ -146,8 +135,8 @@ def test_newest_first_in_pages_and_ids_are_never_used_twice(history: History) ->
     assert [row.at for row in history.page().rows] == [3.0, 2.0, 1.0]
     assert [row.at for row in history.page(limit=1, offset=1).rows] == [2.0]
     last = max(row.id for row in history.page().rows)
-    assert history.delete_entry(last)
-    assert not history.delete_entry(last)
+    assert history.delete(Filter(id=last)) == 1
+    assert history.delete(Filter(id=last)) == 0
     assert history.count() == 2
     assert history.add(HOST, DEVICE, measurement()) > last
 
@@ -183,6 +172,13 @@ def test_filters(history: History, wanted: Filter, sizes: set[int]) -> None:
     assert history.count() == 3 - len(sizes)
 
 
+def test_of_several_all_are_kept_or_none(history: History) -> None:
+    ones = [measurement(size=size) for size in (1, 2**70)]
+    with pytest.raises(HistoryError, match="too large"):
+        history.add_all([(HOST, DEVICE, one, 0.0) for one in ones])
+    assert history.count() == 0
+
+
 # Processes that die, and several at once.
 
 
@@ -190,8 +186,10 @@ def test_every_acknowledged_measurement_survives_kill_9(history: History) -> Non
     acknowledged: set[int] = set()
     for number in range(3):
         process = python(WRITE, history.path, 100)
-        go(process)
+        assert process.stdin
         assert process.stdout
+        process.stdin.write("go\n")
+        process.stdin.flush()
         # Killed while it is writing the one after.
         for _ in range(3 + number):
             acknowledged.add(int(process.stdout.readline()))
@@ -205,21 +203,22 @@ def test_every_acknowledged_measurement_survives_kill_9(history: History) -> Non
 
 
 def test_many_processes_put_a_damaged_file_aside_once_and_lose_nothing(
-    folder: Path,
+    history: History,
 ) -> None:
-    path = folder / "history.db"
-    path.write_text("nonsense " * 200)
-    processes = [python(WRITE, path, 5) for _ in range(4)]
-    for process in processes:
-        go(process)
+    history.path.write_text(NONSENSE)
+    processes = [python(WRITE, history.path, 5) for _ in range(4)]
     acknowledged: list[int] = []
+    for process in processes:
+        assert process.stdin
+        process.stdin.write("go\n")
+        process.stdin.flush()
     for process in processes:
         out, _ = process.communicate(timeout=LIMIT_SECONDS)
         assert process.returncode == 0
         acknowledged += map(int, out.split())
     assert len(acknowledged) == 20
-    assert {row.id for row in History(path).page(limit=100).rows} == set(acknowledged)
-    assert len(list(folder.glob("*.broken-*"))) == 1
+    assert {row.id for row in history.page(limit=100).rows} == set(acknowledged)
+    assert len(list(history.path.parent.glob("*.broken-*"))) == 1
 
 
 # Files that are damaged, or of others.
@@ -242,28 +241,21 @@ def another_program(path: Path) -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    [
-        lambda path: path.write_bytes(b"not a database at all" * 100),
-        overwritten,
-        another_program,
-    ],
+    [lambda path: path.write_text(NONSENSE), overwritten, another_program],
 )
 def test_what_is_no_history_is_kept_aside(
     history: History, damage: Callable[[Path], object]
 ) -> None:
-    history.path.parent.mkdir()
     damage(history.path)
     content = history.path.read_bytes()
     history.add(HOST, DEVICE, measurement())
     assert history.count() == 1
     (aside,) = history.path.parent.glob("*.broken-*")
     assert aside.read_bytes() == content
-    assert "kept as" in history.moved
-    assert str(aside) in history.moved
+    assert f"kept as {aside}" in history.moved
 
 
 def test_an_empty_file_is_a_history_without_measurements(history: History) -> None:
-    history.path.parent.mkdir()
     history.path.touch()
     history.add(HOST, DEVICE, measurement())
     assert (history.count(), history.moved) == (1, "")
@@ -282,7 +274,7 @@ def test_a_newer_version_s_file_is_left_alone(history: History) -> None:
     assert not history.moved
 
 
-# What cannot be written, or not now.
+# What cannot be written.
 
 
 def forbid(path: Path) -> None:
@@ -290,59 +282,48 @@ def forbid(path: Path) -> None:
     path.parent.chmod(0o555)
 
 
-def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    history = History(tmp_path / "file" / "history.db")
-    with pytest.raises(HistoryError, match="cannot be used"):
-        history.add(HOST, DEVICE, measurement())
-
-
-def test_a_disk_that_is_full(folder: Path) -> None:
-    path = folder / "history.db"
-    out, _ = python(FILL, path).communicate(timeout=LIMIT_SECONDS)
+def test_a_disk_that_is_full(history: History) -> None:
+    out, _ = python(FILL, history.path).communicate(timeout=LIMIT_SECONDS)
     said, acknowledged = json.loads(out)
     first, of_the_keeper = said
-    assert str(path) in first
+    assert str(history.path) in first
     assert of_the_keeper.endswith("Measuring goes on; nothing more is kept.")
-    history = History(path)
     assert {row.id for row in history.page(limit=1000).rows} >= set(acknowledged)
     assert history.add(HOST, DEVICE, measurement()) > max(acknowledged)
     assert not history.moved
 
 
-def test_a_file_that_may_only_be_read(folder: Path) -> None:
-    history = History(folder / "history.db")
+def test_a_file_that_may_only_be_read(history: History) -> None:
     number = history.add(HOST, DEVICE, measurement())
     forbid(history.path)
     with without_rights():
         with pytest.raises(HistoryError, match="may not be written to"):
             history.add(HOST, DEVICE, measurement())
         with pytest.raises(HistoryError, match="may not be written to"):
-            history.delete_entry(number)
+            history.delete(Filter(id=number))
         assert [row.id for row in history.page().rows] == [number]
-    folder.chmod(0o755)
+    history.path.parent.chmod(0o755)
     history.path.chmod(0o644)
-    history.path.write_text("nonsense " * 200)
+    history.path.write_text(NONSENSE)
     forbid(history.path)
     with without_rights(), pytest.raises(HistoryError, match=r"history\.db"):
         history.add(HOST, DEVICE, measurement())
-    assert history.path.read_text() == "nonsense " * 200
+    assert history.path.read_text() == NONSENSE
     assert not history.moved
 
 
 @pytest.mark.parametrize("there", [True, False])
 def test_bench_measures_all_the_same_and_says_it_once(
-    folder: Path,
+    history: History,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     there: bool,
 ) -> None:
-    monkeypatch.setenv("JAXTUI_DATA", str(folder))
-    history = History()
+    monkeypatch.setenv("JAXTUI_DATA", str(history.path.parent))
     if there:
         history.add(HOST, DEVICE, measurement())
         forbid(history.path)
-    folder.chmod(0o555)
+    history.path.parent.chmod(0o555)
     # Somebody without rights may not even import what this needs.
     assert cli.main(["bench", "selu", "--no-history"], engine=FakeEngine()) == 0
     capsys.readouterr()
@@ -354,67 +335,3 @@ def test_bench_measures_all_the_same_and_says_it_once(
     assert err.count("Measuring goes on; nothing more is kept.") == 1
     assert len(err.splitlines()) == 1
     assert history.count() == there
-
-
-def locked(history: History) -> sqlite3.Connection:
-    other = sqlite3.connect(history.path, isolation_level=None)
-    other.execute("BEGIN EXCLUSIVE")
-    return other
-
-
-def measured(size: int) -> CaseMeasured:
-    return CaseMeasured(index=0, measurement=measurement(size=size))
-
-
-def test_what_was_measured_meanwhile_is_kept_when_the_lock_is_let_go(
-    history: History, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("jaxtui.history.store.WAIT_SECONDS", 0.0)
-    history.add(HOST, DEVICE, measurement(size=1))
-    other = locked(history)
-    told = threading.Event()
-    said: list[str] = []
-
-    def warn(sentence: str) -> None:
-        said.append(sentence)
-        told.set()
-
-    keeper = Recording(warn, history=history)
-    keeper.observe(READY)
-    keeper.observe(measured(2))
-    assert told.wait(LIMIT_SECONDS)
-    other.rollback()
-    other.close()
-    keeper.observe(measured(3))
-    assert keeper.close()
-    (sentence,) = said
-    assert sentence.endswith("does not let go. Measuring goes on; it is tried again.")
-    assert [row.size for row in history.page().rows] == [3, 2, 1]
-
-
-def test_a_lock_that_is_never_let_go_costs_a_few_attempts(
-    history: History, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    attempts: list[int] = []
-    add_all = History.add_all
-
-    def counted(self: History, entries: Any) -> list[int]:
-        attempts.append(1)
-        return add_all(self, entries)
-
-    monkeypatch.setattr("jaxtui.history.store.WAIT_SECONDS", 0.2)
-    monkeypatch.setattr(History, "add_all", counted)
-    history.add(HOST, DEVICE, measurement(size=1))
-    other, said = locked(history), list[str]()
-    attempts.clear()
-    keeper = Recording(said.append, history=history)
-    keeper.observe(READY)
-    for size in range(2, 102):
-        keeper.observe(measured(size))
-    assert keeper.close()
-    other.close()
-    assert len(attempts) <= 3
-    first, last = said
-    assert "in use by another process" in first
-    assert last.endswith("to the end: 100 measurements could not be kept.")
-    assert history.count() == 1
