@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator
 
 import msgspec
 
 from jaxtui.model import (
-    Case,
     CaseFailed,
     CaseMeasured,
     CaseStarted,
@@ -51,8 +50,11 @@ class Ledger:
     Indices count in the cases that were asked for.
     """
 
-    def __init__(self, cases: Sequence[Case]) -> None:
-        self.cases = tuple(cases)
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.cases = work.cases if isinstance(work, Experiment) else ()
+        self.started = False
+        """``RunStarted`` has arrived."""
         self.current: int | None = None
         """The case whose turn or phase it is."""
         self.done: set[int] = set()
@@ -68,6 +70,7 @@ class Ledger:
         match event:
             case RunStarted():
                 self.cases = event.cases
+                self.started = True
             case Sampled():
                 self.current = event.index
                 self._partial[event.index] = event.measurement
@@ -108,6 +111,21 @@ class Ledger:
         )
         return CaseMeasured(index=index, measurement=measurement)
 
+    def opening(self) -> list[RunEvent]:
+        """``RunStarted``, if it has not arrived: it comes before all of cases."""
+        if self.started or not isinstance(self.work, Experiment):
+            return []
+        self.started = True
+        return [RunStarted(cases=self.cases, budget_seconds=self.work.budget)]
+
+    def break_off(self, text: str, detail: str = "") -> Iterator[RunEvent]:
+        """Every outcome that is missing where nothing can go on."""
+        if not isinstance(self.work, Experiment):
+            yield WorkFailed(error=text, hint="", detail=detail)
+        yield from self.opening()
+        for index in self.remaining:
+            yield self.close(index, "crashed", text, detail=detail)
+
 
 class ActiveRun:
     """One run, though it may take several engines.
@@ -131,7 +149,7 @@ class ActiveRun:
     def __init__(self, number: int, work: Work, offered: Collection[str] = ()) -> None:
         self.number = number
         self.work = work
-        self.ledger = Ledger(work.cases if isinstance(work, Experiment) else ())
+        self.ledger = Ledger(work)
         self.stopping = False
         """Its end was asked for."""
         self.overdue = ""
@@ -142,7 +160,6 @@ class ActiveRun:
         self._indices: tuple[int, ...] | None = None
         self._began = time.monotonic()
         self._before = 0.0
-        self._started = False
         self._again = False
         """This is the second attempt; another death ends it."""
         self._crashed = False
@@ -183,9 +200,8 @@ class ActiveRun:
         """The event as it belongs to the whole run; ``None`` if it was told before."""
         match event:
             case RunStarted():
-                if self._started:
+                if self.ledger.started:
                     return None
-                self._started = True
                 self._began = time.monotonic()
             case Progress() | RunFinished():
                 elapsed = event.elapsed_seconds + self._before
@@ -229,7 +245,10 @@ class ActiveRun:
         self._crashed = True
         if index is None:
             index = self.ledger.remaining[0]
-        events = [*self._opening(), self.ledger.close(index, "crashed", text, hint)]
+        events = [
+            *self.ledger.opening(),
+            self.ledger.close(index, "crashed", text, hint),
+        ]
         return events if self.ledger.remaining else [*events, self._finished("crashed")]
 
     def rest(self) -> Work:
@@ -251,12 +270,7 @@ class ActiveRun:
 
     def broken_off(self, text: str) -> list[RunEvent]:
         """The last events when no engine can go on: every case gets an outcome."""
-        events: list[RunEvent] = [
-            self.ledger.close(index, "crashed", text) for index in self.ledger.remaining
-        ]
-        if not isinstance(self.work, Experiment):
-            events = [WorkFailed(error=text, hint="")]
-        return [*self._opening(), *events, self._finished("crashed")]
+        return [*self.ledger.break_off(text), self._finished("crashed")]
 
     def cancelled(self, text: str) -> list[RunEvent]:
         """The last events of a run that had to be stopped by force."""
@@ -265,15 +279,7 @@ class ActiveRun:
             for index in self.ledger.remaining
             if self.ledger.sampled(index) or index == self.ledger.current
         ]
-        return [*self._opening(), *events, self._finished("cancelled")]
-
-    def _opening(self) -> list[RunEvent]:
-        """``RunStarted``, if no engine came that far: it is always the first event."""
-        if self._started or not isinstance(self.work, Experiment):
-            return []
-        self._started = True
-        cases = self.ledger.cases
-        return [RunStarted(cases=cases, budget_seconds=self.work.budget)]
+        return [*self.ledger.opening(), *events, self._finished("cancelled")]
 
     def _finished(self, outcome: Ending) -> RunFinished:
         elapsed = time.monotonic() - self._began

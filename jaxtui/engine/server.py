@@ -39,7 +39,6 @@ from jaxtui.measure.children import signal_with_parent
 from jaxtui.model import (
     Busy,
     EngineFailed,
-    Experiment,
     Failure,
     Hello,
     Logged,
@@ -49,8 +48,6 @@ from jaxtui.model import (
     PlannedCase,
     Ready,
     RunFinished,
-    RunStarted,
-    WorkFailed,
 )
 
 EXIT_CANNOT_SERVE = 3
@@ -163,7 +160,7 @@ class Server:
                     f"{error}",
                     hint="This is a fault of jaxtui; please report it with the text "
                     "below.",
-                    detail=_text(error),
+                    detail=traceback.format_exc(),
                 )
             )
         while (task := self._next()) is not None:
@@ -206,12 +203,10 @@ class Server:
         return task
 
     def _time(self, request: RunRequest) -> None:
-        work = request.work
-        ledger = Ledger(work.cases if isinstance(work, Experiment) else ())
-        began = time.monotonic()
+        ledger, began = Ledger(request.work), time.monotonic()
         finished = None
         try:
-            for event in self._core.run(work, self._stop.is_set):
+            for event in self._core.run(request.work, self._stop.is_set):
                 ledger.observe(event)
                 if isinstance(event, RunFinished):
                     finished = event
@@ -219,7 +214,11 @@ class Server:
                     self._outbox.send(event, request.run)
         # A fault of the core must not cost the process that holds the accelerator.
         except Exception as error:
-            self._break_off(request, ledger, error)
+            detail = traceback.format_exc()
+            self._log(detail)
+            text = f"The run broke off: {type(error).__name__}: {error}"
+            for event in ledger.break_off(text, detail):
+                self._outbox.send(event, request.run)
         if finished is None:
             elapsed = time.monotonic() - began
             finished = RunFinished(outcome="crashed", elapsed_seconds=elapsed)
@@ -227,22 +226,6 @@ class Server:
         with self._lock:
             self._run = None
         self._outbox.send(finished, request.run)
-
-    def _break_off(self, request: RunRequest, ledger: Ledger, error: Exception) -> None:
-        """Log the exception and give every case that is left its last event."""
-        self._log(traceback.format_exc())
-        work = request.work
-        text = f"The run broke off: {type(error).__name__}: {error}"
-        if not isinstance(work, Experiment):
-            failed = WorkFailed(error=text, hint="", detail=_text(error))
-            self._outbox.send(failed, request.run)
-            return
-        if ledger.current is None and len(ledger.remaining) == len(ledger.cases):
-            started = RunStarted(cases=work.cases, budget_seconds=work.budget)
-            self._outbox.send(started, request.run)
-        for index in ledger.remaining:
-            event = ledger.close(index, "crashed", text, detail=_text(error))
-            self._outbox.send(event, request.run)
 
     def _plan(self, request: PlanRequest) -> None:
         try:
@@ -330,6 +313,7 @@ def _lines(fd: int) -> Iterator[bytes]:
 def _no_plan(request: PlanRequest, error: Exception) -> Plan:
     experiment = request.experiment
     text = f"The plan could not be made: {type(error).__name__}: {error}"
+    detail = traceback.format_exc()
     cases = tuple(
         PlannedCase(
             case=case,
@@ -337,12 +321,8 @@ def _no_plan(request: PlanRequest, error: Exception) -> Plan:
             host_memory_bytes=0,
             flops=None,
             bytes=None,
-            problem=Failure(case=case, error=text, hint="", detail=_text(error)),
+            problem=Failure(case=case, error=text, hint="", detail=detail),
         )
         for case in experiment.cases
     )
     return Plan(cases=cases, budget_seconds=experiment.budget)
-
-
-def _text(error: Exception) -> str:
-    return "".join(traceback.format_exception(type(error), error, error.__traceback__))

@@ -74,6 +74,8 @@ def wrong(call: Callable[..., Any]) -> Callable[..., Any]:
     import jax
     import jax.numpy as jnp
 
+    from jaxtui.measure.settings import enable_x64
+
     def last_element_off(result: Any) -> Any:
         place = (-1,) * result.ndim
         return result.at[place].add(jnp.ones((), result.dtype))
@@ -83,17 +85,11 @@ def wrong(call: Callable[..., Any]) -> Callable[..., Any]:
     def apart(*arguments: Any) -> Any:
         result = call(*arguments)
         if not spoil:
-            with jax.enable_x64(True) if hasattr(jax, "enable_x64") else _x64():
+            with enable_x64("float64"):
                 spoil.append(jax.jit(last_element_off).lower(result).compile())
         return spoil[0](result)
 
     return apart
-
-
-def _x64() -> Any:
-    from jax.experimental import enable_x64
-
-    return enable_x64(True)
 
 
 def slow(call: Callable[..., Any]) -> Callable[..., Any]:

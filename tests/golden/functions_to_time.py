@@ -38,10 +38,6 @@ def drifting(x):
     return x + 6
 
 
-def in_two_modes(x):
-    return x + 7
-
-
 def handed_over(x):
     return x + 8
 
