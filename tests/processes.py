@@ -34,14 +34,6 @@ PROGRAM = (sys.executable, "-m", "jaxtui")
 FAKE_PYTHON = f"{sys.executable} {ROOT}/tests/engine/fake_core.py"
 """For ``--python``: an engine that is up at once, where no time is spent on JAX."""
 
-NEVER_READY = """#!/bin/sh
-echo $$ > {started}
-while [ "$1" != --requests ]; do shift; done
-eval "exec <&$2"
-while read request; do case $request in *Goodbye*) exit; esac; done
-"""
-"""A Python for ``--python`` whose engine says nothing, but goes when it is told to."""
-
 
 def environment(data: Path | None = None, **variables: object) -> dict[str, str]:
     """Of a process with its data in a folder."""
@@ -94,14 +86,6 @@ def ended(data: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
         stream.seek(0)
         texts.append(stream.read())
     return subprocess.CompletedProcess(arguments, code, *texts)
-
-
-def never_ready(folder: Path) -> tuple[str, Path]:
-    """A command for ``--python``, and the file that gets its pid when it is started."""
-    script, started = folder / "python", folder / "started"
-    script.write_text(NEVER_READY.format(started=started))
-    script.chmod(0o755)
-    return str(script), started
 
 
 def documents(text: str) -> list[Any]:

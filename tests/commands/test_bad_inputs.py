@@ -118,11 +118,14 @@ TYPED = [
     # history and compare
     ("history --since someday", '"someday" is no date'),
     ("history --limit nan", "'nan' is not a valid integer"),
+    ("history --since 99999999999w", "99999999999w"),
     ("history --size 1,2", "One size at a time"),
     ("history --yes", "--yes belongs to --delete"),
     ("history --delete", "Say which measurements"),
     ("history --delete --json", "leave --json out"),
     ("compare 1 2", "no measurement 1"),
+    (f"compare {'9' * 30} 1", "jaxtui: "),
+    ("compare ² 1", "²"),
     ("compare 1 nowhere.json", "no measurement 1"),
     # learn
     ("learn clok", "Did you mean clock?"),

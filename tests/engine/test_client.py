@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from jaxtui.engine.client import EngineClient, EngineProcess, EngineUnavailableError
+from jaxtui.engine.client import EngineClient, EngineUnavailableError
 from jaxtui.model import (
     Busy,
     CaseFailed,
@@ -301,18 +301,3 @@ async def test_close_during_a_run_leaves_nothing(open_engine, experiment):
     assert engine.of(RunFinished)[0].outcome == "cancelled"
     with pytest.raises(EngineUnavailableError):
         await engine.run(experiment("quick"))
-
-
-@pytest.mark.parametrize("used", [True, False])
-async def test_a_process_that_was_spawned_before_is_used_and_ended(fake_options, used):
-    options = fake_options()
-    process = EngineProcess.spawn(options)
-    client = EngineClient(options, process)
-    if used:
-        await client.start()
-        async for envelope in client.events():
-            if isinstance(envelope.event, Hello):
-                assert envelope.event.pid == process.popen.pid
-                break
-    await client.close()
-    assert process.popen.poll() is not None

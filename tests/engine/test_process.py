@@ -5,7 +5,9 @@ import signal
 import pytest
 
 from jaxtui.engine.process import how_ended
+from jaxtui.engine.protocol import Envelope, decode_envelope, encode
 from jaxtui.engine.server import engine_environment
+from jaxtui.model import Logged
 
 
 def test_the_environment_of_an_engine():
@@ -40,3 +42,8 @@ def test_the_environment_of_an_engine():
 )
 def test_an_end_is_told_in_words(returncode, says):
     assert how_ended(returncode).startswith(says)
+
+
+def test_text_that_is_no_utf8_crosses_the_pipe():
+    line = encode(Envelope(generation=1, run=None, event=Logged(line="caf\udce9")))
+    assert decode_envelope(line).event.line == "caf?"

@@ -21,8 +21,8 @@ from tests.processes import (
     LIMIT_SECONDS,
     Running,
     alive,
+    children,
     documents,
-    never_ready,
     wait_until,
 )
 
@@ -78,32 +78,23 @@ def test_a_terminated_bench_prints_and_writes_what_had_arrived() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "number"),
+    ("arguments", "began", "number", "ends"),
     [
-        (("learn", "clock"), TERM),
-        (("roofline", "matmul:1k", "--yes", "--budget", "600"), HUP),
+        (("learn", "clock"), "at most", TERM, ""),
+        (("check",), r"test [2-9] of", HUP, r"Interrupted in test \d of \d"),
     ],
 )
 def test_a_signal_in_any_run_leaves_one_document(
-    arguments: tuple[str, ...], number: int
+    arguments: tuple[str, ...], began: str, number: int, ends: str
 ) -> None:
     command = Running(*arguments, "--json")
-    command.until("at most")
+    command.until(began)
     command.signal(number)
     code, out = command.ended()
     assert code == 128 + number
+    assert re.search(ends, command.said)
     (document,) = documents(out)
     assert document["host"]["hostname"]
-
-
-def test_a_terminated_check_says_what_it_found() -> None:
-    check = Running("check")
-    check.until(r"test [2-9] of")
-    check.signal(TERM)
-    code, out = check.ended()
-    assert code == 143
-    assert "present: pass" in out
-    assert re.search(r"Interrupted in test \d of \d", check.said)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +111,7 @@ def test_a_terminated_check_says_what_it_found() -> None:
     ],
 )
 def test_a_signal_before_jax_is_up_leaves_one_document_and_no_engine(
-    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     command: str,
     ignored: tuple[int, ...],
     numbers: tuple[int, ...],
@@ -130,17 +121,18 @@ def test_a_signal_before_jax_is_up_leaves_one_document_and_no_engine(
         for number in ignored:
             signal.signal(number, signal.SIG_IGN)
 
-    python, started = never_ready(tmp_path)
-    words = (*command.split(), "--json", "--python", python)
+    monkeypatch.setenv("FAKE_START", "silent")
+    words = (*command.split(), "--json", "--python", FAKE_PYTHON)
     running = Running(*words, preexec_fn=ignore)
-    running.until(lambda: started.exists() and started.read_text())
+    running.until(lambda: children(running.process.pid))
+    (engine,) = children(running.process.pid)
     running.signal(*numbers)
     ended, out = running.ended()
     assert ended == code
     (document,) = documents(out)
     assert document.get("host") is None
     assert "Traceback" not in running.said
-    wait_until(lambda: not alive(int(started.read_text())), "the end of the engine")
+    wait_until(lambda: not alive(engine), "the end of the engine")
 
 
 @pytest.fixture

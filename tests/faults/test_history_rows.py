@@ -15,9 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import (
-    FAKE_PYTHON,
     PROGRAM,
-    Shell,
     ended,
     environment,
     jaxtui,
@@ -197,80 +195,3 @@ def test_the_platform_s_folder_is_its_owner_s(folder: Path) -> None:
     del variables["JAXTUI_DATA"]
     subprocess.run([*PROGRAM, "history"], env=variables, check=True)
     assert rights(place) == 0o700
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("history", "--since", "99999999999w"),
-        ("compare", "9" * 5000, "1"),
-        ("compare", "²", "1"),
-    ],
-)
-def test_a_number_beyond_all_measure(folder: Path, arguments: tuple[str, ...]) -> None:
-    done = ended(folder, *arguments)
-    assert done.returncode == 64
-    assert len(done.stderr.splitlines()) == 1
-
-
-def test_the_tab_outlives_whatever_happens_to_the_file(
-    folder: Path, tmp_path: Path
-) -> None:
-    numbers = damaged(folder)
-    here = os.fsencode(tmp_path) + b"/caf\xe9"
-    os.mkdir(here)
-    with open(here + b"/mine.py", "w") as file:
-        file.write("def f():\n    return 1\n")
-    script = tmp_path / "held_up.py"
-    script.write_text(HELD_UP)
-    shell = Shell(columns=160)
-    try:
-        python = f"JAXTUI_DATA={folder} {sys.executable}"
-        app = f"{python} {script} --python '{FAKE_PYTHON}'"
-        shell.run(f"cd {tmp_path}/caf*; {app}; echo ended with $?")
-        shell.shows("CPU only")
-        shell.type("4")
-        shell.shows(f"{len(numbers)} could not be read", "selu")
-        # The path of the copy cannot be written as it is.
-        shell.type("y")
-        shell.shows("written to")
-        folder.chmod(0)
-        shell.type("1")
-        shell.shows("devices")
-        shell.type("4")
-        shell.shows("cannot be used: Permission denied")
-        folder.chmod(0o700)
-        shell.type("2f")
-        shell.shows("Tab complete")
-        shell.type("mine.py:f\r")
-        shell.shows("caf\\udce9", "UTF-8")
-        shell.type("\x1b")
-        shell.until(lambda: "Tab complete" not in shell.text, "the tab Bench")
-        shell.type("q")
-        shell.shows("ended with 0")
-    finally:
-        folder.chmod(0o700)
-        shell.close()
-
-
-def test_a_function_in_a_folder_that_is_no_text(measured: Path, tmp_path: Path) -> None:
-    folder = os.fsencode(tmp_path) + b"/caf\xe9"
-    os.mkdir(folder)
-    with open(folder + b"/neighbour.py", "w") as file:
-        file.write("def fail(x):\n    raise ValueError('odd \\udce9')\n")
-    neighbour, own = os.fsdecode(folder), tmp_path / "own.py"
-    own.write_text(
-        f"""import sys; sys.path.append({neighbour!a})
-import neighbour, jax.numpy
-def f(x): return neighbour.fail(x)
-def make_args(): return (jax.numpy.ones(8),)
-"""
-    )
-    for command in ("bench", "hlo"):
-        done = ended(measured, command, f"{neighbour}/neighbour.py:fail")
-        assert done.returncode == 64, done.stderr
-        assert "is not text in UTF-8" in done.stderr
-        assert len(done.stderr.splitlines()) == 1
-    done = jaxtui("bench", f"{own}:f", "--budget", "1", "--json", data=measured)
-    (failure,) = json.loads(done.stdout)["failures"]
-    assert "ValueError: odd" in failure["error"]

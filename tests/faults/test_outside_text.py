@@ -186,6 +186,17 @@ def test_a_broken_jax_is_described_as_text(tmp_path: Path) -> None:
     assert SHOWN in done.stderr
 
 
+def test_a_function_in_a_folder_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    here = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    here.mkdir()
+    (here / "mine.py").write_text(FUNCTION)
+    for command in ("bench", "hlo"):
+        done = ended(tmp_path, command, f"{here}/mine.py:step")
+        assert done.returncode == 64, done.stderr
+        assert "is not text in UTF-8" in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
 # The app.
 
 
@@ -194,15 +205,18 @@ def test_the_app_shows_exceptions_names_of_files_and_history_as_text(
 ) -> None:
     (measured / "site").mkdir()
     (measured / "site" / "jax.py").write_text(BROKEN_JAX)
-    Path(os.fsdecode(os.fsencode(measured) + b"/m\xff.py")).write_text(FUNCTION)
+    here = Path(os.fsdecode(os.fsencode(measured) + b"/caf\xe9"))
+    here.mkdir()
+    for name in (NAME, os.fsdecode(b"m\xff.py")):
+        (here / name).write_text(FUNCTION)
     site = measured / "site"
     app = f"PYTHONPATH={site}:$PYTHONPATH {sys.executable} -m jaxtui; echo rc=$?"
-    shell = Shell(
-        40, 120, script=f"{app}; read end", cwd=measured, data=measured / "data"
-    )
+    shell = Shell(40, 120, script=f"{app}; read end", cwd=here, data=measured / "data")
     shell.shows(f"importing it fails: {SHOWN}")
     for key, texts in (
         ("4", (SHOWN[:12], "2 measure")),
+        # The path of the copy cannot be written as it is.
+        ("y", ("written to",)),
         ("2", ("budget",)),
         ("l", (f"printed {SHOWN}",)),
         ("f", (r"m\udcff.py", r'\x1b]52;c;cHduZWQ=\x07\u202e"""\n')),
@@ -217,5 +231,5 @@ def test_the_app_shows_exceptions_names_of_files_and_history_as_text(
     shell.writes("rc=0")
     shell.close()
     # An app sends sequences of its own, but not these.
-    assert b"\x1b]52" not in shell.written
+    assert CLIPBOARD.encode() not in shell.written
     assert not re.search("[\x80-\x9f\u202e\u2066\u2028]", shell.written.decode())
