@@ -133,10 +133,9 @@ class Core:
         if found := named or processes.holders(proc)[0]:
             return replace(_held(found), detail=failed.detail)
         seen = processes.lock(self._root)
-        locking = tuple(processes.holder(pid, proc) for pid in seen.holders)
-        for finding in findings.lock(seen, locking):
+        for finding in findings.lock(seen):
             return replace(
-                failed, error=finding.what, hint=finding.advice, holders=locking
+                failed, error=finding.what, hint=finding.advice, holders=seen.holders
             )
         return failed
 

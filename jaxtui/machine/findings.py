@@ -223,9 +223,9 @@ def _users(survey: Survey) -> Iterator[Finding]:
             )
     if survey.present("tpu"):
         known = {holder.pid for holder in survey.holders}
-        locking = [one for one in survey.lock_holders if one.pid not in known]
+        locking = tuple(one for one in survey.lock.holders if one.pid not in known)
         severity: Severity = "info" if not_wanted else "error"
-        for finding in lock(survey.lock, locking):
+        for finding in lock(msgspec.structs.replace(survey.lock, holders=locking)):
             yield msgspec.structs.replace(finding, severity=severity)
     reasons = []
     if survey.hidden_processes:
@@ -247,12 +247,12 @@ def _users(survey: Survey) -> Iterator[Finding]:
         )
 
 
-def lock(seen: Lock, holders: Sequence[Holder]) -> Iterator[Finding]:
-    """Who has libtpu's lock, of the holders that are to be named.
+def lock(seen: Lock) -> Iterator[Finding]:
+    """Who has libtpu's lock.
 
     Only a lock without a holder may be deleted.
     """
-    for holder in holders:
+    for holder in seen.holders:
         yield Finding(
             name="tpu-locked",
             severity="error",

@@ -31,8 +31,6 @@ _FLOCK = "hhqqi4x"
 """``struct flock`` of 64-bit Linux: l_type, l_whence, l_start, l_len, l_pid."""
 
 _DEVICE_FILE = re.compile(r"/dev/(?:accel\d+|vfio/\d+|nvidia\d+|kfd)")
-_HIDEPID = re.compile(r"hidepid=(?:[124]|noaccess|invisible|ptraceable)")
-_CONTAINER_MARKS = (".dockerenv", "run/.containerenv")
 _TPU_FILE = re.compile(r"/dev/(?:accel|vfio/)\d+")
 
 
@@ -68,21 +66,6 @@ def describe(holder: Holder) -> str:
         age = f", for {fmt.duration(holder.age_seconds)}"
     command = fmt.shorten(holder.command, COMMAND_CHARACTERS) or "unknown"
     return f"process {holder.pid}{user} ({command}{age})"
-
-
-def in_container(environment: Mapping[str, str], root: Path = Path("/")) -> bool:
-    """Whether this is known to be a container, which shows a part of its host."""
-    marked = any((root / mark).exists() for mark in _CONTAINER_MARKS)
-    return marked or "KUBERNETES_SERVICE_HOST" in environment
-
-
-def processes_hidden(root: Path = Path("/")) -> bool:
-    """Whether /proc is mounted so that it leaves out processes of other users."""
-    mounts = (line.split() for line in read_text(root / "proc/mounts").splitlines())
-    return any(
-        len(words) > 3 and words[1] == "/proc" and _HIDEPID.search(words[3])
-        for words in mounts
-    )
 
 
 def tpu_not_wanted(environment: Mapping[str, str]) -> bool:
@@ -163,7 +146,7 @@ def _holder(process: Path, paths: tuple[str, ...]) -> Holder:
 class Lock(Record, frozen=True):
     """What can be seen of libtpu's lock."""
 
-    holders: tuple[int, ...] = ()
+    holders: tuple[Holder, ...] = ()
     """The processes that hold it."""
     unseen: bool = False
     """Its holder cannot be seen here, e.g. in another container."""
@@ -191,7 +174,7 @@ def lock(root: Path = Path("/")) -> Lock:
             found.add(int(words[4]))
     # A number below 1 is a process of another PID namespace.
     if found := {pid for pid in found if pid > 0 and pid != os.getpid()}:
-        return Lock(tuple(sorted(found)))
+        return Lock(tuple(holder(pid, root / "proc") for pid in sorted(found)))
     if not os.access(file, os.R_OK | os.W_OK):
         try:
             return Lock(closed_by=file.owner())
@@ -200,7 +183,7 @@ def lock(root: Path = Path("/")) -> Lock:
     pid = kernel_holder(file)
     if pid is None:
         return Lock()
-    return Lock((pid,)) if pid > 0 else Lock(unseen=True)
+    return Lock((holder(pid, root / "proc"),)) if pid > 0 else Lock(unseen=True)
 
 
 def kernel_holder(file: Path) -> int | None:

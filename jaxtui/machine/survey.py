@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -55,6 +56,11 @@ _SURE_NODES: dict[Maker, str] = {
 """Device files that no other hardware has; a vfio file may belong to anything."""
 
 
+_CONTAINER_MARKS = (".dockerenv", "run/.containerenv")
+
+_HIDEPID = re.compile(r"hidepid=(?:[124]|noaccess|invisible|ptraceable)")
+
+
 class Survey(Record, frozen=True):
     """What can be seen of the accelerators without asking JAX."""
 
@@ -69,8 +75,6 @@ class Survey(Record, frozen=True):
     """This is known to be a container: it shows a part of its host."""
     lock: Lock = Lock()
     """Of libtpu."""
-    lock_holders: tuple[Holder, ...] = ()
-    """Processes that have it."""
     packages: Packages | None = None
     """``None`` where there is no accelerator that would need one."""
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -143,20 +147,26 @@ def survey(environment: Mapping[str, str], root: Path = Path("/")) -> Survey:
     if not chips and not nodes:
         return Survey(environment=relevant)
     holders, hidden = processes.holders(root / "proc")
-    lock = processes.lock(root)
     modes = root / "sys/kernel/mm/transparent_hugepage/enabled"
     return Survey(
         chips=chips,
         nodes=nodes,
         holders=holders,
         hidden_processes=hidden,
-        hidepid=processes.processes_hidden(root),
-        container=processes.in_container(environment, root),
-        lock=lock,
-        lock_holders=tuple(
-            processes.holder(pid, root / "proc") for pid in lock.holders
-        ),
+        hidepid=_hides_processes(root),
+        container="KUBERNETES_SERVICE_HOST" in environment
+        or any((root / mark).exists() for mark in _CONTAINER_MARKS),
+        lock=processes.lock(root),
         packages=packages.installed(),
         environment=relevant,
         hugepages=hardware.read_text(modes).partition("[")[2].partition("]")[0],
+    )
+
+
+def _hides_processes(root: Path) -> bool:
+    """Whether /proc is mounted so that it leaves out processes of other users."""
+    mounts = hardware.read_text(root / "proc/mounts").splitlines()
+    return any(
+        len(words) > 3 and words[1] == "/proc" and _HIDEPID.search(words[3])
+        for words in map(str.split, mounts)
     )

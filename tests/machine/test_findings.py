@@ -72,7 +72,7 @@ def with_environment(survey: Survey, **environment: str) -> Survey:
 LIBTPU = Packages("0.12.0", "0.12.0", {"libtpu": "0.0.17"}, "0.0.50.*")
 GROUP = (Node("/dev/vfio/0", "tpu", False, "root:tpu"),)
 ROOTS = (Node("/dev/nvidia0", "cuda", False, "root:root"),)
-LOCKED = replace(GOOD, lock=Lock((4242,)), lock_holders=(LOCKER,))
+LOCKED = replace(GOOD, lock=Lock((LOCKER,)))
 HELD = replace(GOOD, holders=(TPU_TRAINER,))
 NO_GPU = replace(GOOD_GPU, packages=BARE)
 
@@ -277,7 +277,7 @@ def test_the_table_has_every_finding_that_there_is():
 HALF = replace(FULL, used_bytes=FULL.total_bytes // 2 - 1)
 OLDER = tuple(replace(chip, kind="TPU v4") for chip in TPU)
 # Of a holder of device and lock the engine tells when it does not start.
-BOTH = replace(HELD, lock=Lock((8,)), lock_holders=(TPU_TRAINER,))
+BOTH = replace(HELD, lock=Lock((TPU_TRAINER,)))
 SERVICE = replace(TRAINER, command="nvidia-persistenced -u p")
 
 
@@ -312,11 +312,11 @@ def test_a_machine_in_order_has_nothing_to_say(machine):
 
 
 def test_only_a_lock_without_a_holder_may_be_deleted_and_after_a_look():
-    for lock in (Lock((4242,)), Lock(unseen=True)):
-        (finding,) = findings.lock(lock, (LOCKER,) if lock.holders else ())
+    for lock in (Lock((LOCKER,)), Lock(unseen=True)):
+        (finding,) = findings.lock(lock)
         assert "rm " not in finding.advice
         assert "alive" in finding.advice
-    (finding,) = findings.lock(Lock(closed_by="bob"), ())
+    (finding,) = findings.lock(Lock(closed_by="bob"))
     assert finding.advice.startswith("If ")
     assert finding.advice.index("lsof") < finding.advice.index("sudo rm")
 

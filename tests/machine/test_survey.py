@@ -56,7 +56,7 @@ def test_everything_at_once(machine):
     assert [node.path for node in seen.nodes] == ["/dev/accel0", "/dev/vfio/3"]
     assert all(node.usable and ":" in node.owner for node in seen.nodes)
     assert [(one.pid, one.paths) for one in seen.holders] == [(41, ("/dev/accel0",))]
-    assert seen.lock_holders == seen.holders
+    assert seen.lock.holders == seen.holders
     assert seen.hugepages == "madvise"
     assert not seen.hidepid
     assert seen.packages is not None
