@@ -1,15 +1,20 @@
-"""What commands make of recorded events: documents, texts and exit codes, word by word.
+"""Documents that must not change by accident: of commands, and of the timing.
 
-The engine is ``player.py``, behind the real client and the real pipes; its transcripts
-were recorded on a CPU and shortened, those of TPUs and of faults put together. With
-``JAXTUI_GOLDEN=write`` in the environment the files beside this one are written instead
-of compared with, and the requests of a transcript are replaced by those that were made.
+The engine of the commands is ``player.py``, behind the real client and the real pipes;
+its transcripts were recorded on a CPU and shortened, those of TPUs and of faults put
+together. The process of the timing is ``fake_time.py``, on a clock that is made up.
+With ``JAXTUI_GOLDEN=write`` in the environment the files beside this one are written
+instead of compared with, and the requests of a transcript are replaced by those that
+were made.
 """
 
 from __future__ import annotations
 
+import difflib
 import json
+import os
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -19,9 +24,10 @@ from typing import Any
 import pytest
 
 from jaxtui import cli
-from tests.golden.frozen import HERE, WRITES, check_frozen
 
+HERE = Path(__file__).parent
 STREAMS, DOCUMENTS = HERE / "streams", HERE / "documents"
+WRITES = os.environ.get("JAXTUI_GOLDEN") == "write"
 
 SCENARIOS = {
     "devices": ("devices", "devices"),
@@ -115,6 +121,18 @@ def test_command(name: str, play: Played) -> None:
         check_frozen(DOCUMENTS / f"{name}.json", pretty(json.loads(out)))
 
 
+def test_calls_events_and_measurements() -> None:
+    done = subprocess.run(
+        [sys.executable, str(HERE / "fake_time.py")],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    check_frozen(HERE / "timing.json", pretty(json.loads(done.stdout)))
+
+
 def test_what_is_exported_and_kept(play: Played) -> None:
     stream, command = SCENARIOS["bench"]
     (play.folder / "kept" / "history.db").unlink()
@@ -130,6 +148,25 @@ def test_what_is_exported_and_kept(play: Played) -> None:
     for row in listed["measurements"]:
         row.pop("at")
     check_frozen(DOCUMENTS / "bench_history.json", pretty(listed))
+
+
+def check_frozen(path: Path, text: str) -> None:
+    """Compare with a file, or write it where that is asked for."""
+    if WRITES:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    lines = difflib.unified_diff(
+        path.read_text().splitlines(),
+        text.splitlines(),
+        "frozen",
+        "now",
+        lineterm="",
+        n=1,
+    )
+    if changes := list(lines):
+        shown = "\n".join(line[:160] for line in changes[:40])
+        hint = "JAXTUI_GOLDEN=write writes it."
+        pytest.fail(f"{path.name} would change. {hint}\n{shown}", pytrace=False)
 
 
 def pretty(document: Any) -> str:
