@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Coroutine
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
 from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.model import (
-    Case,
     Event,
     Experiment,
     Finding,
@@ -23,10 +22,12 @@ from jaxtui.model import (
 )
 from jaxtui.session import RefusedError, Session, following
 from jaxtui.state import EMPTY, State
+from tests.records import case
 from tests.tui.fake_engine import FakeEngine
 
-CASE = Case(op="matmul", size=64, dtype="float32", device="cpu:0", mode="jit")
+CASE = case()
 EXPERIMENT = Experiment(cases=(CASE,), budget_seconds=1.0)
+SNIPPET = Snippet(title="a", setup="", parts=())
 FINISHED = RunFinished(outcome="complete", elapsed_seconds=1.0)
 
 
@@ -99,8 +100,14 @@ async def soon(awaited: Awaitable[_Result]) -> _Result:
     return await asyncio.wait_for(awaited, 5.0)
 
 
-async def begun(session: Session[State], done: Callable[[State], object]) -> None:
-    await soon(session.until(done))
+async def begun(
+    engine: FakeEngine, session: Session[State], asked: Coroutine[Any, Any, _Result]
+) -> asyncio.Task[_Result]:
+    """A run that lasts until it is stopped."""
+    silent(engine)
+    task = asyncio.create_task(asked)
+    await soon(session.until(lambda state: state.running))
+    return task
 
 
 async def test_a_run_gives_what_arrived(opened: Opened) -> None:
@@ -115,13 +122,10 @@ async def test_a_run_gives_what_arrived(opened: Opened) -> None:
 
 async def test_one_run_at_a_time(opened: Opened) -> None:
     engine, session = opened
-    silent(engine)
-    first = asyncio.create_task(session.run(Steps(1).next_work, "lesson"))  # type: ignore[arg-type]
-    await begun(session, lambda state: state.running)
-    with pytest.raises(RefusedError, match="A run is in progress"):
-        await session.run(EXPERIMENT)
-    with pytest.raises(RefusedError, match="A run is in progress"):
-        await session.play(Steps(1), "check")
+    first = await begun(engine, session, session.run(SNIPPET, "lesson"))
+    for second in (session.run(EXPERIMENT), session.play(Steps(1), "check")):
+        with pytest.raises(RefusedError, match="A run is in progress"):
+            await second
     await session.stop()
     assert (await soon(first)).outcome == "cancelled"
     assert session.state.message == ""
@@ -138,7 +142,7 @@ async def test_a_second_run_is_refused_while_the_engine_of_the_first_is_replaced
     assert session.state.engine == "ready"
     assert session.state.busy
     with pytest.raises(RefusedError, match="A run is in progress"):
-        await session.run(Steps(1).next_work, "lesson")  # type: ignore[arg-type]
+        await session.run(SNIPPET, "lesson")
     go.set()
     job = await soon(first)
     assert (job.purpose, job.work, job.outcome) == ("bench", EXPERIMENT, "complete")
@@ -176,11 +180,8 @@ async def test_a_series_is_played_to_its_end(opened: Opened) -> None:
     seen: list[int] = []
     played = await session.play(Steps(3), "lesson", lambda one: seen.append(one.done))
     assert seen == [1, 2, 3]
-    assert [getattr(work, "title", "") for work in engine.works] == [
-        "work 0",
-        "work 1",
-        "work 2",
-    ]
+    titles = [getattr(work, "title", "") for work in engine.works]
+    assert titles == ["work 0", "work 1", "work 2"]
     assert session.state.series["lesson"] is played
     assert session.state.played_seconds == 3.0
     assert not session.state.busy
@@ -188,9 +189,7 @@ async def test_a_series_is_played_to_its_end(opened: Opened) -> None:
 
 async def test_a_stop_ends_the_series_too(opened: Opened) -> None:
     engine, session = opened
-    silent(engine)
-    playing = asyncio.create_task(session.play(Steps(3), "lesson"))
-    await begun(session, lambda state: state.running)
+    playing = await begun(engine, session, session.play(Steps(3), "lesson"))
     await session.stop()
     played = await soon(playing)
     assert (played.end, played.done, len(engine.works)) == ("stopped", 1, 1)
@@ -231,32 +230,25 @@ async def test_a_series_that_loses_its_engine_keeps_what_arrived(
     engine.run = gone  # type: ignore[method-assign]
     with pytest.raises(EngineUnavailableError):
         await session.play(replace(first, left=2), "lesson")
-    series = session.state.series["lesson"]
-    assert isinstance(series, Steps)
-    assert (series.done, series.end) == (
-        1,
-        "JAX could not be started again: It is gone.",
-    )
+    end = "JAX could not be started again: It is gone."
+    assert session.state.series["lesson"] == Steps(2, done=1, end=end)
     assert not session.state.busy
 
 
 async def test_one_that_is_cancelled_is_stopped(opened: Opened) -> None:
     engine, session = opened
-    silent(engine)
-    playing = asyncio.create_task(session.play(Steps(3), "lesson"))
-    await begun(session, lambda state: state.running)
+    playing = await begun(engine, session, session.play(Steps(3), "lesson"))
     playing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await playing
-    assert session.state.series["lesson"].stopped() == session.state.series["lesson"]
+    assert session.state.series["lesson"] == Steps(3, end="stopped")
 
 
 async def test_an_engine_that_ends_leaves_nobody_waiting() -> None:
-    engine = FakeEngine(scripted=False)
+    engine = FakeEngine()
     async with following(Session(engine, EMPTY)) as session:
         await session.ready()
-        running = asyncio.create_task(session.run(EXPERIMENT))
-        await begun(session, lambda state: state.running)
+        running = await begun(engine, session, session.run(EXPERIMENT))
         await engine.close()
         job = await soon(running)
         assert (job.outcome, session.lost) == ("crashed", True)
