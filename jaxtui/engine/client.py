@@ -51,9 +51,9 @@ class EngineClient:
     ) -> None:
         self._options = options
         self._process = process
-        self._generation = process.generation if process else 0
+        self.generation = process.generation if process else 0
+        """The number of the newest engine process; 0 before the first."""
         self._connection: Connection | None = None
-        self._serving: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._opening = asyncio.Lock()
         self._queue: asyncio.Queue[Envelope | BaseException | None] = asyncio.Queue()
@@ -66,11 +66,6 @@ class EngineClient:
         """The generation in which code was run last that is not jaxtui's."""
         self._closed = False
 
-    @property
-    def generation(self) -> int:
-        """The number of the newest engine process; 0 before the first."""
-        return self._generation
-
     async def start(self) -> None:
         """Start an engine unless there is one; does not wait until it is ready.
 
@@ -79,10 +74,10 @@ class EngineClient:
         Raises:
             EngineUnavailableError: It is closed, or the command cannot be started.
         """
-        connection, serving = self._connection, self._serving
-        if connection is not None and connection.failed is not None and serving:
+        connection = self._connection
+        if connection is not None and connection.failed is not None:
             # The end of one that failed: a driver may keep even a killed process.
-            await asyncio.wait({serving})
+            await asyncio.wait({connection.served})
         if self._connection is None:
             self._in_vain = 0
             await self._connect()
@@ -155,10 +150,9 @@ class EngineClient:
             if self._process is not None:
                 self._process.end()
                 self._process = None
-        connection, serving = self._connection, self._serving
-        if connection is not None and serving is not None:
+        if (connection := self._connection) is not None:
             await connection.end(self._options.grace_seconds)
-            await asyncio.wait({serving})
+            await asyncio.wait({connection.served})
 
     async def refresh_memory(self) -> None:
         """Ask for a ``Memory`` event; it comes between runs."""
@@ -171,8 +165,8 @@ class EngineClient:
         try:
             await self.release()
         finally:
-            if self._serving is not None and not self._serving.done():
-                self._serving.cancel()
+            for task in (*self._tasks,):
+                task.cancel()
             self._queue.put_nowait(None)
 
     # Starting.
@@ -185,7 +179,7 @@ class EngineClient:
                 raise EngineUnavailableError("The engine is closed.")
             process = self._process or self._spawn()
             self._process = None
-            self._generation = process.generation
+            self.generation = process.generation
             connection = Connection(process, self._receive)
             try:
                 await connection.open()
@@ -193,12 +187,12 @@ class EngineClient:
                 process.end()
                 raise
             self._connection = connection
-            self._serving = self._in_background(self._serve(connection))
+            connection.served = self._in_background(self._serve(connection))
             self._in_background(self._watch_start(connection))
 
     def _spawn(self) -> EngineProcess:
         try:
-            return EngineProcess.spawn(self._options, self._generation + 1)
+            return EngineProcess.spawn(self._options, self.generation + 1)
         except OSError as error:
             failed = EngineFailed(
                 reason="internal",
@@ -211,14 +205,12 @@ class EngineClient:
     async def _until_ready(self) -> Connection:
         await self.start()
         while (connection := self._connection) is not None:
-            serving = self._serving
             await connection.settled.wait()
             if connection.failed is not None:
                 raise EngineUnavailableError(connection.failed.error, connection.failed)
             if not connection.ending and not connection.ended.is_set():
                 return connection
-            if serving is not None:
-                await asyncio.wait({serving})
+            await asyncio.wait({connection.served})
             if connection.ending:
                 await self.start()
         raise EngineUnavailableError("The engine ended before it was ready.")
@@ -287,7 +279,7 @@ class EngineClient:
 
     def _emit(self, run: int | None, event: Event) -> None:
         self._queue.put_nowait(
-            Envelope(generation=self._generation, run=run, event=event)
+            Envelope(generation=self.generation, run=run, event=event)
         )
 
     def _emit_run(self, run: ActiveRun, events: list[RunEvent]) -> None:

@@ -89,6 +89,8 @@ class Connection:
         """It is ready, or has failed, or ended, or was given up."""
         self.ended = asyncio.Event()
         """The process is gone, and all that it said has been received."""
+        self.served: asyncio.Task[None]
+        """The client's task: it is done when all that follows from that is."""
         self.returncode: int | None = None
         self._last_event = 0.0
         self._plans: dict[int, asyncio.Future[Plan]] = {}
