@@ -258,26 +258,21 @@ class Connection:
 
     async def _exit_status(self) -> int | None:
         """The status of a process that has closed its event pipe, so is ending."""
-        if await self._exited(_EXIT_SECONDS):
-            return self._process.popen.returncode
-        self._process.kill()
-        await self._exited(_KILL_SECONDS)
-        return self._process.popen.returncode
-
-    async def _exited(self, seconds: float) -> bool:
-        deadline = _loop().time() + seconds
-        pause = 0.001
-        while self._process.popen.poll() is None:
-            if _loop().time() > deadline:
-                return False
-            # Neither SIGCHLD nor a thread of its own: this lasts a few milliseconds.
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, 0.05)
-        return True
+        popen = self._process.popen
+        for seconds in (_EXIT_SECONDS, _KILL_SECONDS):
+            deadline, pause = _loop().time() + seconds, 0.001
+            while popen.poll() is None and _loop().time() < deadline:
+                # Neither SIGCHLD nor a thread of its own: this lasts milliseconds.
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, 0.05)
+            if popen.returncode is not None:
+                break
+            self._process.kill()
+        return popen.returncode
 
 
 async def log_lines(reader: asyncio.StreamReader) -> AsyncIterator[str]:
-    """Lines of any length and any bytes, as text without control characters."""
+    """Lines of any length and any bytes, as text without colours."""
     rest = b""
     while chunk := await reader.read(MAX_LOG_LINE_BYTES):
         *lines, rest = (rest + chunk).split(b"\n")
