@@ -180,6 +180,14 @@ def test_what_was_read_is_not_said_again() -> None:
     assert after(again, state=read).message == ""
 
 
+def test_what_an_engine_said_at_its_start_is_not_said_of_the_next() -> None:
+    state = after(Noticed(findings=(), hardware="8 chips TPU v5e"), LIBRARY)
+    assert (state.start.hardware, len(state.start.logged)) == ("8 chips TPU v5e", 1)
+    hello = Envelope(generation=2, run=None, event=Hello(pid=2, ops=OPS))
+    newer = reduce(state, hello)
+    assert newer.start == startup.Start(imported=True)
+
+
 # Runs.
 
 
