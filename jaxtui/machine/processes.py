@@ -18,7 +18,7 @@ from pathlib import Path
 
 from jaxtui import format as fmt
 from jaxtui.machine import hardware
-from jaxtui.machine.hardware import list_names, read_text
+from jaxtui.machine.hardware import TPU_PATHS, list_names, read_text
 from jaxtui.model import Holder, Record
 
 LOCK_FILE = "tmp/libtpu_lockfile"
@@ -31,7 +31,6 @@ _FLOCK = "hhqqi4x"
 """``struct flock`` of 64-bit Linux: l_type, l_whence, l_start, l_len, l_pid."""
 
 _DEVICE_FILE = re.compile(r"/dev/(?:accel\d+|vfio/\d+|nvidia\d+|kfd)")
-_TPU_FILE = re.compile(r"/dev/(?:accel|vfio/)\d+")
 
 
 def holders(proc: Path = Path("/proc")) -> tuple[tuple[Holder, ...], int]:
@@ -95,7 +94,7 @@ def blocking(
         one
         for one in found
         if any(
-            _TPU_FILE.fullmatch(path) and (on_bus or path.startswith("/dev/accel"))
+            path.startswith(TPU_PATHS) and (on_bus or path.startswith("/dev/accel"))
             for path in one.paths
         )
     )
