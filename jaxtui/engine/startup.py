@@ -63,10 +63,11 @@ def doing(start: Start) -> str:
 
 def slow(start: Start, elapsed_seconds: float) -> Finding:
     """That the start takes longer than usual, and what that usually means."""
+    text = doing(start)
     return Finding(
         name="slow-start",
         severity="warning" if elapsed_seconds >= SLICE_SECONDS else "info",
-        what=f"{_sentence(start)} has taken {elapsed_seconds:.0f} s so far.",
+        what=f"{text[0].upper()}{text[1:]} has taken {elapsed_seconds:.0f} s so far.",
         how=_how(start),
         advice=_advice(start, elapsed_seconds),
     )
@@ -95,11 +96,6 @@ def died(start: Start) -> EngineFailed | None:
                 reason="backend", error=one.what, hint=one.advice, detail=one.detail
             )
     return None
-
-
-def _sentence(start: Start) -> str:
-    text = doing(start)
-    return text[0].upper() + text[1:]
 
 
 def _how(start: Start) -> str:

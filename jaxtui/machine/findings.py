@@ -404,10 +404,11 @@ def _compare(survey: Survey, devices: Sequence[Device]) -> Iterator[Finding]:
             yield from _too_few(survey, maker, devices)
     if missed:
         return
+    gpus = {"gpu", "cuda", "rocm"}
     absent = [
         name
         for name in survey.platforms
-        if name != "cpu" and _platform(name).isdisjoint(platforms)
+        if name != "cpu" and platforms.isdisjoint(gpus if name in gpus else {name})
     ]
     if absent:
         yield Finding(
@@ -435,11 +436,6 @@ def _compare(survey: Survey, devices: Sequence[Device]) -> Iterator[Finding]:
             advice="If one should be there, the virtual machine or the container was "
             "not given it.",
         )
-
-
-def _platform(name: str) -> set[str]:
-    gpus = {"gpu", "cuda", "rocm"}
-    return gpus if name in gpus else {name}
 
 
 def _unused(survey: Survey, maker: Maker, present: str, platforms: set[str]) -> Finding:
