@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import shutil
 import sqlite3
 import stat
 import subprocess
@@ -14,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from jaxtui.history.store import History
+from tests.history.making import DEVICE, HOST, measurement
 from tests.processes import (
     PROGRAM,
     ended,
     environment,
-    jaxtui,
     python,
 )
 
@@ -50,23 +50,17 @@ DOCUMENTS = ("", "{", "[" * 100_000, b"\xff")
 """What cannot be a measurement; the columns of such a row are sound."""
 
 
-@pytest.fixture(scope="session")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A history of two measurements, made with every right given to everybody."""
-    folder = tmp_path_factory.mktemp("data") / "made"
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Of a history of two measurements, made with every right given to everybody."""
+    folder = tmp_path / "made"
     before = os.umask(0)
     try:
-        words = ("bench", "selu", "--size", "8,16", "--budget", "0.2")
-        done = jaxtui(*words, data=folder)
+        for size in (8, 16):
+            History(folder / "history.db").add(HOST, DEVICE, measurement(size=size))
     finally:
         os.umask(before)
-    assert done.returncode == 0, done.stderr
     return folder
-
-
-@pytest.fixture
-def folder(measured: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(measured, tmp_path / "data"))
 
 
 class Copies:
@@ -172,9 +166,9 @@ def rights(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_a_history_is_its_owner_s(measured: Path, folder: Path) -> None:
-    assert rights(measured) == 0o700
-    assert rights(measured / "history.db") == 0o600
+def test_a_history_is_its_owner_s(folder: Path) -> None:
+    assert rights(folder) == 0o700
+    assert rights(folder / "history.db") == 0o600
     names = [folder / f"history.db{ending}" for ending in ("", "-journal")]
     names[1].write_bytes(b"")
     for name in names:

@@ -162,17 +162,6 @@ def test_commands_keep_nothing_if_they_are_told_so(data: Path) -> None:
     assert {row.op for row in History().page().rows} == {"selu", "gram"}
 
 
-async def test_the_app_keeps_what_it_measures(data: Path) -> None:
-    app = app_on(fake_engine.FakeEngine())
-    keeping = Recorder(app)
-    async with app.run_test() as pilot:
-        await until_ready(pilot, app)
-        await pilot.press("enter")
-        await until_done(pilot, app)
-    assert keeping.close() == []
-    assert {row.mode for row in History().page().rows} == {"jit", "numpy"}
-
-
 async def test_the_app_says_on_its_message_line_what_is_wrong(data: Path) -> None:
     data.write_text("a file, where a folder should be")
     app = app_on(fake_engine.FakeEngine())
