@@ -156,7 +156,7 @@ def test_commands_keep_nothing_if_they_are_told_so(data: Path) -> None:
         (*lesson, "--no-history"),
     ):
         cli.main(words, engine=FakeEngine())
-    assert not data.exists()
+    assert not History().path.exists()
     for words in (("bench", "selu"), lesson):
         cli.main(words, engine=FakeEngine())
     assert {row.op for row in History().page().rows} == {"selu", "gram"}
