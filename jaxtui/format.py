@@ -6,9 +6,7 @@ Records keep base units; a prefix appears only here.
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from jaxtui.model import Measurement, MemorySpan, Record, Summary
@@ -70,13 +68,15 @@ def _si(unit: str) -> list[tuple[float, str]]:
     return [(1000.0**power, prefix + unit) for power, prefix in enumerate(_PREFIXES)]
 
 
-Quantity = Literal["s", "FLOP/s", "B/s", "B"]
+Quantity = Literal["s", "FLOP", "FLOP/s", "B", "B/s", "memory"]
 
 _UNITS: dict[Quantity, list[tuple[float, str]]] = {
     "s": list(_SECONDS),
     "FLOP/s": _si("FLOP/s"),
     "B/s": _si("B/s"),
-    "B": [(1024.0**power, name) for power, name in enumerate(_BINARY)],
+    "FLOP": _si("FLOP"),
+    "B": _si("B"),
+    "memory": [(1024.0**power, name) for power, name in enumerate(_BINARY)],
 }
 
 
@@ -93,80 +93,90 @@ def common(values: Iterable[float], quantity: Quantity = "s") -> Unit:
     return _fitting(max(known, default=least), units, 3)
 
 
-_NUMBER = re.compile(r"\d+\.?\d*")
+class Figure(Record, frozen=True):
+    """A number with its unit, or both ends of an interval: not yet text.
 
-_FIGURES = {
-    quantity: re.compile(
-        rf"(?<![\w.,])((?:{_NUMBER.pattern}–)?{_NUMBER.pattern})"
-        rf" ({'|'.join(name for _, name in units)})(?![\w/])"
-    )
-    for quantity, units in _UNITS.items()
-}
-"""Numbers with a unit of a quantity, or both ends of an interval."""
-
-
-def in_one_unit(texts: Iterable[str]) -> list[str]:
-    """Texts that stand together, with one unit for each quantity in them.
-
-    Every figure keeps its digits. What is too far apart for one unit stays.
+    Beside others it is written in their unit, see ``alike``; alone in its own.
     """
-    found = list(texts)
-    for quantity, figure in _FIGURES.items():
-        factors = {name: factor for factor, name in _UNITS[quantity]}
-        ends = [
-            float(end) * factors[name]
-            for text in found
-            for numbers, name in figure.findall(text)
-            for end in _NUMBER.findall(numbers)
-        ]
-        unit = common(ends, quantity)
-        if all(end / unit.factor >= 1e-4 for end in ends if end):
-            write = partial(_rewritten, factors, unit)
-            found = [figure.sub(write, text) for text in found]
-    return found
+
+    ends: tuple[float, ...]
+    quantity: Quantity
+    unit: Unit
+    digits: int = 3
+
+    def text(self, unit: Unit) -> str:
+        ends = (unit.text(end, self.digits) for end in self.ends)
+        return f"{'–'.join(ends)} {unit.name}"
+
+    def __str__(self) -> str:
+        return self.text(self.unit)
 
 
-def _rewritten(factors: Mapping[str, float], unit: Unit, found: re.Match[str]) -> str:
-    numbers, name = found.groups()
-    if name == unit.name:
-        return found[0]
-    ends = (
-        unit.text(
-            float(end) * factors[name], len(end.replace(".", "").lstrip("0")) or 1
-        )
-        for end in _NUMBER.findall(numbers)
-    )
-    return f"{'–'.join(ends)} {unit.name}"
+Cell = str | Figure
+"""What a table says in one place: words, or a number that is compared with others."""
 
 
-def _with_unit(
-    value: float | None, units: Sequence[tuple[float, str]], digits: int
-) -> str:
+def figure(value: float | None, quantity: Quantity = "s", digits: int = 3) -> Cell:
+    """A number in the unit that suits it; ``—`` where there is none."""
     if value is None or not math.isfinite(value):
         return ABSENT
-    if value == 0:
-        return f"0 {units[0][1] if units is not _SECONDS else 's'}"
-    unit = _fitting(value, units, digits)
-    return f"{unit.text(value, digits)} {unit.name}"
+    units = _UNITS[quantity]
+    if quantity == "memory" and 0 < abs(value) < 1024:
+        digits = len(f"{value:.0f}")
+    if value == 0 and quantity == "s":
+        units = units[-1:]
+    return Figure((value,), quantity, _fitting(value, units, digits), digits)
+
+
+def quoted(text: str) -> Figure | None:
+    """A time as it was published: ``0.42 ms``; ``None`` of any other text."""
+    number, _, name = text.partition(" ")
+    factor = {name: factor for factor, name in _SECONDS}.get(name)
+    if factor is None:
+        return None
+    digits = len(number.replace(".", "").lstrip("0"))
+    return Figure((float(number) * factor,), "s", Unit(name, factor), digits)
+
+
+def alike(cells: Iterable[Cell]) -> Callable[[Cell], str]:
+    """How to write cells that stand together: with one unit for each quantity.
+
+    Where its figures are too far apart for one unit, each has its own.
+    """
+    found: dict[Quantity, list[float]] = {}
+    for cell in cells:
+        if isinstance(cell, Figure):
+            found.setdefault(cell.quantity, []).extend(cell.ends)
+    units = {}
+    for quantity, ends in found.items():
+        unit = common(ends, quantity)
+        if all(end >= 1e-4 * unit.factor for end in ends if end):
+            units[quantity] = unit
+
+    def write(cell: Cell) -> str:
+        if isinstance(cell, str):
+            return cell
+        return cell.text(units.get(cell.quantity, cell.unit))
+
+    return write
 
 
 def seconds(value: float | None, digits: int = 3) -> str:
     """A time: ``812 µs``, ``5.03 ms``, ``1.20 s``."""
-    return _with_unit(value, _SECONDS, digits)
+    return str(figure(value, "s", digits))
 
 
-def median(summary: Summary | None) -> str:
+def median(summary: Summary | None) -> Cell:
     """A median with only as many digits as its interval supports."""
     if summary is None or not math.isfinite(summary.median):
         return ABSENT
     unit = _supported(summary)
-    return f"{unit.text(summary.median, digits_known(summary))} {unit.name}"
+    return Figure((summary.median,), "s", unit, digits_known(summary))
 
 
-def ends(summary: Summary) -> str:
+def ends(summary: Summary) -> Figure:
     """The ends of an interval in the unit of its median: ``12.1–13.4 ms``."""
-    unit = _supported(summary)
-    return f"{unit.ends(summary.ci_low, summary.ci_high)} {unit.name}"
+    return Figure((summary.ci_low, summary.ci_high), "s", _supported(summary))
 
 
 def _supported(summary: Summary) -> Unit:
@@ -210,9 +220,9 @@ def interval_name(confidence: float) -> str:
     return f"{percent(confidence)} interval"
 
 
-def rate(value: float | None, unit: str = "FLOP/s") -> str:
+def rate(value: float | None, quantity: Quantity = "FLOP/s") -> str:
     """A rate with decimal prefixes: ``169 TFLOP/s``."""
-    return _with_unit(value, _si(unit), 3)
+    return str(figure(value, quantity))
 
 
 def span(memory: MemorySpan | None) -> str:
@@ -232,16 +242,14 @@ def bytes_rate(value: float | None) -> str:
     return rate(value, "B/s")
 
 
-def speed(flops: float | None, bytes_: float | None) -> str:
+def speed(flops: float | None, bytes_: float | None) -> Cell:
     """FLOP/s, or bytes/s of what only moves data."""
-    return flops_rate(flops) if flops else bytes_rate(bytes_ or None)
+    return figure(flops, "FLOP/s") if flops else figure(bytes_ or None, "B/s")
 
 
 def bytes_text(value: float | None) -> str:
     """An amount of memory with binary prefixes: ``15.7 GiB``."""
-    if value is not None and 0 < abs(value) < 1024:
-        return f"{value:.0f} B"
-    return _with_unit(value, _UNITS["B"], 3)
+    return str(figure(value, "memory"))
 
 
 def bytes_used(used: float | None, limit: float | None = None) -> str:
@@ -382,8 +390,8 @@ def some(words: Sequence[str]) -> str:
 
 
 def listed(words: Iterable[str]) -> str:
-    """``compute, bandwidth and steady``, each once."""
-    *most, last = dict.fromkeys(words)
+    """``compute, bandwidth and steady``, each once; empty of none."""
+    *most, last = dict.fromkeys(words) or ("",)
     return f"{', '.join(most)} and {last}" if most else last
 
 

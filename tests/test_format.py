@@ -56,7 +56,7 @@ def test_seconds(value, text):
 )
 def test_digits_follow_the_interval(low, median, high, text):
     ends = {"ci_low": low / 1e3, "ci_high": high / 1e3}
-    assert fmt.median(replace(summary(median / 1e3), **ends)) == text
+    assert str(fmt.median(replace(summary(median / 1e3), **ends))) == text
 
 
 @pytest.mark.parametrize(
@@ -70,28 +70,44 @@ def test_digits_follow_the_interval(low, median, high, text):
         ((0.0, math.nan, math.inf, 12.0), "s", "s"),
         ((), "s", "ms"),
         ((9e9, 2e12), "FLOP/s", "TFLOP/s"),
-        ((3 * 2**20,), "B", "MiB"),
+        ((3 * 2**20,), "memory", "MiB"),
     ],
 )
-def test_figures_that_stand_together_have_one_unit(values, quantity, unit):
+def test_a_common_unit_suits_the_largest(values, quantity, unit):
     assert fmt.common(values, quantity).name == unit
 
 
 @pytest.mark.parametrize(
-    ("texts", "alike"),
+    ("values", "quantity", "texts"),
     [
-        (["116 µs", "21.4 ms", "—"], ["0.116 ms", "21.4 ms", "—"]),
-        (["2.16 s GPU, 837 ms TPU", "1.6 s"], ["2160 ms GPU, 837 ms TPU", "1600 ms"]),
-        (["2.16 s", "12.0 s"], ["2.16 s", "12.0 s"]),
-        (["20 ms", "call 2", "x in 5 steps"], ["20 ms", "call 2", "x in 5 steps"]),
-        (["90.5 GFLOP/s", "12.6 TFLOP/s"], ["0.0905 TFLOP/s", "12.6 TFLOP/s"]),
-        (["90.5 GB/s", "5 ms"], ["90.5 GB/s", "5 ms"]),
-        (["0.24–7.69 ms", "920 µs"], ["0.24–7.69 ms", "0.920 ms"]),
-        (["16 ns", "1.20 ms"], ["16 ns", "1.20 ms"]),
+        ([116e-6, 21.4e-3, None], "s", ["0.116 ms", "21.4 ms", "—"]),
+        ([2.16, 0.837, 1.6], "s", ["2160 ms", "837 ms", "1600 ms"]),
+        ([2.16, 12.0], "s", ["2.16 s", "12.0 s"]),
+        ([16e-9, 1.2e-3], "s", ["16.0 ns", "1.20 ms"]),
+        ([90.5e9, 12.6e12], "FLOP/s", ["0.0905 TFLOP/s", "12.6 TFLOP/s"]),
+        ([512, 16_384, 0], "memory", ["0.500 KiB", "16.0 KiB", "0 KiB"]),
     ],
 )
-def test_texts_that_stand_together_have_one_unit(texts, alike):
-    assert fmt.in_one_unit(texts) == alike
+def test_figures_that_stand_together_have_one_unit(values, quantity, texts):
+    cells = [fmt.figure(value, quantity) for value in values]
+    assert [*map(fmt.alike(cells), cells)] == texts
+
+
+def test_each_quantity_has_a_unit_of_its_own_and_words_stay():
+    ends = fmt.Figure((0.24e-3, 7.69e-3), "s", fmt.Unit("ms", 1e-3))
+    cells = [ends, fmt.figure(92e-5, digits=2), "5 s", fmt.figure(9.05e10, "B/s")]
+    assert [*map(fmt.alike(cells), cells)] == [
+        "0.240–7.69 ms",
+        "0.92 ms",
+        "5 s",
+        "90.5 GB/s",
+    ]
+
+
+def test_what_was_published_is_quoted_to_the_digit():
+    texts = ["0.42 ms", "7.60 µs", "130 µs", "1.61 s"]
+    assert [str(fmt.quoted(text)) for text in texts] == texts
+    assert [*map(fmt.quoted, ("call 2", "30×", "1.21 GB"))] == [None] * 3
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 import click
-from msgspec import convert
 
 from jaxtui import lessons
 from jaxtui.commands import FINE, app
@@ -34,7 +33,7 @@ from jaxtui.document import (
     read,
 )
 from jaxtui.lessons import progress as kept
-from jaxtui.lessons.base import PROSE_COLUMNS, Conclusion, Lesson, Setting, setting
+from jaxtui.lessons.base import PROSE_COLUMNS, Conclusion, Lesson, Row, Setting, setting
 from jaxtui.lessons.play import StepRun, code_parts, conclude
 from jaxtui.model import Measurement, explanation
 from jaxtui.scripts import Script, joined
@@ -306,7 +305,10 @@ def _results(played: StepRun) -> StepResults:
         claim=played.step.claim,
         holds=conclusion.holds,
         takeaway=conclusion.takeaway,
-        rows=convert(conclusion.rows, tuple[StepRow, ...], from_attributes=True),
+        rows=tuple(
+            StepRow(what=what, yours=yours, published=published, remark=remark)
+            for what, yours, published, remark in map(Row.texts, conclusion.rows)
+        ),
         timings=dict(outcome.timings),
         values=dict(outcome.values),
         loops=outcome.loops,

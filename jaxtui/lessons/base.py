@@ -6,9 +6,11 @@ of jaxtui gives to an engine: experiments, loops and snippets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
+from jaxtui.format import Cell
 from jaxtui.lessons.outcome import Outcome
 from jaxtui.model import (
     Device,
@@ -78,16 +80,33 @@ class Question:
     """Two to four short answers."""
 
 
+Text = Sequence[Cell]
+"""Words with figures between them."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """One line of a step's table: the learner's figure beside the published one."""
 
     what: str
-    yours: str
-    """With its unit; "—" where this machine has none, and ``remark`` says why."""
-    published: str = ""
-    """With its unit and machine; empty where none is published."""
-    remark: str = ""
+    yours: Text
+    """"—" where this machine has none, and ``remark`` says why."""
+    published: Text = ()
+    """With its machine; empty where none is published."""
+    remark: Text = ()
+
+    @property
+    def figures(self) -> Iterator[Cell]:
+        """All that stands in it beside its name."""
+        return chain(self.yours, self.published, self.remark)
+
+    def texts(self, write: Callable[[Cell], str] = str) -> tuple[str, str, str, str]:
+        """Its cells from left to right, their figures written so."""
+        yours, published, remark = (
+            "".join(map(write, cell))
+            for cell in (self.yours, self.published, self.remark)
+        )
+        return self.what, yours, published, remark
 
 
 @dataclass(frozen=True, kw_only=True)

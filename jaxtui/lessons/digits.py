@@ -18,7 +18,6 @@ from jaxtui.lessons.trial import (
     Value,
     fastest,
     lesson,
-    listing,
     quotient,
 )
 from jaxtui.model import Case
@@ -87,10 +86,10 @@ def _speeds_beside_float32(figures: Figures) -> Mapping[str, Value]:
     faster = [name for name, time in seconds.items() if time * _MUCH < single]
     slower = [name for name, time in seconds.items() if time > single * _MUCH]
     return {
-        "faster": listing(
+        "faster": fmt.listed(
             [f"{name} {fmt.ratio(quotient(single, seconds[name]))}" for name in faster]
         ),
-        "slower": listing(
+        "slower": fmt.listed(
             [f"{name} {fmt.ratio(quotient(seconds[name], single))}" for name in slower]
         ),
         "converted": bool({"float16", "bfloat16"} & set(slower)),

@@ -21,9 +21,7 @@ from jaxtui.lessons.trial import (
     bracket,
     jax_case,
     lesson,
-    listing,
     numpy_case,
-    quotient,
 )
 from jaxtui.model import Case, Measurement, Phases
 from jaxtui.plot import Axis, Color, Mark, Picture, Series
@@ -79,11 +77,6 @@ KINDS = ("n×n float32", "n×(n+1) float32", "n×n bfloat16")
 def _half_size(setting: Setting) -> int:
     """Small enough that compiling stands out."""
     return max(16, setting.size // 2)
-
-
-def _recompile_figures(figures: Figures) -> Mapping[str, Value]:
-    found = [quotient(figures[kind], figures[f"{kind} again"]) for kind in KINDS]
-    return {"as long": listing(list(map(fmt.ratio, found)))}
 
 
 # A race between NumPy and JAX, which starts with its first call behind it.
@@ -280,7 +273,6 @@ LESSON = lesson(
                 names=lambda s: {"half": _half_size(s), "more": _half_size(s) + 1},
                 device=lambda setting: setting.device,
             ),
-            derive=_recompile_figures,
             claim=All(
                 Holds(lambda figures: figures["traced"] == len(KINDS), "traced"),
                 *(AtLeast(kind, COSTLY, f"{kind} again") for kind in KINDS),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from jaxtui import format as fmt
 from jaxtui.lessons.base import Setting
 from jaxtui.lessons.trial import (
     Code,
@@ -13,7 +14,6 @@ from jaxtui.lessons.trial import (
     Value,
     bracket,
     lesson,
-    listing,
     numpy_case,
     quotient,
 )
@@ -52,7 +52,7 @@ def _why_no_span(setting: Setting, found: Measurement) -> str:
             return note.text
     names = [*setting.host.settings] if setting.host else []
     if ours := [name for name in names if name.startswith(("MALLOC_", "GLIBC_"))]:
-        return f"The environment sets malloc ({listing(ours)})."
+        return f"The environment sets malloc ({fmt.listed(ours)})."
     return (
         "Either they differ by less than a tenth on this machine, or its malloc is not "
         "that of glibc, of which alone it is known how to get them."

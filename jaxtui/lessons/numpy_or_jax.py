@@ -18,7 +18,6 @@ from jaxtui.lessons.trial import (
     fastest,
     jax_case,
     lesson,
-    listing,
     numpy_case,
     quotient,
     times,
@@ -148,7 +147,7 @@ FIRST = next(iter(KINDS))
 def _other_kinds(figures: Figures) -> Mapping[str, Value]:
     found = {code: figures.text(code) for code in KINDS}
     other = [f"{c} returned {kind}" for c, kind in found.items() if kind != KINDS[c]]
-    return {"others": listing(other)}
+    return {"others": fmt.listed(other)}
 
 
 LESSON = lesson(

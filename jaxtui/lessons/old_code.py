@@ -15,7 +15,6 @@ from jaxtui.lessons.trial import (
     Trial,
     Value,
     lesson,
-    listing,
 )
 
 MOVED = (
@@ -67,9 +66,9 @@ def _forms(forms: tuple[str, ...]) -> Trial:
             "failing": len(failing),
             "forms": len(forms),
             "mended": len(forms) - len(broken),
-            "working": listing([form for form in forms if form not in failing]),
-            "broken": listing(broken),
-            "kinds": listing(list(dict.fromkeys(kinds))),
+            "working": fmt.listed([form for form in forms if form not in failing]),
+            "broken": fmt.listed(broken),
+            "kinds": fmt.listed(kinds),
             **{f"{form} says": _reads(figures, f"{form}, old") for form in forms},
         }
 

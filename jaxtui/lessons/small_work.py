@@ -9,7 +9,7 @@ import msgspec
 
 from jaxtui import format as fmt
 from jaxtui.analysis.crossover import middle
-from jaxtui.lessons.base import Row, Setting
+from jaxtui.lessons.base import Row, Setting, Text
 from jaxtui.lessons.outcome import Outcome
 from jaxtui.lessons.trial import (
     All,
@@ -204,9 +204,9 @@ def _span_rows(figures: Figures) -> Sequence[Row]:
     """A row for each way, of its smallest and its largest size."""
     setting, outcome = figures.setting, figures.outcome
     lengths = [n for n in sizes(setting) if n <= LONGEST_LIST]
-    ends = (outcome.seconds(_list(n)) for n in (lengths[0], lengths[-1]))
+    ends = [outcome.seconds(_list(n)) for n in (lengths[0], lengths[-1])]
     remark = f"up to {fmt.count(lengths[-1])} elements"
-    rows = [Row(what="Python list", yours=_span(*ends), remark=remark)]
+    rows = [Row(what="Python list", yours=_ends(*ends), remark=remark)]
     for mode, label in LABELS.items():
         points = _points(outcome, mode)
         failures = [one for one in outcome.failures if one.case.mode == mode]
@@ -216,14 +216,14 @@ def _span_rows(figures: Figures) -> Sequence[Row]:
         elif points and points[-1][0] < setting.size:
             remark = f"up to {fmt.count(points[-1][0])} elements"
         taken = (points[0][1], points[-1][1]) if points else (None, None)
-        rows.append(Row(what=label, yours=_span(*taken), remark=remark))
+        rows.append(Row(what=label, yours=_ends(*taken), remark=remark))
     return rows
 
 
-def _span(first: float | None, last: float | None) -> str:
+def _ends(first: float | None, last: float | None) -> Text:
     if first is None and last is None:
         return fmt.ABSENT
-    return f"{fmt.seconds(first)} … {fmt.seconds(last)}"
+    return fmt.figure(first), " … ", fmt.figure(last)
 
 
 # Where JAX overtakes.
@@ -271,14 +271,9 @@ def _bracket(setting: Setting, outcome: Outcome) -> tuple[int, int] | None:
 
 def _next_search(setting: Setting, outcome: Outcome, done: int) -> Work | None:
     bracket = _bracket(setting, outcome)
-    if bracket is None or done >= SEARCHES:
+    if bracket is None or done >= SEARCHES or bracket[1] <= CLOSE * bracket[0]:
         return None
-    low, high = bracket
-    if high <= CLOSE * low or middle(low, high) in bracket:
-        return None
-    if _lead(outcome, middle(low, high)) is not None:
-        return None
-    return Experiment(cases=_pair(setting, middle(low, high)), budget_seconds=1.2)
+    return Experiment(cases=_pair(setting, middle(*bracket)), budget_seconds=1.2)
 
 
 def _crossing_picture(setting: Setting, outcome: Outcome) -> Picture | None:
@@ -294,8 +289,8 @@ def _tried_rows(figures: Figures) -> Sequence[Row]:
     return [
         Row(
             what=f"{fmt.count(n)} elements",
-            yours=f"NumPy {fmt.seconds(seconds)}",
-            remark=f"jit {fmt.seconds(outcome.ready(mode='jit', size=n))}",
+            yours=("NumPy ", fmt.figure(seconds)),
+            remark=("jit ", fmt.figure(outcome.ready(mode="jit", size=n))),
         )
         for n, seconds in _points(outcome, "numpy")
         if _lead(outcome, n) is not None

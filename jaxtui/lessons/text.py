@@ -18,8 +18,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from jaxtui.lessons.base import Question, Row
-from jaxtui.model import Part, Shown, Timed
+from jaxtui.lessons.base import Question
+from jaxtui.model import Part, Shown, Snippet, Timed
 
 _PROGRAM = re.compile(r"^```python\n(.*?)^```$\n?", re.DOTALL | re.MULTILINE)
 _PART = re.compile(r"^# (time|once|show|raises): (.+)\n", re.MULTILINE)
@@ -35,20 +35,8 @@ class Sentence:
     them, the opposite."""
 
 
-@dataclass(frozen=True)
-class Program:
-    """Lines of Python, with names in braces that are known when they are run."""
-
-    title: str
-    setup: str
-    parts: tuple[tuple[str, str, str], ...]
-    """Of each: what is done with it, its name, and its code."""
-
-    @staticmethod
-    def part(kind: str, name: str, code: str) -> Part:
-        if kind in ("time", "once"):
-            return Timed(name=name, code=code, once=kind == "once")
-        return Shown(name=name, code=code, raises=kind == "raises")
+RowText = tuple[str, str, str, str]
+"""What, yours, published and a remark."""
 
 
 @dataclass
@@ -56,11 +44,12 @@ class StepText:
     title: str
     setup: str = ""
     explanation: str = ""
-    programs: tuple[Program, ...] = ()
+    programs: tuple[Snippet, ...] = ()
+    """With names in braces that are known when they are run."""
     question: Question | None = None
     claim: str = ""
     source: str = ""
-    rows: tuple[Row, ...] = ()
+    rows: tuple[RowText, ...] = ()
     sentences: tuple[Sentence, ...] = ()
 
 
@@ -142,25 +131,28 @@ def _step(section: str) -> StepText:
     return step
 
 
-def _program(block: str) -> Program:
+def _program(block: str) -> Snippet:
     setup, *parts = _PART.split(block)
     title, _, setup = setup.partition("\n")
     found = zip(parts[::3], parts[1::3], parts[2::3], strict=True)
-    return Program(
+    return Snippet(
         title=title.removeprefix("# "),
         setup=f"{setup.rstrip()}\n" if setup.strip() else "",
-        parts=tuple((kind, name, code.strip("\n")) for kind, name, code in found),
+        parts=tuple(_part(kind, name, code.strip("\n")) for kind, name, code in found),
     )
 
 
-def _row(line: str) -> Row:
-    """A line of a table: what, yours, published, remark."""
+def _part(kind: str, name: str, code: str) -> Part:
+    if kind in ("time", "once"):
+        return Timed(name=name, code=code, once=kind == "once")
+    return Shown(name=name, code=code, raises=kind == "raises")
+
+
+def _row(line: str) -> RowText:
     cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
     what, yours, published, remark = (*cells, "", "")[:4]
     # An entry of another one begins with two blanks, which a table cannot show.
-    return Row(
-        what=re.sub("^· ", "  ", what), yours=yours, published=published, remark=remark
-    )
+    return re.sub("^· ", "  ", what), yours, published, remark
 
 
 def _sentence(item: str) -> Sentence:

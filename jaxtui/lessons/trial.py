@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import math
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from msgspec.structs import replace
+
 from jaxtui import format as fmt
+from jaxtui.format import Cell
 from jaxtui.lessons.base import Conclusion, Lesson, Row, Setting, Step
 from jaxtui.lessons.outcome import Outcome
-from jaxtui.lessons.text import Program, StepText, read
+from jaxtui.lessons.text import RowText, StepText, read
 from jaxtui.model import (
     HOST,
     Case,
@@ -71,7 +73,7 @@ class Code:
     without: Callable[[Setting], Collection[str]] = lambda _: ()
     """Names of the parts that are left out."""
 
-    def snippet(self, setting: Setting, program: Program) -> Snippet:
+    def snippet(self, setting: Setting, program: Snippet) -> Snippet:
         names = {"n": setting.size, "count": fmt.count(setting.size)}
         names |= self.names(setting)
 
@@ -81,13 +83,14 @@ class Code:
             return text
 
         simulated, without = self.cpu_devices(setting), self.without(setting)
-        return Snippet(
+        return replace(
+            program,
             title=filled(program.title),
             setup=filled(program.setup),
             parts=tuple(
-                program.part(kind, name, filled(code))
-                for kind, name, code in program.parts
-                if name not in without
+                replace(part, code=filled(part.code))
+                for part in program.parts
+                if part.name not in without
             ),
             budget_seconds=self.budget,
             memory_bytes=self.memory(setting.size),
@@ -122,13 +125,6 @@ def times(value: float | None) -> str:
     return f"{fmt.ratio(value).removesuffix('×')} times"
 
 
-def listing(names: Sequence[str]) -> str:
-    """Names in a sentence: ``a``, ``a and b``, ``a, b and c``."""
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
-
-
 def decimals(found: Sequence[float], digits: int = 5) -> str:
     """Numbers with so many digits after the point: ``0.25, 0.19661``; ``—`` if none."""
     texts = (f"{one:.{digits}f}".rstrip("0").rstrip(".") for one in found)
@@ -143,22 +139,22 @@ def near(found: Sequence[float], expected: Sequence[float], tolerance: float) ->
     )
 
 
-def minutes(seconds: float | None) -> str:
+def minutes(seconds: float | None) -> Cell:
     """A time that may be hours."""
     if seconds is None or seconds < 120:
-        return fmt.seconds(seconds)
+        return fmt.figure(seconds)
     return f"{fmt.duration(seconds)} {'h' if seconds >= 3600 else 'min'}"
 
 
-FORMATS: Mapping[str, Callable[[float | None], str]] = {
-    "s": fmt.seconds,
+FORMATS: Mapping[str, Callable[[float | None], Cell]] = {
+    "s": fmt.figure,
     "min": minutes,
     "ratio": fmt.ratio,
     "times": times,
     "count": lambda value: fmt.count(None if value is None else round(value)),
-    "bytes": fmt.bytes_text,
-    "flops": fmt.flops_rate,
-    "bandwidth": fmt.bytes_rate,
+    "bytes": partial(fmt.figure, quantity="memory"),
+    "flops": partial(fmt.figure, quantity="FLOP/s"),
+    "bandwidth": partial(fmt.figure, quantity="B/s"),
     "percent": fmt.percent,
     "error": fmt.error,
     "significant": lambda v: fmt.ABSENT if v is None else fmt.significant(v, 2),
@@ -229,7 +225,8 @@ class Figures:
 
     def text(self, name: str) -> str | None:
         """What a value reads, or its error."""
-        return self.outcome.text(name)
+        value = self.outcome.values.get(name)
+        return None if value is None else value.error or value.text
 
     def shown(self, name: str, length: int = VALUE_LENGTH) -> str:
         """The same in one line; ``—`` where there is none."""
@@ -263,13 +260,21 @@ class Figures:
 
     def fill(self, text: str) -> str:
         """A text with its figures in place of the braces."""
+        return "".join(map(str, self.parts(text)))
+
+    def parts(self, text: str) -> tuple[Cell, ...]:
+        """The same, its figures apart from the words."""
         while choice := _CHOICE.search(text):  # the innermost ones first
             chosen = choice[2] if self.applies(choice[1]) else choice[3]
             text = f"{text[: choice.start()]}{chosen or ''}{text[choice.end() :]}"
-        text = text.replace("{:}", ":")
-        return _FIELD.sub(lambda field: self._field(*field.groups()), text)
+        words, found = _FIELD.split(text.replace("{:}", ":")), list[Cell]()
+        for place in range(0, len(words) - 1, 4):
+            found += [words[place], self._field(*words[place + 1 : place + 4])]
+        return tuple(filter(None, (*found, words[-1])))
 
-    def _field(self, name: str, below: str | None, form: str | None) -> str:
+    def _field(self, name: str, below: str | None, form: str | None) -> Cell:
+        if published := fmt.quoted(name):
+            return published
         if below is not None:
             return _written(quotient(self[name], self[below]), form or "ratio")
         if form is None and name in self.derived:
@@ -284,7 +289,7 @@ class Figures:
         return _written(self[name], form or "s")
 
 
-def _written(value: float | None, form: str) -> str:
+def _written(value: float | None, form: str) -> Cell:
     if form in FORMATS:
         return FORMATS[form](value)
     return fmt.ABSENT if value is None else format(value, form)
@@ -293,10 +298,17 @@ def _written(value: float | None, form: str) -> str:
 # What is claimed.
 
 
-class Claim(ABC):
-    """Something that the figures of a step confirm or refute."""
+class Holds:
+    """A claim that figures confirm or refute, by what a function says of them."""
 
-    def __init__(self, *names: str, numbers: bool = True) -> None:
+    def __init__(
+        self,
+        holds: Callable[[Figures], bool | None],
+        *names: str,
+        numbers: bool = True,
+    ) -> None:
+        self.holds = holds
+        """Called once nothing is missing; ``None`` if the claim stays open."""
         self.names = names
         """The figures that it is about."""
         self.numbers = numbers
@@ -307,89 +319,56 @@ class Claim(ABC):
             return [name for name in self.names if figures[name] is None]
         return [name for name in self.names if name not in figures]
 
-    @abstractmethod
-    def holds(self, figures: Figures) -> bool | None:
-        """Whether it holds, once nothing is missing; ``None`` if that is open."""
 
-
-class AtLeast(Claim):
+class AtLeast(Holds):
     """One figure is at least so many times another."""
 
     def __init__(self, above: str, factor: float, below: str) -> None:
-        super().__init__(above, below)
-        self.factor = factor
-
-    def holds(self, figures: Figures) -> bool:
-        above, below = (figures[name] or 0.0 for name in self.names)
-        return above >= self.factor * below
+        super().__init__(
+            lambda f: (f[above] or 0.0) >= factor * (f[below] or 0.0), above, below
+        )
 
 
-class AtMost(AtLeast):
+class AtMost(Holds):
     """One figure is at most so many times another."""
 
-    def holds(self, figures: Figures) -> bool:
-        above, below = (figures[name] or 0.0 for name in self.names)
-        return above <= self.factor * below
+    def __init__(self, above: str, factor: float, below: str) -> None:
+        super().__init__(
+            lambda f: (f[above] or 0.0) <= factor * (f[below] or 0.0), above, below
+        )
 
 
-class Gives(Claim):
+class Gives(Holds):
     """The value of an expression reads so."""
 
     def __init__(self, name: str, text: str) -> None:
-        super().__init__(name, numbers=False)
-        self.text = text
-
-    def holds(self, figures: Figures) -> bool:
-        return figures.text(self.names[0]) == self.text
+        super().__init__(lambda f: f.text(name) == text, name, numbers=False)
 
 
-class Raises(Claim):
+class Raises(Holds):
     """An expression raises an error of this type, with this text in it."""
 
     def __init__(self, name: str, kind: str, text: str = "") -> None:
-        super().__init__(name, numbers=False)
-        self.kind, self.text = kind, text
-
-    def holds(self, figures: Figures) -> bool:
-        return figures.failed_with(self.names[0], self.kind, self.text)
+        super().__init__(lambda f: f.failed_with(name, kind, text), name, numbers=False)
 
 
-class IsTrue(Claim):
+class IsTrue(Holds):
     """All these expressions give ``True``."""
 
     def __init__(self, *names: str) -> None:
-        super().__init__(*names, numbers=False)
-
-    def holds(self, figures: Figures) -> bool:
-        return figures.all_true(*self.names)
+        super().__init__(lambda f: f.all_true(*names), *names, numbers=False)
 
 
-class Holds(Claim):
-    """Whatever a function says of figures that are there."""
-
-    def __init__(
-        self, test: Callable[[Figures], bool | None], *names: str, numbers: bool = True
-    ) -> None:
-        super().__init__(*names, numbers=numbers)
-        self.test = test
-
-    def holds(self, figures: Figures) -> bool | None:
-        return self.test(figures)
-
-
-class All(Claim):
+class All(Holds):
     """Several claims hold together."""
 
-    def __init__(self, *claims: Claim) -> None:
-        super().__init__()
+    def __init__(self, *claims: Holds) -> None:
+        super().__init__(lambda f: all(claim.holds(f) for claim in claims))
         self.claims = claims
 
     def missing(self, figures: Figures) -> list[str]:
-        found = [name for claim in self.claims for name in claim.missing(figures)]
+        found = (name for claim in self.claims for name in claim.missing(figures))
         return list(dict.fromkeys(found))
-
-    def holds(self, figures: Figures) -> bool:
-        return all(claim.holds(figures) for claim in self.claims)
 
 
 Answer = Callable[[Figures], int | None]
@@ -422,7 +401,7 @@ def fastest(*names: str) -> Answer:
 class Trial:
     """What a step runs and claims; its text stands in the lesson's file."""
 
-    claim: Claim
+    claim: Holds
     answer: Answer = lambda _: None
     """Which choice is right, if everything was measured."""
     code: Code | tuple[Code, ...] = Code()
@@ -473,7 +452,7 @@ class Trial:
         if names := self.claim.missing(figures):
             takeaway = [
                 f"Not measured on this machine (device {setting.device}):"
-                f" {listing(names)}. So there is nothing to conclude.",
+                f" {fmt.listed(names)}. So there is nothing to conclude.",
                 *_reasons(outcome),
             ]
             return Conclusion(rows=tuple(rows), holds=None, takeaway=" ".join(takeaway))
@@ -492,15 +471,16 @@ class Trial:
         )
 
 
-def _row(row: Row, figures: Figures) -> Row:
+def _row(cells: RowText, figures: Figures) -> Row:
     """A row of the text with its figures; where a case failed, it says why."""
-    used = (field[1] for field in _FIELD.finditer(row.yours))
-    troubles = (figures.failure_of(name) for name in used)
+    what, yours, published, remark = cells
+    used = (field[1] for field in _FIELD.finditer(yours))
+    trouble = next(filter(None, map(figures.failure_of, used)), "")
     return Row(
-        what=figures.fill(row.what),
-        yours=figures.fill(row.yours) or fmt.ABSENT,
-        published=figures.fill(row.published),
-        remark=next(filter(None, troubles), "") or figures.fill(row.remark),
+        what=figures.fill(what),
+        yours=figures.parts(yours) or fmt.ABSENT,
+        published=figures.parts(published),
+        remark=trouble or figures.parts(remark),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from jaxtui import format as fmt
 from jaxtui.lessons.trial import (
     All,
     AtLeast,
@@ -16,7 +17,6 @@ from jaxtui.lessons.trial import (
     Value,
     bracket,
     lesson,
-    listing,
 )
 
 FAR = 5.0
@@ -42,7 +42,7 @@ def _agreement(figures: Figures) -> Mapping[str, Value]:
     other = _differing(figures)
     return {
         "agree": len(METHODS) - len(other),
-        "others": listing(other),
+        "others": fmt.listed(other),
         "added twice": len(figures.numbers("JAX twice")) == 4,
         **{f"{name} differs": name in other for name in METHODS},
     }

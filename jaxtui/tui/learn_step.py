@@ -110,7 +110,7 @@ class Figures:
         if live or run.outcome.problem is not None:
             # What is missing is not known to be missing yet.
             known = (
-                row for row in conclusion.rows if row.yours not in ("", fmt.ABSENT)
+                row for row in conclusion.rows if row.texts()[1] not in ("", fmt.ABSENT)
             )
             conclusion = replace(conclusion, rows=tuple(known))
         picture = step.picture(run.setting, run.outcome) if step.picture else None

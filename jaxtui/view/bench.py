@@ -212,7 +212,7 @@ def row(case: CaseState, run: Job) -> dict[str, str]:
         doing = case.doing.replace("first_call", "1st call")
         return cells | {"ready": doing or case.status}
     return cells | {
-        "rate": fmt.speed(measured.flops_per_second, measured.bytes_per_second),
+        "rate": str(fmt.speed(measured.flops_per_second, measured.bytes_per_second)),
         "peak": fmt.percent(share_of_peak(measured)),
         "error": fmt.error(measured.error_vs_float64),
         "× numpy": fmt.ratio(times_numpy(case, run)),

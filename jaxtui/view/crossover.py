@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -264,7 +264,9 @@ def calls_table(search: Search) -> str:
             _call_cells(point, called, head, found, most)
             for point, found in zip(search.points, ratios, strict=True)
         ]
-        return _table(rows)
+        # Both sides stand together, so that all times are in one unit.
+        write = fmt.alike(cell for row in rows for cell in row.values())
+        return _table([{k: write(cell) for k, cell in row.items()} for row in rows])
 
     return first_fitting(
         (
@@ -277,7 +279,7 @@ def calls_table(search: Search) -> str:
 
 def _call_cells(
     point: Point, called: Names, head: str, found: Interval | None, confidence: float
-) -> dict[str, str]:
+) -> dict[str, fmt.Cell]:
     """The cells of one size, by column; ``confidence`` is that of most intervals."""
     ends = fmt.ABSENT
     if found is not None:
@@ -317,7 +319,7 @@ def starts_table(search: Search) -> str:
 
 def _start_cells(
     point: Point, side: Side, called: Names | None, paid: dict[int, Payback]
-) -> dict[str, str]:
+) -> dict[str, fmt.Cell]:
     """The cells of one side at one size, by column; ``called`` if there are two."""
     phases, found = point.of(side).phases, paid.get(point.size)
     sent = [one for one in (phases.transfer, phases.fetch) if one is not None]
@@ -325,20 +327,15 @@ def _start_cells(
     return {
         "size": fmt.size(point.size),
         **({} if called is None else {"of": called.of(side)}),
-        "transfers": fmt.seconds(sum(sent) if sent else None, 2),
-        "first call": fmt.seconds(first, 2),
+        "transfers": fmt.figure(sum(sent) if sent else None, digits=2),
+        "first call": fmt.figure(first, digits=2),
         "pays after": calls_text(found.calls) if found and found.side == side else "",
     }
 
 
-def _table(rows: list[dict[str, str]]) -> str:
+def _table(rows: Sequence[Mapping[str, fmt.Cell]]) -> str:
     head = [*rows[0]]
-    # Both sides stand together, so that all times are in one unit.
-    cells = fmt.in_one_unit(cell for row in rows for cell in row.values())
-    size = len(head)
-    return table(
-        head, [cells[at : at + size] for at in range(0, len(cells), size)], head
-    )
+    return table(head, [[*row.values()] for row in rows], head)
 
 
 # The plot.

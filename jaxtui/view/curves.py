@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence, Sized
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from operator import itemgetter
 from typing import Literal, get_args
 
 import msgspec
@@ -60,9 +60,9 @@ _TICKS: dict[Metric, Callable[[float], str]] = {
 }
 """How the values of each metric stand on an axis."""
 
-_TEXTS: dict[Metric, Callable[[float], str]] = {
-    "flops": fmt.flops_rate,
-    "bytes": fmt.bytes_rate,
+_TEXTS: dict[Metric, Callable[[float], fmt.Cell]] = {
+    "flops": partial(fmt.figure, quantity="FLOP/s"),
+    "bytes": partial(fmt.figure, quantity="B/s"),
     "peak": fmt.percent,
     "numpy": fmt.ratio,
 }
@@ -266,28 +266,29 @@ def _read(
     named: Collection[str],
     place: int,
 ) -> Reading:
-    values = []
+    found = []
     for case in run.cases:
         label = label_of(case, run)
         if case.case.size != all_sizes[place] or label not in named:
             continue
         text, more = _text(case, metric, clock, run)
         if text:
-            values.append(Value(text, more, labels.index(label)))
+            found.append((labels.index(label), text, more))
     shown = clock_of(metric, clock)
     name = fmt.size(all_sizes[place]) + (f" {shown}" if shown else "")
-    if not values:
+    if not found:
         return Reading(f"{name}: no figures yet")
-    values.sort(key=lambda value: value.series or 0)
-    texts = iter(
-        fmt.in_one_unit(part for one in values for part in (one.text, one.more))
+    write = fmt.alike(part for _, *parts in found for part in parts)
+    values = (
+        Value(write(text), write(more), series)
+        for series, text, more in sorted(found, key=itemgetter(0))
     )
-    return Reading(
-        name, tuple(replace(one, text=next(texts), more=next(texts)) for one in values)
-    )
+    return Reading(name, tuple(values))
 
 
-def _text(case: CaseState, metric: Metric, clock: Clock, run: Job) -> tuple[str, str]:
+def _text(
+    case: CaseState, metric: Metric, clock: Clock, run: Job
+) -> tuple[fmt.Cell, fmt.Cell]:
     """A value with its unit, or why there is none, and what is to be said of it."""
     value, measured = value_of(case, metric, clock, run), case.measurement
     if value is None or measured is None:
@@ -297,7 +298,7 @@ def _text(case: CaseState, metric: Metric, clock: Clock, run: Job) -> tuple[str,
     if text := _TEXTS.get(metric):
         return text(value), "of peak" if metric == "peak" else ""
     if clock == "pipelined":
-        return fmt.seconds(value), "(ready)" if case.case.on_host else ""
+        return fmt.figure(value), "(ready)" if case.case.on_host else ""
     summary = measured.dispatch if clock == "dispatch" else measured.ready
     if summary is None or summary.rounds < 2:
         return fmt.median(summary), ""

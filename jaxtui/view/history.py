@@ -40,7 +40,7 @@ def cells(row: Row) -> tuple[str, ...]:
         row.device,
         row.mode + (" host inputs" if row.inputs == "host" and row.device_kind else ""),
         fmt.seconds(row.ready),
-        fmt.speed(row.flops_per_second, row.bytes_per_second),
+        str(fmt.speed(row.flops_per_second, row.bytes_per_second)),
         row.hostname,
     )
 
@@ -112,13 +112,18 @@ def columns(
         if len(set(texts["host"])) == 1:
             names = [name for name in names if name != "host"]
     texts["ready"] = fmt.aligned(times.text(row.ready) for row in rows)
-    texts["rate"] = tuple(
-        fmt.in_one_unit(
-            rates.text(row.flops_per_second)
-            if row.flops_per_second is not None
-            else fmt.bytes_rate(row.bytes_per_second)
-            for row in rows
+    moved = [
+        fmt.figure(
+            row.bytes_per_second if row.flops_per_second is None else None, "B/s"
         )
+        for row in rows
+    ]
+    write = fmt.alike(moved)
+    texts["rate"] = tuple(
+        write(bytes_)
+        if row.flops_per_second is None
+        else rates.text(row.flops_per_second)
+        for row, bytes_ in zip(rows, moved, strict=True)
     )
     heads = {"ready": f"ready {times.name}", "rate": rates.name}
     longest = max(map(len, ("op", *texts["op"])))
@@ -158,10 +163,10 @@ def headline(one: Measurement) -> Iterator[Line]:
         yield (Span("no samples", "muted"),)
         yield ()
         return
-    figure, _, unit = fmt.median(ready).partition(" ")
+    figure, _, unit = str(fmt.median(ready)).partition(" ")
     yield (Span(figure, "hero"), Span(f" {unit}", "title"))
     name = fmt.interval_name(ready.confidence)
-    yield (Span(fmt.ends(ready)), Span(f"  {name}", "muted"))
+    yield (Span(str(fmt.ends(ready))), Span(f"  {name}", "muted"))
     yield (Span(f"{fmt.count(ready.n)} calls in {ready.rounds} rounds", "muted"),)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby
 
 from jaxtui import format as fmt
@@ -25,7 +24,7 @@ from jaxtui.lessons.base import (
     Step,
 )
 from jaxtui.lessons.outcome import Outcome
-from jaxtui.model import Experiment, Failure, Loop, Snippet, Timed, Work
+from jaxtui.model import Experiment, Failure, Loop, Snippet, Timed, Work, explanation
 from jaxtui.view.text import Line, Span, bar, fold, plain
 
 VERDICTS = {
@@ -333,7 +332,7 @@ def results(
 
 def failure(found: Failure, width: int) -> list[Line]:
     """A case without a figure, and why."""
-    text = f"{found.case.label}: {found.error} {found.hint}".rstrip()
+    text = f"{found.case.label}: {explanation(found)}"
     return text_lines(text, width, "  ", first="", role="low")
 
 
@@ -371,30 +370,22 @@ def table(rows: Sequence[Row], width: int) -> list[Line]:
     """The learner's figures beside the published ones, remarks where they are short."""
     if not rows:
         return []
-    figures = iter(
-        fmt.in_one_unit(
-            text for row in rows for text in (row.yours, row.published, row.remark)
-        )
-    )
-    rows = [
-        replace(row, yours=next(figures), published=next(figures), remark=next(figures))
-        for row in rows
-    ]
-    published = any(row.published for row in rows)
-    head = ("", "yours", "published") if published else ("", "yours")
-    cells = [(row.what, row.yours, row.published)[: len(head)] for row in rows]
+    write = fmt.alike(cell for row in rows for cell in row.figures)
+    found = [row.texts(write) for row in rows]
+    head = ("", "yours", "published")[: 3 if any(row[2] for row in found) else 2]
+    cells = [row[: len(head)] for row in found]
     widths = _widths([head, *cells], width)
     below: list[Line] = []
-    for row, texts in zip(rows, cells, strict=True):
+    for texts, (*_, remark) in zip(cells, found, strict=True):
         below += [_figures(line, widths) for line in _cells_of(texts, widths)]
-        if row.remark:
-            below += text_lines(row.remark, width, "    ", role="muted")
+        if remark:
+            below += text_lines(remark, width, "    ", role="muted")
     lines, rest = below, width - sum(widths) - 2 * len(widths)
     if rest >= _REMARK:
         beside = [
             _figures(line, widths)
-            for row, texts in zip(rows, cells, strict=True)
-            for line in _cells_of((*texts, row.remark), (*widths, rest))
+            for texts, (*_, remark) in zip(cells, found, strict=True)
+            for line in _cells_of((*texts, remark), (*widths, rest))
         ]
         lines = beside if len(beside) <= len(below) else below
     return [(Span(_cells_of(head, widths)[0], "head"),), *lines]

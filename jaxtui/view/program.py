@@ -90,7 +90,7 @@ def _steps(inspected: Inspected) -> str:
         (
             step.name,
             kernels(step.program.kernels, step.program.instructions),
-            fmt.bytes_text(step.program.xla_bytes),
+            fmt.figure(step.program.xla_bytes, "memory"),
         )
         for step in inspected.steps
     ]
@@ -145,7 +145,7 @@ def _fusions(program: Program, columns: int) -> str:
 
 def stages(seconds: Mapping[str, float | None]) -> str:
     """What each stage of a compile took."""
-    rows = [(name, fmt.seconds(each)) for name, each in seconds.items()]
+    rows = [(name, fmt.figure(each)) for name, each in seconds.items()]
     return table(("stage", "seconds"), rows, right=("seconds",))
 
 
@@ -173,14 +173,14 @@ def memory(needed: ProgramMemory, device_kind: str, *, device_has: bool = True) 
     ``device_has`` says so where it is not known how much the device has.
     """
     rows = [
-        ("arguments", fmt.bytes_text(needed.arguments_bytes)),
-        ("output", fmt.bytes_text(needed.output_bytes)),
-        ("temporaries", fmt.bytes_text(needed.temporaries_bytes)),
-        ("program", fmt.bytes_text(needed.program_bytes)),
-        ("peak", fmt.bytes_text(needed.peak_bytes)),
+        ("arguments", fmt.figure(needed.arguments_bytes, "memory")),
+        ("output", fmt.figure(needed.output_bytes, "memory")),
+        ("temporaries", fmt.figure(needed.temporaries_bytes, "memory")),
+        ("program", fmt.figure(needed.program_bytes, "memory")),
+        ("peak", fmt.figure(needed.peak_bytes, "memory")),
     ]
-    if needed.aliased_bytes:
-        row = ("of the output, in the arguments", fmt.bytes_text(needed.aliased_bytes))
+    if aliased := needed.aliased_bytes:
+        row = ("of the output, in the arguments", fmt.figure(aliased, "memory"))
         rows.insert(2, row)
     text = table(("memory", "bytes"), rows, right=("bytes",))
     if needed.limit_bytes is None:

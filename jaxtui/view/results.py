@@ -130,7 +130,7 @@ def _rates(measured: Sequence[Measurement | None], units: fmt.Units) -> Column:
             fmt.speed(one.flops_per_second, one.bytes_per_second) if one else fmt.ABSENT
             for one in measured
         ]
-        cells = [(Span(rate),) for rate in fmt.in_one_unit(rates)]
+        cells = [(Span(rate),) for rate in map(fmt.alike(rates), rates)]
         return Column("rate", "rate", cells, rank=3, right=True, least=12)
     unit = units.bytes if moved else units.flops
     values = [

@@ -210,18 +210,17 @@ def head(roofs: RoofsMeasured) -> str:
     same = not kind or kind == roofs.device.partition(":")[0]
     lines = [f"Roofs of {roofs.device}" + ("" if same else f", {kind}")]
     if roofs.roofs:
-        rows = [
-            (roof_name(one), rate_text(one), _ends(one), one.what)
-            for one in roofs.roofs
-        ]
+        rows = [(roof_name(one), *_figures(one), one.what) for one in roofs.roofs]
         titles = ("roof", "measured", "interval", "reached by")
         lines.append(table(titles, rows, titles[1:3]))
     return "\n".join(filter(None, [*lines, wrap(*_about(roofs))]))
 
 
-def _ends(roof: Roof) -> str:
-    unit = fmt.common([roof.per_second], _quantity(roof))
-    return f"{unit.ends(roof.ci_low, roof.ci_high)} {unit.name}"
+def _figures(roof: Roof) -> tuple[fmt.Cell, fmt.Cell]:
+    """What was measured, and the ends of its interval."""
+    quantity, ends = _quantity(roof), (roof.ci_low, roof.ci_high)
+    unit = fmt.common([roof.per_second], quantity)
+    return fmt.figure(roof.per_second, quantity), fmt.Figure(ends, quantity, unit)
 
 
 def _about(roofs: RoofsMeasured) -> Iterator[str]:

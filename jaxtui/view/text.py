@@ -11,7 +11,7 @@ import math
 import re
 import sys
 import textwrap
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from jaxtui import format as fmt
@@ -205,22 +205,21 @@ def wrap(*texts: str, later: str = "", width: int = COLUMNS) -> str:
 
 
 def table(
-    head: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[str] = ()
+    head: Sequence[str],
+    rows: Iterable[Sequence[fmt.Cell]],
+    right: Collection[str] = (),
 ) -> str:
     """The rows under their heads, two blanks apart.
 
     ``right`` names the heads of columns of figures: each in one unit, at the right.
     """
-    shown = [[visible(cell, line=True) for cell in row] for row in (head, *rows)]
-    columns = [
-        fmt.in_one_unit(column) if name in right else column
-        for name, column in zip(head, zip(*shown, strict=True), strict=True)
-    ]
-    found = (
-        Column(name, top, [(Span(cell),) for cell in cells], right=name in right)
-        for name, (top, *cells) in zip(head, columns, strict=True)
-    )
-    return fit([*found], sys.maxsize).text()
+    found = []
+    for name, column in zip(head, zip(head, *rows, strict=True), strict=True):
+        write: Callable[[fmt.Cell], str] = fmt.alike(column) if name in right else str
+        top, *cells = (visible(write(cell), line=True) for cell in column)
+        lines = [(Span(cell),) for cell in cells]
+        found.append(Column(name, top, lines, right=name in right))
+    return fit(found, sys.maxsize).text()
 
 
 def first_fitting(tables: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jaxtui import format as fmt
 from jaxtui.lessons.base import Conclusion, Lesson, Question, Row, Setting, Step
 from jaxtui.lessons.outcome import Outcome
 from jaxtui.model import Case, Experiment, Loop, Shown, Snippet, Timed, Work
@@ -15,6 +16,9 @@ PROSE = "\n\n".join(
         "The last paragraph.",
     ]
 )
+
+
+PUBLISHED = (fmt.Figure((269e-6,), "s", fmt.Unit("µs", 1e-6)),)
 
 
 def snippet(name: str, size: int) -> Snippet:
@@ -43,8 +47,8 @@ def two_works(setting: Setting) -> tuple[Work, ...]:
 def two_figures(setting: Setting, outcome: Outcome) -> Conclusion:
     first, ready = outcome.seconds("first"), outcome.ready(mode="jit")
     rows = (
-        Row(what="first", yours=f"{first} s" if first else "—", published="269 µs"),
-        Row(what="ready", yours=f"{ready} s" if ready else "—", remark="in the end"),
+        Row(what="first", yours=(fmt.figure(first, digits=1),), published=PUBLISHED),
+        Row(what="ready", yours=(fmt.figure(ready, digits=1),), remark="in the end"),
     )
     done = first is not None and ready is not None
     return Conclusion(
