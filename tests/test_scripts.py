@@ -25,7 +25,7 @@ from jaxtui.model import (
     Snippet,
     Timed,
 )
-from tests.lessons.test_lessons import on
+from tests.lessons.figures import on
 from tests.processes import python
 from tests.records import planned
 
@@ -385,7 +385,7 @@ def test_what_is_no_expression_cannot_be_timed() -> None:
 @pytest.mark.parametrize("name", lessons.NAMES)
 async def test_every_step_of_every_lesson_is_python(name: str) -> None:
     lesson = lessons.load(name)
-    here = on(lesson, "cpu")
+    here = on(lesson)
     for step in lesson.steps:
         parts = await code_parts(step.works(here), asked)
         text = scripts.joined(parts, step.title)

@@ -10,7 +10,6 @@ number of a measurement. Loops are named by their style and take ``stopwatch of 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import cache
 
 import msgspec
@@ -33,7 +32,6 @@ from jaxtui.model import (
     LoopCall,
     LoopClock,
     LoopMeasured,
-    Measurement,
     MemorySpan,
     Note,
     Phases,
@@ -47,26 +45,32 @@ from jaxtui.model import (
     Work,
 )
 from tests.records import measurement, summary
-from tests.tui.fake_engine import HOST, OPS, cpu_devices, tpu_devices
+from tests.tui.fake_engine import HOST, cpu_devices, tpu_devices
 
-CPU = cpu_devices()
-TPU = tpu_devices()
-BOTH = (*TPU, *CPU)
-MACHINES: dict[str, Sequence[Device]] = {"": CPU, "tpu": TPU, "both": BOTH}
+OPS = api.ops()
+
+GPU = Device(id=0, platform="gpu", device_kind="NVIDIA T4", process_index=0)
+CPU, TPU = cpu_devices(), tpu_devices()
+MACHINES: dict[str, tuple[Device, ...]] = {
+    "": CPU,
+    "tpu": TPU,
+    "both": (*TPU, *CPU),
+    "gpu": (GPU, *CPU),
+    "eight": cpu_devices(8, simulated=True),
+}
+"""On all of them every lesson must know what to do; the first is a laptop."""
 
 _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-_TIME = re.compile(r"([\d.]+) ?(s|ms|us|ns)")
 
 
-def on(lesson: Lesson, size: int | None = None, devices: Sequence = CPU) -> Setting:
-    """A machine with these devices; a laptop unless said otherwise."""
-    return setting(lesson, devices, HOST, OPS, size)
+def on(lesson: Lesson, size: int | None = None, machine: str = "") -> Setting:
+    return setting(lesson, MACHINES[machine], HOST, OPS, size)
 
 
 @cache
 def real(name: str, size: int | None = None) -> Setting:
     """The first device of this machine."""
-    return setting(lessons.load(name), api.devices(), host(), api.ops(), size)
+    return setting(lessons.load(name), api.devices(), host(), OPS, size)
 
 
 @cache
@@ -76,8 +80,8 @@ def real_values(name: str, step: int, size: int | None = None) -> Outcome:
     for work in lessons.load(name).steps[step - 1].works(real(name, size)):
         assert isinstance(work, Snippet)
         parts = tuple(part for part in work.parts if isinstance(part, Shown))
-        for event in run_snippet(msgspec.structs.replace(work, parts=parts)):
-            outcome = collect(outcome, event)
+        events = run_snippet(msgspec.structs.replace(work, parts=parts))
+        outcome = after(*events, before=outcome)
     return outcome
 
 
@@ -130,20 +134,18 @@ def figures(
     named = trial(lesson, step).cases(there)
     loops = [work for work in works(lesson, step, there) if isinstance(work, Loop)]
     for name, more in facts.items():
-        styled = [loop for loop in loops if loop.style == name]
+        events: list[Event] = [
+            _loop(loop, found[name], more) for loop in loops if loop.style == name
+        ]
         if (case := named.get(name)) is not None:
-            before = after(_case(case, found[name], more), before=before)
-        elif styled:
-            events = (_loop(loop, found[name], more) for loop in styled)
-            before = after(*events, before=before)
-        else:
-            before = after(_value(name, found[name]), before=before)
+            events = [_case(case, found[name], more)]
+        before = after(*(events or [_value(name, found[name])]), before=before)
     return before
 
 
 def seconds(text: str) -> float | None:
     """``100us`` as seconds; ``None`` if it is no time."""
-    match = _TIME.fullmatch(text)
+    match = re.fullmatch(r"([\d.]+)(s|ms|us|ns)", text)
     return float(match[1]) * _UNITS[match[2]] if match else None
 
 
@@ -154,11 +156,8 @@ def _value(name: str, text: str) -> SnippetTimed | SnippetShown:
         return SnippetShown(value=Value(name=name, text="", error=text[1:]))
     warnings = ("UserWarning: …",) if text.startswith("~") else ()
     text = text.removeprefix("~")
-    if text.startswith("'"):
-        value = Value(name=name, text=text.strip("'"), warnings=warnings)
-    else:
-        numbers = tuple(map(float, text.split()))
-        value = Value(name=name, text=text, numbers=numbers)
+    numbers = () if text.startswith("'") else tuple(map(float, text.split()))
+    value = Value(name=name, text=text.strip("'"), numbers=numbers, warnings=warnings)
     return SnippetShown(value=value)
 
 
@@ -168,24 +167,22 @@ def _case(case: Case, text: str, facts: dict[str, str]) -> Event:
     phases: dict[str, float] = {}
     changes: dict[str, object] = {}
     for name, value in facts.items():
-        if name == "dispatch":
-            changes[name] = summary(seconds(value) or 0.0)
-        elif name in Phases.__struct_fields__:
-            phases[name] = seconds(value) or 0.0
+        took = seconds(value)
+        if name == "dispatch" and took:
+            changes[name] = summary(took)
         elif name == "note":
             flag, _, said = value.partition(": ")
             changes["notes"] = (Note(flag=flag, text=said),)  # type: ignore[arg-type]
         elif name == "memory":
             fresh, reused, faults = map(float, value.split())
-            span = MemorySpan(fresh=fresh, reused=reused, page_faults=faults)
-            changes[name] = span
-        elif name in Measurement.__struct_fields__:
-            changes[name] = float(value)
+            changes[name] = MemorySpan(fresh=fresh, reused=reused, page_faults=faults)
+        elif took:
+            phases[name] = took
         else:
-            raise ValueError(name)
-    took = seconds(text)
-    assert took is not None, text
-    return measured(case, took, phases=Phases(**phases), **changes)
+            changes[name] = float(value)
+    ready = seconds(text)
+    assert ready is not None, text
+    return measured(case, ready, phases=Phases(**phases), **changes)
 
 
 def _loop(loop: Loop, text: str, facts: dict[str, str]) -> LoopMeasured:

@@ -5,22 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 from typing import Any
 
-import msgspec
 import pytest
+from msgspec.structs import replace as replace_struct
 
 from jaxtui import lessons
 from jaxtui.lessons.first_call import COLAB, GHOST, meeting
-from jaxtui.lessons.outcome import NOTHING
+from jaxtui.lessons.outcome import NOTHING, Outcome
 from jaxtui.lessons.sparse import crossover
-from jaxtui.model import Case, LoopSeen, Snippet
+from jaxtui.model import LoopSeen
 from tests.lessons.figures import (
-    CPU,
-    MACHINES,
     after,
-    cases,
     figures,
     on,
     real,
@@ -39,6 +35,10 @@ KINDS = ("n×n float32", "n×(n+1) float32", "n×n bfloat16")
 COMPILED = "; ".join(f"{kind} = 15ms; {kind} again = 1ms" for kind in KINDS)
 DENSITIES = ("0.1 %", "0.3 %", "1 %", "3 %", "10 %", "30 %")
 GONE = "jax.lib.xla_bridge"
+FIRST = "np.dot(jax_array, jax_array)"
+EVEN = "float64 = 1ms; float16 = 1ms; bfloat16 = 1ms"
+# Σ (299·300 + k) · (300·k + 299) over k < 300
+LAST = sum((299 * 300 + k) * (300 * k + 299) for k in range(300))
 
 
 def products(*milliseconds: float) -> str:
@@ -120,10 +120,8 @@ BASES: dict[str, Any] = {
 TABLE: Sequence[tuple[Any, ...]] = (
     # Step, what differs from its base, verdict, answer, and what is said; a row of the
     # table is "its first cell | the learner's figure | the remark".
-    ("clock 1", "", True, 2, "50 times as long", "copies nothing"),
-    ("clock 1", "", True, 2, "jnp.dot(x, x) | 100 µs | until the call"),
+    ("clock 1", "", True, 2, "50 times as long", "jnp.dot(x, x) | 100 µs | until the"),
     ("clock 1", "plain call = 2ms", False, 1, "larger size"),
-    ("clock 1", "plain call = 4.9ms", False, 0, "larger size"),
     ("clock 1", "block_until_ready = -", None, None, "Not measured"),
     ("clock 1 tpu", "np.asarray = 20ms", True, 2, "copies the result to the host"),
     ("clock 2", "", True, 2, "50 times"),
@@ -141,14 +139,11 @@ TABLE: Sequence[tuple[Any, ...]] = (
     ("ahead 4", "never.held = -; never.inline = x", False, 0, "too small"),
     ("ahead 4 tpu", "never.held = 12", True, 1, "12 calls"),
     ("ahead 4 tpu", "never.held = -", None, 0, "a larger size tells"),
-    ("first-call 1", "", True, 1, "20.0 ms", "compiled for 15.0 ms"),
-    ("first-call 1", "", True, 1, "transfer from NumPy | 1.00 ms", "NumPy | 4.00 ms"),
+    ("first-call 1", "", True, 1, "compiled for 15.0 ms", "transfer from | 1.00 ms"),
     ("first-call 1", "", True, 1, "compile | 12.0 ms", "JAX on CPU | 5.00 ms"),
-    ("first-call 1", "JAX = 1ms", True, 2, ""),
     ("first-call 1", "JAX = 50ms", False, 0, ""),
     ("first-call 1 tpu", "", True, 1, "JAX on CPU | — | needs JAX's CPU"),
     ("first-call 2", "", True, 0, "device_put of a JAX | 10.0 µs | 144 GB/s"),
-    ("first-call 2", "", True, 0, "50 times as long"),
     ("first-call 2", "same memory = 'False'", False, 0, "an array of its own"),
     ("first-call 2", "first call = 5ms; later call = 6ms", False, 0, "no longer"),
     ("first-call 3", "", True, 2, "15×, 15× and 15× as long"),
@@ -169,65 +164,30 @@ TABLE: Sequence[tuple[Any, ...]] = (
     ("numpy-or-jax 1 both", "", True, 2, "30 times as"),
     ("numpy-or-jax 1 both", "D = 5ms", False, 2, "not show"),
     ("numpy-or-jax 1 tpu", "", True, 2, "D pays the transfer", "B | — | JAX's CPU dev"),
-    ("numpy-or-jax 2", "", True, 0, "noticed the symmetry", "In JAX it took 1.0 times"),
-    ("numpy-or-jax 2", "", True, 0, "NumPy: x·xᵀ | 5.00 ms | 205 GFLOP/s"),
-    (
-        "numpy-or-jax 2",
-        "JAX x·xᵀ = 5ms; JAX a·b = 9ms",
-        True,
-        0,
-        "That is not the symmetry",
-    ),
+    ("numpy-or-jax 2", "", True, 0, "JAX it took 1.0", "NumPy: x·x | 5.00 ms | 205 GF"),
+    ("numpy-or-jax 2", "JAX x·xᵀ = 5ms; JAX a·b = 9ms", True, 0, "not the symmetry"),
     ("numpy-or-jax 2", "NumPy x·xᵀ = 9ms", False, 1, "no work was saved"),
-    (
-        "numpy-or-jax 2",
-        "JAX x·xᵀ = -; JAX a·b = -",
-        True,
-        0,
-        "noticed the symmetry",
-    ),
+    ("numpy-or-jax 2", "JAX x·xᵀ = -; JAX a·b = -", True, 0, "noticed the symmetry"),
     ("numpy-or-jax 3", "", True, 0, "stayed in JAX"),
-    (
-        "numpy-or-jax 3",
-        "np.dot(jax_array, jax_array) = 'jax.Array'",
-        False,
-        1,
-        "np.dot(jax_array, jax_array) returned jax.Array",
-    ),
+    ("numpy-or-jax 3", f"{FIRST} = 'jax.Array'", False, 1, f"{FIRST} returned jax.Arr"),
     ("small-work 3", "", True, 0, "the rest is dispatch"),
     ("small-work 3", "eager 100 = 200us; jit 100 = 100us", False, 2, ""),
     ("fusion 1", "", True, 2, "10 times as fast"),
     ("fusion 1", "eager = 1.5ms; jit = 1ms", False, 0, "1.00 ms"),
-    ("fusion 1", "eager = 3ms; jit = 1ms", True, 1, "less than that"),
     ("fusion 1", "eager = !Long.", None, None, "Long."),
     ("fusion 2", "", True, 2, "6.2 times less"),
     ("fusion 2", "kernels = 6; bytes, fused = 50e6", False, 0, "fused less"),
     ("memory 1", "", True, 2, "each cost 1.63 µs", "1.20 ms, nearer to fresh memory"),
     ("memory 1", "", True, 2, "MALLOC_TOP_PAD_=", "page faults of a call, fresh | 980"),
-    (
-        "memory 1",
-        "NumPy = 420us; NumPy.memory = 0.5e-3 0.4e-3 980",
-        False,
-        0,
-        "nearer to reused",
-    ),
-    ("memory 1", "NumPy.memory = 1e-3 0.4e-3 980", True, 1, ""),
+    ("memory 1", "NumPy = 0.4ms; NumPy.memory = 5e-4 4e-4 9", False, 0, "to reused"),
     ("memory 1", "NumPy.memory = -", None, None, "glibc"),
     ("memory 1", "NumPy.memory = -; NumPy.note = no-span: Lost.", None, None, "Lost."),
-    ("memory 1", "NumPy = !Too long.", None, None, "Too long."),
     ("memory 2", "", True, 0, "it costs 0.25 times what new ones cost"),
     ("memory 2", "page faults, new = 1", True, 0, "malloc reused their memory"),
     ("memory 2", "page faults, into one array = 400", False, 1, "Something else"),
-    ("digits 1", "", True, 3, "Faster than it: bfloat16 2.5×"),
-    ("digits 1", "", True, 3, "Slower: float64 2.0× and float16 3.0×"),
+    ("digits 1", "", True, 3, "it: bfloat16 2.5×", "er: float64 2.0× and float16 3.0×"),
     ("digits 1", "", True, 3, "no arithmetic for the format"),
-    (
-        "digits 1",
-        "float64 = 1ms; float16 = 1ms; bfloat16 = 1ms",
-        True,
-        ...,
-        "save memory here, and no",
-    ),
+    ("digits 1", EVEN, True, ..., "save memory here, and no"),
     ("digits 1", "float32.error_vs_float64 = 4e-4", False, 3, "in another format"),
     ("digits 1", "float64 = !None.", None, 3, "From float32 to", "float64 | — | None"),
     ("digits 2", "", True, 1, "70144", "jnp.float16(70_000) | inf"),
@@ -242,19 +202,10 @@ TABLE: Sequence[tuple[Any, ...]] = (
     ("devices 2", "follows = 0", False, 0, ""),
     ("devices 3", "", True, 2, "Received incompatible", "b moved | [0. 2. 4. 6.]"),
     ("devices 3", "b + c = 0 2 4 6; add(b, c) = 0 2 4 6", False, 0, "the sum gave"),
-    # Σ (299·300 + k) · (300·k + 299) over k < 300
-    (
-        "devices 4",
-        "",
-        True,
-        2,
-        f"{sum((299 * 300 + k) * (300 * k + 299) for k in range(300)):,}",
-        "a.dtype | int32",
-    ),
+    ("devices 4", "", True, 2, f"{LAST:,}", "a.dtype | int32"),
     ("devices 4", "wrong = 0; last = 7; exact = 7", False, 0, "nothing overflowed"),
     ("devices 5", "", True, 2, "cannot be said here", "accelerator | — | needs an acc"),
     ("devices 5", "int32 = 11ms", False, 1, "cannot be said here"),
-    ("devices 5", "int32 = 5ms", False, 0, "cannot be said here"),
     ("devices 5 both", "", True, 2, "30 times", "accelerator | 30×"),
     ("updates 1", "", True, 1, "immutable", "x afterwards | [0 1 2 3 4 5 6 7 8 9]"),
     ("updates 1", "JAX = ''", False, 0, "otherwise"),
@@ -262,11 +213,15 @@ TABLE: Sequence[tuple[Any, ...]] = (
     ("updates 2", "same power = 0", False, 1, "here: power."),
     ("updates 3", "", True, 2, "all 38.1 MiB"),
     ("updates 3", "jit = 40us", False, 1, "less than 5 times"),
-    ("updates 3", "jit = 11us", False, 0, "less than 5 times"),
     ("updates 4", "", True, 1, "NumPy raised an IndexError", "get, fill | -1"),
-    ("updates 4", "", True, 1, "set, clip | the last becomes 100"),
-    ("updates 4", "", True, 1, "set, drop | unchanged", "set, fill | unchanged"),
-    ("updates 4", "", True, 1, "set, promise_in_bounds | element 5 becomes 100"),
+    (
+        "updates 4",
+        "",
+        True,
+        1,
+        "set, clip | the last becomes 100",
+        "set, d | unchanged",
+    ),
     ("updates 4", "get fill = 9", False, 1, "not those of the"),
     ("updates 5", "", True, 2, "refused", "jnp.sum(jnp.array(numbers)) | 31380"),
     ("updates 5", "array = 7", False, 2, ""),
@@ -276,11 +231,9 @@ TABLE: Sequence[tuple[Any, ...]] = (
     ("gradients 2", "hand 11 = 7", False, None, ""),
     ("gradients 3", "", True, 1, "many inputs and one output"),
     ("gradients 3", "forward one = 2ms; reverse many = 2ms", False, 1, "than 3 times"),
-    ("gradients 3", "forward one = 1ms; reverse many = 1ms", False, 2, "than 3 times"),
     ("gradients 3", "jvp = 0.1", False, 1, "results differ"),
     ("gradients 4", "", True, 0, "16:40 min"),
     ("gradients 4", "both = 9ms", False, 1, "more than the claim"),
-    ("gradients 4", "both = 900s", False, 2, "more than the claim"),
     ("gradients 5", "", True, 0, "20 of 20"),
     ("gradients 5", f"losses = 5 {'4 ' * 19}6", False, 2, "1 of 20"),
     ("sparse 1", "", True, 1, "12 bytes an element"),
@@ -295,9 +248,9 @@ TABLE: Sequence[tuple[Any, ...]] = (
         "",
         True,
         1,
-        "TracerBoolConversionError",
-        "lax.cond | 2 of 2 equal",
-        "lax.switch | 3 of 3 equal",
+        "TracerBool",
+        "lax.c | 2 of 2 equal",
+        "lax.s | 3 of 3 equal",
     ),
     ("sparse 3", "switch 1 = 0", False, 1, "4 of 5 equal"),
     ("sparse 4", "", True, 2, "5.0 times as long"),
@@ -306,7 +259,6 @@ TABLE: Sequence[tuple[Any, ...]] = (
     ("batching 1", f"vmap = {'1 ' * 10}", False, 0, "do not agree"),
     ("batching 2", "", True, 2, "200 times less"),
     ("batching 2", "vmap = 25us", False, 1, "smaller gap"),
-    ("batching 2", "loop = 20us; vmap = 11us", False, 0, "smaller gap"),
     ("batching 3", "", True, 0, "one matrix product"),
     ("batching 3", "vmap = 2ms", False, 1, "not on a par"),
     ("batching 3", "loop = 600us; hand = 100us; vmap = 400us", False, 2, "than 3 time"),
@@ -324,24 +276,10 @@ TABLE: Sequence[tuple[Any, ...]] = (
         "your kernel | — | interpret mode",
     ),
     ("kernel 1", "kernel.error_vs_float64 = 0.3", False, 1, "do not agree"),
-    (
-        "kernel 1 tpu",
-        "kernel = 2ms",
-        True,
-        0,
-        "hard to beat",
-        "your ke | 2.00 ms | err",
-    ),
+    ("kernel 1 tpu", "kernel = 2ms", True, 0, "hard to beat", "your k | 2.00 ms | err"),
     ("kernel 1 tpu", "", True, 0, "or faster"),
     ("kernel 2", "", None, 1, "refused it on this CPU", "programs in the grid | 4"),
-    ("kernel 2", "", None, 1, "pl.program_id(0) | [0. 1. 2. 3.]"),
-    (
-        "kernel 2",
-        "compiled for this device = '(4096,)'",
-        False,
-        0,
-        "compiled for cpu:0",
-    ),
+    ("kernel 2", "compiled for this device = '(4,)'", False, 0, "compiled for cpu:0"),
     ("kernel 2 tpu", "", True, 0, "compiled for tpu:0"),
     ("old-code 1", "", True, 2, "5 of 5 old forms"),
     ("old-code 1", f"{GONE}, old = 'cpu'", False, 1, f": {GONE}."),
@@ -367,7 +305,7 @@ def test_what_a_step_says_of_its_figures(row: tuple[Any, ...]) -> None:
         setting, before = real(name, base[1]), real_values(name, step, base[1])
         outcome = figures(lesson, step, setting, changes, before=before)
     else:
-        setting = on(lesson, devices=MACHINES[machine])
+        setting = on(lesson, machine=machine)
         outcome = figures(lesson, step, setting, base, changes)
     found = lesson.steps[step - 1].conclude(setting, outcome)
     assert found.holds is holds, found.takeaway
@@ -380,8 +318,9 @@ def test_what_a_step_says_of_its_figures(row: tuple[Any, ...]) -> None:
             assert text in found.takeaway
             continue
         line = next(one for one in found.rows if one.what.startswith(what))
-        assert line.yours == cells[0]
-        assert not cells[1:] or cells[1] in line.remark
+        _, yours, _, remark = line.texts()
+        assert yours == cells[0]
+        assert not cells[1:] or cells[1] in remark
 
 
 def test_every_claim_is_seen_to_hold_and_to_fail() -> None:
@@ -396,24 +335,16 @@ def test_every_claim_is_seen_to_hold_and_to_fail() -> None:
     }
     assert {*seen} == steps - {"small-work 1", "small-work 2"}
     assert [step for step, holds in seen.items() if not holds >= {True, False}] == []
-    order = [key for key, _ in groupby(" ".join(row[0].split()[:2]) for row in TABLE)]
-    assert len(order) == len(seen)
+
+
+FUSED = {"steps": (6, 6), "bytes, fused": (16_000, 16_000), "kernels": (1, 5)}
+STEPWISE = {"bytes, step by step": (1e5 - 50, 1e5 + 50)}
 
 
 @pytest.mark.parametrize(
     ("name", "step", "size", "expected"),
     [
-        (
-            "fusion",
-            2,
-            2000,
-            {
-                "steps": (6, 6),
-                "bytes, fused": (16_000, 16_000),
-                "kernels": (1, 5),
-                "bytes, step by step": (1e5 - 50, 1e5 + 50),
-            },
-        ),
+        ("fusion", 2, 2000, FUSED | STEPWISE),
         ("memory", 2, 100_000, {"page faults, into one array": (0, 10)}),
         ("gradients", 3, None, dict.fromkeys(("one", "many", "jvp", "vjp"), (0, 1e-3))),
         ("sparse", 4, None, {"Python operations": (400, 400), "difference": (0, 1e-3)}),
@@ -437,55 +368,46 @@ def test_a_donated_array_is_gone() -> None:
 
 def only(name: str, step: int, machine: str = "", size: int | None = None) -> Any:
     lesson = lessons.load(name)
-    (work,) = works(lesson, step, on(lesson, size, MACHINES[machine]))
+    (work,) = works(lesson, step, on(lesson, size, machine))
     return work
 
 
-def test_one_device_is_not_enough_so_that_two_are_simulated() -> None:
-    for step in (2, 3):
-        assert only("devices", step).cpu_devices == 2
-        assert only("devices", step, "tpu").cpu_devices is None
-    lesson = lessons.load("devices")
-    (paired,) = works(lesson, 2, on(lesson, devices=(MACHINES["tpu"][0], *CPU)))
-    assert isinstance(paired, Snippet)
-    assert paired.cpu_devices is None
-    assert "jax.devices('tpu')[0]\nsecond = jax.devices('cpu')[0]\n" in paired.setup
-
-
 def test_programs_and_cases_follow_devices_and_size() -> None:
+    # One device is not enough, so that two are simulated.
+    pairs = [only("devices", step, at) for step in (2, 3) for at in ("", "tpu", "gpu")]
+    assert [one.cpu_devices for one in pairs] == [2, None, None] * 2
+    assert "jax.devices('gpu')[0]\nsecond = jax.devices('cpu')[0]\n" in pairs[2].setup
+    assert only("memory", 2).cpu_devices == 1
     assert "x = jax.device_put(host)" in only("first-call", 2, "tpu").setup
     assert "x = jnp.array(host)" in only("first-call", 2).setup
-    assert only("gradients", 2, "both").device == "cpu:0"
-    assert only("gradients", 2, "both").x64
+    wide = only("gradients", 2, "both")
+    assert (wide.device, wide.x64) == ("cpu:0", True)
+    assert only("gradients", 2).device is None
     assert "(128, 128)" in only("clock", 1, size=128).setup
     assert "f_cpu" in only("devices", 5, "both").setup
     parts = [part.name for part in only("devices", 5).parts]
     assert parts == ["int32", "float32", "here"]
     needs = [only("updates", 3, size=size).memory_bytes for size in (10**6, 10**7)]
     assert 4 * 10**6 < needs[0] < needs[1]
-    assert only("memory", 2).cpu_devices == 1
-
-    def devices(name: str, machine: str) -> list[str]:
-        lesson = lessons.load(name)
-        found: tuple[Case, ...] = cases(lesson, 1, on(lesson, None, MACHINES[machine]))
-        return [case.device for case in found]
-
-    assert devices("first-call", "tpu") == ["tpu:0", "host"]
-    assert devices("first-call", "both") == ["tpu:0", "host", "cpu:0"]
-    assert devices("first-call", "") == ["cpu:0", "host"]
-    assert devices("numpy-or-jax", "") == ["host", "cpu:0", "cpu:0"]
+    for name, machine, devices in (
+        ("first-call", "tpu", ["tpu:0", "host"]),
+        ("first-call", "both", ["tpu:0", "host", "cpu:0"]),
+        ("first-call", "", ["cpu:0", "host"]),
+        ("numpy-or-jax", "", ["host", "cpu:0", "cpu:0"]),
+    ):
+        assert [case.device for case in only(name, 1, machine).cases] == devices
 
 
 # Pictures, and figures that are chosen among several.
 
 
-def drawn(name: str, step: int, *texts: str, **setting: Any) -> Any:
+def drawn(name: str, step: int, outcome: Outcome | None = None, **setting: Any) -> Any:
+    """The picture of an outcome, or of the figures with which the claim holds."""
     lesson = lessons.load(name)
     there = replace(on(lesson), **setting)
     draw = lesson.steps[step - 1].picture
     assert draw is not None
-    base = BASES[f"{name} {step}"]
-    return draw(there, figures(lesson, step, there, base, *texts))
+    return draw(there, outcome or figures(lesson, step, there, BASES[f"{name} {step}"]))
 
 
 def test_the_lanes_grow_and_mark_where_the_host_is_held_back() -> None:
@@ -495,9 +417,8 @@ def test_the_lanes_grow_and_mark_where_the_host_is_held_back() -> None:
     lesson = lessons.load("ahead")
     (whole,) = figures(lesson, 4, on(lesson), BASES["ahead 4"]).loops
     seen = after(LoopSeen(first=4, calls=whole.calls[4:10]))
-    growing = lesson.steps[3].picture(on(lesson), seen)  # type: ignore[misc]
-    assert growing is not None
-    assert list(growing.series[0].x) == [5, 6, 7, 8, 9, 10]
+    growing = drawn("ahead", 4, seen)
+    assert [*growing.series[0].x] == [5, 6, 7, 8, 9, 10]
     assert not growing.marks
 
 
@@ -506,29 +427,20 @@ def test_of_two_passes_the_faster_one_counts() -> None:
     slow = figures(lesson, 3, on(lesson), BASES["ahead 3"], "end = 9ms")
     both = figures(lesson, 3, on(lesson), "end = 1ms", before=slow)
     found = lesson.steps[2].conclude(on(lesson), both)
-    assert (found.holds, found.rows[0].yours) == (True, "10.0 µs")
+    assert (found.holds, found.rows[0].texts()[1]) == (True, "10.0 µs")
 
 
 def test_the_crossing_of_sparse_and_dense_is_marked() -> None:
-    picture = drawn("sparse", 2)
-    (mark,) = picture.marks
-    assert 0.01 < mark.at < 0.03
-    assert "1.9 %" in picture.draw(70, 12, color=False)
-    for points, level, place in (
-        ([(1.0, 1.0), (2.0, 2.0)], 3.0, None),
-        ([(1.0, 1.0), (2.0, 2.0)], 0.5, None),
-        ([(1.0, 1.0), (100.0, 100.0)], 10.0, pytest.approx(10.0)),
-    ):
-        assert crossover(points, level) == place
+    (mark,) = drawn("sparse", 2).marks
+    assert (0.01 < mark.at < 0.03, mark.label) == (True, "1.9 %")
+    for end, level, place in ((2.0, 3.0, None), (2.0, 0.5, None), (100.0, 10.0, 10.0)):
+        found = crossover([(1.0, 1.0), (end, end)], level)
+        assert found == (place and pytest.approx(place))
 
 
 def test_the_loss_is_drawn_by_step() -> None:
-    draw = lessons.load("gradients").steps[4].picture
-    assert draw is not None
-    picture = draw(real("gradients"), real_values("gradients", 5))
-    assert picture is not None
-    assert len(picture.series[0].x) == 21
-    assert "loss" in picture.draw(60, 12, color=False)
+    (losses,) = drawn("gradients", 5, real_values("gradients", 5)).series
+    assert (len(losses.x), losses.label) == (21, "loss")
 
 
 def test_the_published_runs_race_along_as_ghosts_unless_others_were_recorded() -> None:
@@ -544,7 +456,8 @@ def test_the_published_runs_race_along_as_ghosts_unless_others_were_recorded() -
     numpy, gpu, tpu = COLAB
     met = f"call {meeting(gpu, numpy)} GPU, call {meeting(tpu, numpy)} TPU"
     outcome = figures(lesson, 4, on(lesson), BASES["first-call 4"])
-    assert lesson.steps[3].conclude(on(lesson), outcome).rows[3].published == met
+    row = lesson.steps[3].conclude(on(lesson), outcome).rows[3]
+    assert row.texts()[2] == met
     recorded = {"ghosts": outcome.measurements, "ghost_label": "v5e"}
     picture = drawn("first-call", 4, **recorded)
     labels = [series.label for series in picture.series]
@@ -552,21 +465,12 @@ def test_the_published_runs_race_along_as_ghosts_unless_others_were_recorded() -
     assert "published" not in picture.title
     # They ran another op than the second race.
     assert len(drawn("first-call", 5, **recorded).series) == 2
-
-
-def test_while_it_runs_a_curve_gets_as_far_as_the_calls() -> None:
-    lesson = lessons.load("first-call")
-    done = figures(lesson, 4, on(lesson), BASES["first-call 4"])
-    draw = lesson.steps[3].picture
-    assert draw is not None
-    assert draw(on(lesson), NOTHING) is None
-    assert max(drawn("first-call", 4).series[0].x) == pytest.approx(100)
-    interim = tuple(
-        msgspec.structs.replace(
-            one, stopped=None, ready=msgspec.structs.replace(one.ready, n=7)
-        )
-        for one in done.measurements
+    # While it runs a curve gets as far as the calls.
+    assert drawn("first-call", 4, NOTHING) is None
+    interim = (
+        replace_struct(one, stopped=None, ready=replace_struct(one.ready, n=7))
+        for one in outcome.measurements
     )
-    running = draw(on(lesson), replace(done, measurements=interim))
-    assert running is not None
-    assert max(running.series[0].x) == pytest.approx(7)
+    running = drawn("first-call", 4, replace(outcome, measurements=tuple(interim)))
+    for found, last in ((running, 7), (drawn("first-call", 4), 100)):
+        assert max(found.series[0].x) == pytest.approx(last)
