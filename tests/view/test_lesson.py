@@ -4,30 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jaxtui import format as fmt
 from jaxtui.lessons.base import Conclusion, Row, setting
-from jaxtui.lessons.outcome import Outcome, collect
-from jaxtui.model import HOST as MODEL_HOST
-from jaxtui.model import (
-    Case,
-    CaseMeasured,
-    MemorySpan,
-    Note,
-    SnippetTimed,
-    Timing,
-)
+from jaxtui.model import MemorySpan, Note, SnippetTimed, Timing
 from jaxtui.view import lesson as view
-from jaxtui.view.text import Line, Span, plain
-from tests.tui.fake_engine import HOST, OPS, cpu_devices, measurement, summary
+from jaxtui.view.text import Line, plain
+from tests.lessons.figures import after, measured
+from tests.records import case, summary
+from tests.tui.fake_engine import HOST, OPS, cpu_devices
 from tests.tui.lessons_to_try import FIRST, SECOND
 
 STEP = FIRST.steps[0]
-JIT = Case(op="matmul", size=100, dtype="float32", device="cpu:0", mode="jit")
-NUMPY = msgspec.structs.replace(JIT, device=MODEL_HOST, mode="numpy", inputs="host")
 HERE = setting(FIRST, cpu_devices(), HOST, OPS)
 
 
@@ -53,8 +44,9 @@ def test_paragraphs_and_code_are_told_apart() -> None:
         "    y = f(x)\n      .block_until_ready()",
         "Then look.",
     ]
-    code = [line for line in lines if line and line[0].role == "block"]
-    assert len(code) == 2
+    roles = [[span.role for span in line] for line in lines]
+    assert "code" in roles[0]
+    assert roles.count(["block"]) == 2
     assert text(view.prose("Look:\n    x = 1", 60)) == "Look:\n\n    x = 1"
     # Code keeps its lines, however narrow it is.
     assert "      .block_until_ready()" in text(view.prose(PROSE, 12))
@@ -77,13 +69,6 @@ def test_inline_code_is_broken_only_where_it_must_be(
     assert list(map(plain, view.prose(prose, width, ticks=ticks))) == lines
 
 
-def test_inline_code_has_its_role() -> None:
-    (line,) = view.prose("Call `f(x)`, then wait.", 60)
-    assert line == (Span("Call "), Span("f(x)", "code"), Span(", then wait."))
-    broken = view.prose("`aaaa bbbb cccc dddd`", 10)
-    assert {span.role for line in broken for span in line} == {"code"}
-
-
 @pytest.mark.parametrize("ticks", [True, False])
 @given(
     words=st.lists(st.text("ab`,()", min_size=1, max_size=9), max_size=40),
@@ -99,9 +84,19 @@ def test_no_line_is_wider_and_no_word_is_lost(
 
 
 ROWS = (
-    Row(what="plain", yours="0.098 ms", published="0.269 ms", remark="it returned"),
-    Row(what="the call that waits", yours="10 ms", published="4.92 ms"),
-    Row(what="an error", yours="TypeError: " + "words " * 20, remark="as expected"),
+    Row(
+        what="it returned",
+        yours=(fmt.figure(98e-6, digits=2),),
+        published=(fmt.figure(269e-6), " GPU"),
+        remark="the call",
+    ),
+    Row(
+        what="the call that waits",
+        yours=(fmt.figure(10e-3, digits=2),),
+        published=(fmt.figure(1.92),),
+        remark=("of ", fmt.figure(1.0, digits=1)),
+    ),
+    Row(what="an error", yours="TypeError: " + "words " * 20, remark="after 2 s"),
 )
 
 
@@ -110,28 +105,20 @@ def test_a_table_loses_nothing_at_any_width(width: int) -> None:
     lines = list(map(plain, view.table(ROWS, width)))
     assert max(map(len, lines)) <= width
     words = " ".join(lines).split()
-    for row in ROWS:
-        for cell in (row.what, row.yours, row.published, row.remark):
-            assert all(
-                words.count(one) >= cell.split().count(one) for one in cell.split()
-            )
+    write = fmt.alike(cell for row in ROWS for cell in row.figures)
+    expected = " ".join(cell for row in ROWS for cell in row.texts(write)).split()
+    assert sorted(words) == sorted([*expected, "yours", "published"])
 
 
 def test_the_times_of_a_table_are_in_one_unit() -> None:
-    """The learner's, the published ones and those of the remarks are compared."""
-    rows = (
-        Row(what="returned", yours="98 µs", published="269 µs", remark="the call"),
-        Row(what="waited", yours="10 ms", published="1.92 s", remark="of 1 s"),
-    )
-    lines = [plain(line).split("  ") for line in view.table(rows, 78)[1:]]
+    """The learner's, the published ones and those of the remarks; but no words are."""
+    lines = [plain(line).split("  ") for line in view.table(ROWS, 200)[1:]]
     cells = [[cell.strip() for cell in line if cell.strip()] for line in lines]
-    assert cells == [
-        ["returned", "0.098 ms", "0.269 ms", "the call"],
-        ["waited", "10 ms", "1920 ms", "of 1000 ms"],
+    assert cells[:2] == [
+        ["it returned", "0.098 ms", "0.269 ms GPU", "the call"],
+        ["the call that waits", "10 ms", "1920 ms", "of 1000 ms"],
     ]
-
-
-def test_a_table_without_published_figures_has_no_column_for_them() -> None:
+    assert cells[2][-1] == "after 2 s"
     assert "published" not in text(view.table((Row(what="a", yours="1 s"),), 60))
     assert view.table((), 60) == []
 
@@ -157,29 +144,27 @@ def test_a_verdict_and_what_was_predicted(
 
 def test_a_question_marks_what_was_predicted_and_what_is_right() -> None:
     assert STEP.question is not None
-    asked = text(view.question(STEP.question, 2, None, 40))
-    assert asked == "How many?\n ○ 1  one\n ○ 2  two\n ● 3  three"
-    known = text(view.question(STEP.question, 2, 1, 40))
-    assert "○ 2  two  ✓" in known
-    assert "● 3  three  ✗" in known
+    for answer, asked in (
+        (None, "How many?\n ○ 1  one\n ○ 2  two\n ● 3  three"),
+        (1, "How many?\n ○ 1  one\n ○ 2  two  ✓\n ● 3  three  ✗"),
+    ):
+        assert text(view.question(STEP.question, 2, answer, 40)) == asked
 
 
 def test_the_list_says_what_is_done() -> None:
+    def listed(width: int) -> str:
+        found = view.entries((FIRST, SECOND), done, width, (9.6,) * 2)
+        return text([line for entry in found for line in entry])
+
     done = (True, False, False), (True,)
-    entries = view.entries((FIRST, SECOND), done, 76, (9.6,) * 2)
-    lines = [plain(line) for entry in entries for line in entry]
-    assert lines == [
-        "   1  What comes first?    ●○○ 1/3  ~10 s",
-        "✓  2  What is wrong here?  ●   1/1  ~10 s",
-    ]
+    assert listed(76) == (
+        "   1  What comes first?    ●○○ 1/3  ~10 s\n"
+        "✓  2  What is wrong here?  ●   1/1  ~10 s"
+    )
     # What there is no room for: first the times, then the ends of titles.
-    narrow = view.entries((FIRST, SECOND), done, 30, (9.6,) * 2)
-    assert [plain(line) for entry in narrow for line in entry] == [
-        "   1  What comes fir…  ●○○ 1/3",
-        "✓  2  What is wrong …  ●   1/1",
-    ]
-    (_, summary), _ = view.entries((FIRST, SECOND), done, 76, wide=True)
-    assert plain(summary) == "      A lesson of three steps."
+    assert listed(30) == (
+        "   1  What comes fir…  ●○○ 1/3\n✓  2  What is wrong …  ●   1/1"
+    )
     contents = text(view.contents((FIRST, SECOND), done, 76))
     assert "Needs: an accelerator for nothing" in contents
     assert "As text: jaxtui learn second" in contents
@@ -187,11 +172,7 @@ def test_the_list_says_what_is_done() -> None:
     assert steps == ["✓ 1  Two works", "○ 2  Works that follow", "○ 3  Nothing to run"]
 
 
-def test_what_a_step_runs_is_shown_as_code() -> None:
-    works = (*STEP.works(HERE), *SECOND.steps[0].works(HERE))
-    assert (
-        text(view.program(works, 60))
-        == """\
+PROGRAM = """\
 # The snippet first
 n = 100
 # time: first
@@ -204,40 +185,41 @@ time  matmul 100 float32 jit on cpu:0
 # matmul 100 float32 jit on cpu:0
 for _ in range(40):
     y = matmul(x)"""
-    )
 
 
-def test_times_are_bars_on_one_scale_in_one_unit() -> None:
-    outcome = Outcome()
-    assert view.bars(outcome, 60) == []
-    for name, seconds in (("plain call", 1e-4), ("a call that waits", 4e-3)):
-        timing = Timing(name=name, seconds=summary(seconds))
-        outcome = collect(outcome, SnippetTimed(timing=timing))
-    for index, (case, seconds) in enumerate(((JIT, 2e-3), (NUMPY, 1e-3))):
-        found = msgspec.structs.replace(measurement(case), ready=summary(seconds))
-        outcome = collect(outcome, CaseMeasured(index=index, measurement=found))
-    # What was interpreted has no speed.
-    kernel = msgspec.structs.replace(JIT, mode="pallas")
-    note = Note(flag="interpreted", text="In interpret mode.")
-    found = msgspec.structs.replace(measurement(kernel), notes=(note,))
-    outcome = collect(outcome, CaseMeasured(index=2, measurement=found))
-    assert (
-        text(view.bars(outcome, 48))
-        == """\
+def test_what_a_step_runs_is_shown_as_code() -> None:
+    works = (*STEP.works(HERE), *SECOND.steps[0].works(HERE))
+    assert text(view.program(works, 60)) == PROGRAM
+
+
+BARS = """\
 plain call         0.100 ms  ▌
 a call that waits   4.00 ms  ███████████████████
 jit cpu:0           2.00 ms  █████████▌
 numpy host          1.00 ms  ████▊"""
+
+
+def test_times_are_bars_on_one_scale_in_one_unit() -> None:
+    clocks = {"plain call": 1e-4, "a call that waits": 4e-3}
+    # What was interpreted has no speed.
+    note = Note(flag="interpreted", text="In interpret mode.")
+    outcome = after(
+        *(
+            SnippetTimed(timing=Timing(name=name, seconds=summary(seconds)))
+            for name, seconds in clocks.items()
+        ),
+        measured(case(), 2e-3),
+        measured(case("numpy"), 1e-3),
+        measured(case("pallas"), 9e-3, notes=(note,)),
     )
-
-
-def test_a_single_case_is_shown_with_either_memory() -> None:
+    assert text(view.bars(outcome, 48)) == BARS
+    # A single case is shown with either memory.
     span = MemorySpan(fresh=4e-3, reused=1e-3, page_faults=980.0)
-    found = msgspec.structs.replace(measurement(NUMPY), memory=span)
-    outcome = collect(Outcome(), CaseMeasured(index=0, measurement=found))
-    reused, fresh = map(plain, view.bars(outcome, 60))
+    single = after(measured(case("numpy"), 2e-3, memory=span))
+    reused, fresh = map(plain, view.bars(single, 60))
     assert reused.startswith("reused memory  1.00 ms  ███")
     assert fresh.startswith("fresh memory   4.00 ms  ███")
+    assert view.bars(after(), 60) == []
 
 
 def test_the_first_sentence_of_a_takeaway() -> None:
