@@ -62,11 +62,6 @@ class Outcome:
         timing = self.timings.get(name)
         return timing.seconds.median if timing else None
 
-    def text(self, name: str) -> str | None:
-        """What a shown expression gave as text, or its error."""
-        value = self.values.get(name)
-        return None if value is None else value.error or value.text
-
     def number(self, name: str) -> float | None:
         """The first number of a shown expression."""
         value = self.values.get(name)

@@ -20,6 +20,7 @@ import pytest
 
 from jaxtui import child
 from jaxtui.engine.protocol import Envelope, decode_envelope, encode
+from jaxtui.lessons.outcome import Outcome
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.snippets import (
     Namespace,
@@ -38,13 +39,11 @@ from jaxtui.model import (
     SnippetStarted,
     SnippetTimed,
     Timed,
-    Timing,
     Value,
     WorkFailed,
 )
 from tests.apart import in_a_thread
-
-MATRIX = "x = jnp.ones((1000, 1000))"
+from tests.lessons.figures import after
 
 
 def snippet(*parts: Timed | Shown, setup: str = "x = 2.0", **more: Any) -> Snippet:
@@ -52,36 +51,26 @@ def snippet(*parts: Timed | Shown, setup: str = "x = 2.0", **more: Any) -> Snipp
     return Snippet(setup=setup, parts=parts, **fields)
 
 
-def never() -> bool:
-    return False
-
-
 def run(*parts: Timed | Shown, **more: Any) -> list[RunEvent]:
-    return list(run_snippet(snippet(*parts, **more), stop=never))
+    return list(run_snippet(snippet(*parts, **more)))
 
 
-def timings(events: list[RunEvent]) -> dict[str, Timing]:
-    """The last one of each name."""
-    found = [event.timing for event in events if isinstance(event, SnippetTimed)]
-    return {timing.name: timing for timing in found}
+def outcome(*parts: Timed | Shown, **more: Any) -> Outcome:
+    return after(*run(*parts, **more))
 
 
-def values(events: list[RunEvent]) -> dict[str, Value]:
-    found = [event.value for event in events if isinstance(event, SnippetShown)]
-    return {value.name: value for value in found}
-
-
-def failure(events: list[RunEvent]) -> WorkFailed:
-    (failed,) = (event for event in events if isinstance(event, WorkFailed))
-    assert isinstance(events[-1], RunFinished)
-    assert events[-1].outcome == "complete"
+def failure(*parts: Timed | Shown, **more: Any) -> WorkFailed:
+    *_, failed, finished = run(*parts, **more)
+    assert isinstance(failed, WorkFailed)
+    assert isinstance(finished, RunFinished)
+    assert finished.outcome == "complete"
     return failed
 
 
 def shown(code: str, **more: Any) -> Value:
-    events = run(Shown(name="it", code=code), **more)
-    assert not any(isinstance(event, WorkFailed) for event in events)
-    return values(events)["it"]
+    found = outcome(Shown(name="it", code=code), **more)
+    assert found.problem is None
+    return found.values["it"]
 
 
 # What is timed.
@@ -91,15 +80,15 @@ def test_a_plain_call_is_timed_until_it_returns_not_until_it_is_ready():
     plain = Timed(name="plain", code="x @ x")
     blocked = Timed(name="blocked", code="(x @ x).block_until_ready()")
     setup = "x = jnp.ones((2000, 2000))"
-    found = timings(run(plain, blocked, setup=setup, budget_seconds=1.0))
-    assert found["blocked"].seconds.median > 3 * found["plain"].seconds.median
-    assert not found["plain"].once
+    found = outcome(plain, blocked, setup=setup, budget_seconds=1.0)
+    assert found.seconds("blocked") > 3 * found.seconds("plain")
+    assert not found.timings["plain"].once
 
 
 def test_work_that_was_dropped_does_not_weigh_on_the_next_part():
     blocked = "(x @ x).block_until_ready()"
     setup = f"""
-{MATRIX}
+x = jnp.ones((1000, 1000))
 def dropped():
     for _ in range(20):
         x @ x
@@ -110,8 +99,8 @@ def waited():
     codes = {"warm": blocked, "dropped": "dropped()", "next": blocked}
     codes["waited"] = "waited()"
     parts = (Timed(name=name, code=code, once=True) for name, code in codes.items())
-    found = timings(run(*parts, setup=setup))
-    assert 3 * found["next"].seconds.median < found["waited"].seconds.median
+    found = outcome(*parts, setup=setup)
+    assert 3 * found.seconds("next") < found.seconds("waited")
 
 
 def test_parts_come_in_their_order_and_turns_come_last():
@@ -131,41 +120,32 @@ def test_parts_come_in_their_order_and_turns_come_last():
     ]
     assert names[:3] == ["before", "cold", "after"]
     assert set(names[3:]) == {"often"}
-    assert values(events)["after"].numbers == (2.0,)
-
-
-def test_a_part_that_is_timed_once_is_called_once():
-    events = run(
-        Timed(name="cold", code="calls.append(1)", once=True),
-        Shown(name="calls", code="len(calls)"),
-        setup="calls = []",
-    )
-    timing = timings(events)["cold"]
-    assert (timing.once, timing.seconds.n, timing.seconds.rounds) == (True, 1, 1)
-    assert values(events)["calls"].numbers == (1.0,)
+    # What is timed once is called once.
+    found = after(*events)
+    cold = found.timings["cold"]
+    assert (cold.once, cold.seconds.n, cold.seconds.rounds) == (True, 1, 1)
+    assert found.number("after") == 2
 
 
 def test_everything_that_is_timed_often_takes_turns_and_is_told_after_each():
-    parts = [Timed(name=name, code="x + 1") for name in "abc"]
-    events = run(*parts)
-    told = [e.timing for e in events if isinstance(e, SnippetTimed)]
-    rounds = {name: [] for name in "abc"}
-    for timing in told:
-        rounds[timing.name].append(timing.seconds.rounds)
+    events = run(*(Timed(name=name, code="x + 1") for name in "abc"))
+    told = [event.timing for event in events if isinstance(event, SnippetTimed)]
+    rounds = {
+        name: [one.seconds.rounds for one in told if one.name == name] for name in "abc"
+    }
     assert all(counts == sorted(counts) for counts in rounds.values())
-    last = [counts[-1] for counts in rounds.values()]
-    assert min(last) == max(last)
+    assert len({counts[-1] for counts in rounds.values()}) == 1
     assert {e.doing for e in events if isinstance(e, Progress)} >= set("abc")
 
 
 def test_a_call_that_takes_longer_than_the_budget_still_has_its_turn():
-    events = run(
+    found = outcome(
         Timed(name="slow", code="[i for i in range(500_000)] and None"),
         Timed(name="fast", code="x + 1"),
         budget_seconds=0.001,
     )
-    assert timings(events).keys() == {"slow", "fast"}
-    assert timings(events)["slow"].seconds.rounds == 1
+    assert found.timings.keys() == {"slow", "fast"}
+    assert found.timings["slow"].seconds.rounds == 1
 
 
 @pytest.mark.parametrize(("once", "uncounted"), [(True, 0), (False, 2)])
@@ -173,15 +153,9 @@ def test_warm_up_does_not_count(monkeypatch, once, uncounted):
     calls: list[int] = []
     monkeypatch.setattr(sys, "calls", calls, raising=False)
     part = Timed(name="f", code="sys.calls.append(1)", once=once)
-    timing = timings(run(part, setup="import sys"))["f"]
+    timing = outcome(part, setup="import sys").timings["f"]
     assert len(calls) >= timing.seconds.n + uncounted
     assert (len(calls) == 1) == once
-
-
-def test_an_expression_may_take_several_lines_and_end_in_a_comment():
-    code = "jnp.sum(\n    x  # all of it\n)  # a number"
-    assert timings(run(Timed(name="it", code=code)))["it"].seconds.n >= 1
-    assert shown(code).numbers == (2.0,)
 
 
 # What is shown.
@@ -191,7 +165,6 @@ def test_an_expression_may_take_several_lines_and_end_in_a_comment():
     ("code", "text", "found"),
     [
         ("True", "True", (1.0,)),
-        ("3", "3", (3.0,)),
         ("2.5", "2.5", (2.5,)),
         ("2 + 0j", "(2+0j)", (2.0,)),
         ("2 + 1j", "(2+1j)", ()),
@@ -199,55 +172,49 @@ def test_an_expression_may_take_several_lines_and_end_in_a_comment():
         ("jnp.arange(3)", "[0 1 2]", (0.0, 1.0, 2.0)),
         ("jnp.ones((2, 1), jnp.bfloat16)", "[[1]\n [1]]", (1.0, 1.0)),
         ("[1, (2.5, True)]", "[1, (2.5, True)]", (1.0, 2.5, 1.0)),
-        ("jnp.zeros(3) < 1", "[ True  True  True]", (1.0, 1.0, 1.0)),
         ("[1, 'a']", "[1, 'a']", ()),
         ("'text'", "text", ()),
         ("None", "None", ()),
         ("float('nan')", "nan", ()),
         ("jnp.array([1.0, jnp.inf])", "[ 1. inf]", ()),
-        ("10**400 > 1", "True", (1.0,)),
         ("10**400 % 7", "4", (4.0,)),
-        ("jax.random.key(0).shape", "()", ()),
+        ("jnp.sum(\n    x  # all of it\n)  # a number", "2.0", (2.0,)),
+        # Of a statement what it printed is shown.
+        ("y = 3\nprint(y, x)", "3 2.0", ()),
+        ("for i in range(2):\n    print(i)", "0\n1", ()),
+        ("print('printed')", "printed", ()),
+        ("y = 3", "", ()),
+        ("jax.debug.print('y {}', x)", "y 2.0", ()),
+        # Every run has names of its own, and nothing of the runner's.
+        ("'y' in globals()", "False", (0.0,)),
     ],
 )
-def test_values_have_their_text_and_their_numbers(code, text, found):
+def test_values_have_their_text_and_their_numbers(code, text, found, capfd):
     value = shown(code)
     assert (value.text, value.numbers, value.error) == (text, found, None)
+    assert capfd.readouterr().out == ""
 
 
 def test_numbers_are_few_or_none():
     assert len(numbers(np.zeros(1000))) == 1000
-    assert numbers(np.zeros(1001)) == ()
-    assert numbers([np.zeros(600), np.zeros(600)]) == ()
-    assert numbers([0] * 1001) == ()
-    assert numbers(10**400) == ()
-    assert numbers(np.array(["1"])) == ()
-    assert numbers(np.array([1 + 1j])) == ()
+    for value in (
+        np.zeros(1001),
+        [np.zeros(600), np.zeros(600)],
+        [0] * 1001,
+        10**400,
+        np.array(["1"]),
+        np.array([1 + 1j]),
+        np.array([object()]),
+        jax.random.key(0),
+        b"1",
+    ):
+        assert numbers(value) == ()
     assert numbers(np.array([1 + 0j])) == (1.0,)
-    assert numbers(np.array([object()])) == ()
-    assert numbers(jax.random.key(0)) == ()
-    assert numbers(b"1") == ()
 
 
 def test_long_texts_are_cut():
     assert len(shown("'a' * 5000").text) == 2000
     assert len(shown("int('1' * 5000 + 'x')").error or "") <= 300
-
-
-@pytest.mark.parametrize(
-    ("code", "text"),
-    [
-        ("y = 3\nprint(y, x)", "3 2.0"),
-        ("for i in range(2):\n    print(i)", "0\n1"),
-        ("print('printed')", "printed"),
-        ("y = 3", ""),
-        ("jax.debug.print('y {}', x)", "y 2.0"),
-    ],
-)
-def test_of_a_statement_what_it_printed_is_shown(code, text, capfd):
-    value = shown(code)
-    assert (value.text, value.error) == (text, None)
-    assert capfd.readouterr().out == ""
 
 
 def test_nothing_is_printed_to_the_output_of_the_engine(capfd):
@@ -260,21 +227,22 @@ def test_nothing_is_printed_to_the_output_of_the_engine(capfd):
     assert "timed" not in said.err
 
 
-@pytest.mark.parametrize("raises", [True, False])
-def test_an_error_of_a_shown_expression_is_a_value(raises):
-    part = Shown(name="it", code="jax.jit(bad)(1.0)", raises=raises)
+def test_an_error_of_a_shown_expression_is_a_value():
+    code = "jax.jit(bad)(1.0)"
+    parts = (Shown(name=str(raises), code=code, raises=raises) for raises in (0, 1))
     setup = "def bad(x):\n    if x > 0:\n        return x"
-    events = run(part, Shown(name="next", code="1"), setup=setup)
-    value = values(events)["it"]
-    assert value.text == ""
-    assert value.error == (
-        "TracerBoolConversionError: Attempted boolean conversion of traced array"
-        " with shape bool[]."
-    )
-    assert value.detail.startswith(value.error)
-    # The line is named, as it is for a file.
-    assert "<A title: setup>:1" in value.detail
-    assert values(events)["next"].text == "1"
+    values = outcome(*parts, Shown(name="next", code="1"), setup=setup).values
+    for value in (values["0"], values["1"]):
+        assert value.text == ""
+        assert value.error == (
+            "TracerBoolConversionError: Attempted boolean conversion of traced array"
+            " with shape bool[]."
+        )
+        assert value.detail.startswith(value.error)
+        # The line is named, as it is for a file.
+        assert "<A title: setup>:1" in value.detail
+    assert values["next"].text == "1"
+    assert (shown("x +").error or "").startswith("SyntaxError: ")
 
 
 @in_a_thread
@@ -290,22 +258,15 @@ def late(x):
     assert "late" in value.detail
 
 
-def test_what_is_no_python_is_an_error_too():
-    assert (shown("x +").error or "").startswith("SyntaxError: ")
-
-
-def test_warnings_stand_beside_the_value():
-    code = "[np.asarray(jnp.zeros(2, 'float64'))[0] for _ in range(3)]"
-    (warning,) = shown(code).warnings
-    assert "Explicitly requested dtype" in warning
-    assert shown("x + 1").warnings == ()
-
-
-def test_warnings_stand_beside_an_error():
+def test_warnings_stand_beside_the_value_or_the_error():
     def warn_and_fail() -> None:
         warnings.warn("beware", stacklevel=1)
         raise TypeError
 
+    code = "[np.asarray(jnp.zeros(2, 'float64'))[0] for _ in range(3)]"
+    (warning,) = shown(code).warnings
+    assert "Explicitly requested dtype" in warning
+    assert shown("x + 1").warnings == ()
     value = show("it", warn_and_fail)
     assert (value.error, value.warnings) == ("TypeError", ("beware",))
 
@@ -319,47 +280,31 @@ def test_64_bit_types_are_the_choice_of_the_snippet(x64, dtype):
         Shown(name="expression", code="jnp.asarray(x).dtype"),
         Timed(name="once", code="seen.append(jnp.asarray(x).dtype)", once=True),
         Timed(name="often", code="seen.append(jnp.asarray(x).dtype)"),
+        Shown(name="setup", code="made.dtype"),
     )
     setup = "x = 0.5\nmade = jnp.asarray(x)\nseen = []"
-    for event in run_snippet(snippet(*parts, setup=setup, x64=x64), stop=never):
+    texts = []
+    for event in run_snippet(snippet(*parts, setup=setup, x64=x64)):
         # Whoever reads the events is not in the snippet's scope.
         assert jnp.asarray(0.5).dtype == jnp.float32
         if isinstance(event, SnippetShown):
-            assert event.value.text == dtype
-    assert shown("made.dtype", setup=setup, x64=x64).text == dtype
+            texts.append(event.value.text)
+    assert texts == [dtype, dtype]
 
 
 def test_the_default_device_is_the_choice_of_the_snippet():
     part = Shown(name="it", code="(x.device.id, jnp.ones(1).device.id)")
-    one = snippet(part, setup="x = jnp.zeros(3)", device="cpu:2")
-    for event in run_snippet(one, stop=never):
+    for event in run_snippet(snippet(part, setup="x = jnp.zeros(3)", device="cpu:2")):
         assert jnp.ones(1).device.id == 0
         if isinstance(event, SnippetShown):
             assert event.value.numbers == (2.0, 2.0)
 
 
-def test_a_device_that_does_not_exist_is_refused():
-    failed = failure(run(Shown(name="it", code="1"), device="cpu:9"))
-    assert "cpu:9" in failed.error
-
-
-def test_every_run_has_names_of_its_own():
-    part = Shown(name="it", code="'y' in globals()")
-    run(Shown(name="it", code="y = 1"))
-    assert shown(part.code).text == "False"
-
-
-def test_futures_of_the_runner_are_not_inherited():
-    setup = "def f(x: int) -> int:\n    return x"
-    assert shown("f.__annotations__['x'] is int", setup=setup).text == "True"
-
-
-def test_source_is_found_by_inspect():
-    setup = "import inspect\ndef f(x):\n    return x + 1"
+def test_code_is_what_it_would_be_in_a_file():
+    setup = "import inspect\ndef f(x: int):\n    return x + 1"
     assert shown("inspect.getsource(f)", setup=setup).text.endswith("return x + 1")
-
-
-def test_a_function_of_a_part_keeps_its_lines():
+    # Futures of the runner are not inherited.
+    assert shown("f.__annotations__['x'] is int", setup=setup).text == "True"
     names = Namespace("A title")
     names.set_up("x = 1")
     assert names.function("(\n    x\n)", "it")() == 1
@@ -376,73 +321,52 @@ def test_the_collector_rests_meanwhile_and_works_again_afterwards():
 
 # What goes wrong.
 
+EXIT = "__import__('sys').exit(3)"
 
-def test_too_much_memory_is_refused_before_anything_runs():
-    events = run(
-        Shown(name="it", code="1"), setup="raise RuntimeError", memory_bytes=1 << 60
-    )
-    failed = failure(events)
-    assert failed.error.startswith("This needs 1")
-    assert "this machine has" in failed.error
-    assert failed.hint
-    assert not values(events)
+
+@pytest.mark.parametrize(
+    ("part", "more", "error"),
+    [
+        (None, {"memory_bytes": 1 << 60, "setup": "1 / 0"}, "This needs 1"),
+        (None, {"device": "cpu:9"}, "cpu:9"),
+        (None, {"setup": "x = 1\nx / 0"}, "The setup failed: ZeroDivisionError: divis"),
+        (None, {"setup": "raise MemoryError('no')"}, "The setup failed: MemoryError"),
+        (Shown(name="it", code=EXIT), {}, "The snippet failed: SystemExit: 3"),
+        (Timed(name="it", code=EXIT), {}, "The snippet failed: SystemExit: 3"),
+        (Timed(name="bad", code="x / 0"), {}, "'bad' failed: ZeroDivisionError"),
+        (Timed(name="b", code="x / 0", once=True), {}, "'b' failed: ZeroDivisionError"),
+        (Timed(name="bad", code="y = 1"), {}, "'bad' failed: SyntaxError"),
+    ],
+)
+def test_a_failure_ends_it_and_says_what_failed(part, more, error):
+    failed = failure(*filter(None, [part]), **more)
+    assert error in failed.error
+    assert ("smaller" in failed.hint) == ("memory" in failed.error.lower())
+
+
+def test_what_had_come_before_a_failure_stays():
+    found = outcome(Shown(name="before", code="1"), Timed(name="bad", code="x / 0"))
+    assert found.values["before"].text == "1"
 
 
 class Chip:
     platform, id, device_kind, process_index = "tpu", 3, "TPU v5e", 0
 
-    def __init__(self, stats: dict[str, int] | None) -> None:
-        self._stats = stats
+    def __init__(self, **stats: int) -> None:
+        self._stats = {f"bytes_{name}": gib << 30 for name, gib in stats.items()}
 
     def memory_stats(self) -> dict[str, int] | None:
-        return self._stats
+        return self._stats or None
 
 
 def test_memory_of_an_accelerator_is_what_it_says():
-    chip = Chip({"bytes_limit": 16 << 30, "bytes_in_use": 4 << 30})
+    chip = Chip(limit=16, in_use=4)
     check_memory(12 << 30, chip)
     with pytest.raises(RefusedError, match=r"tpu:3 has 12\.0 GiB free"):
         check_memory((12 << 30) + 1, chip)
-    check_memory(1 << 60, Chip(None))
-    stats = {
-        "bytes_limit": 16 << 30,
-        "bytes_in_use": 1 << 30,
-        "bytes_reserved": 9 << 30,
-    }
+    check_memory(1 << 60, Chip())
     with pytest.raises(RefusedError, match=r"6\.00 GiB free"):
-        check_memory(7 << 30, Chip(stats))
-
-
-def test_a_setup_that_raises_ends_it():
-    events = run(Shown(name="it", code="1"), setup="x = 1\nx / 0")
-    failed = failure(events)
-    assert failed.error == "The setup failed: ZeroDivisionError: division by zero"
-    assert failed.detail == "ZeroDivisionError: division by zero"
-    assert not values(events)
-
-
-@pytest.mark.parametrize("kind", [Shown, Timed])
-def test_what_leaves_python_is_a_failure_too(kind):
-    failed = failure(run(kind(name="it", code="sys.exit(3)"), setup="import sys"))
-    assert failed.error == "The snippet failed: SystemExit: 3"
-
-
-def test_running_out_of_memory_has_its_hint():
-    failed = failure(run(setup="raise MemoryError('no room')"))
-    assert "smaller" in failed.hint
-
-
-@pytest.mark.parametrize("once", [True, False])
-@pytest.mark.parametrize(
-    ("code", "error"), [("x / 0", "ZeroDivisionError"), ("y = 1", "SyntaxError")]
-)
-def test_a_timed_expression_that_raises_ends_it_by_name(once, code, error):
-    events = run(
-        Shown(name="before", code="1"), Timed(name="bad", code=code, once=once)
-    )
-    failed = failure(events)
-    assert failed.error.startswith(f"'bad' failed: {error}")
-    assert values(events)["before"].text == "1"
+        check_memory(7 << 30, Chip(limit=16, in_use=1, reserved=9))
 
 
 def stop_after(count: int) -> Callable[[], bool]:
@@ -462,8 +386,7 @@ def test_a_stop_ends_it_as_cancelled(count):
 
 
 def test_closing_the_generator_ends_it():
-    one = snippet(Timed(name="a", code="x + 1"), budget_seconds=600.0)
-    events = run_snippet(one, stop=never)
+    events = run_snippet(snippet(Timed(name="a", code="x + 1"), budget_seconds=600.0))
     while not isinstance(next(events), SnippetTimed):
         pass
     events.close()
@@ -472,16 +395,13 @@ def test_closing_the_generator_ends_it():
 
 
 def test_every_event_travels():
-    events = [
-        *run(
-            Shown(name="nan", code="float('nan')"),
-            Shown(name="numbers", code="jnp.arange(3)"),
-            Shown(name="error", code="1 / 0"),
-            Timed(name="once", code="x", once=True),
-            Timed(name="often", code="x"),
-        ),
-        *run(setup="1 / 0"),
-    ]
+    events = run(
+        Shown(name="nan", code="float('nan')"),
+        Shown(name="numbers", code="jnp.arange(3)"),
+        Shown(name="error", code="1 / 0"),
+        Timed(name="once", code="x", once=True),
+        Timed(name="often", code="x"),
+    ) + run(setup="1 / 0")
     assert {type(event) for event in events} == {
         SnippetStarted, Progress, SnippetShown, SnippetTimed, WorkFailed, RunFinished
     }  # fmt: skip
@@ -505,15 +425,17 @@ def test_a_process_of_its_own_has_its_own_devices(capfd):
         cpu_devices=2,
     )
     assert jax.device_count() == 4
-    found = values(events)
-    assert found["devices"].numbers == (2.0,)
-    assert found["second"].numbers == (1.0,)
-    assert found["process"].numbers != (float(os.getpid()),)
-    assert failure(events).error.startswith("'bad' failed: ZeroDivisionError")
-    assert isinstance(events[0], SnippetStarted)
-    assert events[0].snippet.cpu_devices == 2
-    assert sum(isinstance(event, SnippetStarted) for event in events) == 1
-    assert sum(isinstance(event, RunFinished) for event in events) == 1
+    found = after(*events)
+    assert (found.number("devices"), found.number("second")) == (2, 1)
+    assert found.number("process") != os.getpid()
+    assert found.problem is not None
+    assert found.problem.error.startswith("'bad' failed: ZeroDivisionError")
+    first, *_, last = events
+    assert isinstance(first, SnippetStarted)
+    assert first.snippet.cpu_devices == 2
+    assert isinstance(last, RunFinished)
+    ends = [one for one in events if isinstance(one, (SnippetStarted, RunFinished))]
+    assert ends == [first, last]
     said = capfd.readouterr()
     assert said.out == ""
     assert "in setup" in said.err
@@ -530,22 +452,13 @@ def shell(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
 )
 def test_a_child_that_ends_early_is_a_failure(monkeypatch, code, how):
     shell(monkeypatch, code)
-    failed = failure(run(cpu_devices=2))
+    failed = failure(cpu_devices=2)
     assert failed.error == f"The process with 2 CPU devices ended {how}."
 
 
 def test_a_child_that_cannot_be_started_is_a_failure(monkeypatch):
     monkeypatch.setattr(child, "command", lambda module: ("/nonexistent/python",))
-    failed = failure(run(cpu_devices=2))
-    assert "could not be started" in failed.error
-
-
-def ended(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    return False
+    assert "could not be started" in failure(cpu_devices=2).error
 
 
 @pytest.mark.parametrize("closes", [True, False])
@@ -562,7 +475,8 @@ def test_a_stop_and_a_close_end_the_child_whatever_it_does(monkeypatch, closes):
             if closes:
                 events.close()
             stop.set()
-    assert ended(pid)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
     assert closes or last.outcome == "cancelled"
 
 
