@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import json
 import os
 import select
 import subprocess
@@ -19,7 +17,7 @@ import numpy as np
 import pytest
 
 from jaxtui import child
-from jaxtui.engine.protocol import Envelope, decode_envelope, encode
+from jaxtui.engine.protocol import encode
 from jaxtui.lessons.outcome import Outcome
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.snippets import (
@@ -57,14 +55,6 @@ def run(*parts: Timed | Shown, **more: Any) -> list[RunEvent]:
 
 def outcome(*parts: Timed | Shown, **more: Any) -> Outcome:
     return after(*run(*parts, **more))
-
-
-def failure(*parts: Timed | Shown, **more: Any) -> WorkFailed:
-    *_, failed, finished = run(*parts, **more)
-    assert isinstance(failed, WorkFailed)
-    assert isinstance(finished, RunFinished)
-    assert finished.outcome == "complete"
-    return failed
 
 
 def shown(code: str, **more: Any) -> Value:
@@ -314,11 +304,6 @@ def test_code_is_what_it_would_be_in_a_file():
     assert (str(entry.path), entry.lineno + 1) == ("<A title: it>", 2)
 
 
-def test_the_collector_rests_meanwhile_and_works_again_afterwards():
-    assert shown("__import__('gc').isenabled()").text == "False"
-    assert gc.isenabled()
-
-
 # What goes wrong.
 
 EXIT = "__import__('sys').exit(3)"
@@ -339,14 +324,17 @@ EXIT = "__import__('sys').exit(3)"
     ],
 )
 def test_a_failure_ends_it_and_says_what_failed(part, more, error):
-    failed = failure(*filter(None, [part]), **more)
+    parts = [] if part is None else [part]
+    events = run(Shown(name="before", code="1"), *parts, **more)
+    failed, last = after(*events).problem, events[-1]
+    assert isinstance(last, RunFinished)
+    assert last.outcome == "complete"
     assert error in failed.error
     assert ("smaller" in failed.hint) == ("memory" in failed.error.lower())
-
-
-def test_what_had_come_before_a_failure_stays():
-    found = outcome(Shown(name="before", code="1"), Timed(name="bad", code="x / 0"))
-    assert found.values["before"].text == "1"
+        "memory" in found.problem.error.lower()
+    )
+    # What had come before stays.
+    assert ("before" in after(*events).values) == (part is not None)
 
 
 class Chip:
@@ -383,33 +371,6 @@ def test_a_stop_ends_it_as_cancelled(count):
     assert isinstance(events[-1], RunFinished)
     assert events[-1].outcome == "cancelled"
     assert not any(isinstance(event, WorkFailed) for event in events)
-
-
-def test_closing_the_generator_ends_it():
-    events = run_snippet(snippet(Timed(name="a", code="x + 1"), budget_seconds=600.0))
-    while not isinstance(next(events), SnippetTimed):
-        pass
-    events.close()
-    assert gc.isenabled()
-    assert not list(events)
-
-
-def test_every_event_travels():
-    events = run(
-        Shown(name="nan", code="float('nan')"),
-        Shown(name="numbers", code="jnp.arange(3)"),
-        Shown(name="error", code="1 / 0"),
-        Timed(name="once", code="x", once=True),
-        Timed(name="often", code="x"),
-    ) + run(setup="1 / 0")
-    assert {type(event) for event in events} == {
-        SnippetStarted, Progress, SnippetShown, SnippetTimed, WorkFailed, RunFinished
-    }  # fmt: skip
-    for event in events:
-        envelope = Envelope(generation=1, run=1, event=event)
-        line = encode(envelope)
-        json.loads(line, parse_constant=lambda name: pytest.fail(name))
-        assert decode_envelope(line) == envelope
 
 
 # In a process of its own.
@@ -452,13 +413,13 @@ def shell(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
 )
 def test_a_child_that_ends_early_is_a_failure(monkeypatch, code, how):
     shell(monkeypatch, code)
-    failed = failure(cpu_devices=2)
+    failed = outcome(cpu_devices=2).problem
     assert failed.error == f"The process with 2 CPU devices ended {how}."
 
 
 def test_a_child_that_cannot_be_started_is_a_failure(monkeypatch):
     monkeypatch.setattr(child, "command", lambda module: ("/nonexistent/python",))
-    assert "could not be started" in failure(cpu_devices=2).error
+    assert "could not be started" in outcome(cpu_devices=2).problem.error
 
 
 @pytest.mark.parametrize("closes", [True, False])
