@@ -17,6 +17,7 @@ from jaxtui.model import (
     Host,
     Measurement,
     OpInfo,
+    Snippet,
     Work,
 )
 from jaxtui.plot import Picture
@@ -124,8 +125,18 @@ class Conclusion:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
-    """What must be known, a prediction, something that runs, a conclusion, and why.
+class Sentence:
+    """One of a takeaway, told where all of its conditions are met."""
+
+    text: str
+    conditions: str = ""
+    """Names of figures, or ``holds``, ``fails``, parted by commas; with ``not`` before
+    them, the opposite."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepText:
+    """What a section of a lesson's file says.
 
     Its texts are plain; paragraphs are parted by an empty line, code stands in
     backticks, lines that begin with four spaces are code and stay as they are.
@@ -136,16 +147,27 @@ class Step:
     """What must be known to predict; it does not hold the answer."""
     claim: str
     """One sentence that the step's figures can confirm or refute."""
-    works: Callable[[Setting], tuple[Work, ...]]
-    """What is run, one after the other."""
-    conclude: Callable[[Setting, Outcome], Conclusion]
-    """Called when everything has run; figures that are missing (a case failed, the
-    run was stopped) must not make it raise: it says what is missing."""
     question: Question | None = None
     explanation: str = ""
     """Shown after the run."""
     source: str = ""
     """Where the published figures come from: title, machine, year if known, and URL."""
+    programs: tuple[Snippet, ...] = ()
+    """With names in braces that are known when they are run."""
+    rows: tuple[tuple[str, str, str, str], ...] = ()
+    """What, yours, published and a remark, with names of figures in braces."""
+    sentences: tuple[Sentence, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step(StepText):
+    """A prediction, something that runs, a conclusion, and why."""
+
+    works: Callable[[Setting], tuple[Work, ...]]
+    """What is run, one after the other."""
+    conclude: Callable[[Setting, Outcome], Conclusion]
+    """Called when everything has run; figures that are missing (a case failed, the
+    run was stopped) must not make it raise: it says what is missing."""
     follow: Callable[[Setting, Outcome, int], Work | None] | None = None
     """What is run next, given how many such runs there were: for a bisection."""
     picture: Callable[[Setting, Outcome], Picture | None] | None = None
@@ -153,25 +175,32 @@ class Step:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lesson:
-    """A title as a question or claim, and its steps."""
+class LessonText:
+    """What a lesson's file says above its steps."""
+
+    title: str
+    """A question or a claim."""
+    summary: str
+    """One sentence for the list."""
+    size_means: str = ""
+    """What the size counts, e.g. ``n of n×n``; empty if the lesson has none."""
+    needs: str = ""
+    """What some of its steps would need that a machine may not have."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lesson(LessonText):
+    """Steps to take one after the other, and how large what they run is."""
 
     name: str
     """As it is typed: ``jaxtui learn clock``."""
-    title: str
-    summary: str
-    """One sentence for the list."""
     steps: tuple[Step, ...]
-    size_means: str
-    """What the size counts, e.g. ``n of n×n``; empty if the lesson has none."""
     sizes: Mapping[str, int]
     """The default size by platform; ``cpu`` is for every platform that is not named.
     A few seconds per step on a small machine."""
     minimum: int = 1
     maximum: int = 1 << 40
     """Sizes beyond are refused with one sentence."""
-    needs: str = ""
-    """What some of its steps would need that a machine may not have."""
 
     def size(self, platform: str) -> int:
         """The default size on a platform."""

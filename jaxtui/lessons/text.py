@@ -5,7 +5,8 @@ there is something to say. Each ``##`` is a step: what must be known to predict;
 program that is run; the question in bold with its numbered choices; ``**Claim:**`` and
 ``**Source:**``; a table of figures; the sentences of the takeaway as a list; and the
 explanation. Nothing above the claim holds the answer. Table and sentences have figures
-in braces, which ``jaxtui.lessons.trial`` fills in.
+in braces, which ``jaxtui.lessons.trial`` fills in; a published time stands in braces,
+too, ``{269 µs}``, so that a table can write it in its unit.
 
 A program is a block of Python. Its first line is its title; what follows a line such
 as ``# time: plain call`` is a part of this name (``time``, ``once``, ``show``,
@@ -15,54 +16,18 @@ as ``# time: plain call`` is a part of this name (``time``, ``once``, ``show``,
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from jaxtui.lessons.base import Question
+from jaxtui.lessons.base import LessonText, Question, Sentence, StepText
 from jaxtui.model import Part, Shown, Snippet, Timed
 
 _PROGRAM = re.compile(r"^```python\n(.*?)^```$\n?", re.DOTALL | re.MULTILINE)
 _PART = re.compile(r"^# (time|once|show|raises): (.+)\n", re.MULTILINE)
+_FACTS = {"Size": "size_means", "Needs": "needs"}
 
 
-@dataclass(frozen=True)
-class Sentence:
-    """One of a takeaway, told where all of its conditions are met."""
-
-    text: str
-    conditions: str = ""
-    """Names of figures, or ``holds``, ``fails``, parted by commas; with ``not`` before
-    them, the opposite."""
-
-
-RowText = tuple[str, str, str, str]
-"""What, yours, published and a remark."""
-
-
-@dataclass
-class StepText:
-    title: str
-    setup: str = ""
-    explanation: str = ""
-    programs: tuple[Snippet, ...] = ()
-    """With names in braces that are known when they are run."""
-    question: Question | None = None
-    claim: str = ""
-    source: str = ""
-    rows: tuple[RowText, ...] = ()
-    sentences: tuple[Sentence, ...] = ()
-
-
-@dataclass
-class LessonText:
-    title: str
-    summary: str
-    size_means: str = ""
-    needs: str = ""
-    steps: list[StepText] = field(default_factory=list)
-
-
-def read(name: str) -> LessonText:
+def read(name: str) -> tuple[LessonText, tuple[StepText, ...]]:
     """The text of a lesson.
 
     Raises:
@@ -72,25 +37,22 @@ def read(name: str) -> LessonText:
     return parse(path.read_text(encoding="utf-8"))
 
 
-def parse(text: str) -> LessonText:
+def parse(text: str) -> tuple[LessonText, tuple[StepText, ...]]:
     """What the text of a file says.
 
     Raises:
         ValueError: as for ``read``.
     """
     head, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
-    title, summary, *facts = _blocks(head)
-    lesson = LessonText(title.removeprefix("# "), _line(summary))
+    title, summary, *facts = map(_line, _blocks(head))
+    found = {}
     for fact in facts:
-        name, _, value = _line(fact).partition(": ")
-        if name == "Size":
-            lesson.size_means = value
-        elif name == "Needs":
-            lesson.needs = value
-        else:
+        name, _, value = fact.partition(": ")
+        if name not in _FACTS:
             raise ValueError(f"A lesson has no {name}.")
-    lesson.steps = [_step(section) for section in sections]
-    return lesson
+        found[_FACTS[name]] = value
+    lesson = LessonText(title=title.removeprefix("# "), summary=summary, **found)
+    return lesson, tuple(map(_step, sections))
 
 
 def _blocks(text: str) -> list[str]:
@@ -105,30 +67,33 @@ def _line(text: str) -> str:
 
 def _step(section: str) -> StepText:
     title, _, rest = section.partition("\n")
-    step = StepText(title)
-    step.programs = tuple(map(_program, _PROGRAM.findall(rest)))
-    rest = _PROGRAM.sub("", rest)
     setup, explanation, asked = list[str](), list[str](), ""
-    for block in _blocks(rest):
+    found: dict[str, Any] = {}
+    for block in _blocks(_PROGRAM.sub("", rest)):
         line = _line(block)
         if line.startswith("**Claim:** "):
-            step.claim = line.removeprefix("**Claim:** ")
+            found["claim"] = line.removeprefix("**Claim:** ")
         elif line.startswith("**Source:** "):
-            step.source = line.removeprefix("**Source:** ")
+            found["source"] = line.removeprefix("**Source:** ")
         elif block.startswith("**"):
             asked = line.strip("*")
-        elif asked and step.question is None:
+        elif asked and "question" not in found:
             choices = re.split(r"^\d\. ", block, flags=re.MULTILINE)[1:]
-            step.question = Question(text=asked, choices=tuple(map(_line, choices)))
+            found["question"] = Question(text=asked, choices=tuple(map(_line, choices)))
         elif block.startswith("|"):
-            step.rows = tuple(map(_row, block.split("\n")[2:]))
+            found["rows"] = tuple(map(_row, block.split("\n")[2:]))
         elif block.startswith("- "):
             items = re.split(r"^- ", block, flags=re.MULTILINE)[1:]
-            step.sentences = tuple(_sentence(_line(item)) for item in items)
+            found["sentences"] = tuple(_sentence(_line(item)) for item in items)
         else:
-            (explanation if step.claim else setup).append(block)
-    step.setup, step.explanation = "\n\n".join(setup), "\n\n".join(explanation)
-    return step
+            (explanation if "claim" in found else setup).append(block)
+    return StepText(
+        title=title,
+        setup="\n\n".join(setup),
+        explanation="\n\n".join(explanation),
+        programs=tuple(map(_program, _PROGRAM.findall(rest))),
+        **found,
+    )
 
 
 def _program(block: str) -> Snippet:
@@ -148,7 +113,7 @@ def _part(kind: str, name: str, code: str) -> Part:
     return Shown(name=name, code=code, raises=kind == "raises")
 
 
-def _row(line: str) -> RowText:
+def _row(line: str) -> tuple[str, str, str, str]:
     cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
     what, yours, published, remark = (*cells, "", "")[:4]
     # An entry of another one begins with two blanks, which a table cannot show.
@@ -157,4 +122,6 @@ def _row(line: str) -> RowText:
 
 def _sentence(item: str) -> Sentence:
     found = re.fullmatch(r"\[([^\]]+)\] (.+)", item)
-    return Sentence(item) if found is None else Sentence(found[2], found[1])
+    if found is None:
+        return Sentence(text=item)
+    return Sentence(text=found[2], conditions=found[1])

@@ -17,9 +17,9 @@ from msgspec.structs import replace
 
 from jaxtui import format as fmt
 from jaxtui.format import Cell
-from jaxtui.lessons.base import Conclusion, Lesson, Row, Setting, Step
+from jaxtui.lessons.base import Conclusion, Lesson, Row, Setting, Step, StepText
 from jaxtui.lessons.outcome import Outcome
-from jaxtui.lessons.text import RowText, StepText, read
+from jaxtui.lessons.text import read
 from jaxtui.model import (
     HOST,
     Case,
@@ -415,9 +415,9 @@ class Trial:
     """Seconds for the cases."""
     budget_each: float | None = None
     """The same for each of them."""
-    derive: Callable[[Figures], Mapping[str, Value]] | None = None
+    derive: Callable[[Figures], Mapping[str, Value]] = lambda _: {}
     """What the text needs beside what was measured."""
-    rows: Callable[[Figures], Sequence[Row]] | None = None
+    rows: Callable[[Figures], Sequence[Row]] = lambda _: ()
     """Rows below those of the text."""
     follow: Callable[[Setting, Outcome, int], Work | None] | None = None
     picture: Callable[[Setting, Outcome], Picture | None] | None = None
@@ -438,24 +438,21 @@ class Trial:
 
     def figures(self, setting: Setting, outcome: Outcome) -> Figures:
         found = Figures(setting, outcome, self.cases(setting))
-        if self.derive is not None:
-            found.derived |= self.derive(found)
+        found.derived |= self.derive(found)
         return found
 
     def conclude(
         self, text: StepText, setting: Setting, outcome: Outcome
     ) -> Conclusion:
         figures = self.figures(setting, outcome)
-        rows = [_row(row, figures) for row in text.rows]
-        if self.rows is not None:
-            rows += self.rows(figures)
+        rows = (*(_row(row, figures) for row in text.rows), *self.rows(figures))
         if names := self.claim.missing(figures):
             takeaway = [
                 f"Not measured on this machine (device {setting.device}):"
                 f" {fmt.listed(names)}. So there is nothing to conclude.",
                 *_reasons(outcome),
             ]
-            return Conclusion(rows=tuple(rows), holds=None, takeaway=" ".join(takeaway))
+            return Conclusion(rows=rows, holds=None, takeaway=" ".join(takeaway))
         holds = self.claim.holds(figures)
         figures.derived |= {"holds": holds is True, "fails": holds is False}
         told = [
@@ -464,14 +461,14 @@ class Trial:
             if figures.applies(sentence.conditions)
         ]
         return Conclusion(
-            rows=tuple(rows),
+            rows=rows,
             holds=holds,
             takeaway=" ".join(told),
             answer=self.answer(figures),
         )
 
 
-def _row(cells: RowText, figures: Figures) -> Row:
+def _row(cells: tuple[str, str, str, str], figures: Figures) -> Row:
     """A row of the text with its figures; where a case failed, it says why."""
     what, yours, published, remark = cells
     used = (field[1] for field in _FIELD.finditer(yours))
@@ -504,32 +501,24 @@ def lesson(
     Raises:
         ValueError: if the titles are not those of the text, in its order.
     """
-    text = read(name)
-    if (titles := [step.title for step in text.steps]) != list(trials):
+    text, steps = read(name)
+    if (titles := [step.title for step in steps]) != list(trials):
         raise ValueError(f"The steps of {name} are {titles}, not {list(trials)}.")
-    steps = (
+    whole = (
         Step(
-            title=one.title,
-            setup=one.setup,
-            claim=one.claim,
-            question=one.question,
-            explanation=one.explanation,
-            source=one.source,
+            **vars(one),
             works=partial(trial.run, one),
             conclude=partial(trial.conclude, one),
             follow=trial.follow,
             picture=trial.picture,
         )
-        for one, trial in zip(text.steps, trials.values(), strict=True)
+        for one, trial in zip(steps, trials.values(), strict=True)
     )
     return Lesson(
+        **vars(text),
         name=name,
-        title=text.title,
-        summary=text.summary,
-        needs=text.needs,
-        size_means=text.size_means,
+        steps=tuple(whole),
         sizes=sizes,
         minimum=minimum,
         maximum=maximum,
-        steps=tuple(steps),
     )

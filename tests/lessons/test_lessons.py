@@ -116,17 +116,17 @@ def test_every_figure_of_its_text_is_one_that_the_step_has(
     lesson = lessons.load(name)
     here = on(lesson, machine=machine)
     for number, step in enumerate(lesson.steps, 1):
-        text, works = step.works.args[0], step.works(here)  # type: ignore[attr-defined]
+        works = step.works(here)
         outcome = after(*(event for work in works for event in yields(work)))
         figures = trial(lesson, number).figures(here, outcome)
         known = {*figures.derived, *figures.cases, *outcome.values, "holds", "fails"}
-        known |= {part.name for program in text.programs for part in program.parts}
+        known |= {part.name for program in step.programs for part in program.parts}
         known |= {work.style for work in works if isinstance(work, Loop)}
-        cells = (cell for _, yours, _, remark in text.rows for cell in (yours, remark))
-        written = " ".join((*cells, *(one.text for one in text.sentences)))
+        cells = (cell for _, yours, _, remark in step.rows for cell in (yours, remark))
+        written = " ".join((*cells, *(one.text for one in step.sentences)))
         conditions = [
             *re.findall(r"\{([^{}?]+)\?", written),
-            *(one.conditions for one in text.sentences if one.conditions),
+            *(one.conditions for one in step.sentences if one.conditions),
         ]
         asked = {one for found in conditions for one in found.split(", ")}
         # What is left once every choice is made.

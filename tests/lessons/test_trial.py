@@ -121,10 +121,9 @@ so.
 
 
 def test_a_page_is_a_step_with_its_trial() -> None:
-    page = parse(PAGE)
+    page, (text,) = parse(PAGE)
     assert (page.title, page.summary) == ("A page", "What it is about, in two lines.")
     assert (page.size_means, page.needs) == ("n of n×n", "A clock.")
-    (text,) = page.steps
     assert text.setup == "Prose with `code`.\n\n    x = 1\n\n    y = 2\n\nMore to know."
     assert text.explanation == "Why it is\nso.\n\n    z = 3"
     assert text.question is not None
