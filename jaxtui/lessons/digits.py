@@ -51,27 +51,23 @@ def _product_cases(setting: Setting) -> Mapping[str, Case]:
 
 def _cost_and_error(figures: Figures) -> Mapping[str, Value]:
     found: dict[str, Value] = {}
-    with_error = []
-    for dtype in FORMATS:
-        one = figures.measured(dtype)
-        if one is not None:
-            found[f"{dtype} bytes"] = one.bytes
-            found[f"{dtype} error"] = one.error_vs_float64
+    errors: dict[str, float] = {}
+    for name in FORMATS:
+        if (one := figures.measured(name)) is not None:
+            found |= {f"{name} bytes": one.bytes, f"{name} error": one.error_vs_float64}
             if one.error_vs_float64 is not None:
-                with_error.append(dtype)
-    known = len(with_error) > 1 and figures["float32"] is not None
+                errors[name] = one.error_vs_float64
+    known = len(errors) > 1 and figures["float32"] is not None
     if known:
-        first, last = with_error[0], with_error[-1]
-        found |= {"first": first, "last": last}
-        for what in ("bytes", "error"):
-            found[f"first {what}"] = found[f"{first} {what}"]
-            found[f"last {what}"] = found[f"{last} {what}"]
-        errors = [figures.measured(dtype) for dtype in with_error]
+        first, *_, last = errors
+        for end, name in (("first", first), ("last", last)):
+            found[end] = name
+            found[f"{end} bytes"] = found[f"{name} bytes"]
+            found[f"{end} error"] = found[f"{name} error"]
+        found["complete"] = len(errors) == len(FORMATS)
         found["worse"] = all(
-            wider.error_vs_float64 * WORSE <= narrower.error_vs_float64  # type: ignore[union-attr, operator]
-            for wider, narrower in pairwise(errors)
+            wider * WORSE <= narrower for wider, narrower in pairwise(errors.values())
         )
-        found["complete"] = len(with_error) == len(FORMATS)
     return {
         "products": 1.0 if known else None,
         **found,

@@ -14,6 +14,7 @@ from jaxtui.lessons.trial import (
     Value,
     jax_case,
     lesson,
+    quotient,
 )
 
 AGREES = 1e-6
@@ -21,20 +22,18 @@ AGREES = 1e-6
 
 
 def _error_figures(figures: Figures) -> Mapping[str, Value]:
-    found: dict[str, Value] = {}
+    kernel = figures.measured("kernel")
+    slower = quotient(figures["kernel"], figures["jit"])
+    found: dict[str, Value] = {
+        "interpreted": kernel is not None and kernel.has("interpreted"),
+        "inaccurate": kernel is not None and kernel.has("inaccurate"),
+        "slower": slower is not None and slower > 1.1,
+        "both": slower is not None,
+    }
     for name in ("eager", "jit", "kernel"):
         one = figures.measured(name)
         found[f"{name} error"] = one.error_vs_float64 if one else None
-    kernel = figures.measured("kernel")
-    took, compiled = figures["kernel"], figures["jit"]
-    both = took is not None and compiled is not None
-    return {
-        **found,
-        "interpreted": kernel is not None and kernel.has("interpreted"),
-        "inaccurate": kernel is not None and kernel.has("inaccurate"),
-        "slower": both and (took or 0.0) > 1.1 * (compiled or 0.0),
-        "both": both,
-    }
+    return found
 
 
 def _is_right(figures: Figures) -> bool:

@@ -42,9 +42,9 @@ def _bytes_per_element(figures: Figures) -> Mapping[str, Value]:
     # What it reads, not the lesson's own size.
     size = figures.outcome.number("size")
     off = quotient(figures["difference"], size)
-    each = None if small is None or entries is None else math.inf
-    if small is not None and entries:
-        each = small / entries
+    each = None
+    if small is not None and entries is not None:
+        each = small / entries if entries else math.inf
     return {"off": off, "each": each, "as much": 4 / each if each else None}
 
 
