@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from jaxtui import format as fmt
 from jaxtui.lessons.base import Setting
@@ -19,7 +19,7 @@ from jaxtui.lessons.trial import (
     jax_case,
     lesson,
 )
-from jaxtui.model import Case, Loop, LoopCall, LoopMeasured, LoopStyle, Work
+from jaxtui.model import Case, Loop, LoopMeasured, LoopStyle, Work
 from jaxtui.plot import Axis, Mark, Picture, Series
 from jaxtui.stats import median
 
@@ -103,14 +103,11 @@ def _waiting_loops(setting: Setting) -> tuple[Work, ...]:
 
 def _best_seconds(figures: Figures) -> Mapping[str, Value]:
     """Seconds per call of the fastest loop of each style."""
-    taken: dict[str, Value] = {}
-    for loop in figures.outcome.loops:
-        seconds = loop.undisturbed.true_seconds / loop.loop.calls
-        before = taken.get(loop.loop.style)
-        taken[loop.loop.style] = (
-            min(seconds, before) if isinstance(before, float) else seconds
-        )
-    return taken
+    each = [
+        (loop.loop.style, loop.undisturbed.true_seconds / loop.loop.calls)
+        for loop in figures.outcome.loops
+    ]
+    return {style: min(s for one, s in each if one == style) for style, _ in each}
 
 
 def _held_figures(figures: Figures) -> Mapping[str, Value]:
@@ -125,14 +122,10 @@ def _held_figures(figures: Figures) -> Mapping[str, Value]:
         "first held": None if held is None else held + 1,
         "before": median(took[:held]) if took[:held] else None,
         "after": sum(later) / len(later) if later else None,
-        "one product": _seconds_each(calls),
+        "one product": calls[-1].ready / len(calls) if calls else None,
         "watched": loop.watched.true_seconds if loop else None,
         "inline": bool(loop and loop.inline),
     }
-
-
-def _seconds_each(calls: Sequence[LoopCall]) -> float | None:
-    return calls[-1].ready / len(calls) if calls else None
 
 
 def _is_as_deep(figures: Figures) -> bool | None:

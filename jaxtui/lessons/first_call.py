@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -99,27 +98,15 @@ class Runner:
     """Of every later call."""
     calls: int | None = None
     """How many of its calls were timed so far; ``None`` when that no longer matters."""
-    ghost: bool = False
-    """Another machine's."""
 
     def after(self, calls: float) -> float:
         return self.first_seconds + (calls - 1) * self.each_seconds
 
 
 COLAB = (
-    Runner(label="Colab NumPy", first_seconds=1.61, each_seconds=1.61, ghost=True),
-    Runner(
-        label="Colab GPU",
-        first_seconds=155e-6 + 2.16,
-        each_seconds=68.9e-3,
-        ghost=True,
-    ),
-    Runner(
-        label="Colab TPU",
-        first_seconds=164e-6 + 0.837,
-        each_seconds=16.5e-3,
-        ghost=True,
-    ),
+    Runner(label="Colab NumPy", first_seconds=1.61, each_seconds=1.61),
+    Runner(label="Colab GPU", first_seconds=155e-6 + 2.16, each_seconds=68.9e-3),
+    Runner(label="Colab TPU", first_seconds=164e-6 + 0.837, each_seconds=16.5e-3),
 )
 """The published runs, n = 5000; their compile has one run in it already."""
 
@@ -185,7 +172,7 @@ def _picture_of(op: str) -> Callable[[Setting, Outcome], Picture | None]:
     def picture(setting: Setting, outcome: Outcome) -> Picture | None:
         jax, numpy = _sides(outcome)
         own = [side for side in (jax, numpy) if side is not None]
-        ghosts: Sequence[Runner] = list(_recorded_runners(setting, op))
+        ghosts = _recorded_runners(setting, op)
         title = "seconds so far, after so many calls"
         if op == "gram" and not ghosts:
             ghosts = COLAB
@@ -196,14 +183,13 @@ def _picture_of(op: str) -> Callable[[Setting, Outcome], Picture | None]:
 
 
 def _recorded_runners(setting: Setting, op: str) -> Sequence[Runner]:
-    """What another machine measured of this op, as ghosts."""
+    """What another machine measured of this op."""
     found = []
-    for measured in setting.ghosts:
-        side = "NumPy" if measured.case.mode == "numpy" else "JAX"
-        label = f"{setting.ghost_label} {side} {measured.case.size}".strip()
-        ghost = runner(measured, label) if measured.case.op == op else None
-        if ghost is not None:
-            found.append(dataclasses.replace(ghost, calls=None, ghost=True))
+    for one in setting.ghosts:
+        who = "NumPy" if one.case.mode == "numpy" else "JAX"
+        side = runner(one, f"{setting.ghost_label} {who} {one.case.size}".strip())
+        if side is not None and one.case.op == op:
+            found.append(side)
     return found
 
 
@@ -214,11 +200,11 @@ def _race_picture(
     # A power of ten with room beyond the meeting.
     last = int(10 ** math.ceil(math.log10(max(_FEWEST_CALLS, 4 * (meet or 1)))))
     series = []
-    for one in (*own, *ghosts):
+    for place, one in enumerate((*own, *ghosts)):
         end = last if one.calls is None else max(2, min(last, one.calls))
         count = math.ceil(math.log10(end) * _POINTS_PER_DECADE)
         calls = [end ** (index / count) for index in range(count + 1)]
-        color = GHOST if one.ghost else None
+        color = None if place < len(own) else GHOST
         series.append(Series(one.label, calls, [one.after(x) for x in calls], color))
     mark = () if meet is None or meet < 2 else (Mark(meet, f"call {fmt.count(meet)}"),)
     return Picture(
