@@ -117,11 +117,17 @@ class Conclusion:
     rows: tuple[Row, ...]
     holds: bool | None
     """Whether the claim holds here; ``None`` where this machine cannot tell."""
-    takeaway: str
-    """A few sentences with the learner's own numbers in them. Where the claim does not
-    hold, they say so and why that may be, instead of repeating the textbook."""
+    sentences: tuple[str, ...]
+    """What to take away, with the learner's own numbers; the first one is the most
+    important. Where the claim does not hold, they say so and why that may be, instead
+    of repeating the textbook."""
     answer: int | None = None
     """Index of the choice that turned out right."""
+
+    @property
+    def takeaway(self) -> str:
+        """All of them."""
+        return " ".join(self.sentences)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -80,8 +80,8 @@ def conclude(step: Step, setting: Setting, outcome: Outcome) -> Conclusion:
     """
     conclusion = step.conclude(setting, outcome)
     if outcome.lost:
-        takeaway = "Incomplete: the engine was lost, so this step says nothing."
-        conclusion = replace(conclusion, takeaway=takeaway)
+        told = "Incomplete: the engine was lost, so this step says nothing."
+        conclusion = replace(conclusion, sentences=(told,))
     if outcome.problem is not None:
         conclusion = replace(conclusion, holds=None, answer=None)
     wandering = [
@@ -96,7 +96,7 @@ def conclude(step: Step, setting: Setting, outcome: Outcome) -> Conclusion:
         " something else may have used the machine. Run this step again before you"
         " believe it."
     )
-    return replace(conclusion, takeaway=f"{conclusion.takeaway} {doubt}")
+    return replace(conclusion, sentences=(*conclusion.sentences, doubt))
 
 
 def _clocks(outcome: Outcome) -> Iterator[tuple[str, Summary]]:

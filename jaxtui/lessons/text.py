@@ -16,6 +16,7 @@ as ``# time: plain call`` is a part of this name (``time``, ``once``, ``show``,
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,9 @@ def _step(section: str) -> StepText:
             found["rows"] = tuple(map(_row, block.split("\n")[2:]))
         elif block.startswith("- "):
             items = re.split(r"^- ", block, flags=re.MULTILINE)[1:]
-            found["sentences"] = tuple(_sentence(_line(item)) for item in items)
+            found["sentences"] = tuple(
+                one for item in items for one in _sentences(item)
+            )
         else:
             (explanation if "claim" in found else setup).append(block)
     return StepText(
@@ -120,8 +123,16 @@ def _row(line: str) -> tuple[str, str, str, str]:
     return re.sub("^· ", "  ", what), yours, published, remark
 
 
-def _sentence(item: str) -> Sentence:
-    found = re.fullmatch(r"\[([^\]]+)\] (.+)", item)
-    if found is None:
-        return Sentence(text=item)
-    return Sentence(text=found[2], conditions=found[1])
+def _sentences(item: str) -> Iterator[Sentence]:
+    """The first sentence of an item, and the rest; each has its conditions."""
+    item = _line(item)
+    found = re.match(r"\[([^\]]+)\] ", item)
+    conditions, text = (found[1], item[found.end() :]) if found else ("", item)
+    depth = 0
+    for place, char in enumerate(text):
+        depth += (char == "{") - (char == "}")
+        if not depth and re.match(r"[.!?] [A-Z{]", text[place:]):
+            yield Sentence(text=text[: place + 1], conditions=conditions)
+            text = text[place + 2 :]
+            break
+    yield Sentence(text=text, conditions=conditions)

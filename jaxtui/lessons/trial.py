@@ -447,23 +447,24 @@ class Trial:
         figures = self.figures(setting, outcome)
         rows = (*(_row(row, figures) for row in text.rows), *self.rows(figures))
         if names := self.claim.missing(figures):
-            takeaway = [
+            sentences = (
                 f"Not measured on this machine (device {setting.device}):"
-                f" {fmt.listed(names)}. So there is nothing to conclude.",
+                f" {fmt.listed(names)}.",
+                "So there is nothing to conclude.",
                 *_reasons(outcome),
-            ]
-            return Conclusion(rows=rows, holds=None, takeaway=" ".join(takeaway))
+            )
+            return Conclusion(rows=rows, holds=None, sentences=sentences)
         holds = self.claim.holds(figures)
         figures.derived |= {"holds": holds is True, "fails": holds is False}
-        told = [
+        told = (
             figures.fill(sentence.text)
             for sentence in text.sentences
             if figures.applies(sentence.conditions)
-        ]
+        )
         return Conclusion(
             rows=rows,
             holds=holds,
-            takeaway=" ".join(told),
+            sentences=tuple(told),
             answer=self.answer(figures),
         )
 

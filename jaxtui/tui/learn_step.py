@@ -203,11 +203,10 @@ class Shown:
         trouble = view.trouble(self.left.trouble, width) if self.left.trouble else []
         if (told := self.told) is None:
             return trouble
-        said, _ = view.sentences(told.takeaway)
         return [
             *trouble,
             *view.verdict(self.step, told, self.left.prediction, width),
-            *view.text_lines(said, width, role="strong"),
+            *view.text_lines("".join(told.sentences[:1]), width, role="strong"),
         ]
 
     def _progress(self, width: int) -> list[Line]:
@@ -260,7 +259,7 @@ class Shown:
     def explanation(self, width: int) -> list[Line]:
         """What the lesson says about it, and where the figures are from."""
         width, told = min(width, PROSE_COLUMNS), self.told
-        more = view.sentences(told.takeaway)[1] if told else ""
+        more = " ".join(told.sentences[1:]) if told else ""
         setting = self.run.setting if told and self.run else None
         return view.paragraphs(
             view.text_lines(more, width, role="strong") if more else [],

@@ -308,12 +308,6 @@ def verdict(
     return found + text_lines(said, width, role="fail")
 
 
-def sentences(text: str) -> tuple[str, str]:
-    """A takeaway up to its first full stop, and the rest."""
-    first, *rest = re.split(r"(?<=[.!?]) (?=[A-Z])", text, maxsplit=1)
-    return first, "".join(rest)
-
-
 def results(
     step: Step,
     conclusion: Conclusion,

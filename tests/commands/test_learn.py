@@ -56,13 +56,13 @@ def compare(setting: Setting) -> tuple[Work, ...]:
 
 def timed(setting: Setting, outcome: Outcome) -> Conclusion:
     holds = None if outcome.seconds("first") is None else True
-    return Conclusion(rows=(), holds=holds, takeaway="It is quick.")
+    return Conclusion(rows=(), holds=holds, sentences=("It is quick.",))
 
 
 def compared(setting: Setting, outcome: Outcome) -> Conclusion:
     found = len(outcome.measurements)
     said = f"On {setting.device} there are {found} of {setting.size}."
-    return Conclusion(rows=(), holds=False if found else None, takeaway=said)
+    return Conclusion(rows=(), holds=False if found else None, sentences=(said,))
 
 
 TINY = Lesson(

@@ -110,8 +110,8 @@ true.
 | first | {first one} | {0.90 s} CPU | {accelerated?fast:slow} |
 | · below | {value} |
 
-- It took {first one}, {first one / size:times} as long.
-- [holds, not accelerated] It holds.
+- It took {first one}, {first one / size:times} as long, i.e. slow. It is so.
+- [holds, not accelerated] It {accelerated?is:holds. Or so}.
 
 Why it is
 so.
@@ -159,7 +159,11 @@ def test_a_page_is_a_step_with_its_trial() -> None:
             Row(what="  below", yours=("float32",)),
         ),
         holds=True,
-        takeaway="It took 8.00 s, 4.0 times as long. It holds.",
+        sentences=(
+            "It took 8.00 s, 4.0 times as long, i.e. slow.",
+            "It is so.",
+            "It holds. Or so.",
+        ),
         answer=1,
     )
     assert told.rows[0].texts() == ("first", "8.00 s", "0.90 s CPU", "slow")
@@ -347,7 +351,7 @@ def outcome(
 
 
 DOUBT = (
-    " But gram 800 float32 numpy on host is only known to lie between 6.03 ms and"
+    "But gram 800 float32 numpy on host is only known to lie between 6.03 ms and"
     " 12.0 ms (99 % interval): something else may have used the machine. Run this step"
     " again before you believe it."
 )
@@ -367,7 +371,8 @@ DOUBT = (
 def test_figures_that_wander_refute_nothing(seen: Outcome, doubt: str) -> None:
     step, there = LESSON.steps[TWO - 1], on(LESSON)
     alone, both = step.conclude(there, seen), conclude(step, there, seen)
-    assert both == replace(alone, takeaway=alone.takeaway + doubt)
+    said = (*alone.sentences, doubt) if doubt else alone.sentences
+    assert both == replace(alone, sentences=said)
 
 
 def test_what_was_broken_off_is_no_verdict() -> None:

@@ -54,7 +54,7 @@ def two_figures(setting: Setting, outcome: Outcome) -> Conclusion:
     return Conclusion(
         rows=rows,
         holds=True if done else None,
-        takeaway=f"Both were measured with {setting.size}.",
+        sentences=(f"Both were measured with {setting.size}.",),
         answer=1,
     )
 
@@ -68,7 +68,7 @@ def curve(setting: Setting, outcome: Outcome) -> Picture | None:
 
 def bisected(_: Setting, outcome: Outcome) -> Conclusion:
     row = Row(what="runs", yours=str(len(outcome.timings)))
-    return Conclusion(rows=(row,), holds=False, takeaway="It took some.", answer=None)
+    return Conclusion(rows=(row,), holds=False, sentences=("It took some.",))
 
 
 def narrower(_: Setting, outcome: Outcome, count: int) -> Work | None:
@@ -76,7 +76,7 @@ def narrower(_: Setting, outcome: Outcome, count: int) -> Work | None:
 
 
 def untold(_: Setting, __: Outcome) -> Conclusion:
-    return Conclusion(rows=(), holds=None, takeaway="Nothing had to be run.")
+    return Conclusion(rows=(), holds=None, sentences=("Nothing had to be run.",))
 
 
 def wrong(_: Setting, __: Outcome) -> Conclusion:

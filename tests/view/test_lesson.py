@@ -135,7 +135,7 @@ def test_the_times_of_a_table_are_in_one_unit() -> None:
 def test_a_verdict_and_what_was_predicted(
     holds: bool | None, prediction: int | None, answer: int | None, said: list[str]
 ) -> None:
-    found = Conclusion(rows=ROWS, holds=holds, takeaway="So it is.", answer=answer)
+    found = Conclusion(rows=ROWS, holds=holds, sentences=("So it is.",), answer=answer)
     lines = text(view.results(STEP, found, (), prediction, 76))
     assert all(one in lines for one in (*said, STEP.claim, "So it is.", "0.098 ms"))
     silent = replace(STEP, question=None)
@@ -220,13 +220,6 @@ def test_times_are_bars_on_one_scale_in_one_unit() -> None:
     assert reused.startswith("reused memory  1.00 ms  ███")
     assert fresh.startswith("fresh memory   4.00 ms  ███")
     assert view.bars(after(), 60) == []
-
-
-def test_the_first_sentence_of_a_takeaway() -> None:
-    told = "It read 1.2 ms, i.e. twice as long. So it is. See below."
-    first = "It read 1.2 ms, i.e. twice as long."
-    assert view.sentences(told) == (first, "So it is. See below.")
-    assert view.sentences("Nothing.") == ("Nothing.", "")
 
 
 def test_heading_and_source_say_where() -> None:
