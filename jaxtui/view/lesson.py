@@ -25,7 +25,7 @@ from jaxtui.lessons.base import (
 )
 from jaxtui.lessons.outcome import Outcome
 from jaxtui.model import Experiment, Failure, Loop, Snippet, Timed, Work, explanation
-from jaxtui.view.text import Line, Span, bar, fold, plain
+from jaxtui.view.text import Column, Line, Span, bar, fit, fold, plain
 
 VERDICTS = {
     True: ("✓ Holds here: ", "pass"),
@@ -78,30 +78,30 @@ def entries(
         seconds: what each lesson takes at most, where it is known.
         wide: the summary as a second line.
     """
-    times = [f"~{one:.0f} s" if one else "" for one in seconds] or [""] * len(lessons)
     most = max(map(len, done), default=0)
-    room = width - len("✓ 12  ") - len("  ") - most - len(" 5/5")
-    longest = max((len(lesson.title) for lesson in lessons), default=0)
-    time = max(map(len, times), default=0)
-    if not time or room < longest + 2 + time:
-        times, time = [""] * len(lessons), 0
-    title = max(min(longest, room - (2 + time if time else 0)), _NARROWEST)
-    found: list[list[Line]] = []
-    for index, (lesson, steps) in enumerate(zip(lessons, done, strict=True)):
-        line = (
+    titles = [
+        (
             Span("✓" if all(steps) else " ", "pass"),
-            Span(f" {index + 1:2}  {cut(lesson.title, title):{title}}  ", "strong"),
-            *pips(steps, most),
-            Span(f"  {times[index]:>{time}}".rstrip(), "muted"),
+            Span(f" {number:2}  {lesson.title}", "strong"),
         )
+        for number, (lesson, steps) in enumerate(zip(lessons, done, strict=True), 1)
+    ]
+    longest = max(map(len, map(plain, titles)), default=0)
+    columns = [
+        Column("title", "", titles, least=longest, most=longest, grows=True),
+        Column("done", "", [pips(steps, most) for steps in done]),
+    ]
+    if any(seconds):
+        times = [(Span(f"~{one:.0f} s" if one else "", "muted"),) for one in seconds]
+        columns.append(Column("time", "", times, rank=1, right=True))
+    table = fit(columns, width)
+    found: list[list[Line]] = []
+    for row, lesson in enumerate(lessons):
+        cells = (table.cell(row, place) for place in range(len(table.columns)))
+        line = tuple(span for cell in cells for span in (*cell, Span("  ")))[:-1]
         summary = (Span(f"      {lesson.summary}", "muted"),)
         found.append([line, summary] if wide else [line])
     return found
-
-
-def cut(text: str, width: int) -> str:
-    """A text that is at most so many cells wide."""
-    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def about(lesson: Lesson, width: int, indent: str = "") -> list[Line]:
@@ -245,7 +245,7 @@ def bars(outcome: Outcome, width: int) -> list[Line]:
     room = max(width - name - text - 4, _NARROWEST)
     return [
         (
-            Span(f"{cut(label, name):{name}}  "),
+            Span(f"{fmt.shorten(label, name):{name}}  "),
             Span(f"{figure:>{text}}  ", "strong"),
             Span(bar(seconds / most, room) or "▏", role),
         )
