@@ -58,6 +58,12 @@ def test_numpy_against_jit() -> None:
     assert len(starts) == len(calls)
 
 
+def test_the_calls_of_both_sides_are_in_one_unit() -> None:
+    search = found(lambda n: 1e-7 * n, lambda n: 2e-3, (1000, 2000), sides=(NUMPY, JIT))
+    first, *_ = [line[1:5] for line in cells(tables.calls_table(search))[1:]]
+    assert first == ["0.100", "ms", "2.00", "ms"]
+
+
 def test_each_of_two_of_jax_has_a_line_and_the_slower_start_has_to_pay() -> None:
     search = tall(case(), case(dtype="bfloat16"))
     starts = cells(tables.starts_table(search))
