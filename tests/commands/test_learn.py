@@ -13,6 +13,7 @@ import pexpect
 import pytest
 
 from jaxtui import lessons
+from jaxtui.commands import learn
 from jaxtui.document import Results, encode, read
 from jaxtui.lessons.base import Conclusion, Lesson, Setting, Step
 from jaxtui.lessons.outcome import Outcome
@@ -95,6 +96,8 @@ TINY = Lesson(
 
 @pytest.fixture(autouse=True)
 def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    # It reads the names of the lessons once, when it is imported.
+    assert learn.command.name == "learn"
     module = ModuleType("jaxtui.lessons.tiny")
     module.LESSON = TINY  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
