@@ -114,8 +114,8 @@ async def classroom(app: JaxtuiApp, pilot: Screen) -> None:
 async def check(app: JaxtuiApp, pilot: Screen) -> None:
     """The health check, to its end."""
     await pilot.press("c")
-    await until(pilot, lambda: app.session.state.check.going)
-    await until(pilot, lambda: not app.session.state.check.going)
+    await until(pilot, lambda: app.session.state.checking)
+    await until(pilot, lambda: not app.session.state.checking)
 
 
 async def lesson(app: JaxtuiApp, pilot: Screen) -> None:

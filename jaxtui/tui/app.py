@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from textual import events, on
 from textual.app import ComposeResult, SystemCommand
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.dom import DOMNode
 from textual.geometry import Size
@@ -27,10 +27,10 @@ from jaxtui.state import RUNNING
 from jaxtui.tui import colors, themes
 from jaxtui.tui.base import BaseApp
 from jaxtui.tui.devices import DevicesPane
-from jaxtui.tui.pane import WIDE_COLUMNS, Explained, Pane
+from jaxtui.tui.pane import WIDE_COLUMNS, Explained, Pane, bindings
 from jaxtui.tui.state import State
-from jaxtui.tui.widgets.keys_line import KeysLine, key_names
-from jaxtui.tui.widgets.status_line import MessageLine, StatusLine
+from jaxtui.tui.status import MessageLine, StatusLine
+from jaxtui.tui.widgets.keys_line import KeysLine
 
 if TYPE_CHECKING:
     from jaxtui.engine.client import EngineClient
@@ -99,27 +99,29 @@ WARM_UP_SECONDS = 0.3
 
 
 _KEYS = (
-    ("s,f6", "stop", "Stop", "End the run; keep its numbers.", True),
-    ("1", "show_tab('devices')", "Devices", "Show the devices.", False),
-    ("2", "show_tab('bench')", "Bench", "Show the form.", False),
-    ("3", "show_tab('learn')", "Learn", "Show the lessons.", False),
-    ("4", "show_tab('history')", "History", "Show the measurements.", False),
-    ("ctrl+n", "switch", "Next tab", "Go to the next tab.", False),
-    ("f", "open_file", "File", "Time functions of a Python file.", False),
-    ("x", "release", "Free", "Free the accelerator until the next run.", False),
-    ("R", "retry", "Retry", "Start the engine again after it failed.", False),
-    ("t", "theme", "Theme", "Dark, light, projector.", False),
-    ("p", "projector", "Projector", "High contrast or not.", False),
-    ("ctrl+p,colon", "command_palette", "Commands", "Search all keys.", False),
-    ("question_mark,f1", "help", "Help", "Show all keys.", True),
-    ("ctrl+z", "suspend_process", "Suspend", "To the shell; fg returns.", False),
-    ("ctrl+c", "interrupt", "Interrupt", "Leave at once: exit code 130.", False),
-    ("q,ctrl+q", "quit", "Quit", "Leave jaxtui.", True),
+    ("s,f6", "stop", "Stop", "End the run; keep its numbers."),
+    ("1", "show_tab('devices')", "Devices", "Show the devices."),
+    ("2", "show_tab('bench')", "Bench", "Show the form."),
+    ("3", "show_tab('learn')", "Learn", "Show the lessons."),
+    ("4", "show_tab('history')", "History", "Show the measurements."),
+    ("ctrl+n", "switch", "Next tab", "Go to the next tab."),
+    ("f", "open_file", "File", "Time functions of a Python file."),
+    ("x", "release", "Free", "Free the accelerator until the next run."),
+    ("R", "retry", "Retry", "Start the engine again after it failed."),
+    ("t", "theme", "Theme", "Dark, light, projector."),
+    ("p", "projector", "Projector", "High contrast or not."),
+    ("ctrl+p,colon", "command_palette", "Commands", "Search all keys."),
+    ("question_mark,f1", "help", "Help", "Show all keys."),
+    ("q", "quit", "Quit", "Leave jaxtui."),
 )
-"""Of every tab: keys, action, label, what it does, and whether the footer shows it."""
+"""Of every tab: keys, action, label, and what it does."""
 
-_EVERYWHERE = ("ctrl+c", "ctrl+q", "ctrl+z")
-"""Keys that mean the same in inputs and on every screen over the tabs."""
+_EVERYWHERE = (
+    ("ctrl+q", "quit", "Quit", "Leave jaxtui."),
+    ("ctrl+c", "interrupt", "Interrupt", "Leave at once: exit code 130."),
+    ("ctrl+z", "suspend_process", "Suspend", "To the shell; fg returns."),
+)
+"""Those that mean the same in inputs and on every screen over the tabs."""
 
 
 class JaxtuiApp(BaseApp):
@@ -143,19 +145,9 @@ class JaxtuiApp(BaseApp):
     Tab.-active { text-style: bold reverse; }
     """
     COMMANDS: ClassVar = {Palette}
-    HELP = "On every tab"
     BINDINGS: ClassVar[list[BindingType]] = [
-        # The footer shows the first key of several.
-        Binding(
-            key,
-            action,
-            label,
-            shown and not n,
-            tooltip=tooltip,
-            priority=key in _EVERYWHERE,
-        )
-        for keys, action, label, tooltip, shown in _KEYS
-        for n, key in enumerate(keys.split(","))
+        *bindings("app", _KEYS, ("Stop", "Help", "Quit")),
+        *bindings("app", _EVERYWHERE, (), [label for _, _, label, _ in _EVERYWHERE]),
     ]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE_COLUMNS, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-low"), (32, "-tall")]  # noqa: RUF012
@@ -219,7 +211,7 @@ class JaxtuiApp(BaseApp):
         for line in self.screen.query(KeysLine):
             line.catch_up()
         if old.running and not new.running:
-            self.idle.touch()
+            self.touched = self.clock()
             self.background(self.session.engine.refresh_memory)
 
     # Events.
@@ -227,7 +219,7 @@ class JaxtuiApp(BaseApp):
     async def on_event(self, event: events.Event) -> None:
         """Note that there was input."""
         if isinstance(event, events.InputEvent):
-            self.idle.touch()
+            self.touched = self.clock()
             await self.fill("bench")
         await super().on_event(event)
 
@@ -289,7 +281,7 @@ class JaxtuiApp(BaseApp):
     def redraw(self) -> None:
         """Draw everything in the colours of another theme."""
         for pane in self.panes.values():
-            pane.repaint()
+            pane.draw()
 
     def show_tab(self, tab: str) -> None:
         """Show a tab, with the focus where keys make sense."""
@@ -404,7 +396,7 @@ class JaxtuiApp(BaseApp):
         from jaxtui.tui.help import HelpScreen
 
         here = self.screen.HELP or self.panes[self.tab].HELP
-        self.push_screen(HelpScreen(here, self.BINDINGS))
+        self.push_screen(HelpScreen(here))
 
     def action_interrupt(self) -> None:
         self.exit(return_code=130)
@@ -416,7 +408,7 @@ class JaxtuiApp(BaseApp):
             if tooltip and binding.action not in actions:
                 actions.add(binding.action)
                 keys = " ".join(
-                    key_names(each.key)
+                    self.get_key_display(each)
                     for _, each in node._bindings
                     if each.action == binding.action
                 )

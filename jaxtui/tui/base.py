@@ -49,40 +49,7 @@ Request = Callable[[], Coroutine[Any, Any, None]]
 
 
 IDLE_SECONDS = 600.0
-"""Ten minutes."""
-
-
-class IdleWatch:
-    """Tells when a held accelerator has been idle for too long.
-
-    Args:
-        hold: never.
-        clock: monotonic seconds.
-    """
-
-    def __init__(self, *, hold: bool, clock: Callable[[], float]) -> None:
-        self._hold = hold
-        self._clock = clock
-        self._last = clock()
-
-    def touch(self) -> None:
-        """There was input."""
-        self._last = self._clock()
-
-    def over(self, *, held: bool, busy: bool) -> bool:
-        """Whether it is time to release; counts anew from then on.
-
-        Args:
-            held: an accelerator is held.
-            busy: something is running.
-        """
-        if self._hold or busy or not held:
-            return False
-        if self._clock() - self._last < IDLE_SECONDS:
-            return False
-        self.touch()
-        return True
-
+"""Without input, after which an accelerator is not held any longer."""
 
 INTERNAL = 70
 """Exit code after a mistake of the app's own."""
@@ -143,7 +110,10 @@ class BaseApp(App[None]):
         """Monotonic seconds."""
         self.fps = fps or (2.0 if "SSH_CONNECTION" in os.environ else 4.0)
         """Redraws per second at most."""
-        self.idle = IdleWatch(hold=hold, clock=clock)
+        self.hold = hold
+        """Keep the accelerator without input."""
+        self.touched = clock()
+        """When there was input, or the end of a run."""
         for theme in themes.THEMES:
             self.register_theme(theme)
         if self.theme == "textual-dark":
@@ -181,8 +151,11 @@ class BaseApp(App[None]):
 
     def release_if_idle(self) -> None:
         """Give the accelerator back after a time without input."""
-        state = self.session.state
-        if self.idle.over(held=state.accelerator is not None, busy=state.busy):
+        state, now = self.session.state, self.clock()
+        if self.hold or state.busy or state.accelerator is None:
+            return
+        if now - self.touched >= IDLE_SECONDS:
+            self.touched = now
             why = "No input for ten minutes: the accelerator was released."
             self.background(partial(self.session.release, why))
 

@@ -13,7 +13,7 @@ from textual.binding import BindingType
 from textual.widgets import Static
 
 from jaxtui import selection
-from jaxtui.model import Case, Experiment
+from jaxtui.model import Case, Experiment, explanation
 from jaxtui.model.own import brief_name, is_own
 from jaxtui.tui import export, form, roofline
 from jaxtui.tui.bench_plot import Pictures, short_label, why_not_plot
@@ -393,7 +393,7 @@ class BenchPane(CasePane):
             return
         if self.form.verdict.experiment == experiment:
             count = f" ({len(problems)} cases)" if len(problems) > 1 else ""
-            self.form.say(f"{problems[0].error} {problems[0].hint}{count}", True)
+            self.form.say(f"{explanation(problems[0])}{count}", True)
 
     @on(OpChoice.OpenWanted)
     def _open_wanted(self, event: OpChoice.OpenWanted) -> None:

@@ -12,7 +12,7 @@ from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 from textual.reactive import reactive
 
-from jaxtui.model import Case
+from jaxtui.model import Case, explanation
 from jaxtui.model.own import brief_name
 from jaxtui.plot import Color, Picture
 from jaxtui.state import CaseState, Job
@@ -197,13 +197,13 @@ def plot(state: State, colors: Sequence[Color]) -> tuple[str, Picture | None, st
             return (
                 f"how calls spread · {label}",
                 calls.histogram(case, colors),
-                (_no_calls(case)),
+                _no_calls(case),
             )
         case "roofline":
             drawn = roofline.picture(state, colors)
             device = roofline.device(state) or ""
             title = f"roofline of {device}"
-            return title, _bare(drawn), roofline.explanation(state)
+            return title, _bare(drawn), roofline.why_no_plot(state)
         case _:
             live = calls.live(case, colors)
             return f"seconds per call · {label}", _bare(live), _no_calls(case)
@@ -219,7 +219,7 @@ def _bare(picture: Picture | None) -> Picture | None:
 
 def _no_calls(case: CaseState) -> str:
     if case.failure is not None:
-        return f"{case.failure.error} {case.failure.hint}".rstrip()
+        return explanation(case.failure)
     doing = case.doing.replace("_", " ")
     return f"No call of {case.case.label} was timed yet{f': {doing}' * bool(doing)}."
 

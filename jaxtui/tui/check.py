@@ -91,7 +91,7 @@ def start(app: BaseApp, level: CheckLevel) -> None:
     if not mine:
         app.say("None of these devices belongs to this process.")
         return
-    session.update(check_shown=True)
+    session.update(check_open=True)
     exam = examination.begin(mine, level)
 
     async def play() -> None:

@@ -16,10 +16,10 @@ from jaxtui.model import Loop, LoopStyle, explanation
 from jaxtui.tui import themes
 from jaxtui.tui.loops import FIRST_BET, FIRST_CALLS, LoopScreen, next_bet
 from jaxtui.tui.pane import bindings
+from jaxtui.tui.status import MessageLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Figure, Paper
-from jaxtui.tui.widgets.status_line import MessageLine
 from jaxtui.view import timeline as view
 from jaxtui.view.text import Line, Span, bar
 

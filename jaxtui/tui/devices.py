@@ -146,13 +146,25 @@ class DevicesPane(CasePane):
     @property
     def shown_check(self) -> check_view.Report | None:
         """The check that is on screen, with its verdicts."""
-        return self.report if self.state.check.shown else None
+        return self.report if self.state.check_shown else None
 
     def watch_state(self, old: State, state: State) -> None:
-        if old.check is not state.check or old.device != state.device:
-            self._show_check(state)
+        if state.exam is not None:
+            # Later on the seconds are those of something else that was played.
+            if state.checking or state.exam is not old.exam:
+                self.report = check_view.report(
+                    state.exam,
+                    last=self.report,
+                    stopping=state.stopping,
+                    elapsed_seconds=state.played_seconds,
+                )
+            # The panel is made for the first check.
+            if self._check is None:
+                self._check = CheckPanel()
+                self.query_one("#below").mount(self._check, before=0)
+            device = state.device
+            self._check.show(self.report, device.name if device else None)
         self._arrange()
-        self._show_details(old)
         self.draw()
 
     def watch_details(self) -> None:
@@ -160,7 +172,6 @@ class DevicesPane(CasePane):
 
     def on_resize(self, event: events.Resize) -> None:
         self._arrange()
-        self._write_details()
 
     def draw(self) -> None:
         if self.size.area:
@@ -170,55 +181,24 @@ class DevicesPane(CasePane):
         self._hardware.table.focus()
 
     def _arrange(self) -> None:
-        """Share out the room, and draw the devices."""
+        """Share out the room, and draw the devices and details."""
         width, height = self.size
         if not width or not height:
             return
-        wide, check = width >= WIDE_COLUMNS, self.state.check
+        wide = width >= WIDE_COLUMNS
         known = bool(self.state.devices or self.state.findings)
         beside = self.details if self.details is not None else known and width >= WIDER
-        self.set_class(check.shown, "-checked")
+        self.set_class(self.state.check_shown, "-checked")
         self.set_class(bool(beside), "-details")
         self.set_class(wide, "-beside")
         self.set_class(not wide, "-instead")
         self._hardware.show(self.state, self.report, self.size)
-
-    def _show_check(self, state: State) -> None:
-        """Hand the health check to all that shows a part of it."""
-        if state.check.exam is None:
-            return
-        check = state.check
-        self.report = check_view.report(
-            check.exam,
-            last=self.report,
-            stopping=check.stopping,
-            elapsed_seconds=check.elapsed_seconds,
-        )
-        # The panel is made for the first check.
-        if self._check is None:
-            self._check = CheckPanel()
-            self.query_one("#below").mount(self._check, before=0)
-        device = state.device
-        self._check.show(self.report, device.name if device else None)
-
-    # Details.
-
-    def _show_details(self, old: State) -> None:
-        state = self.state
-        same = (old.device, old.host, old.findings) == (
-            state.device,
-            state.host,
-            state.findings,
-        )
-        if not same or old.check is not state.check:
-            self._write_details()
-
-    def _write_details(self) -> None:
-        state, report = self.state, self.shown_check
-        device = state.device
+        device = self.state.device
         panel = self.query_one("#details-panel", Panel)
         panel.entitle(f"details · {device.name}" if device else "details")
-        self._facts.show(partial(_details, state, report))
+        self._facts.show(partial(_details, self.state, self.shown_check))
+
+    # What happens in the parts.
 
     @on(DeviceTable.Paged)
     def _paged(self, event: DeviceTable.Paged) -> None:
@@ -239,7 +219,7 @@ class DevicesPane(CasePane):
     @on(DeviceTable.Entered)
     def _entered(self, event: DeviceTable.Entered) -> None:
         event.stop()
-        self.perform("details" if self.state.check.shown else "run")
+        self.perform("details" if self.state.check_shown else "run")
 
     # Keys.
 
@@ -248,9 +228,9 @@ class DevicesPane(CasePane):
         match action:
             case "edit" if self.case is None:
                 return state.no_jax
-            case "check_panel" if state.check.exam is None:
+            case "check_panel" if state.exam is None:
                 return "There was no check yet."
-            case "copy" if state.run is None and not state.check.shown:
+            case "copy" if state.run is None and not state.check_shown:
                 return "There is no result yet."
             case "export" if not state.devices and state.run is None:
                 return state.no_jax
@@ -259,7 +239,7 @@ class DevicesPane(CasePane):
 
     def action_run(self) -> None:
         if (offer := self.offer) is not None:
-            self.session.update(check_shown=False)
+            self.session.update(check_open=False)
             self.base.start(offer, "bench")
 
     def action_edit(self) -> None:
@@ -294,11 +274,11 @@ class DevicesPane(CasePane):
 
     def action_check_panel(self) -> None:
         """Stop the check that is running; hide the last one, or show it again."""
-        state = self.session.state.check
-        if state.going:
+        state = self.session.state
+        if state.checking:
             self.base.background(self.session.stop)
         else:
-            self.session.update(check_shown=not state.shown)
+            self.session.update(check_open=not state.check_open)
 
     def action_details(self) -> None:
         self.details = not self.query_one("#details-panel").display

@@ -13,7 +13,7 @@ from textual.highlight import highlight
 from textual.screen import ModalScreen
 from textual.widgets import Label, Static
 
-from jaxtui.model import Case, Experiment
+from jaxtui.model import Case, Experiment, explanation
 from jaxtui.scripts import of_cases
 from jaxtui.tui.base import BaseApp, base
 from jaxtui.tui.widgets.panel import ScrollPanel
@@ -87,9 +87,8 @@ def show_code(app: BaseApp, case: Case) -> None:
             app.push_screen(CodeScreen(case.label, of_cases(plan.cases)))
             return
         # It may have been measured on another machine.
-        problem = planned.problem
-        why = f" {problem.error} {problem.hint}".rstrip() if problem else ""
-        app.say(f"{case.label} cannot be written as code here.{why}")
+        why = explanation(planned.problem)
+        app.say(f"{case.label} cannot be written as code here. {why}".rstrip())
 
     app.background(show)
 

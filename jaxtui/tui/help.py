@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from operator import itemgetter
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rich.table import Table
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.screen import ModalScreen, Screen
@@ -22,7 +21,6 @@ from jaxtui.tui.learn import LearnPane
 from jaxtui.tui.pane import WIDE_COLUMNS, Pane
 from jaxtui.tui.recorded import RecordedScreen
 from jaxtui.tui.timeline import TimelineScreen
-from jaxtui.tui.widgets.keys_line import key_names
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.plot_view import PlotReader
 
@@ -109,21 +107,22 @@ SAID = {
 """The words that stand in a place."""
 
 
-def sections(here: str, everywhere: Sequence[BindingType]) -> dict[str, Rows]:
+def sections(here: str, app: App[Any]) -> dict[str, Rows]:
     """Keys and what they do, by the place where they work.
 
     Args:
         here: the place that comes first: the ``HELP`` of a pane or screen.
-        everywhere: the bindings of the app.
+        app: its keys work everywhere.
     """
     found: dict[str, dict[str, str]] = {here: {}, EVERYWHERE: {}}
-    places = [(EVERYWHERE, everywhere), *((one.HELP, one.BINDINGS) for one in PLACES)]
+    places = [(EVERYWHERE, app.BINDINGS), *((one.HELP, one.BINDINGS) for one in PLACES)]
     for place, bindings in places:
-        for binding in bindings:
-            if isinstance(binding, Binding) and binding.tooltip:
+        for binding in Binding.make_bindings(bindings):
+            if binding.tooltip:
                 keys = found.setdefault(place or EVERYWHERE, {})
                 before = keys.get(binding.tooltip, "")
-                keys[binding.tooltip] = f"{before} {key_names(binding.key)}".strip()
+                name = app.get_key_display(binding)
+                keys[binding.tooltip] = f"{before} {name}".strip()
     return {
         place: [(names, tooltip) for tooltip, names in keys.items()]
         for place, keys in found.items()
@@ -145,7 +144,6 @@ class HelpScreen(ModalScreen[None]):
 
     Args:
         here: the place whose keys and words come first.
-        everywhere: the bindings of the app.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -163,16 +161,13 @@ class HelpScreen(ModalScreen[None]):
     }
     """
 
-    def __init__(self, here: str, everywhere: Sequence[BindingType]) -> None:
+    def __init__(self, here: str) -> None:
         super().__init__()
         self._here = here
-        self._everywhere = everywhere
 
     def compose(self) -> ComposeResult:
-        keys, said = (
-            list(sections(self._here, self._everywhere).items()),
-            list(words(self._here).items()),
-        )
+        keys = list(sections(self._here, self.app).items())
+        said = list(words(self._here).items())
         wide = self.app.size.width >= WIDE_COLUMNS
         columns = [keys, said] if wide else [[keys[0], said[0], *keys[1:], said[1]]]
         with Horizontal(id="help"):

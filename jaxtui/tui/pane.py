@@ -101,8 +101,4 @@ class Pane(Explained, Vertical):
         """Use the room of a terminal of another width."""
 
     def draw(self) -> None:
-        """Draw the plots anew: the tab has come into view."""
-
-    def repaint(self) -> None:
-        """Draw everything in the colours of another theme."""
-        self.draw()
+        """Draw the plots anew: in view again, or in the colours of another theme."""

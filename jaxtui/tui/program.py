@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Log, Static
 
-from jaxtui.model import Case, Inspected, Inspection
+from jaxtui.model import Case, Inspected, Inspection, explanation
 from jaxtui.state import RUNNING, Job
 from jaxtui.tui.base import BaseApp, base
 from jaxtui.tui.loops import loopable
@@ -124,8 +124,7 @@ class ProgramScreen(ModalScreen[None]):
         """What stands there while there is no text."""
         job = self._job
         if job is not None and job.failed is not None:
-            why = f"{job.failed.error} {job.failed.hint}".rstrip()
-            return f"{why}\n\n{job.failed.detail}".rstrip()
+            return f"{explanation(job.failed)}\n\n{job.failed.detail}".rstrip()
         if self._inspected is not None:
             return "This jax does not show it."
         if job is not None and job.outcome is not None:

@@ -18,7 +18,7 @@ from jaxtui.analysis.roofline import (
     same_silicon,
 )
 from jaxtui.analysis.roofline import of_device as known_roofs
-from jaxtui.model import HOST, Case, OpInfo
+from jaxtui.model import HOST, Case, OpInfo, explanation
 from jaxtui.model.roofs import Roof, Roofs, RoofsMeasured
 from jaxtui.plot import Color, Picture
 from jaxtui.tui.state import State
@@ -270,7 +270,7 @@ def message(state: State) -> str:
         return ""
     device = job.work.device
     if job.failed is not None:
-        why = f"{job.failed.error} {job.failed.hint}".strip()
+        why = explanation(job.failed)
         if job.outcome == "crashed":
             return f"Incomplete: no new roofs of {device}. {why}"
         return f"The roofs of {device} could not be measured. {why}"
@@ -312,7 +312,7 @@ def picture(state: State, colors: Sequence[Color]) -> Picture | None:
     return replace(drawn, spots=tuple(spots))
 
 
-def explanation(state: State) -> str:
+def why_no_plot(state: State) -> str:
     """What stands in the place of the plot: what it would be, and what makes it."""
     where = device(state)
     if where is None:

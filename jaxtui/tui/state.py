@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from jaxtui import state
 from jaxtui.analysis.examination import Examination
-from jaxtui.model import CHECK_TESTS, CheckLevel, CheckTest, Device
+from jaxtui.model import CheckTest, Device
 from jaxtui.model.own import parts
 from jaxtui.state import CaseState, Job
 from jaxtui.view.bench import Clock
@@ -58,50 +58,14 @@ NOTHING_OPENED = OpenedState()
 
 
 @dataclass(frozen=True, slots=True)
-class CheckState:
-    """The last health check, running or ended."""
-
-    exam: Examination | None = None
-    """What was read so far; ``None`` before the first check."""
-    going: bool = False
-    """Whether there is more to do."""
-    shown: bool = False
-    """Whether it is on screen, in the place of the first minute."""
-    stopping: bool = False
-    """The user wants it to end: no further test begins."""
-    elapsed_seconds: float = 0.0
-    """What the tests that have ended took, compiling included."""
-
-    @property
-    def level(self) -> CheckLevel:
-        """How thorough it is."""
-        return "quick" if self.exam is None else self.exam.level
-
-    @property
-    def test(self) -> CheckTest | None:
-        """The test that is running or comes next."""
-        if self.exam is None:
-            return None
-        check = self.exam.check or self.exam.next_work
-        return None if check is None else check.test
-
-    @property
-    def place(self) -> int:
-        """The number of that test, from 1 on; 0 without one."""
-        return 0 if self.test is None else CHECK_TESTS.index(self.test) + 1
-
-
-NO_CHECK = CheckState()
-
-
-@dataclass(frozen=True, slots=True)
 class State(state.State):
     """Everything that the screens show."""
 
     opened: OpenedState = NOTHING_OPENED
     """Functions of files that were chosen since the start."""
-    check_shown: bool = False
-    """The health check is on screen, in the place of the first minute."""
+    check_open: bool = False
+    """The health check, once there is one, is on screen in the place of the first
+    minute."""
     cursor: str | None = None
     """Name of the device that is selected; ``None`` for the first."""
     picked: tuple[int, int] | None = None
@@ -139,15 +103,27 @@ class State(state.State):
         return self.jobs.get("roofs")
 
     @property
-    def check(self) -> CheckState:
-        """The health check."""
+    def exam(self) -> Examination | None:
+        """What the last health check has read so far."""
         exam = self.series.get("check")
-        if not isinstance(exam, Examination):
-            return NO_CHECK
-        going = self.playing == "check"
-        stopping = going and self.stopping
-        seconds = self.played_seconds
-        return CheckState(exam, going, self.check_shown, stopping, seconds)
+        return exam if isinstance(exam, Examination) else None
+
+    @property
+    def checking(self) -> bool:
+        """Whether a health check is going on, also between two of its tests."""
+        return self.playing == "check"
+
+    @property
+    def test(self) -> CheckTest | None:
+        """The test of that check that is running or comes next."""
+        exam = self.exam if self.checking else None
+        check = exam and (exam.check or exam.next_work)
+        return check.test if check else None
+
+    @property
+    def check_shown(self) -> bool:
+        """Whether a health check is on screen."""
+        return self.check_open and self.exam is not None
 
     @property
     def device(self) -> Device | None:

@@ -1,16 +1,117 @@
-"""The status line and the message line, as text."""
+"""The first line of the screen, and the line above the keys."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.content import Content
+from textual.reactive import reactive
+from textual.widget import Widget
 
 from jaxtui import format as fmt
 from jaxtui.engine import startup
 from jaxtui.model import CHECK_TESTS
 from jaxtui.tui import roofline
-from jaxtui.tui.state import CheckState, State
+from jaxtui.tui.state import EMPTY, State
 from jaxtui.view.bench import notes
 
 
-def machine(state: State, room: int) -> str:
+class StatusLine(Widget):
+    """Machine at the left; progress and what is held at the right.
+
+    Args:
+        clock: monotonic seconds.
+    """
+
+    DEFAULT_CSS = """
+    StatusLine {
+        height: 1; background: $panel; color: $foreground; padding: 0 1;
+        text-wrap: nowrap; text-overflow: ellipsis;
+    }
+    """
+
+    state: reactive[State] = reactive(EMPTY, repaint=False)
+    """What is on screen."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self._clock = clock
+        self._since = self._checking_since = clock()
+        self._shown = ""
+
+    def on_mount(self) -> None:
+        self.set_interval(1.0, self._show)
+
+    def watch_state(self, old: State, new: State) -> None:
+        begins = new.job is not None and (
+            old.job is None or old.job.number != new.job.number
+        )
+        if new.checking and not old.checking:
+            self._checking_since = self._clock()
+        if begins or (new.engine == "starting" and old.engine != "starting"):
+            self._since = self._clock()
+        self._show()
+
+    def render(self) -> Content:
+        state, now = self.state, self._clock()
+        simulated = any(device.simulated for device in state.devices)
+        crowded = busy(state)
+        right = [
+            "BUSY MACHINE" if crowded else "",
+            self._progress(now),
+            "SIMULATED" if simulated else "",
+            self._engine(now),
+        ]
+        width = self.size.width
+        for short in (False, True):
+            settings = _settings(state, short=short)
+            end = "  ".join(filter(None, [settings, *right]))
+            left = _machine(state, width - len(end) - 2)
+            if left != "jaxtui":
+                break
+        room = max(2, width - len(left) - len(end))
+        bad = settings or crowded or state.engine == "failed" or simulated
+        style = "bold $text-warning" if bad else "bold $text-accent"
+        return Content.assemble((left[:6], "bold"), left[6:], " " * room, (end, style))
+
+    def _progress(self, now: float) -> str:
+        """Elapsed and remaining of what runs; empty without it.
+
+        By the screen's own clock: the engine reports between turns only, and a compile
+        may take minutes.
+        """
+        test, job = self.state.test, self.state.job
+        if test is not None:
+            place = CHECK_TESTS.index(test) + 1
+            passed = fmt.duration(now - self._checking_since)
+            return f"test {place} of {len(CHECK_TESTS)}, {passed}"
+        if job is None:
+            return ""
+        elapsed = now - self._since
+        remaining = max(0.0, job.remaining_seconds - (elapsed - job.elapsed_seconds))
+        return f"{fmt.duration(elapsed)}, {fmt.duration(remaining)} left"
+
+    def _engine(self, now: float) -> str:
+        """What is held, or what is being waited for; empty where nothing can be."""
+        state = self.state
+        if state.engine == "starting":
+            return f"{startup.doing(state.start)}, {now - self._since:.0f} s"
+        if state.engine == "failed":
+            return "NO ENGINE (R tries again)"
+        if state.engine == "released":
+            return "released: the next run takes it again"
+        if state.accelerator is not None:
+            return f"HOLDING {state.accelerator} (x frees)"
+        return "" if any(one.simulated for one in state.devices) else "CPU only"
+
+    def _show(self) -> None:
+        text = self.render().plain
+        if text != self._shown:
+            self._shown = text
+            self.refresh()
+
+
+def _machine(state: State, room: int) -> str:
     """What there is: kind, number of devices and JAX's version, as far as it fits."""
     left = "jaxtui"
     if not state.devices or state.host is None:
@@ -24,36 +125,13 @@ def machine(state: State, room: int) -> str:
     return left
 
 
-def engine(state: State, waited: float) -> str:
-    """What is held, or what is being waited for.
-
-    Args:
-        state: what is on screen.
-        waited: seconds since the engine began to start.
-    """
-    if state.engine == "starting":
-        return f"{startup.doing(state.start)}, {waited:.0f} s"
-    if state.engine == "failed":
-        return "NO ENGINE (R tries again)"
-    if state.engine == "released":
-        return "released: the next run takes it again"
-    if state.accelerator is not None:
-        return f"HOLDING {state.accelerator} (x frees)"
-    return "SIMULATED" if simulated(state) else "CPU only"
-
-
-def simulated(state: State) -> bool:
-    """Whether any device is made up."""
-    return any(device.simulated for device in state.devices)
-
-
 def busy(state: State) -> bool:
     """Whether others used the cores during the whole run that is on screen."""
     run = state.run
     return run is not None and any(one.flag == "contended" for one in notes(run))
 
 
-def settings(state: State, *, short: bool = False) -> str:
+def _settings(state: State, *, short: bool) -> str:
     """The settings of JAX that change numbers: the first, and how many more."""
     names = [*state.host.settings] if state.host is not None else []
     if not names or short:
@@ -61,30 +139,40 @@ def settings(state: State, *, short: bool = False) -> str:
     return names[0] + (f" +{len(names) - 1}" if names[1:] else "")
 
 
-def progress(state: State, elapsed: float) -> str:
-    """Elapsed and remaining of the running experiment; empty without one.
+class MessageLine(Widget):
+    """One sentence: what happened, what is wrong, or what is being done."""
 
-    Args:
-        state: what is on screen.
-        elapsed: seconds since the run, or the whole check, began, by the screen's own
-            clock: the engine reports between turns only, and a compile may take
-            minutes.
+    DEFAULT_CSS = """
+    MessageLine {
+        height: auto; min-height: 1; max-height: 2; padding: 0 1; color: $text-accent;
+    }
     """
-    check, run = state.check, state.job
-    if check.going:
-        return f"test {check.place} of {len(CHECK_TESTS)}, {fmt.duration(elapsed)}"
-    if run is None:
-        return ""
-    remaining = max(0.0, run.remaining_seconds - (elapsed - run.elapsed_seconds))
-    return f"{fmt.duration(elapsed)}, {fmt.duration(remaining)} left"
+
+    state: reactive[State] = reactive(EMPTY, repaint=False)
+    """What is on screen."""
+    line: reactive[str] = reactive("", repaint=False)
+    """The sentence."""
+
+    def watch_state(self, state: State) -> None:
+        self.line = message(state)
+
+    def watch_line(self, old: str, new: str) -> None:
+        """Lay out the screen anew only when the sentence takes another line."""
+        width = max(1, self.content_size.width)
+        before, after = (len(Content(line).wrap(width)) for line in (old, new))
+        self.refresh(layout=before != after)
+
+    def render(self) -> Content:
+        """The sentence as it is: engine texts may contain brackets."""
+        return Content(self.line)
 
 
 def message(state: State) -> str:
     """One line: what there is to say, or else what the run is doing."""
     if state.message:
         return state.message
-    if state.check.going:
-        return _testing(state.check)
+    if state.test is not None and state.exam is not None:
+        return f"{state.test}: {state.exam.what or 'starting'}"
     if state.job is not None:
         return state.job.doing or "starting"
     if state.purpose == "roofs":
@@ -108,9 +196,3 @@ def message(state: State) -> str:
             flags = ", ".join(note.flag for note in notes(run))
             whole = f" On the whole run: {flags}." if flags else ""
             return f"Done in {run.elapsed_seconds:.1f} s{trouble}.{whole}"
-
-
-def _testing(check: CheckState) -> str:
-    """The test that is running, and what it does."""
-    doing = check.exam.what if check.exam is not None else ""
-    return f"{check.test}: {doing or 'starting'}"

@@ -31,11 +31,11 @@ from jaxtui.tui.dialogs import CodeScreen
 from jaxtui.tui.lanes import LaneView, Shot
 from jaxtui.tui.loops import FIRST_BET, LoopScreen, first_loop, next_bet
 from jaxtui.tui.pane import bindings
+from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.tui.widgets.plot_view import PlotView
-from jaxtui.tui.widgets.status_line import MessageLine, StatusLine
 from jaxtui.view import timeline as view
 from jaxtui.view.text import Line, Span
 

@@ -1,7 +1,8 @@
-"""The app on a fake engine: keys in, snapshots and screens out."""
+"""The app on a fake engine: its keys, its endings, its help and its palette."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,48 +11,63 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.widgets import Static
 
+from jaxtui.history.store import History
 from jaxtui.tui import themes
-from jaxtui.tui.app import JaxtuiApp, TooSmall
+from jaxtui.tui.app import JaxtuiApp, Palette, TooSmall
 from jaxtui.tui.bench import BenchPane
-from jaxtui.tui.help import EVERYWHERE, PLACES, HelpScreen
-from jaxtui.tui.help import sections as help_sections
-from jaxtui.tui.widgets.status_line import StatusLine
-from tests.tui.driving import app_on, until, until_done, until_ready
+from jaxtui.tui.help import EVERYWHERE, PLACES, SAID, WORDS, HelpScreen, words
+from jaxtui.tui.history import HistoryPane
+from jaxtui.tui.status import StatusLine
+from jaxtui.tui.widgets.panel import Panel
+from jaxtui.view.history import HEAD
+from tests.history.making import DEVICE, HOST, measurement
+from tests.tui.driving import app_on, until, until_ready
 from tests.tui.fake_engine import FakeEngine, tpu_devices
 
-NARROW, WIDE = (80, 24), (120, 40)
-
-
-def shown(app: JaxtuiApp, kind: type) -> str:
-    return app.query_one(kind).render().plain  # type: ignore[no-any-return]
+NARROW = (80, 24)
 
 
 @pytest.mark.parametrize("hold", [False, True])
 async def test_the_accelerator_is_freed_by_a_key_and_by_idle_time(hold: bool) -> None:
     now = [0.0]
-    engine = FakeEngine(tpu_devices())
+    engine = FakeEngine(tpu_devices(), scripted=False)
     app = app_on(engine, hold=hold, clock=lambda: now[0])
+
+    def held() -> bool:
+        return "release" not in engine.calls
+
     async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        now[0] = 599.0
-        app.release_if_idle()
-        await pilot.pause()
-        assert app.state.engine == "ready"
-        now[0] = 601.0
-        app.release_if_idle()
-        if hold:
+
+        async def idle_at(seconds: float) -> None:
+            now[0] = seconds
+            app.release_if_idle()
             await pilot.pause()
-            assert "release" not in engine.calls
+
+        await until_ready(pilot, app)
+        await idle_at(599.0)
+        assert held()
+        # A key, a run and its end begin the ten minutes anew.
+        await pilot.press("enter")
+        await until(pilot, lambda: app.state.running)
+        await idle_at(1200.0)
+        assert held()
+        await pilot.press("s")
+        await until(pilot, lambda: not app.state.running)
+        await idle_at(1799.0)
+        assert held()
+        await idle_at(1801.0)
+        if hold:
+            assert held()
             await pilot.press("x")
         await until(pilot, lambda: app.state.engine == "released")
         assert ("ten minutes" in app.state.message) is not hold
-        assert "released" in shown(app, StatusLine)
-        assert "HOLDING" not in shown(app, StatusLine)
+        line = app.query_one(StatusLine)
+        assert "released" in line.render().plain
         # The next run takes it again.
         await pilot.press("enter")
-        await until_done(pilot, app)
+        await until(pilot, lambda: app.state.running)
         assert engine.calls.count("start") == 2
-        assert "HOLDING TPU (x frees)" in shown(app, StatusLine)
+        assert "HOLDING TPU (x frees)" in line.render().plain
 
 
 async def test_after_its_last_death_a_key_brings_the_engine_back() -> None:
@@ -59,7 +75,7 @@ async def test_after_its_last_death_a_key_brings_the_engine_back() -> None:
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
-        for deaths, key in enumerate(("enter", "r", "c", "w", "R"), start=1):
+        for deaths, key in enumerate(("enter", "c", "w", "R"), start=1):
             engine.die(restarts=False)
             await until(pilot, lambda: app.state.engine == "failed")
             runs = engine.calls.count("run")
@@ -72,34 +88,6 @@ async def test_after_its_last_death_a_key_brings_the_engine_back() -> None:
                 await until(pilot, lambda: not app.state.busy)
 
 
-async def test_every_binding_is_in_palette_and_help() -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=(120, 60)) as pilot:
-        await until_ready(pilot, app)
-        offered = {one.help for one in app.get_system_commands(app.screen)}
-        meant = {
-            tooltip
-            for _, binding, _, tooltip in app.screen.active_bindings.values()
-            if tooltip and binding.action != "command_palette"
-        }
-        assert len(meant) > 10
-        await pilot.press("question_mark")
-        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
-        await until(pilot, lambda: app.screen.query(Static))
-        tables = [one.content for one in app.screen.query(Static)]
-        text = "\n".join(
-            cell
-            for table in tables
-            if isinstance(table, Table)
-            for cell in map(str, table.columns[1].cells)
-        )
-        for tooltip in meant:
-            assert any(tooltip in help_ for help_ in offered), tooltip
-            assert tooltip in text, tooltip
-        await pilot.press("escape", "ctrl+c")
-    assert app.return_code == 130
-
-
 @pytest.mark.parametrize("place", [JaxtuiApp, *PLACES])
 def test_the_keys_of_a_place_are_its_own_and_do_something(place: Any) -> None:
     keys = list(Binding.make_bindings(place.BINDINGS))
@@ -108,8 +96,54 @@ def test_the_keys_of_a_place_are_its_own_and_do_something(place: Any) -> None:
         owner, _, name = binding.action.partition("(")[0].rpartition(".")
         of = JaxtuiApp if owner == "app" else place
         assert hasattr(of, f"action_{name}"), binding.action
-    found = help_sections(place.HELP, JaxtuiApp.BINDINGS)
-    assert next(iter(found)) == (place.HELP if place.HELP else EVERYWHERE)
+
+
+def test_the_words_of_a_place_come_first_and_none_is_missing() -> None:
+    assert set(HEAD) - {"id"} <= set(SAID[HistoryPane.HELP])
+    for place in (*SAID, "elsewhere"):
+        found = words(place)
+        assert [word for word, _ in found["Words here"]] == list(SAID.get(place, ()))
+        every = [word for rows in found.values() for word, _ in rows]
+        assert sorted(every) == sorted(WORDS)
+
+
+async def test_palette_and_help_have_every_key_those_of_the_place_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAXTUI_DATA", str(tmp_path))
+    History().add(HOST, DEVICE, measurement())
+    app = app_on(FakeEngine())
+    async with app.run_test(size=(60, 15)) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("4")
+        await until(pilot, lambda: (at := app.pane(HistoryPane)) and at.past.entry)
+        hits = [hit async for hit in Palette(app.screen).discover()]
+        assert [hit.text for hit in hits[:3]] == ["To form", "Filter", "Mark"]
+        meant = {
+            tooltip
+            for _, binding, _, tooltip in app.screen.active_bindings.values()
+            if tooltip and binding.action != "command_palette"
+        }
+        assert len(meant) > 10
+        # What a sentence says is found too.
+        found = [hit.text async for hit in Palette(app.screen).search("are marked")]
+        assert "Mark" in found
+
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        await until(pilot, lambda: app.screen.query(Static))
+        titles = [panel.border_title for panel in app.screen.query(Panel)]
+        assert titles[:3] == [HistoryPane.HELP, "Words here", EVERYWHERE]
+        assert app.screen.query_one("VerticalScroll").virtual_size.width <= 60
+        rows: dict[str, str] = {}
+        for one in app.screen.query(Static):
+            if isinstance(one.content, Table):
+                names, meanings = (column.cells for column in one.content.columns)
+                rows.update(zip(map(str, meanings), map(str, names), strict=True))
+        assert meant <= rows.keys()
+        assert rows["Leave jaxtui."] == "q ^q"
+        for meaning in meant:
+            assert any(meaning in str(hit.help) for hit in hits), meaning
 
 
 async def test_what_cannot_be_done_themes_a_small_screen_and_ctrl_c() -> None:

@@ -18,12 +18,12 @@ from jaxtui.model import (
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.devices import DevicesPane, FirstMinute
 from jaxtui.tui.state import EMPTY
+from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotView
-from jaxtui.tui.widgets.status_line import MessageLine, StatusLine
 from tests.tui.driving import app_on, until, until_done, until_ready
 from tests.tui.fake_engine import FakeEngine, cpu_devices, sampled, tpu_devices
 

@@ -1,4 +1,4 @@
-"""Last words, characters that a terminal lacks, and the idle clock."""
+"""Last words, and characters that a terminal lacks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from jaxtui.tui import plain_text, run
-from jaxtui.tui.base import IDLE_SECONDS, IdleWatch
 
 
 def test_a_crash_is_one_sentence_and_a_file(
@@ -54,16 +53,3 @@ def test_utf8_is_left_alone() -> None:
     stream = io.TextIOWrapper(raw, encoding="utf-8")
     plain_text.prepare(stream)
     assert stream.errors == "strict"
-
-
-def test_idle_time_counts_from_the_last_touch() -> None:
-    now = [0.0]
-    watch = IdleWatch(hold=False, clock=lambda: now[0])
-    now[0] = IDLE_SECONDS
-    assert not watch.over(held=True, busy=True)
-    assert not watch.over(held=False, busy=False)
-    watch.touch()
-    assert not watch.over(held=True, busy=False)
-    now[0] = 2 * IDLE_SECONDS
-    assert watch.over(held=True, busy=False)
-    assert not watch.over(held=True, busy=False)

@@ -435,7 +435,7 @@ async def test_devices_and_the_health_check() -> None:
         assert name.startswith("devices-vm-")
 
         await pilot.press("c")
-        await until(pilot, lambda: app.state.check.exam and not app.state.check.going)
+        await until(pilot, lambda: app.state.exam and not app.state.checking)
         _, text = await taken(pilot, app, "down")
         assert "Do not rely on tpu:3" in text
         _, text = await taken(pilot, app)

@@ -325,7 +325,7 @@ async def test_devices(scene: Scene) -> None:
     await pilot.press("enter")
     await until_done(pilot, app)
     await pilot.press("c")
-    await until(pilot, lambda: app.state.check.exam and not app.state.check.going)
+    await until(pilot, lambda: app.state.exam and not app.state.checking)
     # The results of another device are not shown for this one, nor acted on.
     await pilot.press("escape", "down")
     await until(pilot, lambda: scene.pane.case.device == "tpu:1")

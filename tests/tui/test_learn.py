@@ -27,10 +27,10 @@ from jaxtui.model import (
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.learn import LearnPane, loaded
 from jaxtui.tui.learn_step import QuestionPanel, StepState
+from jaxtui.tui.status import MessageLine
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotView
-from jaxtui.tui.widgets.status_line import MessageLine
 from tests.tui.driving import app_on, until, until_ready
 from tests.tui.fake_engine import FakeEngine, answer, cpu_devices, tpu_devices
 from tests.tui.lessons_to_try import FIRST, LESSONS, SECOND

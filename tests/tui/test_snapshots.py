@@ -60,7 +60,7 @@ def test_check(
         app.theme = theme
         await until_ready(pilot, app)
         await pilot.press("c")
-        await until(pilot, lambda: app.state.check.exam and not app.state.check.going)
+        await until(pilot, lambda: app.state.exam and not app.state.checking)
         await pilot.pause()
 
     assert snap_compare(app, terminal_size=size, run_before=drive)

@@ -61,16 +61,16 @@ class Hardware(Horizontal):
             report: the last health check.
             room: the size of the tab.
         """
-        found, device, check = state.devices, state.device, state.check
+        found, device, checked = state.devices, state.device, state.check_shown
         rates = devices.product_rates(state)
-        drawn = found, device, check, state.host, state.engine, rates, room
+        drawn = found, device, checked, report, state.host, state.engine, rates, room
         if drawn == self._drawn:
             return
         self._drawn = drawn
-        self.table.pages_below = check.shown
+        self.table.pages_below = checked
         beside = self.query_one("#map-panel", Panel)
         beside.display = room.height >= LOW and bool(
-            found and (room.width >= WIDE_COLUMNS or not check.shown)
+            found and (room.width >= WIDE_COLUMNS or not checked)
         )
         if device is None:
             head = (
@@ -86,10 +86,10 @@ class Hardware(Horizontal):
         width = room.width
         if beside.display:
             width = max(words, width - _width_beside(found, mapped))
-        if check.shown:
+        if checked:
             columns, gap = check_screen.grid(report, found, width - 4), 1
         else:
-            badges = check_screen.badges(report, found) if check.exam else None
+            badges = check_screen.badges(report, found) if report.exam else None
             columns, gap = devices.columns(found, width - 4, rates, badges), 2
         self.table.show([one.name for one in found], columns, device.name, gap)
         panel = self.query_one("#devices-panel", Panel)
@@ -102,14 +102,14 @@ class Hardware(Horizontal):
         self._machine.show(lambda _: summary)
         drawing: list[Line] = []
         if mapped:
-            marks = check_view.marks(report, found) if check.shown else {}
+            marks = check_view.marks(report, found) if checked else {}
             self._map.show(found, device.name, marks)
             drawing = chipmap.render(chipmap.layout(found), inside, 4, device.name)
         if beside.display:
             host = state.host.hostname if state.host else ""
-            beside.entitle(_map_title(found, check.shown) if mapped else host)
+            beside.entitle(_map_title(found, checked) if mapped else host)
             rows = max(rows, min(len(drawing), 2 * rows) if mapped else len(summary))
-        below = 7 if check.shown else 6 if room.height < LOW else LEAST
+        below = 7 if checked else 6 if room.height < LOW else LEAST
         height = max(4, min(rows + 2, room.height - below, MOST))
         self.styles.height = height
         # A map without places says little: the machine stands below it if it can.
