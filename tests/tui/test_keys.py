@@ -63,8 +63,10 @@ class Scene:
         self.ends: list[str] = []
         self.pressed = set[str]()
         """The actions of all keys so far."""
-        self.seen = {*EVERYWHERE}
-        """Those whose effect was seen; in one tab also those of the app."""
+        self.seen: set[tuple[Any, str, bool]]
+        self.seen = {(app, action, True) for action in EVERYWHERE}
+        """What was tried: of whom, and whether it could be done. The keys of the app in
+        one tab only."""
 
     async def open(self, tab: str) -> None:
         app, pilot = self.app, self.pilot
@@ -158,29 +160,24 @@ class Scene:
             setattr(owner, attribute, self.before[name])
         await pilot.pause()
 
-    async def reach(self, widget: Widget, key: str, node: Any, action: str) -> None:
-        """Press a key with the focus on a widget, which must let it through."""
-        name, calls = f"action_{action.partition('(')[0]}", list[Any]()
-        self.app.screen.set_focus(widget)
-        setattr(node, name, lambda *arguments: calls.append(arguments))
-        try:
-            await self.pilot.press(key)
-        finally:
-            delattr(node, name)
-        assert len(calls) == 1, f"{key} on {widget} does not reach {action}"
-
     async def press_all(self, widgets: Sequence[Widget], effects: Effects) -> None:
-        """Press every key with the focus on each kind of these widgets.
+        """Press the keys of the pane, of these widgets and of the app.
 
-        What comes of it is looked at once for each action of the pane or of the app;
-        any other key for it, or from another widget, must reach it. Those of the app
-        are pressed on the first widget: what swallows them swallows the pane's as well.
+        What comes of an action is looked at once, on the first kind of widget that has
+        its key; from all others the key must lead there, too.
         """
-        keys = {key for key, _ in self.pane._bindings}
+        pane = self.pane
         for place, widget in enumerate({type(one): one for one in widgets}.values()):
             self.app.screen.set_focus(widget)
             await self.pilot.pause()
             actives = dict(self.app.screen.active_bindings)
+            keys = {
+                key
+                for key, one in pane._bindings
+                if pane.check_action(one.action.partition("(")[0], ()) is not False
+            }
+            if not isinstance(widget, Input):
+                assert all(actives[key].node in (pane, widget) for key in keys), widget
             for key, (node, binding, enabled, tooltip) in actives.items():
                 action = binding.action
                 if action == "suspend_process" or (
@@ -191,21 +188,19 @@ class Scene:
                     continue
                 if node is self.app and not place:
                     effect = EVERYWHERE.get(action)
-                elif node is self.pane or (widget is node and (tooltip or key in keys)):
+                elif node is pane or (widget is node and (tooltip or key in keys)):
                     effect = effects[action]
                 else:
+                    continue
+                self.pressed.add(action)
+                if (node, action, enabled) in self.seen:
                     continue
                 if not enabled:
                     why = node.why_not(action.partition("(")[0])  # type: ignore[attr-defined]
                     assert why, action
                     assert why.endswith("."), why
-                    await self.press(widget, key, None)
-                elif action in self.seen and node is not widget:
-                    await self.reach(widget, key, node, action)
-                else:
-                    await self.press(widget, key, effect)
-                    self.seen.add(action)
-                self.pressed.add(action)
+                await self.press(widget, key, effect if enabled else None)
+                self.seen.add((node, action, enabled))
 
 
 def doubled(sizes: Sequence[int]) -> bool:
@@ -244,8 +239,6 @@ DEVICES: Effects = {
     **CASE,
     "run": lambda s: {one.device for one in s.timed} == {"tpu:1", "host"},
     "edit": lambda s: s.app.tab == "bench",
-    "timeline": lambda s: s.begun(Loop, s.pane.case),
-    "program": lambda s: s.begun(Inspection, s.pane.case),
     "select_cursor": lambda s: s.timed,
     "check('quick')": lambda s: s.begun(Check),
     "check('full')": lambda s: s.begun(Check) and s.engine.works[-1].level == "full",
