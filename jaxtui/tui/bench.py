@@ -306,12 +306,9 @@ class BenchPane(CasePane):
 
     def action_roofs(self) -> None:
         state = self.session.state
-        cases = [one.case for one in state.run.cases] if state.run else []
-        device = roofline.device_of(cases, state.case_index)
-        if device is not None:
+        if (device := roofline.device(state)) is not None:
             self.session.update(view="roofline")
-            work = roofline.work_for(state.roofs, cases, device, state.ops)
-            self.base.start(work, "roofs")
+            self.base.start(roofline.work_for(state, device), "roofs")
 
     def action_view(self) -> None:
         self.session.update(view=next_view(self.session.state))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from jaxtui import format as fmt
@@ -18,7 +18,7 @@ from jaxtui.analysis.roofline import (
     same_silicon,
 )
 from jaxtui.analysis.roofline import of_device as known_roofs
-from jaxtui.model import HOST, Case, OpInfo, explanation
+from jaxtui.model import HOST, Case, explanation
 from jaxtui.model.roofs import Roof, Roofs, RoofsMeasured
 from jaxtui.plot import Color, Picture
 from jaxtui.tui.state import State
@@ -39,45 +39,32 @@ SECONDS = Roofs(device="", dtypes=()).budget
 # Which roofs are of interest.
 
 
-def device_of(cases: Sequence[Case], selected: int) -> str | None:
+def device(state: State) -> str | None:
     """The device whose roofs are of interest: that of the selected case.
 
     NumPy has none. It computes on the host, whose roofs are those of any CPU device;
     but beside cases of an accelerator theirs are what people look for.
 
-    Args:
-        cases: of a run.
-        selected: index of the selected one.
+    Returns:
+        ``None`` without a run.
     """
-    if not cases:
+    if state.run is None or state.case is None:
         return None
-    chosen = cases[min(selected, len(cases) - 1)]
-    devices = [case.device for case in (chosen, *cases) if case.device != HOST]
+    cases = [one.case for one in (state.case, *state.run.cases)]
+    devices = [case.device for case in cases if case.device != HOST]
     return devices[0] if devices else "cpu:0"
 
 
-def device(state: State) -> str | None:
-    """The same for what is on screen; ``None`` without a run."""
-    run = state.run
-    cases = [one.case for one in run.cases] if run is not None else []
-    return device_of(cases, state.case_index)
-
-
-def work_for(
-    roofs: Iterable[RoofsMeasured],
-    cases: Iterable[Case],
-    device: str,
-    ops: Iterable[OpInfo] = (),
-) -> Roofs:
+def work_for(state: State, device: str) -> Roofs:
     """What to ask of the engine: the dtypes that are not known yet, or else all again.
 
     Args:
-        roofs: what is known.
-        cases: of the run; those of other devices do not count.
+        state: its run; cases of other devices do not count.
         device: the one whose roofs are of interest.
-        ops: the catalogue.
     """
-    wanted, old = needed(cases, device, ops), known_roofs(roofs, device)
+    cases = [one.case for one in state.run.cases] if state.run is not None else []
+    wanted = needed(cases, device, state.ops)
+    old = known_roofs(state.roofs, device)
     if old is None:
         return Roofs(device=device, dtypes=wanted)
     known = {roof.of for roof in old.roofs} | {one.of for one in old.missing}
