@@ -10,7 +10,7 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.widgets import Static
+from textual.widgets import Button, Input, Static
 
 from jaxtui import selection
 from jaxtui.model import Case, Experiment, explanation
@@ -19,7 +19,7 @@ from jaxtui.tui import export, form, roofline
 from jaxtui.tui.bench_plot import Pictures, short_label, why_not_plot
 from jaxtui.tui.case_pane import CASE_KEYS, CasePane
 from jaxtui.tui.dialogs import Question
-from jaxtui.tui.form import CaseForm, OpChoice, Values, why_no_sweep
+from jaxtui.tui.form import CaseForm, Field, OpChoice, Values, why_no_sweep
 from jaxtui.tui.open_file import OpenFile
 from jaxtui.tui.pane import WIDE_COLUMNS, bindings
 from jaxtui.tui.state import Picked, State, next_view
@@ -147,10 +147,6 @@ class BenchPane(CasePane):
     }
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._able: tuple[bool, ...] = ()
-
     def compose(self) -> ComposeResult:
         yield CaseForm().data_bind(BenchPane.state)
         yield Static(BEFORE, id="before")
@@ -170,31 +166,37 @@ class BenchPane(CasePane):
     # What is on screen.
 
     def on_resize(self) -> None:
-        self.set_class(self.size.height >= 26, "-tall")
         self._pictures.make_room(self.size)
-        self._fit_phases()
-        self.set_class(self.size.height < 16, "-low")
+        self._arrange()
         self.call_after_refresh(self.draw)
 
     def watch_state(self, old: State, state: State) -> None:
         if not self.children:  # the app ended while they were being made
             return
-        if old.run is None and state.run is not None:
+        begun = old.run is None and state.run is not None
+        if begun:
             self.form.folded = True
         # Not bound: what is said of it below would come before it.
         self.query_one(Results).state = state
-        self.set_class(_is_told(state), "-told")
-        self.set_class(state.run is not None, "-ran")
-        self._fit_form()
-        self.set_class(state.view == "roofline", "-roofline")
-        if old.run is None and state.run is not None and self.form.has_focus_within:
+        self._arrange()
+        if begun and self.form.has_focus_within:
             self.call_after_refresh(self.take_focus)
         self.draw()
         self.tell_keys()
 
-    def _fit_form(self) -> None:
-        """Give the open form room beside results."""
-        self.set_class(self.state.run is not None and not self.form.folded, "-editing")
+    def _arrange(self) -> None:
+        """Share out the room."""
+        state, (width, height) = self.state, self.size
+        ran, phases = state.run is not None, self._pictures.phases_shown
+        if height:  # in view, or it was
+            self.set_class(height >= 26, "-tall")
+            self.set_class(height < 16, "-low")
+        self.set_class(ran, "-ran")
+        self.set_class(ran and not self.form.folded, "-editing")
+        self.set_class(state.view == "roofline", "-roofline")
+        self.set_class(_is_told(state), "-told")
+        # On a small screen the phases take the place of the plot.
+        self.set_class(width < WIDE_COLUMNS and phases, "-phases")
 
     def draw(self) -> None:
         if self.size.area and self.state.case is not None:
@@ -202,7 +204,7 @@ class BenchPane(CasePane):
             self.query_one(Results).draw()
 
     def tell_keys(self) -> None:
-        """Say what the keys act on, and which of them do anything now."""
+        """Say what the keys act on."""
         keys = "a calls · h HLO · v code · w sizes"
         target, mine = self.case, self.form.edited
         self.query_one(Results).tell_keys("" if mine else keys)
@@ -210,10 +212,6 @@ class BenchPane(CasePane):
         if self.state.run is not None and mine and target is not None:
             words = f"{short_label(target)}: {keys}"
         self.form.entitle("what to time", words)
-        able = tuple(self.why_not(name) is None for name in _ACTIONS)
-        if able != self._able:
-            self._able = able
-            self.refresh_bindings()
 
     def take_focus(self) -> None:
         if self.state.run is not None and self.form.folded:
@@ -246,9 +244,12 @@ class BenchPane(CasePane):
             case "run" if state.can_run and self.form.verdict.experiment is None:
                 return self.form.verdict.message
             case "roofs" if state.can_run and state.run is None:
-                return NO_RUN
+                return (
+                    "Run something first: its device is the one whose roofs are "
+                    "measured."
+                )
             case "copy" | "export" if state.run is None:
-                return NO_RESULT
+                return "There is no result yet."
             case _:
                 return super().why_not(action) or why_not_plot(action, state)
 
@@ -272,13 +273,13 @@ class BenchPane(CasePane):
 
     def action_edit(self) -> None:
         self.form.folded = self.state.run is not None and not self.form.folded
-        self._fit_form()
+        self._arrange()
         self.call_after_refresh(self.take_focus)
 
     def to_form(self, values: Values) -> None:
         self.form.fill(values)
         self.form.folded = False
-        self._fit_form()
+        self._arrange()
         self.tell_keys()
 
     def sweep(self, case: Case) -> None:
@@ -323,12 +324,7 @@ class BenchPane(CasePane):
 
     def action_phases(self) -> None:
         self._pictures.phases = not self._pictures.phases_shown
-        self._fit_phases()
-
-    def _fit_phases(self) -> None:
-        """On a small screen the phases take the place of the plot."""
-        small = self.size.width < WIDE_COLUMNS
-        self.set_class(small and self._pictures.phases_shown, "-phases")
+        self._arrange()
 
     def action_log(self) -> None:
         log = self.query_one(LogPanel)
@@ -350,30 +346,27 @@ class BenchPane(CasePane):
 
     # What happens in the parts.
 
-    @on(CaseForm.Submitted)
-    def _submitted(self, event: CaseForm.Submitted) -> None:
+    @on(Input.Submitted)
+    @on(Button.Pressed)
+    def _submitted(self, event: Input.Submitted | Button.Pressed) -> None:
         event.stop()
         if self.session.state.running:
             self.base.background(self.session.stop)
         else:
             self.perform("run")
 
-    @on(CaseForm.Left)
-    def _left_form(self, event: CaseForm.Left) -> None:
+    @on(Field.Left)
+    def _left_form(self, event: Field.Left) -> None:
         event.stop()
         self.form.folded = self.state.run is not None
-        self._fit_form()
+        self._arrange()
         self.call_after_refresh(self.take_focus)
-
-    @on(CaseForm.EditWanted)
-    def _edit(self, event: CaseForm.EditWanted) -> None:
-        event.stop()
-        self.action_edit()
 
     @on(CaseForm.Changed)
     def _changed(self, event: CaseForm.Changed) -> None:
         event.stop()
         self.tell_keys()
+        self.refresh_bindings()
         experiment = event.experiment
         if experiment is not None and len(experiment.cases) <= MOST_FORESEEN:
             foresee = partial(self._foresee, experiment)
@@ -401,14 +394,6 @@ class BenchPane(CasePane):
     def _leave_plot(self, event: PlotReader.Left) -> None:
         event.stop()
         self.query_one(ResultsTable).focus()
-
-
-_ACTIONS = ("run", "sweep", "timeline", "program", "code", "roofs", "view", "metric")
-"""Those that are greyed out at times."""
-
-NO_RESULT = "There is no result yet."
-
-NO_RUN = "Run something first: its device is the one whose roofs are measured."
 
 
 def _is_told(state: State) -> bool:

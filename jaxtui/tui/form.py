@@ -347,15 +347,6 @@ class CaseForm(Panel):
     folded: reactive[bool] = reactive(False, repaint=False)
     """One line."""
 
-    class Submitted(Message):
-        """Enter or the button: run this."""
-
-    class Left(Message):
-        """Esc in an input."""
-
-    class EditWanted(Message):
-        """The folded form was clicked."""
-
     class Changed(Message):
         """The form means something else now."""
 
@@ -392,7 +383,8 @@ class CaseForm(Panel):
         with Horizontal(id="form-end"):
             yield Static(id="verdict", markup=False)
             yield Static(id="form-progress", markup=False)
-            edit = Button("e edit", id="edit", compact=True)
+            press = "app.simulate_key('e')"
+            edit = Button("e edit", id="edit", action=press, compact=True)
             edit.can_focus = False
             yield edit
             yield Button("▶ r run", id="run", compact=True, variant="primary")
@@ -502,12 +494,7 @@ class CaseForm(Panel):
 
     def on_click(self) -> None:
         if self.folded:
-            self.post_message(self.EditWanted())
-
-    @on(Field.Left)
-    def _leave(self, event: Field.Left) -> None:
-        event.stop()
-        self.post_message(self.Left())
+            self.app.simulate_key("e")
 
     @on(Choice.Changed)
     @on(Input.Changed)
@@ -516,15 +503,6 @@ class CaseForm(Panel):
         if isinstance(event, Choice.Changed) and event.choice.id == "op":
             self._adopt_op()
         self.check()
-
-    @on(Input.Submitted)
-    @on(Button.Pressed)
-    def _submitted(self, event: Input.Submitted | Button.Pressed) -> None:
-        event.stop()
-        if isinstance(event, Button.Pressed) and event.button.id == "edit":
-            self.post_message(self.EditWanted())
-        else:
-            self.post_message(self.Submitted())
 
     def _adopt_op(self) -> None:
         """Offer the op's dtypes and modes, and sizes that suit it if none suit yet."""
