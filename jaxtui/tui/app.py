@@ -382,7 +382,9 @@ class JaxtuiApp(BaseApp):
         self.background(self.session.retry)
 
     def action_theme(self) -> None:
-        self._wear(themes.following(self.theme))
+        names = [theme.name for theme in themes.THEMES]
+        at = names.index(self.theme) if self.theme in names else -1
+        self._wear(names[(at + 1) % len(names)])
 
     def action_projector(self) -> None:
         on = self.theme == themes.PROJECTOR

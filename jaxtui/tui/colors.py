@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
@@ -39,24 +39,10 @@ def few_colors(app: App[Any]) -> bool:
     return app.no_color or system in (None, "standard", "windows")
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """A picture as a function of the size that there is."""
-
-    picture: Picture
-    color: bool
-    cursor: int | None = None
-    """The place of the picture that is read off."""
-
-    def __call__(self, width: int, height: int) -> list[Row]:
-        """Exactly ``height`` lines of ``width`` cells."""
-        return self.picture.rows(width, height, color=self.color, cursor=self.cursor)
-
-
 def drawing(
     picture: Picture | None, app: App[Any], cursor: int | None = None
-) -> Drawing | None:
-    """How the app's terminal can show a picture.
+) -> Callable[[int, int], list[Row]] | None:
+    """A picture as lines for a width and a height, as the terminal can show it.
 
     Args:
         picture: ``None`` for none.
@@ -65,7 +51,7 @@ def drawing(
     """
     if picture is None:
         return None
-    return Drawing(picture, not few_colors(app), cursor)
+    return partial(picture.rows, color=not few_colors(app), cursor=cursor)
 
 
 def warm_up() -> None:

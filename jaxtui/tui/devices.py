@@ -9,9 +9,9 @@ from typing import ClassVar
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.reactive import reactive
-from textual.renderables.digits import DIGITS, DIGITS3X3_BOLD
+from textual.widgets import Label
 
 from jaxtui import format as fmt
 from jaxtui.engine import startup
@@ -28,11 +28,11 @@ from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.hardware import Hardware
 from jaxtui.tui.widgets.panel import Panel
-from jaxtui.tui.widgets.paper import Paper
+from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.view import bench, calls, check_screen, devices, stopwatch
 from jaxtui.view import check as check_view
-from jaxtui.view.text import Line, Span, bar, fold, plain
+from jaxtui.view.text import Line, Span, bar, fold
 
 # ``selection`` is imported where it is used, which is after the devices are known: the
 # first frame comes sooner without it.
@@ -322,6 +322,11 @@ class FirstMinute(Panel):
     FirstMinute {
         height: 1fr;
         #first-words { height: auto; max-height: 100%; scrollbar-size-vertical: 1; }
+        #first-words Horizontal { height: auto; }
+        #first-factor { width: auto; height: 4; margin-left: 2; display: none; }
+        #first-factor Label { text-style: dim; }
+        Figure { width: auto; height: 3; color: $danger; }
+        &.-wrong.-wide #first-factor { display: block; }
         #first-plot { display: none; }
         &.-ran #first-plot { display: block; }
     }
@@ -335,10 +340,16 @@ class FirstMinute(Panel):
         self._plot = PlotView(id="first-plot")
 
     def compose(self) -> ComposeResult:
-        """Figures, then calls; what is too long scrolls."""
-        with VerticalScroll(id="first-words", can_focus=False):
+        """Figures and the factor between them, then calls; what is too long scrolls."""
+        with VerticalScroll(id="first-words", can_focus=False), Horizontal():
             yield self._words
+            with Vertical(id="first-factor"):
+                yield Label("off by")
+                yield Figure()
         yield self._plot
+
+    def on_resize(self) -> None:
+        self.set_class(self.content_size.width >= 70, "-wide")
 
     @property
     def text(self) -> str:
@@ -355,6 +366,10 @@ class FirstMinute(Panel):
         case = _shown(state)
         self._entitle(state, offer, case)
         self._words.show(partial(_written, state, offer, case))
+        said = stopwatch.figures(case) if case and not case.failure else None
+        self.set_class(said is not None and said.wrong, "-wrong")
+        if said is not None:
+            self.query_one(Figure).update(said.factor.replace("×", "x"))
         colors = series_colors(self.app.theme_variables)
         self.picture = None if case is None else calls.live(case, colors)
         self.set_class(self.picture is not None and self.size.height >= 9, "-ran")
@@ -395,15 +410,8 @@ def _written(
     if case.failure is not None:
         return devices.failure_lines(case.failure, width)
     numpy = bench.numpy_of(case, state.run)
-    said = stopwatch.figures(case)
-    bars = stopwatch.comparison(case, numpy)
-    factor: list[str] = []
-    if said is not None and said.wrong and width >= 70:
-        factor = ["off by", *_large(said.factor)]
-    room = width - max(map(len, factor)) - 2 if factor else width
-    lines = stopwatch.lines(bars, room)
+    lines = stopwatch.lines(stopwatch.comparison(case, numpy), width)
     lines += [stopwatch.cold(case, numpy)] if case.phases.first_call else []
-    lines = _beside(lines, factor, room)
     if state.job is state.run:
         lines.append(_progress(state.run, width))
     if numpy is not None and numpy.failure is not None:
@@ -445,28 +453,3 @@ def _progress(job: Job, width: int) -> Line:
         Span("░" * (room - len(drawn)), "muted"),
         Span(left),
     )
-
-
-def _beside(lines: list[Line], large: list[str], room: int) -> list[Line]:
-    """Lines with the factor by which the stopwatch is off, large, at their right."""
-    lines = [*lines, *[()] * (len(large) - len(lines))]
-    found = []
-    for index, line in enumerate(lines):
-        text = large[index] if index < len(large) else ""
-        blank = Span(" " * (room - len(plain(line)) + 2))
-        role = "muted" if index == 0 else "danger"
-        found.append((*line, blank, Span(text, role)) if text else line)
-    return found
-
-
-def _large(text: str) -> list[str]:
-    """A figure three lines high."""
-    rows = ["", "", ""]
-    for character in text:
-        place = DIGITS.find("x" if character == "×" else character)
-        parts = (" ", " ", character)
-        if place >= 0:
-            parts = tuple(DIGITS3X3_BOLD[3 * place : 3 * place + 3])  # type: ignore[assignment]
-        wide = max(map(len, parts))
-        rows = [row + part.ljust(wide) for row, part in zip(rows, parts, strict=True)]
-    return rows

@@ -112,10 +112,3 @@ THEMES: tuple[Theme, ...] = (
 
 DEFAULT_VARIABLES = THEMES[0].variables
 """For a theme that is not ours (``TEXTUAL_THEME``): the colours of the dark one."""
-
-
-def following(name: str) -> str:
-    """The theme that comes after ``name`` when the key goes round."""
-    names = [theme.name for theme in THEMES]
-    index = names.index(name) if name in names else -1
-    return names[(index + 1) % len(names)]

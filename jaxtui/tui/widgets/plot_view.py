@@ -54,11 +54,6 @@ class PlotView(Widget):
         """What is drawn, without its colours."""
         return "\n".join(strip.text for strip in self._strips)
 
-    @property
-    def shown(self) -> Draw | None:
-        """What draws it; ``None`` while there is nothing to draw."""
-        return self._draw
-
     def show(self, draw: Draw | None) -> None:
         """Draw something else, and refresh the cells in which it differs."""
         self._draw = draw
