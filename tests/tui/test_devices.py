@@ -18,11 +18,11 @@ from jaxtui.model import (
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.devices import DevicesPane, FirstMinute
 from jaxtui.tui.state import EMPTY
-from jaxtui.tui.status import MessageLine, StatusLine
+from jaxtui.tui.status import StatusLine
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.panel import Panel
-from jaxtui.tui.widgets.paper import Paper
+from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.tui.widgets.plot_view import PlotView
 from tests.tui.driving import app_on, until, until_done, until_ready
 from tests.tui.fake_engine import FakeEngine, cpu_devices, sampled, tpu_devices
@@ -60,6 +60,8 @@ async def test_first_frame_does_not_wait_for_jax_nor_for_who_holds_it() -> None:
         assert not app.query_one("#details-panel").display
         await pilot.resize_terminal(*NARROW)
         assert "runs a first case when JAX is up" in words(app)
+        app.query_one(DevicesPane).action_check("quick")
+        assert "None of these devices belongs" in app.session.state.message
         finding = Finding(
             name="disk", severity="warning", what="The disk is full.", how="df"
         )
@@ -111,6 +113,8 @@ async def test_the_first_minute(size: tuple[int, int]) -> None:
         lines = words(app).splitlines()
         names = [line.split()[0] for line in lines]
         assert names == ["stopwatch", "truth", "NumPy", "first"]
+        assert app.query_one("#first-factor").display is (size != SMALL)
+        assert app.query_one(Figure).value.endswith("x")
         assert {line.split()[2] for line in lines[:3]} == {"ms"}
         assert "compile repaid after" in lines[3]
         assert app.screen.region.contains_region(panel.region)
@@ -146,29 +150,19 @@ async def test_the_first_minute(size: tuple[int, int]) -> None:
         assert app.query_one("#sizes", Input).value == "8192"
 
 
-@pytest.mark.parametrize(
-    ("action", "reason"),
-    [
-        *(
-            (one, "JAX is not ready yet.")
-            for one in ("run", "check", "sweep", "program")
-        ),
-        *(
-            (one, "JAX is not ready yet.")
-            for one in ("edit", "timeline", "code", "export")
-        ),
-        ("check_panel", "There was no check yet."),
-        ("copy", "There is no result yet."),
-        ("details", None),
-        ("recorded", None),
-    ],
-)
-def test_a_key_that_means_nothing_yet_says_why(
-    action: str, reason: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session = SimpleNamespace(state=EMPTY)
-    monkeypatch.setattr(DevicesPane, "session", session)
-    assert DevicesPane().why_not(action) == reason
+def test_a_key_that_means_nothing_yet_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DevicesPane, "session", SimpleNamespace(state=EMPTY))
+    actions = (
+        *("run", "check", "sweep", "program", "edit", "timeline", "code", "export"),
+        *("check_panel", "copy", "details", "recorded"),
+    )
+    assert {action: DevicesPane().why_not(action) for action in actions} == {
+        **dict.fromkeys(actions, "JAX is not ready yet."),
+        "check_panel": "There was no check yet.",
+        "copy": "There is no result yet.",
+        "details": None,
+        "recorded": None,
+    }
 
 
 async def test_one_run_at_a_time_and_what_had_arrived_stays() -> None:
@@ -183,7 +177,8 @@ async def test_one_run_at_a_time_and_what_had_arrived_stays() -> None:
         await pilot.press("enter")
         await until(pilot, lambda: "s stops it" in app.state.message)
         assert engine.calls.count("run") == 1
-        engine.emit_run(sampled(0, engine.experiments[0].cases[0], 0))
+        case = engine.experiments[0].cases[0]
+        engine.emit_run(sampled(0, case, 0))
         await pilot.press("s")
         await until_done(pilot, app)
         await pilot.pause()
@@ -193,34 +188,21 @@ async def test_one_run_at_a_time_and_what_had_arrived_stays() -> None:
         assert app.state.run.cases[0].ready.points
         assert border(app, "#first-minute")[1].startswith("Enter run")
 
-        # The death of the engine is said.
+        # An error has room, whole.
         await pilot.press("enter")
         await until(pilot, lambda: app.state.running)
-        engine.emit_run(sampled(0, engine.experiments[1].cases[0], 0))
-        engine.die()
-        await until(pilot, lambda: "killed" in shown(app, MessageLine))
-        assert app.state.run.number == 2
-        assert app.state.run.cases[0].ready.points
-        engine.become_ready()
-        await until(pilot, lambda: app.state.generation == 2)
-
-        # An error has room, whole.
-        engine.emit_run(
-            CaseFailed(
-                index=0,
-                failure=Failure(
-                    case=engine.experiments[1].cases[0],
-                    error="It needs 40 GiB [sic] and there are 16.",
-                    hint="Choose a smaller size.",
-                    detail="\n".join(f"line {n}" for n in range(9)),
-                ),
-            )
+        failure = Failure(
+            case=case,
+            error="It needs 40 GiB [sic] and there are 16.",
+            hint="Choose a smaller size.",
+            detail="\n".join(f"line {n}" for n in range(9)),
         )
+        engine.emit_run(CaseFailed(index=0, failure=failure))
         await until(pilot, lambda: "line 8" in words(app))
         assert words(app).startswith("It needs 40 GiB [sic] and there are 16.\nChoose")
 
 
-@pytest.mark.parametrize("size", [NARROW, WIDE, SMALL])
+@pytest.mark.parametrize("size", [WIDE, SMALL])
 async def test_many_devices_and_processes_fit(size: tuple[int, int]) -> None:
     app = app_on(FakeEngine(topologies.devices("v3-32")))
     async with app.run_test(size=size) as pilot:
