@@ -1,4 +1,4 @@
-"""Waiting for what the app shows, without sleeping."""
+"""Waiting for what the app shows, without sleeping, and reading it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import asyncio
 import time
 from collections.abc import Callable
 
+from textual.content import Content
 from textual.pilot import Pilot
+from textual.widget import Widget
 
 from jaxtui.tui.app import JaxtuiApp
 from tests.tui.fake_engine import FakeEngine
@@ -34,3 +36,29 @@ async def until_ready(pilot: Pilot[None], app: JaxtuiApp) -> None:
 
 async def until_done(pilot: Pilot[None], app: JaxtuiApp) -> None:
     await until(pilot, lambda: app.state.run is not None and not app.state.running)
+
+
+# What is on screen.
+
+
+def lines(app: JaxtuiApp, selector: str | None = None) -> str:
+    """All of it, or what stands in the place of a widget."""
+    region = app.screen.region if selector is None else app.query_one(selector).region
+    found = app.screen._compositor.render_strips()
+    return "\n".join(
+        "".join(part.text for part in line)[region.x : region.right]
+        for line in found[region.y : region.bottom]
+    )
+
+
+def plain(app: JaxtuiApp, selector: str | type[Widget]) -> str:
+    """What a widget writes, without its colours."""
+    content = app.screen.query_one(selector).render()  # type: ignore[arg-type,call-overload]
+    return getattr(content, "plain", str(content))
+
+
+def border(app: JaxtuiApp, panel: str) -> tuple[str, str]:
+    """Its title, and the keys below."""
+    found = app.query_one(panel)
+    keys = Content.from_markup(found.border_subtitle or "").plain
+    return Content.from_markup(found.border_title or "").plain, keys

@@ -21,7 +21,7 @@ from jaxtui.tui.status import StatusLine
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.view.history import HEAD
 from tests.history.making import DEVICE, HOST, measurement
-from tests.tui.driving import app_on, until, until_ready
+from tests.tui.driving import app_on, plain, until, until_ready
 from tests.tui.fake_engine import FakeEngine, tpu_devices
 
 NARROW = (80, 24)
@@ -61,13 +61,12 @@ async def test_the_accelerator_is_freed_by_a_key_and_by_idle_time(hold: bool) ->
             await pilot.press("x")
         await until(pilot, lambda: app.state.engine == "released")
         assert ("ten minutes" in app.state.message) is not hold
-        line = app.query_one(StatusLine)
-        assert "released" in line.render().plain
+        assert "released" in plain(app, StatusLine)
         # The next run takes it again.
         await pilot.press("enter")
         await until(pilot, lambda: app.state.running)
         assert engine.calls.count("start") == 2
-        assert "HOLDING TPU (x frees)" in line.render().plain
+        assert "HOLDING TPU (x frees)" in plain(app, StatusLine)
 
 
 async def test_after_its_last_death_a_key_brings_the_engine_back() -> None:

@@ -8,9 +8,8 @@ from dataclasses import replace
 
 import msgspec
 import pytest
-from textual.content import Content
 from textual.pilot import Pilot
-from textual.widgets import Input, Label, Static
+from textual.widgets import Input, Label
 
 from jaxtui.model import (
     CaseFailed,
@@ -29,7 +28,15 @@ from jaxtui.tui.widgets.choice import ChoicePopup
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, ResultsTable
-from tests.tui.driving import app_on, until, until_done, until_ready
+from tests.tui.driving import (
+    app_on,
+    border,
+    lines,
+    plain,
+    until,
+    until_done,
+    until_ready,
+)
 from tests.tui.fake_engine import FakeEngine, sampled, tpu_devices
 
 NARROWEST, NARROW, WIDE = (60, 15), (80, 24), (120, 40)
@@ -66,30 +73,12 @@ async def ran(
 
 
 def verdict(app: JaxtuiApp) -> str:
-    return app.query_one("#verdict", Static).render().plain  # type: ignore[union-attr]
-
-
-def keys_line(app: JaxtuiApp) -> str:
-    return app.screen.query_one(KeysLine).render().plain
+    return plain(app, "#verdict")
 
 
 def in_sight(app: JaxtuiApp, selector: str) -> bool:
     region = app.query_one(selector).region
     return region.area > 0 and app.screen.region.contains_region(region)
-
-
-def lines(app: JaxtuiApp, selector: str) -> str:
-    """What is on screen in the place of a widget."""
-    region = app.query_one(selector).region
-    found = app.screen._compositor.render_strips()
-    return "\n".join(
-        "".join(part.text for part in line)[region.x : region.right]
-        for line in found[region.y : region.bottom]
-    )
-
-
-def subtitle(app: JaxtuiApp, selector: str) -> str:
-    return Content.from_markup(app.query_one(selector).border_subtitle or "").plain
 
 
 # What the keys act on.
@@ -103,7 +92,7 @@ async def test_keys_act_on_the_edited_form_or_else_on_the_selected_row() -> None
             RunFinished(outcome="complete", elapsed_seconds=1.0)
         ]
         assert form_widget.folded
-        assert "a calls" in subtitle(app, "#results-panel")
+        assert "a calls" in border(app, "#results-panel")[1]
         await pilot.press("down", "h")
         await until(pilot, lambda: isinstance(engine.works[-1], Inspection))
         assert engine.works[-1].case.size == app.session.state.case.case.size  # type: ignore[union-attr]
@@ -117,11 +106,11 @@ async def test_keys_act_on_the_edited_form_or_else_on_the_selected_row() -> None
         values = form.of_case(msgspec.structs.replace(other, size=77))
         app.call_later(app.to_form, values)
         await until(pilot, lambda: not form_widget.folded)
-        await until(pilot, lambda: "selu 77 jit: a calls" in subtitle(app, "CaseForm"))
-        assert "a calls" not in subtitle(app, "#results-panel")
+        await until(pilot, lambda: "selu 77 jit: a calls" in border(app, "CaseForm")[1])
+        assert "a calls" not in border(app, "#results-panel")[1]
         app.query_one("#sizes", Input).value = "78"
         app.query_one(ResultsTable).focus()
-        await until(pilot, lambda: "selu 78 jit" in subtitle(app, "CaseForm"))
+        await until(pilot, lambda: "selu 78 jit" in border(app, "CaseForm")[1])
         await pilot.press("v")
         await until(pilot, lambda: isinstance(app.screen, CodeScreen))
         assert "selu 78 float32 jit" in str(app.screen.query_one("#page").border_title)
@@ -204,7 +193,7 @@ async def test_the_keys_of_an_input_and_what_leaving_it_does() -> None:
         sizes = app.query_one("#sizes", Input)
         sizes.focus()
         await pilot.pause()
-        assert keys_line(app).startswith("⏎ Run esc Leave")
+        assert plain(app, KeysLine).startswith("⏎ Run esc Leave")
         await pilot.press("end", "x")
         await until(pilot, lambda: '"256..2048x" is not a size' in verdict(app))
         for action in ("run", "sweep", "timeline", "program", "code"):
@@ -360,7 +349,7 @@ async def test_the_results_fit(size: tuple[int, int]) -> None:
         await pilot.resize_terminal(*NARROWEST)
         await until(pilot, lambda: app.size.width == NARROWEST[0])
         await pilot.press("e")
-        await until(pilot, lambda: subtitle(app, "#results-panel").endswith("v code"))
+        await until(pilot, lambda: border(app, "#results-panel")[1].endswith("v code"))
         assert "…" not in lines(app, "#results-panel").splitlines()[-1]
 
 
@@ -406,7 +395,7 @@ def top(app: JaxtuiApp) -> str:
 
 
 def title(app: JaxtuiApp) -> str:
-    return app.query_one("#plot-panel").border_title or ""
+    return border(app, "#plot-panel")[0]
 
 
 async def test_metrics_clocks_and_views_go_round() -> None:

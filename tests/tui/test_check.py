@@ -24,7 +24,7 @@ from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.paper import Paper
 from tests.tui import check_figures
 from tests.tui.check_figures import BROKEN, SLOW
-from tests.tui.driving import app_on, until, until_done, until_ready
+from tests.tui.driving import app_on, plain, until, until_done, until_ready
 from tests.tui.fake_engine import FakeEngine, tpu_devices
 
 NARROW, WIDE = (80, 24), (120, 40)
@@ -58,10 +58,6 @@ def cell(app: JaxtuiApp, device: str, column: str) -> str:
 
 def columns(app: JaxtuiApp) -> list[str]:
     return [str(key.value) for key in app.query_one(DeviceTable).columns]
-
-
-def shown(app: JaxtuiApp, kind: type) -> str:
-    return app.query_one(kind).render().plain  # type: ignore[no-any-return]
 
 
 async def until_over(pilot: Pilot[None], app: JaxtuiApp) -> None:
@@ -222,9 +218,9 @@ async def test_progress_other_runs_and_stopping() -> None:
         await until(pilot, lambda: (at := app.state.exam) and at.check and at.what)
         await until(pilot, lambda: app.state.test == "bandwidth")
         now[0] = 12.0
-        assert "test 4 of 9, 0:12" in shown(app, StatusLine)
+        assert "test 4 of 9, 0:12" in plain(app, StatusLine)
         said = "bandwidth: copying 2 GiB"
-        await until(pilot, lambda: said in shown(app, MessageLine))
+        await until(pilot, lambda: said in plain(app, MessageLine))
         await until(pilot, lambda: "bandwidth 4 of 9" in text(app, "verdict"))
         assert "copying 2 GiB on 8 devices" in text(app, "verdict")
         assert text(app, "list").strip().startswith("▾ compute")

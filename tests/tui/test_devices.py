@@ -5,7 +5,6 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from textual.content import Content
 from textual.widgets import Input, TabbedContent
 
 from jaxtui.machine import topologies
@@ -21,27 +20,16 @@ from jaxtui.tui.state import EMPTY
 from jaxtui.tui.status import StatusLine
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
-from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.tui.widgets.plot_view import PlotView
-from tests.tui.driving import app_on, until, until_done, until_ready
+from tests.tui.driving import app_on, border, plain, until, until_done, until_ready
 from tests.tui.fake_engine import FakeEngine, cpu_devices, sampled, tpu_devices
 
 NARROW, WIDE, SMALL = (80, 24), (120, 40), (60, 15)
 
 
-def shown(app: JaxtuiApp, kind: type) -> str:
-    return app.query_one(kind).render().plain  # type: ignore[no-any-return]
-
-
 def words(app: JaxtuiApp) -> str:
     return app.query_one(FirstMinute).text
-
-
-def border(app: JaxtuiApp, panel: str) -> tuple[str, str]:
-    found = app.query_one(panel, Panel)
-    keys = Content.from_markup(found.border_subtitle or "").plain
-    return str(found.border_title), keys
 
 
 def facts(app: JaxtuiApp) -> str:
@@ -53,7 +41,7 @@ async def test_first_frame_does_not_wait_for_jax_nor_for_who_holds_it() -> None:
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
         await pilot.pause()
-        assert "starting JAX" in shown(app, StatusLine)
+        assert "starting JAX" in plain(app, StatusLine)
         # Details without a device would be an empty panel.
         await pilot.resize_terminal(*WIDE)
         await pilot.pause()
@@ -80,14 +68,14 @@ async def test_first_frame_does_not_wait_for_jax_nor_for_who_holds_it() -> None:
         await pilot.press("R")
         engine.become_ready()
         await until_ready(pilot, app)
-        assert "CPU only" in shown(app, StatusLine)
+        assert "CPU only" in plain(app, StatusLine)
         # One device without a place: what machine it is stands beside it.
         machine = app.query_one("#machine", Paper)
         await until(pilot, lambda: "AMD EPYC 7B12" in machine.text)
         assert not app.query_one(ChipMap).display
         engine.devices = cpu_devices(4, simulated=True)
         engine.become_ready()
-        await until(pilot, lambda: "SIMULATED" in shown(app, StatusLine))
+        await until(pilot, lambda: "SIMULATED" in plain(app, StatusLine))
         await until(pilot, lambda: "SIMULATED" in app.query_one(ChipMap).text)
 
 

@@ -8,7 +8,7 @@ from textual.screen import Screen
 
 from jaxtui.tui.widgets.keys_line import Key, KeysLine, fitting
 from jaxtui.tui.widgets.panel import clickable
-from tests.tui.driving import app_on, until, until_ready
+from tests.tui.driving import app_on, plain, until, until_ready
 from tests.tui.fake_engine import FakeEngine
 
 NARROW, NARROWEST = (80, 24), (60, 15)
@@ -56,10 +56,6 @@ def line(screen: Screen[object]) -> KeysLine:
     return screen.query_one(KeysLine)
 
 
-def written(screen: Screen[object]) -> str:
-    return line(screen).render().plain
-
-
 def enabled(screen: Screen[object]) -> dict[str, bool]:
     return {key.binding.action: key.enabled for key in line(screen).keys}
 
@@ -71,8 +67,8 @@ async def test_keys_follow_what_can_be_done_and_are_never_cut() -> None:
         await until(pilot, lambda: enabled(app.screen)["run"])
         # What does nothing now has no room.
         assert "stop" not in enabled(app.screen)
-        assert len(written(app.screen)) <= NARROWEST[0]
-        assert written(app.screen).endswith("? Help q Quit")
+        assert len(plain(app, KeysLine)) <= NARROWEST[0]
+        assert plain(app, KeysLine).endswith("? Help q Quit")
         await pilot.press("enter")
         await until(pilot, lambda: enabled(app.screen).get("stop"))
         assert not enabled(app.screen).get("run")
@@ -104,7 +100,7 @@ async def test_pointing_explains_a_key_a_click_is_the_key_and_changes_are_gather
             await pilot.pause()
             assert asked == 1
         keys = line(app.screen)
-        at = written(app.screen).index("e Edit")
+        at = plain(app, KeysLine).index("e Edit")
         assert await pilot.hover(KeysLine, offset=(at + 3, 0))
         assert keys.tooltip == "Take the case to the form."
         assert await pilot.hover(KeysLine, offset=(NARROW[0] - 1, 0))

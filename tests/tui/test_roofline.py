@@ -36,9 +36,9 @@ from jaxtui.tui.form import CaseForm, Values
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.tui.widgets.results_table import ResultsTable
-from jaxtui.view.text import plain
+from jaxtui.view import text
 from tests import records
-from tests.tui.driving import app_on, until, until_done, until_ready
+from tests.tui.driving import app_on, lines, plain, until, until_done, until_ready
 from tests.tui.fake_engine import (
     HOST,
     OPS,
@@ -244,7 +244,7 @@ def row(figures: CaseState, cache: int | None = None) -> dict[str, str]:
     run = Job(number=1, cases=(figures,))
     state = State(jobs={"bench": run}, roofs=(roofs,), view="roofline")
     columns = roofline.columns(state, room=8)
-    return {column.key: plain(column.cells[0]) for column in columns}
+    return {column.key: text.plain(column.cells[0]) for column in columns}
 
 
 @pytest.mark.parametrize(
@@ -292,15 +292,8 @@ def plot(app: JaxtuiApp) -> str:
     return app.query_one("#bench-plot", PlotView).text
 
 
-def whole(app: JaxtuiApp) -> str:
-    """All that is on screen, line by line."""
-    lines = app.screen._compositor.render_strips()
-    return "\n".join("".join(part.text for part in line) for line in lines)
-
-
 def notes(app: JaxtuiApp) -> str:
-    content = app.query_one("#notes").render()
-    return getattr(content, "plain", str(content))
+    return plain(app, "#notes")
 
 
 async def run(
@@ -344,8 +337,8 @@ async def test_the_roofs_grow_and_the_verdict_stands_below() -> None:
                 elapsed_seconds=1.0, remaining_seconds=9.0, doing="copying 512 MB"
             ),
         )
-        await until(pilot, lambda: "copying 512 MB" in whole(app))
-        assert "being measured" in whole(app)
+        await until(pilot, lambda: "copying 512 MB" in lines(app))
+        assert "being measured" in lines(app)
         engine.emit_run(RoofMeasured(roof=MEMORY))
         await until(pilot, lambda: "20.0 GB/s" in plot(app))
         assert "its roofs are still being measured" in notes(app)
@@ -355,9 +348,9 @@ async def test_the_roofs_grow_and_the_verdict_stands_below() -> None:
         await until(pilot, lambda: not app.state.running)
         await pilot.pause()
         assert notes(app).startswith("A: compute bound at 48 % of the roof")
-        assert "A: compute bound at 48 % of the roof" in whole(app)
+        assert "A: compute bound at 48 % of the roof" in lines(app)
         assert "example.org/chip" in notes(app)
-        assert "Roofs of cpu:0: 20.0 GB/s, 2.00 TFLOP/s float32." in whole(app)
+        assert "Roofs of cpu:0: 20.0 GB/s, 2.00 TFLOP/s float32." in lines(app)
 
 
 async def test_the_selected_case_is_judged_and_the_next_run_too() -> None:
@@ -410,8 +403,8 @@ async def test_a_failure_a_stop_and_a_missing_engine_leave_what_is_known() -> No
         # A failure is told where the plot would be.
         await ask(pilot, app, engine)
         engine.emit_run(FAILED, COMPLETE)
-        await until(pilot, lambda: "It broke. Mend it." in whole(app))
-        assert "z measures the roofs of cpu:0" in whole(app)
+        await until(pilot, lambda: "It broke. Mend it." in lines(app))
+        assert "z measures the roofs of cpu:0" in lines(app)
 
         # A stop keeps what was found.
         await ask(pilot, app, engine)
@@ -420,7 +413,7 @@ async def test_a_failure_a_stop_and_a_missing_engine_leave_what_is_known() -> No
         await pilot.press("s")
         await until(pilot, lambda: engine.calls[-1] == "stop")
         engine.emit_run(STOPPED)
-        await until(pilot, lambda: "the roofs that were found stay" in whole(app))
+        await until(pilot, lambda: "the roofs that were found stay" in lines(app))
         assert "20.0 GB/s" in plot(app)
         assert "z measures it" in notes(app)
 
@@ -430,5 +423,5 @@ async def test_a_failure_a_stop_and_a_missing_engine_leave_what_is_known() -> No
         engine.run = gone  # type: ignore[method-assign]
         await pilot.press("z")
         await until(pilot, lambda: app.state.engine == "failed")
-        await until(pilot, lambda: "The engine could not be started." in whole(app))
+        await until(pilot, lambda: "The engine could not be started." in lines(app))
         assert "20.0 GB/s" in plot(app)
