@@ -77,7 +77,6 @@ class Palette(Provider):
 
 
 def too_small(size: Size) -> bool:
-    """Whether the app cannot be used at this size."""
     return size.width < MINIMUM.width or size.height < MINIMUM.height
 
 
@@ -217,7 +216,6 @@ class JaxtuiApp(BaseApp):
     # Events.
 
     async def on_event(self, event: events.Event) -> None:
-        """Note that there was input."""
         if isinstance(event, events.InputEvent):
             self.touched = self.clock()
             await self.fill("bench")
@@ -245,7 +243,6 @@ class JaxtuiApp(BaseApp):
 
     @property
     def tab(self) -> str:
-        """The tab that is shown."""
         return self.screen_stack[0].query_one(TabbedContent).active or "devices"
 
     def pane(self, kind: type[_Pane]) -> _Pane | None:
@@ -356,7 +353,6 @@ class JaxtuiApp(BaseApp):
         return True if self.why_not(action) is None else None
 
     def perform(self, action: str) -> None:
-        """Do an action, or say why not; for the palette."""
         if (why := self.why_not(action.partition("(")[0])) is not None:
             self.say(why)
         else:

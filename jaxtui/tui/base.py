@@ -84,7 +84,6 @@ class BaseApp(App[None]):
     """
 
     state: reactive[State] = reactive(EMPTY, repaint=False)
-    """What is on screen."""
 
     def __init__(
         self,
@@ -107,11 +106,8 @@ class BaseApp(App[None]):
         self.leaving = False
         """The app ends: what is still under way has no use any more."""
         self.clock = clock
-        """Monotonic seconds."""
         self.fps = fps or (2.0 if "SSH_CONNECTION" in os.environ else 4.0)
-        """Redraws per second at most."""
         self.hold = hold
-        """Keep the accelerator without input."""
         self.touched = clock()
         """When there was input, or the end of a run."""
         for theme in themes.THEMES:
@@ -160,7 +156,6 @@ class BaseApp(App[None]):
             self.background(partial(self.session.release, why))
 
     def say(self, sentence: str) -> None:
-        """Write a sentence into the message line."""
         self.session.say(sentence)
 
     def background(
@@ -187,7 +182,6 @@ class BaseApp(App[None]):
             self.session.unavailable(error)
 
     def start(self, work: model.Work, purpose: Purpose) -> None:
-        """Have a work run."""
 
         async def run() -> None:
             await self.session.run(work, purpose)

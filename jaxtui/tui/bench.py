@@ -156,7 +156,6 @@ class BenchPane(CasePane):
 
     @property
     def form(self) -> CaseForm:
-        """What to time."""
         return self.query_one(CaseForm)
 
     @property
@@ -185,7 +184,6 @@ class BenchPane(CasePane):
         self.tell_keys()
 
     def _arrange(self) -> None:
-        """Share out the room."""
         state, (width, height) = self.state, self.size
         ran, phases = state.run is not None, self._pictures.phases_shown
         if height:  # in view, or it was
@@ -204,7 +202,6 @@ class BenchPane(CasePane):
             self.query_one(Results).draw()
 
     def tell_keys(self) -> None:
-        """Say what the keys act on."""
         keys = "a calls · h HLO · v code · w sizes"
         target, mine = self.case, self.form.edited
         self.query_one(Results).tell_keys("" if mine else keys)

@@ -117,7 +117,6 @@ class Pictures(Horizontal):
         self.call_after_refresh(self.show, self._state)
 
     def show(self, state: State) -> None:
-        """Draw what differs."""
         self._state, run, case = state, state.run, state.case
         if run is None or case is None:
             return

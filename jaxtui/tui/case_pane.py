@@ -31,7 +31,6 @@ class CasePane(Pane):
         return self.session.state.no_jax
 
     def why_not(self, action: str) -> str | None:
-        """Why what is done with cases cannot be done now."""
         state = self.session.state
         if action in ("run", "check", "roofs", "sweep", "program"):
             if state.busy:

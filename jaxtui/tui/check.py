@@ -64,7 +64,6 @@ class CheckPanel(Panel):
         self.show(self.report, self._device)
 
     def page(self, pages: int) -> None:
-        """Scroll the tests."""
         rows = pages * self._scroll.size.height
         self._scroll.scroll_relative(y=rows, animate=False)
 

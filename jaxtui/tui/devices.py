@@ -109,7 +109,6 @@ class DevicesPane(CasePane):
         self._facts = Paper(id="facts")
 
     def compose(self) -> ComposeResult:
-        """Devices beside their map; what runs beside details."""
         yield self._hardware
         with Horizontal(id="below"):
             yield self._first
@@ -336,11 +335,9 @@ class FirstMinute(Panel):
         super().__init__("why did my stopwatch lie?", id="first-minute")
         self._words = Paper(id="readout")
         self.picture: Picture | None = None
-        """The calls of the case."""
         self._plot = PlotView(id="first-plot")
 
     def compose(self) -> ComposeResult:
-        """Figures and the factor between them, then calls; what is too long scrolls."""
         with VerticalScroll(id="first-words", can_focus=False), Horizontal():
             yield self._words
             with Vertical(id="first-factor"):

@@ -54,7 +54,6 @@ class Page(ModalScreen[None]):
         self._file = name
 
     def compose(self) -> ComposeResult:
-        """The text, and below it where it was written."""
         with ScrollPanel(self._heading, "Esc close · y copy", id="page"):
             yield Static(self._content, id="page-text")
             yield Label("", id="page-file", markup=False)
@@ -63,7 +62,6 @@ class Page(ModalScreen[None]):
         self.query_one("#page").focus()
 
     def action_copy(self) -> None:
-        """Copy all of it and say where it was written."""
         app = base(self)
         app.take_away(self._plain, self._file)
         self.query_one("#page-file", Label).update(app.session.state.message)

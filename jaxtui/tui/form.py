@@ -66,7 +66,6 @@ class Values:
 
     @property
     def ops(self) -> tuple[str, ...]:
-        """All of them."""
         return (self.op, *self.others)
 
     @property
@@ -341,11 +340,8 @@ class CaseForm(Panel):
     """
 
     state: reactive[State] = reactive(EMPTY, repaint=False)
-    """What is on screen."""
     verdict: reactive[Verdict] = reactive(Verdict(None, "", False), repaint=False)
-    """What the form means at the moment."""
     folded: reactive[bool] = reactive(False, repaint=False)
-    """One line."""
 
     class Changed(Message):
         """The form means something else now."""
@@ -361,7 +357,6 @@ class CaseForm(Panel):
         """What the form said when the run on screen began."""
 
     def compose(self) -> ComposeResult:
-        """Three lines; what they amount to stands before Run."""
         with Horizontal(classes="row"):
             yield OpChoice("op", id="op")
             yield Label("size ")
@@ -391,7 +386,6 @@ class CaseForm(Panel):
 
     @property
     def values(self) -> Values:
-        """What is chosen and typed."""
         chosen = {choice.id: choice.chosen for choice in self.query(Choice)}
         return Values(
             op=(*chosen["op"], "")[0],
@@ -412,7 +406,6 @@ class CaseForm(Panel):
         return self._as_run is None or self.values != self._as_run
 
     def fill(self, values: Values) -> None:
-        """Choose and type all of this."""
         with self.prevent(Input.Changed):
             self.query_one("#sizes", Input).value = values.sizes
             self.query_one("#budget", Input).value = values.budget

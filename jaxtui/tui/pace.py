@@ -28,10 +28,8 @@ class Pacer:
         self._balance = 0.0
         self._filled = clock()
         self.written = 0
-        """Bytes written so far."""
 
     def spend(self, count: int) -> None:
-        """Account for bytes that were written."""
         self.written += count
         # A first paint of 80 KB must not silence the plot for five seconds.
         self._balance = max(self._balance - count, -2 * self._rate)

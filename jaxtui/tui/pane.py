@@ -77,11 +77,9 @@ class Pane(Explained, Vertical):
     """The heading of its keys in the help, e.g. ``On the tab Devices``."""
 
     state: reactive[State] = reactive(EMPTY, repaint=False)
-    """What is on screen."""
 
     @property
     def base(self) -> BaseApp:
-        """The app."""
         return base(self)
 
     @property

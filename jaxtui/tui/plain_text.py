@@ -44,7 +44,6 @@ class NothingHidden(LineFilter):
     """Takes hidden characters out of whatever was drawn past ``show_hidden``."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The segments, as wide as they were."""
         return [
             Segment(HIDDEN.sub(_as_wide, text), style, control)
             for text, style, control in segments

@@ -152,7 +152,6 @@ class ProgramScreen(ModalScreen[None]):
         self.action_section((self._section + by) % len(SECTIONS))
 
     def action_copy(self) -> None:
-        """Copy the text and say where it was written."""
         if self._inspected is None:
             self._say("There is no text yet.")
             return

@@ -44,7 +44,6 @@ class OpenedState:
         return replace(self, files=(path, *others)[:MOST])
 
     def with_pick(self, pick: Picked) -> OpenedState:
-        """After functions were chosen."""
         others = (one for one in self.picks if one.op != pick.op)
         picks = (pick, *others)[:MOST]
         return replace(self.with_file(parts(pick.op)[0]), picks=picks)
@@ -89,7 +88,6 @@ class State(state.State):
 
     @property
     def loop(self) -> Job | None:
-        """The last loop."""
         return self.jobs.get("loop")
 
     @property
@@ -99,7 +97,6 @@ class State(state.State):
 
     @property
     def measured_roofs(self) -> Job | None:
-        """The last measuring of roofs."""
         return self.jobs.get("roofs")
 
     @property

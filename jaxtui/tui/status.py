@@ -31,7 +31,6 @@ class StatusLine(Widget):
     """
 
     state: reactive[State] = reactive(EMPTY, repaint=False)
-    """What is on screen."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         super().__init__()
@@ -149,9 +148,7 @@ class MessageLine(Widget):
     """
 
     state: reactive[State] = reactive(EMPTY, repaint=False)
-    """What is on screen."""
     line: reactive[str] = reactive("", repaint=False)
-    """The sentence."""
 
     def watch_state(self, state: State) -> None:
         self.line = message(state)

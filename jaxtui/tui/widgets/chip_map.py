@@ -61,7 +61,6 @@ class ChipMap(VerticalScroll, can_focus=True):
         self._drawing = _Drawing()
 
     def compose(self) -> ComposeResult:
-        """The drawing scrolls where it is higher than the room."""
         yield self._drawing
 
     def show(

@@ -261,7 +261,6 @@ class Choice(Widget, can_focus=True):
     """
 
     options: reactive[tuple[str, ...]] = reactive((), layout=True)
-    """What can be chosen."""
     chosen: reactive[tuple[str, ...]] = reactive((), layout=True)
     """What is chosen, in the order of the options."""
 
@@ -294,7 +293,6 @@ class Choice(Widget, can_focus=True):
         return Content.assemble((f"{self._label} ", "dim"), self.summary, (" ▾", "dim"))
 
     def get_content_width(self, container: object, viewport: object) -> int:
-        """As wide as the text."""
         return self.render().cell_length
 
     @property
@@ -307,7 +305,6 @@ class Choice(Widget, can_focus=True):
 
     @property
     def entries(self) -> Sequence[Entry | str]:
-        """What the list shows."""
         return self.options
 
     def action_open(self) -> None:

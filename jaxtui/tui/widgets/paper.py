@@ -117,7 +117,6 @@ class Paper(Widget):
             self.refresh(layout=lines != len(before))
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As many lines as the text has."""
         if width != self._width:
             self._lay_out(width)
         return len(self._shown)

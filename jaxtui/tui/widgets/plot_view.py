@@ -180,7 +180,6 @@ class PlotReader(PlotView, can_focus=True):
 
     @property
     def place(self) -> int | None:
-        """The place that is read off."""
         return self._place
 
     def show_picture(

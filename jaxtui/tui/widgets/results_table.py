@@ -38,7 +38,6 @@ class LogPanel(Panel):
     """
 
     state: reactive[State] = reactive(EMPTY, repaint=False)
-    """What is on screen."""
 
     def __init__(self) -> None:
         super().__init__("what XLA printed", "l close")
@@ -73,7 +72,6 @@ class Results(Panel):
     """
 
     state: reactive[State] = reactive(EMPTY, repaint=False)
-    """What is on screen."""
 
     def __init__(self) -> None:
         super().__init__("results", id="results-panel")
@@ -136,7 +134,6 @@ class ResultsTable(Grid):
     """
 
     state: reactive[State] = reactive(EMPTY, repaint=False)
-    """What is on screen."""
 
     def watch_state(self, old: State, state: State) -> None:
         self.write()
