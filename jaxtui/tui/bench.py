@@ -19,7 +19,7 @@ from jaxtui.tui import export, form, roofline
 from jaxtui.tui.bench_plot import Pictures, short_label, why_not_plot
 from jaxtui.tui.case_pane import CASE_KEYS, CasePane
 from jaxtui.tui.dialogs import Question
-from jaxtui.tui.form import CaseForm, Field, OpChoice, Values, why_no_sweep
+from jaxtui.tui.form import CaseForm, Field, Values, why_no_sweep
 from jaxtui.tui.open_file import OpenFile
 from jaxtui.tui.pane import WIDE_COLUMNS, bindings
 from jaxtui.tui.state import Picked, State, next_view
@@ -364,7 +364,7 @@ class BenchPane(CasePane):
         event.stop()
         self.tell_keys()
         self.refresh_bindings()
-        experiment = event.experiment
+        experiment = self.form.verdict.experiment
         if experiment is not None and len(experiment.cases) <= MOST_FORESEEN:
             foresee = partial(self._foresee, experiment)
             self.base.background(foresee, "plan", exclusive=True)
@@ -381,11 +381,6 @@ class BenchPane(CasePane):
         if self.form.verdict.experiment == experiment:
             count = f" ({len(problems)} cases)" if len(problems) > 1 else ""
             self.form.say(f"{explanation(problems[0])}{count}", True)
-
-    @on(OpChoice.OpenWanted)
-    def _open_wanted(self, event: OpChoice.OpenWanted) -> None:
-        event.stop()
-        self.action_open_file()
 
     @on(PlotReader.Left)
     def _leave_plot(self, event: PlotReader.Left) -> None:

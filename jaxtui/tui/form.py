@@ -115,15 +115,6 @@ def judge(values: Values, state: State) -> Verdict:
     return Verdict(experiment, f"{cases}, about {time}{meaning}", False)
 
 
-def default_sizes(info: OpInfo | None) -> str:
-    """Sizes that suit an op: a doubling range for products, decades for vectors."""
-    if info is not None and info.own:
-        return ""  # its arguments decide
-    if info is None or info.default <= 4096:
-        return SWEEP
-    return VECTORS
-
-
 def of_case(case: Case) -> Values:
     """The form that describes one JAX case and its NumPy twin."""
     modes: tuple[str, ...] = (case.mode, "numpy")
@@ -259,9 +250,6 @@ class Field(Input):
 class OpChoice(Choice):
     """Its list says of each op what it is, and ends with opening a file."""
 
-    class OpenWanted(Message):
-        """A file is to be opened."""
-
     ops: tuple[OpInfo, ...] = ()
     """What there is to choose."""
     picks: tuple[Picked, ...] = ()
@@ -302,7 +290,7 @@ class OpChoice(Choice):
     def take(self, chosen: tuple[str, ...] | None) -> None:
         """Choose these, or open a file."""
         if chosen == (OPEN,):
-            self.post_message(self.OpenWanted())
+            self.app.simulate_key("f")
         else:
             super().take(chosen)
 
@@ -345,10 +333,6 @@ class CaseForm(Panel):
 
     class Changed(Message):
         """The form means something else now."""
-
-        def __init__(self, experiment: Experiment | None) -> None:
-            super().__init__()
-            self.experiment = experiment
 
     def __init__(self) -> None:
         super().__init__("what to time", "Enter opens a list · Esc leaves an input")
@@ -435,7 +419,12 @@ class CaseForm(Panel):
         if new.run is not None and new.run.number != self._run:
             self._run = new.run.number
             self._take_over(new)
-        self._show_progress(new)
+        job, line = new.job, self.query_one("#form-progress", Static)
+        line.display = job is not None
+        if job is not None:
+            whole = job.elapsed_seconds + job.remaining_seconds
+            drawn = bar(job.elapsed_seconds / whole if whole else 0.0, 10)
+            line.update(drawn.ljust(10, "·"))
 
     def _take_over(self, state: State) -> None:
         """Say what a run is that began elsewhere."""
@@ -447,14 +436,6 @@ class CaseForm(Panel):
         self._as_run = self.values
         self._write()
 
-    def _show_progress(self, state: State) -> None:
-        job, line = state.job, self.query_one("#form-progress", Static)
-        line.display = job is not None
-        if job is not None:
-            whole = job.elapsed_seconds + job.remaining_seconds
-            drawn = bar(job.elapsed_seconds / whole if whole else 0.0, 10)
-            line.update(drawn.ljust(10, "·"))
-
     def check(self) -> None:
         """Judge the form anew and say what it amounts to."""
         values = self.values
@@ -465,7 +446,7 @@ class CaseForm(Panel):
         sizes.placeholder = "its own" if own else ""
         self.verdict = judge(values, self.state)
         self._write()
-        self.post_message(self.Changed(self.verdict.experiment))
+        self.post_message(self.Changed())
 
     def watch_folded(self, folded: bool) -> None:
         self.set_class(folded, "-folded")
@@ -507,7 +488,8 @@ class CaseForm(Panel):
             return
         sizes = self.query_one("#sizes", Input)
         if info is not None and sizes.value in ("", SWEEP, VECTORS):
-            sizes.value = default_sizes(info)
+            usual = SWEEP if info.default <= 4096 else VECTORS
+            sizes.value = "" if info.own else usual  # its arguments decide
 
     def _offer_what_the_op_has(self) -> None:
         """The ops' dtypes and modes, of which those stay chosen that were."""

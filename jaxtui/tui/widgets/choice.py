@@ -271,11 +271,6 @@ class Choice(Widget, can_focus=True):
             super().__init__()
             self.choice = choice
 
-        @property
-        def control(self) -> Choice:
-            """The widget that it was chosen in."""
-            return self.choice
-
     def __init__(
         self,
         label: str,
