@@ -23,8 +23,6 @@ from jaxtui.tui.program import ProgramScreen
 from tests.tui.driving import app_on, until, until_ready
 from tests.tui.fake_engine import FakeEngine
 
-SIZES = ((80, 24), (120, 40))
-
 HLO = """\
 HloModule jit_selu
 
@@ -109,15 +107,6 @@ async def opened(pilot: Pilot[None], app: JaxtuiApp) -> ProgramScreen:
     return screen
 
 
-async def with_answer(
-    pilot: Pilot[None], app: JaxtuiApp, engine: FakeEngine
-) -> ProgramScreen:
-    screen = await opened(pilot, app)
-    engine.emit_run(*answered(asked(engine)))
-    await until(pilot, lambda: "kernel" in text(screen))
-    return screen
-
-
 def text(screen: ProgramScreen) -> str:
     return "\n".join(screen.query_one(Log).lines)
 
@@ -126,12 +115,18 @@ def said(screen: ProgramScreen) -> str:
     return str(screen.query_one("#program-says", Static).content)
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_every_text_can_be_read(size: tuple[int, int]) -> None:
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_every_text_can_be_read_searched_and_copied(
+    size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied: list[tuple[str, str]] = []
+    monkeypatch.setattr(JaxtuiApp, "take_away", lambda _, *what: copied.append(what))
     engine = quiet_engine()
     app = app_on(engine)
     async with app.run_test(size=size) as pilot:
-        screen = await with_answer(pilot, app, engine)
+        screen = await opened(pilot, app)
+        engine.emit_run(*answered(asked(engine)))
+        await until(pilot, lambda: "kernel" in text(screen))
         assert "XLA made one kernel of it" in text(screen)
         assert "2 kernels" in text(screen)
         assert max(map(len, text(screen).splitlines())) <= size[0] - 4
@@ -143,37 +138,27 @@ async def test_every_text_can_be_read(size: tuple[int, int]) -> None:
         assert "ENTRY %main.1" in text(screen)
         assert "metadata" not in text(screen)
         assert text(screen).splitlines()[2].startswith("%fused (p: f32[8])")
+        await pilot.press("y")
+        assert copied == [(HLO, "optimised.hlo.txt")]
+
+        await pilot.press("2", "slash", "V", "5", "enter")
+        assert '"V5" in line 6 of 60: 1 of 11, n goes on' in said(screen)
+        await pilot.press("n", "n")
+        assert "line 52 of 60: 3 of 11" in said(screen)
+        assert screen.query_one(Log).scroll_offset.y > 20
+        await pilot.press("slash")
+        screen.query_one(Input).value = "nowhere"
+        await pilot.press("enter")
+        assert said(screen) == '"nowhere" is not in this text.'
+        await pilot.press("slash", "escape")
+        assert app.screen is screen
         # The border names the case in a terminal of another size, too.
         await pilot.resize_terminal(70, 20)
         await pilot.pause()
         border = screen.query_one("#program-panel").border_subtitle
         assert border == asked(engine).label
         await pilot.press("escape")
-        assert not isinstance(app.screen, ProgramScreen)
-
-
-async def test_a_search_goes_from_line_to_line_and_a_copy_is_of_the_text_in_view(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    copied: list[tuple[str, str]] = []
-    monkeypatch.setattr(JaxtuiApp, "take_away", lambda _, *what: copied.append(what))
-    engine = quiet_engine()
-    app = app_on(engine)
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await with_answer(pilot, app, engine)
-        await pilot.press("2", "slash", "V", "5", "enter")
-        assert '"V5" in line 6 of 60: 1 of 11, n goes on' in said(screen)
-        await pilot.press("n", "n")
-        assert "line 52 of 60: 3 of 11" in said(screen)
-        assert screen.query_one(Log).scroll_offset.y > 30
-        await pilot.press("slash")
-        screen.query_one(Input).value = "nowhere"
-        await pilot.press("enter")
-        assert said(screen) == '"nowhere" is not in this text.'
-        await pilot.press("slash", "escape")
-        assert isinstance(app.screen, ProgramScreen)
-        await pilot.press("4", "y")
-        assert copied == [(HLO, "optimised.hlo.txt")]
+        assert app.screen is not screen
 
 
 async def test_what_cannot_be_compiled_is_said_and_leaving_ends_the_compile() -> None:

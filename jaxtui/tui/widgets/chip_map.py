@@ -106,19 +106,13 @@ class _Drawing(Widget):
         selected: str | None,
         marks: Mapping[str, Mark],
     ) -> None:
-        if devices != self._devices:
-            self._devices = devices
+        anew = devices != self._devices or marks != self._map.marks
+        if not anew and selected == self._selected:
+            return
+        if anew:
             self._map = replace(chipmap.layout(devices), marks=marks)
-        elif marks != self._map.marks:
-            self._map = replace(self._map, marks=marks)
-        elif selected == self._selected:
-            return
-        else:
-            self._selected = selected
-            self.refresh()
-            return
-        self._selected = selected
-        self.refresh(layout=True)
+        self._devices, self._selected = devices, selected
+        self.refresh(layout=anew)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return len(self._lines(width, container.height))
