@@ -361,8 +361,7 @@ class JaxtuiApp(BaseApp):
     def action_stop(self) -> None:
         self.background(self.session.stop)
 
-    def action_show_tab(self, tab: str) -> None:
-        self.show_tab(tab)
+    action_show_tab = show_tab
 
     def action_switch(self) -> None:
         self.show_tab(TABS[(TABS.index(self.tab) + 1) % len(TABS)])

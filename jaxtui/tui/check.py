@@ -7,9 +7,6 @@ from functools import partial
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 
-from jaxtui.analysis import examination
-from jaxtui.model import CheckLevel
-from jaxtui.tui.base import BaseApp
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.view import check_screen as view
@@ -78,22 +75,3 @@ def _lines(report: Report, device: str | None, width: int, room: int) -> list[Li
         title = (Span(f"figures of {device}", "muted"),)
         found += [*[()] * bool(found), title, *reached]
     return [(), *found] if found else []
-
-
-def start(app: BaseApp, level: CheckLevel) -> None:
-    """Check all devices that this process can use, or say why not."""
-    session = app.session
-    if refusal := session.state.refusal("verdicts"):
-        app.say(refusal)
-        return
-    mine = tuple(one for one in session.state.devices if one.addressable)
-    if not mine:
-        app.say("None of these devices belongs to this process.")
-        return
-    session.update(check_open=True)
-    exam = examination.begin(mine, level)
-
-    async def play() -> None:
-        await session.play(exam, "check")
-
-    app.background(play)

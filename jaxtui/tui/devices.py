@@ -14,11 +14,11 @@ from textual.reactive import reactive
 from textual.widgets import Label
 
 from jaxtui import format as fmt
+from jaxtui.analysis import examination
 from jaxtui.engine import startup
 from jaxtui.model import Case, CheckLevel, Experiment, Finding
 from jaxtui.plot import Picture
 from jaxtui.state import CaseState, Job
-from jaxtui.tui import check
 from jaxtui.tui.case_pane import CASE_KEYS, CasePane
 from jaxtui.tui.check import CheckPanel
 from jaxtui.tui.colors import drawing, series_colors
@@ -269,7 +269,21 @@ class DevicesPane(CasePane):
         self.app.push_screen(export.ExportScreen(offer))
 
     def action_check(self, level: CheckLevel) -> None:
-        check.start(self.base, level)
+        """Check all devices that this process can use, or say why not."""
+        session = self.session
+        mine = tuple(one for one in session.state.devices if one.addressable)
+        if refusal := session.state.refusal("verdicts"):
+            self.base.say(refusal)
+        elif not mine:
+            self.base.say("None of these devices belongs to this process.")
+        else:
+            session.update(check_open=True)
+            exam = examination.begin(mine, level)
+
+            async def play() -> None:
+                await session.play(exam, "check")
+
+            self.base.background(play)
 
     def action_check_panel(self) -> None:
         """Stop the check that is running; hide the last one, or show it again."""

@@ -7,6 +7,8 @@ import math
 import random
 from collections.abc import AsyncIterator, Callable, Sequence
 
+import msgspec
+
 from jaxtui.engine.protocol import Envelope
 from jaxtui.model import (
     Busy,
@@ -54,6 +56,7 @@ from jaxtui.model import (
     Value,
     Work,
 )
+from tests import records
 from tests.tui import check_figures
 
 HOST = Host(
@@ -142,18 +145,14 @@ def seconds_of(case: Case) -> tuple[float | None, float]:
 
 
 def summary(median: float, n: int = 200, rounds: int = 12) -> Summary:
-    return Summary(
-        n=n,
-        rounds=rounds,
-        median=median,
+    return msgspec.structs.replace(
+        records.summary(median, 0.004, n=n, rounds=rounds),
         mean=median * 1.02,
         mad=median * 0.01,
         p10=median * 0.98,
         p90=median * 1.05,
         p99=median * 1.2,
         max=median * 1.5,
-        ci_low=median * 0.996,
-        ci_high=median * 1.004,
     )
 
 
@@ -162,8 +161,9 @@ def measurement(case: Case, stopped: str | None = "target") -> Measurement:
     numpy = case.mode == "numpy"
     flops = 2.0 * case.size**3 if case.op == "matmul" else 5.0 * case.size
     accelerated = case.device.startswith("tpu")
-    return Measurement(
-        case=case,
+    return records.measurement(
+        case,
+        summary(ready),
         phases=Phases()
         if numpy
         else Phases(
@@ -175,16 +175,13 @@ def measurement(case: Case, stopped: str | None = "target") -> Measurement:
             fetch=18e-3,
         ),
         dispatch=None if dispatch is None else summary(dispatch),
-        ready=summary(ready),
         pipelined_seconds=None if numpy else ready * 0.98,
         flops=flops,
         bytes=12.0 * case.size**2,
         flops_per_second=flops / ready,
         bytes_per_second=12.0 * case.size**2 / ready,
-        output_dtype=case.dtype,
         error_vs_float64=2.1e-7,
-        stopped=stopped,  # type: ignore[arg-type]
-        stable=True,
+        stopped=stopped,
         notes=()
         if numpy
         else (Note(flag="host-bound", text="The host hands calls over too slowly."),),
@@ -216,7 +213,6 @@ class FakeEngine:
         *,
         scripted: bool = True,
         ready: bool = True,
-        pause: Callable[[], object] | None = None,
     ) -> None:
         self.devices = cpu_devices() if devices is None else devices
         self.generation = 1
@@ -228,7 +224,6 @@ class FakeEngine:
         self.run_number = 0
         self._scripted = scripted
         self._ready = ready
-        self._pause = pause
         self._events: asyncio.Queue[Envelope | None] = asyncio.Queue()
         self._script: asyncio.Task[None] | None = None
         self._stop = False
@@ -334,9 +329,6 @@ class FakeEngine:
             )
         )
 
-    async def _sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds if self._pause else 0)
-
     async def _play(self, experiment: Experiment) -> None:
         cases = experiment.cases
         for index, case in enumerate(cases):
@@ -346,7 +338,7 @@ class FakeEngine:
                 seconds = getattr(phases, phase)
                 if seconds is not None:
                     self.emit_run(PhaseStarted(index=index, phase=phase))
-                    await self._sleep(0.1)
+                    await asyncio.sleep(0)
                     self.emit_run(
                         PhaseMeasured(index=index, phase=phase, seconds=seconds)  # type: ignore[arg-type]
                     )
@@ -354,7 +346,7 @@ class FakeEngine:
         for turn in range(rounds):
             for index, case in enumerate(cases):
                 self.emit_run(sampled(index, case, turn))
-                await self._sleep(experiment.budget / rounds / len(cases))
+                await asyncio.sleep(0)
                 self.emit_run(
                     Progress(
                         elapsed_seconds=experiment.budget * turn / rounds,
