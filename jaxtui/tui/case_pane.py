@@ -59,7 +59,8 @@ class CasePane(Pane):
     def action_program(self) -> None:
         from jaxtui.tui.program import open_program
 
-        open_program(self.base, self.case)
+        if (case := self.case) is not None:
+            open_program(self.base, case)
 
     def action_code(self) -> None:
         from jaxtui.tui.dialogs import show_code

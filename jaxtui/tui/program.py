@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Log, Static
 
 from jaxtui.model import Case, Inspected, Inspection, explanation
-from jaxtui.state import RUNNING, Job
+from jaxtui.state import Job
 from jaxtui.tui.base import BaseApp, base
 from jaxtui.tui.loops import loopable
 from jaxtui.tui.state import State
@@ -203,15 +203,10 @@ class ProgramScreen(ModalScreen[None]):
         self.query_one(Log).focus()
 
 
-def open_program(app: BaseApp, case: Case | None) -> None:
-    """Compile a case, and show what became of it; or say why not."""
-    state = app.session.state
-    device = state.device
-    if state.busy:
-        app.say(RUNNING)
-    elif case is None or device is None or not state.can_run:
-        app.say(state.no_jax)
-    else:
+def open_program(app: BaseApp, case: Case) -> None:
+    """Compile a case, and show what became of it."""
+    device = app.session.state.device
+    if device is not None:
         kept = case.mode == "pallas"
         inspection = Inspection(case=case if kept else loopable(case, device.name))
         app.push_screen(ProgramScreen(inspection))
