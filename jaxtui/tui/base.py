@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from jaxtui.engine.client import EngineClient
     from jaxtui.tui.form import Values
 
-Request = Callable[[], Coroutine[Any, Any, None]]
+Request = Callable[[], Coroutine[Any, Any, object]]
 """A request to the engine, not begun yet."""
 
 
@@ -182,11 +182,7 @@ class BaseApp(App[None]):
             self.session.unavailable(error)
 
     def start(self, work: model.Work, purpose: Purpose) -> None:
-
-        async def run() -> None:
-            await self.session.run(work, purpose)
-
-        self.background(run)
+        self.background(partial(self.session.run, work, purpose))
 
     def take_away(self, text: str, name: str) -> None:
         """Copy a text as far as the terminal allows, write it to a file and say where.

@@ -279,11 +279,7 @@ class DevicesPane(CasePane):
         else:
             session.update(check_open=True)
             exam = examination.begin(mine, level)
-
-            async def play() -> None:
-                await session.play(exam, "check")
-
-            self.base.background(play)
+            self.base.background(partial(session.play, exam, "check"))
 
     def action_check_panel(self) -> None:
         """Stop the check that is running; hide the last one, or show it again."""
