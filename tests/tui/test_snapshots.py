@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from jaxtui.tui import themes
-from tests.tui.driving import app_on, until, until_done, until_ready
+from tests.tui.driving import app_on, until, until_ready
 from tests.tui.fake_engine import FakeEngine, tpu_devices
 
 NARROW, WIDE = (80, 24), (120, 40)
@@ -24,6 +24,8 @@ NARROW, WIDE = (80, 24), (120, 40)
         pytest.param(WIDE, themes.LIGHT, ("enter",), id="first-minute-120x40"),
         pytest.param(NARROW, themes.PROJECTOR, ("2", "r"), id="bench-80x24"),
         pytest.param(WIDE, themes.DARK, ("2", "r"), id="bench-120x40"),
+        pytest.param(NARROW, themes.DARK, ("c",), id="check-80x24"),
+        pytest.param(WIDE, themes.LIGHT, ("c",), id="check-120x40"),
     ],
 )
 def test_screen(
@@ -38,29 +40,8 @@ def test_screen(
         app.theme = theme
         await until_ready(pilot, app)
         await pilot.press(*keys)
-        await until_done(pilot, app)
-        await pilot.pause()
-
-    assert snap_compare(app, terminal_size=size, run_before=drive)
-
-
-@pytest.mark.parametrize(
-    ("size", "theme"),
-    [
-        pytest.param(NARROW, themes.DARK, id="check-80x24"),
-        pytest.param(WIDE, themes.LIGHT, id="check-120x40"),
-    ],
-)
-def test_check(
-    size: tuple[int, int], theme: str, snap_compare: Callable[..., bool]
-) -> None:
-    app = app_on(FakeEngine(tpu_devices()), clock=lambda: 0.0)
-
-    async def drive(pilot: Pilot[None]) -> None:
-        app.theme = theme
-        await until_ready(pilot, app)
-        await pilot.press("c")
-        await until(pilot, lambda: app.state.exam and not app.state.checking)
+        await until(pilot, lambda: app.state.run or app.state.exam)
+        await until(pilot, lambda: not app.state.busy)
         await pilot.pause()
 
     assert snap_compare(app, terminal_size=size, run_before=drive)
