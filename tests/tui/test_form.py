@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 import pytest
@@ -20,43 +21,26 @@ STATE: State = replace(
 VALUES = form.Values(op="matmul", sizes="256..1024", devices=("cpu:0",))
 
 
-def test_a_good_form_says_how_much_it_is() -> None:
-    verdict = form.judge(VALUES, STATE)
-    assert verdict.experiment is not None
-    assert not verdict.problem
-    assert verdict.message.startswith("6 cases, about 10 s")
-
-
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "state", "runs", "problem", "words"),
     [
-        ({"sizes": "12..x"}, "12..x"),
-        ({"sizes": ""}, "empty"),
-        ({"dtypes": ()}, "No dtype is chosen"),
-        ({"modes": ()}, "No mode is chosen"),
-        ({"budget": "soon"}, '"soon" is not a time'),
+        ({}, STATE, True, False, "6 cases, about 10 s"),
+        ({"sizes": "12..x"}, STATE, False, True, "12..x"),
+        ({"sizes": ""}, STATE, False, True, "empty"),
+        ({"dtypes": ()}, STATE, False, True, "No dtype is chosen"),
+        ({"modes": ()}, STATE, False, True, "No mode is chosen"),
+        ({"budget": "soon"}, STATE, False, True, '"soon" is not a time'),
+        ({"dtypes": ("int8",)}, STATE, True, True, "does not take int8"),
+        ({}, EMPTY, False, False, "JAX is not ready yet."),
+        ({}, replace(EMPTY, engine="failed"), False, True, "R tries again"),
     ],
 )
-def test_what_is_wrong_is_named(change: dict[str, object], words: str) -> None:
-    verdict = form.judge(replace(VALUES, **change), STATE)  # type: ignore[arg-type]
-    assert verdict.problem
-    assert verdict.experiment is None
+def test_what_a_form_means_or_what_is_wrong_with_it(
+    change: dict[str, Any], state: State, runs: bool, problem: bool, words: str
+) -> None:
+    verdict = form.judge(replace(VALUES, **change), state)
+    assert (verdict.experiment is not None, verdict.problem) == (runs, problem)
     assert words in verdict.message
-
-
-def test_a_dtype_that_the_op_does_not_take_is_named_but_can_run() -> None:
-    verdict = form.judge(replace(VALUES, dtypes=("int8",)), STATE)
-    assert verdict.problem
-    assert verdict.experiment is not None
-    assert "does not take int8" in verdict.message
-
-
-def test_before_jax_is_ready_nothing_is_wrong() -> None:
-    verdict = form.judge(VALUES, EMPTY)
-    assert (verdict.experiment, verdict.problem) == (None, False)
-    verdict = form.judge(VALUES, replace(EMPTY, engine="failed"))
-    assert (verdict.experiment, verdict.problem) == (None, True)
-    assert "R tries again" in verdict.message
 
 
 def test_several_ops_have_what_all_of_them_have() -> None:
@@ -117,6 +101,6 @@ def test_the_cases_of_a_run_give_the_form_that_says_them(values: form.Values) ->
     ],
 )
 def test_the_folded_form_says_what_it_means(
-    change: dict[str, object], summary: str
+    change: dict[str, Any], summary: str
 ) -> None:
-    assert replace(VALUES, **change).summary == summary  # type: ignore[arg-type]
+    assert replace(VALUES, **change).summary == summary
