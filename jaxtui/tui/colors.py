@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from textual.app import App
 from textual.color import Color
 
-from jaxtui.tui.themes import DEFAULT_VARIABLES, SERIES_COLORS
+from jaxtui.tui.themes import SERIES_COLORS
 
 if TYPE_CHECKING:
     from jaxtui import plot
@@ -24,10 +24,9 @@ def series_colors(variables: Mapping[str, str]) -> list[plot.Color]:
     Args:
         variables: the CSS variables of the theme.
     """
+    # Of a theme that is not ours, too: the app has defaults for them.
     names = [f"plot-{index + 1}" for index in range(SERIES_COLORS)]
-    return [
-        Color.parse(variables.get(name, DEFAULT_VARIABLES[name])).rgb for name in names
-    ]
+    return [Color.parse(variables[name]).rgb for name in names]
 
 
 def few_colors(app: App[Any]) -> bool:
