@@ -64,7 +64,7 @@ async def test_keys_follow_what_can_be_done_and_are_never_cut() -> None:
     app = app_on(FakeEngine(scripted=False))
     async with app.run_test(size=NARROWEST) as pilot:
         await until_ready(pilot, app)
-        await until(pilot, lambda: enabled(app.screen)["run"])
+        await until(pilot, lambda: enabled(app.screen).get("run"))
         # What does nothing now has no room.
         assert "stop" not in enabled(app.screen)
         assert len(plain(app, KeysLine)) <= NARROWEST[0]
@@ -91,7 +91,7 @@ async def test_pointing_explains_a_key_a_click_is_the_key_and_changes_are_gather
 
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
-        await until(pilot, lambda: enabled(app.screen)["run"])
+        await until(pilot, lambda: enabled(app.screen).get("run"))
         await pilot.pause()
         with monkeypatch.context() as patch:
             patch.setattr(Screen, "active_bindings", property(counted))
