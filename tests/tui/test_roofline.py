@@ -272,12 +272,28 @@ def test_a_row_without_figures_says_what_goes_on() -> None:
     assert (found["letter"], found["limit"]) == ("", "failed")
 
 
+def test_what_has_no_place_says_why() -> None:
+    rated = {"flops": 2e9, "bytes": 3e6, "flops_per_second": 1e12}
+    cases = [
+        CaseState(one, measurement=records.measurement(one, **rated))
+        for one in (case("tpu:0", "bfloat16"), case("host"))
+    ]
+    missing = (MissingRoof(of=BF16, why="XLA refused it."),)
+    roofs = measured(MEMORY, device="tpu:0", missing=missing)
+    for index, words in enumerate(
+        ("XLA refused it.", "It ran on the host; these roofs are those of tpu:0.")
+    ):
+        run = Job(number=1, cases=tuple(cases))
+        state = State(jobs={"bench": run}, roofs=(roofs,), picked=(1, index))
+        assert words in roofline.sentences(state)[0].text
+
+
 # On screen.
 
 
-def quiet_engine(*devices: str) -> FakeEngine:
+def quiet_engine() -> FakeEngine:
     """One that plays experiments, and of roofs says only what the test emits."""
-    engine = FakeEngine(tpu_devices() if devices else cpu_devices())
+    engine = FakeEngine()
     engine.answer = lambda work: ()
     return engine
 
@@ -379,20 +395,6 @@ async def test_the_selected_case_is_judged_and_the_next_run_too() -> None:
         table = app.query_one(ResultsTable)
         letters = [str(table.get_cell_at((row, 0))).strip() for row in (0, 1)]
         assert letters == ["A", "B"]
-
-
-async def test_what_has_no_place_says_why() -> None:
-    engine = quiet_engine("tpu")
-    app = app_on(engine)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await run(pilot, app, ("jit", "numpy"))
-        await ask(pilot, app, engine)
-        missing = (MissingRoof(of=BF16, why="XLA refused it."),)
-        engine.emit_run(measured(MEMORY, device="tpu:0", missing=missing), COMPLETE)
-        await until(pilot, lambda: "XLA refused it." in notes(app))
-        await pilot.press("end", "down")
-        await until(pilot, lambda: "It ran on the host" in notes(app))
-        assert "these roofs are those of tpu:0" in notes(app)
 
 
 async def test_a_failure_a_stop_and_a_missing_engine_leave_what_is_known() -> None:
