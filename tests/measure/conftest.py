@@ -1,10 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from jaxtui.measure import experiment, turns
+from jaxtui.measure import experiment, ops, turns
 
 
 @pytest.fixture(scope="module")
@@ -17,3 +21,27 @@ def brief() -> Iterator[None]:
         defaults = turns.Turns.__init__.__kwdefaults__
         patch.setitem(defaults, "warm_up_seconds", 0.02)
         yield
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., str]:
+    """Writes a file of functions, and says where it is."""
+
+    def write(text: str, name: str = "mine.py") -> str:
+        path = tmp_path / name
+        path.write_text(textwrap.dedent(text))
+        return str(path)
+
+    return write
+
+
+@pytest.fixture
+def planted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Puts a changed copy of an op into the catalogue for one test."""
+
+    def plant(of: str, **changes: Any) -> str:
+        name = f"planted_{of}"
+        monkeypatch.setitem(ops.OPS, name, replace(ops.get(of), name=name, **changes))
+        return name
+
+    return plant

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from jaxtui.measure.experiment import run
@@ -15,8 +16,11 @@ from jaxtui.model import (
     Failure,
     Measurement,
     Mode,
+    Note,
     RunEvent,
 )
+
+FUNCTIONS = str(Path(__file__).with_name("functions.py"))
 
 
 def case(
@@ -27,6 +31,20 @@ def case(
     if mode in HOST_MODES:
         place = {"device": "host", "inputs": "host"}
     return Case(op=op, size=size, dtype=dtype, mode=mode, **(place | more))
+
+
+def own(
+    name: str,
+    args: str = "",
+    mode: Mode = "jit",
+    *,
+    file: str = FUNCTIONS,
+    size: int = 0,
+    **more: Any,
+) -> Case:
+    """A case of a function of a file; ``args`` are its typed arguments."""
+    params = {"args": args} if args else None
+    return case(f"{file}:{name}", size, mode, "", params=params, **more)
 
 
 def experiment(*cases: Case, budget: float = 4.0, **more: Any) -> Experiment:
@@ -72,6 +90,6 @@ def failure(one: Case, **more: Any) -> Failure:
     return ended
 
 
-def flags(measurement: Measurement) -> list[str]:
-    """Of its notes, in their order."""
-    return [note.flag for note in measurement.notes]
+def texts(notes: Iterable[Note]) -> dict[str, str]:
+    """What is said under each flag, in their order."""
+    return {note.flag: note.text for note in notes}

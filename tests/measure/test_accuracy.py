@@ -17,15 +17,6 @@ def product(size: int, dtype: str = "float32") -> tuple[tuple[np.ndarray, ...], 
     return args, MATMUL.numpy(*args)
 
 
-def test_right_result_passes_with_its_error() -> None:
-    args, result = product(64)
-    found = accuracy.check(MATMUL, "float32", 64, args, result)
-    assert found.ok
-    assert found.rows_sampled is None
-    assert found.error is not None
-    assert 0 < found.error < 1e-6
-
-
 def test_error_is_relative_to_the_largest_magnitude() -> None:
     assert accuracy.relative_error(
         np.array([1.0, 99.0]), np.array([2.0, 100.0])
@@ -37,17 +28,14 @@ def test_error_is_relative_to_the_largest_magnitude() -> None:
 @given(st.floats(0.2, 10.0), st.sampled_from([1, -1]))
 def test_a_wrong_element_fails(relative: float, sign: int) -> None:
     args, right = product(32)
+    found = accuracy.check(MATMUL, "float32", 32, args, right)
+    assert (found.ok, found.rows_sampled) == (True, None)
+    assert 0 < (found.error or 0) < 1e-6
     wrong = right.copy()
     wrong[3, 4] += sign * relative * np.abs(right).max()
     found = accuracy.check(MATMUL, "float32", 32, args, wrong)
     assert not found.ok
     assert found.error == pytest.approx(relative, rel=1e-3)
-
-
-def test_result_of_other_inputs_fails() -> None:
-    _, result = product(64)
-    others = inputs.host_inputs(MATMUL, 64, "float32", seed=9)
-    assert not accuracy.check(MATMUL, "float32", 64, others, result).ok
 
 
 def test_integers_must_be_exact() -> None:
@@ -57,17 +45,14 @@ def test_integers_must_be_exact() -> None:
     assert not accuracy.check(MATMUL, "int8", 16, args, result).ok
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_not_finite_is_not_ok_and_has_no_error(bad: float) -> None:
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, None])
+def test_what_is_not_finite_or_of_a_wrong_shape_has_no_error(bad: float | None) -> None:
     args, result = product(16)
-    result[0, 0] = bad
+    if bad is None:
+        result = result[:8]
+    else:
+        result[0, 0] = bad
     found = accuracy.check(MATMUL, "float32", 16, args, result)
-    assert (found.ok, found.error) == (False, None)
-
-
-def test_wrong_shape_is_not_ok() -> None:
-    args, result = product(16)
-    found = accuracy.check(MATMUL, "float32", 16, args, result[:8])
     assert (found.ok, found.error) == (False, None)
 
 

@@ -13,7 +13,8 @@ HZ = contention.TICKS_PER_SECOND
 class RecordedProc:
     """Two cores; time passes when the test says so."""
 
-    def __init__(self) -> None:
+    def __init__(self, missing: str) -> None:
+        self.missing = missing
         self.own = self.others = self.steal = self.idle = 0.0
         self.waited = 0.0
 
@@ -27,6 +28,8 @@ class RecordedProc:
         self.waited += max(0.0, own + others - 1.5) * seconds
 
     def __call__(self, name: str) -> str | None:
+        if name.startswith(self.missing):
+            return None
         if name == "stat":
             busy = round((self.own + self.others) * HZ)
             idle, steal = round(self.idle * HZ), round(self.steal * HZ)
@@ -52,38 +55,25 @@ def metered(proc: RecordedProc, turns: int, **load: float) -> contention.Usage:
 
 
 @pytest.mark.parametrize(
-    ("turns", "load", "said"),
+    ("turns", "load", "missing", "said"),
     [
-        (20, {"own": 1.0, "others": 0.9}, "0.9 of 2 cores"),
-        (20, {"own": 2.0}, ""),  # threads of this process
-        (20, {"own": 0.8, "others": 0.6}, ""),  # idle cores cost nothing
-        (20, {"own": 1.9, "others": 0.1}, ""),  # the screen's share
-        (20, {"own": 1.5, "steal": 0.4}, "20%"),
-        (3, {"own": 1.0, "others": 1.0}, ""),  # less than a fifth of a second
+        (20, {"own": 1.0, "others": 0.9}, "no file", "0.9 of 2 cores"),
+        (20, {"own": 2.0}, "no file", ""),  # threads of this process
+        (20, {"own": 0.8, "others": 0.6}, "no file", ""),  # idle cores cost nothing
+        (20, {"own": 1.9, "others": 0.1}, "no file", ""),  # the screen's share
+        (20, {"own": 1.5, "steal": 0.4}, "no file", "20%"),
+        # Less than a fifth of a second.
+        (3, {"own": 1.0, "others": 1.0}, "no file", ""),
+        # Without files of pressure the share of others decides.
+        (20, {"own": 0.5, "others": 0.5}, "pressure", "of 2 cores"),
+        (20, {"own": 0.5, "others": 0.5}, "", ""),
     ],
 )
 def test_others_are_named_where_they_took_something_away(
-    turns: int, load: dict[str, float], said: str
+    turns: int, load: dict[str, float], missing: str, said: str
 ) -> None:
-    note = notes.contention(metered(RecordedProc(), turns, **load))
+    note = notes.contention(metered(RecordedProc(missing), turns, **load))
     assert (note is not None) == bool(said)
     if note:
         assert note.flag == "contended"
         assert said in note.text
-
-
-def test_without_proc_nothing_is_said() -> None:
-    meter = Meter(lambda name: None)
-    meter.start()
-    meter.stop()
-    assert notes.contention(meter.usage) is None
-
-
-def test_without_pressure_files_the_share_of_others_decides() -> None:
-    proc = RecordedProc()
-    meter = Meter(lambda name: None if name.startswith("pressure") else proc(name))
-    for _ in range(20):
-        meter.start()
-        proc.pass_time(0.05, own=0.5, others=0.5)
-        meter.stop()
-    assert notes.contention(meter.usage) is not None

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,11 +16,11 @@ from jaxtui.model import (
     Case,
     CaseMeasured,
     Experiment,
-    Measurement,
     MemorySpan,
     Progress,
     RunFinished,
 )
+from tests.measure.running import case, measured, own, texts
 
 pytestmark = [
     pytest.mark.usefixtures("brief"),
@@ -59,21 +58,17 @@ def doubled(x):
 """
 
 
-def numpy(op: str, size: int) -> Case:
-    return Case(
-        op=op, size=size, dtype="float32", device="host", mode="numpy", inputs="host"
-    )
+def numpy(size: int) -> Case:
+    return case("sigmoid", size, "numpy")
+
+
+JIT = case("sigmoid", 250_000)
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> str:
-    path = tmp_path / "functions.py"
-    path.write_text(FILE)
-    return str(path)
-
-
-def own(file: str, name: str) -> Case:
-    return Case(op=f"{file}:{name}", size=0, dtype="", device="cpu:0", mode="jit")
+def of_file(write: Callable[..., str]) -> Callable[[str], Case]:
+    path = write(FILE)
+    return lambda name: own(name, file=path)
 
 
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,20 +80,6 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(experiment._Run, "remaining", property(lambda self: 1.0))
 
 
-def run(*cases: Case, budget: float = 1.0) -> list[Measurement]:
-    asked = Experiment(cases=cases, budget_seconds=budget, target_half_width=1e9)
-    found = {
-        event.index: event.measurement
-        for event in experiment.run(asked)
-        if isinstance(event, CaseMeasured)
-    }
-    return [found[index] for index in range(len(cases))]
-
-
-def said(measurement: Measurement, flag: str = "no-span") -> list[str]:
-    return [note.text for note in measurement.notes if note.flag == flag]
-
-
 @pytest.fixture
 def spans() -> Iterator[Spans]:
     made = Spans(0, lambda: False)
@@ -107,20 +88,19 @@ def spans() -> Iterator[Spans]:
 
 
 def test_the_faults_of_both_ends(
-    spans: Spans, file: str, monkeypatch: pytest.MonkeyPatch
+    spans: Spans, of_file: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "WORTH_SAYING", -1.0)
     pages = 4 * 250_000 / 4096
-    jit = Case(op="sigmoid", size=250_000, dtype="float32", device="cpu:0", mode="jit")
     started = set()
     # What one case has freed must not serve the next.
-    for case, expected in (
-        (jit, pages),
-        (numpy("sigmoid", 250_000), 4 * pages),
-        (own(file, "doubled"), 0.4 * pages),
-        (numpy("sigmoid", 250_000), 4 * pages),
+    for one, expected in (
+        (JIT, pages),
+        (numpy(250_000), 4 * pages),
+        (of_file("doubled"), 0.4 * pages),
+        (numpy(250_000), 4 * pages),
     ):
-        span = spans.span(case, 0.2)
+        span = spans.span(one, 0.2)
         assert isinstance(span, MemorySpan)
         assert span.page_faults == pytest.approx(expected, rel=0.1)
         assert min(span.fresh, span.reused) > 0
@@ -128,44 +108,44 @@ def test_the_faults_of_both_ends(
     (child,) = started
     assert child is not None
     monkeypatch.setattr(memory, "WORTH_SAYING", 1e9)
-    assert spans.span(numpy("sigmoid", 250_000), 0.1) is None
+    assert spans.span(numpy(250_000), 0.1) is None
     spans.close()
     assert child.process.returncode is not None
 
 
 def test_what_goes_wrong_in_the_second_process_is_said_once_and_costs_nothing(
-    file: str, monkeypatch: pytest.MonkeyPatch
+    of_file: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     always(monkeypatch)
     names = ("raises", "dies", "doubled")
-    raises, dies, doubled = run(*(own(file, name) for name in names))
+    raises, dies, doubled = measured(*map(of_file, names), budget=1.0)
     for one in (raises, dies, doubled):
         assert one.ready is not None
         assert one.memory is None
-    assert said(raises) == [
+    assert texts(raises.notes)["no-span"] == (
         "The memory span of this case could not be measured: ValueError: only here"
-    ]
-    assert said(dies) == [
+    )
+    assert texts(dies.notes)["no-span"] == (
         "The process that measures memory spans was lost (it ended by SIGKILL): this"
         " run has no more of them."
-    ]
-    assert said(doubled) == []
+    )
+    assert not doubled.has("no-span")
 
 
 def test_one_that_does_not_answer_is_given_up(
     spans: Spans, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "START_SECONDS", 0.0)
-    found = spans.span(numpy("sigmoid", 250_000), 0.0)
+    found = spans.span(numpy(250_000), 0.0)
     assert isinstance(found, str)
     assert "did not answer" in found
     assert spans._child is None
-    assert spans.span(numpy("sigmoid", 250_000), 0.0) is None
+    assert spans.span(numpy(250_000), 0.0) is None
     assert spans._child is None
 
 
 def test_a_stop_ends_the_span_and_keeps_the_headline(
-    file: str, monkeypatch: pytest.MonkeyPatch
+    of_file: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     always(monkeypatch)
     begun = 0
@@ -177,16 +157,16 @@ def test_a_stop_ends_the_span_and_keeps_the_headline(
         return begun > 2
 
     spanning, found = False, []
-    asked = Experiment(cases=(own(file, "hangs"),), budget_seconds=1.0)
+    asked = Experiment(cases=(of_file("hangs"),), budget_seconds=1.0)
     for event in experiment.run(asked, stop=stop):
         found.append(event)
         spanning |= isinstance(event, Progress) and "memory span" in event.doing
     assert spanning
-    *_, measured, finished = found
-    assert isinstance(measured, CaseMeasured)
-    assert measured.measurement.ready is not None
-    assert measured.measurement.memory is None
-    assert said(measured.measurement) == []
+    *_, last, finished = found
+    assert isinstance(last, CaseMeasured)
+    assert last.measurement.ready is not None
+    assert last.measurement.memory is None
+    assert not last.measurement.has("no-span")
     assert isinstance(finished, RunFinished)
     assert finished.outcome == "cancelled"
 
@@ -196,31 +176,30 @@ def test_no_process_is_started_for_nothing(monkeypatch: pytest.MonkeyPatch) -> N
         raise AssertionError("A second process was started.")
 
     monkeypatch.setattr(memory, "Child", start)
-    small, large = numpy("sigmoid", 1000), numpy("sigmoid", 250_000)
+    small, large = numpy(1000), numpy(250_000)
     always(monkeypatch)
-    assert run(small, budget=0.3)[0].memory is None
+    assert measured(small, budget=0.3)[0].memory is None
     with monkeypatch.context() as context:
         context.setattr(malloc, "why_unknown", lambda: "It is another one.")
-        assert run(large, budget=0.3)[0].memory is None
+        assert measured(large, budget=0.3)[0].memory is None
     with monkeypatch.context() as context:
         context.setenv("MALLOC_ARENA_MAX", "2")
-        assert run(large, budget=0.3)[0].memory is None
+        assert measured(large, budget=0.3)[0].memory is None
     with monkeypatch.context() as context:
         context.setattr(memory, "CALLS_AT_LEAST", 1e9)
-        found = run(large, large, budget=0.5)
-        assert [said(one) for one in found] == [[experiment.NO_TIME], []]
+        first, second = measured(large, large, budget=0.5)
+        assert texts(first.notes)["no-span"] == experiment.NO_TIME
+        assert not second.has("no-span")
     monkeypatch.setattr(experiment, "SPANS_BUDGET_SECONDS", 1.5)
-    assert run(large, budget=0.3)[0].memory is None
+    assert measured(large, budget=0.3)[0].memory is None
 
 
 def test_which_cases_allocate() -> None:
-    enough, on_cpu = malloc.ALLOCATES_BYTES, {"on_cpu": True}
-    case = numpy("sigmoid", 250_000)
-    jit = Case(op="sigmoid", size=250_000, dtype="float32", device="cpu:0", mode="jit")
-    assert allocates(case, enough, on_cpu=False)
-    assert not allocates(case, enough - 1, on_cpu=False)
-    assert allocates(jit, enough, **on_cpu)
-    assert not allocates(jit, enough, on_cpu=False)
+    enough, host = malloc.ALLOCATES_BYTES, numpy(250_000)
+    assert allocates(host, enough, on_cpu=False)
+    assert not allocates(host, enough - 1, on_cpu=False)
+    assert allocates(JIT, enough, on_cpu=True)
+    assert not allocates(JIT, enough, on_cpu=False)
 
 
 SPAN = MemorySpan(fresh=1.7e-3, reused=0.42e-3, page_faults=980.2)
@@ -243,7 +222,7 @@ def test_memory_is_said_once(
     chosen: Any,
     flags: list[str],
     words: str,
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: Any,
 ) -> None:
     monkeypatch.setattr(malloc, "chosen_end", lambda: chosen)
     turns: Any = SimpleNamespace(page_faults=[float(faults)])

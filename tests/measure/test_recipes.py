@@ -5,32 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import jax
-import msgspec
 import numpy as np
 import pytest
 
 from jaxtui.measure import inputs, ops
-from jaxtui.measure import own as arguments
+from jaxtui.measure import own as files
 from jaxtui.measure.recipes import recipe, source
 from jaxtui.measure.settings import enable_x64
 from jaxtui.model import Case, Mode, Recipe
 from jaxtui.model.own import parse_specs
 from jaxtui.scripts import IMPORTS
+from tests.measure.running import case, own
 
 
-def case(op: str, dtype: str, mode: Mode, **changes: Any) -> Case:
-    hosted = mode in ("numpy", "tensorflow")
+def of(op: str, dtype: str, mode: Mode, **changes: Any) -> Case:
     sizes = {"attention": 12, "conv2d": 5}
     size = sizes.get(op, 12 if "×" in ops.get(op).size_means else 400)
-    fields = {
-        "op": op,
-        "size": size,
-        "dtype": dtype,
-        "mode": mode,
-        "device": "host" if hosted else "cpu:0",
-        "inputs": "host" if hosted else "device",
-    }
-    return Case(**(fields | changes))
+    return case(op, changes.pop("size", size), mode, dtype, **changes)
 
 
 def imports_of(found: Recipe) -> list[str]:
@@ -56,7 +47,7 @@ def made(one: Case, seed: int = 0) -> dict[str, Any]:
 def test_recipes_have_the_function_and_the_arguments_that_are_timed(op: ops.Op) -> None:
     """In every dtype: each decides other branches of the printed function."""
     for dtype in op.dtypes:
-        hosted = case(op.name, dtype, "numpy")
+        hosted = of(op.name, dtype, "numpy")
         size = hosted.size
         space = made(hosted, seed=3)
         right = op.numpy(*inputs.numpy_inputs(op, size, dtype, 3))
@@ -64,7 +55,7 @@ def test_recipes_have_the_function_and_the_arguments_that_are_timed(op: ops.Op) 
         np.testing.assert_array_equal(found, right, err_msg=hosted.label)
         assert found.dtype == right.dtype
         args = inputs.host_inputs(op, size, dtype, seed=3)
-        space = made(case(op.name, dtype, "eager"), seed=3)
+        space = made(of(op.name, dtype, "eager"), seed=3)
         for one, other in zip(space["args"], args, strict=True):
             np.testing.assert_array_equal(one, other, err_msg=dtype)
         with enable_x64(dtype):
@@ -74,7 +65,7 @@ def test_recipes_have_the_function_and_the_arguments_that_are_timed(op: ops.Op) 
 
 
 def test_a_kernel_computes_what_was_timed() -> None:
-    one = case("selu", "float32", "pallas")
+    one = of("selu", "float32", "pallas")
     space = made(one)
     (x,) = space["args"]
     right = jax.jit(ops.get("selu").bind(kernel_on="cpu"))(x)
@@ -93,7 +84,7 @@ def test_a_kernel_computes_what_was_timed() -> None:
     ],
 )
 def test_recipes_follow_the_case(changes: dict[str, Any]) -> None:
-    one = case("matmul", "float32", **({"mode": "jit"} | changes))
+    one = of("matmul", "float32", **({"mode": "jit"} | changes))
     found, space = recipe(one), made(one)
     default = dict(found.settings).get("jax_default_device", "None")
     with jax.default_device(eval(default)):
@@ -108,7 +99,7 @@ def test_recipes_follow_the_case(changes: dict[str, Any]) -> None:
 
 
 def test_large_inputs_repeat_in_a_recipe_too() -> None:
-    found = recipe(case("gram", "int8", "numpy", size=2100))
+    found = recipe(of("gram", "int8", "numpy", size=2100))
     space: dict[str, Any] = {}
     exec("\n".join([*imports_of(found), *found.arguments]), space)
     (right,) = inputs.host_inputs(ops.get("gram"), 2100, "int8", seed=0)
@@ -116,11 +107,11 @@ def test_large_inputs_repeat_in_a_recipe_too() -> None:
 
 
 def test_branches_that_a_case_does_not_take_are_left_out() -> None:
-    assert recipe(case("matmul", "float32", "jit")).function == (
+    assert recipe(of("matmul", "float32", "jit")).function == (
         "def matmul(a, b):\n    return lax.dot(a, b)"
     )
-    assert "jnp.int32" in recipe(case("matmul", "int8", "jit")).function
-    kernel = recipe(case("selu", "float32", "pallas"))
+    assert "jnp.int32" in recipe(of("matmul", "int8", "jit")).function
+    kernel = recipe(of("selu", "float32", "pallas"))
     assert "interpret=True" in kernel.function
     assert "the times mean nothing" in str(kernel.remarks)
     # Nothing is known of the arguments: all of it stays.
@@ -129,14 +120,11 @@ def test_branches_that_a_case_does_not_take_are_left_out() -> None:
 
 @pytest.mark.parametrize("typed", ["bf16[4,2] s32[3]", "f32[4] f32[4]", "c64[3]"])
 def test_typed_arguments_are_drawn_alike(typed: str) -> None:
-    one = msgspec.structs.replace(
-        case("matmul", "float32", "jit"), op="/nowhere.py:f", params={"args": typed}
-    )
-    found = recipe(one, seed=5)
+    found = recipe(own("f", typed, file="/nowhere.py"), seed=5)
     space: dict[str, Any] = {}
     lines = [line for line in imports_of(found) if "runpy" not in line]
     exec("\n".join([*lines, *found.arguments]), space)
-    drawn = arguments.draw(parse_specs(typed), seed=5)
+    drawn = files.draw(parse_specs(typed), seed=5)
     for made, right in zip(space["args"], drawn, strict=True):
         np.testing.assert_array_equal(made, right)
         assert made.dtype == right.dtype

@@ -93,12 +93,6 @@ def test_a_huge_trace_is_not_read(
     assert not found.runs
 
 
-def test_a_jax_without_a_reader_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jax.profiler, "ProfileData", None, raising=False)
-    missing = trace.record(lambda: None).missing
-    assert missing.endswith(f"JAX {jax.__version__} has no jax.profiler.ProfileData.")
-
-
 class InMemory:
     """A session as newer versions of JAX have it."""
 
@@ -112,10 +106,18 @@ class InMemory:
 
 
 @needs_a_reader
-def test_a_session_that_cannot_stop_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jax.profiler, "ProfileSession", InMemory, raising=False)
-    missing = trace.record(lambda: None).missing
-    assert missing == "The trace could not be read: lost."
+@pytest.mark.parametrize(
+    ("name", "other", "said"),
+    [
+        ("ProfileData", None, f"{jax.__version__} has no jax.profiler.ProfileData."),
+        ("ProfileSession", InMemory, "The trace could not be read: lost."),
+    ],
+)
+def test_a_jax_that_cannot_trace_says_so(
+    name: str, other: Any, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jax.profiler, name, other, raising=False)
+    assert trace.record(lambda: None).missing.endswith(said)
 
 
 # Traces of other devices.
@@ -147,15 +149,9 @@ def nanoseconds(run: Run) -> tuple[float, float, list[str]]:
 
 @pytest.mark.parametrize("line", ["XLA Ops", "Stream #13(Compute)"])
 def test_a_device_has_lines_of_programs_and_of_kernels(line: str) -> None:
-    modules = [
-        event("jit_f(7)", 100, 50, run_id=1),
-        event("jit_f(7)", 200, 60, run_id=2),
-    ]
-    kernels = [
-        event("while", 100, 40),
-        event("fusion", 110, 20),
-        event("fusion", 200, 60),
-    ]
+    modules = [event("jit_f(7)", 100 * n, 40 + 10 * n, run_id=n) for n in (1, 2)]
+    spans = ("while", 100, 40), ("fusion", 110, 20), ("fusion", 200, 60)
+    kernels = [event(*span) for span in spans]
     plane = ("/device:TPU:0", {"XLA Modules": modules, line: kernels, "Steps": []})
     found = trace.read(profile(plane), MARKS)
     assert [nanoseconds(run) for run in found.runs] == [
