@@ -17,7 +17,7 @@ from jax.sharding import Mesh
 
 from jaxtui.measure import ops, peaks, programs, recipes, settings
 from jaxtui.measure.devices import describe_device, name
-from jaxtui.measure.errors import full_text, translate
+from jaxtui.measure.errors import RefusedError, full_text, translate
 from jaxtui.measure.planning import check_op, check_platform
 from jaxtui.measure.settings import enable_x64
 from jaxtui.measure.workload import compiled_form
@@ -56,11 +56,13 @@ def ready() -> AheadReady:
 def answers(request: AheadRequest) -> Iterator[AheadAnswer]:
     """Everything that there is to say to a request, in order."""
     if not isinstance(request, DescribeRequest):
-        wrong = check_op(request.case) or check_platform(request.case, "tpu")
-        if isinstance(request, CompileRequest):
-            wrong = settings.refusal() or wrong
-        if wrong:
-            yield AheadRefused(error=" ".join(wrong))
+        try:
+            if isinstance(request, CompileRequest):
+                settings.check()
+            check_op(request.case)
+            check_platform(request.case, "tpu")
+        except RefusedError as refused:
+            yield AheadRefused(error=f"{refused.failed.error} {refused.failed.hint}")
             return
     if isinstance(request, CodeRequest):
         yield AheadCode(case=request.case, recipe=recipes.ahead(request.case))

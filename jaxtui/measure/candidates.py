@@ -17,8 +17,6 @@ from jaxtui import format as fmt
 from jaxtui.measure import ops, peaks
 from jaxtui.measure.check import bandwidth, compute, work
 from jaxtui.measure.check.base import Setting, TroubleError, translate_errors
-from jaxtui.measure.check.work import Subject
-from jaxtui.measure.clocks import Call
 from jaxtui.measure.devices import name
 from jaxtui.measure.errors import MEMORY
 from jaxtui.measure.ops.arguments import Array
@@ -230,53 +228,24 @@ def _chain(of: RoofDtype, device: jax.Device, seed: int) -> Contestant:
     how well it was written and not how fast the device is: XLA multiplies int32
     matrices on a CPU with a plain loop, slower than it adds them.
     """
-    case = chain_case(of.dtype, device)
-    what = f"a chain of {LINKS} multiply-adds in {of.dtype} jit"
-    prepared = prepare_chain(case, what, device, seed)
-    return Contestant(what, chain_work(case), work.turns_of(prepared))
-
-
-def chain_work(case: Case) -> float:
-    """Operations of one call; complex ones counted in real operations."""
-    per_link = 8 if case.dtype.startswith("complex") else 2
-    return float(per_link * LINKS * case.size)
-
-
-def chain_case(dtype: str, device: jax.Device) -> Case:
     size = ELEMENTS.get(device.platform, ELEMENTS_ELSEWHERE)
-    return Case(
-        op="multiply-add", size=size, dtype=dtype, device=name(device), mode="jit"
+    case = Case(
+        op="multiply-add", size=size, dtype=of.dtype, device=name(device), mode="jit"
     )
-
-
-def prepare_chain(case: Case, what: str, device: jax.Device, seed: int) -> Subject:
-    """The chain compiled, with its array on the device."""
+    dtype = jnp.dtype(of.dtype)
+    what = f"a chain of {LINKS} multiply-adds in {of.dtype} jit"
     with translate_errors(case, what, "compile"), work.scope(case, device):
-        dtype = jnp.dtype(case.dtype)
-        dims: tuple[tuple[int, ...], ...] = (case.size,), (), ()
-        shapes = [array_shape(one, case.dtype, device) for one in dims]
+        dims: tuple[tuple[int, ...], ...] = (size,), (), ()
+        shapes = [array_shape(one, of.dtype, device) for one in dims]
         # Donated: a fresh result would cost a CPU the zeroing of its pages.
         call = jax.jit(_multiply_add, donate_argnums=0).lower(*shapes).compile()
     with translate_errors(case, what, "inputs"), work.scope(case, device):
-        (array,) = work.arguments(
-            msgspec.structs.replace(case, op="copy"), device, seed
-        )
+        (last,) = work.arguments(msgspec.structs.replace(case, op="copy"), device, seed)
         # Floats stay between -1 and 1, so that none becomes subnormal; integers wrap.
         factors = (3, 1) if jnp.issubdtype(dtype, jnp.integer) else (0.5, 0.25)
         scalars = tuple(
             jax.device_put(jnp.asarray(factor, dtype), device) for factor in factors
         )
-    return work.subject(what, device, case, _again(call, array), scalars)
-
-
-def _multiply_add(x: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
-    for _ in range(LINKS):
-        x = x * a + b
-    return x
-
-
-def _again(call: Any, array: jax.Array) -> Call:
-    last = array
 
     def chain(*scalars: Any) -> jax.Array:
         nonlocal last
@@ -284,4 +253,14 @@ def _again(call: Any, array: jax.Array) -> Call:
         last = result
         return result
 
-    return chain
+    prepared = work.subject(what, device, case, chain, scalars)
+    # Complex operations are counted in real ones.
+    per_link = 8 if of.dtype.startswith("complex") else 2
+    whole = float(per_link * LINKS * size)
+    return Contestant(what, whole, work.turns_of(prepared))
+
+
+def _multiply_add(x: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
+    for _ in range(LINKS):
+        x = x * a + b
+    return x

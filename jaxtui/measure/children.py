@@ -70,9 +70,23 @@ class Child:
     def answers(
         self, stop: Callable[[], bool], seconds: float = float("inf")
     ) -> Iterator[bytes]:
-        """As ``lines``."""
+        """Its lines, until it ends or is stopped.
+
+        Raises:
+            TimeoutError: So many seconds have passed.
+        """
         assert self.process.stdout is not None
-        return lines(self.process.stdout.fileno(), stop, seconds)
+        fd, limit, rest = self.process.stdout.fileno(), perf_counter() + seconds, b""
+        while not stop():
+            if perf_counter() > limit:
+                raise TimeoutError("it did not answer")
+            if not select.select((fd,), (), (), POLL_SECONDS)[0]:
+                continue
+            chunk = os.read(fd, 1 << 16)
+            if not chunk:
+                return
+            *complete, rest = (rest + chunk).split(b"\n")
+            yield from complete
 
     def ending(self) -> str:
         """How it ended: ``by SIGKILL`` or ``with status 1``.
@@ -125,27 +139,6 @@ def end_with_input() -> None:
         os._exit(1)
 
     threading.Thread(target=wait, daemon=True).start()
-
-
-def lines(
-    fd: int, stop: Callable[[], bool], seconds: float = float("inf")
-) -> Iterator[bytes]:
-    """The lines from a pipe, until it ends or is stopped.
-
-    Raises:
-        TimeoutError: So many seconds have passed.
-    """
-    limit, rest = perf_counter() + seconds, b""
-    while not stop():
-        if perf_counter() > limit:
-            raise TimeoutError("it did not answer")
-        if not select.select((fd,), (), (), POLL_SECONDS)[0]:
-            continue
-        chunk = os.read(fd, 1 << 16)
-        if not chunk:
-            return
-        *complete, rest = (rest + chunk).split(b"\n")
-        yield from complete
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,22 @@ def prepare(
         )
 
 
+def make_ready(workload: Workload) -> Iterator[Phase]:
+    """The cold path without the copies that are only there to be timed.
+
+    Each phase is named before it is done.
+    """
+    if workload.device is not None:
+        hosted = workload.case.inputs == "host"
+        with workload.scope():
+            workload.args = workload.hosts() if hosted else workload.resident()
+    for phase, step in steps(workload):
+        if phase not in ("transfer", "fetch"):
+            yield phase
+            with workload.scope():
+                step()
+
+
 def steps(workload: Workload, *, cold: bool = True) -> Iterator[tuple[Phase, Step]]:
     """The phases of a workload in their order; NumPy has its first call alone."""
     if workload.on_return:
@@ -162,9 +178,10 @@ def _look_at(workload: Workload, result: Any) -> None:
         result = np.asarray(result)
     arrays = list(arrays_of(result))
     if workload.op is None:
-        known = workload.xla_count.certain
-        workload.flops, workload.bytes = known.flops, known.bytes
-        workload.compiled_flops = workload.xla_count.flops
+        known = workload.xla_count
+        if not known.loops:
+            workload.flops, workload.bytes = known.flops, known.bytes
+        workload.compiled_flops = known.flops
     if not workload.on_return:
         if not any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(result)):
             name = workload.case.op.rpartition(":")[2]
@@ -184,10 +201,7 @@ def _look_at(workload: Workload, result: Any) -> None:
 
 
 def _fetch(workload: Workload) -> Transfer:
-    def fresh() -> list[Any]:
-        return list(arrays_of(workload.call(*workload.args)))
-
-    return to_host(fresh, lambda arrays: [np.asarray(one) for one in arrays])
+    return to_host(lambda: list(arrays_of(workload.call(*workload.args))))
 
 
 def to_device(fresh: Callable[[], Any], device: jax.Device) -> Transfer:
@@ -204,22 +218,21 @@ def to_device(fresh: Callable[[], Any], device: jax.Device) -> Transfer:
     return _repeat(once)
 
 
-def to_host(
-    fresh: Callable[[], Any], fetch: Callable[[Any], Any] = np.asarray
-) -> Transfer:
-    """Time ``np.asarray`` of a result that was not looked at yet; of a pytree another
-    ``fetch``.
-    """
+def to_host(fresh: Callable[[], list[Any]]) -> Transfer:
+    """Time ``np.asarray`` of arrays that were not looked at yet."""
 
     def once() -> tuple[float, bool]:
-        result = jax.block_until_ready(fresh())
+        arrays = jax.block_until_ready(fresh())
         start = perf_counter()
-        host = fetch(result)
+        hosts = _as_numpy(arrays)
         seconds = perf_counter() - start
-        leaves = jax.tree.leaves(result), jax.tree.leaves(host)
-        return seconds, all(map(shares_memory, *leaves))
+        return seconds, all(map(shares_memory, arrays, hosts))
 
     return _repeat(once)
+
+
+def _as_numpy(arrays: list[Any]) -> list[Array]:
+    return [np.asarray(one) for one in arrays]
 
 
 def shares_memory(array: jax.Array, other: jax.Array | Array) -> bool:

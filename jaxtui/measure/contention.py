@@ -55,7 +55,8 @@ class Meter:
     def __init__(self, read: Callable[[str], str | None] | None = None) -> None:
         self._read = read or (lambda name: read_text(Path("/proc", name)) or None)
         self._before: _Counters | None = None
-        self._turns: list[Usage] = []
+        self._seconds = self._others = self._steal = 0.0
+        self._cores = 1
 
     def start(self) -> None:
         self._before = self._counters()
@@ -72,18 +73,17 @@ class Meter:
             waited = after.waited - before.waited > WAITED_AT_MOST * seconds
         others = (after.busy - before.busy) - (after.own - before.own)
         steal = (after.steal - before.steal) / total
-        used = others / seconds if waited else 0.0
-        self._turns.append(Usage(seconds, used, steal, after.cores))
+        self._seconds += seconds
+        self._others += others if waited else 0.0
+        self._steal += steal * seconds
+        self._cores = after.cores
 
     @property
     def usage(self) -> Usage:
         """The average over the turns so far, weighted by their length."""
-        seconds = sum(turn.seconds for turn in self._turns)
-        if not seconds:
-            return Usage(0.0, 0.0, 0.0, 1)
-        others = sum(turn.others * turn.seconds for turn in self._turns) / seconds
-        steal = sum(turn.steal * turn.seconds for turn in self._turns) / seconds
-        return Usage(seconds, max(0.0, others), steal, self._turns[-1].cores)
+        seconds = self._seconds or 1.0
+        others, steal = self._others / seconds, self._steal / seconds
+        return Usage(self._seconds, max(0.0, others), steal, self._cores)
 
     def _counters(self) -> _Counters | None:
         stat, own = self._read("stat"), self._read("self/stat")

@@ -119,7 +119,7 @@ def find(wanted: str) -> jax.Device:
     too.
 
     Raises:
-        ValueError: There is none; the sentence says which there are.
+        RefusedError: There is none; the sentence says which there are.
     """
     devices = {name(device): device for device in jax.devices()}
     if wanted not in devices:
@@ -130,21 +130,26 @@ def find(wanted: str) -> jax.Device:
         return devices[wanted]
     near = difflib.get_close_matches(wanted, devices, n=3) or list(devices)[:8]
     more = "" if len(devices) <= 8 else f" (there are {len(devices)})"
-    raise ValueError(f"There is no device {wanted!r}; try {', '.join(near)}{more}.")
+    raise RefusedError(
+        f"There is no device {wanted!r}; try {', '.join(near)}{more}.",
+        "`jaxtui devices` lists them.",
+    )
 
 
 def find_own(wanted: str) -> jax.Device:
     """As ``find``, a device of this process."""
-    try:
-        device = find(wanted)
-    except ValueError as error:
-        raise RefusedError(str(error), "`jaxtui devices` lists them.") from None
-    if device.process_index != device.client.process_index():
+    device = find(wanted)
+    check_own(describe_device(device))
+    return device
+
+
+def check_own(device: Device) -> None:
+    """Refuse a device of another process."""
+    if not device.addressable:
         raise RefusedError(
-            f"{wanted} belongs to process {device.process_index}, not to this.",
+            f"{device.name} belongs to process {device.process_index}, not to this.",
             "Choose a device of this process.",
         )
-    return device
 
 
 def free_bytes(device: Device | None, host_bytes: int | None) -> int | None:

@@ -13,6 +13,7 @@ from time import perf_counter
 import jax
 import msgspec
 
+from jaxtui.measure import ops
 from jaxtui.measure.ops.base import Op
 from jaxtui.measure.workload import Pool, of_op
 from jaxtui.model import COMPILED_MODES, Case
@@ -90,8 +91,9 @@ def work(op: Op, size: int, dtype: str) -> float:
     return op.effort * max(op.flops(size, dtype) or 0.0, op.bytes(size, dtype))
 
 
-def of_case(case: Case, op: Op, device: jax.Device | None, seed: int) -> float | None:
+def of_case(case: Case, device: jax.Device | None, seed: int) -> float | None:
     """Seconds of one call of a case, by blocking calls of it at smaller sizes."""
+    op = ops.get(case.op)
 
     def trial(size: int) -> Callable[[], object]:
         smaller = msgspec.structs.replace(case, size=size)

@@ -242,8 +242,7 @@ class _Run(Runner):
         if own.source(case.op) is not None:
             # Nothing says how its work grows.
             return None
-        op, seed = ops.get(case.op), self._experiment.seed
-        seconds = estimate.of_case(case, op, device, seed)
+        seconds = estimate.of_case(case, device, self._experiment.seed)
         fair = 2 * self._experiment.budget / len(self._experiment.cases)
         allowed = min(fair, end - perf_counter())
         if seconds is None or seconds <= allowed:

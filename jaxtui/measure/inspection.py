@@ -118,8 +118,7 @@ class _Run(Runner):
                 "Choose mode jit or eager.",
             )
         # Memory is not asked for: nothing is allocated.
-        if wrong := planning.check(case, planning.Supply())[0]:
-            raise RefusedError(*wrong)
+        planning.check(case, planning.Supply())
         self._device = devices.find(case.device)
         yield from self.warm_up(self._device)
         if source is None:

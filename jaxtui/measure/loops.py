@@ -144,8 +144,7 @@ class _Run(Runner):
     def _phases(self, device: jax.Device, depth: int) -> Iterator[str]:
         """Do the phases of the cold path one by one; each is named before it is done.
 
-        Those copies are left out that are only there to be timed. A function of a file
-        is called once more, to learn from that.
+        A function of a file is called once more, to learn from that.
 
         Raises:
             RefusedError: Only now it shows that the loop cannot be.
@@ -160,13 +159,7 @@ class _Run(Runner):
             yield "inputs"
             self._workload = made = of_function(function, case, device, pool)
             jax.clear_caches()  # what the function has jitted itself is cold, too
-        with made.scope():
-            made.args = made.hosts() if case.inputs == "host" else made.resident()
-        for phase, step in coldpath.steps(made):
-            if phase not in ("transfer", "fetch"):
-                yield phase
-                with made.scope():
-                    step()
+        yield from coldpath.make_ready(made)
         if self._source is not None:
             yield "warm-up"
             with made.scope():
@@ -384,17 +377,15 @@ def check_memory(loop: Loop, depth: int, known: PlannedCase | int) -> None:
     where all else is there already, the bytes of one.
     """
     case, supply, alive = loop.case, Supply(), results_alive(loop, depth)
-    device = supply.device(case.device)
-    assert not isinstance(device, str)
     if isinstance(known, int):
         what, needed = short_name(case.op), alive * known
     else:
         what = f"{case.op} {case.size} {case.dtype}"
         result = ops.get(case.op).result_bytes(case.size, case.dtype)
         needed = known.memory_bytes + max(0, alive - 2) * result
-        if device.platform == "cpu":
+        if supply.device(case.device).platform == "cpu":
             needed += known.host_memory_bytes
-    free = supply.free_bytes(device)
+    free = supply.free_bytes(case.device)
     if free is not None and needed > free:
         raise RefusedError(
             f"{what} needs {text.bytes_text(needed)} on {case.device}, because up to "
@@ -416,7 +407,7 @@ def results_alive(loop: Loop, depth: int) -> int:
 
 def check_time(loop: Loop, device: jax.Device) -> None:
     """Estimate a slow case from a smaller size before it is waited for."""
-    seconds = estimate.of_case(loop.case, ops.get(loop.case.op), device, SEED)
+    seconds = estimate.of_case(loop.case, device, SEED)
     if seconds is None:
         return
     if seconds > loop.budget:

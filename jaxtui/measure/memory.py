@@ -184,12 +184,9 @@ def _measured(asked: SpanRequest) -> _Turns:
         made = workload.of_op(case, ops.get(case.op), device, pool)
     else:
         made = workload.of_function(own.load(source, device), case, device, pool)
+    for _ in coldpath.make_ready(made):
+        pass
     with made.scope():
-        if device is not None:
-            made.args = made.hosts() if case.inputs == "host" else made.resident()
-        for phase, step in coldpath.steps(made):
-            if phase not in ("transfer", "fetch"):
-                step()
         turns = list(_turns(made, clocks, perf_counter() + asked.seconds))
     return _Turns(
         fresh=[one for at, one, _ in turns if at == "fresh"],

@@ -55,9 +55,6 @@ from jaxtui.model.own import (
 
 MODES = ("jit", "eager", "numpy")
 
-Wrong = tuple[str, str]
-"""What is wrong, and what to do about it."""
-
 
 @dataclass(frozen=True)
 class Source:
@@ -65,8 +62,6 @@ class Source:
     """What its module calls it."""
     file: str
     """The file to which a traceback is cut; empty if it is not known yet."""
-    load: Callable[[], ModuleType]
-    """Imports the module."""
     module: str = ""
     """The name of the module, for one that an installed package offers."""
 
@@ -89,32 +84,33 @@ def source(op: str) -> Source | None:
     """Where a case's function comes from; ``None`` if it is an op of the catalogue."""
     if is_own(op):
         path, name = parts(op)
-        return Source(name=name, file=path, load=lambda: load_file(path))
+        return Source(name, path)
     offered = None if op in OPS else plugins.offers().functions.get(op)
     if offered is None:
         return None
     module, name = offered
     spec = importlib.util.find_spec(module)
-    return Source(
-        name=name,
-        file=(spec and spec.origin) or "",
-        load=lambda: importlib.import_module(module),
-        module=module,
-    )
+    return Source(name, (spec and spec.origin) or "", module)
 
 
-def find(source: Source) -> Function:
-    """Import the module and look the function up.
+def load(source: Source, device: jax.Device | None) -> Function:
+    """Import the module, with the device of the case as JAX's default.
 
     Raises:
         RefusedError: There is no such function.
     """
-    module = source.load()
+    own_settings = settings.of_file(source.file or source.module)
+    place = jax.default_device(device) if device is not None else nullcontext()
     *outer, last = source.name.split(".")
-    holder: Any = module
-    for part in outer:
-        holder = getattr(holder, part, None)
-    call = getattr(holder, last, None)
+    with own_settings, place:
+        if source.module:
+            module = importlib.import_module(source.module)
+        else:
+            module = load_file(source.file)
+        holder: Any = module
+        for part in outer:
+            holder = getattr(holder, part, None)
+        call = getattr(holder, last, None)
     names = function_names(module)
     there = f"It defines {', '.join(names)}." if names else "It defines no function."
     if call is None:
@@ -129,20 +125,8 @@ def find(source: Source) -> Function:
         call=call,
         factory=_function(holder, last + ARGS) or _function(module, MAKE_ARGS),
         numpy=_function(holder, last + NUMPY),
-        settings=of_settings(source),
+        settings=own_settings,
     )
-
-
-def load(source: Source, device: jax.Device | None) -> Function:
-    """Import the file, with the case's device as JAX's default."""
-    place = jax.default_device(device) if device is not None else nullcontext()
-    with of_settings(source), place:
-        return find(source)
-
-
-def of_settings(source: Source) -> FileSettings:
-    """JAX's configuration as the code of that file or package sets it."""
-    return settings.of_file(source.file or source.module)
 
 
 def fresh(function: Function) -> Call:
@@ -251,34 +235,35 @@ def specs(case: Case) -> tuple[Spec, ...]:
     return parse_specs(str((case.params or {}).get(ARGUMENTS, "")))
 
 
-def check(case: Case) -> Wrong | None:
-    """What is wrong with a case before any code has run, or ``None``.
+def check(case: Case) -> None:
+    """Refuse a case of which something is wrong before any code has run.
 
     The file is not imported: that is left to the run, which can be stopped.
     """
     name = short_name(case.op)
     if is_own(case.op) and not os.path.isfile(parts(case.op)[0]):
-        return (
+        raise RefusedError(
             f"There is no file {parts(case.op)[0]}.",
             "Name a Python file and a function of it, as in train.py:step.",
         )
     if case.mode not in MODES:
-        return f"{name} has no mode {case.mode}.", f"It has {', '.join(MODES)}."
+        has = f"It has {', '.join(MODES)}."
+        raise RefusedError(f"{name} has no mode {case.mode}.", has)
     if case.precision != "default":
-        return (
+        raise RefusedError(
             f"{name} takes no precision.",
             "Set it in the function itself, as with jax.default_matmul_precision.",
         )
     try:
         typed = specs(case)
     except ValueError as error:
-        return str(error), "Arguments are typed as --arg f32[1024,1024]."
+        how = "Arguments are typed as --arg f32[1024,1024]."
+        raise RefusedError(str(error), how) from None
     if typed and case.size:
-        return (
+        raise RefusedError(
             f"{name} has no size: its arguments were typed.",
             "Leave --size out, or the --arg.",
         )
-    return None
 
 
 def input_bytes(case: Case) -> int:

@@ -10,11 +10,11 @@ import msgspec
 from jaxtui.format import bytes_text
 from jaxtui.measure import devices, ops, own, peaks, settings, tensorflow_numpy
 from jaxtui.measure.accuracy import samples_rows
+from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.inputs import numpy_dtype
 from jaxtui.measure.ops.arguments import CHUNK, Indices
 from jaxtui.measure.ops.base import Op
-from jaxtui.measure.own import Wrong
 from jaxtui.measure.recipes import recipe
 from jaxtui.model import (
     HOST,
@@ -48,23 +48,16 @@ class Supply:
     """What there is: devices by name, and the host's free memory."""
 
     host_bytes: int | None = field(default_factory=lambda: available_host_bytes())
-    known: dict[str, Device | str] = field(default_factory=dict)
-    """By name: the device, or the sentence that says why there is none."""
+    known: dict[str, Device] = field(default_factory=dict)
 
-    def device(self, name: str) -> Device | str:
+    def device(self, name: str) -> Device:
         if name not in self.known:
-            try:
-                device = devices.find(name)
-            except ValueError as error:
-                self.known[name] = str(error)
-            else:
-                self.known[name] = devices.describe_device(device)
+            self.known[name] = devices.describe_device(devices.find(name))
         return self.known[name]
 
-    def free_bytes(self, device: Device | str | None) -> int | None:
-        """Free memory where a device computes, ``None`` for the host."""
-        if isinstance(device, str):
-            return None
+    def free_bytes(self, name: str) -> int | None:
+        """Free memory where the device of that name computes."""
+        device = None if name == HOST else self.device(name)
         return devices.free_bytes(device, self.host_bytes)
 
 
@@ -97,9 +90,10 @@ def _plan(case: Case, supply: Supply, seed: int, recipes: bool) -> PlannedCase:
 
 def plan_case(case: Case, supply: Supply) -> PlannedCase:
     """One case; a problem stands on it as a ``Failure``."""
-    wrong, device = check(case, supply)
-    if wrong is not None:
-        return _refuse(case, *wrong)
+    try:
+        device = check(case, supply)
+    except RefusedError as refused:
+        return _refuse(case, refused.failed.error, refused.failed.hint)
     op: Op | None = None
     rate: Peak | None = None
     if own.source(case.op) is not None:
@@ -128,8 +122,7 @@ def results_at_most(planned: PlannedCase, result_bytes: int) -> int | None:
 
     Every call of a burst has a result of its own until it is computed.
     """
-    supply, name = Supply(), planned.case.device
-    free = supply.free_bytes(None if name == HOST else supply.device(name))
+    free = Supply().free_bytes(planned.case.device)
     if free is None or not result_bytes:
         return None
     return max(2, int(SHARE * free) // result_bytes)
@@ -174,106 +167,107 @@ def host_memory_bytes(op: Op, case: Case) -> int:
     return inputs + result + reference
 
 
-def check(case: Case, supply: Supply) -> tuple[Wrong | None, Device | None]:
-    """What keeps a case from running here, memory apart, and where it would run."""
-    if wrong := check_op(case) if own.source(case.op) is None else own.check(case):
-        return wrong, None
+def check(case: Case, supply: Supply) -> Device | None:
+    """Where a case runs; ``None`` for the host. Whether it fits is another question.
+
+    Raises:
+        RefusedError: Something keeps it from running here.
+    """
+    if own.source(case.op) is None:
+        check_op(case)
+    else:
+        own.check(case)
     if case.mode not in MODES:
-        return (f"There is no mode {case.mode!r}.", _one_of(MODES)), None
+        raise RefusedError(f"There is no mode {case.mode!r}.", _one_of(MODES))
     if case.on_host:
-        return _check_host(case), None
-    if refused := settings.refusal():
-        return refused, None
+        _check_host(case)
+        return None
+    settings.check()
     if case.inputs not in INPUTS:
-        return (f"There are no inputs {case.inputs!r}.", _one_of(INPUTS)), None
+        raise RefusedError(f"There are no inputs {case.inputs!r}.", _one_of(INPUTS))
     if case.device == HOST:
-        error = f"Mode {case.mode} runs on a JAX device, not on {HOST}."
-        return (error, f"{HOST} is where NumPy and TensorFlow run."), None
+        raise RefusedError(
+            f"Mode {case.mode} runs on a JAX device, not on {HOST}.",
+            f"{HOST} is where NumPy and TensorFlow run.",
+        )
     device = supply.device(case.device)
-    if isinstance(device, str):
-        return (device, "`jaxtui devices` lists them."), None
-    if not device.addressable:
-        error = f"{case.device} belongs to process {device.process_index}, not to this."
-        return (error, "Choose a device of this process."), None
-    return check_platform(case, device.platform), device
+    devices.check_own(device)
+    check_platform(case, device.platform)
+    return device
 
 
-def check_op(case: Case) -> Wrong | None:
-    """What is wrong with a case of the catalogue wherever it runs, or ``None``."""
+def check_op(case: Case) -> None:
+    """Refuse a case of the catalogue that cannot be, wherever it would run."""
     try:
         op = ops.get(case.op)
     except ValueError as error:
-        return str(error), "`jaxtui ops` lists them."
+        raise RefusedError(str(error), "`jaxtui ops` lists them.") from None
     if case.dtype not in op.dtypes:
-        return (
+        raise RefusedError(
             f"{op.name} does not run in {case.dtype}.",
             f"It runs in {', '.join(op.dtypes)}.",
         )
     if case.mode in MODES and case.mode not in op.forms:
-        return (
+        raise RefusedError(
             f"{op.name} has no mode {case.mode}.",
             f"It has {', '.join(op.forms)}.",
         )
     if case.size < op.minimum:
-        return (
+        raise RefusedError(
             f"{op.name} has no size {case.size}; the smallest is {op.minimum}.",
             f"The size is the {op.size_means}.",
         )
     if case.size > MAX_INDEX and any(
         isinstance(argument, Indices) for argument in op.arguments(case.size)
     ):
-        return (
+        raise RefusedError(
             f"{op.name} has no size {case.size}; its indices are int32.",
             f"The largest size is {MAX_INDEX}.",
         )
     if case.precision not in PRECISIONS:
-        return (
-            f"There is no precision {case.precision!r}.",
-            f"It is one of {', '.join(PRECISIONS)}.",
-        )
+        wrong = f"There is no precision {case.precision!r}."
+        raise RefusedError(wrong, _one_of(PRECISIONS))
     if case.precision != "default" and not op.takes_precision:
         takers = [each.name for each in ops.OPS.values() if each.takes_precision]
-        return (
+        raise RefusedError(
             f"{op.name} takes no precision, so it cannot be {case.precision!r}.",
             f"Only {', '.join(takers[:-1])} and {takers[-1]} do.",
         )
-    return None
 
 
-def check_platform(case: Case, platform: str) -> Wrong | None:
-    """What keeps a sound case from running on devices of that platform, if anything."""
+def check_platform(case: Case, platform: str) -> None:
+    """Refuse a sound case that cannot run on devices of that platform."""
     if own.source(case.op) is not None:
-        return None
+        return
     op = ops.get(case.op)
     lacking = op.lacks.get(platform, ())
     if case.dtype not in lacking:
-        return None
+        return
     there = [dtype for dtype in op.dtypes if dtype not in lacking]
     where = {"cpu": "a CPU", "tpu": "a TPU", "gpu": "a GPU"}.get(platform, platform)
-    return (
+    raise RefusedError(
         f"{op.name} does not run in {case.dtype} on {where}: XLA refuses it there.",
         f"It runs in {', '.join(there)}.",
     )
 
 
-def _check_host(case: Case) -> Wrong | None:
+def _check_host(case: Case) -> None:
     name = "NumPy" if case.mode == "numpy" else "TensorFlow"
     if case.device != HOST:
-        return (
+        raise RefusedError(
             f"{name} does not run on {case.device}.",
             f"The device of mode {case.mode} is {HOST}.",
         )
     # The records of such a case have inputs "host" by definition.
     if case.inputs != HOST:
-        return (
+        raise RefusedError(
             f"{name} has no inputs on a {case.inputs}.",
             f"The inputs of mode {case.mode} are {HOST}.",
         )
     if case.precision != "default":
-        return f"{name} takes no precision.", "Leave it at default."
+        raise RefusedError(f"{name} takes no precision.", "Leave it at default.")
     if case.mode == "tensorflow" and not tensorflow_numpy.is_installed():
-        return tensorflow_numpy.MISSING, tensorflow_numpy.INSTALL
-    return None
+        raise RefusedError(tensorflow_numpy.MISSING, tensorflow_numpy.INSTALL)
 
 
 def _check_memory(
@@ -281,7 +275,7 @@ def _check_memory(
 ) -> Failure | None:
     """Compare needs with what is free; a CPU device computes in host memory."""
     what = case.label.partition(f" {case.mode} on ")[0]
-    free = supply.free_bytes(device)
+    free = supply.free_bytes(case.device)
     on_host = device is None or device.platform == "cpu"
     total = needed + host_needed if on_host else needed
     host_free = supply.host_bytes
@@ -313,7 +307,7 @@ def _is_crowded(cases: list[Case], supply: Supply) -> bool:
     cpu = sum(size for name, size in sums.items() if name.startswith("cpu:"))
     sums[HOST] = sums.get(HOST, 0) + cpu
     for place, inputs in sums.items():
-        free = supply.free_bytes(None if place == HOST else supply.device(place))
+        free = supply.free_bytes(place)
         if free is not None and inputs > SHARE * free:
             return True
     return False

@@ -91,11 +91,6 @@ class Count(NamedTuple):
     loops: bool = False
     """There is a loop in it, whose body XLA counts once."""
 
-    @property
-    def certain(self) -> Count:
-        """The same, or nothing where a loop makes it say nothing about the work."""
-        return NOTHING if self.loops else self
-
 
 NOTHING = Count()
 """Nothing is known."""

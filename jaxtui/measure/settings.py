@@ -13,11 +13,12 @@ import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, cast
 
 import jax
 import jax.experimental
 
+from jaxtui.measure.errors import RefusedError
 from jaxtui.model import Case, Finding, Note, Precision
 
 Refused = Literal["", "verdicts", "jax"]
@@ -41,13 +42,6 @@ class Setting:
         return self.name if self.name in COMPILER else f"{self.name}={self.value}"
 
 
-class _Row(NamedTuple):
-    name: str
-    default: object
-    effect: str
-    refused: Refused = ""
-
-
 _NANS = "each call waits for its result and searches it for NaN"
 _INFS = "each call waits for its result and searches it for infinities"
 _GUARD = "JAX watches every transfer and logs or forbids those that are implicit"
@@ -57,36 +51,37 @@ _OTHERWISE = "XLA optimizes otherwise"
 _FLAGS = "flags of the compiler are set, and any of them may change what is measured"
 _SHARED = "the CPU is shown as several devices, SIMULATED: they share its cores"
 
-_TABLE = (
-    _Row("jax_disable_jit", False, "JAX compiles nothing", "jax"),
-    _Row("jax_no_tracing", False, "JAX compiles nothing new", "jax"),
-    _Row("jax_no_execution", False, "JAX executes nothing", "jax"),
-    _Row("jax_debug_nans", False, _NANS, "verdicts"),
-    _Row("jax_debug_infs", False, _INFS, "verdicts"),
-    _Row("jax_disable_most_optimizations", False, _OTHERWISE, "verdicts"),
-    _Row("jax_transfer_guard", None, _GUARD),
-    _Row("jax_transfer_guard_host_to_device", None, _GUARD),
-    _Row("jax_transfer_guard_device_to_device", None, _GUARD),
-    _Row("jax_transfer_guard_device_to_host", None, _GUARD),
-    _Row("jax_default_matmul_precision", None, _PRODUCTS),
-    _Row("jax_enable_x64", False, _WIDE),
-    _Row("jax_cpu_enable_async_dispatch", True, "a CPU computes within the call"),
-    _Row("jax_check_tracer_leaks", False, "eager calls are traced every time"),
-    _Row("jax_enable_checks", False, "tracing and lowering check themselves"),
-    _Row("jax_debug_key_reuse", False, "eager calls check their keys"),
-    _Row("jax_error_checking_behavior_nan", "ignore", "functions look for NaN"),
-    _Row("jax_error_checking_behavior_divide", "ignore", "functions look for zeros"),
-    _Row("jax_error_checking_behavior_oob", "ignore", "functions check indices"),
-    _Row("jax_log_compiles", False, "trace and compile include writing logs"),
-    _Row("jax_explain_cache_misses", False, "trace includes writing logs"),
-    _Row("jax_enable_pgle", False, "JAX profiles functions and compiles them again"),
-    _Row("jax_default_prng_impl", "threefry2x32", "random numbers are made by that"),
-    _Row("jax_threefry_partitionable", True, "random numbers are made otherwise"),
-    _Row("jax_optimization_level", "UNKNOWN", _OTHERWISE),
-    _Row("jax_exec_time_optimization_effort", 0.0, _OTHERWISE),
-    _Row("jax_memory_fitting_level", "O2", _OTHERWISE),
-    _Row("jax_memory_fitting_effort", 0.0, _OTHERWISE),
+_TABLE: tuple[tuple[str, object, str, Refused], ...] = (
+    ("jax_disable_jit", False, "JAX compiles nothing", "jax"),
+    ("jax_no_tracing", False, "JAX compiles nothing new", "jax"),
+    ("jax_no_execution", False, "JAX executes nothing", "jax"),
+    ("jax_debug_nans", False, _NANS, "verdicts"),
+    ("jax_debug_infs", False, _INFS, "verdicts"),
+    ("jax_disable_most_optimizations", False, _OTHERWISE, "verdicts"),
+    ("jax_transfer_guard", None, _GUARD, ""),
+    ("jax_transfer_guard_host_to_device", None, _GUARD, ""),
+    ("jax_transfer_guard_device_to_device", None, _GUARD, ""),
+    ("jax_transfer_guard_device_to_host", None, _GUARD, ""),
+    ("jax_default_matmul_precision", None, _PRODUCTS, ""),
+    ("jax_enable_x64", False, _WIDE, ""),
+    ("jax_cpu_enable_async_dispatch", True, "a CPU computes within the call", ""),
+    ("jax_check_tracer_leaks", False, "eager calls are traced every time", ""),
+    ("jax_enable_checks", False, "tracing and lowering check themselves", ""),
+    ("jax_debug_key_reuse", False, "eager calls check their keys", ""),
+    ("jax_error_checking_behavior_nan", "ignore", "functions look for NaN", ""),
+    ("jax_error_checking_behavior_divide", "ignore", "functions look for zeros", ""),
+    ("jax_error_checking_behavior_oob", "ignore", "functions check indices", ""),
+    ("jax_log_compiles", False, "trace and compile include writing logs", ""),
+    ("jax_explain_cache_misses", False, "trace includes writing logs", ""),
+    ("jax_enable_pgle", False, "JAX profiles functions and compiles them again", ""),
+    ("jax_default_prng_impl", "threefry2x32", "random numbers are made by that", ""),
+    ("jax_threefry_partitionable", True, "random numbers are made otherwise", ""),
+    ("jax_optimization_level", "UNKNOWN", _OTHERWISE, ""),
+    ("jax_exec_time_optimization_effort", 0.0, _OTHERWISE, ""),
+    ("jax_memory_fitting_level", "O2", _OTHERWISE, ""),
+    ("jax_memory_fitting_effort", 0.0, _OTHERWISE, ""),
 )
+"""Name, default, what another value does, and what that makes meaningless."""
 
 COMPILER = ("XLA_FLAGS", "LIBTPU_INIT_ARGS")
 """Variables that hold flags of the compiler."""
@@ -155,13 +150,12 @@ def finding(setting: Setting) -> Finding:
     )
 
 
-def refusal() -> tuple[str, str] | None:
-    """Why nothing of JAX can be measured, and what to do about it, if so."""
+def check() -> None:
+    """Refuse whatever is of JAX if a setting makes that meaningless."""
     for setting in deviations():
         if setting.refused == "jax":
             said = finding(setting)
-            return said.what, said.advice
-    return None
+            raise RefusedError(said.what, said.advice)
 
 
 def precision(case: Case) -> Precision:

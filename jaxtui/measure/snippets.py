@@ -33,7 +33,7 @@ from jaxtui.measure.children import (
     signal_with_parent,
 )
 from jaxtui.measure.errors import MEMORY, RefusedError, full_text, headline
-from jaxtui.measure.planning import Supply
+from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.settings import enable_x64
 from jaxtui.measure.turns import ROUNDS_WANTED, Turns, is_due, never, take_turns
@@ -282,7 +282,7 @@ class _Run(Runner):
 def check_memory(memory_bytes: int, device: Any) -> None:
     """Count what a snippet needs."""
     described = devices.describe_device(device, device.process_index)
-    free = Supply().free_bytes(described)
+    free = devices.free_bytes(described, available_host_bytes())
     if free is None or memory_bytes <= free:
         return
     where = "this machine" if device.platform == "cpu" else described.name

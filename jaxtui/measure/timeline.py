@@ -47,11 +47,6 @@ INLINE = (
 )
 
 
-def in_flight(calls: Sequence[LoopCall]) -> list[int]:
-    entered, ready = [call.entered for call in calls], [call.ready for call in calls]
-    return stats.in_flight(entered, ready)
-
-
 def held_from(calls: Sequence[LoopCall], depth: int) -> int | None:
     """Index of the first call that the runtime held back, or ``None``.
 
@@ -59,10 +54,11 @@ def held_from(calls: Sequence[LoopCall], depth: int) -> int | None:
     the runtime is known to let be. Not every call after the first one is: a host that
     was held back for long finds room for several at once.
     """
+    entered, ready = [call.entered for call in calls], [call.ready for call in calls]
     took = [call.returned - call.entered for call in calls]
-    one = max(call.ready for call in calls) / len(calls)
+    one = max(ready) / len(calls)
     least = max(HELD_SHARE * one, HELD_DISPATCHES * median(took[:FIRST_CALLS]))
-    flying = in_flight(calls)
+    flying = stats.in_flight(entered, ready)
     full = min(max(flying), depth)
     held = [
         index

@@ -209,8 +209,8 @@ def of_function(
 
     with scope():
         # What the file itself sets included.
-        if case.mode in COMPILED_MODES and (refused := settings.refusal()):
-            raise RefusedError(*refused)
+        if case.mode in COMPILED_MODES:
+            settings.check()
 
     def arguments() -> Arguments:
         with scope():

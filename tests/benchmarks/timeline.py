@@ -65,10 +65,8 @@ def body(size: int, *, chained: bool, calls: int = CALLS) -> Body:
     )
     loop = Loop(case=case, calls=calls, style="never", chained=chained)
     workload = of_op(case, ops.get(case.op), device, Pool(0))
-    workload.args = workload.resident()
-    for phase, step in coldpath.steps(workload):
-        if phase not in ("transfer", "fetch"):
-            step()
+    for _ in coldpath.make_ready(workload):
+        pass
     made = Body(loop, workload, turns=lambda: range(calls))
     repeats.warm_up(made)
     return made

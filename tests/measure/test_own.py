@@ -3,153 +3,45 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
-from jaxtui.measure import experiment, own, planning
+from jaxtui.measure import experiment, planning
+from jaxtui.measure import own as files
 from jaxtui.measure.errors import RefusedError
-from jaxtui.model import (
-    Case,
-    Experiment,
-    Failure,
-    Measurement,
-    Mode,
-    PhaseStarted,
-)
+from jaxtui.model import Case, Experiment, Failure, Measurement, PhaseStarted
 from jaxtui.model.own import Spec, dtype_of, parse_spec, parse_specs, short_name
 from tests.measure import running
-from tests.measure.running import failure, outcomes
-
-TRAIN = """
-    from typing import NamedTuple
-
-    import jax
-    import jax.numpy as jnp
-    import numpy as np
-
-
-    class State(NamedTuple):
-        params: dict
-        steps: jax.Array
-
-
-    def loss(params, x):
-        return jnp.mean(jnp.tanh(x @ params["w"] + params["b"]) ** 2)
-
-
-    def step(state, x):
-        value, grads = jax.value_and_grad(loss)(state.params, x)
-        params = jax.tree.map(lambda p, g: p - 0.1 * g, state.params, grads)
-        return State(params, state.steps + 1), {"loss": value}
-
-
-    def step_numpy(state, x):
-        hidden = np.tanh(x @ state.params["w"] + state.params["b"])
-        return {"loss": np.mean(hidden**2)}
-
-
-    def step_args(size=16, seed=0):
-        rng = np.random.default_rng(seed)
-        params = {"w": rng.standard_normal((8, size), dtype=np.float32), "b": 0.5}
-        state = State(params, jnp.zeros((), jnp.int32))
-        return state, rng.standard_normal((32, 8), dtype=np.float32)
-"""
-
-
-MORE = """
-
-    import functools
-    from jax import lax
-
-
-    def add(n, x, y):
-        return n + x @ y
-
-
-    def several(x):
-        return [x, x * 2]
-
-
-    @functools.partial(jax.jit, donate_argnums=0)
-    def update(x):
-        return x * 2
-
-
-    def power(x):
-        return lax.fori_loop(0, 50, lambda _, y: y @ x, x)
-
-
-    def log(x):
-        return jnp.log(x * 0 - 1)
-
-
-    def plus(x):
-        return x + 1
-
-
-    def plus_args():
-        return (np.ones(8),)
-
-
-    def draw(key):
-        return jax.random.normal(key, (64,)), jax.random.split(key)
-
-
-    def draw_args():
-        return (jax.random.key(0),)
-"""
+from tests.measure.running import failure, outcomes, own, texts
 
 pytestmark = pytest.mark.usefixtures("brief")
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Callable[..., str]:
-    def write(text: str, name: str = "mine.py") -> str:
-        path = tmp_path / name
-        path.write_text(textwrap.dedent(text))
-        return str(path)
-
-    return write
-
-
-def case(path: str, name: str, mode: Mode = "jit", **changes: Any) -> Case:
-    fields: dict[str, Any] = {"op": f"{path}:{name}", "size": 0, "dtype": ""}
-    return running.case(**(fields | {"mode": mode} | changes))
-
-
-def typed(path: str, name: str, args: str, **changes: Any) -> Case:
-    return case(path, name, params={"args": args}, **changes)
 
 
 # Running.
 
 
 @pytest.fixture(scope="module")
-def usual(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Measurement]:
+def usual() -> dict[str, Measurement]:
     """Functions that take turns with each other and with an op."""
-    file = tmp_path_factory.mktemp("usual") / "mine.py"
-    file.write_text(textwrap.dedent(TRAIN) + textwrap.dedent(MORE))
-    path = str(file)
     cases = {
-        "jit": case(path, "step"),
-        "eager": case(path, "step", "eager", inputs="host"),
-        "numpy": case(path, "step", "numpy"),
-        "sent": case(path, "step", inputs="host"),
-        "size": case(path, "step", size=48),
-        "typed": typed(path, "add", "s32[] bf16[8,16] bf16[16,4]"),
-        "several": typed(path, "several", "f32[9]"),
+        "jit": own("step"),
+        "eager": own("step", mode="eager", inputs="host"),
+        "numpy": own("step", mode="numpy"),
+        "sent": own("step", inputs="host"),
+        "size": own("step", size=48),
+        "typed": own("add", "s32[] bf16[8,16] bf16[16,4]"),
+        "several": own("several", "f32[9]"),
         "op": running.case("add", 1000),
-        "donating": typed(path, "update", "f32[100]"),
-        "loop": typed(path, "power", "f32[64,64]"),
-        "not finite": typed(path, "log", "f32[8]"),
-        "wide": typed(path, "plus", "f64[8]"),
-        "narrow": case(path, "plus"),
-        "key": case(path, "draw"),
+        "donating": own("update", "f32[100]"),
+        "loop": own("power", "f32[64,64]"),
+        "not finite": own("log", "f32[8]"),
+        "wide": own("plus", "f64[8]"),
+        "narrow": own("plus"),
+        "key": own("draw"),
     }
     found = running.measured(*cases.values(), budget=7.0)
     return dict(zip(cases, found, strict=True))
@@ -201,18 +93,9 @@ def test_what_is_not_known_is_noted(usual: dict[str, Measurement]) -> None:
     assert loop.flops is None
     assert loop.flops_per_second is None
     assert loop.xla_flops
-    text = next(note.text for note in loop.notes if note.flag == "own")
-    assert "body of a loop once" in text
+    assert "body of a loop once" in texts(loop.notes)["own"]
     assert usual["not finite"].has("not-finite")
     assert not usual["several"].has("not-finite")
-
-
-def test_what_donates_its_arguments_is_explained_eagerly(
-    write: Callable[..., str],
-) -> None:
-    path = write(textwrap.dedent(TRAIN) + textwrap.dedent(MORE))
-    eager = failure(typed(path, "update", "f32[100]", mode="eager"))
-    assert "donates its arguments" in eager.error
 
 
 def test_what_is_jitted_already_is_traced_cold(write: Callable[..., str]) -> None:
@@ -228,11 +111,11 @@ def test_what_is_jitted_already_is_traced_cold(write: Callable[..., str]) -> Non
             return x + 1
         """
     )
-    one = typed(path, "f", "f32[8]")
+    one = own("f", "f32[8]", file=path)
     outcomes(one)
-    before = len(own.load_file(path).traces)
+    before = len(files.load_file(path).traces)
     outcomes(one)
-    assert len(own.load_file(path).traces) > before
+    assert len(files.load_file(path).traces) > before
 
 
 # Importing.
@@ -242,10 +125,10 @@ def test_a_file_is_imported_once_and_afresh_when_it_changes(
     write: Callable[..., str],
 ) -> None:
     path = write("value = 1\n")
-    first = own.load_file(path)
-    assert own.load_file(path) is first
+    first = files.load_file(path)
+    assert files.load_file(path) is first
     write("value = 2\n")
-    assert own.load_file(path).value == 2
+    assert files.load_file(path).value == 2
 
 
 def test_a_file_finds_what_lies_beside_it_and_is_not_main(
@@ -265,53 +148,62 @@ def test_a_file_finds_what_lies_beside_it_and_is_not_main(
             raise SystemExit(1)
         """
     )
-    assert own.load_file(path).Setting().factor == 3
+    assert files.load_file(path).Setting().factor == 3
 
 
-def test_the_import_is_a_phase_of_its_case(write: Callable[..., str]) -> None:
-    one = typed(write("def f(x):\n    return x\n"), "f", "f32[8]")
-    events = experiment.run(running.experiment(one))
+def test_import_and_arguments_are_phases_of_their_case() -> None:
+    events = experiment.run(running.experiment(own("plus")))
     phases = [event.phase for event in events if isinstance(event, PhaseStarted)]
     assert phases[:3] == ["import", "inputs", "transfer"]
+
+
+def test_dotted_names_are_looked_up(write: Callable[..., str]) -> None:
+    path = write(
+        """
+        class Net:
+            def forward(self, x):
+                return x * 2
+
+        net = Net()
+        """
+    )
+    assert files.load(files.source(f"{path}:net.forward"), None).call(2) == 4
+    with pytest.raises(RefusedError, match=r"has no nothing\.forward"):
+        files.load(files.source(f"{path}:nothing.forward"), None)
 
 
 # Mistakes.
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "error", "detail"),
+    ("text", "error", "detail"),
     [
-        ("import nothing_of_the_kind\n", "f", r"mine\.py:1.*ModuleNotFound", "mine.py"),
-        ("def f(:\n", "f", r"mine\.py:1.*SyntaxError: invalid syntax", "def f(:"),
-        ("import sys\nsys.exit(3)\n", "f", r"sys\.exit\(3\) \(mine\.py:2\)", "mine.py"),
-        ("def f(x):\n    return y\n", "f", r"mine\.py:2.*NameError: name 'y'", "in f"),
-        ("def g(x):\n    return x\n", "f", r"has no f", ""),
-        ("f = 3\n", "f", r"f is a int, not a function", ""),
-        ("def f(x):\n    return None\n", "f", r"returned no array of JAX", ""),
-        ("def f(x):\n    exit()\n", "f", r"sys\.exit\(\)", "mine.py"),
-        ("def f(x):\n    return x[0] @ x\n", "f", r"mine\.py:2.*matmul", "x[0] @ x"),
+        ("import nothing_of_the_kind\n", r"imported \(mine\.py:1\): Modu", "mine.py"),
+        ("def f(:\n", r"mine\.py:1.*SyntaxError: invalid syntax", "def f(:"),
+        ("import sys\nsys.exit(3)\n", r"sys\.exit\(3\) \(mine\.py:2\)", "mine.py"),
+        ("def f(x):\n    return y\n", r"mine\.py:2.*NameError: name 'y'", "in f"),
+        ("def ff(x): 0\ndef g_args(): 0", r"no f\. It defines ff\. Did", ""),
+        ("f = 3\n", r"f is a int, not a function", ""),
+        ("def f(x):\n    return None\n", r"returned no array of JAX", ""),
+        ("def f(x):\n    exit()\n", r"sys\.exit\(\)", "mine.py"),
+        ("def f(x):\n    return x[0] @ x\n", r"mine\.py:2.*matmul", "x[0] @ x"),
     ],
 )
 def test_mistakes_name_the_line_and_show_only_the_users_frames(
-    write: Callable[..., str], text: str, name: str, error: str, detail: str
+    write: Callable[..., str], text: str, error: str, detail: str
 ) -> None:
-    failed = failure(typed(write(text), name, "f32[8]"))
-    assert re.search(error, failed.error), failed.error
+    failed = failure(own("f", "f32[8]", file=write(text)))
+    assert re.search(error, f"{failed.error} {failed.hint}"), failed
     assert detail in failed.detail
     assert "jaxtui" not in failed.detail
     assert "site-packages" not in failed.detail
-
-
-def test_missing_functions_are_guessed(write: Callable[..., str]) -> None:
-    path = write("def train(x):\n    return x\n\ndef train_args():\n    return (1,)\n")
-    failed = failure(typed(path, "trian", "f32[8]"))
-    assert failed.hint == "It defines train. Did you mean train?"
 
 
 @pytest.mark.parametrize(
     ("text", "size", "error", "hint"),
     [
         ("", 0, "f takes x, and nothing says", "f_args"),
+        ("def f():\n    return 1\n", 0, "takes no arguments", ""),
         ("def f_args():\n    return {}\n", 0, "returned a dict", "tuple"),
         ("def f_args(n):\n    return (n,)\n", 0, "needs a size", "--size"),
         ("def f_args():\n    return (1,)\n", 7, "takes no size", "--size"),
@@ -324,21 +216,17 @@ def test_arguments_that_are_none(
     write: Callable[..., str], text: str, size: int, error: str, hint: str
 ) -> None:
     path = write(f"def f(x):\n    return x\n\n\n{text}")
-    failed = failure(case(path, "f", size=size))
+    failed = failure(own("f", file=path, size=size))
     assert error in failed.error
     assert hint in failed.hint
 
 
-def test_a_function_without_arguments_is_refused(write: Callable[..., str]) -> None:
-    failed = failure(case(write("def f():\n    return 1\n"), "f"))
-    assert "takes no arguments" in failed.error
-
-
-def test_numpy_is_there_only_where_the_file_says_so(write: Callable[..., str]) -> None:
-    path = write("def f(x):\n    return x\n")
-    failed = failure(typed(path, "f", "f32[8]", mode="numpy"))
-    assert failed.error == "f has no mode numpy."
-    assert "f_numpy" in failed.hint
+def test_modes_in_which_a_function_cannot_run_are_explained() -> None:
+    donating = failure(own("update", "f32[100]", "eager"))
+    assert "donates its arguments" in donating.error
+    without = failure(own("square", "f32[8,8]", "numpy"))
+    assert without.error == "square has no mode numpy."
+    assert "square_numpy" in without.hint
 
 
 def test_a_mistake_in_a_run_leaves_the_others_alone(write: Callable[..., str]) -> None:
@@ -351,14 +239,10 @@ def test_a_mistake_in_a_run_leaves_the_others_alone(write: Callable[..., str]) -
             if len(calls) > 4:
                 raise RuntimeError("enough")
             return x + 1
-
-        def g(x):
-            return x
         """
     )
     failed, measured = outcomes(
-        typed(path, "f", "f32[8]", mode="eager"),
-        typed(path, "g", "f32[8]"),
+        own("f", "f32[8]", "eager", file=path), own("several", "f32[8]")
     )
     assert isinstance(failed, Failure)
     assert "(mine.py:7): RuntimeError: enough" in failed.error
@@ -367,10 +251,9 @@ def test_a_mistake_in_a_run_leaves_the_others_alone(write: Callable[..., str]) -
 
 def test_planning_runs_nothing(write: Callable[..., str]) -> None:
     path = write("raise SystemExit\n")
-    one = case(path, "f")
-    (planned,) = planning.plan(Experiment(cases=(one,))).cases
+    (planned,) = planning.plan(Experiment(cases=(own("f", file=path),))).cases
     assert planned.problem is None
-    assert path not in own._loaded
+    assert path not in files._loaded
 
 
 @pytest.mark.parametrize(
@@ -385,10 +268,8 @@ def test_planning_runs_nothing(write: Callable[..., str]) -> None:
         ({"device": "cpu:9"}, "cpu:9"),
     ],
 )
-def test_planning_refuses(
-    write: Callable[..., str], changes: dict[str, Any], error: str
-) -> None:
-    one = case(write("def f(x):\n    return x\n"), "f", **changes)
+def test_planning_refuses(changes: dict[str, Any], error: str) -> None:
+    one: Case = msgspec.structs.replace(own("square"), **changes)
     (planned,) = planning.plan(Experiment(cases=(one,))).cases
     assert planned.problem is not None
     assert error in planned.problem.error
@@ -427,44 +308,26 @@ def test_the_dtype_of_specs_is_the_first_floating_one() -> None:
     assert dtype_of(()) == ""
 
 
+DRAWN = ("f64", "f32", "f16", "bf16", "f8e4m3fn", "c64", "c128", "s32", "s8", "u8")
+
+
 @pytest.mark.parametrize(
     "text",
-    ["f64", "f32", "f16", "bf16", "f8e4m3fn", "c64", "c128", "s32", "s8", "u8", "pred"],
+    # Large ones repeat.
+    [f"{dtype}[{dims}]" for dtype in (*DRAWN, "pred") for dims in ("", "3,5")]
+    + ["s8[2100,2100]"],
 )
-@pytest.mark.parametrize("shape", ["", "3,5"])
-def test_drawn_arguments_are_seeded_and_never_all_zero(text: str, shape: str) -> None:
-    spec = parse_spec(f"{text}[{shape}]")
-    ((array,), (again,)) = (own.draw([spec], seed=2) for _ in range(2))
+def test_drawn_arguments_are_seeded_and_never_all_zero(text: str) -> None:
+    spec = parse_spec(text)
+    ((array,), (again,)) = (files.draw([spec], seed=2) for _ in range(2))
     assert (str(array.dtype), array.shape) == (spec.dtype, spec.shape)
     np.testing.assert_array_equal(array, again)
-    if shape:
+    if spec.shape:
         assert np.any(array.astype(np.complex128) != 0)
-        (other,) = own.draw([spec], seed=3)
+        (other,) = files.draw([spec], seed=3)
         assert np.any(other != array)
-
-
-def test_large_arguments_repeat() -> None:
-    (array,) = own.draw([parse_spec("s8[2100,2100]")], seed=0)
-    assert array.shape == (2100, 2100)
-    assert array.dtype == np.int8
 
 
 def test_short_names_tell_two_versions_of_a_file_apart() -> None:
     assert short_name("/a/old/train.py:step") == "old/train.py:step"
     assert short_name("matmul") == "matmul"
-
-
-def test_dotted_names_are_looked_up(write: Callable[..., str]) -> None:
-    path = write(
-        """
-        class Net:
-            def forward(self, x):
-                return x * 2
-
-        net = Net()
-        """
-    )
-    source = own.source(f"{path}:net.forward")
-    assert own.find(source).call(2) == 4
-    with pytest.raises(RefusedError, match=r"has no nothing\.forward"):
-        own.find(own.source(f"{path}:nothing.forward"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import jax
 import numpy as np
@@ -19,8 +20,6 @@ from jaxtui.measure.turns import Turns, never
 from jaxtui.measure.workload import Workload
 from jaxtui.model import (
     DTYPES,
-    Case,
-    Check,
     Device,
     Progress,
     RunEvent,
@@ -34,6 +33,7 @@ from jaxtui.model.roofs import (
     RoofsMeasured,
     RoofsStarted,
 )
+from tests.measure.running import case
 
 FLOAT32 = RoofDtype(dtype="float32")
 
@@ -42,8 +42,8 @@ class Rounds(Turns):
     """A candidate whose calls always take as long."""
 
     def __init__(self, seconds: float, fails_after: int | None = None) -> None:
-        case = Case(op="add", size=1, dtype="float32", device="host", mode="numpy")
-        super().__init__(Workload(case=case, call=len, on_return=True))
+        one = case("add", 1, "numpy")
+        super().__init__(Workload(case=one, call=len, on_return=True))
         self.seconds, self.fails_after, self.warm = seconds, fails_after, True
 
     def turn(self, kind: str, seconds: float) -> None:
@@ -68,15 +68,6 @@ def after(rounds: int) -> Callable[[], bool]:
     return lambda: next(asked, None) is None
 
 
-def test_the_best_is_the_roof() -> None:
-    found = contest(slow=Rounds(2.0), fast=Rounds(1.0), middle=Rounds(1.4))
-    found.visit(0.0, never)
-    roof = found.roof()
-    assert roof is not None
-    assert (roof.kind, roof.what, roof.per_second) == ("bandwidth", "fast", 100.0)
-    assert roof.ci_low <= roof.per_second <= roof.ci_high
-
-
 @pytest.mark.parametrize("order", [("fast", "slow"), ("slow", "fast")])
 def test_whoever_is_dropped_before_its_turn_is_not_waited_for(
     order: tuple[str, str],
@@ -89,12 +80,16 @@ def test_whoever_is_dropped_before_its_turn_is_not_waited_for(
     assert len(found["fast"].rounds) <= FAIR_ROUNDS + 1
 
 
-def test_the_hopeless_get_no_more_turns_and_the_others_as_many() -> None:
+def test_the_best_is_the_roof_and_the_hopeless_get_no_more_turns() -> None:
     slow, fast, near = Rounds(2.0), Rounds(1.0), Rounds(1.4)
     found = contest(slow=slow, fast=fast, near=near)
     for _ in range(5):
         found.visit(0.0, never)
     assert (len(slow.rounds), len(fast.rounds), len(near.rounds)) == (FAIR_ROUNDS, 5, 5)
+    roof = found.roof()
+    assert roof is not None
+    assert (roof.kind, roof.what, roof.per_second) == ("bandwidth", "fast", 100.0)
+    assert roof.ci_low <= roof.per_second <= roof.ci_high
 
 
 def test_who_fails_costs_the_others_nothing() -> None:
@@ -179,22 +174,15 @@ def test_both_kinds_of_roof_are_measured_and_named() -> None:
 
 @pytest.mark.usefixtures("brief", "small")
 def test_every_dtype_has_a_roof_or_a_reason() -> None:
-    found = result(measure(*DTYPES, budget=0.01))
+    found = result(measure(*DTYPES, "int4", budget=0.01))
     had = {one.of.dtype for one in found.roofs if one.of}
     lacking = {one.of.dtype for one in found.missing if one.of}
-    assert had | lacking == set(DTYPES)
+    assert had | lacking == {*DTYPES, "int4"}
     assert not had & lacking
     assert {"float64", "float32", "int32", "complex64"} <= had
     assert all(one.why.endswith(".") for one in found.missing)
-
-
-@pytest.mark.usefixtures("brief", "small")
-def test_a_dtype_without_products_has_a_reason() -> None:
-    found = result(measure("int4", "float32"))
-    (missing,) = found.missing
-    assert missing.of == RoofDtype(dtype="int4")
-    assert missing.why == "There are no products in int4."
-    assert [one.kind for one in found.roofs] == ["bandwidth", "compute"]
+    why = {one.of: one.why for one in found.missing}
+    assert why[RoofDtype(dtype="int4")] == "There are no products in int4."
 
 
 @pytest.mark.usefixtures("brief", "small")
@@ -208,7 +196,7 @@ def test_what_xla_refuses_is_a_reason_and_the_rest_goes_on(monkeypatch) -> None:
 
     monkeypatch.setattr(work, "compile_case", refusing)
     monkeypatch.setattr(candidates, "BLAS", ())
-    monkeypatch.setattr(candidates, "prepare_chain", unavailable)
+    monkeypatch.setattr(candidates, "_chain", unavailable)
     found = result(measure("float32"))
     assert [one.kind for one in found.roofs] == ["bandwidth"]
     (missing,) = found.missing
@@ -220,36 +208,28 @@ def unavailable(*_: object) -> None:
     raise TroubleError("a chain", "There is none.")
 
 
-@pytest.mark.usefixtures("brief", "small")
 def test_smaller_arrays_are_taken_where_memory_is_short(monkeypatch) -> None:
-    whole = work.arguments
-
-    def short(case, device, seed=0):
-        if case.op in ("copy", "triad") and case.size > 2**19:
-            raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 4 bytes")
-        return whole(case, device, seed)
-
-    monkeypatch.setattr(streams, "sizes", lambda *_: (2**20,))
-    monkeypatch.setattr(work, "arguments", short)
-    found = result(measure())
-    (memory,) = found.roofs
-    assert " of 2.00 MiB" in memory.what
-
-
-def test_numpy_takes_smaller_arrays_too(monkeypatch) -> None:
-    whole = np.ones
     # As NumPy calls its own.
-    error = type("_ArrayMemoryError", (MemoryError,), {})
+    numpy_error = type("_ArrayMemoryError", (MemoryError,), {})
+    jax_says = "RESOURCE_EXHAUSTED: Out of memory allocating 4 bytes"
+    fill, ones = work.arguments, np.ones
+
+    def filled(case, device, seed=0):
+        if case.size > 2**19:
+            raise RuntimeError(jax_says)
+        return fill(case, device, seed)
 
     def short(size, dtype):
         if size > 2**19:
-            raise error("Unable to allocate 4.00 MiB for an array")
-        return whole(size, dtype)
+            raise numpy_error("Unable to allocate 4.00 MiB for an array")
+        return ones(size, dtype)
 
+    monkeypatch.setattr(work, "arguments", filled)
     monkeypatch.setattr(candidates.np, "ones", short)
-    arrays = candidates._Arrays(2**20, jax.devices()[0], 0)
-    made = arrays.as_large_as_possible(lambda: arrays.copy(1))
-    assert made.what == "NumPy's copy of 2.00 MiB"
+    for make in (lambda all_: all_.copy(1), lambda all_: all_.stream("copy")):
+        arrays = candidates._Arrays(2**20, jax.devices()[0], 0)
+        made = arrays.as_large_as_possible(partial(make, arrays))
+        assert "copy of 2.00 MiB" in made.what
 
 
 @pytest.mark.usefixtures("brief", "small")
@@ -297,12 +277,12 @@ def test_a_device_that_does_not_exist_is_named() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32", "complex64"])
 def test_a_chain_computes_what_it_counts(dtype: str) -> None:
     device = jax.devices("cpu")[0]
-    case = candidates.chain_case(dtype, device)
-    made = candidates.prepare_chain(case, "a chain", device, 0).workload
+    chain = candidates._chain(RoofDtype(dtype=dtype), device, 0)
+    made = chain.turns.workload
     first = made.call(*made.args)
-    assert (str(first.dtype), first.shape) == (dtype, (case.size,))
+    assert (str(first.dtype), first.shape) == (dtype, (made.case.size,))
     per_link = 8 if dtype == "complex64" else 2
-    assert candidates.chain_work(case) == per_link * candidates.LINKS * case.size
+    assert chain.work == per_link * candidates.LINKS * made.case.size
 
 
 def test_products_of_unknown_speed_are_as_small_as_need_be(monkeypatch) -> None:
@@ -338,15 +318,3 @@ def test_where_no_peak_is_published_a_chain_competes_with_the_product(
     setting = Setting(device)
     found = candidates.of_compute(RoofDtype(dtype=dtype), setting, device, 0)
     assert len(found) == count
-
-
-def test_a_test_of_the_check_is_another_work() -> None:
-    # Both are told apart on the wire by their tags.
-    from jaxtui.engine.protocol import RunRequest, decode_request, encode
-
-    for one in (
-        Roofs(device="cpu:0", dtypes=(FLOAT32,)),
-        Check(test="compute", devices=("cpu:0",), budget_seconds=1.0),
-    ):
-        sent = RunRequest(run=1, work=one)
-        assert decode_request(encode(sent)) == sent

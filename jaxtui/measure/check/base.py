@@ -64,7 +64,7 @@ class Context:
         """Those that take part.
 
         Raises:
-            ValueError: There is no such device.
+            RefusedError: There is no such device.
         """
         return tuple(devices.find(name) for name in self.check.devices)
 
