@@ -181,7 +181,7 @@ class _Run(Runner):
         end: float,
         share: float,
     ) -> Generator[RunEvent, None, Record | None]:
-        case, phase = planned.case, "prepare"
+        case, self.phase = planned.case, "prepare"
         yield CaseStarted(index=index, case=case)
         try:
             refusal = self._out_of_time(case, end, share)
@@ -192,16 +192,14 @@ class _Run(Runner):
             device, known = _device(planned), None
             if device is not None:
                 known = yield from self.warm_up(device)
-            phase = "import"
             made = yield from self._workload(index, planned, pool)
-            phase = "prepare"
             for event in coldpath.prepare(index, made, cold=self._own_process):
                 if isinstance(event, PhaseStarted):
-                    phase = event.phase
-                    yield self.progress(f"{phase.replace('_', ' ')}: {case.label}")
+                    self.phase = event.phase
+                    yield self.progress(f"{self.phase.replace('_', ' ')}: {case.label}")
                 yield event
         except FAULTS as error:
-            yield self._fail(index, explain(error, case, phase))
+            yield self._fail(index, explain(error, case, self.phase))
             return None
         yield PhaseStarted(index=index, phase="waiting")
         turns = Turns(
@@ -217,9 +215,12 @@ class _Run(Runner):
         case, device = planned.case, _device(planned)
         source = own.source(case.op)
         if source is None:
+            self.phase = "inputs"
             return workload.of_op(case, ops.get(case.op), device, pool)
+        self.phase = "import"
         yield PhaseStarted(index=index, phase="import")
         function = own.load(source, device)
+        self.phase = "inputs"
         yield PhaseStarted(index=index, phase="inputs")
         return workload.of_function(function, case, device, pool)
 

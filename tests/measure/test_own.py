@@ -208,7 +208,8 @@ def test_mistakes_name_the_line_and_show_only_the_users_frames(
         ("def f_args(n):\n    return (n,)\n", 0, "needs a size", "--size"),
         ("def f_args():\n    return (1,)\n", 7, "takes no size", "--size"),
         ("def make_args():\n    return ('a',)\n", 0, r"is a str", "functools.partial"),
-        ("def make_args():\n    1 / 0\n", 0, "ZeroDivisionError", ""),
+        ("def make_args():\n    1 / 0\n", 0, "its arguments were made (mine.py:6)", ""),
+        ("def make_args():\n    exit()\n", 0, "(mine.py:6) while its arg", "result."),
         ("make_args = 3\n", 0, "nothing says", "make_args"),
     ],
 )
