@@ -56,7 +56,7 @@ def ahead(case: Case) -> Recipe:
         call = f'functools.partial({op.name}, platform="tpu")'
     elif op.takes_precision and case.precision != "default":
         call = f'functools.partial({op.name}, precision="{case.precision}")'
-    function, modules = source(op.forms[case.mode], op.name)
+    function, modules = source_of(op.forms[case.mode], op.name)
     shapes = [(one.shape, one.dtype(case.dtype)) for one in op.arguments(case.size)]
     wide = case.dtype == "float64"
     return Recipe(
@@ -95,7 +95,7 @@ def _of_op(op: Op, case: Case, seed: int) -> Recipe:
     ]
     names = [one for one in inspect.signature(form).parameters if one not in options]
     lines = _draw(names[: len(codes)], codes, seed, _place(case))
-    function, modules = source(form, name, options, known)
+    function, modules = source_of(form, name, options, known)
     if case.mode == "tensorflow":
         modules |= {"tf"}
         lines.insert(0, 'tf.config.set_visible_devices([], "GPU")')
@@ -273,7 +273,7 @@ def _definitions(source: own.Source) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def source(
+def source_of(
     function: Callable[..., Any],
     name: str,
     options: Mapping[str, Any] | None = None,

@@ -10,7 +10,7 @@ import pytest
 
 from jaxtui.measure import inputs, ops
 from jaxtui.measure import own as files
-from jaxtui.measure.recipes import recipe, source
+from jaxtui.measure.recipes import recipe, source_of
 from jaxtui.measure.settings import enable_x64
 from jaxtui.model import Case, Mode, Recipe
 from jaxtui.model.own import parse_specs
@@ -115,7 +115,7 @@ def test_branches_that_a_case_does_not_take_are_left_out() -> None:
     assert "interpret=True" in kernel.function
     assert "the times mean nothing" in str(kernel.remarks)
     # Nothing is known of the arguments: all of it stays.
-    assert "issubdtype" in source(ops.get("matmul").jax, "matmul")[0]
+    assert "issubdtype" in source_of(ops.get("matmul").jax, "matmul")[0]
 
 
 @pytest.mark.parametrize("typed", ["bf16[4,2] s32[3]", "f32[4] f32[4]", "c64[3]"])
