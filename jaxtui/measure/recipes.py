@@ -28,8 +28,11 @@ from jaxtui.model.own import ARGS, MAKE_ARGS, NUMPY
 
 COLUMNS = 88
 
-MODULES = {"jax", "jnp", "lax", "np", "tnp"}
-"""What the forms of ops may use beside their arguments."""
+MODULES = {
+    *("importlib", "jax", "jnp", "lax", "ml_dtypes", "np"),
+    *("runpy", "sys", "tf", "tnp", "types"),
+}
+"""What texts may use beside their own names; ``jaxtui.scripts`` imports them."""
 
 NEEDS_DEVICES = "# {} exists with JAX_NUM_CPU_DEVICES={} in the environment."
 INTERPRETED = "# On a CPU Pallas interprets the kernel: the times mean nothing."
@@ -56,11 +59,12 @@ def ahead(case: Case) -> Recipe:
         call = f'functools.partial({op.name}, platform="tpu")'
     elif op.takes_precision and case.precision != "default":
         call = f'functools.partial({op.name}, precision="{case.precision}")'
-    function, modules = source_of(op.forms[case.mode], op.name)
+    function = source_of(op.forms[case.mode], op.name)
     shapes = [(one.shape, one.dtype(case.dtype)) for one in op.arguments(case.size)]
     wide = case.dtype == "float64"
+    modules = {"jax", "jnp"} | _modules(function) | ({"np"} if kernel else set())
     return Recipe(
-        modules=("jax", "jnp", *modules, *(["np"] if kernel else [])),
+        modules=tuple(sorted(modules)),
         settings=(("jax_enable_x64", "True"),) if wide else (),
         name=op.name,
         function=function,
@@ -85,7 +89,6 @@ def _of_op(op: Op, case: Case, seed: int) -> Recipe:
     made = op.arguments(case.size)
     dtypes = [one.dtype(case.dtype) for one in made]
     codes = [one.code(case.dtype, seed) for one in made]
-    foreign = not set(FOREIGN).isdisjoint(dtypes)
     if case.on_host:
         dtypes = [numpy_dtype(dtype) for dtype in dtypes]
         codes = [one.numpy_code(case.dtype, seed) for one in made]
@@ -95,15 +98,12 @@ def _of_op(op: Op, case: Case, seed: int) -> Recipe:
     ]
     names = [one for one in inspect.signature(form).parameters if one not in options]
     lines = _draw(names[: len(codes)], codes, seed, _place(case))
-    function, modules = source_of(form, name, options, known)
     if case.mode == "tensorflow":
-        modules |= {"tf"}
         lines.insert(0, 'tf.config.set_visible_devices([], "GPU")')
     return _recipe(
         case,
         name,
-        modules=modules | ({"ml_dtypes"} if foreign else set()),
-        function=function,
+        function=source_of(form, name, options, known),
         arguments=lines,
         wide=case.dtype == "float64",
     )
@@ -111,7 +111,6 @@ def _of_op(op: Op, case: Case, seed: int) -> Recipe:
 
 def _of_file(source: own.Source, case: Case, seed: int) -> Recipe:
     typed = own.specs(case)
-    modules, lines = _module(source)
     if typed:
         foreign = [one.dtype in FOREIGN or one.dtype[:6] == "float8" for one in typed]
         codes = [
@@ -121,21 +120,18 @@ def _of_file(source: own.Source, case: Case, seed: int) -> Recipe:
             else draw_code(one)
             for one, is_foreign in zip(typed, foreign, strict=True)
         ]
-        modules |= {"ml_dtypes"} if any(foreign) else set()
         names = [f"x{number}" for number in range(len(codes))]
         arguments = _draw(names, codes, seed, _place(case))
     else:
         arguments = [_factory(source, case, seed)]
         if case.on_host or case.inputs == "host":
-            modules |= {"jax"}
             arguments.append(TO_NUMPY)
         else:
             arguments.append(f"args = {_place(case).format('args')}")
     return _recipe(
         case,
         f"own.{source.name}{NUMPY if case.on_host else ''}",
-        modules=modules,
-        function="\n".join(lines),
+        function=_import(source),
         arguments=arguments,
         wide=any(one.dtype in WIDE for one in typed),
         tree=True,
@@ -146,7 +142,6 @@ def _recipe(
     case: Case,
     name: str,
     *,
-    modules: set[str],
     function: str,
     arguments: Sequence[str],
     wide: bool,
@@ -157,7 +152,6 @@ def _recipe(
     if case.on_host:
         wait = "lambda result: None"
     else:
-        modules = modules | {"jax"}
         device, index = _device(case)
         if device != jax.devices()[0] and (tree or case.inputs == "host"):
             # Neither says by itself where it wants to be computed.
@@ -177,7 +171,7 @@ def _recipe(
         if tree:
             wait = "jax.block_until_ready"
     return Recipe(
-        modules=("np", *sorted(modules)),
+        modules=tuple(sorted({"np"} | _modules(function, *arguments, call, wait))),
         remarks=tuple(remarks),
         settings=tuple(settings),
         name="own" if tree else name,
@@ -228,16 +222,21 @@ def _draw(
     return [*lines, f"args = {place.format('[' + ', '.join(names) + ']')}"]
 
 
-def _module(source: own.Source) -> tuple[set[str], list[str]]:
-    """The lines that import a file as ``own``, and the modules that they use."""
+def _modules(*texts: str) -> set[str]:
+    """Those that the texts use."""
+    nodes = ast.walk(ast.parse("\n".join(texts)))
+    return MODULES & {node.id for node in nodes if isinstance(node, ast.Name)}
+
+
+def _import(source: own.Source) -> str:
+    """The lines that import a file as ``own``."""
     if source.module:
-        line = f"own = importlib.import_module({source.module!r})"
-        return {"importlib"}, [line]
-    return {"runpy", "sys", "types"}, [
-        f"sys.path.insert(0, {os.path.dirname(source.file)!r})",
-        # Not by its name, which may be that of another module, or none.
-        f"own = types.SimpleNamespace(**runpy.run_path({source.file!r}))",
-    ]
+        return f"own = importlib.import_module({source.module!r})"
+    # Not by its name, which may be that of another module, or none.
+    return (
+        f"sys.path.insert(0, {os.path.dirname(source.file)!r})\n"
+        f"own = types.SimpleNamespace(**runpy.run_path({source.file!r}))"
+    )
 
 
 def _factory(source: own.Source, case: Case, seed: int) -> str:
@@ -278,8 +277,8 @@ def source_of(
     name: str,
     options: Mapping[str, Any] | None = None,
     args: Sequence[Any] = (),
-) -> tuple[str, set[str]]:
-    """The source of a function under another name, and the modules that it uses.
+) -> str:
+    """The source of a function under another name.
 
     It is bare of docstring and annotations. It is what ``inspect`` finds, so that the
     printed function cannot differ from the one that runs.
@@ -300,9 +299,7 @@ def source_of(
     if args:
         known = dict(zip(inspect.signature(function).parameters, args, strict=False))
         _Specializer(function.__globals__, known, options or {}).settle(outer)
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    text = ast.unparse(ast.fix_missing_locations(tree)).replace(":\n\n", ":\n")
-    return text, names & MODULES
+    return ast.unparse(ast.fix_missing_locations(tree)).replace(":\n\n", ":\n")
 
 
 class _Stripper(ast.NodeTransformer):
