@@ -211,16 +211,6 @@ def test_what_cannot_be_is_refused(changed: dict[str, object], sentence: str) ->
     assert failed.hint
 
 
-def test_a_failure_of_xla_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise RuntimeError("INTERNAL: the compiler stumbled")
-
-    monkeypatch.setattr("jaxtui.measure.workload.compiled_form", lambda *_: fail)
-    failed = refused()
-    assert "while JAX traced it" in failed.error
-    assert "the compiler stumbled" in failed.detail
-
-
 def test_a_step_that_fails_alone_costs_only_the_steps(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
