@@ -157,8 +157,10 @@ def throughput(
     seconds: float,
     stop: Callable[[], bool] = never,
     call: Any = lambda: jnp.zeros(1),
+    least: int = 1,
 ) -> turns.Turns:
-    return work.throughput(work.subject("work", device(0), case(), call), seconds, stop)
+    made = work.subject("work", device(0), case(), call)
+    return work.throughput(made, seconds, stop, least)
 
 
 ENOUGH, FEW = range(MINIMUM_ROUNDS, 10**6), range(1, MINIMUM_ROUNDS)
@@ -195,10 +197,11 @@ def test_how_long_it_takes(clock: Any) -> None:
     fake = clock(0.01)
     throughput(2.0)
     assert 2.0 <= fake.now < 2.0 + 1.2 * turns.TURN_SECONDS_AT_MOST + 0.2
-    # One round is taken however slow the call, and none when it is stopped before.
+    # As many rounds as need be, however slow the call, none when it is stopped before.
     fake = clock(50.0)
     assert len(throughput(0.1).slopes) == 1
     assert sorted(fake.bursts) == [1, 2]
+    assert len(throughput(0.1, least=4).slopes) == 4
     assert throughput(1.0, lambda: True).per_call is None
 
 
