@@ -6,6 +6,7 @@ import itertools
 import os
 import select
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -49,10 +50,12 @@ class Raw:
         return decode_envelope(line)
 
     def until(self, kind):
-        while True:
+        end = time.monotonic() + LIMIT_SECONDS
+        while time.monotonic() < end:
             envelope = self.receive()
             if isinstance(envelope.event, kind):
                 return envelope
+        raise AssertionError(f"{kind.__name__} never came")
 
     def end(self):
         self.popen.kill()
