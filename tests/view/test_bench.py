@@ -23,7 +23,7 @@ from jaxtui.model import (
     differing,
     run_notes,
 )
-from jaxtui.state import reduce
+from jaxtui.state import CaseState, reduce
 from jaxtui.tui import status
 from jaxtui.tui.state import EMPTY
 from jaxtui.view import bench
@@ -92,6 +92,8 @@ def test_numpys_twin_has_the_same_dtype_if_there_is_such_a_one() -> None:
     for others, twin in (
         ((larger, float64, float32), float32),
         ((larger, float64), float64),
+        # One without figures is of no use.
+        ((CaseState(NUMPY), float64), float64),
         ((larger,), None),
     ):
         assert bench.numpy_of(jit, run_of(jit, *others)) is twin
