@@ -30,9 +30,12 @@ def test_lines_break_at_blanks(width: int, lines: list[str]) -> None:
     assert found[0][0].role == "bad"
 
 
-@given(st.text(), st.integers(1, 30))
+ANYTHING = st.text() | st.text(st.sampled_from("ab5 \t\n\r\x0b\xa0`%ms"))
+
+
+@given(ANYTHING, st.integers(1, 30))
 def test_any_text_is_folded_and_no_character_is_lost(text: str, width: int) -> None:
-    lines = [plain(line) for line in fold((Span(text),), width, "")]
+    lines = [plain(line) for line in fold((Span(text),), width)]
     assert all(len(line) <= width for line in lines)
     assert "".join("".join(lines).split()) == "".join(text.split())
 
