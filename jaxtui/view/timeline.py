@@ -293,7 +293,7 @@ class Figures:
     @property
     def ratio(self) -> float:
         """How many times longer the work took than the stopwatch says."""
-        return self.work / max(self.stopwatch, 1e-12)
+        return max(self.work, 1e-12) / max(self.stopwatch, 1e-12)
 
     @property
     def factor(self) -> str:
@@ -425,7 +425,7 @@ def betting(found: Figures, bet: float, width: int) -> tuple[Line, Line, Line]:
     column = 11
     room = max(1, width - _LABEL - column - 1)
     texts = [f"{unit.text(one)} {unit.name}" for one in (found.stopwatch, seconds)]
-    short = bar(found.stopwatch / seconds, room)
+    short = bar(1 / bet, room)
     return (
         (
             Span("STOPWATCH".ljust(_LABEL), "host"),

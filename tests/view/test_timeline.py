@@ -266,6 +266,9 @@ def test_a_bet_is_a_mark_on_the_bar(bet: int, judged: str) -> None:
     assert work.index("◆") == pytest.approx(place, abs=1)
     assert judged in last
     assert len(work) <= 70
+    # Stamps may be anything, also all the same.
+    none = Figures(0.0, 0.0)
+    assert len([*view.betting(none, bet, 70), *view.bars(none, 70, bet=bet)]) == 6
 
 
 def test_a_close_up_has_the_digits_that_it_needs() -> None:
