@@ -35,6 +35,7 @@ from jaxtui.model import (
     Loop,
     Plan,
     PlannedCase,
+    RunFinished,
     SnippetShown,
     Stopped,
     Value,
@@ -112,6 +113,8 @@ true.
 
 - It took {first one}, {first one / size:times} as long, i.e. slow. It is so.
 - [holds, not accelerated] It {accelerated?is:holds. Or so}.
+- [fails] It does not hold. No.
+- [accelerated] It is fast.
 
 Why it is
 so.
@@ -381,7 +384,9 @@ def test_what_was_broken_off_is_no_verdict() -> None:
     stopped = replace(outcome(*CONFIRMING), problem=problem)
     ended = conclude(step, there, stopped)
     assert (ended.holds, ended.answer) == (None, None)
-    lost = conclude(step, there, replace(stopped, lost=True))
+    ended = RunFinished(outcome="crashed", elapsed_seconds=0.0)
+    lost = conclude(step, there, after(ended, before=outcome(*CONFIRMING)))
+    assert lost.holds is None
     assert lost.takeaway.startswith("Incomplete: the engine was lost")
 
 
