@@ -264,9 +264,10 @@ async def test_lists_are_filtered_marked_and_left() -> None:
             (("escape",), (second,)),
             # Typing filters.
             (("m", "a", "t", "enter"), (first,)),
-            (("z", "z", "backspace", "backspace", "s", "e", "enter"), (second,)),
+            (("z", "z", "backspace", "backspace", "l", "u", "enter"), (second,)),
             (("up", "space", "enter"), (first, second)),
-            (("down", "enter"), (second,)),
+            # What was marked is unmarked.
+            (("space", "enter"), (second,)),
             # Esc applies nothing.
             (("up", "space", "escape"), (second,)),
             (("up", "space", "enter"), (first, second)),
