@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.actions import parse
 from textual.command import CommandPalette
 from textual.keys import key_to_character
 from textual.pilot import Pilot
@@ -174,7 +175,7 @@ class Scene:
             keys = {
                 key
                 for key, one in pane._bindings
-                if pane.check_action(one.action.partition("(")[0], ()) is not False
+                if pane.check_action(*parse(one.action)[1:]) is not False
             }
             if not isinstance(widget, Input):
                 assert all(actives[key].node in (pane, widget) for key in keys), widget
