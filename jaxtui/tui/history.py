@@ -497,9 +497,9 @@ TALL = 32
 
 EMPTY = (
     ("Nothing measured yet", ""),
-    ("1 Enter", "the first measurement, on the tab Devices"),
-    ("2 r", "what the form of the tab Bench says"),
-    ("jaxtui bench", "in a shell: it adds to the same list"),
+    ("1 Enter", "the first minute, in Devices"),
+    ("2 r", "what the form says, in Bench"),
+    ("jaxtui bench", "in a shell adds to the same list"),
 )
 """How to fill an empty history."""
 
