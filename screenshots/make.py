@@ -181,7 +181,8 @@ SHOTS = {
 async def take(name: str, shot: Shot) -> None:
     """Play one shot and write its picture."""
     engine = EngineClient(EngineOptions(cpu_devices=shot.cpu_devices))
-    app = JaxtuiApp(engine)
+    # No terminal slows its redraws down.
+    app = JaxtuiApp(engine, fps=1 if shot.frames == 1 else None)
     try:
         async with app.run_test(size=shot.size) as pilot:
             app.theme = shot.theme
