@@ -334,7 +334,7 @@ class FirstMinute(Panel):
         #first-words Horizontal { height: auto; }
         #first-factor { width: auto; height: 4; margin-left: 2; display: none; }
         #first-factor Label { text-style: dim; }
-        Figure { width: auto; height: 3; color: $danger; }
+        Figure { width: auto; height: 3; color: $danger; text-style: bold; }
         &.-wrong.-wide #first-factor { display: block; }
         #first-plot { display: none; }
         &.-ran #first-plot { display: block; }

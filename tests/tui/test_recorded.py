@@ -14,6 +14,20 @@ from tests.tui.driving import app_on, until, until_ready
 from tests.tui.fake_engine import FakeEngine
 
 
+async def test_the_list_fits_the_smallest_terminal_also_when_it_becomes_so() -> None:
+    app = app_on(FakeEngine())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("o")
+        await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
+        box = app.screen.query_one("#choice-box")
+        for height in (15, 24):
+            await pilot.resize_terminal(80, height)
+            await until(pilot, lambda: app.screen.size.height == height)  # noqa: B023
+            await until(pilot, lambda: box.region.bottom <= height)  # noqa: B023
+        assert box.region.height == 16
+
+
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_one_is_chosen_from_the_list_and_walked_through(
     size: tuple[int, int],

@@ -68,7 +68,7 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
             &.-about { width: 50; }
         }
         OptionList {
-            height: auto; max-height: 14; background: $background; padding: 0;
+            height: auto; background: $background; padding: 0;
             scrollbar-size-vertical: 1;
             &, &:focus { border: none; }
         }
@@ -118,15 +118,19 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
                         button.can_focus = False
                         yield button
 
-    def on_mount(self) -> None:
-        """Put the box where there is room for it, the cursor on what is chosen."""
+    def on_resize(self) -> None:
+        """Put the box where there is room for it."""
         about = any(one.about for one in self._entries)
-        columns = 50 if about else 40
-        rows = min(len(self._entries), _HIGHEST) + 2 + 3 * about + self._multiple
+        columns, around = 50 if about else 40, 2 + 3 * about + self._multiple
+        rows = min(len(self._entries), _HIGHEST, self.size.height - around)
+        self.query_one(OptionList).styles.max_height = rows
         self.query_one("#choice-box").styles.offset = (
-            max(0, min(self._place.x, self.app.size.width - columns)),
-            max(0, min(self._place.y + 1, self.app.size.height - rows)),
+            max(0, min(self._place.x, self.size.width - columns)),
+            max(0, min(self._place.y + 1, self.size.height - rows - around)),
         )
+
+    def on_mount(self) -> None:
+        """The cursor on what is chosen."""
         self._fill()
         self.query_one(OptionList).focus()
 
