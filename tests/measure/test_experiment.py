@@ -158,8 +158,8 @@ def test_host_inputs_are_sent_at_every_call(mode: Any) -> None:
     )
     assert sent.ready
     assert resident.ready
-    # 16 MB are copied in each call.
-    assert sent.ready.median > 1.5 * resident.ready.median
+    # 16 MB are copied in each call; of a busy machine the quick calls tell.
+    assert sent.ready.p10 > 1.5 * resident.ready.p10
     assert sent.output_dtype == "float32"
 
 
@@ -196,9 +196,7 @@ def test_an_error_that_surfaces_at_block_is_a_named_failure_and_the_rest_goes_on
 
 
 def test_a_slow_numpy_case_is_estimated_and_refused_before_it_runs() -> None:
-    slow, quick = outcomes(
-        case("matmul", 3000, "numpy", "float16"), case("matmul", 64), budget=1.0
-    )
+    slow, quick = outcomes(case("matmul", 3000, "numpy", "float16"), case("matmul", 64))
     assert isinstance(slow, Failure)
     assert slow.estimated_seconds
     assert "--budget" in slow.hint

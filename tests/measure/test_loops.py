@@ -522,6 +522,22 @@ def test_a_watcher_stamps_in_the_order_of_the_calls() -> None:
     assert watcher.ready == sorted(watcher.ready)
 
 
+@pytest.mark.parametrize("error", [None, KeyError("the loop")])
+def test_a_watcher_hands_on_what_it_met_unless_the_loop_itself_failed(
+    error: Exception | None,
+) -> None:
+    def wait(result: object) -> None:
+        raise RuntimeError("no value")
+
+    def work(watcher: Watcher) -> None:
+        watcher.watch("a result")
+        if error:
+            raise error
+
+    with pytest.raises(type(error or RuntimeError())), Watcher(wait) as watcher:
+        work(watcher)
+
+
 # What is found in stamps.
 
 
