@@ -68,10 +68,13 @@ def test_a_tree_is_waited_for_with_all_of_its_arrays() -> None:
     alone = jax.jit(lambda x: x @ x @ x @ x)
     for call in (both, alone):
         jax.block_until_ready(call(x))
-    wait = clocks.wait_for(both(x))
-    tree = min(clocks.calls(both, (x,), wait, 0, least=10).ready)
-    array = min(clocks.calls(alone, (x,), clocks.wait_for(alone(x)), 0, least=10).ready)
-    assert tree > 0.5 * array
+    wait, wait_alone = clocks.wait_for(both(x)), clocks.wait_for(alone(x))
+    ratios = []
+    for _ in range(9):  # in turns: a machine has more than one speed
+        tree = clocks.calls(both, (x,), wait, 0, least=2).ready
+        array = min(clocks.calls(alone, (x,), wait_alone, 0, least=2).ready)
+        ratios.append(min(tree) / array)
+    assert median(ratios) > 0.5
     assert clocks.burst(both, (x,), wait, 3) > array
     assert clocks.ready_at_return(both, (x,), 10) < 0.5
 
