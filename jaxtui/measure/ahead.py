@@ -21,7 +21,7 @@ from jaxtui.measure.errors import RefusedError, full_text, translate
 from jaxtui.measure.planning import check_op, check_platform
 from jaxtui.measure.settings import enable_x64
 from jaxtui.measure.workload import compiled_form
-from jaxtui.model import Case, Peak, RoofKind
+from jaxtui.model import Case, Peak, RoofKind, explanation
 from jaxtui.model.ahead import (
     AheadAnswer,
     AheadCode,
@@ -62,7 +62,7 @@ def answers(request: AheadRequest) -> Iterator[AheadAnswer]:
             check_op(request.case)
             check_platform(request.case, "tpu")
         except RefusedError as refused:
-            yield AheadRefused(error=f"{refused.failed.error} {refused.failed.hint}")
+            yield AheadRefused(error=explanation(refused.failed))
             return
     if isinstance(request, CodeRequest):
         yield AheadCode(case=request.case, recipe=recipes.ahead(request.case))

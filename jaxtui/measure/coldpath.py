@@ -224,15 +224,11 @@ def to_host(fresh: Callable[[], list[Any]]) -> Transfer:
     def once() -> tuple[float, bool]:
         arrays = jax.block_until_ready(fresh())
         start = perf_counter()
-        hosts = _as_numpy(arrays)
+        hosts = [np.asarray(one) for one in arrays]
         seconds = perf_counter() - start
         return seconds, all(map(shares_memory, arrays, hosts))
 
     return _repeat(once)
-
-
-def _as_numpy(arrays: list[Any]) -> list[Array]:
-    return [np.asarray(one) for one in arrays]
 
 
 def shares_memory(array: jax.Array, other: jax.Array | Array) -> bool:
