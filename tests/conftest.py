@@ -5,6 +5,9 @@ from __future__ import annotations
 import gc
 import os
 import tempfile
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -35,3 +38,15 @@ def _what_is_imported_is_not_collected() -> None:
     before it times: without them, as in an engine."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., str]:
+    """Writes a file of functions, and says where it is."""
+
+    def write(text: str, name: str = "mine.py") -> str:
+        path = tmp_path / name
+        path.write_text(textwrap.dedent(text))
+        return str(path)
+
+    return write

@@ -32,16 +32,6 @@ TWO = """
 """
 
 
-@pytest.fixture
-def write(tmp_path: Path) -> Callable[..., str]:
-    def write(text: str, name: str = "mine.py") -> str:
-        path = tmp_path / name
-        path.write_text(textwrap.dedent(text))
-        return str(path)
-
-    return write
-
-
 def bench(*arguments: str) -> int:
     return cli.main(["bench", *arguments, "--budget", "2", "--cpu-devices", "2"])
 

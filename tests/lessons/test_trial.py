@@ -34,7 +34,6 @@ from jaxtui.model import (
     Failure,
     Loop,
     Plan,
-    PlannedCase,
     RunFinished,
     SnippetShown,
     Stopped,
@@ -43,7 +42,7 @@ from jaxtui.model import (
 )
 from jaxtui.selection import SelectionError
 from tests.lessons.figures import after, cases, failed, figures, measured, on
-from tests.records import case, summary
+from tests.records import case, planned, summary
 from tests.tui.fake_engine import RECIPE
 
 
@@ -398,13 +397,9 @@ def answered(*able: bool, grouped: bool = False) -> Planner:
 
     async def plan(experiment: Experiment) -> Plan:
         cases = zip_longest(experiment.cases, able, fillvalue=True)
-        planned = (
-            PlannedCase(
-                case=case,
-                memory_bytes=0,
-                host_memory_bytes=0,
-                flops=None,
-                bytes=None,
+        made = (
+            planned(
+                case,
                 recipe=RECIPE if able else None,
                 problem=None
                 if able
@@ -412,7 +407,7 @@ def answered(*able: bool, grouped: bool = False) -> Planner:
             )
             for case, able in cases
         )
-        return Plan(cases=tuple(planned), budget_seconds=1.0, grouped=grouped)
+        return Plan(cases=tuple(made), budget_seconds=1.0, grouped=grouped)
 
     return plan
 

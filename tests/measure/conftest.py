@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,18 +19,6 @@ def brief() -> Iterator[None]:
         defaults = turns.Turns.__init__.__kwdefaults__
         patch.setitem(defaults, "warm_up_seconds", 0.02)
         yield
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Callable[..., str]:
-    """Writes a file of functions, and says where it is."""
-
-    def write(text: str, name: str = "mine.py") -> str:
-        path = tmp_path / name
-        path.write_text(textwrap.dedent(text))
-        return str(path)
-
-    return write
 
 
 @pytest.fixture

@@ -38,7 +38,6 @@ from jaxtui.model import (
     Phases,
     PhaseStarted,
     Plan,
-    PlannedCase,
     Progress,
     Ready,
     Recipe,
@@ -57,6 +56,7 @@ from jaxtui.model import (
     Work,
 )
 from tests import records
+from tests.records import planned
 from tests.tui import check_figures
 
 HOST = Host(
@@ -277,14 +277,7 @@ class FakeEngine:
         self.calls.append("plan")
         return Plan(
             cases=tuple(
-                PlannedCase(
-                    case=case,
-                    memory_bytes=0,
-                    host_memory_bytes=0,
-                    flops=None,
-                    bytes=None,
-                    recipe=RECIPE if recipes else None,
-                )
+                planned(case, recipe=RECIPE if recipes else None)
                 for case in experiment.cases
             ),
             budget_seconds=experiment.budget,
