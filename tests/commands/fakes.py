@@ -33,6 +33,7 @@ from jaxtui.model import (
     Ready,
     RunFinished,
     RunStarted,
+    Sampled,
     Samples,
 )
 from tests import records
@@ -189,6 +190,22 @@ def one_fails(experiment: Experiment) -> list[Event]:
 
 def ctrl_c() -> None:
     os.kill(os.getpid(), signal.SIGINT)
+
+
+def interrupted(experiment: Experiment) -> list[Event]:
+    """Ctrl-C after the first turn of the first case."""
+    ctrl_c()
+    case = experiment.cases[0]
+    sampled = Sampled(
+        index=0,
+        round=1,
+        calls=1,
+        dispatch=(1e-5,),
+        ready=(1e-3,),
+        ready_median=1e-3,
+        measurement=measured(case, experiment, stopped=None),
+    )
+    return [*began(experiment), CaseStarted(index=0, case=case), sampled]
 
 
 def run(engine: FakeEngine, *arguments: str) -> int:

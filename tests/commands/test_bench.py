@@ -7,8 +7,8 @@ import json
 import pytest
 
 from jaxtui.engine.client import EngineOptions
-from jaxtui.model import Case, CaseStarted, Event, Experiment, Finding, Sampled
-from tests.commands.fakes import FakeEngine, began, complete, ctrl_c, measured, run, up
+from jaxtui.model import Case, Experiment, Finding
+from tests.commands.fakes import FakeEngine, complete, interrupted, run, up
 
 
 def test_bench_asks_for_every_combination(capsys) -> None:
@@ -57,20 +57,6 @@ def test_samples_are_in_the_json_when_asked_for_and_nan_is_null(capsys) -> None:
 
 
 def test_ctrl_c_stops_the_run_and_prints_what_had_arrived(capsys) -> None:
-    def interrupted(experiment: Experiment) -> list[Event]:
-        ctrl_c()
-        sampled = Sampled(
-            index=0,
-            round=1,
-            calls=1,
-            dispatch=(1e-5,),
-            ready=(1e-3,),
-            ready_median=1e-3,
-            measurement=measured(experiment.cases[0], experiment, stopped=None),
-        )
-        started = CaseStarted(index=0, case=experiment.cases[0])
-        return [*began(experiment), started, sampled]
-
     engine = FakeEngine(answer=interrupted)
     code = run(engine, "bench", "matmul", "selu", "--json")
     out, err = capsys.readouterr()

@@ -15,17 +15,15 @@ import pytest
 from jaxtui.document import Results, encode, read
 from jaxtui.model import (
     Case,
-    CaseStarted,
     Event,
     Experiment,
     RunFinished,
-    Sampled,
     SnippetStarted,
     Work,
     WorkFailed,
 )
 from tests.commands import fakes
-from tests.commands.fakes import FakeEngine, began, complete, ctrl_c, up
+from tests.commands.fakes import FakeEngine, complete, interrupted, up
 from tests.processes import LIMIT_SECONDS, jaxtui
 from tests.records import measurement, planned
 from tests.tui.fake_engine import RECIPE, answer, tpu_devices
@@ -130,21 +128,6 @@ def test_a_step_without_a_result_claims_nothing(
 
 @pytest.mark.parametrize("flags", [(), ("--json",)])
 def test_ctrl_c_stops_the_step_and_prints_what_had_arrived(capsys, flags) -> None:
-    def interrupted(experiment: Experiment) -> list[Event]:
-        """After the first turn of a case."""
-        ctrl_c()
-        case = experiment.cases[0]
-        sampled = Sampled(
-            index=0,
-            round=1,
-            calls=1,
-            dispatch=(1e-5,),
-            ready=(1e-3,),
-            ready_median=1e-3,
-            measurement=measurement(case, stopped=None),
-        )
-        return [*began(experiment), CaseStarted(index=0, case=case), sampled]
-
     fake = engine(cases=interrupted)
     assert run(fake, "clock", *flags) == 130
     out, err = capsys.readouterr()
