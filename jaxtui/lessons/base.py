@@ -123,6 +123,8 @@ class Conclusion:
     of repeating the textbook."""
     answer: int | None = None
     """Index of the choice that turned out right."""
+    disturbed: str = ""
+    """Who else used the machine meanwhile, and what to do."""
 
     @property
     def takeaway(self) -> str:

@@ -42,6 +42,18 @@ class Outcome:
     stopped: bool = False
     """It was stopped before its end."""
 
+    @property
+    def disturbed(self) -> str:
+        """Who else used the cores while something was timed; empty if nobody did."""
+        found = [
+            note.text
+            for one in self.measurements
+            for note in one.notes
+            if note.flag == "contended"
+        ]
+        found += [one.disturbed for one in self.timings.values() if one.disturbed]
+        return found[0] if found else ""
+
     def find(self, **facts: object) -> Measurement | None:
         """The measurement whose case has these facts, e.g. ``op="selu", mode="jit"``.
 

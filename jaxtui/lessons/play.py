@@ -79,6 +79,9 @@ def conclude(step: Step, setting: Setting, outcome: Outcome) -> Conclusion:
         Exception: Whatever the step's own conclusion raises.
     """
     conclusion = step.conclude(setting, outcome)
+    if outcome.disturbed:
+        told = f"{outcome.disturbed} Run this step again when the machine is quiet."
+        conclusion = replace(conclusion, disturbed=told)
     if outcome.lost:
         told = "Incomplete: the engine was lost, so this step says nothing."
         conclusion = replace(conclusion, sentences=(told,))

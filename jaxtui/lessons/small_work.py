@@ -108,10 +108,6 @@ def _picture(
     )
 
 
-def _is_disturbed(outcome: Outcome) -> bool:
-    return any(one.has("contended") for one in outcome.measurements)
-
-
 # From ten elements to millions.
 
 
@@ -193,7 +189,7 @@ def _end_figures(figures: Figures) -> Mapping[str, Value]:
         for name, n in (("few", sizes(setting)[0]), ("many", setting.size)):
             found[f"{mode} {name}"] = outcome.ready(mode=mode, size=n)
     figures.derived |= found
-    return {"small": SMALL.holds(figures), "disturbed": _is_disturbed(outcome)}
+    return {"small": SMALL.holds(figures)}
 
 
 SMALL = AtLeast("jit few", SURE, "numpy few")
@@ -312,7 +308,6 @@ def _crossing_figures(figures: Figures) -> Mapping[str, Value]:
         "high": high,
         "at": None if high is None else outcome.ready(mode="jit", size=high),
         "middle": None if bracket is None else middle(*bracket),
-        "disturbed": _is_disturbed(outcome),
     }
 
 

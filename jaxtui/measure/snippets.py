@@ -25,7 +25,7 @@ import msgspec
 import numpy as np
 
 from jaxtui.format import bytes_text
-from jaxtui.measure import devices
+from jaxtui.measure import devices, notes
 from jaxtui.measure.children import (
     Child,
     end_with_input,
@@ -126,7 +126,13 @@ class _Part:
             self._pool.add(block.ready)
         self.reported = len(self.turns.rounds)
         summary = self._pool.summary(self.turns.medians)
-        return Timing(name=self.name, seconds=summary, once=once)
+        others = notes.contention(self.turns.meter.usage)
+        return Timing(
+            name=self.name,
+            seconds=summary,
+            once=once,
+            disturbed=others.text if others else "",
+        )
 
 
 def run_snippet(

@@ -71,6 +71,8 @@ class Timing(Record, frozen=True, kw_only=True):
     seconds: Summary
     """A single observation (``n`` 1, ``rounds`` 1) if it was timed once."""
     once: bool = False
+    disturbed: str = ""
+    """Who else used the cores meanwhile, one sentence."""
 
 
 class Value(Record, frozen=True, kw_only=True):

@@ -291,6 +291,8 @@ def verdict(
     """What has become of the claim and of the prediction."""
     mark, role = VERDICTS[conclusion.holds]
     found = text_lines(f"{mark}{step.claim}", width, "  ", first="", role=role)
+    if conclusion.disturbed:
+        found += text_lines(conclusion.disturbed, width, role="low")
     if step.question is None:
         return found
     choices, answer = step.question.choices, conclusion.answer

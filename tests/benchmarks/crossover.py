@@ -21,7 +21,7 @@ import os
 import random
 import sys
 from collections.abc import Callable, Iterator
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any, NamedTuple
 
 os.environ["JAX_PLATFORMS"] = "cpu"
@@ -42,6 +42,9 @@ from jaxtui.stats import Interval
 from jaxtui.view.crossover import names, sentence
 
 BLOCK_SECONDS = 0.02
+REST_SECONDS = 0.15
+"""OpenBLAS spins for 0.1 s after a product, and slows JAX's meanwhile."""
+
 RANGES = {"matmul": "7..2048x4", "sigmoid": "100..1e7x4", "selu": "100..1e7x4"}
 """Five decades of elements each; a matmul has n² of them."""
 
@@ -128,6 +131,8 @@ def by_hand(op: str, mode: str, size: int, pairs: int) -> Interval:
         taken = [0.0, 0.0]
         for side in (0, 1) if order.random() < 0.5 else (1, 0):
             taken[side] = mean_seconds(both[side], counts[side])
+            if side == 0 and op == "matmul":
+                sleep(REST_SECONDS)
         ratios.append(taken[0] / taken[1])
     return sign_test_interval(ratios)
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import msgspec
 import pytest
 
 from jaxtui.lessons.base import Conclusion
 from jaxtui.lessons.outcome import NOTHING, Outcome
 from jaxtui.lessons.play import StepRun
 from jaxtui.lessons.small_work import CLOSE, LESSON, sizes
-from jaxtui.model import Case, Experiment, Note
+from jaxtui.model import Case, Experiment
 from tests.lessons.figures import after, failed, figures, measured, on, works
 
 HERE = on(LESSON)
@@ -95,14 +92,8 @@ def test_bisection_closes_in_on_the_crossing(crossing: int) -> None:
 
 @pytest.mark.parametrize(("crossing", "answer"), [(1, 0), (1e9, 3)])
 def test_without_a_crossing_there_is_no_search(crossing: float, answer: int) -> None:
-    outcome, done, found = run(2, crossing=crossing)
+    _, done, found = run(2, crossing=crossing)
     assert (done, found.holds, found.answer) == (1, False, answer)
-    # Where NumPy is ahead, a disturbed machine is named.
-    one, *rest = outcome.measurements
-    noted = msgspec.structs.replace(one, notes=(Note(flag="contended", text=""),))
-    disturbed = replace(outcome, measurements=(noted, *rest))
-    found = LESSON.steps[1].conclude(HERE, disturbed)
-    assert ("Other processes used the CPU" in found.takeaway) == (answer == 3)
 
 
 def test_a_search_that_was_cut_short_gives_what_it_knows() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import zip_longest
 
+import msgspec
 import pytest
 
 from jaxtui import format as fmt
@@ -33,10 +34,12 @@ from jaxtui.model import (
     Experiment,
     Failure,
     Loop,
+    Note,
     Plan,
     RunFinished,
     SnippetShown,
     Stopped,
+    Timing,
     Value,
     WorkFailed,
 )
@@ -375,6 +378,25 @@ def test_figures_that_wander_refute_nothing(seen: Outcome, doubt: str) -> None:
     alone, both = step.conclude(there, seen), conclude(step, there, seen)
     said = (*alone.sentences, doubt) if doubt else alone.sentences
     assert both == replace(alone, sentences=said)
+
+
+def test_others_who_used_the_machine_are_named_beside_the_verdict() -> None:
+    step, there, quiet = LESSON.steps[TWO - 1], on(LESSON), outcome(*CONFIRMING)
+    one, *rest = quiet.measurements
+    noted = msgspec.structs.replace(
+        one, notes=(Note(flag="contended", text="Others used 1 core."),)
+    )
+    timed = Timing(name="a", seconds=summary(1.0), disturbed="Others used 1 core.")
+    for busy in (
+        replace(quiet, measurements=(noted, *rest)),
+        replace(quiet, timings={**quiet.timings, "a": timed}),
+    ):
+        found = conclude(step, there, busy)
+        assert found.holds is True
+        assert found.disturbed == (
+            "Others used 1 core. Run this step again when the machine is quiet."
+        )
+    assert conclude(step, there, quiet).disturbed == ""
 
 
 def test_what_was_broken_off_is_no_verdict() -> None:

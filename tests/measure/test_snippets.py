@@ -19,6 +19,7 @@ import pytest
 from jaxtui import child
 from jaxtui.engine.protocol import encode
 from jaxtui.lessons.outcome import Outcome
+from jaxtui.measure.contention import Meter, Usage
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.snippets import (
     Namespace,
@@ -136,6 +137,15 @@ def test_a_call_that_takes_longer_than_the_budget_still_has_its_turn():
     )
     assert found.timings.keys() == {"slow", "fast"}
     assert found.timings["slow"].seconds.rounds == 1
+
+
+@pytest.mark.parametrize(("others", "said"), [(0.9, "0.9 of 2 cores"), (0.1, "")])
+def test_others_who_used_the_cores_are_named(monkeypatch, others, said):
+    usage = Usage(seconds=1.0, others=others, steal=0.0, cores=2)
+    monkeypatch.setattr(Meter, "usage", usage)
+    found = outcome(Timed(name="a", code="x + 1"))
+    assert said in found.disturbed
+    assert bool(found.disturbed) == bool(said)
 
 
 @pytest.mark.parametrize(("once", "uncounted"), [(True, 0), (False, 2)])

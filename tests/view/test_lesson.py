@@ -138,6 +138,9 @@ def test_a_verdict_and_what_was_predicted(
     found = Conclusion(rows=ROWS, holds=holds, sentences=("So it is.",), answer=answer)
     lines = text(view.results(STEP, found, (), prediction, 76))
     assert all(one in lines for one in (*said, STEP.claim, "So it is.", "0.098 ms"))
+    assert "Others" not in lines
+    busy = replace(found, disturbed="Others used the cores.")
+    assert "Others used the cores." in text(view.verdict(STEP, busy, prediction, 76))
     silent = replace(STEP, question=None)
     assert "predict" not in text(view.verdict(silent, found, prediction, 76))
 
