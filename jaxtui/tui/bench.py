@@ -10,10 +10,12 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.containers import Horizontal
 from textual.widgets import Button, Input, Static
 
+from jaxtui import format as fmt
 from jaxtui import selection
-from jaxtui.model import Case, Experiment, explanation
+from jaxtui.model import Case, Experiment, OpInfo, explanation
 from jaxtui.model.own import brief_name, is_own
 from jaxtui.tui import export, form, roofline
 from jaxtui.tui.bench_plot import Pictures, short_label, why_not_plot
@@ -27,6 +29,7 @@ from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, Results, ResultsTable
 from jaxtui.view import bench
 from jaxtui.view.curves import METRICS, next_clock
+from jaxtui.view.text import table
 
 SWEEP_STEPS = 5
 """Sizes in the sweep around a case: each twice the one before."""
@@ -47,7 +50,7 @@ BEFORE = """\
 [b]once per case[/b]
   transfer · trace · lower · compile · first call · fetch
 
-[b]r[/b] run   [b]Tab[/b] through the form   [b]f[/b] functions of a file   \
+[b]r[/b] run  [b]Tab[/b] through the form  [b]f[/b] functions of a file  \
 [b]?[/b] all keys
 """
 """What stands in the tab until something was run: what will be timed."""
@@ -109,6 +112,10 @@ class BenchPane(CasePane):
         #notes-scroll { height: 2; }
         Pictures, Results { display: none; }
 
+        #before Static { width: auto; }
+        #ops { margin-left: 2; display: none; }
+        &.-roomy #ops { display: block; }
+
         &.-ran #before { display: none; }
         &.-ran Pictures, &.-ran Results { display: block; }
         &.-tall {
@@ -147,9 +154,14 @@ class BenchPane(CasePane):
     }
     """
 
+    _listed: tuple[OpInfo, ...] = ()
+    """The ops that stand beside the form until something was run."""
+
     def compose(self) -> ComposeResult:
         yield CaseForm().data_bind(BenchPane.state)
-        yield Static(BEFORE, id="before")
+        with Horizontal(id="before"):
+            yield Static(BEFORE)
+            yield Static(id="ops", markup=False)
         yield Pictures()
         yield Results()
         yield LogPanel().data_bind(BenchPane.state)
@@ -188,7 +200,15 @@ class BenchPane(CasePane):
         ran, phases = state.run is not None, self._pictures.phases_shown
         if height:  # in view, or it was
             self.set_class(height >= 26, "-tall")
+            # Of both texts side by side, and of the form and the head of the table.
+            roomy = width >= 120 and height >= len(state.ops) + 10
+            self.set_class(roomy, "-roomy")
             self.set_class(height < 16, "-low")
+        if state.ops != self._listed:
+            self._listed = state.ops
+            known = ((op.name, op.size_means, fmt.size(op.default)) for op in state.ops)
+            listed = table(("op", "its size is", "usual"), known)
+            self.query_one("#ops", Static).update(listed)
         self.set_class(ran, "-ran")
         self.set_class(ran and not self.form.folded, "-editing")
         self.set_class(state.view == "roofline", "-roofline")

@@ -11,6 +11,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Label
 
+from jaxtui import format as fmt
 from jaxtui.model import (
     CaseFailed,
     Failure,
@@ -79,6 +80,21 @@ def verdict(app: JaxtuiApp) -> str:
 def in_sight(app: JaxtuiApp, selector: str) -> bool:
     region = app.query_one(selector).region
     return region.area > 0 and app.screen.region.contains_region(region)
+
+
+@pytest.mark.parametrize(("size", "listed"), [(NARROW, False), (WIDE, True)])
+async def test_until_a_run_the_ops_are_listed_where_there_is_room(
+    size: tuple[int, int], listed: bool
+) -> None:
+    async with on_bench(size=size) as (app, pilot):
+        await until(pilot, lambda: in_sight(app, "#ops") == listed)
+        shown = lines(app, "#ops").split("\n")[1:] if listed else []
+        named = [(line.split()[0], line.split()[-1]) for line in shown]
+        known = [(op.name, fmt.size(op.default)) for op in app.session.state.ops]
+        assert named == (known if listed else [])
+        await pilot.press("r")
+        await until_done(pilot, app)
+        assert not in_sight(app, "#ops")
 
 
 # What the keys act on.
