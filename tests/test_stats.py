@@ -103,6 +103,13 @@ def test_a_summary_is_ordered(rounds: list[list[float]]) -> None:
     assert summary.median == stats.median([stats.median(one) for one in rounds])
 
 
+def test_a_summary_has_the_quantiles_of_all_calls() -> None:
+    found = summarize(
+        [[float(n) for n in range(50)], [float(n) for n in range(50, 101)]]
+    )
+    assert (found.p10, found.p90, found.p99, found.max) == (10.0, 90.0, 99.0, 100.0)
+
+
 def test_outliers_are_counted_and_kept() -> None:
     rounds = [[1.0, 1.1, 0.9, 1.0, 50.0] for _ in range(6)]
     summary = summarize(rounds)

@@ -144,7 +144,7 @@ def sigmoid(xs):
 
 
 random.seed(0)
-lists = {{n: [random.gauss() for _ in range(n)] for n in {lengths}}}
+lists = {{n: [random.gauss(0.0, 1.0) for _ in range(n)] for n in {lengths}}}
 """
     return Snippet(
         title="Sigmoid of a Python list, element by element",

@@ -187,7 +187,8 @@ def act(case: Case, turn: int) -> None:
 
 
 def sampled(index: int, case: Case, turn: int) -> Sampled:
-    points = tuple(float(turn) for _ in range(200))
+    count = 20_000 if case.op == "large" else 200
+    points = tuple(float(turn) for _ in range(count))
     return Sampled(
         index=index,
         round=turn,

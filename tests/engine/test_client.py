@@ -58,6 +58,13 @@ async def test_one_engine_serves_run_after_run(open_engine, experiment):
     assert {seen.generation for seen in engine.seen} == {1}
 
 
+async def test_an_event_with_many_samples_arrives_whole(open_engine, experiment):
+    engine = await open_engine()
+    await engine.run(experiment("large"))
+    await engine.until(RunFinished)
+    assert {len(event.ready) for event in engine.of(Sampled)} == {20_000}
+
+
 async def test_plans_and_memory_are_told(open_engine, experiment):
     engine = await open_engine()
     first = experiment("quick", "quick")
