@@ -100,7 +100,8 @@ def test_the_faults_of_both_ends(
         (of_file("doubled"), 0.4 * pages),
         (numpy(250_000), 4 * pages),
     ):
-        span = spans.span(one, 0.2)
+        # Rounds enough that one which another process disturbed is not the median.
+        span = spans.span(one, 1.0)
         assert isinstance(span, MemorySpan)
         assert span.page_faults == pytest.approx(expected, rel=0.1)
         assert min(span.fresh, span.reused) > 0
