@@ -200,14 +200,14 @@ class BenchPane(CasePane):
         ran, phases = state.run is not None, self._pictures.phases_shown
         if height:  # in view, or it was
             self.set_class(height >= 26, "-tall")
-            # Of both texts side by side, and of the form and the head of the table.
+            # Room for both texts side by side, and below the form for a line per op.
             roomy = width >= 120 and height >= len(state.ops) + 10
             self.set_class(roomy, "-roomy")
             self.set_class(height < 16, "-low")
         if state.ops != self._listed:
             self._listed = state.ops
             known = ((op.name, op.size_means, fmt.size(op.default)) for op in state.ops)
-            listed = table(("op", "its size is", "usual"), known)
+            listed = table(("op", "size is", "default"), known)
             self.query_one("#ops", Static).update(listed)
         self.set_class(ran, "-ran")
         self.set_class(ran and not self.form.folded, "-editing")
