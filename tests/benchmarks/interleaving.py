@@ -15,8 +15,9 @@ the worst for it, because either median lies between the two speeds, and its int
 
 The last row is the median over the pairs of all sizes. In turns it fails when it is
 further from 1 than 5 %, and the row of a size when an interval lies wholly beyond. That
-the other way gets it wrong is shown beside it, and must be seen too, or the load was
-none.
+the other way gets a size wrong is shown beside it, and must be seen too, or the load
+was none: the size that it gets most wrong is the judge, because a call of microseconds
+can end before a load gets its share of the core.
 """
 
 from __future__ import annotations
@@ -187,14 +188,14 @@ def text(interval: Interval) -> str:
 
 
 def shown(first: Series, second: Series, *, judged: bool) -> tuple[float, bool]:
-    """Print a table; returns the ratio over all sizes, and whether it is good."""
+    """Print a table; returns the largest ratio of a size, and whether all are good."""
     print("  size  rounds                   headlines")
-    good = True
+    good, largest = True, 0.0
     for size in SIZES:
         rounds = compared(first, second, size, paired=True)
         headlines = compared(first, second, size, paired=False)
         fails = beyond(rounds) or beyond(headlines)
-        good = good and not fails
+        good, largest = good and not fails, max(largest, rounds.median)
         verdict = ("FAIL" if fails else "ok") if judged else ""
         print(f"{size:>6}  {text(rounds)}  {text(headlines)}  {verdict}".rstrip())
     every = [one for size in SIZES for one in pairs(first, second, size)]
@@ -202,7 +203,7 @@ def shown(first: Series, second: Series, *, judged: bool) -> tuple[float, bool]:
     fails = not ACCEPTED[0] <= over_all.median <= ACCEPTED[1]
     verdict = ("FAIL" if fails else "ok") if judged else ""
     print(f"   all  {text(over_all)}  {verdict}".rstrip(), flush=True)
-    return over_all.median, good and not fails
+    return largest, good and not fails
 
 
 def main() -> int:
@@ -216,9 +217,9 @@ def main() -> int:
         for name, way in ways:
             print(f"g / f {name}, {'load from half-way' if load else 'no load'}")
             turns = way is in_turns
-            ratio, fine = shown(*way(budget, load=load), judged=turns)
+            largest, fine = shown(*way(budget, load=load), judged=turns)
             good = good and (fine or not turns)
-            moved = ratio if load and not turns else moved
+            moved = largest if load and not turns else moved
     print(f"one after the other, the load makes equals differ by {moved:.2f} ×")
     return int(not good or moved < SEEN)
 
