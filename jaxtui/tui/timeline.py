@@ -37,7 +37,7 @@ from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.view import timeline as view
-from jaxtui.view.text import Line, Span
+from jaxtui.view.text import Line, Span, fold
 
 CALLS = (1, 2, 5, 10, 20, 40, 64, 100, MAXIMUM_LOOP_CALLS)
 """The numbers of calls that the keys go through."""
@@ -128,6 +128,11 @@ class FiguresPanel(Panel):
 class CallPanel(Panel):
     """The call that is pointed out."""
 
+    ROWS = 2
+    DEFAULT_CSS = f"""
+    CallPanel {{ height: {ROWS + 2}; }}
+    """
+
     def compose(self) -> ComposeResult:
         yield Paper()
 
@@ -137,14 +142,14 @@ class CallPanel(Panel):
         """Say what happened in a call."""
         known = 0 <= index < line.calls
         self.entitle(f"call {index + 1} of {line.calls}" if known else "call")
-        found, rows = view.queue(line, measured), max(1, self.content_size.height)
+        found = view.queue(line, measured)
         inline = measured is not None and measured.inline
 
         def text(width: int) -> Iterable[Line]:
             # A line may end early, before a word that does not fit.
-            room = rows * width - 20 * (rows - 1)
+            room = self.ROWS * width - 20 * (self.ROWS - 1)
             words = view.call(line, found, index, inline=inline, room=room)
-            return [(Span(words),)]
+            return fold((Span(words),), width)
 
         self.query_one(Paper).show(text)
 
@@ -187,7 +192,6 @@ class TimelineScreen(LoopScreen):
     TimelineScreen {
         background: $background; overflow: hidden;
         #lanes { height: 1fr; }
-        #call { height: 4; }
         #lower { height: auto; }
         #notes { height: auto; max-height: 3; border: none; overflow: hidden; }
         #queue { display: none; }

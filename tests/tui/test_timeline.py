@@ -272,6 +272,8 @@ async def test_the_kernels_of_the_selected_call_fit_into_its_lines() -> None:
         await pilot.resize_terminal(*WIDE)
         await until(pilot, lambda: "kernels:" in shown(app, "call"))
         await until(pilot, lambda: "more" in "\n".join(frame(app)))
+        await pilot.resize_terminal(*NARROW)
+        await until(pilot, lambda: "9 kernels" in "\n".join(frame(app)))
 
 
 @pytest.mark.parametrize("size", [NARROW, WIDE])
