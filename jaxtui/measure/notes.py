@@ -100,7 +100,7 @@ def of_turns(
         per_call = turns.pipelined_seconds or turns.interval.median
         yield Note(
             flag="host-bound",
-            text=f"Host-bound: handing a call over takes"
+            text=f"Handing a call over takes"
             f" {text.seconds(dispatch.median)} and a queued call"
             f" {text.seconds(per_call)}, so the device's own time is hidden and no"
             " rate is shown.",

@@ -66,12 +66,12 @@ class Side(Vertical):
                 zero_copy="transfer" in case.zero_copy,
             )
         )
-        spread = calls.histogram(case, colors)
+        spread, title = calls.histogram(case, colors), "no calls yet"
         if spread is not None:
             title = spread.series[0].label + f", {spread.title}" * bool(spread.title)
-            self.query_one("#spread-panel", Panel).entitle(title)
             series = tuple(replace(one, label="") for one in spread.series)
             spread = replace(spread, left=None, title="", series=series)
+        self.query_one("#spread-panel", Panel).entitle(title)
         self.query_one("#spread", PlotView).show(drawing(spread, self.app))
 
 

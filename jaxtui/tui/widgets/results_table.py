@@ -153,7 +153,8 @@ class ResultsTable(Grid):
         if view == "roofline":
             columns = roofline.columns(self.state, room=8 if width < _WIDE else 16)
         else:
-            room = 7 if width < _WIDE else 16
+            # Longer bars would cut the flags of notes at 120 columns.
+            room = 7 if width < _WIDE else 12
             columns = results.columns(run, marked=view == "sweep", room=room)
         # A scrollbar may come, and every column has its gap.
         gap = 1 if width < _WIDE else 2
