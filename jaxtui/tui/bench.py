@@ -184,7 +184,8 @@ class BenchPane(CasePane):
     def watch_state(self, old: State, state: State) -> None:
         if not self.children:  # the app ended while they were being made
             return
-        begun = old.run is None and state.run is not None
+        number = None if old.run is None else old.run.number
+        begun = state.run is not None and state.run.number != number
         if begun:
             self.form.folded = True
         # Not bound: what is said of it below would come before it.

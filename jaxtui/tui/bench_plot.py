@@ -114,6 +114,8 @@ class Pictures(Horizontal):
 
     def watch_phases(self) -> None:
         self.query_one(Side).display = self.phases_shown
+        # What it showed before it was hidden may be another case's.
+        self._draw_side()
         self.call_after_refresh(self.show, self._state)
 
     def show(self, state: State) -> None:
@@ -127,8 +129,12 @@ class Pictures(Horizontal):
         self.query_one("#plot-panel", Panel).entitle(title, keys)
         subject = run.number, view, view != "sweep" and state.case_index
         self.query_one(PlotReader).show_picture(picture, text, subject)
-        if self.phases_shown:
-            self.query_one(Side).draw(case, colors)
+        self._draw_side()
+
+    def _draw_side(self) -> None:
+        if self.phases_shown and self._state.case is not None:
+            colors = series_colors(self.app.theme_variables)
+            self.query_one(Side).draw(self._state.case, colors)
 
     @on(PlotReader.Picked)
     def _picked(self, event: PlotReader.Picked) -> None:

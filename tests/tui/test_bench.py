@@ -247,6 +247,14 @@ async def test_the_keys_of_an_input_and_what_leaving_it_does() -> None:
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, NotesScreen))
         assert len(engine.experiments) == 1
+        await pilot.press("escape")
+
+        # Another run folds the form, too.
+        await pilot.press("e")
+        await until(pilot, lambda: not app.query_one(CaseForm).folded)
+        await pilot.press("r")
+        await until(pilot, lambda: app.query_one(CaseForm).folded)
+        await until(pilot, lambda: isinstance(app.focused, ResultsTable))
 
 
 async def test_a_long_run_is_asked_about_and_a_short_one_is_not() -> None:
