@@ -167,7 +167,7 @@ class JaxtuiApp(BaseApp):
         self._classroom = classroom
 
     def compose(self) -> ComposeResult:
-        yield StatusLine(self.clock).data_bind(JaxtuiApp.state)
+        yield StatusLine(self.clock, self._disturbed).data_bind(JaxtuiApp.state)
         with TabbedContent(initial="devices"):
             with TabPane("Devices", id="devices"):
                 yield DevicesPane()
@@ -245,6 +245,10 @@ class JaxtuiApp(BaseApp):
     def tab(self) -> str:
         return self.screen_stack[0].query_one(TabbedContent).active or "devices"
 
+    def _disturbed(self) -> bool:
+        pane = self.panes.get(self.tab)
+        return pane is not None and pane.disturbed
+
     def pane(self, kind: type[_Pane]) -> _Pane | None:
         """The pane of this class, once it is complete."""
         panes = self.panes.values()
@@ -270,6 +274,7 @@ class JaxtuiApp(BaseApp):
 
     @on(TabbedContent.TabActivated)
     async def _tab_shown(self) -> None:
+        self.query_one(StatusLine).show()
         if (pane := await self.fill(self.tab)) is not None:
             pane.enter()
             self.call_after_refresh(pane.draw)

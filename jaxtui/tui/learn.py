@@ -418,16 +418,26 @@ class LearnPane(Pane):
         """The step on screen is being run."""
         return self.learn.playing is not None and self.learn.playing == self.learn.place
 
+    @property
+    def _run(self) -> StepRun | None:
+        """What the step on screen has yielded."""
+        if not self._live:
+            return self.learn.left.run
+        latest = self.session.state.series.get("lesson")
+        ours = isinstance(latest, StepRun) and latest.setting is self._setting
+        return latest if ours else None  # type: ignore[return-value]
+
+    @property
+    def disturbed(self) -> bool:
+        return self._run is not None and bool(self._run.outcome.disturbed)
+
     def _shown(self) -> Shown | None:
         """The step on screen; a mistake of its lesson is told instead of figures."""
         learn, state = self.learn, self.session.state
         if learn.place is None or learn.step is None:
             return None
-        (index, number), step, run = learn.place, learn.step, learn.left.run
-        if live := self._live:
-            latest = state.series.get("lesson")
-            ours = isinstance(latest, StepRun) and latest.setting is self._setting
-            run = latest if ours else None  # type: ignore[assignment]
+        (index, number), step = learn.place, learn.step
+        run, live = self._run, self._live
         here, figures, trouble = None, Figures(), learn.left.trouble
         with contextlib.suppress(SelectionError):
             here = learn.setting(state, index)

@@ -87,6 +87,11 @@ class Pane(Explained, Vertical):
         """What runs work; its state is newer than what is on screen."""
         return base(self).session
 
+    @property
+    def disturbed(self) -> bool:
+        """Whether others used the cores while what it shows was timed."""
+        return False
+
     def take_focus(self) -> None:
         """Put the focus where keys make sense; without it they do nothing."""
         raise NotImplementedError

@@ -21,6 +21,7 @@ class StatusLine(Widget):
 
     Args:
         clock: monotonic seconds.
+        disturbed: whether others used the cores while what is on screen was timed.
     """
 
     DEFAULT_CSS = """
@@ -32,14 +33,16 @@ class StatusLine(Widget):
 
     state: reactive[State] = reactive(EMPTY, repaint=False)
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, clock: Callable[[], float], disturbed: Callable[[], bool]
+    ) -> None:
         super().__init__()
-        self._clock = clock
+        self._clock, self._disturbed = clock, disturbed
         self._since = self._checking_since = clock()
         self._shown = ""
 
     def on_mount(self) -> None:
-        self.set_interval(1.0, self._show)
+        self.set_interval(1.0, self.show)
 
     def watch_state(self, old: State, new: State) -> None:
         begins = new.job is not None and (
@@ -49,12 +52,12 @@ class StatusLine(Widget):
             self._checking_since = self._clock()
         if begins or (new.engine == "starting" and old.engine != "starting"):
             self._since = self._clock()
-        self._show()
+        self.show()
 
     def render(self) -> Content:
         state, now = self.state, self._clock()
         simulated = any(device.simulated for device in state.devices)
-        crowded = busy(state)
+        crowded = self._disturbed()
         right = [
             "BUSY MACHINE" if crowded else "",
             self._progress(now),
@@ -103,7 +106,8 @@ class StatusLine(Widget):
             return f"HOLDING {state.accelerator} (x frees)"
         return "" if any(one.simulated for one in state.devices) else "CPU only"
 
-    def _show(self) -> None:
+    def show(self) -> None:
+        """Say what is true now, if that is something else."""
         text = self.render().plain
         if text != self._shown:
             self._shown = text
@@ -125,7 +129,7 @@ def _machine(state: State, room: int) -> str:
 
 
 def busy(state: State) -> bool:
-    """Whether others used the cores during the whole run that is on screen."""
+    """Whether others used the cores during the last run of cases."""
     run = state.run
     return run is not None and any(one.flag == "contended" for one in notes(run))
 

@@ -322,7 +322,7 @@ def facts(
         memory_facts(device),
         host_facts(host) if host else [],
     ):
-        room = max((len(name) for name, _ in found if len(name) < 20), default=0) + 2
+        room = max((len(name) for name, _ in found if len(name) <= 20), default=0) + 2
         lines.append(())
         for name, value in found:
             margin = " " * (room if width > 2 * room else 2)

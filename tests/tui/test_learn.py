@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+import msgspec
 import pytest
 from textual.content import Content
 from textual.pilot import Pilot
@@ -16,18 +17,20 @@ from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.lessons import progress
 from jaxtui.lessons.base import Lesson
 from jaxtui.model import (
+    Check,
     Experiment,
     Loop,
     RunEvent,
     RunFinished,
     Snippet,
     SnippetStarted,
+    SnippetTimed,
     WorkFailed,
 )
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.learn import LearnPane, loaded
 from jaxtui.tui.learn_step import QuestionPanel, StepState
-from jaxtui.tui.status import MessageLine
+from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotView
@@ -189,6 +192,34 @@ async def test_ask_run_show_explain(size: tuple[int, int]) -> None:
             pilot, lambda: "longer than any" in paper(app, "step-explanation-text")
         )
         assert "Published: A page of a book" in paper(app, "step-explanation-text")
+
+
+async def test_a_step_that_others_disturbed_says_so_on_this_tab_alone() -> None:
+    engine = FakeEngine()
+
+    def disturbed(work: Loop | Snippet | Check) -> Sequence[RunEvent]:
+        return [
+            msgspec.structs.replace(
+                event,
+                timing=msgspec.structs.replace(event.timing, disturbed="By another."),
+            )
+            if isinstance(event, SnippetTimed)
+            else event
+            for event in answer(work)
+        ]
+
+    engine.answer = disturbed
+    async with reading(engine) as (pilot, app):
+        status = app.query_one(StatusLine)
+        assert "BUSY" not in status.render().plain
+        await pilot.press("r")
+        await until_complete(pilot, app)
+        assert "By another. Run this step again" in paper(app, "step-verdict-text")
+        await until(pilot, lambda: "BUSY MACHINE" in status.render().plain)
+        await pilot.press("n")
+        await until(pilot, lambda: "BUSY" not in status.render().plain)
+        await pilot.press("b", "1")
+        await until(pilot, lambda: "BUSY" not in status.render().plain)
 
 
 async def test_a_lesson_from_its_first_step_to_its_mark() -> None:
