@@ -1,9 +1,15 @@
-"""Runs a loop: watched and undisturbed repeats in turn, then a traced one."""
+"""Runs a loop of calls, as the timeline shows it.
+
+``_Run.work`` is the whole course: the cold path, a warm-up, watched and undisturbed
+repeats in turn, a repeat under the runtime's trace, and the result. ``repeats`` has
+what one repeat does and what its stamps show, ``trace`` what the device did meanwhile,
+and ``jaxtui.view.timeline`` makes the lanes out of both.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from itertools import takewhile
@@ -21,7 +27,6 @@ from jaxtui.measure import (
     ops,
     own,
     repeats,
-    timeline,
     trace,
 )
 from jaxtui.measure.errors import RefusedError
@@ -30,11 +35,13 @@ from jaxtui.measure.planning import Supply, plan_case
 from jaxtui.measure.repeats import ARRAY, Body, Stamps, Totals, WarmUp
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.runtime import Runtime
+from jaxtui.measure.trace import MissingTraceError, Trace
 from jaxtui.measure.turns import never
 from jaxtui.measure.workload import Pool, Workload, of_function, of_op
 from jaxtui.model import (
     HOST_MODES,
     MAXIMUM_LOOP_CALLS,
+    Case,
     Loop,
     LoopCall,
     LoopClock,
@@ -67,8 +74,6 @@ PERTURBED = 1.3
 """A trace under which the loop takes so many times longer than its slowest repeat shows
 another loop. Programs of many short kernels can take four times as long."""
 
-STOPPED = "The run was stopped before its trace was complete."
-
 SEEN_SECONDS = 0.2
 """Between two looks at a loop that runs: often enough for an eye, and a look takes some
 30 µs of the interpreter."""
@@ -100,13 +105,11 @@ class _Run(Runner):
         self._loop, self.case = loop, loop.case
         self._source = own.source(loop.case.op)
         self._results = ARRAY
+        self._live = False
         self._closed = False
         self._random = random.Random(0)
-        self._watched: list[tuple[Totals, Stamps]] = []
+        self._watched: list[Stamps] = []
         self._undisturbed: list[Totals] = []
-        self._traced: tuple[Totals, tuple[LoopCall, ...]] | None = None
-        self._missing = ""
-        """Why there is no trace."""
 
     def work(self) -> Iterator[RunEvent]:
         planned = plan(self._loop)
@@ -114,7 +117,7 @@ class _Run(Runner):
         known = yield from self.warm_up(device)
         if self._source is None:
             # Of a function of a file nothing is known before it has run.
-            check_memory(self._loop, known.queue_depth, planned)
+            check_planned_memory(self._loop, known.queue_depth, planned)
             check_time(self._loop, device)
         for phase in self._phases(device, known.queue_depth):
             self.phase = phase
@@ -123,23 +126,26 @@ class _Run(Runner):
                 return
         self.phase = "warm-up"
         yield self.progress(f"warm-up: {case.label}")
-        body = Body(
-            self._loop,
-            self._workload,
-            turns=lambda: range(self._loop.calls),
-            results=self._results,
-        )
+        calls = range(self._loop.calls)
+        body = Body(self._loop, self._workload, lambda: calls, self._results)
         warmth = repeats.warm_up(body)
         check_repeat(self._loop, warmth.repeat_seconds)
+        if warmth.repeat_seconds > LIVE_SECONDS:
+            self._live = True
+            body = replace(body, turns=lambda: takewhile(self._goes_on, calls))
         self.phase = "sampling"
         yield from self._repeats(body, warmth)
-        if self._watched and self._undisturbed:
-            try:
-                self._missing = yield from self._trace(body, warmth)
-            except FAULTS as error:  # what there is without it stands
-                line = (str(error) or type(error).__name__).splitlines()[0]
-                self._missing = f"The traced repeat failed: {line}"
-            yield self._result(known, warmth)
+        if not (self._watched and self._undisturbed):
+            return
+        traced, missing = None, ""
+        try:
+            traced = yield from self._trace(body, warmth)
+        except MissingTraceError as error:
+            missing = str(error)
+        except FAULTS as error:  # what there is without it stands
+            line = (str(error) or type(error).__name__).splitlines()[0]
+            missing = f"The traced repeat failed: {line}"
+        yield self._result(known, warmth, traced, missing)
 
     def _phases(self, device: jax.Device, depth: int) -> Iterator[str]:
         """Do the phases of the cold path one by one; each is named before it is done.
@@ -168,13 +174,16 @@ class _Run(Runner):
                 jax.block_until_ready(result)
                 seconds = perf_counter() - start
             check_repeat(self._loop, self._loop.calls * seconds)
-            check_memory(self._loop, depth, made.result_bytes)
+            alive = results_alive(self._loop, depth)
+            name = short_name(case.op)
+            check_memory(case, name, alive * made.result_bytes, alive)
             self._results = repeats.results_of(self._loop, made, result)
 
+    def _goes_on(self, _: int) -> bool:
+        """Asked between the calls of a loop that is live."""
+        return not (self._closed or self.stop())
+
     def _repeats(self, body: Body, warmth: WarmUp) -> Iterator[RunEvent]:
-        live = warmth.repeat_seconds > LIVE_SECONDS
-        if live:
-            body = replace(body, turns=self._until_stopped)
         for pair in range(REPEATS):
             longest = max([warmth.repeat_seconds, *(t.true for t in self._undisturbed)])
             # Two, and the traced one.
@@ -187,32 +196,28 @@ class _Run(Runner):
             for watched in order:
                 yield self.progress(f"repeat {pair + 1}: {self.case.label}")
                 if watched:
-                    yield from self._watch(body, shown=not pair, live=live)
+                    yield from self._watch(body)
                 else:
                     self._leave_alone(body)
                 if self.stop():
                     return
 
-    def _until_stopped(self) -> Iterable[int]:
-        calls = range(self._loop.calls)
-        return takewhile(lambda _: not (self._closed or self.stop()), calls)
-
     def _leave_alone(self, body: Body) -> None:
         fair = self.remaining / (2 * REPEATS)
         end = perf_counter() + min(UNDISTURBED_SECONDS, fair)
         while True:
-            totals = body.undisturbed()
+            totals = body.run()
             if totals.calls == self._loop.calls:
                 self._undisturbed.append(totals)
             if self.stop() or perf_counter() >= end:
                 return
 
-    def _watch(self, body: Body, *, shown: bool, live: bool) -> Iterator[RunEvent]:
-        """A watched repeat; one that is shown live runs in a thread meanwhile."""
-        stamps, seen = body.stamps(), 0
-        if shown and live:
+    def _watch(self, body: Body) -> Iterator[RunEvent]:
+        """A watched repeat; the first one is shown, live if it is long."""
+        stamps, seen, shown = body.stamps(), 0, not self._watched
+        if shown and self._live:
             with ThreadPoolExecutor(1) as pool:
-                future = pool.submit(body.watched, stamps)
+                future = pool.submit(body.watch, stamps)
                 try:
                     while not wait([future], timeout=SEEN_SECONDS).done:
                         seen = yield from _look(stamps, seen)
@@ -220,25 +225,28 @@ class _Run(Runner):
                 finally:
                     # If its consumer has left, the loop ends after its next call.
                     self._closed = not future.done()
-            totals = future.result()
+            future.result()
         else:
-            totals = body.watched(stamps)
-        if totals.calls == self._loop.calls:
-            self._watched.append((totals, stamps))
+            body.watch(stamps)
+        if stamps.totals.calls == self._loop.calls:
+            self._watched.append(stamps)
             if shown:
                 yield from _look(stamps, seen)
 
-    def _trace(self, body: Body, warmth: WarmUp) -> Generator[RunEvent, None, str]:
+    def _trace(
+        self, body: Body, warmth: WarmUp
+    ) -> Generator[RunEvent, None, tuple[Totals, tuple[LoopCall, ...]]]:
         """A repeat under the runtime's trace, for the device lane and nothing else.
 
-        Returns:
-            Why there is none; empty if there is.
+        Raises:
+            MissingTraceError: There is none, or it would not show this loop.
         """
-        each = warmth.repeat_seconds / self._loop.calls
-        if each > TRACED_CALL_SECONDS:
-            return f"A call of {text.seconds(each)} is too long for a trace."
-        if self.stop() or warmth.repeat_seconds > self.remaining:
-            return "There was no time left for a trace."
+        loop, repeat_seconds = self._loop, warmth.repeat_seconds
+        if (each := repeat_seconds / loop.calls) > TRACED_CALL_SECONDS:
+            said = f"A call of {text.seconds(each)} is too long for a trace."
+            raise MissingTraceError(said)
+        if self.stop() or repeat_seconds > self.remaining:
+            raise MissingTraceError("There was no time left for a trace.")
         yield self.progress(f"traced repeat: {self.case.label}")
         made = self._workload
 
@@ -246,69 +254,66 @@ class _Run(Runner):
             with made.scope():
                 body.results.ready(made.call(*made.args))
 
-        alone = trace.record(call)
-        if self.stop():
-            return STOPPED
-        if alone.events * self._loop.calls > trace.MOST_EVENTS // TRACED_REPEATS:
-            return f"One call alone is {alone.events:,} events of a trace."
-        if alone.missing:
-            return alone.missing
-        if warmth.repeat_seconds > LIVE_SECONDS:
-            body = replace(body, turns=self._until_stopped)
-        count = int(self.remaining / max(warmth.repeat_seconds, 1e-9))
-        taken: list[tuple[Totals, Stamps]] = []
+        # Tells which of the programs that a loop runs are those of its calls.
+        alone = self._record(call)
+        if alone.events * loop.calls > trace.MOST_EVENTS // TRACED_REPEATS:
+            said = f"One call alone is {alone.events:,} events of a trace."
+            raise MissingTraceError(said)
+        fitting = int(self.remaining / max(repeat_seconds, 1e-9))
+        taken = [body.stamps() for _ in range(max(1, min(fitting, TRACED_REPEATS)))]
 
         def loops() -> None:
-            for _ in range(max(1, min(count, TRACED_REPEATS))):
-                stamps = body.stamps()
-                taken.append((body.watched(stamps), stamps))
+            for stamps in taken:
+                body.watch(stamps)
 
-        found = trace.record(loops)
-        if self.stop():
-            return STOPPED
-        if found.missing:
-            return found.missing
-        totals, stamps = min(taken, key=lambda repeat: repeat[0].true)
-        longest = max(totals.true for totals, _ in self._watched)
+        found = self._record(loops)
+        stamps = min(taken, key=lambda stamps: stamps.totals.true)
+        totals = stamps.totals
+        longest = max(stamps.totals.true for stamps in self._watched)
         if totals.true > PERTURBED * longest:
-            return (
+            raise MissingTraceError(
                 f"Under a trace the loop took {text.seconds(totals.true)}, without one "
                 f"{text.seconds(longest)} at most: too different to stand for it."
             )
         start, end = stamps.entered[0], stamps.entered[0] + totals.true
         runs = [run for run in found.runs if start < (run.start + run.end) / 2 < end]
-        calls = stamps.calls(0, self._loop.calls)
-        traced = timeline.on_device(calls, start, runs, alone.runs)
-        if isinstance(traced, str):
-            return traced
-        self._traced = totals, traced
-        return ""
+        return totals, trace.on_device(stamps.calls(), start, runs, alone.runs)
 
-    def _result(self, known: Runtime, warmth: WarmUp) -> LoopMeasured:
+    def _record(self, work: Callable[[], object]) -> Trace:
+        found = trace.record(work)
+        if self.stop():
+            said = "The run was stopped before its trace was complete."
+            raise MissingTraceError(said)
+        return found
+
+    def _result(
+        self,
+        known: Runtime,
+        warmth: WarmUp,
+        traced: tuple[Totals, tuple[LoopCall, ...]] | None,
+        missing: str,
+    ) -> LoopMeasured:
         made = self._workload
-        depth = known.queue_depth // made.kernels
-        traced = None
-        if self._traced is not None:
-            totals, calls = self._traced
-            traced = _clock([totals])
+        if traced is not None:
+            clock, calls = _clock([traced[0]]), traced[1]
         else:
-            in_order = sorted(self._watched, key=lambda repeat: repeat[0].true)
-            stamps = in_order[(len(in_order) - 1) // 2][1]
-            calls = stamps.calls(0, self._loop.calls)
+            in_order = sorted(self._watched, key=lambda stamps: stamps.totals.true)
+            clock, calls = None, in_order[(len(in_order) - 1) // 2].calls()
+        depth = known.queue_depth // made.kernels
         measured = LoopMeasured(
             loop=self._loop,
             calls=calls,
-            watched=_clock([totals for totals, _ in self._watched]),
+            watched=_clock([stamps.totals for stamps in self._watched]),
             undisturbed=_clock(self._undisturbed),
             inline=warmth.inline,
             queue_depth=known.queue_depth,
             device_lane="inferred" if traced is None else "measured",
-            traced=traced,
+            traced=clock,
             flops=made.flops,
             peak=made.peak,
-            held_from=None if warmth.inline else timeline.held_from(calls, depth),
+            held_from=None if warmth.inline else repeats.held_from(calls, depth),
         )
-        found = [*timeline.notes(measured, self._missing)]
+        found = [*notes.of_loop(measured, missing)]
         if self._source is not None:
             found.append(notes.own(made))
         return msgspec.structs.replace(measured, notes=tuple(found))
@@ -316,10 +321,9 @@ class _Run(Runner):
 
 def _look(stamps: Stamps, seen: int) -> Generator[RunEvent, None, int]:
     """Report the calls that are complete since the last look; returns how many are."""
-    complete = stamps.complete
-    if complete > seen:
-        yield LoopSeen(first=seen, calls=stamps.calls(seen, complete))
-    return complete
+    if calls := stamps.calls(seen):
+        yield LoopSeen(first=seen, calls=calls)
+    return seen + len(calls)
 
 
 def _clock(taken: list[Totals]) -> LoopClock:
@@ -369,23 +373,23 @@ def plan(loop: Loop) -> PlannedCase:
     return planned
 
 
-def check_memory(loop: Loop, depth: int, known: PlannedCase | int) -> None:
-    """Count the results that are alive at once.
+def check_planned_memory(loop: Loop, depth: int, planned: PlannedCase) -> None:
+    """Count the results of an op that are alive at once; its plan counts two."""
+    case, alive = loop.case, results_alive(loop, depth)
+    result = ops.get(case.op).result_bytes(case.size, case.dtype)
+    needed = planned.memory_bytes + max(0, alive - 2) * result
+    if case.device.startswith("cpu:"):
+        needed += planned.host_memory_bytes
+    check_memory(case, f"{case.op} {case.size} {case.dtype}", needed, alive)
+
+
+def check_memory(case: Case, what: str, needed: int, alive: int) -> None:
+    """Refuse a loop whose results are too many for the memory.
 
     A computation in flight has its result allocated, whether or not the program still
-    has a name for it. ``known`` is the plan of the case, which counts two results; or,
-    where all else is there already, the bytes of one.
+    has a name for it.
     """
-    case, supply, alive = loop.case, Supply(), results_alive(loop, depth)
-    if isinstance(known, int):
-        what, needed = short_name(case.op), alive * known
-    else:
-        what = f"{case.op} {case.size} {case.dtype}"
-        result = ops.get(case.op).result_bytes(case.size, case.dtype)
-        needed = known.memory_bytes + max(0, alive - 2) * result
-        if supply.device(case.device).platform == "cpu":
-            needed += known.host_memory_bytes
-    free = supply.free_bytes(case.device)
+    free = Supply().free_bytes(case.device)
     if free is not None and needed > free:
         raise RefusedError(
             f"{what} needs {text.bytes_text(needed)} on {case.device}, because up to "

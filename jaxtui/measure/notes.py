@@ -18,7 +18,7 @@ from jaxtui.measure.inputs import numpy_dtype
 from jaxtui.measure.runtime import Runtime
 from jaxtui.measure.turns import Turns
 from jaxtui.measure.workload import Workload
-from jaxtui.model import MemorySpan, Note, Summary
+from jaxtui.model import LoopMeasured, MemorySpan, Note, Summary
 from jaxtui.model.measurement import confidence
 from jaxtui.stats import MINIMUM_ROUNDS, Interval, median, quantile
 
@@ -412,3 +412,66 @@ def own(workload: Workload) -> Note:
             f" {unchecked}"
         )
     return Note(flag="own", text=said)
+
+
+# A loop.
+
+
+ENOUGH_REPEATS = 3
+
+
+def of_loop(measured: LoopMeasured, missing: str) -> Iterator[Note]:
+    """What must be said beside a loop's figures, and why its device lane is missing."""
+    if measured.impossible:
+        said = "faster than the chip's peak: this timed the dispatch"
+        yield Note(flag="impossible", text=said)
+    if measured.inline:
+        yield Note(
+            flag="inline",
+            text=(
+                "This op ran in the calling thread: its results are ready when their "
+                "calls return, so there is nothing to overlap. On CPU, XLA does this "
+                "for everything that it counts under 1000 flops."
+            ),
+        )
+    if measured.held_from is not None:
+        yield Note(
+            flag="queue-full",
+            text=(
+                f"Queue full from call {measured.held_from + 1}: so many computations "
+                "are in flight that the runtime lets the host go on only when one of "
+                "them is done."
+            ),
+        )
+    without = measured.undisturbed.true_seconds
+    watched = measured.watched.true_seconds
+    yield Note(
+        flag="watched",
+        text=(
+            "A watcher changes what it watches: with a thread waiting for each result "
+            f"the loop took {text.seconds(watched)}, without it "
+            f"{text.seconds(without)} ({watched / max(without, 1e-12) - 1:+.1%})."
+        ),
+    )
+    if measured.traced:
+        yield Note(
+            flag="measured",
+            text=(
+                "When the device began and ended each call is its runtime's own "
+                "record, of a repeat of its own, which took "
+                f"{text.seconds(measured.traced.true_seconds)}: recording costs, too."
+            ),
+        )
+    else:
+        yield Note(
+            flag="inferred",
+            text=(
+                "Where a computation begins is inferred: when it was asked for and the "
+                f"one before it was ready. {missing}"
+            ),
+        )
+    # Of a short loop there are many more undisturbed ones.
+    if measured.watched.repeats < ENOUGH_REPEATS:
+        count = text.plural(measured.watched.repeats, "repeat")
+        said = f"Only {count} of each kind fitted into the budget."
+        yield Note(flag="few-repeats", text=said)

@@ -1,14 +1,18 @@
-"""One repeat of a loop as a program would write it: left alone, and watched.
+"""One repeat of a loop as a program would write it: left alone, or watched.
 
 Both do the same between their first and last clock read; the watched one also reads the
 clock around each call and hands its result to a thread that waits for it.
+
+``Body`` is the loop, with what its style does to each result; ``Body.run`` gives the
+``Totals`` of a repeat that is left alone, and ``Body.watch`` fills a ``Stamps``, out of
+which come the calls that are drawn.
 """
 
 from __future__ import annotations
 
 import io
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from operator import methodcaller
 from queue import SimpleQueue
@@ -20,6 +24,7 @@ import jax.numpy as jnp
 import msgspec
 import numpy as np
 
+from jaxtui import stats
 from jaxtui.measure import clocks
 from jaxtui.measure.clocks import Wait, wait_for_array
 from jaxtui.measure.errors import RefusedError
@@ -27,6 +32,7 @@ from jaxtui.measure.notes import INLINE_SHARE
 from jaxtui.measure.turns import PROBE_CALLS, SLOW_CALL_SECONDS
 from jaxtui.measure.workload import Workload
 from jaxtui.model import Loop, LoopCall, LoopStyle
+from jaxtui.model.loops import HELD_SHARE
 from jaxtui.model.own import short_name
 from jaxtui.stats import median
 
@@ -176,6 +182,59 @@ class Totals(NamedTuple):
     """Fewer than asked for if the loop was stopped."""
 
 
+@dataclass
+class Stamps:
+    """When the calls of one watched repeat were entered, came back and were ready.
+
+    Grows while the repeat runs, so that another thread may look at what is complete.
+    All times by ``perf_counter``.
+    """
+
+    waits: bool
+    """The host waits in every call."""
+    watcher: Watcher
+    entered: list[float] = field(default_factory=list)
+    returned: list[float] = field(default_factory=list)
+    waited: list[float] = field(default_factory=list)
+    last_waited: float | None = None
+    """The host was through with waiting for the last result, after the loop."""
+    through: float = 0.0
+    """The loop's own code was through."""
+
+    @property
+    def complete(self) -> int:
+        """How many calls are over, from the first on."""
+        ready = len(self.watcher.ready)
+        return min(ready, len(self.waited)) if self.waits else ready
+
+    @property
+    def totals(self) -> Totals:
+        """Once the repeat is over."""
+        if not self.entered:
+            return Totals(0.0, 0.0, 0)
+        start, ready = self.entered[0], self.watcher.ready
+        true = max(self.through, ready[-1]) - start
+        return Totals(self.through - start, true, len(ready))
+
+    def calls(self, first: int = 0) -> tuple[LoopCall, ...]:
+        """The complete calls from one on, as they are reported."""
+        start = self.entered[0] if self.entered else 0.0
+        made: list[LoopCall] = []
+        for index in range(first, self.complete):
+            waited = self.waited[index] if self.waits else None
+            if self.last_waited is not None and index == len(self.entered) - 1:
+                waited = self.last_waited
+            made.append(
+                LoopCall(
+                    entered=self.entered[index] - start,
+                    returned=self.returned[index] - start,
+                    ready=self.watcher.ready[index] - start,
+                    waited=None if waited is None else waited - start,
+                )
+            )
+        return tuple(made)
+
+
 @dataclass(frozen=True)
 class Body:
     loop: Loop
@@ -185,11 +244,12 @@ class Body:
     results: Results = ARRAY
     """What is done with what the calls return."""
 
-    def stamps(self) -> Stamps:
-        waits = self.results.wait(self.loop.style) is not None
-        return Stamps(waits=waits, watcher=Watcher(self.results.ready))
+    def shortened(self, calls: int) -> Body:
+        loop = msgspec.structs.replace(self.loop, calls=calls)
+        return replace(self, loop=loop, turns=lambda: range(calls))
 
-    def undisturbed(self) -> Totals:
+    def run(self) -> Totals:
+        """One repeat that nobody watches."""
         style, chained, first = self.loop.style, self.loop.chained, self.results.first
         call, args = self.workload.call, self.workload.args
         rest, ready = args[1:], self.results.ready
@@ -213,8 +273,13 @@ class Body:
                 ready(result)
             return Totals(through - start, perf_counter() - start, calls)
 
-    def watched(self, stamps: Stamps) -> Totals:
-        """One repeat whose every call is stamped, into ``stamps``."""
+    def stamps(self) -> Stamps:
+        """For ``watch`` to fill while another thread looks at them."""
+        waits = self.results.wait(self.loop.style) is not None
+        return Stamps(waits=waits, watcher=Watcher(self.results.ready))
+
+    def watch(self, stamps: Stamps) -> None:
+        """One repeat whose every call is stamped."""
         style, chained, first = self.loop.style, self.loop.chained, self.results.first
         call, args = self.workload.call, self.workload.args
         rest, ready = args[1:], self.results.ready
@@ -236,55 +301,7 @@ class Body:
             if style == "end" and result is not None:
                 ready(result)
                 stamps.last_waited = perf_counter()
-            through = perf_counter()
-        return stamps.totals(through)
-
-
-@dataclass
-class Stamps:
-    """When the calls of one watched repeat were entered, came back and were ready.
-
-    Grows while the repeat runs, so that another thread may look at what is complete.
-    """
-
-    waits: bool
-    """The host waits in every call."""
-    watcher: Watcher
-    entered: list[float] = field(default_factory=list)
-    returned: list[float] = field(default_factory=list)
-    waited: list[float] = field(default_factory=list)
-    last_waited: float | None = None
-    """The host was through with waiting for the last result, after the loop."""
-
-    @property
-    def complete(self) -> int:
-        """How many calls are over, from the first on."""
-        ready = len(self.watcher.ready)
-        return min(ready, len(self.waited)) if self.waits else ready
-
-    def calls(self, first: int, end: int) -> tuple[LoopCall, ...]:
-        """Complete calls as they are reported."""
-        return tuple(self._call(index) for index in range(first, end))
-
-    def totals(self, through: float) -> Totals:
-        if not self.entered:
-            return Totals(0.0, 0.0, 0)
-        start, ready = self.entered[0], self.watcher.ready[-1]
-        return Totals(
-            through - start, max(through, ready) - start, len(self.watcher.ready)
-        )
-
-    def _call(self, index: int) -> LoopCall:
-        start = self.entered[0]
-        waited = self.waited[index] if self.waits else None
-        if self.last_waited is not None and index == len(self.entered) - 1:
-            waited = self.last_waited
-        return LoopCall(
-            entered=self.entered[index] - start,
-            returned=self.returned[index] - start,
-            ready=self.watcher.ready[index] - start,
-            waited=None if waited is None else waited - start,
-        )
+            stamps.through = perf_counter()
 
 
 class WarmUp(NamedTuple):
@@ -304,10 +321,10 @@ def warm_up(body: Body) -> WarmUp:
         one = median(block.ready[len(block.ready) // 2 :])
         inline = runs_inline(workload, quick=one < SLOW_CALL_SECONDS)
     # Printing compiles something, too, so that the first call is not the loop's pace.
-    taken = shorten(body, 1).undisturbed()
+    taken = body.shortened(1).run()
     calls = min(body.loop.calls, int(WARM_LOOP_SECONDS / max(one, 1e-9)))
     if calls > 1:
-        taken = shorten(body, calls).undisturbed()
+        taken = body.shortened(calls).run()
     return WarmUp(inline, taken.true * body.loop.calls / taken.calls)
 
 
@@ -323,6 +340,47 @@ def runs_inline(workload: Workload, *, quick: bool) -> bool:
     return not any(clocks.pending_after(call, args, 2) for _ in range(pairs))
 
 
-def shorten(body: Body, calls: int) -> Body:
-    loop = msgspec.structs.replace(body.loop, calls=calls)
-    return replace(body, loop=loop, turns=lambda: range(calls))
+# What the stamps of a repeat show.
+
+HELD_DISPATCHES = 3.0
+"""A call that was held back took at least so many times as long as the first calls,
+which nothing held back."""
+
+FIRST_CALLS = 16
+
+FULL_SHARE = 0.5
+"""With less than this share of the known depth in flight no queue is full."""
+
+BELOW_FULL = 2
+"""A call may be held back with so many fewer in flight than the queue takes: the
+watcher sees a little late, or the host reads its clock late, what became ready."""
+
+A_FEW = 4
+"""With no more than so many calls in flight there is no queue to speak of."""
+
+HELD_CALLS = 3
+"""So many are enough to believe in a queue that is shorter than the known depth."""
+
+
+def held_from(calls: Sequence[LoopCall], depth: int) -> int | None:
+    """Index of the first call that the runtime held back, or ``None``.
+
+    A call is held back if it took long while as many were in flight as ever are, or as
+    the runtime is known to let be. Not every call after the first one is: a host that
+    was held back for long finds room for several at once.
+    """
+    entered, ready = [call.entered for call in calls], [call.ready for call in calls]
+    took = [call.returned - call.entered for call in calls]
+    one = max(ready) / len(calls)
+    least = max(HELD_SHARE * one, HELD_DISPATCHES * median(took[:FIRST_CALLS]))
+    flying = stats.in_flight(entered, ready)
+    full = min(max(flying), depth)
+    held = [
+        index
+        for index, seconds in enumerate(took)
+        if seconds > least and flying[index] >= full - BELOW_FULL
+    ]
+    if not held or full <= A_FEW or full < FULL_SHARE * depth:
+        return None
+    certain = full >= depth - 1 or len(held) >= HELD_CALLS
+    return held[0] if certain else None

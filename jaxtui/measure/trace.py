@@ -13,19 +13,22 @@ from __future__ import annotations
 
 import warnings
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 import jax
+import msgspec
 
 from jaxtui import format as text
+from jaxtui.model import LoopCall, LoopKernel
 
 MOST_EVENTS = 100_000
 """Reading one takes some 5 µs."""
@@ -71,43 +74,34 @@ class Run:
     kernels: tuple[Kernel, ...]
     """In the order of their starts; the body of a loop lies inside the loop's own."""
 
-    @property
-    def busy(self) -> float:
-        """Seconds in which at least one kernel ran; all of it if none is known."""
-        if not self.kernels:
-            return self.end - self.start
-        total, until = 0.0, -float("inf")
-        for _, start, end in self.kernels:
-            total += max(0.0, end - max(start, until))
-            until = max(until, end)
-        return total
 
-
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """What was traced, or why there is nothing."""
-
-    runs: tuple[Run, ...] = ()
-    """In the order of their starts."""
-    events: int = 0
+class Trace(NamedTuple):
+    runs: tuple[Run, ...]
+    """In the order of their starts; there is at least one. Those of the host are right
+    to a microsecond or two; those of other devices were put on the host's clock by the
+    runtime, with an error that it does not tell."""
+    events: int
     """All that were recorded, kernels or not."""
-    error_seconds: float = 0.0
-    """Times of the host are right to this. Those of other devices were put on the
-    host's clock by the runtime, with an error that it does not tell."""
-    missing: str = ""
-    """A sentence; empty if there are runs."""
+
+
+class MissingTraceError(Exception):
+    """There is no trace, or it does not fit its calls: a sentence says why."""
 
 
 def record(work: Callable[[], object]) -> Trace:
     """Do a piece of work under the runtime's trace; what it raises is passed on.
 
     What is still computed when the work ends is cut off.
+
+    Raises:
+        MissingTraceError: The profiler does not start, or what it wrote is of no use.
     """
     try:
         session = _session()
         session.start()
     except Exception as error:  # of the profiler, which is optional
-        return Trace(missing=f"The profiler could not start: {_line(error)}")
+        said = f"The profiler could not start: {_line(error)}"
+        raise MissingTraceError(said) from error
     try:
         marks = []
         for _ in range(MARKS):
@@ -117,11 +111,14 @@ def record(work: Callable[[], object]) -> Trace:
             marks.append(Mark(before, perf_counter_ns()))
         work()
     except BaseException:
-        _stop(session)
+        with suppress(Exception):  # what the work raised counts
+            session.stop()
         raise
-    data = _stop(session)
-    if isinstance(data, str):
-        return Trace(missing=data)
+    try:
+        data = session.stop()
+    except Exception as error:  # of the profiler
+        said = f"The trace could not be read: {_line(error)}"
+        raise MissingTraceError(said) from error
     with warnings.catch_warnings():
         # The reader's types lack what Python 3.12 wants of types.
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -170,14 +167,6 @@ def _session() -> Any:
     return _Files(profiler, options)
 
 
-def _stop(session: Any) -> Any:
-    """The data, or the sentence that says why there are none."""
-    try:
-        return session.stop()
-    except Exception as error:  # of the profiler
-        return f"The trace could not be read: {_line(error)}"
-
-
 def _line(error: Exception) -> str:
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return f"{lines[0].rstrip('.')}."
@@ -191,6 +180,9 @@ def read(data: Any, marks: Sequence[Mark]) -> Trace:
         marks: Those that were set in it, in their order. The event of a mark lies
             between its two readings, so the shortest gives the clock's offset to half
             of what it leaves open: a microsecond or two.
+
+    Raises:
+        MissingTraceError: It is too large, empty, or without its marks.
     """
     groups: dict[Hashable, list[Run]] = defaultdict(list)
     marked: list[Any] = []
@@ -205,30 +197,26 @@ def read(data: Any, marks: Sequence[Mark]) -> Trace:
                 count += 1
                 if count > MOST_EVENTS:
                     most = f"more than {MOST_EVENTS:,} events"
-                    return Trace(missing=f"The trace is too large to be read: {most}.")
+                    said = f"The trace is too large to be read: {most}."
+                    raise MissingTraceError(said)
         if plane.name == HOST:
             every = sorted(chain(*lines.values()), key=_start)
             marked = [event for event in every if event.name == MARK]
         for key, run in _runs(plane.name, lines):
             groups[key].append(run)
     if not groups:
-        return Trace(missing="The trace holds no computation.", events=count)
+        raise MissingTraceError("The trace holds no computation.")
     if len(marked) != len(marks):
-        return Trace(missing="The trace lost its marks of time.", events=count)
-    error, offset = min(map(_offset, marked, marks), key=itemgetter(0))
-    runs = (_merge(parts, offset) for parts in groups.values())
-    return Trace(
-        runs=tuple(sorted(runs, key=attrgetter("start"))),
-        events=count,
-        error_seconds=1e-9 * error,
+        raise MissingTraceError("The trace lost its marks of time.")
+    # What the sharpest mark leaves open is the error of the trace's clock.
+    event, mark = min(
+        zip(marked, marks, strict=True),
+        key=lambda pair: pair[1].after - pair[1].before - pair[0].duration_ns,
     )
-
-
-def _offset(event: Any, mark: Mark) -> tuple[float, float]:
-    """How wrong the trace's clock may be, and what must be added to it, in ns."""
-    open_ns = max(0.0, mark.after - mark.before - event.duration_ns)
     middle = event.start_ns + event.duration_ns / 2
-    return open_ns / 2, (mark.before + mark.after) / 2 - middle
+    offset = (mark.before + mark.after) / 2 - middle
+    runs = (_merge(parts, offset) for parts in groups.values())
+    return Trace(tuple(sorted(runs, key=attrgetter("start"))), count)
 
 
 def _runs(plane: str, lines: dict[str, list[Any]]) -> Iterator[tuple[Hashable, Run]]:
@@ -271,4 +259,50 @@ def _merge(parts: Sequence[Run], offset: float) -> Run:
         seconds(min(part.start for part in parts)),
         seconds(max(part.end for part in parts)),
         tuple(Kernel(name, seconds(a), seconds(b)) for name, a, b in kernels),
+    )
+
+
+# What the device did for each call of a loop.
+
+
+def on_device(
+    calls: Sequence[LoopCall], start: float, runs: Sequence[Run], alone: Sequence[Run]
+) -> tuple[LoopCall, ...]:
+    """Calls with what the device did for each; its times count from ``start``.
+
+    A device runs each program in the order of its calls. What the loop runs beyond its
+    calls, as to print a number, is left out: ``alone`` is the trace of a single call.
+
+    Raises:
+        MissingTraceError: The runs do not fit the calls.
+    """
+    found: list[list[Run]] = [[] for _ in calls]
+    for program, count in Counter(run.program for run in alone).items():
+        same = [run for run in runs if run.program == program]
+        each, rest = divmod(len(same), len(calls))
+        if rest or each < count:
+            here = f"{text.plural(len(same), 'run')} of {program}"
+            said = f"The trace holds {here} for {text.plural(len(calls), 'call')}."
+            raise MissingTraceError(said)
+        for index, each_runs in enumerate(found):
+            each_runs += same[index * each : index * each + count]
+    return tuple(
+        _with_kernels(call, start, mine)
+        for call, mine in zip(calls, found, strict=True)
+    )
+
+
+def _with_kernels(call: LoopCall, start: float, runs: Sequence[Run]) -> LoopCall:
+    took: dict[str, list[float]] = {}
+    for run in sorted(runs, key=attrgetter("start")):
+        for kernel in run.kernels:
+            took.setdefault(kernel.name, []).append(kernel.end - kernel.start)
+    return msgspec.structs.replace(
+        call,
+        device_start=min(run.start for run in runs) - start,
+        device_end=max(run.end for run in runs) - start,
+        kernels=tuple(
+            LoopKernel(name=name, count=len(seconds), seconds=sum(seconds))
+            for name, seconds in took.items()
+        ),
     )

@@ -29,7 +29,7 @@ os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"
 import jax
 from sign_test import sign_test_interval
 
-from jaxtui.measure import coldpath, ops, repeats, runtime, timeline
+from jaxtui.measure import coldpath, ops, repeats, runtime
 from jaxtui.measure.repeats import Body, Watcher
 from jaxtui.measure.turns import quiet_collector
 from jaxtui.measure.workload import Pool, Workload, of_op
@@ -112,15 +112,15 @@ def ratios(ours: Body, seconds: float, *, chained: bool) -> Ratios:
         order.shuffle(names)
         for name in names:
             if name == "ours":
-                ours.watched(stamps)
+                ours.watch(stamps)
             elif name == "blocked":
                 taken[name] = blocked_once(ours.workload, chained=chained)
             else:
                 taken[name] = watched_by_hand(ours.workload, chained=chained)
-        calls = stamps.calls(0, ours.loop.calls)
+        calls = stamps.calls()
         found.device.append(calls[-1].ready / taken["blocked"])
         found.host.append(calls[-1].returned / taken["watched"])
-        held = timeline.held_from(calls, DEPTH_ON_CPU)
+        held = repeats.held_from(calls, DEPTH_ON_CPU)
         found.held.append(None if held is None else held + 1)
         found.seconds.append(taken["blocked"])
     return found

@@ -14,11 +14,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from jaxtui.measure import loops, planning, repeats, runtime, timeline, trace
+from jaxtui.measure import loops, notes, planning, repeats, runtime, trace
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.loops import run_loop
 from jaxtui.measure.repeats import Watcher
-from jaxtui.measure.trace import Kernel, Run
+from jaxtui.measure.trace import Kernel, MissingTraceError, Run
 from jaxtui.measure.workload import Workload
 from jaxtui.model import (
     LOOP_STYLES,
@@ -106,12 +106,12 @@ def test_every_style_has_its_stamps_in_order(style: LoopStyle, chained: bool) ->
         assert 0 < clock.stopwatch_seconds <= clock.true_seconds
     assert 1 <= one.watched.repeats <= loops.REPEATS
     assert one.undisturbed.repeats >= one.watched.repeats
-    notes = texts(one.notes)
-    assert ("own" in notes) == is_own
+    said = texts(one.notes)
+    assert ("own" in said) == is_own
     assert one.flops is not None
     assert is_own or one.flops == 2 * 256**3
     change = one.watched.true_seconds / one.undisturbed.true_seconds - 1
-    assert f"({change:+.1%})" in notes["watched"]
+    assert f"({change:+.1%})" in said["watched"]
 
 
 @pytest.mark.parametrize("chained", [False, True])
@@ -303,9 +303,9 @@ def test_a_lane_without_a_trace_is_inferred_and_says_why(
         if where is None:
             jax.profiler.stop_trace()
     assert (one.device_lane, one.traced) == ("inferred", None)
-    notes = texts(one.notes)
-    assert said in notes["inferred"]
-    assert "measured" not in notes
+    written = texts(one.notes)
+    assert said in written["inferred"]
+    assert "measured" not in written
     assert all(call.device_start is None and not call.kernels for call in one.calls)
 
 
@@ -318,12 +318,11 @@ def test_runs_go_to_their_calls_program_by_program() -> None:
     # What runs inline overtakes what is queued; the last of each call is a print's.
     runs = [run_of(*one) for one in (("a", 1), ("a", 2), ("b", 3), ("b", 4), ("c", 5))]
     alone = [run_of("a", 1), run_of("b", 2)]
-    found = timeline.on_device(calls, 1.0, runs, alone)
-    assert not isinstance(found, str)
+    found = trace.on_device(calls, 1.0, runs, alone)
     assert [(one.device_start, one.device_end) for one in found] == [(0, 3), (1, 4)]
     assert [kernel.name for kernel in found[0].kernels] == ["a.1", "b.1"]
-    lost = timeline.on_device(calls, 1.0, runs[1:], alone)
-    assert lost == "The trace holds 1 run of a for 2 calls."
+    with pytest.raises(MissingTraceError, match=r"holds 1 run of a for 2 calls\.$"):
+        trace.on_device(calls, 1.0, runs[1:], alone)
 
 
 # The course of a run.
@@ -581,7 +580,7 @@ def hiccup(index: int) -> float:
 def test_the_first_held_call_is_where_the_queue_is_full(
     changes: dict[str, Any], known: int, held: int | None
 ) -> None:
-    assert timeline.held_from(stamped(**changes), known) == held
+    assert repeats.held_from(stamped(**changes), known) == held
 
 
 @pytest.mark.parametrize(("flops", "impossible"), [(1e9, True), (1e7, False)])
@@ -599,5 +598,5 @@ def test_an_impossible_claim_is_named_as_on_the_screen(
         flops=flops,
         peak=Peak(flops_per_second=1e12, bytes_per_second=None, source="a test"),
     )
-    said = texts(timeline.notes(one)).get("impossible", "")
+    said = texts(notes.of_loop(one, "")).get("impossible", "")
     assert ("faster than the chip's peak" in said) == impossible

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ import jax.numpy as jnp
 import pytest
 
 from jaxtui.measure import trace
-from jaxtui.measure.trace import MARK, Kernel, Mark, Run
+from jaxtui.measure.trace import MARK, Mark, MissingTraceError, Run
 
 needs_a_reader = pytest.mark.skipif(
     getattr(jax.profiler, "ProfileData", None) is None,
@@ -43,16 +44,12 @@ def test_every_run_is_found_with_its_kernels_on_the_hosts_clock() -> None:
     start = perf_counter()
     found = trace.record(work)
     end = perf_counter()
-    assert not found.missing
     assert len(found.runs) == 5
     assert len({run.program for run in found.runs}) == 1
-    error = found.error_seconds
-    assert error >= 0
-    until = start - error
+    until = start - 1e-5
     for run in found.runs:
-        assert until < run.start < run.end < end + error
+        assert until < run.start < run.end < end + 1e-5
         until = run.end
-        assert 0 < run.busy <= run.end - run.start
         assert run.kernels
 
 
@@ -67,13 +64,14 @@ def test_nothing_is_left_behind(
 
     with pytest.raises(KeyError, match="the work"):
         trace.record(fail)
-    assert trace.record(lambda: None).missing == "The trace holds no computation."
+    with pytest.raises(MissingTraceError, match=r"^The trace holds no computation\.$"):
+        trace.record(lambda: None)
     jax.profiler.start_trace(str(tmp_path / "other"))
     try:
-        missing = trace.record(fail).missing
+        with pytest.raises(MissingTraceError, match="The profiler could not start: "):
+            trace.record(fail)
     finally:
         jax.profiler.stop_trace()
-    assert missing.startswith("The profiler could not start: ")
     assert [path.name for path in tmp_path.iterdir()] == ["other"]
 
 
@@ -88,9 +86,8 @@ def test_a_huge_trace_is_not_read(
     if limit == "MOST_BYTES" and hasattr(jax.profiler, "ProfileSession"):
         pytest.skip("this JAX traces into memory")
     monkeypatch.setattr(trace, limit, 3)
-    found = trace.record(products(1))
-    assert said in found.missing
-    assert not found.runs
+    with pytest.raises(MissingTraceError, match=said):
+        trace.record(products(1))
 
 
 class InMemory:
@@ -117,7 +114,8 @@ def test_a_jax_that_cannot_trace_says_so(
     name: str, other: Any, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jax.profiler, name, other, raising=False)
-    assert trace.record(lambda: None).missing.endswith(said)
+    with pytest.raises(MissingTraceError, match=f"{re.escape(said)}$"):
+        trace.record(lambda: None)
 
 
 # Traces of other devices.
@@ -158,9 +156,6 @@ def test_a_device_has_lines_of_programs_and_of_kernels(line: str) -> None:
         (2082, 2132, ["while", "fusion"]),
         (2182, 2242, ["fusion"]),
     ]
-    # The fusion lies inside the loop, and counts once.
-    assert found.runs[0].busy == pytest.approx(40e-9)
-    assert found.error_seconds == pytest.approx(1e-9)
 
 
 def test_a_run_on_several_devices_is_one() -> None:
@@ -170,15 +165,9 @@ def test_a_run_on_several_devices_is_one() -> None:
     ]
     found = trace.read(profile(*planes), MARKS)
     assert [nanoseconds(run) for run in found.runs] == [(2082, 2133, [])]
-    assert found.runs[0].busy == pytest.approx(51e-9)
 
 
 def test_a_trace_that_lost_its_marks_has_no_clock() -> None:
     plane = ("/device:GPU:0", {"XLA Modules": [event("jit_f", 100, 50)]})
-    found = trace.read(profile(plane), MARKS[:1])
-    assert found.missing == "The trace lost its marks of time."
-
-
-def test_kernels_at_the_same_time_count_once() -> None:
-    kernels = (Kernel("a", 0.0, 2.0), Kernel("b", 1.0, 3.0), Kernel("c", 5.0, 6.0))
-    assert Run("f", 0.0, 6.0, kernels).busy == pytest.approx(4.0)
+    with pytest.raises(MissingTraceError, match="lost its marks of time"):
+        trace.read(profile(plane), MARKS[:1])
