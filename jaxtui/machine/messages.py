@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from jaxtui.machine import topologies
 from jaxtui.model import Finding, Record, Severity
@@ -47,8 +47,10 @@ class Message(Record, frozen=True):
 
     sources: tuple[Source, ...]
     name: str
-    """Of the finding, one word for programs; empty where there is none. ``held`` is an
-    accelerator that another process has."""
+    """One word for programs: of the finding, or what they decide by; may be empty.
+    ``held`` is an accelerator that another process has, whose id is the first group;
+    ``memory`` a case for which there is too little, ``deleted`` one whose arguments are
+    gone."""
     pattern: str
     what: str
     advice: str
@@ -68,8 +70,8 @@ def _start(pattern: str, what: str, advice: str, name: str = "") -> Message:
     return Message(("start",), name, pattern, what, advice)
 
 
-def _case(pattern: str, what: str, advice: str) -> Message:
-    return Message(("case",), "", pattern, what, advice)
+def _case(pattern: str, what: str, advice: str, name: str = "") -> Message:
+    return Message(("case",), name, pattern, what, advice)
 
 
 MESSAGES = (
@@ -264,31 +266,38 @@ MESSAGES = (
         r" available HBM \(([^)]+)\)",
         "{case} needs {1} of device memory; the device has {2}, says the compiler.",
         SMALLER,
+        "memory",
     ),
     _case(
         r"CompileTimeHbmOom.*?Used (\S+) of (\S+) hbm",
         "{case} needs {1} of device memory; the device has {2}, says the compiler.",
         SMALLER,
+        "memory",
     ),
     _case(
         r"Attempting to allocate (\S+?)\. .*?There are (\S+) free",
         "{case} ran out of device memory {when}: it asked for {1}, {2} were free.",
         SMALLER,
+        "memory",
     ),
     _case(
         r"Out of memory (?:while trying to allocate|allocating) (\d+) bytes",
         "{case} ran out of memory {when}: it asked for {gigabytes:.1f} GB.",
         SMALLER,
+        "memory",
     ),
     _case(
         r"Unable to allocate ([\d.]+ \w+)",
         "{case} ran out of host memory {when}: it asked for {1}.",
         "Take a smaller size: inputs and the float64 reference live on the host.",
+        "memory",
     ),
     _case(
-        r"CompileTimeHbmOom|RESOURCE_EXHAUSTED|^MemoryError",
+        r"CompileTimeHbmOom|RESOURCE_EXHAUSTED|^MemoryError|Out of memory"
+        r"|Attempting to allocate|Unable to allocate",
         "{case} ran out of memory {when}.",
         SMALLER,
+        "memory",
     ),
     _case(
         r"Received incompatible devices.*?device ids \[(\d+)\].*?device ids \[(\d+)\]",
@@ -332,17 +341,26 @@ MESSAGES = (
         "Choose another dtype, precision or device.",
     ),
     _case(
-        r"has been deleted|donated",
+        r"has been (?:deleted|donated)|buffer.*donated",
         "{case} used an array that had been freed.",
         "This is a fault of jaxtui; please report it with the original text.",
+        "deleted",
     ),
 )
 """The first that fits counts."""
 
 
+class Found(NamedTuple):
+    message: Message
+    what: str
+    advice: str
+    groups: tuple[str, ...]
+    """Of the pattern; the first is all that it matched."""
+
+
 def find(
     text: str, source: Source, jax: str | None = None, **words: str
-) -> tuple[Message, str, str] | None:
+) -> Found | None:
     """The message that a text is, with its two sentences; ``None`` for all others.
 
     Args:
@@ -367,8 +385,15 @@ def find(
                 "jaxlib of one version.",
             }
             what = message.what.format(*groups, **values)
-            return message, what, message.advice.format(*groups, **values)
+            advice = message.advice.format(*groups, **values)
+            return Found(message, what, advice, groups)
     return None
+
+
+def kind_of(text: str) -> str:
+    """The name of what a case raised: ``memory``, ``deleted``; empty for all others."""
+    found = find(text, "case", case="", when="")
+    return found.message.name if found else ""
 
 
 def from_log(line: str) -> Finding | None:
@@ -378,13 +403,12 @@ def from_log(line: str) -> Finding | None:
     """
     if (found := find(line, "log")) is None:
         return None
-    message, what, advice = found
     return Finding(
-        name=message.name,
-        severity=message.severity,
-        what=what,
+        name=found.message.name,
+        severity=found.message.severity,
+        what=found.what,
         how="JAX says so in its log.",
-        advice=advice,
+        advice=found.advice,
         detail=line.strip(),
     )
 

@@ -14,11 +14,11 @@ import msgspec
 import numpy as np
 
 from jaxtui import format as fmt
+from jaxtui.machine import messages
 from jaxtui.measure import ops, peaks
 from jaxtui.measure.check import bandwidth, compute, work
 from jaxtui.measure.check.base import Setting, TroubleError, translate_errors
 from jaxtui.measure.devices import name
-from jaxtui.measure.errors import MEMORY
 from jaxtui.measure.ops.arguments import Array
 from jaxtui.measure.programs import array_shape
 from jaxtui.measure.turns import Turns
@@ -129,7 +129,7 @@ class _Arrays:
             return make()
         except TroubleError as trouble:
             smaller = self._size // 2
-            if not MEMORY.search(trouble.detail) or smaller < LEAST_ELEMENTS:
+            if messages.kind_of(trouble.detail) != "memory" or smaller < LEAST_ELEMENTS:
                 raise
         self._size, self._streams, self._hosted = smaller, None, None
         return self.as_large_as_possible(make)
@@ -178,7 +178,7 @@ def _product(
             with translate_errors(case, what, "warm-up"):
                 turns.warm_up()
         except TroubleError as trouble:
-            if MEMORY.search(trouble.detail) and size != sizes[-1]:
+            if messages.kind_of(trouble.detail) == "memory" and size != sizes[-1]:
                 continue
             raise
         return Contestant(what, _flops(case), turns)

@@ -33,12 +33,6 @@ PHASES = {
 }
 """Where an error surfaced, as the end of a sentence."""
 
-MEMORY = re.compile(
-    r"RESOURCE_EXHAUSTED|CompileTimeHbmOom|Out of memory|Attempting to allocate"
-    r"|Unable to allocate|^MemoryError"
-)
-"""What XLA, its allocators and NumPy say where there is too little."""
-
 HEADLINE_CHARACTERS = 300
 
 _Sentences = tuple[str, str]
@@ -73,8 +67,7 @@ def translate(exc: BaseException, case: Case, phase: str) -> Failure:
     text = full_text(exc)
     when = PHASES.get(phase, f"in the phase {phase}")
     if found := messages.find(text, "case", case=case.label, when=when):
-        _, error, hint = found
-        return Failure(case=case, error=error, hint=hint, detail=text)
+        return Failure(case=case, error=found.what, hint=found.advice, detail=text)
     first = str(exc).strip().splitlines()
     what = first[0] if first else f"{type(exc).__name__} without a message"
     return Failure(
@@ -119,19 +112,18 @@ def translate_backend(exc: BaseException) -> EngineFailed:
     if isinstance(exc, ImportError) and "No module named 'jax" in text:
         return translate_import(exc)
     found = messages.find(text, "start", packages.installed().jax)
-    if found is not None and found[0].name == "held":
-        pid = re.search(r"with pid (\d+)", text)
-        holder = (
-            Holder(pid=int(pid[1]), user=None, command="", paths=()) if pid else None
-        )
+    if found is not None and found.message.name == "held":
         return EngineFailed(
             reason="held",
-            error=found[1],
-            hint=found[2],
+            error=found.what,
+            hint=found.advice,
             detail=text,
-            holders=(holder,) if holder else (),
+            holders=tuple(
+                Holder(pid=int(pid), user=None, command="", paths=())
+                for pid in found.groups[1:]
+            ),
         )
-    error, hint = found[1:] if found else _backend_sentences(exc, text)
+    error, hint = found[1:3] if found else _backend_sentences(exc, text)
     setting = "JAX_PLATFORMS is not set."
     for name in ("JAX_PLATFORM_NAME", "JAX_PLATFORMS"):
         if value := os.environ.get(name):

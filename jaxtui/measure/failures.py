@@ -7,11 +7,11 @@ frames of JAX and of jaxtui around it say nothing about the mistake.
 from __future__ import annotations
 
 import os
-import re
 import traceback
 
 import msgspec
 
+from jaxtui.machine import messages
 from jaxtui.measure import errors, own
 from jaxtui.measure.errors import RefusedError
 from jaxtui.model import Case, Failure
@@ -26,8 +26,6 @@ INSTALLED = ("site-packages", "dist-packages")
 SMALLER = (
     "Give it smaller arguments; if it keeps something of every call, that adds up."
 )
-
-DELETED = re.compile(r"has been deleted|has been donated|buffer.*donated")
 
 PHASES = {
     **errors.PHASES,
@@ -48,9 +46,9 @@ def explain(error: BaseException, case: Case, phase: str) -> Failure:
         return errors.translate(error, case, phase)
     if isinstance(error, RefusedError):
         return Failure(case=case, error=error.failed.error, hint=error.failed.hint)
-    text = errors.full_text(error)
+    known = messages.kind_of(errors.full_text(error))
     # That is no mistake in the code.
-    if errors.MEMORY.search(text):
+    if known == "memory":
         told = errors.translate(error, case, phase)
         return msgspec.structs.replace(told, hint=SMALLER)
     place, detail = cut_traceback(error, source.file)
@@ -59,7 +57,7 @@ def explain(error: BaseException, case: Case, phase: str) -> Failure:
         code = "" if error.code is None else repr(error.code)
         said = f"{name} called sys.exit({code}){place} {when}."
         hint = GUARD if phase == "import" else "Let it return its result."
-    elif DELETED.search(text):
+    elif known == "deleted":
         said = (
             f"{name} was given an array that is deleted {when}: it donates its"
             " arguments, and every call gets the same ones."

@@ -25,6 +25,7 @@ import msgspec
 import numpy as np
 
 from jaxtui.format import bytes_text
+from jaxtui.machine import messages
 from jaxtui.measure import devices, notes
 from jaxtui.measure.children import (
     Child,
@@ -32,7 +33,7 @@ from jaxtui.measure.children import (
     sender,
     signal_with_parent,
 )
-from jaxtui.measure.errors import MEMORY, RefusedError, full_text, headline
+from jaxtui.measure.errors import RefusedError, full_text, headline
 from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.settings import enable_x64
@@ -303,7 +304,8 @@ def check_memory(memory_bytes: int, device: Any) -> None:
 def failure(what: str, error: BaseException) -> RefusedError:
     """What raised, and its text."""
     text, hint = full_text(error), "The original text has the details."
-    hint = SMALLER if MEMORY.search(text) else hint
+    if messages.kind_of(text) == "memory":
+        hint = SMALLER
     return RefusedError(f"{what} failed: {headline(error)}", hint, text)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from jaxtui.machine import packages
-from jaxtui.machine.messages import MESSAGES
+from jaxtui.machine.messages import MESSAGES, kind_of
 from jaxtui.measure import errors
 from jaxtui.measure.errors import full_text, translate_backend, translate_import
 from tests.measure.running import case
@@ -54,6 +54,7 @@ FAILURES = [
     ),
     ("RESOURCE_EXHAUSTED: something new", "ran out of memory"),
     ("MemoryError", "ran out of memory"),
+    ("Out of memory", "ran out of memory"),
     (
         "MemoryError: Unable to allocate 7.11 PiB for an array with shape (…)",
         "ran out of host memory while XLA compiled it: it asked for 7.11 PiB",
@@ -112,6 +113,9 @@ def test_known_failures_in_plain_words(text: str, says: str) -> None:
     assert failure.hint
     assert text in failure.detail
     assert failure.case == CASE
+    of_memory = re.search(r"of memory|device memory|asked for", says)
+    kind = "memory" if of_memory else "deleted" if "been freed" in says else ""
+    assert kind_of(full_text(raised(text))) == kind
 
 
 def forbidden(*_: object) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import jax
 
 from jaxtui.format import plural
+from jaxtui.machine import messages
 from jaxtui.machine.survey import Survey
 from jaxtui.measure import devices, errors
 from jaxtui.measure.devices import name
@@ -200,7 +201,7 @@ def translate_errors(case: Case, what: str, phase: str) -> Iterator[None]:
         detail, hint = failure.detail, failure.hint
         if skipped := UNSUPPORTED.search(detail) is not None:
             hint = ""
-        elif errors.MEMORY.search(detail):
+        elif messages.kind_of(detail) == "memory":
             hint = MEMORY_HINT
         sentence = f"{failure.error} {hint}".strip()
         raise TroubleError(what, sentence, detail, skipped=skipped) from error
