@@ -38,7 +38,7 @@ from jaxtui.measure.clocks import Call
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.inputs import misaligned_copy
 from jaxtui.measure.ops import OPS, plugins
-from jaxtui.measure.ops.arguments import PERIOD, SMALL_INTEGER, Array
+from jaxtui.measure.ops.arguments import Array, draw_code
 from jaxtui.measure.settings import FileSettings
 from jaxtui.model import Case
 from jaxtui.model.own import (
@@ -331,33 +331,7 @@ def make(function: Function, case: Case, seed: int) -> Arguments:
 def draw(typed: Sequence[Spec], seed: int) -> tuple[Array, ...]:
     """Seeded random arrays, by the very lines that a script shows."""
     names = {"np": np, "ml_dtypes": ml_dtypes, "rng": np.random.default_rng(seed)}
-    return tuple(np.asarray(eval(draw_code(spec), names)) for spec in typed)
-
-
-def draw_code(spec: Spec) -> str:
-    """The expression that draws an argument from ``rng``.
-
-    Floating-point numbers are standard normal, integers small, and beyond ``PERIOD``
-    numbers they repeat, because drawing a gigabyte takes many seconds.
-    """
-    if spec.elements > PERIOD:
-        period = draw_code(Spec(spec.dtype, (PERIOD,)))
-        return f"np.resize({period}, {spec.shape})"
-    dtype, shape = spec.dtype, spec.shape
-    if dtype == "bool":
-        return f"rng.integers(0, 2, {shape}).astype(bool)"
-    if "int" in dtype:
-        low = 0 if dtype.startswith("u") else -SMALL_INTEGER
-        return f"rng.integers({low}, {SMALL_INTEGER + 1}, {shape}, dtype=np.{dtype})"
-    if dtype.startswith("complex"):
-        part = "np.float32" if dtype == "complex64" else "np.float64"
-        pairs = f"rng.standard_normal({(*shape, 2)}, dtype={part})"
-        return f"{pairs}.view(np.{dtype})[..., 0]"
-    if dtype in ("float32", "float64"):
-        return f"np.asarray(rng.standard_normal({shape}, dtype=np.{dtype}))"
-    module = "np" if dtype == "float16" else "ml_dtypes"
-    normal = f"rng.standard_normal({shape}, dtype=np.float32)"
-    return f"np.asarray({normal}).astype({module}.{dtype})"
+    return tuple(eval(draw_code(spec.shape, spec.dtype), names) for spec in typed)
 
 
 def dtype_of(leaves: Sequence[Any]) -> str:

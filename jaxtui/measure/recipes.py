@@ -20,9 +20,9 @@ import jax
 from jaxtui.measure import ops, own
 from jaxtui.measure.errors import RefusedError
 from jaxtui.measure.inputs import numpy_dtype
-from jaxtui.measure.ops.arguments import FOREIGN, as_dtype
+from jaxtui.measure.ops.arguments import FOREIGN, as_dtype, draw_code
 from jaxtui.measure.ops.base import Op
-from jaxtui.measure.own import WIDE, draw_code
+from jaxtui.measure.own import WIDE
 from jaxtui.model import COMPILED_MODES, Case, Recipe
 from jaxtui.model.own import ARGS, MAKE_ARGS, NUMPY
 
@@ -112,14 +112,12 @@ def _of_op(op: Op, case: Case, seed: int) -> Recipe:
 def _of_file(source: own.Source, case: Case, seed: int) -> Recipe:
     typed = own.specs(case)
     if typed:
-        foreign = [one.dtype in FOREIGN or one.dtype[:6] == "float8" for one in typed]
-        codes = [
-            # NumPy has none of these dtypes.
-            f"{draw_code(one)}.astype(np.float32)"
-            if case.on_host and is_foreign
-            else draw_code(one)
-            for one, is_foreign in zip(typed, foreign, strict=True)
-        ]
+        codes = [draw_code(one.shape, one.dtype) for one in typed]
+        if case.on_host:
+            codes = [
+                f"{code}.astype(np.float32)" if one.dtype in FOREIGN else code
+                for code, one in zip(codes, typed, strict=True)
+            ]
         names = [f"x{number}" for number in range(len(codes))]
         arguments = _draw(names, codes, seed, _place(case))
     else:

@@ -28,7 +28,7 @@ PERIOD = 4_194_301
 SMALL_INTEGER = 8
 """Integers are drawn from −8 to 8: products and sums stay inside the dtype."""
 
-FOREIGN = ("bfloat16", "float8_e4m3fn")
+FOREIGN = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
 """The dtypes that NumPy does not have; ``ml_dtypes`` adds them to it."""
 
 
@@ -92,10 +92,7 @@ class Normal(Argument):
 
     def code(self, case_dtype: str, seed: int) -> str:
         """The ``Generator`` call, narrowed where NumPy draws no such dtype."""
-        if self.elements() > PERIOD:
-            period = _draw_code((PERIOD,), case_dtype, self.scale)
-            return f"np.resize({period}, {self.shape})"
-        return _draw_code(self.shape, case_dtype, self.scale)
+        return draw_code(self.shape, case_dtype, self.scale)
 
 
 @dataclass(frozen=True)
@@ -114,7 +111,7 @@ class PositiveDefinite(Argument):
         out.reshape(-1)[:: len(out) + 1] += self._lift
 
     def code(self, case_dtype: str, seed: int) -> str:
-        draw = _draw_code(self.shape, case_dtype)
+        draw = draw_code(self.shape, case_dtype, repeats=False)
         identity = f"np.eye({self.shape[0]}, dtype=x.dtype)"
         return f"(lambda x: x + x.conj().T + {self._lift} * {identity})({draw})"
 
@@ -140,14 +137,28 @@ def _draw(rng: np.random.Generator, out: Array, scale: float = 1.0) -> None:
         part[...] = drawn if scale == 1.0 else drawn * np.float32(scale)
 
 
-def _draw_code(shape: tuple[int, ...], dtype: str, scale: float = 1.0) -> str:
-    if dtype.startswith("int"):
-        low, high = -SMALL_INTEGER, SMALL_INTEGER + 1
-        return f"rng.integers({low}, {high}, {shape}, dtype=np.{dtype})"
+def draw_code(
+    shape: tuple[int, ...], dtype: str, scale: float = 1.0, *, repeats: bool = True
+) -> str:
+    """The expression that draws an array from ``rng``, in plain NumPy.
+
+    Floating-point numbers are standard normal, times ``scale``; integers are small.
+    Beyond ``PERIOD`` elements they repeat, unless they must not.
+    """
+    if repeats and math.prod(shape) > PERIOD:
+        return f"np.resize({draw_code((PERIOD,), dtype, scale)}, {shape})"
+    if dtype == "bool":
+        return f"rng.integers(0, 2, {shape}).astype(bool)"
+    if "int" in dtype:
+        low = 0 if dtype.startswith("u") else -SMALL_INTEGER
+        return f"rng.integers({low}, {SMALL_INTEGER + 1}, {shape}, dtype=np.{dtype})"
+    if not shape:  # of which NumPy draws a float of Python's
+        return f"{draw_code((1,), dtype, scale)}.reshape(())"
     scaled = "" if scale == 1.0 else f" * {scale!r}"
-    if dtype == "complex64":
+    if dtype.startswith("complex"):
         doubled = (*shape[:-1], 2 * shape[-1])
-        drawn = f"rng.standard_normal({doubled}, dtype=np.float32).view(np.complex64)"
+        part = "float32" if dtype == "complex64" else "float64"
+        drawn = f"rng.standard_normal({doubled}, dtype=np.{part}).view(np.{dtype})"
         return f"{drawn}{scaled}"
     if dtype in ("float32", "float64"):
         return f"rng.standard_normal({shape}, dtype=np.{dtype}){scaled}"
