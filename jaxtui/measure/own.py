@@ -137,9 +137,8 @@ def fresh(function: Function) -> Call:
         return call(*args)
 
     unseen.__name__ = unseen.__qualname__ = function.name
-    if (takes := parameters(call)) is not None:
-        # So that JAX and XLA call the arguments what the user's file calls them.
-        unseen.__signature__ = inspect.Signature(takes)  # type: ignore[attr-defined]
+    # So that JAX calls the arguments what the file calls them, and names its lines.
+    unseen.__wrapped__ = call  # type: ignore[attr-defined]
     return unseen
 
 

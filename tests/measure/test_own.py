@@ -194,6 +194,8 @@ def test_dotted_names_are_looked_up(write: Callable[..., str]) -> None:
         ("def f(x):\n    return None\n", r"returned no array of JAX", ""),
         ("def f(x):\n    exit()\n", r"sys\.exit\(\)", "mine.py"),
         ("def f(x):\n    return x[0] @ x\n", r"mine\.py:2.*matmul", "x[0] @ x"),
+        # JAX calls the argument what the file calls it.
+        ("def f(y):\n    return y[int(y[0])]", r"mine\.py:2.*Concr", "the argument y"),
     ],
 )
 def test_mistakes_name_the_line_and_show_only_the_users_frames(
