@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+
+import jax
+import pytest
 
 from jaxtui.measure.experiment import run
 from jaxtui.model import (
@@ -18,6 +21,11 @@ from jaxtui.model import (
     Mode,
     Note,
     RunEvent,
+)
+
+needs_a_reader = pytest.mark.skipif(
+    getattr(jax.profiler, "ProfileData", None) is None,
+    reason="this jax cannot read its traces",
 )
 
 FUNCTIONS = str(Path(__file__).with_name("functions.py"))
@@ -55,6 +63,12 @@ def experiment(*cases: Case, budget: float = 4.0, **more: Any) -> Experiment:
     """
     wide = {"target_half_width": 1e9, **more}
     return Experiment(cases=cases, budget_seconds=budget, **wide)
+
+
+def stop_after(count: int) -> Callable[[], bool]:
+    """A stop that is true once it was asked so many times."""
+    asked = iter(range(count))
+    return lambda: next(asked, None) is None
 
 
 def endings(events: Iterable[RunEvent]) -> list[Measurement | Failure]:

@@ -25,7 +25,6 @@ from jaxtui.model import (
     Case,
     Loop,
     LoopCall,
-    LoopClock,
     LoopMeasured,
     LoopSeen,
     LoopStarted,
@@ -37,7 +36,8 @@ from jaxtui.model import (
     WorkFailed,
 )
 from tests.apart import in_a_thread
-from tests.measure.running import case, own, texts
+from tests.measure.running import case, needs_a_reader, own, texts
+from tests.tui.fake_engine import looped
 
 WAITING = ("each", "asarray", "print")
 
@@ -242,11 +242,6 @@ def test_the_smallest_array_is_printed_from() -> None:
 
 # The device lane.
 
-needs_a_reader = pytest.mark.skipif(
-    getattr(jax.profiler, "ProfileData", None) is None,
-    reason="this jax cannot read its traces",
-)
-
 
 @needs_a_reader
 @pytest.mark.parametrize(
@@ -315,13 +310,14 @@ def run_of(program: str, start: float) -> Run:
 
 def test_runs_go_to_their_calls_program_by_program() -> None:
     calls = [LoopCall(entered=0.0, returned=0.1, ready=9.0)] * 2
-    # What runs inline overtakes what is queued; the last of each call is a print's.
-    runs = [run_of(*one) for one in (("a", 1), ("a", 2), ("b", 3), ("b", 4), ("c", 5))]
+    # What runs inline overtakes what is queued; every second run of a is a print's.
+    runs = [*(run_of("a", 1 + n) for n in range(4)), run_of("b", 5), run_of("b", 6)]
+    runs.append(run_of("c", 7))
     alone = [run_of("a", 1), run_of("b", 2)]
     found = trace.on_device(calls, 1.0, runs, alone)
-    assert [(one.device_start, one.device_end) for one in found] == [(0, 3), (1, 4)]
+    assert [(one.device_start, one.device_end) for one in found] == [(0, 5), (2, 6)]
     assert [kernel.name for kernel in found[0].kernels] == ["a.1", "b.1"]
-    with pytest.raises(MissingTraceError, match=r"holds 1 run of a for 2 calls\.$"):
+    with pytest.raises(MissingTraceError, match=r"holds 3 runs of a for 2 calls\.$"):
         trace.on_device(calls, 1.0, runs[1:], alone)
 
 
@@ -541,9 +537,13 @@ def test_a_watcher_hands_on_what_it_met_unless_the_loop_itself_failed(
 
 
 def stamped(
-    took: Callable[[int], float] = lambda _: 0.001, calls: int = 60, depth: int = 32
+    took: Callable[[int], float] = lambda _: 0.001,
+    calls: int = 60,
+    depth: int = 32,
+    late: int = 99,
 ) -> tuple[LoopCall, ...]:
-    """Calls of a device that takes one second each, held back at ``depth``."""
+    """Calls of a device that takes one second each, held back at ``depth``; from one on
+    they are seen ready later than they were."""
     made: list[LoopCall] = []
     clock = 0.0
     for index in range(calls):
@@ -553,7 +553,10 @@ def stamped(
             clock = max(clock, made[index - depth].ready)
         began = max(entered, made[-1].ready if made else 0.0)
         made.append(LoopCall(entered=entered, returned=clock, ready=began + 1.0))
-    return tuple(made)
+    return tuple(
+        msgspec.structs.replace(one, ready=one.ready + 1.9 * (index >= late))
+        for index, one in enumerate(made)
+    )
 
 
 def hiccup(index: int) -> float:
@@ -566,6 +569,7 @@ def hiccup(index: int) -> float:
         ({"depth": 16}, 32, 16),
         ({"depth": 32}, 32, 32),
         ({"depth": 40}, 32, 40),
+        ({"depth": 30, "late": 5}, 32, 30),
         ({"took": hiccup, "calls": 30}, 32, None),  # a slow call is no full queue
         # The hiccups gave the device time for one of the calls.
         ({"took": hiccup, "calls": 60}, 32, 33),
@@ -587,16 +591,8 @@ def test_the_first_held_call_is_where_the_queue_is_full(
 def test_an_impossible_claim_is_named_as_on_the_screen(
     flops: float, impossible: bool
 ) -> None:
-    clock = LoopClock(repeats=7, stopwatch_seconds=1e-3, true_seconds=1.0)
-    one = LoopMeasured(
-        loop=loop(calls=10),
-        calls=stamped(calls=10),
-        watched=clock,
-        undisturbed=clock,
-        inline=False,
-        queue_depth=32,
-        flops=flops,
-        peak=Peak(flops_per_second=1e12, bytes_per_second=None, source="a test"),
-    )
+    peak = Peak(flops_per_second=1e12, bytes_per_second=None, source="a test")
+    one = looped(loop(calls=10), dispatch=1e-4)
+    one = msgspec.structs.replace(one, flops=flops, peak=peak)
     said = texts(notes.of_loop(one, "")).get("impossible", "")
     assert ("faster than the chip's peak" in said) == impossible

@@ -112,12 +112,6 @@ def test_tensorflow_forms_are_right_with_numpy_in_its_place(op: Op) -> None:
     assert accuracy.check(op, "float32", small(op), args, result).ok
 
 
-def test_modes_say_which_forms_an_op_has() -> None:
-    assert ops.get("selu").info().modes == MODES
-    assert ops.get("gram").info().modes == USUAL_MODES
-    assert all(set(USUAL_MODES) <= set(op.forms) for op in ops.OPS.values())
-
-
 WITNESSES = {
     "matmul": lambda a, b: np.einsum("ij,jk->ik", a, b),
     "gram": lambda x: np.einsum("ij,kj->ik", x, x),
@@ -346,12 +340,6 @@ def test_formulas_give_the_flops(op: Op) -> None:
     assert found == pytest.approx(FLOPS.get(op.name, (None,) * len(dtypes)))
 
 
-def test_bind_gives_a_fresh_function_of_the_op_s_name() -> None:
-    op = ops.get("selu")
-    assert op.bind() is not op.bind()
-    assert op.bind().__name__ == op.name
-
-
 def test_eager_really_is_op_by_op() -> None:
     x = jax.numpy.ones(8)
     for name, least in {"sigmoid": 4, "selu": 6, "triad": 2}.items():
@@ -360,8 +348,10 @@ def test_eager_really_is_op_by_op() -> None:
         assert len(jaxpr.eqns) >= least, name
 
 
-def test_bind_sends_numpy_arguments_to_a_device() -> None:
+def test_bind_gives_a_fresh_function_that_sends_numpy_arguments_to_a_device() -> None:
     op = ops.get("triad")
+    assert op.bind() is not op.bind()
+    assert op.bind().__name__ == op.name
     a, b = inputs.host_inputs(op, 100, "float32", seed=0)
     device = jax.devices()[2]
     result = op.bind(send_to=device)(a, b)
@@ -397,6 +387,8 @@ def test_info_describes_the_op(op: Op) -> None:
     assert info.minimum <= info.default <= info.maximum
     products = ("matmul", "gram", "scan", "conv2d", "attention")
     assert info.takes_precision == (op.name in products)
+    assert {*USUAL_MODES} <= {*info.modes} <= {*MODES}
+    assert ("pallas" in info.modes) == (op.name == "selu")
 
 
 def test_catalogue_order_and_unknown_names() -> None:

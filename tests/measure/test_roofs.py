@@ -33,7 +33,7 @@ from jaxtui.model.roofs import (
     RoofsMeasured,
     RoofsStarted,
 )
-from tests.measure.running import case
+from tests.measure.running import case, stop_after
 
 FLOAT32 = RoofDtype(dtype="float32")
 
@@ -62,12 +62,6 @@ def contest(**candidates: Rounds) -> Contest:
     return found
 
 
-def after(rounds: int) -> Callable[[], bool]:
-    """Stops when it was asked so many times."""
-    asked = iter(range(rounds))
-    return lambda: next(asked, None) is None
-
-
 @pytest.mark.parametrize("order", [("fast", "slow"), ("slow", "fast")])
 def test_whoever_is_dropped_before_its_turn_is_not_waited_for(
     order: tuple[str, str],
@@ -76,7 +70,7 @@ def test_whoever_is_dropped_before_its_turn_is_not_waited_for(
     for one, rounds in zip(found.values(), (FAIR_ROUNDS - 1, FAIR_ROUNDS), strict=True):
         one.rounds = [Block([], [one.seconds])] * rounds
         one.medians = [one.seconds] * rounds
-    contest(**{name: found[name] for name in order}).visit(0.0, after(100))
+    contest(**{name: found[name] for name in order}).visit(0.0, stop_after(100))
     assert len(found["fast"].rounds) <= FAIR_ROUNDS + 1
 
 
@@ -114,7 +108,7 @@ def test_where_all_fail_the_first_reason_stays() -> None:
 def test_it_stops_between_rounds() -> None:
     one = Rounds(1.0)
     found = contest(one=one)
-    found.visit(60.0, after(4))
+    found.visit(60.0, stop_after(4))
     assert 1 <= len(one.rounds) <= 4
     assert found.missing() is None
 

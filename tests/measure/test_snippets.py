@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -43,6 +42,7 @@ from jaxtui.model import (
 )
 from tests.apart import in_a_thread
 from tests.lessons.figures import after
+from tests.measure.running import stop_after
 
 
 def snippet(*parts: Timed | Shown, setup: str = "x = 2.0", **more: Any) -> Snippet:
@@ -363,12 +363,6 @@ def test_memory_of_an_accelerator_is_what_it_says():
     check_memory(1 << 60, Chip())
     with pytest.raises(RefusedError, match=r"6\.00 GiB free"):
         check_memory(7 << 30, Chip(limit=16, in_use=1, reserved=9))
-
-
-def stop_after(count: int) -> Callable[[], bool]:
-    """True from the given time on that it is asked."""
-    asked = iter(range(10**9))
-    return lambda: next(asked) >= count
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 5, 9])

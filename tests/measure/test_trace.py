@@ -16,11 +16,7 @@ import pytest
 
 from jaxtui.measure import trace
 from jaxtui.measure.trace import MARK, Mark, MissingTraceError, Run
-
-needs_a_reader = pytest.mark.skipif(
-    getattr(jax.profiler, "ProfileData", None) is None,
-    reason="this jax cannot read its traces",
-)
+from tests.measure.running import needs_a_reader
 
 MARKS = [Mark(1000, 1100), Mark(2000, 2004)]
 """The second is the sharper one: the trace's clock began at 1982."""
