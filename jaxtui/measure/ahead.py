@@ -17,7 +17,8 @@ from jax.sharding import Mesh
 
 from jaxtui.measure import ops, peaks, programs, recipes, settings
 from jaxtui.measure.devices import describe_device, name
-from jaxtui.measure.errors import RefusedError, full_text, translate
+from jaxtui.measure.errors import RefusedError, full_text
+from jaxtui.measure.failures import translate
 from jaxtui.measure.planning import check_op, check_platform
 from jaxtui.measure.settings import enable_x64
 from jaxtui.measure.workload import compiled_form

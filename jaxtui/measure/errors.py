@@ -1,7 +1,7 @@
-"""What JAX raises, in plain words: when it does not start, and when a case fails.
+"""Why something cannot be done, and why JAX does not start, in plain words.
 
-The sentences are those of ``jaxtui.machine.messages``. The original text always stays
-whole in ``detail``.
+What JAX says is known by ``jaxtui.machine.messages``; here is what follows from the
+environment. The original text always stays whole in ``detail``.
 """
 
 from __future__ import annotations
@@ -12,26 +12,10 @@ import re
 
 from jaxtui.format import shorten
 from jaxtui.machine import messages, packages
-from jaxtui.model import Case, EngineFailed, Failure, Holder, WorkFailed
+from jaxtui.model import EngineFailed, Holder, WorkFailed
 
 PLATFORMS = ("cpu", "tpu", "cuda", "rocm")
 """Names that JAX_PLATFORMS understands, with the right plugin."""
-
-PHASES = {
-    "inputs": "while its inputs were made",
-    "transfer": "while its inputs were sent to the device",
-    "trace": "while JAX traced it",
-    "lower": "while JAX lowered it",
-    "compile": "while XLA compiled it",
-    "first_call": "in its first call",
-    "dispatch": "when it was dispatched",
-    "block": "when its result was waited for, so the call itself had returned",
-    "sampling": "while it was timed",
-    "fetch": "while its result was fetched",
-    "check": "while its result was checked",
-    "warm-up": "while it warmed up",
-}
-"""Where an error surfaced, as the end of a sentence."""
 
 HEADLINE_CHARACTERS = 300
 
@@ -56,26 +40,6 @@ def headline(error: BaseException) -> str:
     lines = str(error).strip().splitlines() or [""]
     line = f"{type(error).__name__}: {lines[0]}".rstrip(": ")
     return shorten(line, HEADLINE_CHARACTERS)
-
-
-def translate(exc: BaseException, case: Case, phase: str) -> Failure:
-    """What happened, as a sentence, with what to do about it.
-
-    An asynchronous call returns before it fails, so an error in the phase ``block``
-    belongs to an earlier dispatch.
-    """
-    text = full_text(exc)
-    when = PHASES.get(phase, f"in the phase {phase}")
-    if found := messages.find(text, "case", case=case.label, when=when):
-        return Failure(case=case, error=found.what, hint=found.advice, detail=text)
-    first = str(exc).strip().splitlines()
-    what = first[0] if first else f"{type(exc).__name__} without a message"
-    return Failure(
-        case=case,
-        error=f"{case.label} failed {when}: {what.rstrip('.')}.",
-        hint="The original text has the details.",
-        detail=text,
-    )
 
 
 def translate_import(exc: BaseException) -> EngineFailed:

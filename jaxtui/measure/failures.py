@@ -1,5 +1,8 @@
 """What a case raised, told in words: of ops and of functions of a file.
 
+The sentences are those of ``jaxtui.machine.messages``, and the original text always
+stays in ``detail``.
+
 Of a function of a file the traceback is cut to that file and what lies beside it: the
 frames of JAX and of jaxtui around it say nothing about the mistake.
 """
@@ -12,8 +15,8 @@ import traceback
 import msgspec
 
 from jaxtui.machine import messages
-from jaxtui.measure import errors, own
-from jaxtui.measure.errors import RefusedError
+from jaxtui.measure import own
+from jaxtui.measure.errors import RefusedError, full_text, headline
 from jaxtui.model import Case, Failure
 from jaxtui.model.own import short_name
 
@@ -28,7 +31,23 @@ SMALLER = (
 )
 
 PHASES = {
-    **errors.PHASES,
+    "inputs": "while its inputs were made",
+    "transfer": "while its inputs were sent to the device",
+    "trace": "while JAX traced it",
+    "lower": "while JAX lowered it",
+    "compile": "while XLA compiled it",
+    "first_call": "in its first call",
+    "dispatch": "when it was dispatched",
+    "block": "when its result was waited for, so the call itself had returned",
+    "sampling": "while it was timed",
+    "fetch": "while its result was fetched",
+    "check": "while its result was checked",
+    "warm-up": "while it warmed up",
+}
+"""Where an error surfaced, as the end of a sentence."""
+
+OWN_PHASES = {
+    **PHASES,
     "import": "while its file was imported",
     "inputs": "while its arguments were made",
 }
@@ -39,20 +58,40 @@ FILTERED = "--------------------\nFor simplicity, JAX has removed its internal f
 GUARD = 'Put what runs the file under `if __name__ == "__main__":`.'
 
 
+def translate(exc: BaseException, case: Case, phase: str) -> Failure:
+    """What happened, as a sentence, with what to do about it.
+
+    An asynchronous call returns before it fails, so an error in the phase ``block``
+    belongs to an earlier dispatch.
+    """
+    text = full_text(exc)
+    when = PHASES.get(phase, f"in the phase {phase}")
+    if found := messages.find(text, "case", case=case.label, when=when):
+        return Failure(case=case, error=found.what, hint=found.advice, detail=text)
+    first = str(exc).strip().splitlines()
+    what = first[0] if first else f"{type(exc).__name__} without a message"
+    return Failure(
+        case=case,
+        error=f"{case.label} failed {when}: {what.rstrip('.')}.",
+        hint="The original text has the details.",
+        detail=text,
+    )
+
+
 def explain(error: BaseException, case: Case, phase: str) -> Failure:
     """What happened: in a function of a file with the line of that file."""
     source = own.source(case.op)
     if source is None:
-        return errors.translate(error, case, phase)
+        return translate(error, case, phase)
     if isinstance(error, RefusedError):
         return Failure(case=case, error=error.failed.error, hint=error.failed.hint)
-    known = messages.kind_of(errors.full_text(error))
+    known = messages.kind_of(full_text(error))
     # That is no mistake in the code.
     if known == "memory":
-        told = errors.translate(error, case, phase)
+        told = translate(error, case, phase)
         return msgspec.structs.replace(told, hint=SMALLER)
     place, detail = cut_traceback(error, source.file)
-    name, when = short_name(case.op), PHASES.get(phase, f"in the phase {phase}")
+    name, when = short_name(case.op), OWN_PHASES.get(phase, f"in the phase {phase}")
     if isinstance(error, SystemExit):
         code = "" if error.code is None else repr(error.code)
         said = f"{name} called sys.exit({code}){place} {when}."
@@ -64,7 +103,7 @@ def explain(error: BaseException, case: Case, phase: str) -> Failure:
         )
         hint = "Time it in mode jit, where donation is left out."
     else:
-        what = errors.headline(error).rstrip(".:")
+        what = headline(error).rstrip(".:")
         if isinstance(error, SyntaxError):
             what = f"{type(error).__name__}: {error.msg}"  # without its file and line
         said, hint = f"{name} failed {when}{place}: {what}.", ""

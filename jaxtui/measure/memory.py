@@ -171,6 +171,7 @@ def main() -> int:
 
 def _measured(asked: SpanRequest) -> _Turns:
     """Take turns at both ends."""
+    # Not before malloc has one arena: JAX brings threads, which would have others.
     from jaxtui.measure import clocks, coldpath, devices, ops, own, planning, workload
 
     case = asked.case

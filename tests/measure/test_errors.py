@@ -12,8 +12,8 @@ import pytest
 
 from jaxtui.machine import packages
 from jaxtui.machine.messages import MESSAGES, kind_of
-from jaxtui.measure import errors
 from jaxtui.measure.errors import full_text, translate_backend, translate_import
+from jaxtui.measure.failures import PHASES, translate
 from tests.measure.running import case
 
 JAX = packages.installed().jax
@@ -106,7 +106,7 @@ FAILURES = [
 
 @pytest.mark.parametrize(("text", "says"), FAILURES)
 def test_known_failures_in_plain_words(text: str, says: str) -> None:
-    failure = errors.translate(raised(text), CASE, "compile")
+    failure = translate(raised(text), CASE, "compile")
     assert says in failure.error
     assert failure.error.startswith("matmul 64 float32 jit on tpu:0 ")
     assert failure.error.endswith(".")
@@ -142,17 +142,17 @@ def test_real_failures_of_this_jax(call, says) -> None:
     except Exception as error:
         found = error
     assert found is not None
-    assert says in errors.translate(found, CASE, "block").error
+    assert says in translate(found, CASE, "block").error
 
 
-@pytest.mark.parametrize(("phase", "says"), errors.PHASES.items())
+@pytest.mark.parametrize(("phase", "says"), PHASES.items())
 def test_unknown_failures_say_where_they_surfaced(phase: str, says: str) -> None:
-    failure = errors.translate(KeyError("odd\nmore"), CASE, phase)
+    failure = translate(KeyError("odd\nmore"), CASE, phase)
     assert says in failure.error
     assert "odd" in failure.error
     assert "more" in failure.detail
     assert "RuntimeError without a message" in (
-        errors.translate(RuntimeError(), CASE, "a new phase").error
+        translate(RuntimeError(), CASE, "a new phase").error
     )
 
 

@@ -21,6 +21,7 @@ from jaxtui.machine.survey import Survey
 from jaxtui.measure import devices, errors
 from jaxtui.measure.devices import name
 from jaxtui.measure.errors import headline
+from jaxtui.measure.failures import translate
 from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import never
@@ -197,7 +198,7 @@ def translate_errors(case: Case, what: str, phase: str) -> Iterator[None]:
     except TroubleError:
         raise
     except Exception as error:
-        failure = errors.translate(error, case, phase)
+        failure = translate(error, case, phase)
         detail, hint = failure.detail, failure.hint
         if skipped := UNSUPPORTED.search(detail) is not None:
             hint = ""
