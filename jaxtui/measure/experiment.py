@@ -299,7 +299,7 @@ class _Run(Runner):
     def _take_span(self, record: Record) -> Iterator[RunEvent]:
         """Both ends of the case's memory, where that is known and matters."""
         made, before = record.workload, perf_counter()
-        large = memory.allocates(made.case, made.block_bytes, on_cpu=made.on_cpu)
+        large = memory.allocates(made.case, made.block_bytes)
         if not large or not self._takes_spans or self.stop():
             return
         share = (self.remaining + self._reserved) / self._unfinished
@@ -350,15 +350,14 @@ def groups(cases: Sequence[Indexed], grouped: bool) -> list[list[Indexed]]:
 
 def _may_allocate(item: Indexed) -> bool:
     """Whether a case may ask malloc for large blocks, before that is known."""
-    case, device = item[1].case, _device(item[1])
-    on_cpu = device is not None and device.platform == "cpu"
+    case = item[1].case
     if own.source(case.op) is not None:
-        return memory.allocates(case, malloc.ALLOCATES_BYTES, on_cpu=on_cpu)
+        return memory.allocates(case, malloc.ALLOCATES_BYTES)
     op = ops.get(case.op)
     largest = max(
         op.result_bytes(case.size, case.dtype), op.temporaries(case.size, case.dtype)
     )
-    return memory.allocates(case, int(largest), on_cpu=on_cpu)
+    return memory.allocates(case, int(largest))
 
 
 def _device(planned: PlannedCase) -> jax.Device | None:

@@ -378,7 +378,7 @@ def check_planned_memory(loop: Loop, depth: int, planned: PlannedCase) -> None:
     case, alive = loop.case, results_alive(loop, depth)
     result = ops.get(case.op).result_bytes(case.size, case.dtype)
     needed = planned.memory_bytes + max(0, alive - 2) * result
-    if case.device.startswith("cpu:"):
+    if case.platform == "cpu":
         needed += planned.host_memory_bytes
     check_memory(case, f"{case.op} {case.size} {case.dtype}", needed, alive)
 

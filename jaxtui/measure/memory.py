@@ -68,15 +68,12 @@ class _Turns(Record, frozen=True, kw_only=True):
     page_faults: float
 
 
-def allocates(case: Case, block_bytes: int, *, on_cpu: bool) -> bool:
-    """Whether the calls of a case ask this machine's malloc for large blocks.
-
-    Args:
-        case: TensorFlow has an allocator of its own.
-        block_bytes: The largest block of a call.
-        on_cpu: Whether its device is the CPU.
+def allocates(case: Case, block_bytes: int) -> bool:
+    """Whether the calls of a case, the largest block of which has so many bytes, ask
+    this machine's malloc for large ones; TensorFlow has an allocator of its own.
     """
-    here = case.mode == "numpy" or (on_cpu and case.mode in ("jit", "eager"))
+    on_cpu = case.platform == "cpu" and case.mode in ("jit", "eager")
+    here = on_cpu or case.mode == "numpy"
     return here and block_bytes >= malloc.ALLOCATES_BYTES
 
 

@@ -83,7 +83,7 @@ def _of_op(op: Op, case: Case, seed: int) -> Recipe:
     if form is op.jax and op.takes_precision:
         options = {"precision": None if case.precision == "default" else case.precision}
     elif case.mode == "pallas":
-        options = {"platform": case.device.partition(":")[0]}
+        options = {"platform": case.platform}
     elif case.mode == "tensorflow":
         options = {"tnp": ast.Name("tnp", ast.Load())}
     made = op.arguments(case.size)
@@ -156,9 +156,9 @@ def _recipe(
             settings.append(("jax_default_device", _device_code(case)))
         if wide:
             settings.append(("jax_enable_x64", "True"))
-        if case.device.startswith("cpu:") and index:
+        if case.platform == "cpu" and index:
             remarks.append(NEEDS_DEVICES.format(case.device, index + 1))
-        if case.mode == "pallas" and case.device.startswith("cpu:"):
+        if case.mode == "pallas" and case.platform == "cpu":
             remarks.append(INTERPRETED)
         if case.mode in COMPILED_MODES:
             call = f"jax.jit({name})"
@@ -190,7 +190,7 @@ def _device(case: Case) -> tuple[jax.Device | None, int]:
 
 
 def _device_code(case: Case) -> str:
-    return f'jax.devices("{case.device.partition(":")[0]}")[{_device(case)[1]}]'
+    return f'jax.devices("{case.platform}")[{_device(case)[1]}]'
 
 
 def _place(case: Case) -> str:

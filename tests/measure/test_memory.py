@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from jaxtui.machine import malloc
@@ -197,10 +198,11 @@ def test_no_process_is_started_for_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_which_cases_allocate() -> None:
     enough, host = malloc.ALLOCATES_BYTES, numpy(250_000)
-    assert allocates(host, enough, on_cpu=False)
-    assert not allocates(host, enough - 1, on_cpu=False)
-    assert allocates(JIT, enough, on_cpu=True)
-    assert not allocates(JIT, enough, on_cpu=False)
+    assert allocates(host, enough)
+    assert not allocates(host, enough - 1)
+    assert allocates(JIT, enough)
+    for other in ({"device": "gpu:0"}, {"mode": "pallas"}):
+        assert not allocates(msgspec.structs.replace(JIT, **other), enough)
 
 
 SPAN = MemorySpan(fresh=1.7e-3, reused=0.42e-3, page_faults=980.2)
