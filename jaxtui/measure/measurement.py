@@ -8,7 +8,6 @@ import jax
 import msgspec
 import numpy as np
 
-from jaxtui import stats
 from jaxtui.measure import notes
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.clocks import Block
@@ -16,7 +15,7 @@ from jaxtui.measure.runtime import Runtime
 from jaxtui.measure.turns import Turns, is_checkpoint, is_due
 from jaxtui.measure.workload import Workload, all_finite, arrays_of
 from jaxtui.model import Measurement, MemorySpan, Note, Sampled, Samples, Stopped
-from jaxtui.stats import Pool, bins
+from jaxtui.stats import bins
 
 POINTS_PER_TURN = 200
 """Points of a turn that are sent on for the live plot."""
@@ -41,8 +40,6 @@ class Record:
         """Known after the turns, too; a sentence says why it is not."""
         self._runtime = runtime
         self._finite = True
-        self._ready, self._dispatch = Pool(), Pool()
-        self._pooled = 0
         self._made: Measurement | None = None
         self._half_widths: dict[int, float] = {}
 
@@ -82,15 +79,7 @@ class Record:
     ) -> Measurement:
         """The measurement as it stands, after one round at least."""
         workload, turns = self.workload, self.turns
-        for block in turns.rounds[self._pooled :]:
-            self._ready.add(block.ready)
-            self._dispatch.add(block.dispatch)
-        self._pooled = len(turns.rounds)
-        ready = self._ready.summary(turns.medians)
-        dispatch = None
-        if not workload.on_return:
-            medians = [stats.median(block.dispatch) for block in turns.rounds]
-            dispatch = self._dispatch.summary(medians)
+        ready, dispatch = turns.summaries()
         doubts = [*notes.of_turns(turns, self._runtime, dispatch)]
         rates = self._rates(doubts)
         doubts += notes.of_rate(workload, rates[0])

@@ -53,7 +53,6 @@ from jaxtui.model import (
     Value,
     WorkFailed,
 )
-from jaxtui.stats import Pool
 
 ROUNDS_SHARE = 0.3
 """Share of the budget that the rounds have in any case, however long compiling took."""
@@ -113,7 +112,6 @@ class _Part:
         self.turns = Turns(made, rests=True)
         self.reported = 0
         """Rounds that are in the last summary."""
-        self._pool = Pool()
 
     @property
     def is_narrow(self) -> bool:
@@ -123,10 +121,8 @@ class _Part:
 
     def timing(self, *, once: bool = False) -> Timing:
         """The timing as it stands, after one turn at least."""
-        for block in self.turns.rounds[self.reported :]:
-            self._pool.add(block.ready)
         self.reported = len(self.turns.rounds)
-        summary = self._pool.summary(self.turns.medians)
+        summary, _ = self.turns.summaries()
         others = notes.contention(self.turns.meter.usage)
         return Timing(
             name=self.name,

@@ -26,7 +26,8 @@ from jaxtui.measure import clocks
 from jaxtui.measure.clocks import Block
 from jaxtui.measure.contention import Meter
 from jaxtui.measure.workload import Workload
-from jaxtui.stats import Interval, median
+from jaxtui.model import Summary
+from jaxtui.stats import Interval, Pool, median
 
 TURN_SECONDS = 0.040
 """The usual length of a turn."""
@@ -140,6 +141,7 @@ class Turns:
         self.warm_up_seconds = warm_up_seconds
         self._burst_seconds = burst_seconds
         self._random = random.Random(0)
+        self._ready, self._dispatch, self._pooled = Pool(), Pool(), 0
 
     @property
     def overfull(self) -> int:
@@ -150,6 +152,18 @@ class Turns:
     @property
     def interval(self) -> Interval:
         return stats.rounds_interval(self.medians)
+
+    def summaries(self) -> tuple[Summary, Summary | None]:
+        """Of ready and of dispatch as they stand, after one round at least."""
+        for block in self.rounds[self._pooled :]:
+            self._ready.add(block.ready)
+            self._dispatch.add(block.dispatch)
+        self._pooled = len(self.rounds)
+        ready = self._ready.summary(self.medians)
+        if self.workload.on_return:
+            return ready, None
+        medians = [median(block.dispatch) for block in self.rounds]
+        return ready, self._dispatch.summary(medians)
 
     @property
     def pipelined(self) -> Interval | None:
