@@ -44,7 +44,6 @@ from jaxtui.model import (
     PlannedCase,
     RunEvent,
     RunStarted,
-    Stopped,
     WorkFailed,
 )
 
@@ -207,7 +206,7 @@ class _Run(Runner):
             queue_depth=known.queue_depth if known else 1,
             results_at_most=planning.results_at_most(planned, made.result_bytes),
         )
-        return Record(index, made, turns, known)
+        return Record(index, turns, known)
 
     def _workload(
         self, index: int, planned: PlannedCase, pool: Pool
@@ -263,7 +262,6 @@ class _Run(Runner):
         by_turns = {record.turns: record for record in records}
         available = max(0.0, end - perf_counter())
         spread = perf_counter() + min(SPREAD_SECONDS, SPREAD_SHARE * available)
-        stopped: dict[Record, Stopped] = {}
         turns = [record.turns for record in records]
         for one in take_turns(
             turns,
@@ -291,10 +289,10 @@ class _Run(Runner):
             if reason is None and now + one.call_seconds > end:
                 reason = "budget"
             if reason is not None:
-                one.done, stopped[record] = True, reason
+                one.done, record.stopped = True, reason
         for record in records:
             if record.turns.fault is None:
-                yield from self._finish(record, stopped.get(record, "cancelled"))
+                yield from self._finish(record)
 
     def _take_span(self, record: Record) -> Iterator[RunEvent]:
         """Both ends of the case's memory, where that is known and matters."""
@@ -312,7 +310,7 @@ class _Run(Runner):
         record.memory = self._spans.span(made.case, seconds)
         self._reserved -= min(self._reserved, perf_counter() - before)
 
-    def _finish(self, record: Record, stopped: Stopped) -> Iterator[RunEvent]:
+    def _finish(self, record: Record) -> Iterator[RunEvent]:
         """Check the result, which is left until nothing is timed any more."""
         if not record.turns.rounds:
             case = record.workload.case
@@ -333,7 +331,7 @@ class _Run(Runner):
         keep = self._experiment.keep_samples
         yield CaseMeasured(
             index=record.index,
-            measurement=record.measurement(stopped, keep_samples=keep),
+            measurement=record.measurement(record.stopped, keep_samples=keep),
         )
 
 

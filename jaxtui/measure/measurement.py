@@ -13,7 +13,7 @@ from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.clocks import Block
 from jaxtui.measure.runtime import Runtime
 from jaxtui.measure.turns import Turns, is_checkpoint, is_due
-from jaxtui.measure.workload import Workload, all_finite, arrays_of
+from jaxtui.measure.workload import all_finite, arrays_of
 from jaxtui.model import Measurement, MemorySpan, Note, Sampled, Samples, Stopped
 from jaxtui.stats import bins
 
@@ -27,12 +27,11 @@ NOISE_FLOOR_ROUNDS = 32
 class Record:
     """One case on its way from its cold path to its measurement."""
 
-    def __init__(
-        self, index: int, workload: Workload, turns: Turns, runtime: Runtime | None
-    ) -> None:
+    def __init__(self, index: int, turns: Turns, runtime: Runtime | None) -> None:
         self.index = index
-        self.workload = workload
-        self.turns = turns
+        self.workload, self.turns = turns.workload, turns
+        self.stopped: Stopped = "cancelled"
+        """Why it got no more turns, unless something else is known."""
         self.accuracy: Accuracy | None = None
         """Known after the turns: a check leaves memory behind, and that speeds up or
         slows down what allocates afterwards."""

@@ -138,7 +138,7 @@ def test_many_take_short_turns_and_a_lone_one_long_ones() -> None:
 
 def test_it_is_decided_at_times_that_are_fixed_beforehand() -> None:
     one = series()
-    record, found = Record(0, one.workload, one, None), []
+    record, found = Record(0, one, None), []
     for rounds in range(1, 50):
         one.medians.append(1.0)
         one.rounds.append(Block([], [1.0]))
