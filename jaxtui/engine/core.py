@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from jaxtui.machine import findings, gpu_memory, malloc, packages, processes
-from jaxtui.machine.survey import Survey, survey
+from jaxtui.machine.survey import Survey, blocking, survey
 from jaxtui.measure.errors import translate_backend, translate_import
 from jaxtui.model import (
     Check,
@@ -111,8 +111,8 @@ class Core:
 
     def start(self) -> tuple[Host, tuple[Device, ...]]:
         """Start the backend unless another process has the TPU."""
-        found = processes.blocking(os.environ, self._root)
-        if found:
+        # Where the look has failed, JAX itself will say that the TPU is held.
+        if self._seen and (found := blocking(self._seen, self._root)):
             raise CannotServeError(_held(found))
         from jaxtui.measure.devices import describe
         from jaxtui.measure.host import host

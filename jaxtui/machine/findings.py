@@ -6,22 +6,21 @@ Each finding says what is wrong, how that is known, and what to do.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import msgspec
 
 from jaxtui import format as fmt
 from jaxtui.machine import hardware, messages, processes, topologies
 from jaxtui.machine.gpu_memory import GpuMemory
-from jaxtui.machine.hardware import NAMES, TPU_PATHS, Maker
+from jaxtui.machine.hardware import NAMES, PLUGINS, TPU_PATHS, Maker
 from jaxtui.machine.processes import Lock
-from jaxtui.machine.survey import MAKERS, PLATFORMS, VISIBLE, Survey
+from jaxtui.machine.survey import GPU_PLATFORMS, MAKERS, PLATFORMS, PROCESSES, Survey
 from jaxtui.model import Device, Finding, Holder, Severity
-from jaxtui.model.machine import chip_count
 
 _ORDER: tuple[Severity, ...] = ("error", "warning", "info")
 
-CAUSES = ("plugin-missing", "no-device-file", "permission", "memory-fractions")
-"""Findings that explain why JAX does without an accelerator."""
+_GPUS: tuple[Maker, ...] = ("cuda", "rocm")
 
 MUCH = 0.5
 """The part of a GPU's memory from which on others are said to have much of it."""
@@ -53,9 +52,19 @@ _SERVICES = ("nvidia-persistenced", "nv-hostengine", "dcgm", "nvidia-fabricmanag
 """Services that keep a GPU open and compute nothing."""
 
 
+@dataclass(frozen=True)
+class _Cause:
+    """A finding that explains why JAX does without some makers' accelerators."""
+
+    makers: tuple[Maker, ...]
+    reason: str
+    """Follows that JAX does without: ``libtpu is not installed.``"""
+    finding: Finding
+
+
 def before(survey: Survey) -> tuple[Finding, ...]:
     """What is known before JAX starts, the worst first."""
-    return sort(_before(survey))
+    return sort([*(one.finding for one in _causes(survey)), *_others(survey)])
 
 
 def after(
@@ -66,26 +75,13 @@ def after(
     Survey and memory of the GPUs are as they were before JAX was touched; a machine
     without accelerators needs its packages too.
     """
-    known = list(_before(survey))
-    fallen = list(_compare(survey, devices))
+    causes = list(_causes(survey))
+    compared = list(_compare(survey, devices, causes))
     # A fallback whose cause is known is one trouble, not two.
-    causes = [one for one in known if one.name in CAUSES]
-    if causes and any(one.name == "fallback" for one in fallen):
-        cause = causes[0]
-        known.remove(cause)
-        short = cause.what.rpartition(", but ")[2]
-        fallen = [
-            msgspec.structs.replace(
-                one,
-                what=f"{one.what.rstrip('.')}: {short}",
-                how=f"{one.how} {cause.how}",
-                advice=cause.advice,
-            )
-            if one.name == "fallback"
-            else one
-            for one in fallen
-        ]
-    return sort([*fallen, *known, *_memory(memory, survey.holders)])
+    told = [cause for _, cause in compared]
+    known = [one.finding for one in causes if one not in told]
+    found = [finding for finding, _ in compared]
+    return sort([*found, *known, *_others(survey), *_memory(memory, survey.holders)])
 
 
 def sort(found: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -115,10 +111,7 @@ def merge(known: Iterable[Finding], logged: Iterable[Finding]) -> tuple[Finding,
     return sort(found)
 
 
-def _before(survey: Survey) -> Iterator[Finding]:
-    for maker in MAKERS:
-        if survey.present(maker) and survey.wanted(maker):
-            yield from _way_to_jax(survey, maker)
+def _others(survey: Survey) -> Iterator[Finding]:
     yield from _versions(survey)
     yield from _users(survey)
     yield from _settings(survey)
@@ -127,31 +120,46 @@ def _before(survey: Survey) -> Iterator[Finding]:
 # What lies between an accelerator and JAX: package, device files, driver.
 
 
-def _way_to_jax(survey: Survey, maker: Maker) -> Iterator[Finding]:
-    present, packages = survey.present(maker), survey.packages
-    files = survey.nodes_of(maker)
-    severity = _severity(survey, maker)
+def _causes(survey: Survey) -> Iterator[_Cause]:
+    used = [one for one in MAKERS if survey.present(one) and survey.wanted(one)]
+    for maker in used:
+        yield from _way_to_jax(survey, maker)
+    gpus = tuple(maker for maker in used if maker in _GPUS)
+    new, old = "XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION"
+    if gpus and survey.environment.get(new) and survey.environment.get(old):
+        both = messages.finding("memory-fractions", "The environment has both.")
+        yield _Cause(gpus, both.what, both)
+
+
+def _way_to_jax(survey: Survey, maker: Maker) -> Iterator[_Cause]:
+    packages, files = survey.packages, survey.nodes_of(maker)
+    has, severity = (
+        f"This machine has {survey.present(maker)}",
+        _severity(survey, maker),
+    )
     if packages is not None and not packages.for_maker(maker):
-        missing = "libtpu" if maker == "tpu" else f"JAX's {maker} plugin"
         seen = "The PCI bus shows it"
         if not survey.of(maker):
             seen = f"{files[0].path} is there"
-        yield Finding(
+        reason = f"{PLUGINS[maker]} is not installed."
+        missing = Finding(
             name="plugin-missing",
             severity=severity,
-            what=f"This machine has {present}, but {missing} is not installed.",
+            what=f"{has}, but {reason}",
             how=f"{seen}; this Python has no package that drives it.",
             advice=messages.install(maker, packages.jax),
         )
+        yield _Cause((maker,), reason, missing)
     if not files:
-        yield Finding(
+        reason = "no device file through which programs reach it."
+        absent = Finding(
             name="no-device-file",
             severity=severity,
-            what=f"This machine has {present}, but no device file through which "
-            "programs reach it.",
+            what=f"{has}, but {reason}",
             how=f"The PCI bus shows it; there is no {_FILES[maker]}.",
             advice=f"In a container: {_IN_CONTAINER[maker]}. {_DRIVERS[maker]}",
         )
+        yield _Cause((maker,), reason, absent)
     closed = [node for node in files if not node.usable]
     if closed:
         group = closed[0].owner.partition(":")[2]
@@ -159,14 +167,16 @@ def _way_to_jax(survey: Survey, maker: Maker) -> Iterator[Finding]:
             cure = f"`sudo chmod a+rw {' '.join(node.path for node in closed)}`"
         else:
             cure = f"`sudo usermod -aG {group} $USER`, and log in again"
-        yield Finding(
+        reason = f"This user may not open {_paths([node.path for node in closed])}."
+        refused = Finding(
             name="permission",
             severity="error",
-            what=f"This user may not open {_paths([node.path for node in closed])}.",
+            what=reason,
             how=f"{closed[0].path} belongs to {closed[0].owner}, and not everybody may "
             "read and write it.",
             advice=f"{cure}; in a container: {_IN_CONTAINER[maker]}.",
         )
+        yield _Cause((maker,), reason, refused)
 
 
 def _severity(survey: Survey, maker: Maker) -> Severity:
@@ -197,7 +207,6 @@ def _versions(survey: Survey) -> Iterator[Finding]:
 
 
 def _users(survey: Survey) -> Iterator[Finding]:
-    not_wanted = processes.tpu_not_wanted(survey.environment)
     for holder in survey.holders:
         who = _sentence(processes.describe(holder))
         if gpus := _gpu_files(holder):
@@ -210,9 +219,9 @@ def _users(survey: Survey) -> Iterator[Finding]:
                 "start, unless XLA_PYTHON_CLIENT_PREALLOCATE=false is set for them; "
                 "timings suffer while it computes.",
             )
-        tpus = [path for path in holder.paths if path.startswith(TPU_PATHS)]
         # Whoever is kept from starting hears it from the engine, with every holder.
-        if tpus and survey.nodes_of("tpu") and not_wanted:
+        tpus = survey.nodes_of("tpu") and survey.tpu_paths(holder)
+        if tpus and not survey.wants_whole_tpu:
             yield Finding(
                 name="tpu-shared",
                 severity="info",
@@ -224,7 +233,7 @@ def _users(survey: Survey) -> Iterator[Finding]:
     if survey.present("tpu"):
         known = {holder.pid for holder in survey.holders}
         locking = tuple(one for one in survey.lock.holders if one.pid not in known)
-        severity: Severity = "info" if not_wanted else "error"
+        severity: Severity = "error" if survey.wants_whole_tpu else "info"
         for finding in lock(msgspec.structs.replace(survey.lock, holders=locking)):
             yield msgspec.structs.replace(finding, severity=severity)
     reasons = []
@@ -337,7 +346,7 @@ def _sentence(text: str) -> str:
 
 def _settings(survey: Survey) -> Iterator[Finding]:
     environment = survey.environment
-    if survey.wanted("tpu") and "TPU_PROCESS_BOUNDS" not in environment:
+    if survey.wanted("tpu") and PROCESSES not in environment:
         yield from _slice(survey)
     recent = [chip for chip in survey.of("tpu") if chip.kind not in _OLDER_TPUS]
     if recent and survey.hugepages not in ("", "always"):
@@ -345,13 +354,8 @@ def _settings(survey: Survey) -> Iterator[Finding]:
             "hugepages",
             f"/sys/kernel/mm/transparent_hugepage/enabled is {survey.hugepages}.",
         )
-    gpus: tuple[Maker, ...] = ("cuda", "rocm")
-    if not any(survey.present(maker) and survey.wanted(maker) for maker in gpus):
-        return
-    new, old = "XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION"
-    if environment.get(new) and environment.get(old):
-        yield messages.finding("memory-fractions", "The environment has both.")
-    if environment.get("XLA_PYTHON_CLIENT_PREALLOCATE") == "false":
+    gpus = any(survey.present(maker) and survey.wanted(maker) for maker in _GPUS)
+    if gpus and environment.get("XLA_PYTHON_CLIENT_PREALLOCATE") == "false":
         yield Finding(
             name="preallocation",
             severity="info",
@@ -389,8 +393,10 @@ def _slice(survey: Survey) -> Iterator[Finding]:
 # What the machine has against what JAX has.
 
 
-def _compare(survey: Survey, devices: Sequence[Device]) -> Iterator[Finding]:
-    """Accelerators that JAX does without, wholly or in part."""
+def _compare(
+    survey: Survey, devices: Sequence[Device], causes: Sequence[_Cause]
+) -> Iterator[tuple[Finding, _Cause | None]]:
+    """Accelerators that JAX does without, wholly or in part; why, if that is known."""
     if survey.platforms == ("cpu",) and any(device.simulated for device in devices):
         return  # by --cpu-devices
     platforms = {device.platform for device in devices}
@@ -399,16 +405,20 @@ def _compare(survey: Survey, devices: Sequence[Device]) -> Iterator[Finding]:
         present = survey.present(maker)
         if present and platforms.isdisjoint(PLATFORMS[maker]):
             missed = True
-            yield _unused(survey, maker, present, platforms)
+            yield _unused(survey, maker, present, platforms, causes)
         elif present:
-            yield from _too_few(survey, maker, devices)
-    if missed:
-        return
-    gpus = {"gpu", "cuda", "rocm"}
+            yield from ((one, None) for one in _too_few(survey, maker, devices))
+    if not missed:
+        yield from ((one, None) for one in _without(survey, platforms))
+
+
+def _without(survey: Survey, platforms: set[str]) -> Iterator[Finding]:
+    """That a platform is absent that was asked for, or that there is only a CPU."""
     absent = [
         name
         for name in survey.platforms
-        if name != "cpu" and platforms.isdisjoint(gpus if name in gpus else {name})
+        if name != "cpu"
+        and platforms.isdisjoint(GPU_PLATFORMS if name in GPU_PLATFORMS else {name})
     ]
     if absent:
         yield Finding(
@@ -438,65 +448,68 @@ def _compare(survey: Survey, devices: Sequence[Device]) -> Iterator[Finding]:
         )
 
 
-def _unused(survey: Survey, maker: Maker, present: str, platforms: set[str]) -> Finding:
+def _unused(
+    survey: Survey,
+    maker: Maker,
+    present: str,
+    platforms: set[str],
+    causes: Sequence[_Cause],
+) -> tuple[Finding, _Cause | None]:
     got = ", ".join(sorted(platforms)) or "nothing"
-    what = f"This machine has {present}, but JAX uses {got}."
+    what = f"This machine has {present}, but JAX uses {got}"
     how = "`jax.devices()` does not have it."
-    if not survey.wanted(maker):
-        return Finding(
+    if limits := survey.limits(maker, 0):
+        name, _, value = limits[0].partition("=")
+        chosen = name.startswith("JAX_")
+        hidden = Finding(
             name="hidden-by-environment",
-            severity="info",
-            what=what,
-            how=f"{how} JAX_PLATFORMS is {','.join(survey.platforms)!r}.",
-            advice="Unset JAX_PLATFORMS to use it.",
+            severity="info" if chosen else "warning",
+            what=f"{what}.",
+            how=f"{how} {name} is {value!r}{'' if chosen else ', which hides it'}.",
+            advice=f"Unset {name} to use it.",
         )
-    for name in VISIBLE[maker]:
-        if name in survey.environment and not _visible(survey.environment[name]):
-            return Finding(
-                name="hidden-by-environment",
-                severity="warning",
-                what=what,
-                how=f"{how} {name} is {survey.environment[name]!r}, which hides it.",
-                advice=f"Unset {name} to use it.",
-            )
-    return Finding(
+        return hidden, None
+    cause = next((one for one in causes if maker in one.makers), None)
+    if cause is not None:
+        what, how = f"{what}: {cause.reason}", f"{how} {cause.finding.how}"
+    fallback = Finding(
         name="fallback",
         severity=_severity(survey, maker),
-        what=what,
+        what=what if cause else f"{what}.",
         how=how,
-        advice=f"Start jaxtui with JAX_PLATFORMS={PLATFORMS[maker][-1]}: JAX then says "
+        advice=cause.finding.advice
+        if cause
+        else f"Start jaxtui with JAX_PLATFORMS={PLATFORMS[maker][-1]}: JAX then says "
         f"why the {NAMES[maker]} does not start.",
     )
+    return fallback, cause
 
 
 def _too_few(
     survey: Survey, maker: Maker, devices: Sequence[Device]
 ) -> Iterator[Finding]:
-    chips = survey.of(maker)
-    mine = [
-        device
-        for device in devices
-        if device.addressable and device.platform in PLATFORMS[maker]
-    ]
-    found = chip_count(mine)
-    missing = len(chips) - found
-    if missing <= 0:
+    count = survey.count(maker, devices)
+    if count.found >= count.on_bus or count.processes > 1:
         return
-    counted = f"JAX sees {found} of {hardware.in_words(chips)}"
-    chosen = [
-        f"{name}={survey.environment[name]}"
-        for name in VISIBLE[maker]
-        if len(_visible(survey.environment.get(name, ""))) == found
-    ]
-    if chosen:
+    counted = f"JAX sees {count.found} of {hardware.in_words(survey.of(maker))}"
+    if count.limits:
         yield Finding(
             name="chips-hidden",
             severity="info",
-            what=f"{counted}, as {chosen[0]} asks.",
+            what=f"{counted}, as {count.limits[0]} asks.",
             how="The environment names that many.",
-            advice=f"Unset {chosen[0].partition('=')[0]} to use all.",
+            advice=f"Unset {count.limits[0].partition('=')[0]} to use all.",
         )
-    elif found == survey.openable(maker):
+    elif count.missing:
+        yield Finding(
+            name="chips-missing",
+            severity="error",
+            what=count.missing,
+            how="The PCI bus shows more chips than `jax.local_devices()` stands for.",
+            advice="In a container pass all device files; otherwise restart the "
+            "machine, and if that does not help, report the chip.",
+        )
+    else:
         yield Finding(
             name="chips-without-file",
             severity="info" if survey.container else "warning",
@@ -506,22 +519,3 @@ def _too_few(
             f"for all, {_IN_CONTAINER[maker]}. Elsewhere `sudo dmesg` says why the "
             "driver did not take them.",
         )
-    else:
-        yield Finding(
-            name="chips-missing",
-            severity="error",
-            what=f"{counted}: {missing} {'is' if missing == 1 else 'are'} missing.",
-            how="The PCI bus shows more chips than `jax.local_devices()` stands for.",
-            advice="In a container pass all device files; otherwise restart the "
-            "machine, and if that does not help, report the chip.",
-        )
-
-
-def _visible(value: str) -> list[str]:
-    """The chips that such a variable names; a negative one ends the list."""
-    found: list[str] = []
-    for word in value.split(","):
-        if not word.strip() or word.strip().startswith("-"):
-            break
-        found.append(word.strip())
-    return found

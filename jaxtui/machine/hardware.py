@@ -43,6 +43,13 @@ GPUs have, and their sound or USB functions do not."""
 
 NAMES: dict[Maker, str] = {"tpu": "TPU", "cuda": "NVIDIA GPU", "rocm": "AMD GPU"}
 
+PLUGINS: dict[Maker, str] = {
+    "tpu": "libtpu",
+    "cuda": "JAX's CUDA plugin",
+    "rocm": "JAX's ROCm plugin",
+}
+"""What JAX needs to use it."""
+
 _MAKERS: dict[str, Maker] = {_NVIDIA: "cuda", _AMD: "rocm"}
 
 

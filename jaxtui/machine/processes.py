@@ -13,12 +13,10 @@ import pwd
 import re
 import struct
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 from jaxtui import format as fmt
-from jaxtui.machine import hardware
-from jaxtui.machine.hardware import TPU_PATHS, list_names, read_text
+from jaxtui.machine.hardware import list_names, read_text
 from jaxtui.model import Holder, Record
 
 LOCK_FILE = "tmp/libtpu_lockfile"
@@ -65,39 +63,6 @@ def describe(holder: Holder) -> str:
         age = f", for {fmt.duration(holder.age_seconds)}"
     command = fmt.shorten(holder.command, COMMAND_CHARACTERS) or "unknown"
     return f"process {holder.pid}{user} ({command}{age})"
-
-
-def tpu_not_wanted(environment: Mapping[str, str]) -> bool:
-    """Whether the environment chooses other platforms, or a share of the chips."""
-    platforms = environment.get("JAX_PLATFORMS", "")
-    if platforms and "tpu" not in platforms.split(","):
-        return True
-    return "TPU_VISIBLE_CHIPS" in environment or "TPU_VISIBLE_DEVICES" in environment
-
-
-def blocking(
-    environment: Mapping[str, str], root: Path = Path("/")
-) -> tuple[Holder, ...]:
-    """The processes because of which this one cannot have the TPU.
-
-    There are none where the environment chooses other platforms or a share of the
-    chips, and vfio files count only where there is a TPU behind them. Where there are
-    no device files at all, the search through every process is left out.
-    """
-    dev = root / "dev"
-    no_files = not any(dev.glob("accel[0-9]*")) and not (dev / "vfio").is_dir()
-    if no_files or tpu_not_wanted(environment):
-        return ()
-    found, _ = holders(root / "proc")
-    on_bus = any(chip.maker == "tpu" for chip in hardware.chips(root / "sys"))
-    return tuple(
-        one
-        for one in found
-        if any(
-            path.startswith(TPU_PATHS) and (on_bus or path.startswith("/dev/accel"))
-            for path in one.paths
-        )
-    )
 
 
 def _open_devices(process: Path) -> tuple[str, ...] | None:

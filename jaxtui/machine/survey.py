@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import field
 
 from jaxtui.machine import hardware, packages, processes
-from jaxtui.machine.hardware import NAMES, Chip, Maker, Node
+from jaxtui.machine.hardware import NAMES, TPU_PATHS, Chip, Maker, Node
 from jaxtui.machine.packages import Packages
 from jaxtui.machine.processes import Lock
-from jaxtui.model import Holder, Record
+from jaxtui.model import Device, Holder, Record
+from jaxtui.model.machine import chip_count
 
 VISIBLE: dict[Maker, tuple[str, ...]] = {
     "tpu": ("TPU_VISIBLE_CHIPS", "TPU_VISIBLE_DEVICES"),
@@ -21,14 +23,17 @@ VISIBLE: dict[Maker, tuple[str, ...]] = {
 }
 """Variables that list the chips which JAX may use."""
 
-TPU_BOUNDS = ("TPU_PROCESS_BOUNDS", "TPU_CHIPS_PER_PROCESS_BOUNDS")
-"""Variables that give a process a part of a host's chips, by shape."""
+PROCESSES, CHIPS_OF_PROCESS = "TPU_PROCESS_BOUNDS", "TPU_CHIPS_PER_PROCESS_BOUNDS"
+"""Variables that give a process a part of a slice and of a host's chips, by shape."""
+
+_CHOOSING = ("JAX_PLATFORMS", "JAX_PLATFORM_NAME")
+"""Variables that name the platforms which JAX may use."""
 
 _RELEVANT = (
-    "JAX_PLATFORMS",
-    "JAX_PLATFORM_NAME",
+    *_CHOOSING,
     *dict.fromkeys(name for names in VISIBLE.values() for name in names),
-    *TPU_BOUNDS,
+    PROCESSES,
+    CHIPS_OF_PROCESS,
     "TPU_ACCELERATOR_TYPE",
     "TPU_WORKER_ID",
     "TPU_WORKER_HOSTNAMES",
@@ -46,6 +51,8 @@ PLATFORMS: dict[Maker, tuple[str, ...]] = {
 }
 """How JAX calls the platform of each maker, also in JAX_PLATFORMS."""
 
+GPU_PLATFORMS = frozenset(PLATFORMS["cuda"] + PLATFORMS["rocm"])
+
 MAKERS = tuple(PLATFORMS)
 
 _SURE_NODES: dict[Maker, str] = {
@@ -55,10 +62,25 @@ _SURE_NODES: dict[Maker, str] = {
 }
 """Device files that no other hardware has; a vfio file may belong to anything."""
 
-
 _CONTAINER_MARKS = (".dockerenv", "run/.containerenv")
 
 _HIDEPID = re.compile(r"hidepid=(?:[124]|noaccess|invisible|ptraceable)")
+
+
+class Count(Record, frozen=True):
+    """How many of one maker's chips JAX sees on this host, and ought to see."""
+
+    found: int
+    on_bus: int
+    given: int
+    """Those that programs here can have: a container sees the whole bus of its host,
+    and the device files of its share."""
+    limits: tuple[str, ...] = ()
+    """The variables that ask for no more: ``CUDA_VISIBLE_DEVICES=0``."""
+    processes: int = 1
+    """With a process for each GPU, the others of the host belong to the others."""
+    missing: str = ""
+    """That some are, one sentence; empty unless they are without a reason."""
 
 
 class Survey(Record, frozen=True):
@@ -86,17 +108,23 @@ class Survey(Record, frozen=True):
         return tuple(chip for chip in self.chips if chip.maker == maker)
 
     def nodes_of(self, maker: Maker) -> tuple[Node, ...]:
-        """The device files of one maker; a vfio file counts where there is a TPU."""
-        sure = _SURE_NODES[maker]
         return tuple(
             node
             for node in self.nodes
-            if node.maker == maker and (node.path.startswith(sure) or self.of(maker))
+            if node.maker == maker and self._is_sure(maker, node.path)
         )
 
-    def openable(self, maker: Maker) -> int:
-        """The chips of one maker that have a device file of their own."""
-        return sum(node.path[-1].isdigit() for node in self.nodes_of(maker))
+    def _is_sure(self, maker: Maker, path: str) -> bool:
+        """Whether it is their device file; a vfio file is where there is a TPU."""
+        return path.startswith(_SURE_NODES[maker]) or bool(self.of(maker))
+
+    def tpu_paths(self, holder: Holder) -> list[str]:
+        """The device files of a TPU that a process has open."""
+        return [
+            path
+            for path in holder.paths
+            if path.startswith(TPU_PATHS) and self._is_sure("tpu", path)
+        ]
 
     def present(self, maker: Maker) -> str:
         """What there is of one maker, in words; empty if there is nothing.
@@ -113,12 +141,62 @@ class Survey(Record, frozen=True):
     @property
     def platforms(self) -> tuple[str, ...]:
         """The platforms that JAX_PLATFORMS names; empty if JAX chooses by itself."""
-        names = self.environment.get("JAX_PLATFORMS", "").split(",")
-        return tuple(name.strip() for name in names if name.strip())
+        return tuple(self._words("JAX_PLATFORMS"))
 
     def wanted(self, maker: Maker) -> bool:
         """Whether JAX will try to use this maker's accelerators."""
         return not self.platforms or bool(set(self.platforms) & set(PLATFORMS[maker]))
+
+    @property
+    def wants_whole_tpu(self) -> bool:
+        """Neither other platforms are chosen nor a share of the chips."""
+        shares = any(name in self.environment for name in VISIBLE["tpu"])
+        return self.wanted("tpu") and not shares
+
+    def limits(self, maker: Maker, found: int) -> tuple[str, ...]:
+        """The variables that ask for so few of a maker's chips: ``NAME=value``."""
+        names = [
+            name
+            for name in _CHOOSING
+            if (words := self._words(name)) and not {*words} & {*PLATFORMS[maker]}
+        ]
+        for name in VISIBLE[maker]:
+            words = self._words(name)
+            # A negative one ends the list.
+            end = next((i for i, word in enumerate(words) if word[0] == "-"), None)
+            if name in self.environment and len(words[:end]) == found:
+                names.append(name)
+        shape = self._words(CHIPS_OF_PROCESS) if maker == "tpu" else []
+        if (
+            all(map(str.isdigit, shape))
+            and shape
+            and math.prod(map(int, shape)) == found
+        ):
+            names.append(CHIPS_OF_PROCESS)
+        return tuple(f"{name}={self.environment[name]}" for name in names)
+
+    def count(self, maker: Maker, devices: Sequence[Device]) -> Count:
+        """Compare the chips of one maker with JAX's devices, of all processes."""
+        chips = self.of(maker)
+        mine = [one for one in devices if one.platform in PLATFORMS[maker]]
+        found = chip_count([one for one in mine if one.addressable])
+        # The chips that have a device file of their own.
+        files = sum(node.path[-1].isdigit() for node in self.nodes_of(maker))
+        given = files if 0 < files < len(chips) else len(chips)
+        limits, processes, missing = self.limits(maker, found), 1, ""
+        if maker != "tpu":
+            processes = len({one.process_index for one in mine})
+        if found < given and not limits and processes < 2:
+            lacking = given - found
+            missing = (
+                f"JAX sees {found} of {hardware.in_words(chips[:given])}:"
+                f" {lacking} {'is' if lacking == 1 else 'are'} missing."
+            )
+        return Count(found, len(chips), given, limits, processes, missing)
+
+    def _words(self, variable: str) -> list[str]:
+        words = self.environment.get(variable, "").split(",")
+        return [word.strip() for word in words if word.strip()]
 
     @property
     def hardware(self) -> str:
@@ -161,6 +239,18 @@ def survey(environment: Mapping[str, str], root: Path = Path("/")) -> Survey:
         environment=relevant,
         hugepages=hardware.read_text(modes).partition("[")[2].partition("]")[0],
     )
+
+
+def blocking(seen: Survey, root: Path = Path("/")) -> tuple[Holder, ...]:
+    """The processes because of which this one cannot have the TPU, as of now.
+
+    There are none where the environment chooses other platforms or a share of the
+    chips; the search through every process is left out where there is no TPU.
+    """
+    if not (seen.wants_whole_tpu and seen.nodes_of("tpu")):
+        return ()
+    found, _ = processes.holders(root / "proc")
+    return tuple(one for one in found if seen.tpu_paths(one))
 
 
 def _hides_processes(root: Path) -> bool:

@@ -16,7 +16,7 @@ from jaxtui.machine.gpu_memory import GpuMemory
 from jaxtui.machine.hardware import Chip, Node
 from jaxtui.machine.packages import Packages
 from jaxtui.machine.processes import Lock
-from jaxtui.machine.survey import Survey
+from jaxtui.machine.survey import CHIPS_OF_PROCESS, Survey
 from jaxtui.model import Device, Finding, Holder
 
 TPU = tuple(Chip(f"0000:00:0{n}.0", "tpu", "TPU v5e") for n in range(4))
@@ -83,7 +83,7 @@ TABLE = {
             "v5e, but libtpu is not",
             "jax[tpu]==0.12.0",
         ),
-        (on(NO_GPU), "JAX's cuda plugin is not installed", "jax[cuda12]==0.12.0"),
+        (on(NO_GPU), "JAX's CUDA plugin is not installed", "jax[cuda12]==0.12.0"),
         (on(replace(NO_GPU, chips=())), "an NVIDIA GPU (/dev/nvidia0)", "jax[cuda12]"),
     ),
     # A card that may only draw the screen.
@@ -199,6 +199,10 @@ TABLE = {
             on(replace(GOOD, packages=BARE), CPU),
             *("uses cpu: libtpu is not installed.", 'install "jax[tpu]==0.12.0"'),
         ),
+        (
+            on(replace(GOOD_GPU, nodes=ROOTS), CPU),
+            *("uses cpu: This user may not open /dev/nvidia0.", "sudo chmod a+rw"),
+        ),
     ),
     "hidden-by-environment info": (
         (
@@ -226,6 +230,10 @@ TABLE = {
     ),
     "chips-hidden info": (
         (
+            on(with_environment(GOOD, **{CHIPS_OF_PROCESS: "1,2,1"}), TPUS[:2]),
+            *(f"2 of 4 chips TPU v5e, as {CHIPS_OF_PROCESS}=1,2,1 asks", "Unset"),
+        ),
+        (
             on(with_environment(GOOD, TPU_VISIBLE_CHIPS="0,1"), TPUS[:2]),
             *("2 of 4 chips TPU v5e, as TPU_VISIBLE_CHIPS=0,1 asks", "Unset TPU_VIS"),
         ),
@@ -239,7 +247,15 @@ TABLE = {
     "chips-missing error": (
         (on(GOOD, TPUS[:3]), "3 of 4 chips TPU v5e: 1 is missing", "restart the mach"),
         (on(GOOD, CORES[:6]), "3 of 4 chips TPU v5e: 1 is missing", "restart"),
-        # Other than as many as were asked for.
+        # Other than as many as were asked for, or have a device file.
+        (
+            on(with_environment(GOOD, **{CHIPS_OF_PROCESS: "2,2,1"}), TPUS[:2]),
+            *("2 of 4 chips TPU v5e: 2 are missing", "restart"),
+        ),
+        (
+            on(replace(GOOD, nodes=VFIO[:3]), TPUS[:2]),
+            *("2 of 3 chips TPU v5e: 1 is missing", "restart"),
+        ),
         (
             on(with_environment(GOOD, TPU_VISIBLE_CHIPS="0,1,2"), TPUS[:2]),
             *("2 of 4 chips TPU v5e: 2 are missing", "restart"),
@@ -274,6 +290,7 @@ def test_the_table_has_every_finding_that_there_is():
     assert {named.split()[0] for named in TABLE} == {a or b for a, b in there_are}
 
 
+SISTER = replace(device(1, "gpu"), process_index=1, addressable=False)
 HALF = replace(FULL, used_bytes=FULL.total_bytes // 2 - 1)
 OLDER = tuple(replace(chip, kind="TPU v4") for chip in TPU)
 # Of a holder of device and lock the engine tells when it does not start.
@@ -289,6 +306,8 @@ SERVICE = replace(TRAINER, command="nvidia-persistenced -u p")
         on(GOOD, CORES),
         on(GOOD_GPU, GPUS),
         on(GOOD_GPU, GPUS, (HALF,)),
+        # A process for each of its GPUs.
+        on(replace(GOOD_GPU, chips=2 * GPU), [*GPUS, SISTER]),
         on(replace(GOOD_GPU, holders=(SERVICE,))),
         on(BOTH),
         on(replace(GOOD, chips=(), nodes=())),
@@ -309,6 +328,18 @@ SERVICE = replace(TRAINER, command="nvidia-persistenced -u p")
 )
 def test_a_machine_in_order_has_nothing_to_say(machine):
     assert machine() == ()
+
+
+def test_each_fallback_has_the_cause_of_its_own_maker():
+    survey = Survey(chips=(*GPU, RADEON), nodes=(*NVIDIA, *KFD), packages=WITH_CUDA)
+    nvidia, amd = findings.after(survey, CPU)
+    assert [nvidia.severity, amd.severity] == ["error", "info"]
+    assert nvidia.what == "This machine has 1 GPU NVIDIA 0x2335, but JAX uses cpu."
+    assert amd.what.endswith("uses cpu: JAX's ROCm plugin is not installed.")
+    # What is wrong with both is one trouble of each.
+    fractions = {"XLA_CLIENT_MEM_FRACTION": "1", "XLA_PYTHON_CLIENT_MEM_FRACTION": "1"}
+    both = with_environment(replace(survey, packages=None), **fractions)
+    assert ["both set" in one.what for one in findings.after(both, CPU)] == [True] * 2
 
 
 def test_only_a_lock_without_a_holder_may_be_deleted_and_after_a_look():

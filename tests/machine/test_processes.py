@@ -10,7 +10,7 @@ import pytest
 
 from jaxtui.engine.core import Core
 from jaxtui.machine import processes
-from jaxtui.machine.processes import Lock, blocking, holders, lock
+from jaxtui.machine.processes import Lock, holders, lock
 
 HOLD = (
     "import fcntl, sys; file = open(sys.argv[1], 'w');"
@@ -48,34 +48,6 @@ def test_processes_that_may_not_be_looked_into_are_counted(machine):
     machine.process(6, "open", "/dev/accel1")
     (found,), hidden = holders(machine.root / "proc")
     assert (found.pid, hidden) == (6, 1)
-
-
-@pytest.mark.parametrize(
-    ("environment", "blocked"),
-    [
-        ({}, True),
-        ({"JAX_PLATFORMS": ""}, True),
-        ({"JAX_PLATFORMS": "tpu,cpu"}, True),
-        ({"JAX_PLATFORMS": "cpu"}, False),
-        ({"JAX_PLATFORMS": "cuda,cpu"}, False),
-        ({"TPU_VISIBLE_CHIPS": "1"}, False),
-        ({"TPU_VISIBLE_DEVICES": "1"}, False),
-    ],
-)
-def test_a_holder_blocks_only_who_wants_the_whole_tpu(machine, environment, blocked):
-    machine.process(41, "python", "/dev/accel0")
-    assert blocking(environment, machine.root) == ()  # there are no device files
-    machine.node("accel0")
-    assert bool(blocking(environment, machine.root)) is blocked
-
-
-def test_vfio_counts_only_where_a_tpu_is(machine):
-    machine.node("vfio/1")
-    machine.process(41, "qemu", "/dev/vfio/1")
-    machine.chip("0x1ae0", "0x0042")  # Google's network card
-    assert blocking({}, machine.root) == ()
-    machine.chip("0x1ae0", "0x006f")
-    assert [holder.pid for holder in blocking({}, machine.root)] == [41]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from jaxtui.machine import gpu_memory, hardware
 from jaxtui.machine.gpu_memory import CARDS, GpuMemory, Smi
 from jaxtui.machine.packages import Packages, installed, version_numbers
-from jaxtui.machine.survey import Survey, survey
+from jaxtui.machine.survey import Survey, blocking, survey
 from tests.processes import LIMIT_SECONDS
 
 GIBIBYTE = 2**30
@@ -180,3 +180,37 @@ def test_versions_are_read_as_numbers():
         ("0.10.0rc1", (0, 10, 0)),
     ):
         assert version_numbers(version) == numbers
+
+
+def held(environment, machine):
+    """By whom, for a program with this environment."""
+    seen = survey(environment, machine.root)
+    return [holder.pid for holder in blocking(seen, machine.root)]
+
+
+@pytest.mark.parametrize(
+    ("environment", "blocked"),
+    [
+        ({}, True),
+        ({"JAX_PLATFORMS": ""}, True),
+        ({"JAX_PLATFORMS": "tpu,cpu"}, True),
+        ({"JAX_PLATFORMS": "cpu"}, False),
+        ({"JAX_PLATFORMS": "cuda,cpu"}, False),
+        ({"TPU_VISIBLE_CHIPS": "1"}, False),
+        ({"TPU_VISIBLE_DEVICES": "1"}, False),
+    ],
+)
+def test_a_holder_blocks_only_who_wants_the_whole_tpu(machine, environment, blocked):
+    machine.process(41, "python", "/dev/accel0")
+    assert held(environment, machine) == []  # there are no device files
+    machine.node("accel0")
+    assert bool(held(environment, machine)) is blocked
+
+
+def test_vfio_counts_only_where_a_tpu_is(machine):
+    machine.node("vfio/1")
+    machine.process(41, "qemu", "/dev/vfio/1")
+    machine.chip("0x1ae0", "0x0042")  # Google's network card
+    assert held({}, machine) == []
+    machine.chip("0x1ae0", "0x006f")
+    assert held({}, machine) == [41]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from jaxtui.format import plural
 from jaxtui.machine import hardware
 from jaxtui.machine.hardware import Chip, Maker
-from jaxtui.machine.survey import MAKERS, TPU_BOUNDS, VISIBLE, Survey
+from jaxtui.machine.survey import MAKERS, PROCESSES, Survey
 from jaxtui.machine.topologies import chips_of
 from jaxtui.measure import devices as seen_by_jax
 from jaxtui.measure.check.base import Context, by_device, reading
@@ -21,12 +21,6 @@ UNUSED = "chips on the PCI bus that JAX does not use"
 NONE = "accelerators"
 
 TYPE = "TPU_ACCELERATOR_TYPE"
-
-PLUGINS: Mapping[Maker, str] = {
-    "tpu": "libtpu",
-    "cuda": "JAX's CUDA plugin",
-    "rocm": "JAX's ROCm plugin",
-}
 
 _chips = partial(reading, "present", None, unit="chips")
 """A number of chips of the machine."""
@@ -57,33 +51,22 @@ def readings(devices: Sequence[Device], seen: Survey) -> Iterator[Reading]:
 
 def _against_bus(devices: Sequence[Device], seen: Survey, maker: Maker) -> Reading:
     here = [device for device in devices if device.addressable]
-    found, on_bus = chip_count(here), len(seen.of(maker))
-    # A container sees the whole bus of its host, and the device files of its share.
-    files = seen.openable(maker)
-    given, source = (files, "/dev") if 0 < files < on_bus else (on_bus, "the PCI bus")
-    limits = _limits(seen, maker)
-    processes = len({device.process_index for device in devices})
-    if not limits and maker != "tpu" and processes > 1:
-        # With a process for each GPU, the others of the host belong to the others.
-        limits = f"the {processes} processes share them out"
+    count = seen.count(maker, devices)
+    found, given, on_bus = count.found, count.given, count.on_bus
     said = f"{count_text(devices)}."
     if len(here) < len(devices):
         said += f" On this host: {count_text(here)}."
     if given < on_bus:
         said += f" Of {on_bus} on the PCI bus, /dev has the files of {given}."
+    source = "/dev" if given < on_bus else "the PCI bus"
     if not on_bus:
         said += " The PCI bus shows none: a container may hide it."
     elif found > given:
         said += f" {source.capitalize()} shows {given}: some are divided."
-    elif found < given and limits:
-        said += f" {found} of {given}, as {limits}."
+    elif found < given and not count.missing:
+        said += f" {found} of {given}, as {_asked(count.limits, count.processes)}."
     else:
-        fault = ""
-        if found < given:
-            kind = hardware.in_words(seen.of(maker)[:given])
-            verb = "is" if given - found == 1 else "are"
-            fault = f"JAX sees {found} of {kind}: {given - found} {verb} missing."
-        return _compared(ON_BUS, found, given, source, fault, said)
+        return _compared(ON_BUS, found, given, source, count.missing, said)
     return _chips(ON_BUS, found, said=said)
 
 
@@ -105,8 +88,12 @@ def _against_promise(devices: Sequence[Device], seen: Survey) -> Reading:
     promised = slices * of_slice
     each = f"{slices} slices of {type_}" if slices > 1 else type_
     said = f"{each} stands for {plural(promised, 'chip')}."
-    if found < promised and (limits := _limits(seen, "tpu")):
-        return _chips(PROMISED, found, said=f"{said} {found} of them, as {limits}.")
+    limits = list(seen.count("tpu", devices).limits)
+    if PROCESSES in seen.environment:
+        limits.append(f"{PROCESSES}={seen.environment[PROCESSES]}")
+    if found < promised and limits:
+        text = f"{said} {found} of them, as {_asked(limits)}."
+        return _chips(PROMISED, found, said=text)
     if found > promised:
         doubt = f"{said} JAX sees {found}, so {TYPE} does not describe this machine."
         return _chips(PROMISED, found, doubt=doubt)
@@ -123,10 +110,9 @@ def _unused(
     said = f"This machine has {there}; JAX uses {count_text(devices)}."
     plugin = seen.packages is None or bool(seen.packages.for_maker(maker))
     if not plugin:
-        said += f" {PLUGINS[maker]} is not installed."
-    limits = _limits(seen, maker, "JAX_PLATFORMS", "JAX_PLATFORM_NAME")
-    if limits:
-        return _chips(what, 0, said=f"{said} That is as {limits}.")
+        said += f" {hardware.PLUGINS[maker]} is not installed."
+    if limits := seen.limits(maker, 0):
+        return _chips(what, 0, said=f"{said} That is as {_asked(limits)}.")
     # AMD makes the graphics of many computers whose owners never think of ROCm.
     if platform != "cpu" or (maker == "rocm" and not plugin):
         return _chips(what, 0, said=said)
@@ -147,13 +133,11 @@ def _maker(device: Device) -> Maker | None:
     return "rocm" if amd else "cuda"
 
 
-def _limits(seen: Survey, maker: Maker, *others: str) -> str:
-    """``CUDA_VISIBLE_DEVICES=0 asks``, of what limits the devices; else empty."""
-    names = (*others, *VISIBLE[maker], *(TPU_BOUNDS if maker == "tpu" else ()))
-    said = [
-        f"{name}={seen.environment[name]}" for name in names if name in seen.environment
-    ]
-    return f"{' and '.join(said)} ask{'s' * (len(said) == 1)}" if said else ""
+def _asked(limits: Sequence[str], processes: int = 1) -> str:
+    """``CUDA_VISIBLE_DEVICES=0 asks``: why JAX sees fewer chips than there are."""
+    if not limits:
+        return f"the {processes} processes share them out"
+    return f"{' and '.join(limits)} ask{'s' * (len(limits) == 1)}"
 
 
 def count_text(devices: Sequence[Device]) -> str:

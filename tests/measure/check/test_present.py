@@ -10,7 +10,7 @@ import pytest
 from jaxtui.machine import topologies
 from jaxtui.machine.hardware import Chip, Node
 from jaxtui.machine.packages import Packages
-from jaxtui.machine.survey import Survey
+from jaxtui.machine.survey import PROCESSES, Survey
 from jaxtui.measure.check import present
 from jaxtui.measure.check.base import run_check
 from jaxtui.measure.check.present import NONE, ON_BUS, PROMISED, TYPE, UNUSED
@@ -165,6 +165,22 @@ FIRST_ONLY = survey(bus(4), TPU_VISIBLE_CHIPS="0", **FOUR_PROMISED)
             ON_BUS,
             "told",
             "CUDA_VISIBLE_DEVICES=2,3 asks",
+        ),
+        # Fewer than asked, and other hardware than asked.
+        (
+            tpus("v5litepod-4")[:2],
+            survey(bus(4), TPU_VISIBLE_CHIPS="0,1,2"),
+            *(ON_BUS, "fault", "2 are missing"),
+        ),
+        (
+            cpus(1),
+            survey(NVIDIA, JAX_PLATFORMS="cuda,cpu", CUDA_VISIBLE_DEVICES="0"),
+            *(f"{UNUSED} (cuda)", "fault", "fell back to the CPU"),
+        ),
+        (
+            tpus("v5litepod-8-2-hosts")[:4],
+            survey(bus(4), **{TYPE: "v5litepod-8", PROCESSES: "1,1,1"}),
+            *(PROMISED, "told", f"4 of them, as {PROCESSES}=1,1,1 asks"),
         ),
         # A process for each GPU.
         (gpus(8, processes=8), survey(NVIDIA), ON_BUS, "told", "8 processes share"),
