@@ -12,7 +12,7 @@ from jaxtui import format as fmt
 from jaxtui.analysis import thresholds
 from jaxtui.analysis.baseline import Baseline
 from jaxtui.analysis.thresholds import HOST_TESTS, RATES
-from jaxtui.model import Device, Expected, Reading, Record, Unit
+from jaxtui.model import DEVICE, Device, Expected, Reading, Record, Unit
 from jaxtui.stats import Interval, ratio
 
 VerdictWord = Literal["pass", "low", "impossible", "fail", "skipped"]
@@ -79,11 +79,18 @@ class Verdict(Record, frozen=True, kw_only=True):
     or of the devices of its kind."""
     source: str
     """Where ``expected`` comes from; says so where there is nothing to expect."""
-    sentences: tuple[str, ...]
-    """For people, with every figure in them, the most important first; at least one."""
+    texts: tuple[str, ...]
+    """For people, with every figure in them, the most important first; at least one.
+    ``DEVICE`` stands for the device."""
+    label: str
+    """The device and where it sits; empty for the machine as a whole."""
     share: float | None = None
     """Measured over expected, where that is a share of a peak, of a baseline or of the
     median of the devices of its kind."""
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        return tuple(text.replace(DEVICE, self.label) for text in self.texts)
 
     @property
     def reason(self) -> str:
@@ -151,7 +158,8 @@ def _verdict(reading: Reading, peers: _Peers, baseline: Baseline | None) -> Verd
         word=word,
         expected=expected.value if expected else None,
         source=expected.source if expected else source,
-        sentences=distinct(why, reading.said),
+        texts=distinct(why, reading.said),
+        label=peers.label(reading),
     )
 
 
@@ -180,7 +188,8 @@ def _compare(reading: Reading, peers: _Peers, baseline: Baseline | None) -> Verd
         word=word,
         expected=main.expected,
         source=main.source,
-        sentences=distinct(reading.doubt, *sentences, reading.said, reading.disturbed),
+        texts=distinct(reading.doubt, *sentences, reading.said, reading.disturbed),
+        label=peers.label(reading),
         share=main.share,
     )
 
@@ -336,6 +345,10 @@ class _Peers:
                 group = self._groups.setdefault(self._key(one, device), [])
                 group.append((device.name, one.measured))
 
+    def label(self, reading: Reading) -> str:
+        device = self.devices.get(reading.device or "")
+        return device.label if device else reading.device or ""
+
     @staticmethod
     def _key(reading: Reading, device: Device) -> tuple[str, ...]:
         return (reading.test, reading.what, reading.unit, device.device_kind)
@@ -374,7 +387,7 @@ class _Peers:
         whose = "the other device"
         if len(others) > 1:
             whose = f"the median of the other {len(others)} devices"
-        text = f"{device.label} {lag} {whose} ({figure(middle, reading.unit)})"
+        text = f"{DEVICE} {lag} {whose} ({figure(middle, reading.unit)})"
         return Comparison(
             word="low",
             expected=middle,

@@ -16,6 +16,7 @@ from jaxtui import format as fmt
 from jaxtui.analysis.check import distinct
 from jaxtui.model import (
     CHECK_TESTS,
+    DEVICE,
     Check,
     CheckDoing,
     CheckDone,
@@ -247,8 +248,8 @@ def _blame(exam: Examination, check: Check, device: str | None, died: bool) -> R
     failed = exam.failed
     fault = "The engine ended in the middle of the test."
     if exam.late:
-        name = device or f"The test {check.test}"
-        fault = f"{name} did not finish within {fmt.seconds(exam.limit_seconds)}."
+        who = DEVICE if device else f"The test {check.test}"
+        fault = f"{who} did not finish within {fmt.seconds(exam.limit_seconds)}."
     elif failed is not None:
         fault = " ".join(distinct(failed.error, failed.hint))
     if exam.what:
@@ -268,7 +269,7 @@ def _leave_out_hung(exam: Examination) -> Examination:
     while exam.waiting:
         check, *later = exam.waiting
         left_out = tuple(
-            _skip(check, name, f"{name} did not finish an earlier test.")
+            _skip(check, name, f"{DEVICE} did not finish an earlier test.")
             for name in check.devices
             if name in exam.hung
         )

@@ -17,7 +17,7 @@ from jaxtui.measure.check.base import TroubleError, of_device, translate_errors
 from jaxtui.measure.check.work import disturbance
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import Turns, never, take_turns
-from jaxtui.model import Case, Expected, Progress, RunEvent
+from jaxtui.model import DEVICE, Case, Expected, Progress, RunEvent
 from jaxtui.model.roofs import (
     MissingRoof,
     Roof,
@@ -192,7 +192,8 @@ class Contest:
     def missing(self) -> MissingRoof | None:
         if self._ready or not self._troubles:
             return None
-        return MissingRoof(of=self._of, why=self._troubles[0].sentence)
+        why = self._troubles[0].sentence.replace(DEVICE, devices.name(self._device))
+        return MissingRoof(of=self._of, why=why)
 
     def _drop_the_hopeless(self) -> None:
         rates = {

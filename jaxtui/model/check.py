@@ -37,6 +37,11 @@ CHECK_TESTS: tuple[CheckTest, ...] = get_args(CheckTest)
 CHECK_LEVELS: tuple[CheckLevel, ...] = get_args(CheckLevel)
 
 
+DEVICE = "{device}"
+"""Stands for the device in a sentence of its reading, which then is the same text for
+all that it is true of; whoever shows it puts a name there."""
+
+
 class Check(WithBudget, frozen=True, kw_only=True, tag=True):
     """One test of the health check on some devices: a work for the engine."""
 
@@ -80,7 +85,8 @@ class Reading(Record, frozen=True, kw_only=True):
     """That the figure lies in it; a baseline of before does not say it."""
     expected: Expected | None = None
     fault: str = ""
-    """What is wrong beyond doubt, one sentence: the verdict is ``fail``."""
+    """What is wrong beyond doubt, one sentence: the verdict is ``fail``. Like the next
+    two it has ``DEVICE`` where it speaks of the device."""
     doubt: str = ""
     """What is not as it should be, though it works, one sentence: ``low``."""
     skipped: str = ""

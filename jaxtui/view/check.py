@@ -24,7 +24,7 @@ from jaxtui.analysis.check import (
     overall,
 )
 from jaxtui.analysis.examination import Examination
-from jaxtui.model import CHECK_TESTS, CheckTest, Device
+from jaxtui.model import CHECK_TESTS, DEVICE, CheckTest, Device
 from jaxtui.view.chipmap import Mark
 from jaxtui.view.text import COLUMNS, INCOMPLETE, Line, Span, fold, plain
 
@@ -69,7 +69,6 @@ how it was come by, such as its rounds, which is in the JSON."""
 RELATIONS = {"most": ", at most", "least": ", at least", "exact": ", must be"}
 """Of a figure to its bound, by the kind of that."""
 
-_DEVICE = re.compile(r"\b[a-z]+:\d+\b")
 _FIGURE = re.compile(r"[\d.]+")
 
 
@@ -146,7 +145,7 @@ def rows(verdicts: Sequence[Verdict]) -> tuple[Row, ...]:
         trouble = ""
         if one.word != "pass":
             # Different figures are the same trouble, different faults are not.
-            trouble = _DEVICE.sub("*", one.reading.fault or one.reading.skipped)
+            trouble = one.reading.fault or one.reading.skipped
         alike.setdefault((one.reading.what, one.word, trouble), []).append(one)
     found: list[Row] = []
     for (_, word, _), members in alike.items():
@@ -189,12 +188,6 @@ def short_names(names: Sequence[str], devices: Sequence[Device]) -> str:
 def label(name: str, devices: Sequence[Device]) -> str:
     """A device and where it sits: ``tpu:3 at 1,1,0``."""
     return next((one.label for one in devices if one.name == name), name)
-
-
-def _without_name(text: str, one: Verdict, instead: str = "*") -> str:
-    """What is said of a device without its name, to tell what is said of all."""
-    name = one.reading.device
-    return text if name is None else re.sub(rf"{re.escape(name)}\b", instead, text)
 
 
 # The check as a whole.
@@ -383,8 +376,7 @@ def block(
     alike: dict[tuple[object, ...], list[Row]] = {}
     for row in rows(verdicts):
         if row.word == "skipped" or (row.word == "pass" and not row.figure):
-            first = row.members[0]
-            key = (row.word, row.names, _without_name(first.reason, first))
+            key = (row.word, row.names, row.members[0].reason)
             alike.setdefault(key, []).append(row)
         else:
             shown.append(row)
@@ -507,7 +499,7 @@ def _what_else(row: Row, known: set[str]) -> str:
         return ""
     known.add(alike)
     # Where every device has its own figures, those of one are enough.
-    several = len({_without_name(one.reading.said, one) for one in row.members}) > 1
+    several = len({one.reading.said for one in row.members}) > 1
     return f"{first.device}: {first.said}" if several else first.said
 
 
@@ -516,16 +508,14 @@ def _without_figures(
 ) -> Iterator[Line]:
     """One sentence for all that has no figure for the same reason."""
     row, first = several[0], several[0].members[0]
-    name = first.reading.device
     subjects = [short_names(row.names, devices)] if row.names else []
     if row.names and row.what != first.reading.test:
         more = f" and {len(several) - 1} more" if len(several) > 1 else ""
         subjects.insert(0, f"{row.what}{more}")
-    reason = first.reason
-    if len(row.members) > 1:
-        reason = _without_name(reason, first, "each")
-    elif name is not None and name in reason:
+    reason = " ".join(first.texts)
+    if len(row.members) == 1 and DEVICE in reason:
         subjects.pop()
+    reason = reason.replace(DEVICE, "each" if len(row.members) > 1 else first.label)
     text = ": ".join((*subjects, reason))
     if row.word == "skipped":
         line: Line = (Span("skipped", "skipped"), Span(f": {text}"))

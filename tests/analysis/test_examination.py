@@ -9,6 +9,7 @@ from jaxtui.analysis.examination import Examination, begin, limit_seconds
 from jaxtui.model import (
     CHECK_LEVELS,
     CHECK_TESTS,
+    DEVICE,
     CheckDoing,
     CheckDone,
     CheckRead,
@@ -174,7 +175,9 @@ def test_the_words_of_those_who_are_to_blame() -> None:
     hung = played("begin, on 0 1 2, through 0 2, late, cancelled")
     limit = limit_seconds(begin(tpus(3), "quick").waiting[0])
     (fault,) = (one.fault for one in hung.readings if one.fault)
-    said = f"tpu:1 did not finish within {limit:.1f} s. Last seen: work on 3 devices."
+    said = (
+        f"{DEVICE} did not finish within {limit:.1f} s. Last seen: work on 3 devices."
+    )
     assert fault == said
     assert overall(judge(hung.readings, hung.devices)) == "fail"
     (died,) = played("begin, on 1, died, crashed").readings

@@ -11,6 +11,7 @@ from jaxtui.analysis.check import judge
 from jaxtui.analysis.examination import Examination, begin
 from jaxtui.model import (
     CHECK_TESTS,
+    DEVICE,
     CheckDoing,
     CheckRead,
     CheckStarted,
@@ -105,7 +106,7 @@ EVERYWHERE = [
     [
         # What was left out is one sentence for all devices.
         (
-            [product(name, None, skipped=f"{name} is too old.") for name in NAMES],
+            [product(name, None, skipped=f"{DEVICE} is too old.") for name in NAMES],
             [
                 "compute: skipped",
                 "  skipped: matmul 8192 bfloat16: tpu:0-7: each is too old.",
@@ -113,12 +114,33 @@ EVERYWHERE = [
         ),
         # One trouble of many devices is told in one row that names them all.
         (
-            [product(name, None, fault=f"{name} gave garbage.") for name in NAMES],
+            [product(name, None, fault=f"{DEVICE} gave garbage.") for name in NAMES],
             [
                 "compute: fail",
                 "  matmul 8192 bfloat16  tpu:0-7",
-                "    fail: tpu:0 gave garbage.",
+                "    fail: tpu:0 at 0,0,0 gave garbage.",
                 *EVERYWHERE,
+            ],
+        ),
+        # Other troubles of as many are not the same.
+        (
+            [
+                product(name, None, fault=f"{DEVICE} got {other}.", expected=None)
+                for name, other in zip(NAMES[:2], NAMES[2:], strict=False)
+            ],
+            [
+                "compute: fail",
+                "  matmul 8192 bfloat16  tpu:0 at 0,0,0",
+                "    fail: tpu:0 at 0,0,0 got tpu:2.",
+                "  matmul 8192 bfloat16  tpu:1 at 1,0,0",
+                "    fail: tpu:1 at 1,0,0 got tpu:3.",
+            ],
+        ),
+        (
+            [product(NAMES[5], None, skipped=f"{DEVICE} is too old.")],
+            [
+                "compute: skipped",
+                "  skipped: matmul 8192 bfloat16: tpu:5 at 1,1,0 is too old.",
             ],
         ),
         # What copies nothing is one sentence for all sizes.

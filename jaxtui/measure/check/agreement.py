@@ -17,11 +17,11 @@ from jaxtui.format import plural
 from jaxtui.measure import accuracy, ops
 from jaxtui.measure.accuracy import Accuracy
 from jaxtui.measure.check.base import TroubleError, error_reading, reading
-from jaxtui.measure.devices import name, place
+from jaxtui.measure.devices import name
 from jaxtui.measure.inputs import host_inputs
 from jaxtui.measure.ops.arguments import Array
 from jaxtui.measure.ops.base import wide
-from jaxtui.model import Case, Expected, Precision, Reading
+from jaxtui.model import DEVICE, Case, Expected, Precision, Reading
 
 SAME_BITS = "elements with other bits"
 
@@ -183,20 +183,21 @@ class Ballot:
             return None
         return difference(self.results[mine], self.results[winner])
 
-    def sentence(self, device: jax.Device, differing: str) -> str:
-        """With whom a device disagrees, and in what."""
+    def sentence(self, differing: str) -> str:
+        """With whom a device that is not with the winner disagrees, and in what."""
         if (winner := self.winner) is None:
-            with_me = self.holders(self.votes[name(device)])
-            rest = ", ".join(one for one in self.votes.copy() if one not in with_me)
+            # The same sentence for all of them.
+            first = self.holders(0)
+            rest = ", ".join(one for one in self.votes.copy() if one not in first)
             return (
-                f"{', '.join(with_me)} and {rest} compute different results:"
+                f"{', '.join(first)} and {rest} compute different results:"
                 f" {differing}; no majority says which is right."
             )
         agreeing, others = len(self.holders(winner)), len(self.votes) - 1
         majority = f"the {others} others"
         if agreeing != others:
             majority = f"{agreeing} of the {others} others"
-        return f"{place(device)} computes another result than {majority}: {differing}."
+        return f"{DEVICE} computes another result than {majority}: {differing}."
 
 
 class Comparison:
@@ -277,11 +278,10 @@ class Comparison:
                 continue
             differing = found.within(computation)
             sentence = (
-                f"{place(device)} computes different results from the same input:"
-                f" {differing}."
+                f"{DEVICE} computes different results from the same input: {differing}."
             )
             if ballot is not None:
-                sentence = ballot.sentence(device, differing)
+                sentence = ballot.sentence(differing)
             elements += found.elements
             faults.append((computation.what, sentence))
         said = f"{plural(computed, 'computation')}, {self.times} times each"
@@ -319,12 +319,12 @@ def _error(device: str, computation: Computation, found: Accuracy) -> Reading:
     what, expected, fault = computation.what, computation.expected, ""
     if found.error is None:
         fault = (
-            f"{device} gives a result of {what} that is not finite, or has not the"
+            f"{DEVICE} gives a result of {what} that is not finite, or has not the"
             " right shape."
         )
     elif not found.ok:
         fault = (
-            f"{device} computes {what} with an error of {fmt.error(found.error)};"
+            f"{DEVICE} computes {what} with an error of {fmt.error(found.error)};"
             f" {fmt.error(expected.value)} is accepted."
         )
     rows = found.rows_sampled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import math
 import os
@@ -10,10 +11,11 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import jax
+from msgspec.structs import replace
 
 from jaxtui.format import plural
 from jaxtui.machine import messages
@@ -26,6 +28,7 @@ from jaxtui.measure.host import available_host_bytes
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import never
 from jaxtui.model import (
+    DEVICE,
     Case,
     Check,
     CheckDoing,
@@ -137,7 +140,9 @@ def of_device(device: jax.Device, sharing: int = 1) -> Setting:
 
 
 class TroubleError(Exception):
-    """A reading could not be made, for a reason that is already in plain words."""
+    """A reading could not be made, for a reason that is already in plain words, with
+    ``DEVICE`` where they speak of the device.
+    """
 
     def __init__(
         self, what: str, sentence: str, detail: str = "", *, skipped: bool = False
@@ -198,7 +203,7 @@ def translate_errors(case: Case, what: str, phase: str) -> Iterator[None]:
     except TroubleError:
         raise
     except Exception as error:
-        failure = translate(error, case, phase)
+        failure = translate(error, replace(case, device=DEVICE), phase)
         detail, hint = failure.detail, failure.hint
         if skipped := UNSUPPORTED.search(detail) is not None:
             hint = ""
@@ -238,8 +243,8 @@ def by_device(
         job: The test of one device.
         in_turn: Take turns anyway, for jobs that time the host.
         again: Of those that take turns, measure what seems slow twice.
-        others: Let only the first of those that share work, with the whole budget: why
-            the others are skipped, with ``{name}`` and ``{first}``.
+        others: Let only the first of those that share work, with the whole budget: what
+            the others have in common with it, as ``shares the host's cores with``.
     """
     found, budget = context.devices, context.check.budget_seconds
     first, share = found[0], budget / len(found)
@@ -250,8 +255,7 @@ def by_device(
         if device == first:
             yield from job(context, device, budget)
         else:
-            test = context.check.test
-            why = others.format(name=name(device), first=name(first))
+            test, why = context.check.test, f"{DEVICE} {others} {name(first)}."
             yield reading(test, device, test, skipped=why)
 
     if len(found) > 1 and not (in_turn or context.shared):
@@ -285,7 +289,7 @@ def at_once(
     """
     found, done = context.devices, queue.SimpleQueue[RunEvent]()
     over = threading.Event()
-    within = replace(context, stop=lambda: over.is_set() or context.stop())
+    within = dataclasses.replace(context, stop=lambda: over.is_set() or context.stop())
 
     def visit(device: jax.Device) -> None:
         for one in guard(within, job, device, context.check.budget_seconds):

@@ -70,7 +70,7 @@ def test(context: Context) -> Iterator[RunEvent]:
 
     Of devices that share silicon only the first works: they would slow each other down.
     """
-    others = "{name} shares the host's cores with {first}."
+    others = "shares the host's cores with"
     yield from by_device(context, "working steadily", _pace, others=others)
     if not context.stop():
         yield from (CheckRead(reading=one) for one in sdk_readings(context))
