@@ -27,7 +27,6 @@ from jaxtui.model import (
     Plan,
     RunEvent,
     RunFinished,
-    Waiting,
     Work,
 )
 
@@ -180,7 +179,7 @@ class EngineClient:
             process = self._process or self._spawn()
             self._process = None
             self.generation = process.generation
-            connection = Connection(process, self._receive)
+            connection = Connection(process, self._options, self._receive)
             try:
                 await connection.open()
             except BaseException:  # broken off: nothing else knows of the process
@@ -188,7 +187,6 @@ class EngineClient:
                 raise
             self._connection = connection
             connection.served = self._in_background(self._serve(connection))
-            self._in_background(self._watch_start(connection))
 
     def _spawn(self) -> EngineProcess:
         try:
@@ -227,22 +225,6 @@ class EngineClient:
         if not task.cancelled() and (fault := task.exception()) is not None:
             self._queue.put_nowait(fault)
 
-    async def _watch_start(self, connection: Connection) -> None:
-        """Say that a start takes long, and end one that takes too long."""
-        clock = asyncio.get_running_loop().time
-        limit, began = self._options.start_limit_seconds, clock()
-        moments = {*self._options.slow_seconds, *([limit] if limit else ())}
-        for seconds in sorted(moments):
-            settled = await connection.settled_within(began + seconds - clock())
-            if settled or connection.ending:
-                return
-            if limit and seconds >= limit:
-                if failed := await connection.give_up(limit):
-                    self._emit(None, failed)
-                return
-            finding = startup.slow(connection.start, seconds)
-            self._emit(None, Waiting(elapsed_seconds=seconds, finding=finding))
-
     # Running.
 
     def _send_run(self, connection: Connection, run: ActiveRun, work: Work) -> None:
@@ -258,16 +240,10 @@ class EngineClient:
         self, connection: Connection, run: ActiveRun, limit_seconds: float
     ) -> None:
         """End the engine if nothing comes of the run any more."""
-        await connection.settled.wait()
-        connection.touch()
-        while self._run is run and not connection.ended.is_set():
-            left = limit_seconds - connection.silent_seconds
-            if left <= 0:
-                run.give_up()
-                connection.abort()
-                return
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(connection.ended.wait(), min(left, 1.0))
+        silent = await connection.is_silent(limit_seconds, lambda: self._run is run)
+        if silent:
+            run.give_up()
+            connection.abort()
 
     def _receive(self, connection: Connection, envelope: Envelope) -> None:
         if envelope.run is None:

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable
 import msgspec
 
 from jaxtui.engine import startup
-from jaxtui.engine.process import EngineProcess
+from jaxtui.engine.process import EngineOptions, EngineProcess
 from jaxtui.engine.protocol import (
     MAX_LINE_BYTES,
     Envelope,
@@ -23,7 +23,16 @@ from jaxtui.engine.protocol import (
     decode_envelope,
     encode,
 )
-from jaxtui.model import EngineFailed, Experiment, Logged, Plan, Planned, Ready
+from jaxtui.model import (
+    EngineFailed,
+    Event,
+    Experiment,
+    Logged,
+    Plan,
+    Planned,
+    Ready,
+    Waiting,
+)
 
 MAX_LOG_LINE_BYTES = 64 * 1024
 """A longer line of the log is cut into pieces of this size."""
@@ -40,6 +49,9 @@ _LAST_WORDS_SECONDS = 0.3
 
 LASTING_SECONDS = 60.0
 """An engine that was ready for so long has shown that it can run here."""
+
+_CONCERN_SECONDS = 1.0
+"""How often whoever waits for silence is asked whether that is still of concern."""
 
 _EXIT_SECONDS = 2.0
 _KILL_SECONDS = 30.0
@@ -61,13 +73,18 @@ class Connection:
 
     Args:
         process: the engine.
-        receive: gets its envelopes, log lines included.
+        options: how patient to be with it.
+        receive: gets its envelopes; log lines, and what this side says of its start,
+            are events among them.
     """
 
     def __init__(
-        self, process: EngineProcess, receive: Callable[[Connection, Envelope], None]
+        self,
+        process: EngineProcess,
+        options: EngineOptions,
+        receive: Callable[[Connection, Envelope], None],
     ) -> None:
-        self._process = process
+        self._process, self._options = process, options
         self._receive = receive
         self.generation = process.generation
         self.ready = False
@@ -93,14 +110,10 @@ class Connection:
         """The client's task: it is done when all that follows from that is."""
         self.returncode: int | None = None
         self._last_event = 0.0
+        """What is merely printed does not count."""
         self._plans: dict[int, asyncio.Future[Plan]] = {}
         """The answers that are awaited, by the numbers of their requests."""
         self._plan_numbers = itertools.count(1)
-
-    @property
-    def silent_seconds(self) -> float:
-        """Since the last event, not counting what is merely printed."""
-        return _loop().time() - self._last_event
 
     @property
     def proven(self) -> bool:
@@ -110,9 +123,6 @@ class Connection:
         """
         lasted = self.ready and _loop().time() - self._ready_at >= LASTING_SECONDS
         return self._worked or lasted
-
-    def touch(self) -> None:
-        self._last_event = _loop().time()
 
     async def open(self) -> None:
         """Take over the pipes; from now on requests can be sent."""
@@ -127,6 +137,7 @@ class Connection:
         """Receive until the process has ended."""
         logging = asyncio.ensure_future(self._receive_log())
         receiving = asyncio.ensure_future(self._receive_events())
+        starting = asyncio.ensure_future(self._watch_start())
         try:
             # What the process has forked may hold its end of the pipe.
             while not receiving.done() and self._process.popen.poll() is None:
@@ -134,12 +145,14 @@ class Connection:
             self.returncode = await self._exit_status()
             self._process.kill()
             await asyncio.wait({receiving}, timeout=_DRAIN_SECONDS)
-            if receiving.done():
-                receiving.result()
+            # A fault of this side must not look like an engine with nothing to say.
+            for task in (receiving, starting):
+                if task.done():
+                    task.result()
             await asyncio.wait({logging}, timeout=_LOG_DRAIN_SECONDS)
         finally:
-            receiving.cancel()
-            logging.cancel()
+            for task in (receiving, logging, starting):
+                task.cancel()
             self._process.kill()
             for pipe in (self._writer, self._events_pipe, self._log_pipe):
                 # asyncio stumbles over closing a pipe that the other end closed.
@@ -176,9 +189,7 @@ class Connection:
         """Say goodbye, wait, kill what is left, and wait until all is received."""
         self.ending = True
         self.send(GoodbyeRequest())
-        try:
-            await asyncio.wait_for(self.ended.wait(), grace_seconds)
-        except asyncio.TimeoutError:
+        if not await _wait(self.ended, grace_seconds):
             self.kill()
             await self.ended.wait()
 
@@ -191,43 +202,63 @@ class Connection:
         """End the process as if it had crashed: its run is tried again."""
         self._process.kill()
 
-    async def give_up(self, limit_seconds: float) -> EngineFailed | None:
-        """End a process that has not started in time; says why.
+    async def is_silent(
+        self, limit_seconds: float, concerned: Callable[[], bool]
+    ) -> bool:
+        """Wait until no event has come for so long, counted from when it is ready.
 
-        ``None`` if it has become ready, failed or ended at the last moment.
+        Returns:
+            False as soon as it has ended, or whoever waits is not concerned any more.
         """
+        await self.settled.wait()
+        self._last_event = _loop().time()
+        while concerned() and not self.ended.is_set():
+            left = self._last_event + limit_seconds - _loop().time()
+            if left <= 0:
+                return True
+            await _wait(self.ended, min(left, _CONCERN_SECONDS))
+        return False
+
+    async def _watch_start(self) -> None:
+        """Say that a start takes long, and end one that takes too long."""
+        limit, began = self._options.start_limit_seconds, _loop().time()
+        for seconds in sorted({*self._options.slow_seconds, limit} - {0.0}):
+            settled = await _wait(self.settled, began + seconds - _loop().time())
+            if settled or self.ending:
+                return
+            if limit and seconds >= limit:
+                await self._give_up(limit)
+                return
+            finding = startup.slow(self.start, seconds)
+            self._say(Waiting(elapsed_seconds=seconds, finding=finding))
+
+    async def _give_up(self, limit_seconds: float) -> None:
+        """End a process that has not started, unless it has at the last moment."""
         if self.start.hardware:
             # It has begun: its faulthandler writes to the log where it is.
             self._process.popen.send_signal(signal.SIGUSR1)
-            await self.settled_within(_LAST_WORDS_SECONDS)
-        if self.settled.is_set():
-            return None
-        self.failed = startup.timed_out(self.start, limit_seconds)
-        self.settled.set()
-        self.kill()
-        return self.failed
-
-    async def settled_within(self, seconds: float) -> bool:
-        """Whether it settles in so many seconds."""
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self.settled.wait(), max(0.0, seconds))
-        return self.settled.is_set()
+            await _wait(self.settled, _LAST_WORDS_SECONDS)
+        if not self.settled.is_set():
+            self.failed = startup.timed_out(self.start, limit_seconds)
+            self.settled.set()
+            self.kill()
+            self._say(self.failed)
 
     async def _receive_events(self) -> None:
         while True:
             try:
                 line = await self._events.readline()
             except ValueError:
-                self._say("An event was longer than the protocol allows.")
+                self._log_line("An event was longer than the protocol allows.")
                 return
             if not line.endswith(b"\n"):
                 return
             try:
                 envelope = decode_envelope(line)
             except msgspec.DecodeError as error:
-                self._say(f"event not understood: {error}: {line[:200]!r}")
+                self._log_line(f"event not understood: {error}: {line[:200]!r}")
                 continue
-            self.touch()
+            self._last_event = _loop().time()
             event = envelope.event
             self.start = startup.observe(self.start, event)
             if isinstance(event, Ready):
@@ -247,12 +278,16 @@ class Connection:
 
     async def _receive_log(self) -> None:
         async for line in log_lines(self._log):
-            self._say(line)
+            self._log_line(line)
 
-    def _say(self, line: str) -> None:
+    def _log_line(self, line: str) -> None:
         event = Logged(line=line)
         if not self.ready:
             self.start = startup.observe(self.start, event)
+        self._say(event)
+
+    def _say(self, event: Event) -> None:
+        """Add an event of this side to those of the process."""
         envelope = Envelope(generation=self.generation, run=None, event=event)
         self._receive(self, envelope)
 
@@ -287,6 +322,13 @@ async def log_lines(reader: asyncio.StreamReader) -> AsyncIterator[str]:
 
 def _clean(line: bytes) -> str:
     return _COLOUR.sub("", line.decode(errors="replace"))
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> bool:
+    """Whether it is set in so many seconds."""
+    with contextlib.suppress(asyncio.TimeoutError):
+        await asyncio.wait_for(event.wait(), max(0.0, seconds))
+    return event.is_set()
 
 
 def _loop() -> asyncio.AbstractEventLoop:

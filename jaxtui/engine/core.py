@@ -66,7 +66,12 @@ class Core:
         nvidia = seen.present("cuda") and seen.wanted("cuda")
         self._cards = [*gpu_memory.amd(seen.chips, self._root / "sys")]
         self._smi = gpu_memory.Smi(gpu_memory.CARDS) if nvidia else None
-        return Noticed(findings=findings.before(seen), hardware=seen.hardware)
+        return Noticed(
+            findings=findings.before(seen),
+            hardware=seen.hardware,
+            makers=seen.awaited,
+            tpu_chips=len(seen.of("tpu")),
+        )
 
     def compare(self, devices: Sequence[Device]) -> tuple[Finding, ...]:
         """Compare what JAX has with what was seen before it was touched."""

@@ -20,6 +20,9 @@ SLICE_SECONDS = 60.0
 class Start(Record, frozen=True):
     hardware: str = ""
     """What JAX is to initialise, in words; empty until the engine has looked."""
+    makers: tuple[str, ...] = ()
+    tpu_chips: int = 0
+    """As in ``Noticed``."""
     imported: bool = False
     """JAX is imported; its backend may still be starting."""
     findings: tuple[Finding, ...] = ()
@@ -36,13 +39,19 @@ NOTHING = Start()
 def observe(start: Start, event: Event) -> Start:
     match event:
         case Noticed():
-            return replace(start, hardware=event.hardware, findings=event.findings)
+            return replace(
+                start,
+                hardware=event.hardware,
+                makers=event.makers,
+                tpu_chips=event.tpu_chips,
+                findings=event.findings,
+            )
         case Hello():
             return replace(start, imported=True)
         case Logged():
             found = messages.from_log(event.line)
             if found is not None and found.name == "slice-waits":
-                advice = topologies.slice_advice(_chips(start.hardware))
+                advice = topologies.slice_advice(start.tpu_chips)
                 found = replace(found, advice=advice)
             new = found is not None and found not in start.logged
             return replace(
@@ -114,23 +123,18 @@ def _advice(start: Start, elapsed_seconds: float) -> str:
             "The first import after installing takes long, and so does one from a "
             "network file system or on a busy machine."
         )
-    if "tpu" in start.hardware.lower():
+    if "tpu" in start.makers:
         if elapsed_seconds < SLICE_SECONDS:
             return "A TPU takes seconds, after a restart of the machine up to a minute."
         return (
             "On one host of a TPU slice JAX waits until it runs on all of them. "
-            f"{topologies.slice_advice(_chips(start.hardware))} "
+            f"{topologies.slice_advice(start.tpu_chips)} "
             "Otherwise restart the machine."
         )
-    if "gpu" in start.hardware.lower() or "cuda" in start.hardware:
+    if start.makers:
+        tool = "nvidia-smi" if "cuda" in start.makers else "rocm-smi"
         return (
-            "The first program after a restart loads the driver. If `nvidia-smi` does "
+            f"The first program after a restart loads the driver. If `{tool}` does "
             "not answer either, the driver hangs: restart the machine."
         )
     return "Nothing here should take that long: look at what else the machine does."
-
-
-def _chips(hardware: str) -> int:
-    """The number that ``8 chips TPU v5e`` begins with; 0 without one."""
-    first = hardware.partition(" ")[0]
-    return int(first) if first.isdigit() else 0

@@ -199,10 +199,16 @@ class Survey(Record, frozen=True):
         return [word.strip() for word in words if word.strip()]
 
     @property
+    def awaited(self) -> tuple[Maker, ...]:
+        """Whose hardware JAX is about to initialise, as far as it is seen or named."""
+        wanted = [maker for maker in MAKERS if self.wanted(maker)]
+        found = [maker for maker in wanted if self.present(maker)]
+        return tuple(found or (wanted if self.platforms else ()))
+
+    @property
     def hardware(self) -> str:
         """What JAX is about to initialise, in words: ``8 chips TPU v5e``."""
-        found = [self.present(maker) for maker in MAKERS if self.wanted(maker)]
-        if words := " and ".join(filter(None, found)):
+        if words := " and ".join(filter(None, map(self.present, self.awaited))):
             return words
         if accelerators := [name for name in self.platforms if name != "cpu"]:
             return " and ".join(accelerators)

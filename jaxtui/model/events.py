@@ -148,6 +148,10 @@ class Noticed(Record, frozen=True, kw_only=True, tag=True):
     findings: tuple[Finding, ...]
     hardware: str = ""
     """What JAX is about to initialise, in words: ``8 chips TPU v5e``."""
+    makers: tuple[str, ...] = ()
+    """Those of it, as JAX names the platforms: ``tpu``, ``cuda``, ``rocm``."""
+    tpu_chips: int = 0
+    """Of it, on this host; 0 where that is unknown."""
 
 
 class Waiting(Record, frozen=True, kw_only=True, tag=True):

@@ -91,7 +91,8 @@ def started(*events):
     return start
 
 
-NOTICED = Noticed(findings=(), hardware="8 chips TPU v5e")
+V5E = {"hardware": "8 chips TPU v5e", "makers": ("tpu",), "tpu_chips": 8}
+NOTICED = Noticed(findings=(), **V5E)
 HELLO = Hello(pid=1, ops=())
 
 
@@ -103,19 +104,20 @@ def test_what_an_engine_does_is_said_as_it_goes():
 
 
 @pytest.mark.parametrize(
-    ("hardware", "imported", "seconds", "says"),
+    ("facts", "imported", "seconds", "says"),
     [
-        ("8 chips TPU v5e", False, 20.0, "first import"),
-        ("8 chips TPU v5e", True, 20.0, "up to a minute"),
-        ("8 chips TPU v5e", True, 60.0, "TPU_VISIBLE_CHIPS=0,1,2,3,4,5,6,7"),
-        ("tpu", True, 60.0, "TPU_PROCESS_BOUNDS=1,1,1 jaxtui"),
-        ("2 GPUs NVIDIA 0x2335", True, 20.0, "nvidia-smi"),
-        ("cuda", True, 20.0, "nvidia-smi"),
-        ("the CPU", True, 20.0, "what else the machine does"),
+        (V5E, False, 20.0, "first import"),
+        (V5E, True, 20.0, "up to a minute"),
+        (V5E, True, 60.0, "TPU_VISIBLE_CHIPS=0,1,2,3,4,5,6,7"),
+        ({"makers": ("tpu",)}, True, 60.0, "TPU_PROCESS_BOUNDS=1,1,1 jaxtui"),
+        ({"makers": ("tpu", "cuda")}, True, 20.0, "up to a minute"),
+        ({"makers": ("cuda",)}, True, 20.0, "`nvidia-smi`"),
+        ({"makers": ("rocm",)}, True, 20.0, "`rocm-smi`"),
+        ({"hardware": "the CPU"}, True, 20.0, "what else the machine does"),
     ],
 )
-def test_a_slow_start_has_its_advice(hardware, imported, seconds, says):
-    start = startup.Start(hardware=hardware, imported=imported)
+def test_a_slow_start_has_its_advice(facts, imported, seconds, says):
+    start = startup.Start(imported=imported, **facts)
     finding = startup.slow(start, seconds)
     assert f"taken {seconds:.0f} s so far" in finding.what
     assert says in finding.advice

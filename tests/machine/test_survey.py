@@ -65,6 +65,23 @@ def test_everything_at_once(machine):
     assert survey({}, machine.root).hidepid
 
 
+@pytest.mark.parametrize(
+    ("platforms", "makers", "hardware"),
+    [
+        # What is there and wanted, else what is named.
+        ("", ("tpu", "cuda"), "a TPU (/dev/accel0) and an NVIDIA GPU (/dev/nvidia0)"),
+        ("gpu, cpu", ("cuda",), "an NVIDIA GPU (/dev/nvidia0)"),
+        ("rocm", ("rocm",), "rocm"),
+        ("cpu", (), "the CPU"),
+    ],
+)
+def test_what_jax_is_about_to_initialise(machine, platforms, makers, hardware):
+    machine.node("accel0")
+    machine.node("nvidia0")
+    seen = survey({"JAX_PLATFORMS": platforms}, machine.root)
+    assert (seen.awaited, seen.hardware) == (makers, hardware)
+
+
 # Memory of GPUs.
 
 
