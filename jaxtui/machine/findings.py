@@ -13,7 +13,7 @@ import msgspec
 from jaxtui import format as fmt
 from jaxtui.machine import hardware, messages, processes, topologies
 from jaxtui.machine.gpu_memory import GpuMemory
-from jaxtui.machine.hardware import NAMES, PLUGINS, TPU_PATHS, Maker
+from jaxtui.machine.hardware import NAMES, PLUGINS, Maker, maker_of
 from jaxtui.machine.processes import Lock
 from jaxtui.machine.survey import GPU_PLATFORMS, MAKERS, PLATFORMS, PROCESSES, Survey
 from jaxtui.model import Device, Finding, Holder, Severity
@@ -329,7 +329,7 @@ def _memory(cards: Sequence[GpuMemory], holders: Sequence[Holder]) -> Iterator[F
 def _gpu_files(holder: Holder) -> list[str]:
     if any(name in holder.command for name in _SERVICES):
         return []
-    return [path for path in holder.paths if not path.startswith(TPU_PATHS)]
+    return [path for path in holder.paths if maker_of(path) != "tpu"]
 
 
 def _paths(found: Sequence[str]) -> str:

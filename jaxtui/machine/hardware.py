@@ -100,17 +100,19 @@ def _word(path: Path) -> str:
     return read_text(path).strip().lower()
 
 
-_NODES: tuple[tuple[Maker, str, re.Pattern[str]], ...] = (
-    ("tpu", ".", re.compile(r"accel\d+")),
-    ("tpu", "vfio", re.compile(r"\d+")),
-    ("cuda", ".", re.compile(r"nvidia(\d+|ctl|-uvm)")),
-    ("rocm", ".", re.compile(r"kfd")),
+_FILES: tuple[tuple[Maker, re.Pattern[str]], ...] = (
+    ("tpu", re.compile(r"/dev/(accel|vfio/)\d+")),
+    ("cuda", re.compile(r"/dev/nvidia(\d+|ctl|-uvm)")),
+    ("rocm", re.compile(r"/dev/kfd")),
 )
-"""Platform, folder under /dev, and the names in it."""
+
+CONTROL_FILES = ("/dev/nvidiactl", "/dev/nvidia-uvm")
+"""Of a driver, not of a chip: whoever merely asks for its state has them open, too."""
 
 
-TPU_PATHS = ("/dev/accel", "/dev/vfio")
-"""How the paths of a TPU's device files begin."""
+def maker_of(path: str) -> Maker | None:
+    """Whose device file it is; a vfio file may also serve any other device."""
+    return next((maker for maker, names in _FILES if names.fullmatch(path)), None)
 
 
 class Node(Record, frozen=True):
@@ -124,12 +126,10 @@ class Node(Record, frozen=True):
 
 
 def nodes(dev: Path = Path("/dev")) -> Iterator[Node]:
-    """Every device file of an accelerator; vfio files also serve other devices."""
-    for maker, folder, pattern in _NODES:
+    for folder in ("", "vfio/"):
         for name in list_names(dev / folder):
-            if pattern.fullmatch(name):
-                path = dev / folder / name
-                shown = f"/dev/{path.relative_to(dev)}"
+            path, shown = dev / folder / name, f"/dev/{folder}{name}"
+            if maker := maker_of(shown):
                 usable = os.access(path, os.R_OK | os.W_OK)
                 try:
                     owner = f"{path.owner()}:{path.group()}"

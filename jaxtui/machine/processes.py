@@ -10,13 +10,12 @@ from __future__ import annotations
 import fcntl
 import os
 import pwd
-import re
 import struct
 import sys
 from pathlib import Path
 
 from jaxtui import format as fmt
-from jaxtui.machine.hardware import list_names, read_text
+from jaxtui.machine.hardware import CONTROL_FILES, list_names, maker_of, read_text
 from jaxtui.model import Holder, Record
 
 LOCK_FILE = "tmp/libtpu_lockfile"
@@ -27,8 +26,6 @@ COMMAND_CHARACTERS = 60
 
 _FLOCK = "hhqqi4x"
 """``struct flock`` of 64-bit Linux: l_type, l_whence, l_start, l_len, l_pid."""
-
-_DEVICE_FILE = re.compile(r"/dev/(?:accel\d+|vfio/\d+|nvidia\d+|kfd)")
 
 
 def holders(proc: Path = Path("/proc")) -> tuple[tuple[Holder, ...], int]:
@@ -79,7 +76,7 @@ def _open_devices(process: Path) -> tuple[str, ...] | None:
             path = os.readlink(f"{directory}/{link}")
         except OSError:  # it is closed
             continue
-        if _DEVICE_FILE.fullmatch(path):
+        if maker_of(path) and path not in CONTROL_FILES:
             found.add(path)
     return tuple(sorted(found))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import field
 
 from jaxtui.machine import hardware, packages, processes
-from jaxtui.machine.hardware import NAMES, TPU_PATHS, Chip, Maker, Node
+from jaxtui.machine.hardware import NAMES, Chip, Maker, Node
 from jaxtui.machine.packages import Packages
 from jaxtui.machine.processes import Lock
 from jaxtui.model import Device, Holder, Record
@@ -123,7 +123,7 @@ class Survey(Record, frozen=True):
         return [
             path
             for path in holder.paths
-            if path.startswith(TPU_PATHS) and self._is_sure("tpu", path)
+            if hardware.maker_of(path) == "tpu" and self._is_sure("tpu", path)
         ]
 
     def present(self, maker: Maker) -> str:

@@ -24,7 +24,7 @@ def test_whoever_has_a_device_file_open_is_found(machine):
     )
     machine.process(7, "", "/dev/vfio/3")
     (machine.root / "proc/7/comm").write_text("named\n")
-    machine.process(8, "sh", "/dev/accel0x", "/dev/vfio/vfio", "/tmp/accel0", "socket")
+    machine.process(8, "sh", "/dev/accel0x", "/dev/vfio/vfio", "/dev/nvidiactl", "pipe")
     machine.process(os.getpid(), "this", "/dev/accel0")
     (machine.root / "proc/9").mkdir()  # it ends meanwhile
     (machine.root / "proc/self").mkdir()

@@ -20,7 +20,8 @@ from jaxtui.machine.gpu_memory import (
     nvidia,
     processes,
 )
-from jaxtui.machine.hardware import TPU_PATHS
+from jaxtui.machine.hardware import maker_of
+from jaxtui.machine.survey import PLATFORMS
 from jaxtui.measure.check.base import Context, by_device, reading
 from jaxtui.measure.devices import memory_of, name, probe
 from jaxtui.measure.host import available_host_bytes, total_host_bytes
@@ -32,8 +33,6 @@ MUCH = 0.1
 LITTLE = 0.1
 """The share of the host's memory that should be free."""
 
-GPUS = ("gpu", "cuda")
-
 SMI_SECONDS = 5.0
 """Without its persistence daemon the driver takes a second for each GPU."""
 
@@ -43,7 +42,7 @@ CONTEXT_BYTES = 1024**3
 
 def test(context: Context) -> Iterator[RunEvent]:
     """Read the statistics of every device; the test allocates nothing itself."""
-    with_smi = any(device.platform in GPUS for device in context.devices)
+    with_smi = any(device.platform in PLATFORMS["cuda"] for device in context.devices)
     report = query_smi() if with_smi else None
 
     def read(_: Context, device: jax.Device, seconds: float) -> Iterator[Reading]:
@@ -52,7 +51,7 @@ def test(context: Context) -> Iterator[RunEvent]:
             return
         holders = [one for one in context.seen.holders if one.pid != os.getpid()]
         stats, others = memory_of(device) or {}, None
-        if report is not None and device.platform in GPUS:
+        if report is not None and device.platform in PLATFORMS["cuda"]:
             ordinal = probe(lambda: device.local_hardware_id)
             gpu = report.gpu(ordinal, os.environ.get("CUDA_VISIBLE_DEVICES"))
             own = stats.get("pool_bytes") or stats.get("bytes_in_use", 0)
@@ -101,7 +100,7 @@ def of_device(
     mine = ", ".join(
         f"process {one.pid} ({one.command or 'unknown'})"
         for one in holders
-        if any(path.startswith(TPU_PATHS) == tpu for path in one.paths)
+        if any((maker_of(path) == "tpu") == tpu for path in one.paths)
     )
     if others is not None and others.used_bytes > MUCH * others.total_bytes:
         doubt = others.sentence

@@ -18,6 +18,7 @@ from time import perf_counter, sleep
 import jax
 import numpy as np
 
+from jaxtui.machine.survey import GPU_PLATFORMS
 from jaxtui.measure import ops
 from jaxtui.measure.check import work
 from jaxtui.measure.check.agreement import (
@@ -53,8 +54,6 @@ COMPILE_SECONDS = 40.0
 LEADER_SECONDS = 15.0
 """For so long a GPU waits until the first of its kind has tried out its kernels."""
 
-GPUS = ("gpu", "cuda", "rocm")
-
 REFUSED = re.compile(
     r"does not accept dtype|is not supported|Unexpected operand type"
     r"|^(?:TypeError|ValueError|TypePromotionError): .*dtype",
@@ -85,7 +84,7 @@ def test(context: Context) -> Iterator[RunEvent]:
                     comparison.inputs(one)
             deadline = perf_counter() + seconds + COMPILE_SECONDS
             kin = (one for one in devices if str(one.device_kind) == kind)
-            if device.platform in GPUS and device != next(kin):
+            if device.platform in GPU_PLATFORMS and device != next(kin):
                 compiled[kind].wait(LEADER_SECONDS)
             ready = compiled[kind].set
             outcomes.update(compute(within, device, comparison, deadline, ready))
@@ -223,7 +222,7 @@ def program(call: Call, device: jax.Device) -> str:
     Other compilers give every device of a kind the same program. Where in the source
     something was written does not count.
     """
-    if device.platform not in GPUS:
+    if device.platform not in GPU_PLATFORMS:
         return ""
     text = probe(lambda: call.as_text())  # type: ignore[attr-defined]
     lines = (line for line in str(text or "").splitlines() if " = " in line)

@@ -306,7 +306,7 @@ def test_a_device_that_is_late_keeps_no_other_waiting(
 def test_a_follower_does_not_wait_for_a_leader_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(numerics, "GPUS", ("cpu",))
+    monkeypatch.setattr(numerics, "GPU_PLATFORMS", ("cpu",))
     monkeypatch.setattr(numerics, "LEADER_SECONDS", 0.01)
     monkeypatch.setattr(agreement, "PATIENCE_SECONDS", 0.0)
     release = threading.Event()
