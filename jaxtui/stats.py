@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -101,19 +102,24 @@ def ratio(
         rounds: of either, in the order in which they were taken in turns.
 
     Returns:
-        ``None`` where a clock may have read nothing.
+        ``None`` where a clock may have read nothing, or so little beside the other that
+        no float is as large or small as their ratio.
     """
     taken = zip(*rounds, strict=False)
     if len(pairs := [a / b for a, b in taken if min(a, b) > 0]) >= MINIMUM_ROUNDS:
-        return rounds_interval(pairs)
-    if min(*first[:3], *second[:3]) <= 0:
+        found = rounds_interval(pairs)
+    elif min(*first[:3], *second[:3]) <= 0:
         return None
-    return Interval(
-        first.low / second.high,
-        first.median / second.median,
-        first.high / second.low,
-        max(0.0, first.confidence + second.confidence - 1),
-    )
+    else:
+        found = Interval(
+            first.low / second.high,
+            first.median / second.median,
+            first.high / second.low,
+            max(0.0, first.confidence + second.confidence - 1),
+        )
+    # Its inverse is asked for too: of less than this it would be infinite.
+    least = sys.float_info.min
+    return found if least <= found.low and found.high <= 1 / least else None
 
 
 def outlier_count(ordered: Sequence[float]) -> int:

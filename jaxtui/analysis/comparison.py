@@ -84,7 +84,9 @@ def compare(first: Side, second: Side) -> Comparison:
             high=None,
             confidence=None,
             answer="cannot tell",
-            sentence="One of them has no samples to compare.",
+            sentence="One of them has no samples to compare."
+            if a is None or b is None
+            else "One of them took no time that could be compared.",
             differences=differences,
         )
     figures = (

@@ -59,6 +59,17 @@ def test_two_works_are_not_comparable_and_that_is_said_first(
     assert found.ratio == pytest.approx(0.0005)
 
 
+@pytest.mark.parametrize(
+    ("first", "second"), [(1.0, 5e-324), (5e-324, 1.0), (1e200, 1e-200)]
+)
+def test_times_beside_which_no_ratio_can_be_written(
+    first: float, second: float
+) -> None:
+    found = compare(side("1", first, 0.0), side("2", second, 0.0))
+    assert (found.answer, found.ratio) == ("cannot tell", None)
+    assert found.sentence == "One of them took no time that could be compared."
+
+
 def test_the_sentence_has_both_figures() -> None:
     found = compare(side("12", 0.002), side("other.json", 0.001))
     assert "other.json takes 1.00 ms, 12 2.00 ms" in found.sentence
