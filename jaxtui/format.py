@@ -104,9 +104,12 @@ class Figure(Record, frozen=True):
     unit: Unit
     digits: int = 3
 
+    def number(self, unit: Unit) -> str:
+        """Without the unit's name."""
+        return "–".join(unit.text(end, self.digits) for end in self.ends)
+
     def text(self, unit: Unit) -> str:
-        ends = (unit.text(end, self.digits) for end in self.ends)
-        return f"{'–'.join(ends)} {unit.name}"
+        return f"{self.number(unit)} {unit.name}"
 
     def __str__(self) -> str:
         return self.text(self.unit)
@@ -310,10 +313,15 @@ def percent(fraction: float | None) -> str:
     """A fraction as percents: ``86 %``, ``0.4 %``."""
     if fraction is None or not math.isfinite(fraction):
         return ABSENT
+    return f"{percents(fraction)} %"
+
+
+def percents(fraction: float) -> str:
+    """The number alone: ``86``, ``0.4``."""
     value = 100 * fraction
     if value == 0 or abs(value) >= 9.95:
-        return f"{value:.0f} %"
-    return f"{float(f'{value:.1e}'):g} %"
+        return f"{value:.0f}"
+    return f"{float(f'{value:.1e}'):g}"
 
 
 def error(value: float | None) -> str:

@@ -400,24 +400,33 @@ class _Peers:
 # Words.
 
 
+_QUANTITIES: dict[Unit, fmt.Quantity] = {
+    "bytes": "memory",
+    "flop/s": "FLOP/s",
+    "bytes/s": "B/s",
+    "seconds": "s",
+}
+
+
+def number_and_unit(value: float | None, unit: Unit) -> tuple[str, str]:
+    """``169`` and ``TFLOP/s``, ``4`` and ``chips``, ``2.1e-3`` and nothing."""
+    if value is None:
+        return fmt.ABSENT, ""
+    if unit == "chips":
+        return f"{value:g}", "chip" if value == 1 else "chips"
+    if unit == "relative error":
+        return fmt.error(value), ""
+    if unit == "":
+        return fmt.significant(value), ""
+    found = fmt.figure(value, _QUANTITIES[unit])
+    if isinstance(found, str):
+        return found, ""
+    return found.number(found.unit), found.unit.name
+
+
 def figure(value: float | None, unit: Unit) -> str:
-    """A figure as people read it: ``169 TFLOP/s``, ``4 chips``, ``2.1e-3``."""
-    match unit:
-        case "chips":
-            many = "chip" if value == 1 else "chips"
-            return fmt.ABSENT if value is None else f"{value:g} {many}"
-        case "bytes":
-            return fmt.bytes_text(value)
-        case "flop/s":
-            return fmt.flops_rate(value)
-        case "bytes/s":
-            return fmt.bytes_rate(value)
-        case "seconds":
-            return fmt.seconds(value)
-        case "relative error":
-            return fmt.error(value)
-        case "":
-            return fmt.ABSENT if value is None else fmt.significant(value)
+    """A figure as people read it: ``169 TFLOP/s``."""
+    return " ".join(filter(None, number_and_unit(value, unit)))
 
 
 def _percent_beside(share: float, bound: float) -> str:

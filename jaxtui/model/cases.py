@@ -89,17 +89,26 @@ class Case(Record, frozen=True, kw_only=True):
         return self.device.partition(":")[0]
 
     @property
+    def words(self) -> tuple[str, ...]:
+        """Of its label."""
+        hosted = self.inputs == "host" and not self.on_host
+        found = (
+            short_name(self.op),
+            # A user's function may have no size, and no dtype before it has run.
+            str(self.size) if self.size else "",
+            self.dtype,
+            "" if self.precision == "default" else self.precision,
+            self.mode,
+            "on",
+            self.device,
+            "host inputs" if hosted else "",
+        )
+        return tuple(filter(None, found))
+
+    @property
     def label(self) -> str:
         """The case in one line, as it is written in tables and messages."""
-        precision = "" if self.precision == "default" else f" {self.precision}"
-        hosted = " host inputs" if self.inputs == "host" and not self.on_host else ""
-        # A user's function may have no size, and no dtype before it has run.
-        size = f" {self.size}" if self.size else ""
-        dtype = f" {self.dtype}" if self.dtype else ""
-        return (
-            f"{short_name(self.op)}{size}{dtype}{precision} {self.mode}"
-            f" on {self.device}{hosted}"
-        )
+        return " ".join(self.words)
 
 
 class Experiment(Record, frozen=True, kw_only=True, tag=True):

@@ -250,13 +250,15 @@ def _nothing(_width: int) -> Iterable[Line]:
 
 def _of_entry(entry: Entry, tall: bool) -> tuple[str, Write, Write, Write]:
     one = entry.measurement
-    (figure, *unit), *rest = view.headline(one)
+    told = view.headline(one)
+    unit = (Span(f" {told.unit}", "title"),) if told.unit else ()
     large = tall and bool(unit)
 
     def answer(_width: int) -> Iterable[Line]:
         if large:
-            return (*unit, Span(" per call, until ready", "muted")), *rest
-        return ((figure, *unit, Span("  "), *rest[0]),)
+            per_call = (*unit, Span(" per call, until ready", "muted"))
+            return per_call, told.interval, told.basis
+        return ((told.number, *unit, Span("  "), *told.interval),)
 
     def phases(width: int) -> Iterable[Line]:
         clocks = one.phases, one.dispatch, one.ready, one.pipelined_seconds
@@ -266,7 +268,7 @@ def _of_entry(entry: Entry, tall: bool) -> tuple[str, Write, Write, Write]:
         for line in view.facts(entry, brief=not tall):
             yield from fold(line, width, later=" " * view.INDENT)
 
-    digits = figure.text if large else ""
+    digits = told.number.text if large else ""
     return digits, answer, phases if tall else _nothing, facts
 
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from jaxtui import format as fmt
 from jaxtui.analysis.baseline import Baseline
@@ -19,8 +18,8 @@ from jaxtui.analysis.check import (
     SEVERITY,
     Verdict,
     VerdictWord,
-    figure,
     judge,
+    number_and_unit,
     overall,
 )
 from jaxtui.analysis.examination import Examination
@@ -106,25 +105,32 @@ class Row:
         values = [value for value in measured if value is not None]
         if not values:
             return ""
-        text = _span(values, partial(figure, unit=first.unit))
+        low, high = min(values), max(values)
+        number, unit = _span(
+            number_and_unit(low, first.unit), number_and_unit(high, first.unit)
+        )
+        text = f"{number} {unit}".rstrip()
         expected = {one.expected for one in self.members}
         if len(expected) > 1 or None in expected:
             return text
-        wanted, relation = figure(expected.pop(), first.unit), " of"
+        (wanted, of), relation = number_and_unit(expected.pop(), first.unit), " of"
         if self.members[0].share is not None:
             relation = " of" if self._more_is_better else ", against"
         elif first.expected and first.unit != "chips":
             relation = RELATIONS.get(first.expected.kind, " of")
-        number, _, of = text.rpartition(" ")
-        if relation == " of" and number and wanted.endswith(f" {of}"):
+        if relation == " of" and unit == of:
             text = number
-        return f"{text}{relation} {wanted}"
+        return f"{text}{relation} {wanted} {of}".rstrip()
 
     @property
     def share(self) -> str:
         """How much of the expectation was reached; empty where that is no matter."""
-        text = fmt.percent if self._more_is_better else fmt.ratio
-        return _span(self.shares, text) if self.shares else ""
+        if not self.shares:
+            return ""
+        low, high = min(self.shares), max(self.shares)
+        if self._more_is_better:
+            return " ".join(_span((fmt.percents(low), "%"), (fmt.percents(high), "%")))
+        return _span((fmt.ratio(low), ""), (fmt.ratio(high), ""))[0]
 
     @property
     def shares(self) -> list[float]:
@@ -156,15 +162,13 @@ def rows(verdicts: Sequence[Verdict]) -> tuple[Row, ...]:
     return tuple(found)
 
 
-def _span(values: Sequence[float], text: Callable[[float], str]) -> str:
-    """The smallest and the largest: ``168-171 TFLOP/s``."""
-    low, high = text(min(values)), text(max(values))
+def _span(low: tuple[str, str], high: tuple[str, str]) -> tuple[str, str]:
+    """Two numbers with their units as one: ``168-171`` and ``TFLOP/s``."""
     if low == high:
         return low
-    (first, _, unit), (_, _, other) = low.rpartition(" "), high.rpartition(" ")
-    if first and unit == other:
-        return f"{first}-{high}"
-    return f"{low} to {high}" if " " in low else f"{low}-{high}"
+    if low[1] == high[1]:
+        return f"{low[0]}-{high[0]}", high[1]
+    return f"{' '.join(low)} to {high[0]}", high[1]
 
 
 # Devices.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
 import msgspec
@@ -156,18 +156,34 @@ def _role(name: str, text: str) -> str:
 # One measurement.
 
 
-def headline(one: Measurement) -> Iterator[Line]:
-    """The figure that matters and its unit; its interval; what that rests on."""
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The figure that matters, which a screen may draw large."""
+
+    number: Span
+    unit: str = ""
+    interval: Line = ()
+    basis: Line = ()
+    """How many calls that rests on."""
+
+
+def headline(one: Measurement) -> Headline:
     ready = one.ready
     if ready is None:
-        yield (Span("no samples", "muted"),)
-        yield ()
-        return
-    figure, _, unit = str(fmt.median(ready)).partition(" ")
-    yield (Span(figure, "hero"), Span(f" {unit}", "title"))
+        return Headline(Span("no samples", "muted"))
+    median = fmt.median(ready)
+    number, unit = (
+        (median, "")
+        if isinstance(median, str)
+        else (median.number(median.unit), median.unit.name)
+    )
     name = fmt.interval_name(ready.confidence)
-    yield (Span(str(fmt.ends(ready))), Span(f"  {name}", "muted"))
-    yield (Span(f"{fmt.count(ready.n)} calls in {ready.rounds} rounds", "muted"),)
+    return Headline(
+        Span(number, "hero"),
+        unit,
+        (Span(str(fmt.ends(ready))), Span(f"  {name}", "muted")),
+        (Span(f"{fmt.count(ready.n)} calls in {ready.rounds} rounds", "muted"),),
+    )
 
 
 def repeats(rows: Sequence[Row]) -> str:

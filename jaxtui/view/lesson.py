@@ -270,12 +270,12 @@ def _cases(outcome: Outcome) -> Iterator[tuple[str, float, str]]:
         yield "reused memory", span.reused, "numpy"
         yield "fresh memory", span.fresh, "numpy"
         return
-    labels = [one.case.label.split() for one in found]
-    common = set.intersection(*map(set, labels)) if len(labels) > 1 else set()
-    for label, one in zip(labels, found, strict=True):
-        words = " ".join(word for word in label if word not in common)
+    words = [set(one.case.words) for one in found]
+    common = set.intersection(*words) if len(words) > 1 else set()
+    for one in found:
+        label = " ".join(word for word in one.case.words if word not in common)
         if one.ready is not None:
-            yield words, one.ready.median, "numpy" if one.case.on_host else "device"
+            yield label, one.ready.median, "numpy" if one.case.on_host else "device"
 
 
 def _loops(outcome: Outcome) -> Iterator[tuple[str, float, str]]:

@@ -10,7 +10,7 @@ import pytest
 from jaxtui.history.store import Entry, Row
 from jaxtui.model import Note
 from jaxtui.view import history
-from jaxtui.view.text import plain
+from jaxtui.view.text import Span, plain
 from tests.history.making import DEVICE, HOST, measurement
 
 NOON = 1_790_000_000.0
@@ -81,12 +81,10 @@ def test_one_measurement_has_one_unit() -> None:
     one = measurement(median=0.00081, width=0.0001)
     noted = msgspec.structs.replace(one, notes=(Note(flag="drift", text="Slower."),))
     entry = Entry(id=3, at=NOON, host=HOST, device=DEVICE, measurement=noted)
-    lines = [plain(line) for line in history.headline(noted)]
-    assert lines == [
-        "0.81 ms",
-        "0.710–0.910 ms  99 % interval",
-        "100 calls in 10 rounds",
-    ]
+    told = history.headline(noted)
+    assert (told.number.text, told.unit) == ("0.81", "ms")
+    assert plain(told.interval) == "0.710–0.910 ms  99 % interval"
+    assert plain(told.basis) == "100 calls in 10 rounds"
     whole = "\n".join(map(plain, history.whole(entry)))
     assert "drift      Slower." in whole
     assert "100 calls in 10 rounds" in whole
@@ -94,7 +92,7 @@ def test_one_measurement_has_one_unit() -> None:
     heads = ["phases", "rates", "notes", "when", "where"]
     assert [line.split()[0] for line in brief] == heads
     unsampled = msgspec.structs.replace(one, ready=None)
-    assert plain(next(history.headline(unsampled))) == "no samples"
+    assert history.headline(unsampled) == history.Headline(Span("no samples", "muted"))
 
 
 def test_repeats_say_their_ends_and_since_when() -> None:
