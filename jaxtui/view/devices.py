@@ -31,6 +31,9 @@ MAP_COLUMNS, MAP_LINES = 80, 60
 _BYTES = ("bytes", "size", "limit", "reserved")
 """In the names of statistics that count bytes."""
 
+_NARROWEST_VALUE = 16
+"""With less room beside the names of facts, their later lines go below the names."""
+
 
 def explain(devices: Sequence[Device]) -> str:
     """One plain sentence on how chips, cores and devices relate here."""
@@ -325,7 +328,7 @@ def facts(
         room = max((len(name) for name, _ in found if len(name) <= 20), default=0) + 2
         lines.append(())
         for name, value in found:
-            margin = " " * (room if width > 2 * room else 2)
+            margin = " " * (room if width - room >= _NARROWEST_VALUE else 2)
             padded = Span(f"{name}  ".ljust(room), "muted")
             lines += fold((padded, Span(value)), width, "", margin)
     return lines
