@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -153,13 +151,8 @@ STAYS = """
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Callable[[str, str], str]:
-    def write(text: str, name: str) -> str:
-        path = tmp_path / f"{name}.py"
-        path.write_text(textwrap.dedent(text))
-        return f"{path}:f"
-
-    return write
+def write(write: Callable[..., str]) -> Callable[[str, str], str]:
+    return lambda text, name: f"{write(text, f'{name}.py')}:f"
 
 
 def bench(

@@ -26,6 +26,7 @@ from jaxtui.model import (
     Timed,
 )
 from tests.lessons.figures import on
+from tests.measure import running
 from tests.processes import python
 from tests.records import planned
 
@@ -45,12 +46,11 @@ NAMES = "time_calls|take_turns|wait_for|cases|perf_counter_ns"
 
 
 def case(**changes: Any) -> Case:
-    fields = {"op": "matmul", "size": 32, "dtype": "float32", "device": "cpu:0"}
-    return Case(**({**fields, "mode": "jit"} | changes))
+    return running.case(**({"op": "matmul", "size": 32} | changes))
 
 
 def numpy(**changes: Any) -> Case:
-    return case(**{"device": "host", "mode": "numpy", "inputs": "host", **changes})
+    return case(mode="numpy", **changes)
 
 
 def plan(*cases: Case) -> tuple[PlannedCase, ...]:
@@ -86,8 +86,7 @@ def test_the_loop_of_every_script_is_the_one_that_ran() -> None:
 @pytest.mark.parametrize("op", ops.OPS.values(), ids=list(ops.OPS))
 def test_one_case_fits_on_a_slide(op: ops.Op) -> None:
     for mode in op.forms:
-        of = numpy if mode in ("numpy", "tensorflow") else case
-        one = of(op=op.name, size=op.default, mode=mode)
+        one = case(op=op.name, size=op.default, mode=mode)
         text = scripts.of_cases([planned(one, recipe=recipe(one))])
         compile(text, f"{op.name} {mode}", "exec")
         imported = set(re.findall(r"^(?:import|from) (\w+)", text, re.M))

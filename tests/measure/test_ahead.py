@@ -51,23 +51,17 @@ def test_stages_come_in_order_and_have_their_clocks() -> None:
     assert one.memory.limit_bytes is None
 
 
-@pytest.mark.parametrize(
-    ("dtype", "short", "size"),
-    [("float64", "f64", 8), ("bfloat16", "bf16", 2), ("int8", "s8", 1)],
-)
-def test_a_product_is_compiled_without_its_data(
-    dtype: str, short: str, size: int
-) -> None:
-    product = case("matmul", 64, dtype=dtype)
+def test_a_product_is_compiled_without_its_data() -> None:
+    product = case("matmul", 64, dtype="float64")
     *_, last = compile_ahead(product, jax.devices("cpu")[0], keep_hlo=True)
     assert isinstance(last, AheadCompiled)
     one = last.compiled
     assert one.flops == 2 * 64**3
     assert one.xla_flops == pytest.approx(one.flops, rel=0.05)
     assert one.memory is not None
-    assert one.memory.arguments_bytes == 2 * size * 64**2
+    assert one.memory.arguments_bytes == 2 * 8 * 64**2
     assert (one.hlo or "").startswith("HloModule")
-    assert f"{short}[64,64]" in (one.hlo or "")
+    assert "f64[64,64]" in (one.hlo or "")
 
 
 OUT_OF_MEMORY = (
