@@ -316,7 +316,8 @@ def test_runs_go_to_their_calls_program_by_program() -> None:
     alone = [run_of("a", 1), run_of("b", 2)]
     found = trace.on_device(calls, 1.0, runs, alone)
     assert [(one.device_start, one.device_end) for one in found] == [(0, 5), (2, 6)]
-    assert [kernel.name for kernel in found[0].kernels] == ["a.1", "b.1"]
+    kernels = [(kernel.name, kernel.count) for kernel in found[0].kernels]
+    assert kernels == [("a.1", 1), ("b.1", 1)]
     with pytest.raises(MissingTraceError, match=r"holds 3 runs of a for 2 calls\.$"):
         trace.on_device(calls, 1.0, runs[1:], alone)
 
