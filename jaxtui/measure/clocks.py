@@ -7,8 +7,7 @@ freeing inside the window costs up to half of it.
 
 In one process the dispatch of a call of 20 or 200 µs reads within 2 % of a loop by hand
 over the same callable, the transfer guard and all else of a turn included. Processes
-differ by more, plain scripts among themselves too: those of a softmax of 600² read
-medians from 5.8 to 9.5 µs, and with fresh memory half as much again as with reused.
+differ by more, plain scripts among themselves too.
 """
 
 # The loop that scripts show has no annotations.
