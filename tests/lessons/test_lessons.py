@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from msgspec.structs import replace
 
 from jaxtui import lessons
 from jaxtui.lessons.base import PROSE_COLUMNS
 from jaxtui.lessons.outcome import NOTHING, Outcome
-from jaxtui.measure.snippets import run_snippet
 from jaxtui.model import (
     HOST,
     MAXIMUM_LOOP_CALLS,
@@ -19,7 +17,6 @@ from jaxtui.model import (
     Event,
     Experiment,
     Loop,
-    Shown,
     Snippet,
     SnippetShown,
     Timed,
@@ -29,7 +26,7 @@ from jaxtui.model import (
 )
 from jaxtui.view.lesson import prose, question
 from jaxtui.view.text import plain
-from tests.lessons.figures import MACHINES, OPS, after, measured, on, real, trial
+from tests.lessons.figures import MACHINES, OPS, after, measured, on, trial
 
 BROKEN = after(WorkFailed(error="It broke.", hint="Mend it."))
 
@@ -96,26 +93,6 @@ def test_all_that_it_runs_can_be_run(name: str, machine: str) -> None:
                     compile(part.code.strip(), part.name, kind)
                 figures += [part.name for part in work.parts]
         assert len(figures) == len(set(figures)), step.title
-
-
-@every_lesson
-def test_its_programs_do_here_what_they_are_for(name: str) -> None:
-    """Run at the smallest size: an error that a step does not ask for is ours."""
-    lesson = lessons.load(name)
-    here = real(name, lesson.minimum if lesson.size_means else None)
-    for step in lesson.steps:
-        follow = step.follow(here, NOTHING, 0) if step.follow else None
-        for work in (*step.works(here), *filter(None, [follow])):
-            if not isinstance(work, Snippet):
-                continue
-            outcome = after(*run_snippet(replace(work, budget_seconds=0.1)))
-            assert outcome.problem is None, (step.title, outcome.problem)
-            assert {*outcome.values, *outcome.timings} == {p.name for p in work.parts}
-            shown = [part for part in work.parts if isinstance(part, Shown)]
-            may_raise = {part.name for part in shown if part.raises}
-            raised = {one.name: one.error for one in outcome.values.values()}
-            unwanted = {name for name, error in raised.items() if error} - may_raise
-            assert not unwanted, (step.title, {each: raised[each] for each in unwanted})
 
 
 def yields(work: Work) -> list[Event]:
