@@ -14,7 +14,6 @@ import jax
 
 from jaxtui.measure.errors import RefusedError
 from jaxtui.model import Device
-from jaxtui.model.machine import device_label
 
 EXTRA = (
     "num_cores",
@@ -99,12 +98,6 @@ def memory_of(device: Any) -> dict[str, int] | None:
 def name(device: jax.Device) -> str:
     """The device as people write it: ``tpu:3``."""
     return f"{device.platform}:{device.id}"
-
-
-def place(device: jax.Device) -> str:
-    """The device and where it sits, as ``Device.label``."""
-    coords = probe(lambda: [int(one) for one in device.coords])
-    return device_label(name(device), coords, probe(lambda: int(device.core_on_chip)))
 
 
 def memory() -> dict[str, dict[str, int] | None]:

@@ -62,8 +62,14 @@ class Device(Record, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """The device and where it sits: ``tpu:5 at 1,2,0``."""
-        return device_label(self.name, self.coords, self.core_on_chip)
+        """The device and where it sits: ``tpu:5 at 1,2,0``, ``tpu:1 at 0,0,0 core 1``.
+
+        Core 0 is also that of a chip that is one device, which needs no mention.
+        """
+        if not self.coords:
+            return self.name
+        core = f" core {self.core_on_chip}" if self.core_on_chip else ""
+        return f"{self.name} at {','.join(map(str, self.coords))}{core}"
 
     @property
     def place(self) -> tuple[int, int, int]:
@@ -90,14 +96,6 @@ class Device(Record, frozen=True, kw_only=True):
         if text.isdigit() and int(text):
             return int(text)
         return _TENSORCORES.get(self.device_kind, 1)
-
-
-def device_label(name: str, coords: Sequence[int] | None, core: int | None) -> str:
-    """A device and where it sits: ``tpu:5 at 1,2,0``, ``tpu:1 at 0,0,0 core 1``."""
-    if not coords:
-        return name
-    # Core 0 is also that of a chip that is one device, which needs no mention.
-    return f"{name} at {','.join(map(str, coords))}{f' core {core}' if core else ''}"
 
 
 def chip_count(devices: Sequence[Device]) -> int:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from types import SimpleNamespace
 
 import pytest
 
-from jaxtui.engine.client import EngineClient, EngineUnavailableError
+from jaxtui.engine.client import EngineClient, EngineOptions, EngineUnavailableError
+from jaxtui.engine.connection import Connection
 from jaxtui.model import (
     Busy,
     CaseFailed,
@@ -154,6 +156,27 @@ async def test_an_engine_that_dies_while_it_is_stopped_ends_the_run_cancelled(
     assert engine.client.generation == 2
 
 
+async def test_a_stop_between_two_engines_reaches_the_next(
+    open_engine, experiment, monkeypatch
+):
+    engine = await open_engine(grace_seconds=600.0)
+    pid = await engine.pid()
+    await engine.run(experiment("long"))
+    await engine.until(Sampled)
+    connect, stops = engine.client._connect, []
+
+    async def connect_late():
+        stops.append(asyncio.ensure_future(engine.client.stop()))
+        await asyncio.sleep(0)  # let it ask
+        await connect()
+
+    monkeypatch.setattr(engine.client, "_connect", connect_late)
+    os.kill(pid, signal.SIGKILL)
+    assert (await engine.until(RunFinished)).outcome == "cancelled"
+    await asyncio.gather(*stops)
+    assert engine.client.generation == 2
+
+
 async def test_a_run_whose_engine_cannot_come_back_gives_every_case_an_outcome(
     open_engine, experiment
 ):
@@ -213,10 +236,27 @@ async def test_one_that_dies_whenever_it_is_ready_is_given_up(open_engine, exper
         assert "SIGTERM" in died.error
         assert died.restarts == (generation < 4)
     assert "not started again" in died.error
-    # Whoever asks for a run gets a new one, and four more chances.
-    await engine.run(experiment("quick"))
-    assert (await engine.until(RunFinished)).outcome == "complete"
-    assert engine.client.generation == 5
+    # Whoever asks for a run gets a new one; one that has worked is always followed.
+    for generation in range(5, 10):
+        await engine.run(experiment("quick"))
+        pid = await engine.pid()
+        assert (await engine.until(RunFinished)).outcome == "complete"
+        assert engine.client.generation == generation
+        os.kill(pid, signal.SIGTERM)
+        assert (await engine.until(EngineDied)).restarts
+
+
+async def test_silence_counts_from_when_it_is_waited_for():
+    connection = Connection(SimpleNamespace(generation=1), EngineOptions(), print)
+    connection.settled.set()
+    waiting = asyncio.ensure_future(connection.is_silent(60.0, lambda: True))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    connection.ended.set()
+    assert await waiting is False
+    connection.ended.clear()
+    assert await connection.is_silent(60.0, lambda: False) is False
+    assert await connection.is_silent(0.0, lambda: True) is True
 
 
 async def test_an_engine_that_never_gets_ready_is_given_up(open_engine, experiment):

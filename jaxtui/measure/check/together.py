@@ -21,7 +21,7 @@ from jaxtui.measure.check.base import (
     reading,
     translate_errors,
 )
-from jaxtui.measure.devices import name, place
+from jaxtui.measure.devices import describe_device, name
 from jaxtui.model import CheckDoing, CheckDone, CheckRead, Expected, Reading, RunEvent
 from jaxtui.stats import median, rounds_interval
 
@@ -219,8 +219,9 @@ def _readings(context: Context, members: Sequence[Member]) -> Iterator[Reading]:
     slowest = max(ratios, key=lambda device: ratios[device].median)
     together = median([median(member.together) for member in timed])
     alone = median([median(member.alone) for member in timed])
+    where = describe_device(slowest).label
     said = (
-        f"{place(slowest)} took {ratios[slowest].median:.2f} times the median of"
+        f"{where} took {ratios[slowest].median:.2f} times the median of"
         f" {len(timed)} devices. All at once, a device took {together / alone:.2f}"
         " times as long as alone."
     )

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from jaxtui.measure import devices, ops
+from jaxtui.measure import ops
 from jaxtui.measure.check import agreement, numerics
 from jaxtui.measure.check.agreement import (
     SAME_BITS,
@@ -449,13 +449,6 @@ def test_most_devices_win(
     assert all(one is None or one.elements == 1 for one in against)
     if last:
         assert ballot.sentence("x").startswith(last)
-
-
-def test_a_device_is_named_with_its_place() -> None:
-    for core, text in ((0, "tpu:3 at 0,1,0"), (1, "tpu:3 at 0,1,0 core 1")):
-        facts = {"platform": "tpu", "id": 3, "coords": [0, 1, 0], "core_on_chip": core}
-        device: Any = type("Device", (), facts)
-        assert devices.place(device) == text
 
 
 def test_several_wrong_computations_are_one_fault() -> None:

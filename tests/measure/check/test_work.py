@@ -14,7 +14,7 @@ from jaxtui.measure import clocks, turns
 from jaxtui.measure.check import work
 from jaxtui.measure.check.base import TroubleError, translate_errors
 from jaxtui.measure.turns import never
-from jaxtui.model import DTYPES, Case
+from jaxtui.model import DEVICE, DTYPES, Case
 from jaxtui.stats import MINIMUM_ROUNDS
 
 
@@ -237,6 +237,7 @@ def test_errors_are_translated(error: Exception, says: str, skipped: bool) -> No
         translate_errors(case(), "work", "compile"),
     ):
         raise error
+    assert f"jit on {DEVICE} " in str(trouble.value)
     assert "smaller size" not in str(trouble.value)
     assert str(error) in trouble.value.detail
     assert trouble.value.skipped == skipped
