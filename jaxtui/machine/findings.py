@@ -98,11 +98,8 @@ def merge(known: Iterable[Finding], logged: Iterable[Finding]) -> tuple[Finding,
     found = list(known)
     for one in logged:
         # A machine may lack a TPU's library and a GPU's: those are two troubles.
-        same = [
-            i
-            for i, old in enumerate(found)
-            if old.name == one.name and ("TPU" in old.what) == ("TPU" in one.what)
-        ]
+        trouble = one.name, one.maker
+        same = [i for i, old in enumerate(found) if (old.name, old.maker) == trouble]
         if not same:
             found.append(one)
         elif one.detail not in (old := found[same[0]]).detail:
@@ -477,6 +474,7 @@ def _unused(
         severity=_severity(survey, maker),
         what=what if cause else f"{what}.",
         how=how,
+        maker=maker,
         advice=cause.finding.advice
         if cause
         else f"Start jaxtui with JAX_PLATFORMS={PLATFORMS[maker][-1]}: JAX then says "

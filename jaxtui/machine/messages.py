@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from jaxtui.machine import topologies
+from jaxtui.machine.hardware import Maker
 from jaxtui.model import Finding, Record, Severity
 
 Source = Literal["log", "start", "case"]
@@ -55,15 +56,22 @@ class Message(Record, frozen=True):
     what: str
     advice: str
     severity: Severity = "error"
+    maker: Maker | Literal[""] = ""
+    """Of a fallback, as in ``Finding``."""
 
 
 BOTH: tuple[Source, ...] = ("log", "start")
 
 
 def _log(
-    name: str, pattern: str, what: str, advice: str, severity: Severity = "error"
+    name: str,
+    pattern: str,
+    what: str,
+    advice: str,
+    severity: Severity = "error",
+    maker: Maker | Literal[""] = "",
 ) -> Message:
-    return Message(("log",), name, pattern, what, advice, severity)
+    return Message(("log",), name, pattern, what, advice, severity, maker)
 
 
 def _start(pattern: str, what: str, advice: str, name: str = "") -> Message:
@@ -81,6 +89,7 @@ MESSAGES = (
         "This machine seems to have a TPU, but JAX has no library for it and uses {1}.",
         'Run `pip install "jax[tpu]"` with the version of jax that is here '
         "(`pip show jax`).",
+        maker="tpu",
     ),
     _log(
         "fallback",
@@ -88,6 +97,7 @@ MESSAGES = (
         "This machine seems to have an NVIDIA GPU, but JAX has no plugin for it and "
         "uses {1}.",
         "{cuda}",
+        maker="cuda",
     ),
     Message(
         BOTH,
@@ -410,6 +420,7 @@ def from_log(line: str) -> Finding | None:
         how="JAX says so in its log.",
         advice=found.advice,
         detail=line.strip(),
+        maker=message.maker,
     )
 
 

@@ -146,3 +146,5 @@ class Finding(Record, frozen=True, kw_only=True):
     """The original text of what said so, kept whole."""
     refuses: Literal["", "verdicts", "jax"] = ""
     """What it makes meaningless: checks, roofs and lessons, or all that JAX does."""
+    maker: str = ""
+    """Of a fallback, whose accelerators JAX does without: ``tpu``, ``cuda``, …"""

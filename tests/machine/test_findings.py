@@ -369,14 +369,22 @@ def test_the_worst_comes_first():
 def test_what_jax_says_of_a_known_trouble_is_its_original_text():
     known = findings.after(replace(GOOD, packages=BARE), CPU)
     logged = Finding(
-        name="fallback", severity="error", what="TPU", how="b", detail="A Google TPU …"
+        name="fallback",
+        severity="error",
+        what="TPU",
+        how="b",
+        detail="A Google TPU …",
+        maker="tpu",
     )
     (one,) = merge(known, (logged,))
     assert one.what == known[0].what
     assert one.detail == "A Google TPU …"
     assert merge((one,), (logged,)) == (one,)
-    gpu = msgspec.structs.replace(logged, what="GPU", detail="An NVIDIA GPU …")
+    gpu = msgspec.structs.replace(logged, maker="cuda", detail="An NVIDIA GPU …")
     assert merge(known, (gpu,)) == (known[0], gpu)
+    # Also where both are GPUs.
+    (amd,) = findings.after(Survey(chips=(RADEON,), nodes=KFD, packages=WITH_CUDA), CPU)
+    assert merge((amd,), (gpu,)) == (gpu, amd)
     other = Finding(name="other", severity="warning", what="a", how="b")
     info = Finding(name="third", severity="info", what="a", how="b")
     names = [finding.name for finding in merge((info,), (other, logged))]

@@ -159,6 +159,7 @@ def test_recorded_lines_are_understood_and_kept(line, name, says, advises):
     assert advises in finding.advice
     assert finding.how
     assert finding.detail == line
+    assert bool(finding.maker) == (name == "fallback")
     assert "{" not in finding.what + finding.advice
 
 
