@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from jaxtui.machine.messages import MESSAGES, from_log
+from jaxtui.machine.messages import MESSAGES, find, from_log
 
 RECORDED = [
     (
@@ -181,6 +181,17 @@ def test_recorded_lines_are_understood_and_kept(line, name, says, advises):
 )
 def test_other_lines_mean_nothing(line):
     assert from_log(line) is None
+
+
+def test_only_the_text_of_a_case_has_several_lines():
+    text = "Attempting to allocate 16.0G. That was not possible.\nThere are 7.2G free."
+    found = find(text, "case", case="c", when="in a call")
+    assert found is not None
+    assert found[1] == (
+        "c ran out of device memory in a call: it asked for 16.0G, 7.2G were free."
+    )
+    falls_back = "A Google TPU may be present\nFalling back to cpu"
+    assert find(falls_back, "log") is None
 
 
 def test_every_known_line_was_recorded():
