@@ -14,7 +14,14 @@ import pytest
 
 from jaxtui.machine.survey import Survey
 from jaxtui.measure import notes
-from jaxtui.measure.check import bandwidth, base, compute, steady, together
+from jaxtui.measure.check import (
+    bandwidth,
+    base,
+    compute,
+    dispatch,
+    steady,
+    together,
+)
 from jaxtui.measure.check.base import Context, by_device, run_check
 from jaxtui.measure.contention import Usage
 from jaxtui.measure.devices import name
@@ -228,7 +235,15 @@ def test_what_a_device_cannot_do_in_one_dtype_costs_only_that(
     assert [one.measured is not None for one in found.values()] == [True]
 
 
-def test_a_device_that_waits_in_every_call(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_queue_is_counted_once_where_calls_do_not_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(dispatch, "queue_depth", lambda *_: 32)
+    monkeypatch.setattr(dispatch, "QUEUE_SECONDS", math.inf)
+    said = [one.said for one in readings(events(check("dispatch", 2))) if one.said]
+    assert all(one.startswith("Asynchronous: a call of ") for one in said)
+    assert ["32 can be in flight" in one for one in said] == [True, False]
+
     def waits(call: Any, *_: Any) -> Any:
         return lambda *args: call(*args).block_until_ready()
 
@@ -236,6 +251,7 @@ def test_a_device_that_waits_in_every_call(monkeypatch: pytest.MonkeyPatch) -> N
     _, product = readings(events(check("dispatch", 1)))
     # On a CPU that is a setting; on an accelerator it would be in doubt.
     assert product.said.startswith("Not asynchronous: a call of ")
+    assert "in flight" not in product.said
     assert not product.doubt
 
 
