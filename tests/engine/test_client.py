@@ -237,9 +237,11 @@ async def test_one_that_dies_whenever_it_is_ready_is_given_up(open_engine, exper
         assert died.restarts == (generation < 4)
     assert "not started again" in died.error
     # Whoever asks for a run gets a new one; one that has worked is always followed.
+    await engine.client.start()
     for generation in range(5, 10):
-        await engine.run(experiment("quick"))
         pid = await engine.pid()
+        await engine.until(Ready)
+        await engine.run(experiment("quick"))
         assert (await engine.until(RunFinished)).outcome == "complete"
         assert engine.client.generation == generation
         os.kill(pid, signal.SIGTERM)
