@@ -13,7 +13,6 @@ from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.widgets import Button, Input, Static
 
-from jaxtui import format as fmt
 from jaxtui import selection
 from jaxtui.model import Case, Experiment, OpInfo, explanation
 from jaxtui.model.own import brief_name, is_own
@@ -29,7 +28,6 @@ from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, Results, ResultsTable
 from jaxtui.view import bench
 from jaxtui.view.curves import METRICS, next_clock
-from jaxtui.view.text import table
 
 SWEEP_STEPS = 5
 """Sizes in the sweep around a case: each twice the one before."""
@@ -207,8 +205,7 @@ class BenchPane(CasePane):
             self.set_class(height < 16, "-low")
         if state.ops != self._listed:
             self._listed = state.ops
-            known = ((op.name, op.size_means, fmt.size(op.default)) for op in state.ops)
-            listed = table(("op", "size is", "default"), known)
+            listed = bench.catalogue(state.ops, brief=True)
             self.query_one("#ops", Static).update(listed)
         self.set_class(ran, "-ran")
         self.set_class(ran and not self.form.folded, "-editing")

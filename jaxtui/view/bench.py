@@ -13,11 +13,13 @@ from jaxtui import stats
 from jaxtui.document import Outcome, Results, encode, machine
 from jaxtui.export import DARK, FACTS, Contents, Look, contents, text_rows
 from jaxtui.model import (
+    USUAL_MODES,
     Case,
     Failure,
     Host,
     Measurement,
     Note,
+    OpInfo,
     Stopped,
     differing,
     explanation,
@@ -26,6 +28,7 @@ from jaxtui.model import (
 from jaxtui.model.base import dtype_label
 from jaxtui.model.own import brief_name, is_own, parts, short_name
 from jaxtui.plot import Picture
+from jaxtui.selection import DTYPE_ALIASES
 from jaxtui.state import CaseState, Job
 from jaxtui.stats import Interval, interval_of
 from jaxtui.view.text import INCOMPLETE, table
@@ -218,6 +221,36 @@ def row(case: CaseState, run: Job) -> dict[str, str]:
         "× numpy": fmt.ratio(times_numpy(case, run)),
         "notes": ", ".join(note.flag for note in own_notes(case, run)),
     }
+
+
+def catalogue(ops: Sequence[OpInfo], *, brief: bool = False) -> str:
+    """The ops in a table, each with a line that says what it does, unless ``brief``.
+
+    Dtypes are written short, as ``--dtype`` takes them too.
+    """
+    short = {name: alias for alias, name in DTYPE_ALIASES.items()}
+    rows = [
+        (
+            op.name,
+            op.size_means,
+            fmt.size(op.default),
+            " ".join(short.get(name, name) for name in op.dtypes)
+            or "those of its arguments",
+        )
+        for op in ops
+    ]
+    names = ("op", "size is", "default", "dtypes")
+    if brief:
+        return table(names[:-1], (row[:-1] for row in rows))
+    head, *lines = table(names, rows).split("\n")
+    found = [head]
+    for op, line in zip(ops, lines, strict=True):
+        found += [line, f"    {op.problem or op.summary}"]
+        if more := [mode for mode in op.modes if mode not in USUAL_MODES]:
+            found.append(f"    Modes beyond the usual: {', '.join(more)}.")
+        if op.package and not op.problem:
+            found.append(f"    Offered by the package {op.package}.")
+    return "\n".join(found)
 
 
 @once_per_run
