@@ -157,14 +157,6 @@ stopwatch, true = np.median(repeats[1:], axis=0)
 print(f"stopwatch {stopwatch:.3e} s, true {true:.3e} s")
 """
 
-STYLES: dict[LoopStyle, str] = {
-    "never": "waiting for none",
-    "end": "waiting once, at the end",
-    "each": "waiting for each",
-    "asarray": "np.asarray of each",
-    "print": "printing each",
-}
-
 
 @dataclass(frozen=True, kw_only=True)
 class Script:
@@ -329,7 +321,7 @@ def loop_script(loop: Loop, planned: PlannedCase) -> Script:
         ]
     head = [*recipe.remarks, *_imports(modules), *settings]
     return Script(
-        title=loop_title(loop),
+        title=loop.label,
         body=_sections(
             "\n".join(head),
             recipe.function,
@@ -338,13 +330,6 @@ def loop_script(loop: Loop, planned: PlannedCase) -> Script:
         ),
         settings=tuple(name for name, _ in recipe.settings),
     )
-
-
-def loop_title(loop: Loop) -> str:
-    """A loop in one line: what its script says of itself."""
-    linked = "chained" if loop.chained else "independent"
-    calls = "1 call" if loop.calls == 1 else f"{loop.calls} {linked} calls"
-    return f"{loop.case.label}: {calls}, {STYLES[loop.style]}"
 
 
 def _loop(loop: Loop, tree: bool) -> Iterator[str]:

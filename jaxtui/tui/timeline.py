@@ -290,7 +290,7 @@ class TimelineScreen(LoopScreen):
         plan = await self.base.session.plan(experiment, recipes=True)
         script = scripts.loop_script(loop, plan.cases[0]).text
         if self.is_current:  # an engine that is busy answers late
-            self.app.push_screen(CodeScreen(view.title(loop), script))
+            self.app.push_screen(CodeScreen(loop.label, script))
 
     def action_class(self) -> None:
         self.app.push_screen(Classroom(self.loop))
@@ -406,9 +406,8 @@ class TimelineScreen(LoopScreen):
 
     def _entitle(self) -> None:
         loop, job = self.loop, self.job
-        links = "chained" if loop.chained else "independent"
         count = fmt.plural(loop.calls, "call")
-        keys = f"b {view.STYLES[loop.style]} · c {links} · j k {count} · v code"
+        keys = f"b {loop.waits} · c {loop.links} · j k {count} · v code"
         self.query_one("#figures", Panel).entitle(loop.case.label, keys)
         shot = self.lanes.shot
         source = "measured" if shot.line.measured else "inferred"

@@ -205,18 +205,18 @@ def _work(work: Work, width: int) -> Iterator[Line]:
         yield (Span(f"# {work.case.label}", "muted"),)
         yield (Span(f"for _ in range({work.calls}):", "code"),)
         yield (Span(f"    y = {work.case.op}({'y' if work.chained else 'x'})", "code"),)
-        if line := _LOOPS[work.style][1]:
+        if line := _WAITING[work.style]:
             yield (Span(line, "code"),)
 
 
-_LOOPS = {
-    "never": ("no wait", ""),
-    "end": ("wait at the end", "y.block_until_ready()"),
-    "each": ("wait each time", "    y.block_until_ready()"),
-    "asarray": ("np.asarray each time", "    np.asarray(y)"),
-    "print": ("print each time", "    print(y.ravel()[0])"),
+_WAITING = {
+    "never": "",
+    "end": "y.block_until_ready()",
+    "each": "    y.block_until_ready()",
+    "asarray": "    np.asarray(y)",
+    "print": "    print(y.ravel()[0])",
 }
-"""When the host waits in a loop: in words, and the line that does it."""
+"""The line of a loop in which the host waits."""
 
 
 # What came out.
@@ -280,9 +280,9 @@ def _cases(outcome: Outcome) -> Iterator[tuple[str, float, str]]:
 
 def _loops(outcome: Outcome) -> Iterator[tuple[str, float, str]]:
     for one in outcome.loops:
-        style, clock = _LOOPS[one.loop.style][0], one.undisturbed
-        yield f"{style}: stopwatch", clock.stopwatch_seconds, "host"
-        yield f"{style}: all results", clock.true_seconds, "device"
+        waits, clock = one.loop.waits, one.undisturbed
+        yield f"{waits}: stopwatch", clock.stopwatch_seconds, "host"
+        yield f"{waits}: all results", clock.true_seconds, "device"
 
 
 def verdict(

@@ -16,7 +16,7 @@ from typing import Literal
 
 from jaxtui import format as fmt
 from jaxtui import stats
-from jaxtui.model import Loop, LoopCall, LoopKernel, LoopMeasured, LoopStyle, Note
+from jaxtui.model import Loop, LoopCall, LoopKernel, LoopMeasured, Note
 from jaxtui.model.loops import HELD_SHARE
 from jaxtui.plot import Axis, Color, Mark, Picture, Series
 from jaxtui.state import Job, State
@@ -468,23 +468,6 @@ def tick(seconds: float, start: float, end: float) -> str:
 
 
 # Words.
-
-
-STYLES: dict[LoopStyle, str] = {
-    "never": "never block",
-    "end": "block at the end",
-    "each": "block every call",
-    "asarray": "np.asarray every call",
-    "print": "print every call",
-}
-"""When the host waits."""
-
-
-def title(loop: Loop) -> str:
-    """What is looped: ``20 calls of matmul 1000 float32 jit on cpu:0 · …``."""
-    count = fmt.plural(loop.calls, "call")
-    links = "chained" if loop.chained else "independent"
-    return f"{count} of {loop.case.label} · {STYLES[loop.style]} · {links}"
 
 
 def waiting(state: State, job: Job | None, loop: Loop) -> str:

@@ -52,7 +52,7 @@ from jaxtui.model import (
     LoopMeasured,
     OpInfo,
 )
-from jaxtui.scripts import loop_script, loop_title, of_cases
+from jaxtui.scripts import loop_script, of_cases
 from jaxtui.session import Session, following
 from jaxtui.state import EMPTY
 
@@ -211,7 +211,7 @@ def of_measurements(measurements: Sequence[dict[str, Any]]) -> Figures:
 
 
 def of_loop(measured: LoopMeasured) -> Figures:
-    title, clock = loop_title(measured.loop), measured.undisturbed
+    title, clock = measured.loop.label, measured.undisturbed
     return {
         f"{title} stopwatch": Figure(clock.stopwatch_seconds),
         f"{title} true": Figure(clock.true_seconds),
@@ -260,7 +260,7 @@ async def of_loops() -> list[Subject]:
     for style, chained in itertools.product(LOOP_STYLES, (False, True)):
         loop = Loop(case=case, calls=CALLS, style=style, chained=chained)
         script = loop_script(loop, plan.cases[0]).text
-        title = loop_title(loop)
+        title = loop.label
         measure = partial(lambda loop: asyncio.run(engine_loop(loop)), loop)
         subjects.append(Subject(title, [(title, script)], measure))
     return subjects
