@@ -111,6 +111,15 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Doubt:
+    """Why a verdict may not be believed, and what to do."""
+
+    text: str
+    noted: bool = False
+    """A note of a measurement says so too, or a timing."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Conclusion:
     """What a step's own figures say."""
 
@@ -123,13 +132,15 @@ class Conclusion:
     of repeating the textbook."""
     answer: int | None = None
     """Index of the choice that turned out right."""
-    disturbed: str = ""
-    """Who else used the machine meanwhile, and what to do."""
+    doubts: tuple[Doubt, ...] = ()
 
     @property
     def takeaway(self) -> str:
-        """All of them."""
-        return " ".join(self.sentences)
+        """What a document says of it: all sentences, and the doubts that are not noted
+        beside the figures.
+        """
+        doubts = (doubt.text for doubt in self.doubts if not doubt.noted)
+        return " ".join((*self.sentences, *doubts))
 
 
 @dataclass(frozen=True, kw_only=True)

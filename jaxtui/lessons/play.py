@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from jaxtui import format as fmt
 from jaxtui import scripts
-from jaxtui.lessons.base import Conclusion, Setting, Step
+from jaxtui.lessons.base import Conclusion, Doubt, Setting, Step
 from jaxtui.lessons.outcome import NOTHING, Outcome, collect
 from jaxtui.model import (
     Event,
@@ -71,7 +71,7 @@ class StepRun:
 
 
 def conclude(step: Step, setting: Setting, outcome: Outcome) -> Conclusion:
-    """What the step makes of its figures; where they wander, a refutation is doubted.
+    """What the step makes of its figures, and why that may not be believed.
 
     Where some are missing because a work has no result, the claim stays open.
 
@@ -79,27 +79,31 @@ def conclude(step: Step, setting: Setting, outcome: Outcome) -> Conclusion:
         Exception: Whatever the step's own conclusion raises.
     """
     conclusion = step.conclude(setting, outcome)
-    if outcome.disturbed:
-        told = f"{outcome.disturbed} Run this step again when the machine is quiet."
-        conclusion = replace(conclusion, disturbed=told)
-    if outcome.lost:
-        told = "Incomplete: the engine was lost, so this step says nothing."
-        conclusion = replace(conclusion, sentences=(told,))
     if outcome.problem is not None:
         conclusion = replace(conclusion, holds=None, answer=None)
+    if outcome.lost:
+        conclusion = replace(conclusion, sentences=())
+    return replace(conclusion, doubts=tuple(_doubts(conclusion, outcome)))
+
+
+def _doubts(conclusion: Conclusion, outcome: Outcome) -> Iterator[Doubt]:
+    if outcome.lost:
+        yield Doubt(text="Incomplete: the engine was lost, so this step says nothing.")
+    if outcome.disturbed:
+        again = "Run this step again when the machine is quiet."
+        yield Doubt(text=f"{outcome.disturbed} {again}", noted=True)
     wandering = [
         (name, clock) for name, clock in _clocks(outcome) if clock.half_width > UNSTEADY
     ]
-    if conclusion.holds is not False or not wandering:
-        return conclusion
-    name, worst = max(wandering, key=lambda named: named[1].half_width)
-    doubt = (
-        f"But {name} is only known to lie between {fmt.seconds(worst.ci_low)} and"
-        f" {fmt.seconds(worst.ci_high)} ({fmt.interval_name(worst.confidence)}):"
-        " something else may have used the machine. Run this step again before you"
-        " believe it."
-    )
-    return replace(conclusion, sentences=(*conclusion.sentences, doubt))
+    if conclusion.holds is False and wandering:
+        name, worst = max(wandering, key=lambda named: named[1].half_width)
+        ends = f"{fmt.seconds(worst.ci_low)} and {fmt.seconds(worst.ci_high)}"
+        text = (
+            f"But {name} is only known to lie between {ends}"
+            f" ({fmt.interval_name(worst.confidence)}): something else may have used"
+            " the machine. Run this step again before you believe it."
+        )
+        yield Doubt(text=text)
 
 
 def _clocks(outcome: Outcome) -> Iterator[tuple[str, Summary]]:

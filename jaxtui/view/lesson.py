@@ -288,11 +288,11 @@ def _loops(outcome: Outcome) -> Iterator[tuple[str, float, str]]:
 def verdict(
     step: Step, conclusion: Conclusion, prediction: int | None, width: int
 ) -> list[Line]:
-    """What has become of the claim and of the prediction."""
+    """What has become of the claim, why to doubt that, and of the prediction."""
     mark, role = VERDICTS[conclusion.holds]
     found = text_lines(f"{mark}{step.claim}", width, "  ", first="", role=role)
-    if conclusion.disturbed:
-        found += text_lines(conclusion.disturbed, width, role="low")
+    for doubt in conclusion.doubts:
+        found += text_lines(doubt.text, width, role="low")
     if step.question is None:
         return found
     choices, answer = step.question.choices, conclusion.answer
@@ -321,7 +321,7 @@ def results(
     return paragraphs(
         verdict(step, conclusion, prediction, width),
         table(conclusion.rows, width),
-        text_lines(conclusion.takeaway, min(width, PROSE_COLUMNS + 20)),
+        text_lines(" ".join(conclusion.sentences), min(width, PROSE_COLUMNS + 20)),
         *(failure(one, width) for one in failures),
     )
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from jaxtui import format as fmt
-from jaxtui.lessons.base import Conclusion, Lesson, Row, Setting, setting
+from jaxtui.lessons.base import Conclusion, Doubt, Lesson, Row, Setting, setting
 from jaxtui.lessons.clock import LESSON as CLOCK
 from jaxtui.lessons.numpy_or_jax import LESSON
 from jaxtui.lessons.outcome import NOTHING, Outcome
@@ -376,8 +376,8 @@ DOUBT = (
 def test_figures_that_wander_refute_nothing(seen: Outcome, doubt: str) -> None:
     step, there = LESSON.steps[TWO - 1], on(LESSON)
     alone, both = step.conclude(there, seen), conclude(step, there, seen)
-    said = (*alone.sentences, doubt) if doubt else alone.sentences
-    assert both == replace(alone, sentences=said)
+    assert both == replace(alone, doubts=(Doubt(text=doubt),) if doubt else ())
+    assert both.takeaway == f"{alone.takeaway} {doubt}".rstrip()
 
 
 def test_others_who_used_the_machine_are_named_beside_the_verdict() -> None:
@@ -393,10 +393,11 @@ def test_others_who_used_the_machine_are_named_beside_the_verdict() -> None:
     ):
         found = conclude(step, there, busy)
         assert found.holds is True
-        assert found.disturbed == (
-            "Others used 1 core. Run this step again when the machine is quiet."
-        )
-    assert conclude(step, there, quiet).disturbed == ""
+        told = "Others used 1 core. Run this step again when the machine is quiet."
+        assert found.doubts == (Doubt(text=told, noted=True),)
+        # A document has it beside the figures.
+        assert found.takeaway == " ".join(found.sentences)
+    assert conclude(step, there, quiet).doubts == ()
 
 
 def test_what_was_broken_off_is_no_verdict() -> None:

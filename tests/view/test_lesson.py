@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxtui import format as fmt
-from jaxtui.lessons.base import Conclusion, Row, setting
+from jaxtui.lessons.base import Conclusion, Doubt, Row, setting
 from jaxtui.model import MemorySpan, Note, SnippetTimed, Timing
 from jaxtui.view import lesson as view
 from jaxtui.view.text import Line, plain
@@ -139,8 +139,16 @@ def test_a_verdict_and_what_was_predicted(
     lines = text(view.results(STEP, found, (), prediction, 76))
     assert all(one in lines for one in (*said, STEP.claim, "So it is.", "0.098 ms"))
     assert "Others" not in lines
-    busy = replace(found, disturbed="Others used the cores.")
-    assert "Others used the cores." in text(view.verdict(STEP, busy, prediction, 76))
+    doubts = (
+        Doubt(text="Others used the cores.", noted=True),
+        Doubt(text="It wanders."),
+    )
+    doubted = text(
+        view.results(STEP, replace(found, doubts=doubts), (), prediction, 76)
+    )
+    below = f"{STEP.claim}\nOthers used the cores.\nIt wanders.\n"
+    assert below in doubted
+    assert doubted.count("It wanders.") == 1
     silent = replace(STEP, question=None)
     assert "predict" not in text(view.verdict(silent, found, prediction, 76))
 
