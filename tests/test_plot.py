@@ -345,6 +345,18 @@ def test_names_are_whole_or_absent(places, ends, width, height):
     assert all(found in known for found in letters)
 
 
+@pytest.mark.parametrize("ends", [(0, 0, 0, 0), (20, 20, 20, 20), (0, 9, 9, 20)])
+def test_names_beside_the_canvas_make_room_for_each_other(ends):
+    series = [
+        Series(label, [0, 1], [end, end], named=True)
+        for label, end in zip(LABELS, ends, strict=True)
+    ]
+    axes = {"x": Axis(limits=(0, 1)), "y": Axis(limits=(0, 20))}
+    text = draw(series, width=60, height=8, color=False, bare=True, **axes)
+    found = re.findall(r" ([a-z]+) *$", text, re.MULTILINE)
+    assert sorted(found) == sorted(LABELS)
+
+
 def test_a_header_that_does_not_fit_takes_more_lines_where_there_are_some():
     series = [Series(f"a long label {i}", [0, 1], [i, i + 1]) for i in range(4)]
     low, high = (

@@ -77,6 +77,8 @@ def noted(*flags: Any) -> dict[str, Any]:
         ),
         ({**FLOPS, "seconds": 0.0065}, CPU, "compute", 1.026, "compute bound at 103 %"),
         # Far below its roof something else limits.
+        ({"seconds": 2.7e-4}, CPU, "memory", 0.309, "memory bound at 31 %"),
+        ({"seconds": 2.9e-4}, CPU, "memory", 0.287, "29 % of the memory roof: some"),
         ({}, CPU, "memory", 1 / 12, "8.3 % of the memory roof: something other than"),
         ({"mode": "eager"}, CPU, "memory", 1 / 12, "8.3 %…mode eager writes every"),
         (noted("contended"), CPU, "memory", 1 / 12, "8.3 %…other programs"),

@@ -196,13 +196,24 @@ def test_rows_of_a_thing_follow_each_other_and_no_sentence_is_told_twice() -> No
 
 def test_figures_of_two_magnitudes_and_bounds_keep_their_units() -> None:
     most = Expected(value=1e-2, kind="most", source="bfloat16 has 8 bits")
-    wide = [product(f"tpu:{n}", (999e9, 1e12)[n], expected=None) for n in (0, 1)]
-    error = product("tpu:0", 2e-3, unit="relative error", expected=most)
-    for found, figure in (
-        (wide, "999 GFLOP/s to 1.00 TFLOP/s"),
-        ([error], "2.0e-3, at most 1.0e-2"),
+    all_four = Expected(value=4, kind="exact", source="the file")
+    of_error = {"unit": "relative error", "expected": most}
+    of_chips = {"unit": "chips", "test": "present", "expected": all_four, "fault": "!"}
+    for values, facts, figure in (
+        ((999e9, 1e12), {"expected": None}, "999 GFLOP/s to 1.00 TFLOP/s"),
+        ((168e12, 171e12), {"expected": None}, "168-171 TFLOP/s"),
+        ((168e12, 171e12), {}, "168-171 of 200 TFLOP/s"),
+        ((900e9, 171e12), {}, "900 GFLOP/s to 171 of 200 TFLOP/s"),
+        ((2e-3,), of_error, "2.0e-3, at most 1.0e-2"),
+        ((1e-3, 2e-3), of_error, "1.0e-3-2.0e-3, at most 1.0e-2"),
+        ((1,), of_chips, "1 chip of 4 chips"),
+        ((3,), of_chips, "3 of 4 chips"),
     ):
-        (row,) = view.rows(judge(found, DEVICES))
+        found = [
+            product(f"tpu:{place}", value, **facts)
+            for place, value in enumerate(values)
+        ]
+        row = view.Row(tuple(judge(found, DEVICES)))
         assert row.figure == figure
 
 

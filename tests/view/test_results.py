@@ -113,6 +113,16 @@ def test_rates_are_in_one_unit_where_all_count_the_same() -> None:
     assert head(table(run_of(moved)), "rate") == "GB/s"
 
 
+def test_a_factor_says_who_is_faster() -> None:
+    found = table(run_of(done(JIT, 1e-3), done(NUMPY, 4e-3)))
+    place = keys(found).index("factor")
+    assert column(found, "factor") == ["4.0×", ""]
+    assert roles(found.cell(0, place)) == ["faster"]
+    slower = table(run_of(done(JIT, 8e-3), done(NUMPY, 4e-3)))
+    assert column(slower, "factor")[0] == "0.50×"
+    assert roles(slower.cell(0, place)) == ["slower"]
+
+
 def test_every_row_has_the_sign_of_its_curve() -> None:
     found = table(RUN, marked=True)
     assert keys(found)[0] == "mark"

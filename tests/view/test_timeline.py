@@ -27,16 +27,20 @@ from tests.tui.fake_engine import looped
 CASE = Case(op="matmul", size=1000, dtype="float32", device="cpu:0", mode="jit")
 
 stamps = st.floats(width=64)
-call_lists = st.lists(
+# Inferred, and with the device's own times.
+stamped = tuple(
     st.builds(
         LoopCall,
         entered=stamps,
         returned=stamps,
         ready=stamps,
         waited=st.none() | stamps,
-    ),
-    max_size=40,
+        device_start=own,
+        device_end=own,
+    )
+    for own in (st.none(), stamps)
 )
+call_lists = st.one_of(st.lists(each, max_size=40) for each in stamped)
 
 
 def loop(count: int = 40, style: str = "never") -> Loop:
