@@ -236,15 +236,6 @@ def span(memory: MemorySpan | None) -> str:
     return f"{unit.text(memory.reused, 2)}–{unit.text(memory.fresh)} {unit.name}"
 
 
-def flops_rate(value: float | None) -> str:
-    return rate(value)
-
-
-def bytes_rate(value: float | None) -> str:
-    """A bandwidth: ``26.1 GB/s``."""
-    return rate(value, "B/s")
-
-
 def speed(flops: float | None, bytes_: float | None) -> Cell:
     """FLOP/s, or bytes/s of what only moves data."""
     return figure(flops, "FLOP/s") if flops else figure(bytes_ or None, "B/s")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import pytest
 from hypothesis import example, given
@@ -114,9 +115,9 @@ def test_what_was_published_is_quoted_to_the_digit():
     ("function", "value", "text"),
     [
         (fmt.rate, 1.69e14, "169 TFLOP/s"),
-        (fmt.flops_rate, 2.45e15, "2.45 PFLOP/s"),
+        (fmt.rate, 2.45e15, "2.45 PFLOP/s"),
         (fmt.rate, 12.0, "12.0 FLOP/s"),
-        (fmt.bytes_rate, 2.61e10, "26.1 GB/s"),
+        (partial(fmt.rate, quantity="B/s"), 2.61e10, "26.1 GB/s"),
         (fmt.bytes_text, 15.75 * 2**30, "15.8 GiB"),
         (fmt.bytes_text, 2**30, "1.00 GiB"),
         (fmt.bytes_text, 512, "512 B"),
@@ -157,7 +158,7 @@ def test_texts(function, value, text):
 
 
 def test_absent_is_a_dash():
-    quantities = (fmt.seconds, fmt.rate, fmt.bytes_rate, fmt.bytes_text, fmt.bytes_used)
+    quantities = (fmt.seconds, fmt.rate, fmt.bytes_text, fmt.bytes_used)
     others = (fmt.median, fmt.size, fmt.percent, fmt.error, fmt.ratio, fmt.count)
     for function in (*quantities, *others, fmt.duration, fmt.Unit("s", 1.0).text):
         assert function(None) == "—"

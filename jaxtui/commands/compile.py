@@ -301,10 +301,10 @@ def _bound(compiled: Compiled) -> Iterator[str]:
         yield f"lower bound: none, no peak of {compiled.device_kind} is known here."
         return
     by, work = "memory bandwidth", fmt.rate(compiled.bytes, "B")
-    rate = fmt.bytes_rate(peak.bytes_per_second)
+    rate = fmt.rate(peak.bytes_per_second, "B/s")
     if compiled.bound_by == "compute":
         by, work = "compute", fmt.rate(compiled.flops, "FLOP")
-        rate = fmt.flops_rate(peak.flops_per_second)
+        rate = fmt.rate(peak.flops_per_second)
     yield (
         f"lower bound {fmt.seconds(seconds)} per call, by {by}: {work} at {rate}. It "
         "is a bound, no prediction: no call takes less, how much more only a run tells."

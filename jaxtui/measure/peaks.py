@@ -180,7 +180,7 @@ def product_peak(
         JAX_TABLE + rule,
         known.flops_per_second if known else None,
         known.source if known else "",
-        fmt.flops_rate,
+        fmt.rate,
         reached=best_known(device.device_kind, dtype),
     )
 
@@ -193,7 +193,7 @@ def bandwidth_peak(device: Device) -> Expected | None:
         JAX_TABLE,
         known.bytes_per_second if known else None,
         known.source if known else "",
-        fmt.bytes_rate,
+        functools.partial(fmt.rate, quantity="B/s"),
     )
 
 

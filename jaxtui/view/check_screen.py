@@ -23,7 +23,7 @@ from jaxtui.view.check import (
     sources,
     worst_row,
 )
-from jaxtui.view.text import INCOMPLETE, Column, Line, Span, cut, fold, meter
+from jaxtui.view.text import LOST, Column, Line, Span, cut, fold, meter
 
 WAITING = Span("…", "muted")
 """Stands where a verdict is being worked out."""
@@ -62,7 +62,7 @@ def summary(report: Report, width: int) -> list[Line]:
     read = sum(bool(report.of_test(test)) for test in CHECK_TESTS)
     title, said = " STOPPED ", f" {read} of {total} tests have readings"
     if exam.outcome == "incomplete":
-        title, said = " INCOMPLETE ", f" {INCOMPLETE.partition(': ')[2].rstrip('.')}"
+        title, said = " INCOMPLETE ", f" {LOST}"
     rest = "." if word in FINE else f". {advice}"
     return fold((Span(title, "badge"), Span(f"{said};"), *so_far, Span(rest)), width)
 

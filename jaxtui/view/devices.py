@@ -108,14 +108,14 @@ def machine_line(host: Host | None, *more: str) -> str:
 
 
 def _row(device: Device) -> tuple[str, ...]:
-    coords = None if device.coords is None else ",".join(map(str, device.coords))
     marks = "" if device.addressable else " (another process's)"
     simulated = " SIMULATED" if device.simulated else ""
-    numbers = (device.process_index, coords, device.core_on_chip, device.slice_index)
+    core, part = _text(device.core_on_chip), _text(device.slice_index)
     return (
         device.name,
         device.device_kind + simulated + marks,
-        *(fmt.ABSENT if number is None else str(number) for number in numbers),
+        str(device.process_index),
+        *(text or fmt.ABSENT for text in (_coords(device), core, part)),
         fmt.bytes_used(device.memory_used_bytes, device.memory_limit_bytes),
     )
 

@@ -276,9 +276,9 @@ def _phases(one: Measurement) -> str:
 
 def _rates(one: Measurement) -> Iterator[str]:
     if one.flops_per_second is not None:
-        yield fmt.flops_rate(one.flops_per_second)
+        yield fmt.rate(one.flops_per_second)
     if one.bytes_per_second is not None:
-        yield fmt.bytes_rate(one.bytes_per_second)
+        yield fmt.rate(one.bytes_per_second, "B/s")
     if one.error_vs_float64 is not None:
         yield f"error {fmt.error(one.error_vs_float64)}"
 

@@ -248,9 +248,9 @@ def _cases(places: Sequence[Place], device: str) -> Iterator[str]:
     for place, letter, name in zip(places, letters(places), names, strict=True):
         figures = ""
         if place.rate is not None and place.intensity is None:
-            figures = fmt.bytes_rate(place.rate)
+            figures = fmt.rate(place.rate, "B/s")
         elif place.rate is not None:
-            speed = fmt.flops_rate(place.rate)
+            speed = fmt.rate(place.rate)
             figures = f"{speed} at {intensity_text(place)} flops per byte"
         yield f"{letter or '-'}  {name.ljust(widest)}  {figures}".rstrip()
         yield wrap(f"   {verdict(place)}")

@@ -108,7 +108,7 @@ def figures(case: CaseState) -> Figures | None:
 def _verdict(found: Figures) -> tuple[str, ...]:
     """What to say beside the speed that the stopwatch claims."""
     if found.impossible:
-        return "IMPOSSIBLE", f"peak {fmt.flops_rate(found.peak)}"
+        return "IMPOSSIBLE", f"peak {fmt.rate(found.peak)}"
     return ("result not awaited",) if found.wrong else ("returned with the result",)
 
 

@@ -20,10 +20,13 @@ from jaxtui.text import Painted, visible
 COLUMNS = 80
 """Of text that a command prints, however wide the terminal is."""
 
-INCOMPLETE = (
-    "Incomplete: the engine was lost on the way. This is what had arrived; nothing "
-    "follows from what is missing."
+LOST = (
+    "the engine was lost on the way. This is what had arrived; nothing follows from "
+    "what is missing"
 )
+"""Behind a word for what it makes of an answer."""
+
+INCOMPLETE = f"Incomplete: {LOST}."
 
 COLOURS = {
     "pass": "32",

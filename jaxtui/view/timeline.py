@@ -331,7 +331,7 @@ class Figures:
         if self.inline:
             return "synchronous: work this cheap runs inside the call"
         if self.impossible:
-            return f"IMPOSSIBLE, peak {fmt.flops_rate(self.peak)}: timed the dispatch"
+            return f"IMPOSSIBLE, peak {fmt.rate(self.peak)}: timed the dispatch"
         if self.ratio > APART:
             return f"{self.pending} of {self.calls} not ready when it stopped"
         if self.ratio >= CLOSE:
@@ -387,7 +387,7 @@ def bars(
     stopwatch = row("STOPWATCH", found.stopwatch, texts[0], "host")
     work = row("WORK", found.work, texts[1], "device")
     ended = until is None or until >= found.work
-    claim = f"  claims {fmt.flops_rate(found.claimed)}" if found.claimed else ""
+    claim = f"  claims {fmt.rate(found.claimed)}" if found.claimed else ""
     if ended and found.wrong and len(stopwatch[-1].text) + len(claim) <= room:
         stopwatch.append(Span(claim, "danger"))
     if bet is not None:
@@ -398,7 +398,7 @@ def bars(
     if bet is not None:
         parts.insert(0, Span(judged(bet, found.ratio), "value"))
     if found.true:
-        parts.append(Span(f"true {fmt.flops_rate(found.true)}"))
+        parts.append(Span(f"true {fmt.rate(found.true)}"))
         if found.peak:
             parts.append(Span(f"{fmt.percent(found.true / found.peak)} of peak"))
     last = wrap_spans(parts, width, " · ")[0]
