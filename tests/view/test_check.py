@@ -217,7 +217,7 @@ def test_figures_of_two_magnitudes_and_bounds_keep_their_units() -> None:
         assert row.figure == figure
 
 
-def test_colours_are_only_paint_and_the_written_text_has_everything() -> None:
+def test_colours_are_only_paint() -> None:
     lines = [
         *view.block("compute", FAULTY.of_test("compute"), DEVICES),
         *view.closing(FAULTY),
@@ -228,19 +228,10 @@ def test_colours_are_only_paint_and_the_written_text_has_everything() -> None:
     for code in ("\x1b[31m", "\x1b[33m", "\x1b[0m"):
         shown = shown.replace(code, "")
     assert shown == text(lines)
-    whole = view.text(FAULTY)
-    for test in CHECK_TESTS:
-        assert f"{test}: " in whole
-    assert whole.endswith("Low besides: tpu:5 at 1,1,0 in compute and together.\n")
+    assert shown.endswith("Low besides: tpu:5 at 1,1,0 in compute and together.")
 
 
-def test_the_verdict_names_who_is_to_blame_and_what_to_do() -> None:
-    said = " ".join(texts(view.closing(FAULTY)))
-    assert "Verdict: fail. Do not rely on tpu:3 at 3,0,0 in numerics. Restart" in said
-    assert "`jaxtui check --json`" in said
-    fine = " ".join(texts(view.closing(SOUND)))
-    assert "Verdict: pass. Everything that was tested works." in fine
-    assert "`jaxtui check --save-baseline NAME`" in fine
+def test_of_more_than_the_hardware_can_do_nothing_is_to_be_believed() -> None:
     exam = begin(DEVICES, "quick").observe(CheckRead(reading=product("tpu:0", 400e12)))
     stopped = report(exam.stopped())
     assert row(stopped, "tpu:0")[2] == "!"

@@ -41,23 +41,6 @@ def cells(drawn: str) -> list[list[str]]:
     return [line.split() for line in drawn.splitlines()]
 
 
-def test_numpy_against_jit() -> None:
-    search = tall(NUMPY, JIT)
-    calls, starts = (
-        cells(tables.calls_table(search)),
-        cells(tables.starts_table(search)),
-    )
-    assert calls[0] == ["size", "numpy", "jit", "numpy/jit", "98", "%", "faster"]
-    assert calls[1] == [
-        *("16", "16.0", "ns", "2.00", "µs", "0.0080×", "0.0079…0.0081", "numpy")
-    ]
-    assert calls[-1][-1] == "jit"
-    assert starts[0] == ["size", "transfers", "first", "call", "pays", "after"]
-    assert starts[1] == ["16", "110", "µs", "44", "ms", "never"]
-    assert starts[-1][-1] == "calls"
-    assert len(starts) == len(calls)
-
-
 def test_the_calls_of_both_sides_are_in_one_unit() -> None:
     search = found(lambda n: 1e-7 * n, lambda n: 2e-3, (1000, 2000), sides=(NUMPY, JIT))
     first, *_ = [line[1:5] for line in cells(tables.calls_table(search))[1:]]
