@@ -10,6 +10,7 @@ number of a measurement. Loops are named by their style and take ``stopwatch of 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 
 import msgspec
@@ -17,8 +18,11 @@ import msgspec
 from jaxtui import api, lessons
 from jaxtui.lessons.base import Lesson, Setting, setting
 from jaxtui.lessons.outcome import NOTHING, Outcome, collect
+from jaxtui.lessons.play import StepRun
 from jaxtui.lessons.trial import Trial
+from jaxtui.measure.experiment import run as run_experiment
 from jaxtui.measure.host import host
+from jaxtui.measure.loops import run_loop
 from jaxtui.measure.snippets import run_snippet
 from jaxtui.model import (
     Case,
@@ -35,7 +39,6 @@ from jaxtui.model import (
     MemorySpan,
     Note,
     Phases,
-    Shown,
     Snippet,
     SnippetShown,
     SnippetTimed,
@@ -68,21 +71,37 @@ def on(lesson: Lesson, size: int | None = None, machine: str = "") -> Setting:
 
 
 @cache
-def real(name: str, size: int | None = None) -> Setting:
-    """The first device of this machine."""
-    return setting(lessons.load(name), api.devices(), host(), OPS, size)
+def real(name: str) -> Setting:
+    """The first device of this machine, at the lesson's smallest size."""
+    lesson = lessons.load(name)
+    size = lesson.minimum if lesson.size_means else None
+    return setting(lesson, api.devices(), host(), OPS, size)
 
 
 @cache
-def real_values(name: str, step: int, size: int | None = None) -> Outcome:
-    """What JAX really says in a step, counted from 1, without its timings."""
-    outcome = NOTHING
-    for work in lessons.load(name).steps[step - 1].works(real(name, size)):
-        assert isinstance(work, Snippet)
-        parts = tuple(part for part in work.parts if isinstance(part, Shown))
-        events = run_snippet(msgspec.structs.replace(work, parts=parts))
-        outcome = after(*events, before=outcome)
-    return outcome
+def played(name: str, step: int) -> Outcome:
+    """What comes of all that a step, counted from 1, runs in JAX on this machine.
+
+    Its clocks had hardly any time: they are there, and mean nothing.
+    """
+    run = StepRun(lessons.load(name).steps[step - 1], real(name))
+    while work := run.next_work:
+        for event in _events(work):
+            run = run.observe(event)
+    return run.outcome
+
+
+def _events(work: Work) -> Iterable[Event]:
+    match msgspec.structs.replace(work, budget_seconds=0.02):  # type: ignore[call-arg]
+        case Snippet() as snippet:
+            return run_snippet(snippet)
+        case Loop() as loop:
+            return run_loop(loop)
+        case Experiment() as experiment:
+            # The caches of JAX that the other tests of this process use are left alone.
+            return run_experiment(experiment, own_process=False)
+        case _:
+            raise TypeError(work)
 
 
 def trial(lesson: Lesson, step: int) -> Trial:

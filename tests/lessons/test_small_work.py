@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from jaxtui.lessons.base import Conclusion
 from jaxtui.lessons.outcome import NOTHING, Outcome
 from jaxtui.lessons.play import StepRun
 from jaxtui.lessons.small_work import CLOSE, LESSON, sizes
-from jaxtui.model import SNIPPET_IMPORTS, Case, Experiment, Snippet
+from jaxtui.model import Case, Experiment
 from tests.lessons.figures import after, failed, figures, measured, on, works
 
 HERE = on(LESSON)
@@ -44,16 +42,6 @@ def test_sizes_are_powers_of_ten_up_to_the_one_asked_for() -> None:
     assert sizes(on(LESSON, 10_000)) == (10, 100, 1000, 10_000)
     assert sizes(on(LESSON, 25_000)) == (10, 100, 1000, 10_000, 25_000)
     assert sizes(HERE)[-1] == HERE.size
-
-
-def test_the_lists_are_made_on_every_python() -> None:
-    """Before 3.11 ``random.gauss`` has no defaults."""
-    snippets = [one for one in works(LESSON, 1, HERE) if isinstance(one, Snippet)]
-    assert snippets
-    for snippet in snippets:
-        names: dict[str, Any] = {}
-        exec(SNIPPET_IMPORTS + snippet.setup, names)
-        assert {n: len(made) for n, made in names["lists"].items()}[10] == 10
 
 
 def test_numpy_at_one_end_and_jit_at_the_other_confirm_it() -> None:
