@@ -582,10 +582,10 @@ def _refinements(state: Search) -> Iterator[tuple[int, int]]:
     """The sizes to try next, and how many bisections each begins."""
     failed = state.failed_sizes
     for found in state.answers:
-        for low, high, close in _open_ends(found.crossing):
-            between = middle(low, high)
-            if low < between < high and between not in failed and high > close * low:
-                yield between, max(1, _halvings(low, high, close))
+        if found.crossing is not None:
+            for between, count in bisections(found.crossing):
+                if between not in failed:
+                    yield between, count
     # A lead may hide between a size with a difference and one without.
     for below, above in pairwise(state.points):
         judged = faster(below, "call"), faster(above, "call")
@@ -596,10 +596,15 @@ def _refinements(state: Search) -> Iterator[tuple[int, int]]:
             yield between, 1
 
 
-def _open_ends(crossing: Crossing | None) -> Iterator[tuple[int, int, float]]:
+def bisections(crossing: Crossing) -> Iterator[tuple[int, int]]:
+    """The sizes that close in on a crossing, and how many bisections each begins."""
+    for low, high, close in _open_ends(crossing):
+        if low < (between := middle(low, high)) < high and high > close * low:
+            yield between, max(1, _halvings(low, high, close))
+
+
+def _open_ends(crossing: Crossing) -> Iterator[tuple[int, int, float]]:
     """Between which sizes something can still be found, and how close is enough."""
-    if crossing is None:
-        return
     if not crossing.undecided:
         yield crossing.below, crossing.above, CLOSE
         return

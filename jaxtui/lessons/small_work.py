@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from jaxtui import format as fmt
-from jaxtui.analysis.crossover import middle
+from jaxtui.analysis.crossover import Crossing, Point, answer, bisections
 from jaxtui.lessons.base import Row, Setting, Text
 from jaxtui.lessons.outcome import Outcome
 from jaxtui.lessons.trial import (
@@ -50,9 +50,6 @@ LONGEST_LIST = 100_000
 
 SURE = 1.1
 """How many times faster is faster, and not by chance."""
-
-CLOSE = 1.25
-"""The search ends when the larger size is at most so many times the smaller."""
 
 SEARCHES = 8
 """Sizes that are tried at most."""
@@ -248,35 +245,33 @@ def _lead(outcome: Outcome, elements: int) -> float | None:
     )
 
 
-def _bracket(setting: Setting, outcome: Outcome) -> tuple[int, int] | None:
-    """Between which sizes JAX overtakes, as far as it is known; ``None`` if nowhere."""
-    low, *large = _first_sizes(setting)
-    at_low = _lead(outcome, low)
-    ahead = [n for n in large if (_lead(outcome, n) or 0.0) > 1]
-    if at_low is None or at_low >= 1 or not ahead:
-        return None
-    high = min(ahead)
-    # Where NumPy is still ahead at the smaller of the two, the search is above it.
-    low = max(n for n in (low, *large) if n < high and _lead(outcome, n) is not None)
-    while (lead := _lead(outcome, middle(low, high))) is not None:
-        low, high = (middle(low, high), high) if lead < 1 else (low, middle(low, high))
-        if high <= CLOSE * low:
-            break
-    return low, high
+def _crossing(outcome: Outcome) -> Crossing | None:
+    """The last size at which compiled JAX overtakes, as far as it is known."""
+    pairs = (
+        (one, outcome.find(mode="jit", size=one.case.size))
+        for one in outcome.measurements
+        if one.case.mode == "numpy"
+    )
+    points = (Point(a.case.size, a, b) for a, b in pairs if b is not None)
+    found = answer(sorted(points, key=lambda point: point.size), "call").crossings
+    return next((one for one in reversed(found) if one.faster == "second"), None)
 
 
 def _next_search(setting: Setting, outcome: Outcome, done: int) -> Work | None:
-    bracket = _bracket(setting, outcome)
-    if bracket is None or done >= SEARCHES or bracket[1] <= CLOSE * bracket[0]:
+    crossing = _crossing(outcome)
+    if crossing is None or done >= SEARCHES:
         return None
-    return Experiment(cases=_pair(setting, middle(*bracket)), budget_seconds=1.2)
+    between = next((size for size, _ in bisections(crossing)), None)
+    if between is None:
+        return None
+    return Experiment(cases=_pair(setting, between), budget_seconds=1.2)
 
 
 def _crossing_picture(setting: Setting, outcome: Outcome) -> Picture | None:
     modes: tuple[Mode, ...] = ("numpy", "jit")
     found = {LABELS[mode]: _points(outcome, mode) for mode in modes}
-    bracket = _bracket(setting, outcome)
-    marks = (Mark(middle(*bracket), "as fast"),) if bracket else ()
+    crossing = _crossing(outcome)
+    marks = (Mark(crossing.at, "as fast"),) if crossing else ()
     return _picture(found, "seconds per call", marks)
 
 
@@ -296,8 +291,8 @@ def _tried_rows(figures: Figures) -> Sequence[Row]:
 def _crossing_figures(figures: Figures) -> Mapping[str, Value]:
     setting, outcome = figures.setting, figures.outcome
     few, *_, many = _first_sizes(setting)
-    bracket = _bracket(setting, outcome)
-    low, high = bracket or (None, None)
+    crossing = _crossing(outcome)
+    low, high = (crossing.below, crossing.above) if crossing else (None, None)
     return {
         "few": few,
         "many": many,
@@ -307,12 +302,12 @@ def _crossing_figures(figures: Figures) -> Mapping[str, Value]:
         "low": low,
         "high": high,
         "at": None if high is None else outcome.ready(mode="jit", size=high),
-        "middle": None if bracket is None else middle(*bracket),
+        "about": crossing.at if crossing else None,
     }
 
 
 def _range_answer(figures: Figures) -> int:
-    at = figures["middle"]
+    at = figures["about"]
     if at is None:
         return 3 if figures.all_true("NumPy first") else 0
     return sum(at >= limit for limit in (1000, 100_000))
@@ -357,7 +352,7 @@ LESSON = lesson(
             rows=_tried_rows,
             derive=_crossing_figures,
             claim=Holds(
-                lambda figures: figures["middle"] is not None,
+                lambda figures: figures["about"] is not None,
                 "lead of few",
                 "lead of many",
             ),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from jaxtui.analysis.crossover import CLOSE
 from jaxtui.lessons.base import Conclusion
 from jaxtui.lessons.outcome import NOTHING, Outcome
 from jaxtui.lessons.play import StepRun
-from jaxtui.lessons.small_work import CLOSE, LESSON, sizes
+from jaxtui.lessons.small_work import LESSON, sizes
 from jaxtui.model import Case, Experiment
 from tests.lessons.figures import after, failed, figures, measured, on, works
+from tests.records import summary
 
 HERE = on(LESSON)
 
@@ -74,7 +76,7 @@ def test_numpy_at_one_end_and_jit_at_the_other_confirm_it() -> None:
 def test_numpy_ahead_at_both_ends_refutes_it() -> None:
     *_, found = run(1, crossing=1e9)
     assert found.holds is False
-    assert "larger one" in found.takeaway
+    assert "did not win clearly with the largest array" in found.takeaway
 
 
 @pytest.mark.parametrize("crossing", [150, 5_000, 333_333, 4_000_000])
@@ -94,6 +96,20 @@ def test_bisection_closes_in_on_the_crossing(crossing: int) -> None:
 def test_without_a_crossing_there_is_no_search(crossing: float, answer: int) -> None:
     _, done, found = run(2, crossing=crossing)
     assert (done, found.holds, found.answer) == (1, False, answer)
+
+
+def test_the_search_ends_where_the_two_cannot_be_told_apart() -> None:
+    (first,) = works(LESSON, 2, HERE)
+    assert isinstance(first, Experiment)
+    numpy, jit, *large = first.cases
+    # At a million elements and more the intervals overlap.
+    close = [
+        measured(case, summary(1e-3 + 1e-5 * n, 0.1)) for n, case in enumerate(large)
+    ]
+    clear = [measured(case, seconds(case, 20_000)) for case in (numpy, jit)]
+    run = StepRun(LESSON.steps[1], HERE, after(*clear, *close), 1)
+    assert run.next_work is None
+    assert LESSON.steps[1].conclude(HERE, run.outcome).holds is False
 
 
 def test_a_search_that_was_cut_short_gives_what_it_knows() -> None:
