@@ -40,7 +40,7 @@ from jaxtui.scripts import Script, joined
 from jaxtui.selection import SelectionError, choose
 from jaxtui.text import join_painted
 from jaxtui.view import lesson as view
-from jaxtui.view.text import COLUMNS, Line, Span, plain
+from jaxtui.view.text import COLUMNS, Line, plain
 
 Ghost = tuple[str, tuple[Measurement, ...]]
 
@@ -233,15 +233,8 @@ async def _step(
     step = lesson.steps[number - 1]
     guessed = None
     if not as_json:
-        title, name = view.heading(lesson, number, here, PROSE_COLUMNS)
         question = step.question
-        opening = view.paragraphs(
-            [title, *view.prose(lesson.summary, PROSE_COLUMNS)] if first else (),
-            [name, (Span("-" * len(plain(name))),)],
-            view.prose(step.setup, PROSE_COLUMNS, ticks=True),
-            view.program(step.works(here), PROSE_COLUMNS),
-            view.question(question, None, None, PROSE_COLUMNS) if question else (),
-        )
+        opening = view.opening(lesson, number, here, step.works(here), first=first)
         put(f"{'' if first else chr(10)}{_plain(opening)}\n")
         if question and can_ask():
             guessed = await guess(len(question.choices))
@@ -268,17 +261,10 @@ def _print(played: StepRun, guessed: int | None) -> None:
     if drawing := plot(picture, elsewhere=COLUMNS):
         put(join_painted((drawing, "")))
     conclusion: Conclusion = conclude(step, here, outcome)
-    problem, width = outcome.problem, PROSE_COLUMNS
-    put(
-        _plain(
-            view.paragraphs(
-                view.trouble(explanation(problem), width) if problem else (),
-                view.results(step, conclusion, outcome.failures, guessed, width),
-                view.prose(step.explanation, width, ticks=True),
-                view.source(step, here, width),
-            )
-        )
-    )
+    problem = explanation(outcome.problem) if outcome.problem else ""
+    failures, width = outcome.failures, PROSE_COLUMNS
+    found = view.results(step, conclusion, failures, guessed, width)
+    put(_plain(view.ending(step, here, found, problem)))
 
 
 def _plain(lines: Iterable[Line]) -> str:

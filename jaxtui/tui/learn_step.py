@@ -268,21 +268,18 @@ class Shown:
         )
 
     def whole(self) -> str:
-        """All of it as text, to be taken away."""
-        width, step, left, told = PROSE_COLUMNS, self.step, self.left, self.told
-        outcome = self.run.outcome if self.run else NOTHING
-        setting = self.run.setting if self.run else None
-        asked = step.question
+        """All of it as ``jaxtui learn`` prints it, to be taken away."""
+        step, left, told, run = self.step, self.left, self.told, self.run
+        here, outcome = (run.setting, run.outcome) if run else (self.here, NOTHING)
+        guess, width = left.prediction, PROSE_COLUMNS
+        found = self.results(width)
+        if told is not None:
+            found = view.results(step, told, outcome.failures, guess, width)
         lines = view.paragraphs(
-            view.heading(self.lesson, self.number + 1, setting, width),
-            view.prose(step.setup, width, ticks=True),
-            view.question(asked, left.prediction, self.answer, width) if asked else [],
-            view.trouble(left.trouble, width) if left.trouble else [],
-            view.results(step, told, outcome.failures, left.prediction, width)
-            if told
-            else self.results(width),
-            view.prose(step.explanation, width, ticks=True),
-            view.source(step, setting if told else None, width),
+            view.opening(
+                self.lesson, self.number + 1, here, self.works, guess, self.answer
+            ),
+            view.ending(step, here if told else None, found, left.trouble),
         )
         return "\n".join(map(plain, lines)) + "\n"
 

@@ -359,6 +359,62 @@ def paragraphs(*parts: Sequence[Line]) -> list[Line]:
     return found
 
 
+# A step as a text, for a terminal and to be taken away.
+
+
+def opening(
+    lesson: Lesson,
+    number: int,
+    setting: Setting | None,
+    works: Sequence[Work],
+    prediction: int | None = None,
+    answer: int | None = None,
+    *,
+    first: bool = True,
+) -> list[Line]:
+    """What a step says before it runs.
+
+    Args:
+        lesson: whose step.
+        number: of the step, counted from 1.
+        setting: where it is run.
+        works: what runs.
+        prediction: index of the choice that was made.
+        answer: index of the one that is right, once that is known.
+        first: with the title of the lesson and what it is about.
+    """
+    width, step = PROSE_COLUMNS, lesson.steps[number - 1]
+    title, name = heading(lesson, number, setting, width)
+    asked = step.question
+    return paragraphs(
+        [title, *prose(lesson.summary, width)] if first else [],
+        [name, (Span("-" * len(plain(name))),)],
+        prose(step.setup, width, ticks=True),
+        program(works, width),
+        question(asked, prediction, answer, width) if asked else [],
+    )
+
+
+def ending(
+    step: Step, setting: Setting | None, found: Sequence[Line], problem: str
+) -> list[Line]:
+    """What a step says of its run: why it has no result, what came out, and why.
+
+    Args:
+        step: which one.
+        setting: where it was run; ``None`` if nothing came of that.
+        found: as ``results``.
+        problem: why there is no result, or not all of it.
+    """
+    width = PROSE_COLUMNS
+    return paragraphs(
+        trouble(problem, width) if problem else [],
+        found,
+        prose(step.explanation, width, ticks=True),
+        source(step, setting, width),
+    )
+
+
 # The table.
 
 
