@@ -9,9 +9,11 @@ from jaxtui.lessons.trial import (
     All,
     AtLeast,
     Code,
+    Equals,
     Figures,
     Holds,
     IsTrue,
+    Present,
     Raises,
     Trial,
     Value,
@@ -126,32 +128,19 @@ LESSON = lesson(
         "What a device says of itself": Trial(
             code=Code(budget=2.0, device=lambda _: None),
             derive=_missing_facts,
-            claim=All(
-                IsTrue("on the first"),
-                Holds(lambda _: True, *FACTS, "devices", "unplaced", numbers=False),
-            ),
+            claim=All(IsTrue("on the first"), Present(*FACTS, "devices", "unplaced")),
             answer=lambda figures: 0 if figures["holds"] else None,
         ),
         "Computation follows the data": Trial(
             code=TWO,
             derive=_pair_remark,
-            claim=All(
-                IsTrue("follows", "sticks"),
-                Holds(lambda _: True, "a", "b", "a + b", numbers=False),
-            ),
+            claim=All(IsTrue("follows", "sticks"), Present("a", "b", "a + b")),
             answer=_place_answer,
         ),
         "Received incompatible devices": Trial(
             code=TWO,
             derive=_pair_remark,
-            claim=All(
-                REFUSED,
-                Holds(
-                    lambda f: f.numbers("moved") == (0.0, 2.0, 4.0, 6.0),
-                    "moved",
-                    numbers=False,
-                ),
-            ),
+            claim=All(REFUSED, Equals("moved", (0, 2, 4, 6))),
             answer=_refusal_answer,
         ),
         "Find the bugs": Trial(

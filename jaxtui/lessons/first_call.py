@@ -13,6 +13,7 @@ from jaxtui.lessons.trial import (
     All,
     AtLeast,
     Code,
+    Equals,
     Figures,
     Holds,
     Trial,
@@ -260,7 +261,7 @@ LESSON = lesson(
                 device=lambda setting: setting.device,
             ),
             claim=All(
-                Holds(lambda figures: figures["traced"] == len(KINDS), "traced"),
+                Equals("traced", (len(KINDS),)),
                 *(AtLeast(kind, COSTLY, f"{kind} again") for kind in KINDS),
             ),
             answer=lambda f: {len(KINDS): 2, 1: 0}.get(int(f["traced"] or 0)),

@@ -12,8 +12,10 @@ from jaxtui.lessons.trial import (
     AtLeast,
     AtMost,
     Code,
+    Equals,
     Figures,
     Holds,
+    Present,
     Trial,
     Value,
     decimals,
@@ -150,11 +152,8 @@ LESSON = lesson(
                 **_distances(f),
                 "published": decimals(LOGISTIC),
             },
-            claim=Holds(
-                lambda f: near(f.numbers("grad"), LOGISTIC, 2e-5),
-                "grad",
-                "differences",
-                "formula",
+            claim=All(
+                Equals("grad", LOGISTIC, 2e-5), Present("differences", "formula")
             ),
             answer=lambda figures: 1 if figures.all_true("function") else None,
         ),

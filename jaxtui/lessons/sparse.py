@@ -12,11 +12,14 @@ from jaxtui.lessons.outcome import Outcome
 from jaxtui.lessons.trial import (
     All,
     AtLeast,
+    Below,
     Code,
     Figures,
     Holds,
     IsTrue,
+    Present,
     Raises,
+    Succeeds,
     Trial,
     Value,
     bracket,
@@ -151,13 +154,13 @@ LESSON = lesson(
             code=Code(budget=4.0, memory=lambda n: 40 * n * n),
             derive=_bytes_per_element,
             claim=All(
+                Present("entries"),
                 Holds(
                     lambda f: (f["sparse bytes"] or 0) < (f["dense bytes"] or 0),
-                    "entries",
                     "sparse bytes",
                     "dense bytes",
                 ),
-                Holds(lambda figures: (figures["off"] or 0.0) < 1e-3, "off"),
+                Below("off", 1e-3),
             ),
             answer=lambda f: (
                 1 if 10 <= (f["each"] or 0) <= 14 else 0 if (f["each"] or 0) < 10 else 2
@@ -180,13 +183,8 @@ LESSON = lesson(
             claim=All(
                 TRACED,
                 IsTrue(*CONDS, *SWITCHES),
-                Holds(
-                    lambda figures: figures.succeeded("eager if"),
-                    "eager if",
-                    "jit list",
-                    "static",
-                    numbers=False,
-                ),
+                Succeeds("eager if"),
+                Present("jit list", "static"),
             ),
             answer=_traced_answer,
         ),
@@ -195,7 +193,7 @@ LESSON = lesson(
             claim=All(
                 AtLeast("Python operations", LOOP_STEPS, "fori operations"),
                 AtLeast("Python compile", FAR, "fori compile"),
-                Holds(lambda f: (f["difference"] or 0.0) < 1e-3, "difference"),
+                Below("difference", 1e-3),
             ),
             answer=bracket("Python operations", "fori operations", 1.5, LOOP_STEPS),
         ),

@@ -345,6 +345,38 @@ class Gives(Holds):
         super().__init__(lambda f: f.text(name) == text, name, numbers=False)
 
 
+class Equals(Holds):
+    """The numbers of a value are these, none further off than a tolerance."""
+
+    def __init__(
+        self, name: str, expected: Sequence[float], tolerance: float = 0.0
+    ) -> None:
+        super().__init__(
+            lambda f: near(f.numbers(name), expected, tolerance), name, numbers=False
+        )
+
+
+class Below(Holds):
+    """A figure is smaller than a limit."""
+
+    def __init__(self, name: str, limit: float) -> None:
+        super().__init__(lambda f: (f[name] or 0.0) < limit, name)
+
+
+class Present(Holds):
+    """Something came of these expressions, be it an error; nothing more is claimed."""
+
+    def __init__(self, *names: str) -> None:
+        super().__init__(lambda _: True, *names, numbers=False)
+
+
+class Succeeds(Holds):
+    """None of these expressions raises."""
+
+    def __init__(self, *names: str) -> None:
+        super().__init__(lambda f: all(map(f.succeeded, names)), *names, numbers=False)
+
+
 class Raises(Holds):
     """An expression raises an error of this type, with this text in it."""
 

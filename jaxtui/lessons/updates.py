@@ -9,6 +9,7 @@ from jaxtui.lessons.trial import (
     All,
     AtLeast,
     Code,
+    Equals,
     Figures,
     Holds,
     IsTrue,
@@ -23,11 +24,6 @@ FAR = 5.0
 """How many times faster an update in place must be to count as one."""
 
 TEN = tuple(map(float, range(10)))
-
-
-def _is_right_update(figures: Figures) -> bool:
-    new, old = figures.numbers("new array"), figures.numbers("old array")
-    return old == TEN and new == (*TEN[:5], 100.0, *TEN[6:])
 
 
 METHODS = ("set", "add", "multiply", "divide", "power", "min", "max", "apply", "get")
@@ -108,7 +104,8 @@ LESSON = lesson(
             },
             claim=All(
                 Raises("JAX", "TypeError"),
-                Holds(_is_right_update, "new array", "old array", numbers=False),
+                Equals("new array", (*TEN[:5], 100.0, *TEN[6:])),
+                Equals("old array", TEN),
             ),
             answer=lambda figures: 1 if figures.failed_with("JAX", "TypeError") else 0,
         ),
@@ -145,12 +142,8 @@ LESSON = lesson(
             code=Code(budget=2.0),
             claim=All(
                 REFUSED,
-                Holds(
-                    lambda f: f["array"] == 31380 == f["NumPy"],
-                    "NumPy",
-                    "array",
-                    numbers=False,
-                ),
+                Equals("NumPy", (31380,)),
+                Equals("array", (31380,)),
             ),
             answer=lambda figures: 2 if REFUSED.holds(figures) else 0,
         ),
