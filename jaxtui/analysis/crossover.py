@@ -219,7 +219,7 @@ def middle(low: int, high: int) -> int:
     return round(math.sqrt(low * high))
 
 
-def crossing_size(sizes: Sequence[int], log_ratios: Sequence[float]) -> float:
+def crossing_size(sizes: Sequence[float], log_ratios: Sequence[float]) -> float:
     """Where the ratio passes 1, straight between neighbours on logarithmic axes.
 
     Returns:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from jaxtui import format as fmt
+from jaxtui.analysis.crossover import crossing_size
 from jaxtui.lessons.base import Setting
 from jaxtui.lessons.outcome import Outcome
 from jaxtui.lessons.trial import (
@@ -74,8 +75,7 @@ def crossover(points: Sequence[tuple[float, float]], level: float) -> float | No
     """
     for (x0, y0), (x1, y1) in pairwise(points):
         if y0 < level <= y1:
-            share = math.log(level / y0) / math.log(y1 / y0)
-            return x0 * math.exp(share * math.log(x1 / x0))
+            return crossing_size((x0, x1), (math.log(y0 / level), math.log(y1 / level)))
     return None
 
 
