@@ -420,7 +420,7 @@ def from_log(line: str) -> Finding | None:
         how="JAX says so in its log.",
         advice=found.advice,
         detail=line.strip(),
-        maker=message.maker,
+        maker=found.message.maker,
     )
 
 
