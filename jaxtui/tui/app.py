@@ -167,7 +167,7 @@ class JaxtuiApp(BaseApp):
         self._classroom = classroom
 
     def compose(self) -> ComposeResult:
-        yield StatusLine(self.clock, self._disturbed).data_bind(JaxtuiApp.state)
+        yield StatusLine(self.clock).data_bind(JaxtuiApp.state)
         with TabbedContent(initial="devices"):
             with TabPane("Devices", id="devices"):
                 yield DevicesPane()
@@ -180,6 +180,7 @@ class JaxtuiApp(BaseApp):
     def on_mount(self) -> None:
         devices = self.panes["devices"] = self.query_one(DevicesPane)
         devices.take_focus()
+        self.watch(devices, "disturbed", self._tell_disturbed)
         # The keys of a tab are those of the pane in it: the focus stays there.
         self.query_one(ContentTabs).can_focus = False
         self.call_after_refresh(_load_what_devices_need)
@@ -245,10 +246,6 @@ class JaxtuiApp(BaseApp):
     def tab(self) -> str:
         return self.screen_stack[0].query_one(TabbedContent).active or "devices"
 
-    def _disturbed(self) -> bool:
-        pane = self.panes.get(self.tab)
-        return pane is not None and pane.disturbed
-
     def pane(self, kind: type[_Pane]) -> _Pane | None:
         """The pane of this class, once it is complete."""
         panes = self.panes.values()
@@ -270,14 +267,21 @@ class JaxtuiApp(BaseApp):
             pane.set_wide(self.size.width >= WIDE_COLUMNS)
             pane.state = self.state
             self.panes[tab] = pane
+            self.watch(pane, "disturbed", self._tell_disturbed)
             return pane
+
+    def _tell_disturbed(self) -> None:
+        """The status line speaks of the tab that is on screen."""
+        pane = self.panes.get(self.tab)
+        status = self.screen_stack[0].query_one(StatusLine)
+        status.disturbed = pane is not None and pane.disturbed
 
     @on(TabbedContent.TabActivated)
     async def _tab_shown(self) -> None:
-        self.query_one(StatusLine).show()
         if (pane := await self.fill(self.tab)) is not None:
             pane.enter()
             self.call_after_refresh(pane.draw)
+            self._tell_disturbed()
         self.refresh_bindings()
 
     def redraw(self) -> None:

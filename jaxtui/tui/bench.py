@@ -186,6 +186,7 @@ class BenchPane(CasePane):
         begun = state.run is not None and state.run.number != number
         if begun:
             self.form.folded = True
+        self.disturbed = state.run_disturbed
         # Not bound: what is said of it below would come before it.
         self.query_one(Results).state = state
         self._arrange()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from jaxtui.model import Case
 from jaxtui.state import RUNNING
 from jaxtui.tui.pane import Pane
-from jaxtui.tui.status import busy
 
 CASE_KEYS = (
     ("w", "sweep", "Sizes", "Time the case over many sizes."),
@@ -30,10 +29,6 @@ class CasePane(Pane):
     def why_no_case(self) -> str:
         """Why there is none."""
         return self.session.state.no_jax
-
-    @property
-    def disturbed(self) -> bool:
-        return busy(self.state)
 
     def why_not(self, action: str) -> str | None:
         state = self.session.state

@@ -163,6 +163,10 @@ class DevicesPane(CasePane):
                 self.query_one("#below").mount(self._check, before=0)
             device = state.device
             self._check.show(self.report, device.name if device else None)
+        if state.check_open and state.exam is not None:
+            self.disturbed = any(one.disturbed for one in state.exam.readings)
+        else:
+            self.disturbed = _shown(state) is not None and state.run_disturbed
         self._arrange()
         self.draw()
 

@@ -401,7 +401,10 @@ class LearnPane(Pane):
     def draw(self) -> None:
         if not self._alive:
             return
-        if (shown := self._shown()) is not None:
+        shown = self._shown()
+        run = shown.run if shown is not None else None
+        self.disturbed = run is not None and bool(run.outcome.disturbed)
+        if shown is not None:
             self.query_one(StepView).show(shown, self.detail, self._wide)
             return
         learn = self.learn
@@ -418,26 +421,16 @@ class LearnPane(Pane):
         """The step on screen is being run."""
         return self.learn.playing is not None and self.learn.playing == self.learn.place
 
-    @property
-    def _run(self) -> StepRun | None:
-        """What the step on screen has yielded."""
-        if not self._live:
-            return self.learn.left.run
-        latest = self.session.state.series.get("lesson")
-        ours = isinstance(latest, StepRun) and latest.setting is self._setting
-        return latest if ours else None  # type: ignore[return-value]
-
-    @property
-    def disturbed(self) -> bool:
-        return self._run is not None and bool(self._run.outcome.disturbed)
-
     def _shown(self) -> Shown | None:
         """The step on screen; a mistake of its lesson is told instead of figures."""
         learn, state = self.learn, self.session.state
         if learn.place is None or learn.step is None:
             return None
-        (index, number), step = learn.place, learn.step
-        run, live = self._run, self._live
+        (index, number), step, run = learn.place, learn.step, learn.left.run
+        if live := self._live:
+            latest = state.series.get("lesson")
+            ours = isinstance(latest, StepRun) and latest.setting is self._setting
+            run = latest if ours else None  # type: ignore[assignment]
         here, figures, trouble = None, Figures(), learn.left.trouble
         with contextlib.suppress(SelectionError):
             here = learn.setting(state, index)

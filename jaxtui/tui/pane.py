@@ -77,6 +77,8 @@ class Pane(Explained, Vertical):
     """The heading of its keys in the help, e.g. ``On the tab Devices``."""
 
     state: reactive[State] = reactive(EMPTY, repaint=False)
+    disturbed: reactive[bool] = reactive(False, repaint=False)
+    """Others used the cores while that was timed which the tab shows."""
 
     @property
     def base(self) -> BaseApp:
@@ -86,11 +88,6 @@ class Pane(Explained, Vertical):
     def session(self) -> Session[State]:
         """What runs work; its state is newer than what is on screen."""
         return base(self).session
-
-    @property
-    def disturbed(self) -> bool:
-        """Whether others used the cores while what it shows was timed."""
-        return False
 
     def take_focus(self) -> None:
         """Put the focus where keys make sense; without it they do nothing."""

@@ -10,7 +10,7 @@ from jaxtui.analysis.examination import Examination
 from jaxtui.model import CheckTest, Device
 from jaxtui.model.own import parts
 from jaxtui.state import CaseState, Job
-from jaxtui.view.bench import Clock
+from jaxtui.view.bench import Clock, notes
 from jaxtui.view.curves import Metric, sizes
 
 MOST = 8
@@ -147,6 +147,12 @@ class State(state.State):
         if self.run is None or not self.run.cases:
             return None
         return self.run.cases[self.case_index]
+
+    @property
+    def run_disturbed(self) -> bool:
+        """Whether others used the cores during the whole run of cases."""
+        run = self.run
+        return run is not None and any(one.flag == "contended" for one in notes(run))
 
 
 EMPTY = State()

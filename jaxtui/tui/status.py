@@ -21,7 +21,6 @@ class StatusLine(Widget):
 
     Args:
         clock: monotonic seconds.
-        disturbed: whether others used the cores while what is on screen was timed.
     """
 
     DEFAULT_CSS = """
@@ -32,17 +31,17 @@ class StatusLine(Widget):
     """
 
     state: reactive[State] = reactive(EMPTY, repaint=False)
+    disturbed: reactive[bool] = reactive(False)
+    """Others used the cores while that was timed which is on screen."""
 
-    def __init__(
-        self, clock: Callable[[], float], disturbed: Callable[[], bool]
-    ) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
         super().__init__()
-        self._clock, self._disturbed = clock, disturbed
+        self._clock = clock
         self._since = self._checking_since = clock()
         self._shown = ""
 
     def on_mount(self) -> None:
-        self.set_interval(1.0, self.show)
+        self.set_interval(1.0, self._show)
 
     def watch_state(self, old: State, new: State) -> None:
         begins = new.job is not None and (
@@ -52,14 +51,13 @@ class StatusLine(Widget):
             self._checking_since = self._clock()
         if begins or (new.engine == "starting" and old.engine != "starting"):
             self._since = self._clock()
-        self.show()
+        self._show()
 
     def render(self) -> Content:
         state, now = self.state, self._clock()
         simulated = any(device.simulated for device in state.devices)
-        crowded = self._disturbed()
         right = [
-            "BUSY MACHINE" if crowded else "",
+            "BUSY MACHINE" if self.disturbed else "",
             self._progress(now),
             "SIMULATED" if simulated else "",
             self._engine(now),
@@ -72,7 +70,8 @@ class StatusLine(Widget):
             if left != "jaxtui":
                 break
         room = max(2, width - len(left) - len(end))
-        bad = settings or crowded or state.engine == "failed" or simulated
+        failed = state.engine == "failed"
+        bad = settings or self.disturbed or failed or simulated
         style = "bold $text-warning" if bad else "bold $text-accent"
         return Content.assemble((left[:6], "bold"), left[6:], " " * room, (end, style))
 
@@ -106,8 +105,7 @@ class StatusLine(Widget):
             return f"HOLDING {state.accelerator} (x frees)"
         return "" if any(one.simulated for one in state.devices) else "CPU only"
 
-    def show(self) -> None:
-        """Say what is true now, if that is something else."""
+    def _show(self) -> None:
         text = self.render().plain
         if text != self._shown:
             self._shown = text
@@ -126,12 +124,6 @@ def _machine(state: State, room: int) -> str:
             break
         left = f"{left}  {part}"
     return left
-
-
-def busy(state: State) -> bool:
-    """Whether others used the cores during the last run of cases."""
-    run = state.run
-    return run is not None and any(one.flag == "contended" for one in notes(run))
 
 
 def _settings(state: State, *, short: bool) -> str:

@@ -31,7 +31,7 @@ from jaxtui.tui.dialogs import CodeScreen
 from jaxtui.tui.lanes import LaneView, Shot
 from jaxtui.tui.loops import FIRST_BET, LoopScreen, first_loop, next_bet
 from jaxtui.tui.pane import bindings
-from jaxtui.tui.status import MessageLine, StatusLine, busy
+from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Figure, Paper
@@ -233,8 +233,7 @@ class TimelineScreen(LoopScreen):
         return self.query_one(LaneView)
 
     def compose(self) -> ComposeResult:
-        status = StatusLine(self.base.clock, lambda: busy(self.state))
-        yield status.data_bind(TimelineScreen.state)
+        yield StatusLine(self.base.clock).data_bind(TimelineScreen.state)
         yield FiguresPanel(id="figures")
         with Panel("lanes", "Space play · l slow · p bet · d queue", id="lanes"):
             yield LaneView()

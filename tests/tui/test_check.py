@@ -8,11 +8,19 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec import structs
 from textual.pilot import Pilot
 
 from jaxtui.analysis import examination
 from jaxtui.engine.protocol import Envelope
-from jaxtui.model import CHECK_TESTS, Check, CheckDone, RunEvent, RunFinished
+from jaxtui.model import (
+    CHECK_TESTS,
+    Check,
+    CheckDone,
+    CheckRead,
+    RunEvent,
+    RunFinished,
+)
 from jaxtui.state import begin_run, reduce
 from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp
@@ -244,3 +252,27 @@ async def test_progress_other_runs_and_stopping() -> None:
         assert text(app, "verdict").startswith(" STOPPED  4 of 9 tests")
         assert cell(app, SLOW, "steady") == "·"
         assert not app.state.busy
+
+
+async def test_a_check_that_others_disturbed_says_so_while_it_is_on_screen() -> None:
+    def crowded(work: Check) -> list[RunEvent]:
+        return [
+            structs.replace(
+                event,
+                reading=structs.replace(event.reading, disturbed="Others used a core."),
+            )
+            if isinstance(event, CheckRead)
+            else event
+            for event in check_figures.events(work)
+        ]
+
+    engine = FakeEngine(tpu_devices())
+    engine.answer = crowded  # type: ignore[assignment]
+    app = app_on(engine)
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("c")
+        await until_over(pilot, app)
+        assert "BUSY MACHINE" in plain(app, StatusLine)
+        await pilot.press("2")
+        await until(pilot, lambda: "BUSY" not in plain(app, StatusLine))

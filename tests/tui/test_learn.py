@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-import msgspec
 import pytest
+from msgspec import structs
 from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import OptionList, TabbedContent
@@ -34,7 +34,7 @@ from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotView
-from tests.tui.driving import app_on, until, until_ready
+from tests.tui.driving import app_on, plain, until, until_ready
 from tests.tui.fake_engine import FakeEngine, answer, cpu_devices, tpu_devices
 from tests.tui.lessons_to_try import FIRST, LESSONS, SECOND
 
@@ -140,6 +140,38 @@ async def test_a_lesson_can_be_read_before_jax_is_ready() -> None:
         )
 
 
+async def test_the_status_line_calls_the_machine_busy_for_what_is_on_screen() -> None:
+    """The first step was disturbed: not the other steps, tabs or the list."""
+    engine = FakeEngine()
+
+    def crowded(work: Loop | Snippet | Check) -> Sequence[RunEvent]:
+        return [
+            structs.replace(
+                event,
+                timing=structs.replace(event.timing, disturbed="Others used a core."),
+            )
+            if isinstance(event, SnippetTimed)
+            else event
+            for event in answer(work)
+        ]
+
+    engine.answer = crowded
+
+    async def until_shown(busy: bool) -> None:
+        await until(pilot, lambda: ("BUSY" in plain(app, StatusLine)) is busy)
+
+    async with reading(engine) as (pilot, app):
+        assert "BUSY" not in plain(app, StatusLine)
+        await pilot.press("r")
+        await until_complete(pilot, app)
+        await until_shown(True)
+        for there, back in (("n", "b"), ("2", "3"), ("escape", "enter")):
+            await pilot.press(there)
+            await until_shown(False)
+            await pilot.press(back)
+            await until_shown(True)
+
+
 @pytest.mark.parametrize("size", [(60, 15), NARROW, WIDE])
 async def test_ask_run_show_explain(size: tuple[int, int]) -> None:
     engine = FakeEngine()
@@ -192,34 +224,6 @@ async def test_ask_run_show_explain(size: tuple[int, int]) -> None:
             pilot, lambda: "longer than any" in paper(app, "step-explanation-text")
         )
         assert "Published: A page of a book" in paper(app, "step-explanation-text")
-
-
-async def test_a_step_that_others_disturbed_says_so_on_this_tab_alone() -> None:
-    engine = FakeEngine()
-
-    def disturbed(work: Loop | Snippet | Check) -> Sequence[RunEvent]:
-        return [
-            msgspec.structs.replace(
-                event,
-                timing=msgspec.structs.replace(event.timing, disturbed="By another."),
-            )
-            if isinstance(event, SnippetTimed)
-            else event
-            for event in answer(work)
-        ]
-
-    engine.answer = disturbed
-    async with reading(engine) as (pilot, app):
-        status = app.query_one(StatusLine)
-        assert "BUSY" not in status.render().plain
-        await pilot.press("r")
-        await until_complete(pilot, app)
-        assert "By another. Run this step again" in paper(app, "step-verdict-text")
-        await until(pilot, lambda: "BUSY MACHINE" in status.render().plain)
-        await pilot.press("n")
-        await until(pilot, lambda: "BUSY" not in status.render().plain)
-        await pilot.press("b", "1")
-        await until(pilot, lambda: "BUSY" not in status.render().plain)
 
 
 async def test_a_lesson_from_its_first_step_to_its_mark() -> None:

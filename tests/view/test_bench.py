@@ -176,5 +176,5 @@ def test_every_face_tells_it_once() -> None:
 
     cells = [bench.row(case, RUN)["notes"] for case in RUN.cases]
     assert cells == ["", "inline", ""]
-    assert status.busy(replace(EMPTY, jobs={"bench": RUN}))
-    assert not status.busy(EMPTY)
+    assert replace(EMPTY, jobs={"bench": RUN}).run_disturbed
+    assert not EMPTY.run_disturbed
