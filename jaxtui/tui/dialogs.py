@@ -38,7 +38,7 @@ class Page(ModalScreen[None]):
 
     DEFAULT_CSS = """
     Page {
-        align: center middle; background: $background 60%;
+        align: center middle;
         #page {
             width: 96%; max-width: 104; max-height: 94%; background: $background;
         }
@@ -129,7 +129,7 @@ class Question(ModalScreen[bool]):
 
     DEFAULT_CSS = """
     Question {
-        align: center middle; background: $background 60%;
+        align: center middle;
         #question {
             width: auto; max-width: 90%; height: auto; max-height: 90%;
             background: $background; padding: 1 2; border: round $warning;

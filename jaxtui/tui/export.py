@@ -16,7 +16,7 @@ from textual.color import Color
 from textual.content import Content
 from textual.reactive import reactive
 from textual.screen import ModalScreen
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import Input, Static
 from textual.widgets.option_list import Option
 
 from jaxtui import format as fmt
@@ -41,7 +41,7 @@ from jaxtui.text import visible
 from jaxtui.tui.base import base
 from jaxtui.tui.dialogs import Question
 from jaxtui.tui.threads import Latest, Work, in_thread
-from jaxtui.tui.widgets.panel import Panel
+from jaxtui.tui.widgets.panel import BorderedInput, Panel, PanelList
 from jaxtui.view import bench
 from jaxtui.view.bench import collect
 from jaxtui.view.check import text as check_text
@@ -331,7 +331,7 @@ def preview(
 # The screen.
 
 
-class _Formats(OptionList):
+class _Formats(PanelList):
     """A list whose Enter is the screen's; a click only chooses."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -380,16 +380,7 @@ class ExportScreen(ModalScreen[None]):
     ExportScreen {
         align: center middle;
         #export { width: 96%; max-width: 100; max-height: 100%; }
-        OptionList {
-            height: auto; max-height: 12; padding: 0; background: transparent;
-            text-wrap: nowrap; text-overflow: ellipsis;
-            &, &:focus { border: none; }
-        }
-        #path {
-            height: 3; border: round $panel-border; padding: 0 1;
-            &, &:focus { background: transparent; background-tint: transparent; }
-            &:focus { border: round $panel-lit; }
-        }
+        PanelList { height: auto; max-height: 12; background: transparent; }
         #where { min-height: 2; height: auto; width: 100%; padding: 0 1; }
         #where.-bad { color: $text-error; text-style: bold; }
         _CopyToo { width: 100%; padding: 0 1; }
@@ -415,7 +406,7 @@ class ExportScreen(ModalScreen[None]):
                     for label, one in zip(labels, found, strict=True)
                 )
             )
-            path = Input(found[0].name, id="path", select_on_focus=False)
+            path = BorderedInput(found[0].name, id="path", select_on_focus=False)
             path.border_title = "file"
             yield path
             yield Static(id="where", markup=False)

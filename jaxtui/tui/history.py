@@ -44,7 +44,7 @@ from jaxtui.tui.history_panels import (
 )
 from jaxtui.tui.pane import bindings
 from jaxtui.tui.threads import Latest, in_thread
-from jaxtui.tui.widgets.panel import Panel
+from jaxtui.tui.widgets.panel import BorderedInput, Panel
 from jaxtui.view import compare
 from jaxtui.view import history as view
 from jaxtui.view.text import plain
@@ -69,7 +69,7 @@ BOTH_MARKED = "Two are marked: Space on one of them takes its mark away, Esc bot
 _T = TypeVar("_T")
 
 
-class Words(Input):
+class Words(BorderedInput):
     """What is filtered by."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -117,11 +117,6 @@ class HistoryPane(CasePane):
 
     DEFAULT_CSS = """
     HistoryPane {
-        #history-words {
-            height: 3; border: round $panel-border; padding: 0 1;
-            &, &:focus { background: transparent; background-tint: transparent; }
-            &:focus { border: round $panel-lit; }
-        }
         #history-body { height: 1fr; }
         #history-list { width: 1fr; height: 1fr; }
         #history-empty { height: 1fr; padding: 1 2; display: none; }

@@ -44,7 +44,7 @@ from jaxtui.tui.learn_step import (
 )
 from jaxtui.tui.pane import Pane, bindings
 from jaxtui.tui.state import State
-from jaxtui.tui.widgets.panel import Panel
+from jaxtui.tui.widgets.panel import Panel, PanelList
 from jaxtui.tui.widgets.paper import Paper, content
 from jaxtui.view import lesson as view
 from jaxtui.view.text import Line
@@ -209,11 +209,9 @@ class LessonList(Container):
         layout: vertical; height: 1fr;
         #lesson-list { height: 1fr; padding: 0; }
         #lesson-about { height: auto; max-height: 40%; }
-        OptionList {
-            height: 1fr; padding: 0; scrollbar-size-vertical: 1;
-            scrollbar-gutter: stable;
-            text-wrap: nowrap; text-overflow: ellipsis;
-            &, &:focus { border: none; background: transparent; }
+        PanelList {
+            height: 1fr; scrollbar-gutter: stable;
+            &, &:focus { background: transparent; }
             & > .option-list--option-highlighted { background: $panel; }
             &:focus > .option-list--option-highlighted {
                 background: $panel; color: $foreground;
@@ -241,7 +239,7 @@ class LessonList(Container):
 
     def compose(self) -> ComposeResult:
         with Panel("lessons", "Enter open · 1–4 tabs", id="lesson-list"):
-            yield OptionList()
+            yield PanelList()
         with Panel("about", id="lesson-about"):
             yield Paper(id="lesson-summary")
 

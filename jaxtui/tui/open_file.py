@@ -23,7 +23,7 @@ from jaxtui.model.own import Spec, is_own, parse_specs, parts
 from jaxtui.text import visible
 from jaxtui.tui.state import OpenedState, Picked
 from jaxtui.tui.threads import Latest, Work
-from jaxtui.tui.widgets.panel import Panel
+from jaxtui.tui.widgets.panel import Panel, PanelList
 
 SIZE = "256"
 """What a factory without a size of its own is given to begin with."""
@@ -139,7 +139,7 @@ class _PathInput(Input):
     ]
 
 
-class _Functions(OptionList):
+class _Functions(PanelList):
     """Not priority bindings: a slow line delivers several keys at once."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -171,16 +171,12 @@ class OpenFile(ModalScreen[Picked | None]):
 
     DEFAULT_CSS = """
     OpenFile {
-        align: center middle; background: $background 60%;
+        align: center middle;
         #open-box {
             width: 96%; max-width: 100; height: 92%; max-height: 32;
             background: $background;
         }
-        OptionList {
-            height: 1fr; background: $background; padding: 0; margin: 1 0 0 0;
-            text-wrap: nowrap; text-overflow: ellipsis; scrollbar-size-vertical: 1;
-            &, &:focus { border: none; }
-        }
+        PanelList { height: 1fr; background: $background; margin: 1 0 0 0; }
         Horizontal { height: 1; }
         Label { color: $foreground 70%; }
         Input { width: 1fr; }
@@ -214,7 +210,7 @@ class OpenFile(ModalScreen[Picked | None]):
             compact=True,
             placeholder="path of a Python file, or train.py:step",
         )
-        self._files = OptionList(id="open-files")
+        self._files = PanelList(id="open-files")
         self._files.can_focus = False  # the keys stay with the path
         self._options = _Functions(id="open-functions", classes="functions")
         self._arguments_entry = _Arguments(id="open-arguments", compact=True)

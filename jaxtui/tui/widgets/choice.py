@@ -19,7 +19,7 @@ from textual.widget import Widget
 from textual.widgets import Button, OptionList, Static
 from textual.widgets.option_list import Option
 
-from jaxtui.tui.widgets.panel import Panel
+from jaxtui.tui.widgets.panel import Panel, PanelList
 
 _LONGEST = 18
 """Characters of the chosen names beyond which only the first is written out."""
@@ -67,11 +67,7 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
             width: 40; background: $background;
             &.-about { width: 50; }
         }
-        OptionList {
-            height: auto; background: $background; padding: 0;
-            scrollbar-size-vertical: 1;
-            &, &:focus { border: none; }
-        }
+        PanelList { height: auto; background: $background; }
         #choice-about {
             height: 3; color: $foreground 70%; display: none;
             border-top: solid $foreground 30%;
@@ -233,7 +229,7 @@ class ChoicePopup(ModalScreen["tuple[str, ...] | None"]):
             self.dismiss(None)
 
 
-class _Options(OptionList):
+class _Options(PanelList):
     """A list whose keys are the popup's.
 
     They are not priority bindings of the popup: a slow line delivers several keys at

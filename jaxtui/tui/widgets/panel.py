@@ -1,4 +1,4 @@
-"""A bordered part of a screen: its title names it, its lower border has its keys."""
+"""What a screen is made of: bordered parts that name their keys, lists and inputs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.style import Style
+from textual.widgets import Input, OptionList
 
 _NAMES = {
     "Enter": "enter",
@@ -95,5 +96,32 @@ class ScrollPanel(Panel, can_focus=True):
     ScrollPanel {
         overflow-y: auto; scrollbar-size-vertical: 1;
         &:focus { border: round $panel-lit; }
+    }
+    """
+
+
+class PanelList(OptionList):
+    """A list inside a panel: a line for each option, and no border of its own."""
+
+    DEFAULT_CSS = """
+    PanelList {
+        padding: 0; text-wrap: nowrap; text-overflow: ellipsis;
+        scrollbar-size-vertical: 1; border: none;
+        &:focus { border: none; }
+    }
+    """
+
+
+class BorderedInput(Input):
+    """An input that looks like a panel."""
+
+    DEFAULT_CSS = """
+    BorderedInput {
+        height: 3; border: round $panel-border; padding: 0 1;
+        background: transparent; background-tint: transparent;
+        &:focus {
+            border: round $panel-lit;
+            background: transparent; background-tint: transparent;
+        }
     }
     """
