@@ -113,7 +113,7 @@ class Recording:
             Whether there is any use in writing to this history.
         """
         try:
-            history.add_all(waiting)
+            history.add(waiting)
         except HistoryBusyError as error:
             self._say(f"{error} Measuring goes on; it is tried again.")
             return True

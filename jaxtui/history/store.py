@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -221,30 +220,16 @@ class History:
         """What happened to a damaged file, one sentence; empty if there was none."""
 
     def add(
-        self,
-        host: Host,
-        device: Device | None,
-        measurement: Measurement,
-        at: float | None = None,
-    ) -> int:
-        """Keep a measurement; returns its id when it is safe on disk.
-
-        Args:
-            host: The machine.
-            device: The device of the case; ``None`` for NumPy.
-            measurement: A finished one. Its samples, if it has any, are not kept.
-            at: Seconds since 1970; now by default.
-
-        Raises:
-            HistoryError: It cannot be written.
-        """
-        moment = time.time() if at is None else at
-        return self.add_all([(host, device, measurement, moment)])[0]
-
-    def add_all(
         self, entries: Iterable[tuple[Host, Device | None, Measurement, float]]
     ) -> list[int]:
-        """Keep many at once: all of them or, if that fails, none.
+        """Keep finished measurements: all of them or, if that fails, none.
+
+        Args:
+            entries: The machine, the device of the case (``None`` for NumPy), the
+                measurement, whose samples are not kept, and seconds since 1970.
+
+        Returns:
+            The ids, once all are safe on disk.
 
         Raises:
             HistoryError: They cannot be written.

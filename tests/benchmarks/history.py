@@ -28,7 +28,7 @@ from pathlib import Path
 from time import perf_counter, sleep
 
 from jaxtui.history.store import Filter, History
-from tests.history.making import DEVICE, HOST, measurement
+from tests.history.making import DEVICE, HOST, insert, measurement
 
 PROMISED = 0.1
 REPEATS = 9
@@ -40,12 +40,12 @@ WRITER = """
 import itertools, random, sys, time
 from pathlib import Path
 from jaxtui.history.store import History, HistoryBusyError
-from tests.history.making import DEVICE, HOST, measurement
+from tests.history.making import DEVICE, HOST, insert, measurement
 history = History(Path(sys.argv[1]))
 for size in itertools.count(int(sys.argv[2])):
     while True:
         try:
-            history.add(HOST, DEVICE, measurement(size=size))
+            insert(history, HOST, DEVICE, measurement(size=size))
             break
         except HistoryBusyError:
             pass
@@ -69,7 +69,7 @@ QUESTIONS: dict[str, Filter] = {
 def fill(history: History, rows: int) -> None:
     """Measurements over a hundred days, one after the other."""
     chosen = random.Random(0)
-    history.add_all(
+    history.add(
         (
             HOST,
             DEVICE,
@@ -204,7 +204,7 @@ def main() -> int:
             verdict = "ok" if seconds <= PROMISED else "SLOW"
             print(f"{verdict:<5}{1e3 * seconds:7.1f} ms  {count:7}  {name}")
         start = perf_counter()
-        history.add(HOST, DEVICE, measurement())
+        insert(history, HOST, DEVICE, measurement())
         print(f"one more: {1e3 * (perf_counter() - start):.1f} ms")
     return int(slow)
 

@@ -18,7 +18,7 @@ from jaxtui.commands.history import moment
 from jaxtui.document import Results, encode
 from jaxtui.history.store import History
 from jaxtui.selection import SelectionError
-from tests.history.making import DEVICE, HOST, measurement
+from tests.history.making import DEVICE, HOST, insert, measurement
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -28,9 +28,11 @@ def kept() -> list[int]:
     history = History()
     host = measurement("selu", 4096, mode="numpy", device="host")
     return [
-        history.add(HOST, DEVICE, measurement(size=256), at=1_000_000.0),
-        history.add(HOST, DEVICE, measurement(size=512, median=0.01), at=2_000_000.0),
-        history.add(HOST, None, host, at=3_000_000.0),
+        insert(history, HOST, DEVICE, measurement(size=256), at=1_000_000.0),
+        insert(
+            history, HOST, DEVICE, measurement(size=512, median=0.01), at=2_000_000.0
+        ),
+        insert(history, HOST, None, host, at=3_000_000.0),
     ]
 
 
@@ -121,10 +123,10 @@ def test_no_line_is_wider_than_the_terminal(
     monkeypatch.setattr("jaxtui.commands.history.is_terminal", lambda _: True)
     monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((80, 24)))
     own = measurement("/home/somebody/models/training.py:train_step", 163_840)
-    History().add(HOST, DEVICE, own)
+    insert(History(), HOST, DEVICE, own)
     assert "All on box." in assert_fits("history")
     other = msgspec.structs.replace(HOST, hostname="tpu-vm-with-a-long-name")
-    History().add(other, DEVICE, own)
+    insert(History(), other, DEVICE, own)
     assert "All on box." not in assert_fits("history")
     file = written(tmp_path / f"{'long' * 9}.json", measurement(), measurement(size=9))
     long = written(tmp_path / "other.json", measurement(), measurement(size=9))
@@ -140,7 +142,7 @@ def test_no_line_is_wider_than_the_terminal(
 def test_a_measurement_of_the_history_beside_another_and_a_file(
     run: Run, kept: list[int], tmp_path: Path
 ) -> None:
-    slower = History().add(HOST, DEVICE, measurement(size=256, median=0.01))
+    slower = insert(History(), HOST, DEVICE, measurement(size=256, median=0.01))
     there = measurement(size=256, device="tpu:0", median=0.0001, width=0.000001)
     file = written(tmp_path / "there.json", there, measurement(size=7))
     for other, said in (

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from jaxtui.history.store import History
-from tests.history.making import DEVICE, HOST, measurement
+from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.processes import (
     PROGRAM,
     ended,
@@ -57,7 +57,7 @@ def folder(tmp_path: Path) -> Path:
     before = os.umask(0)
     try:
         for size in (8, 16):
-            History(folder / "history.db").add(HOST, DEVICE, measurement(size=size))
+            insert(History(folder / "history.db"), HOST, DEVICE, measurement(size=size))
     finally:
         os.umask(before)
     return folder

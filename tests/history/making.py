@@ -1,9 +1,11 @@
-"""Measurements to keep."""
+"""Measurements, and how they come into a history."""
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
+from jaxtui.history.store import History
 from jaxtui.model import Case, Device, Host, Measurement, Phases, Ready, Samples
 from tests import records
 
@@ -44,3 +46,15 @@ def measurement(
         error_vs_float64=1e-7,
         **({"samples": Samples(ready=(median,) * 100)} if samples else {}),
     )
+
+
+def insert(
+    history: History,
+    host: Host,
+    device: Device | None,
+    measurement: Measurement,
+    at: float | None = None,
+) -> int:
+    """Keep a measurement, of now unless told otherwise; returns its id."""
+    moment = time.time() if at is None else at
+    return history.add([(host, device, measurement, moment)])[0]

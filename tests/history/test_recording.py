@@ -17,7 +17,7 @@ from jaxtui.history.store import NO_SQLITE, History
 from jaxtui.model import CaseMeasured, Measurement
 from jaxtui.tui.run import UNFINISHED, Recorder
 from tests.commands.fakes import FakeEngine
-from tests.history.making import DEVICE, HOST, READY, measurement
+from tests.history.making import DEVICE, HOST, READY, insert, measurement
 from tests.processes import LIMIT_SECONDS
 from tests.tui import fake_engine
 from tests.tui.driving import app_on, until, until_done, until_ready
@@ -94,7 +94,7 @@ def test_what_cannot_be_written_is_said_once_and_not_told(
 @pytest.fixture
 def locked(data: Path) -> sqlite3.Connection:
     """Who has it: a history with one measurement."""
-    History().add(HOST, DEVICE, measurement(size=1))
+    insert(History(), HOST, DEVICE, measurement(size=1))
     other = sqlite3.connect(data / "history.db", isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     return other
@@ -128,14 +128,14 @@ def test_a_lock_that_is_never_let_go_costs_a_few_attempts(
     locked: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempts: list[int] = []
-    add_all = History.add_all
+    add = History.add
 
     def counted(self: History, entries: Any) -> list[int]:
         attempts.append(1)
-        return add_all(self, entries)
+        return add(self, entries)
 
     monkeypatch.setattr("jaxtui.history.store.WAIT_SECONDS", 0.2)
-    monkeypatch.setattr(History, "add_all", counted)
+    monkeypatch.setattr(History, "add", counted)
     _, said = keep(*(measurement(size=size) for size in range(2, 102)))
     locked.close()
     assert len(attempts) <= 3

@@ -20,7 +20,7 @@ from jaxtui import cli
 from jaxtui.history.store import VERSION, Filter, History, HistoryError
 from jaxtui.model import Note
 from tests.commands.fakes import FakeEngine
-from tests.history.making import DEVICE, HOST, measurement
+from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.processes import LIMIT_SECONDS, environment
 
 NOBODY = 65534
@@ -32,24 +32,24 @@ from pathlib import Path
 from jaxtui.history.recording import Recording
 from jaxtui.history.store import History, HistoryError
 from jaxtui.model import CaseMeasured
-from tests.history.making import DEVICE, HOST, READY, measurement
+from tests.history.making import DEVICE, HOST, READY, insert, measurement
 history = History(Path(sys.argv[1]))
 """
 
 WRITE = """
 sys.stdin.readline()
 for size in range(int(sys.argv[2])):
-    print(history.add(HOST, DEVICE, measurement(size=size)), flush=True)
+    print(insert(history, HOST, DEVICE, measurement(size=size)), flush=True)
 """
 
 FILL = """
 said, acknowledged = [], []
-acknowledged.append(history.add(HOST, DEVICE, measurement(size=1)))
+acknowledged.append(insert(history, HOST, DEVICE, measurement(size=1)))
 before = history.path.stat().st_size
 resource.setrlimit(resource.RLIMIT_FSIZE, (before, resource.RLIM_INFINITY))
 try:
     while True:
-        acknowledged.append(history.add(HOST, DEVICE, measurement(size=2)))
+        acknowledged.append(insert(history, HOST, DEVICE, measurement(size=2)))
 except HistoryError as error:
     said.append(str(error))
 keeper = Recording(said.append, history=history)
@@ -102,7 +102,7 @@ def history() -> Iterator[History]:
 def test_what_was_added_comes_back_whole(history: History) -> None:
     note = Note(flag="drift", text="It drifts.")
     kept = msgspec.structs.replace(measurement(size=512), notes=(note,))
-    number = history.add(HOST, DEVICE, kept, at=1000.0)
+    number = insert(history, HOST, DEVICE, kept, at=1000.0)
     entry = history.entry(number)
     assert entry.measurement == kept
     assert (entry.host, entry.device, entry.at) == (HOST, DEVICE, 1000.0)
@@ -111,8 +111,8 @@ def test_what_was_added_comes_back_whole(history: History) -> None:
     assert (row.ci_low, row.ci_high) == (kept.ready.ci_low, kept.ready.ci_high)
     assert (row.hostname, row.device_kind, row.device) == ("box", "cpu", "cpu:0")
     # Samples are not kept, and NumPy has no device.
-    number = history.add(
-        HOST, None, measurement(mode="numpy", device="host", samples=True)
+    number = insert(
+        history, HOST, None, measurement(mode="numpy", device="host", samples=True)
     )
     assert not history.entry(number).measurement.samples
     assert history.entry(number).device is None
@@ -131,14 +131,14 @@ def test_looking_makes_no_file(tmp_path: Path) -> None:
 
 def test_newest_first_in_pages_and_ids_are_never_used_twice(history: History) -> None:
     for at in (3.0, 1.0, 2.0):
-        history.add(HOST, DEVICE, measurement(), at=at)
+        insert(history, HOST, DEVICE, measurement(), at=at)
     assert [row.at for row in history.page().rows] == [3.0, 2.0, 1.0]
     assert [row.at for row in history.page(limit=1, offset=1).rows] == [2.0]
     last = max(row.id for row in history.page().rows)
     assert history.delete(Filter(id=last)) == 1
     assert history.delete(Filter(id=last)) == 0
     assert history.count() == 2
-    assert history.add(HOST, DEVICE, measurement()) > last
+    assert insert(history, HOST, DEVICE, measurement()) > last
 
 
 @pytest.mark.parametrize(
@@ -163,9 +163,9 @@ def test_newest_first_in_pages_and_ids_are_never_used_twice(history: History) ->
 )
 def test_filters(history: History, wanted: Filter, sizes: set[int]) -> None:
     numpy = measurement("selu", 3, mode="numpy", device="host")
-    history.add(HOST, DEVICE, measurement(size=1), at=10.0)
-    history.add(HOST, DEVICE, measurement(size=2, dtype="bfloat16"), at=20.0)
-    history.add(HOST, None, numpy, at=30.0)
+    insert(history, HOST, DEVICE, measurement(size=1), at=10.0)
+    insert(history, HOST, DEVICE, measurement(size=2, dtype="bfloat16"), at=20.0)
+    insert(history, HOST, None, numpy, at=30.0)
     assert {row.size for row in history.page(wanted).rows} == sizes
     assert history.count(wanted) == len(sizes)
     assert history.delete(wanted) == len(sizes)
@@ -175,7 +175,7 @@ def test_filters(history: History, wanted: Filter, sizes: set[int]) -> None:
 def test_of_several_all_are_kept_or_none(history: History) -> None:
     ones = [measurement(size=size) for size in (1, 2**70)]
     with pytest.raises(HistoryError, match="too large"):
-        history.add_all([(HOST, DEVICE, one, 0.0) for one in ones])
+        history.add([(HOST, DEVICE, one, 0.0) for one in ones])
     assert history.count() == 0
 
 
@@ -227,7 +227,7 @@ def test_many_processes_put_a_damaged_file_aside_once_and_lose_nothing(
 def overwritten(path: Path) -> None:
     """A history of which only the first page is left."""
     many = [(HOST, DEVICE, measurement(size=n), 0.0) for n in range(1, 200)]
-    History(path).add_all(many)
+    History(path).add(many)
     content = path.read_bytes()
     path.write_bytes(content[:4096] + b"\xff" * (len(content) - 4096))
 
@@ -248,7 +248,7 @@ def test_what_is_no_history_is_kept_aside(
 ) -> None:
     damage(history.path)
     content = history.path.read_bytes()
-    history.add(HOST, DEVICE, measurement())
+    insert(history, HOST, DEVICE, measurement())
     assert history.count() == 1
     (aside,) = history.path.parent.glob("*.broken-*")
     assert aside.read_bytes() == content
@@ -257,17 +257,17 @@ def test_what_is_no_history_is_kept_aside(
 
 def test_an_empty_file_is_a_history_without_measurements(history: History) -> None:
     history.path.touch()
-    history.add(HOST, DEVICE, measurement())
+    insert(history, HOST, DEVICE, measurement())
     assert (history.count(), history.moved) == (1, "")
 
 
 def test_a_newer_version_s_file_is_left_alone(history: History) -> None:
-    history.add(HOST, DEVICE, measurement())
+    insert(history, HOST, DEVICE, measurement())
     newer = sqlite3.connect(history.path)
     newer.execute(f"PRAGMA user_version = {VERSION + 1}")
     newer.close()
     before = history.path.read_bytes()
-    for act in (history.page, lambda: history.add(HOST, DEVICE, measurement())):
+    for act in (history.page, lambda: insert(history, HOST, DEVICE, measurement())):
         with pytest.raises(HistoryError, match="newer jaxtui"):
             act()
     assert history.path.read_bytes() == before
@@ -289,16 +289,16 @@ def test_a_disk_that_is_full(history: History) -> None:
     assert str(history.path) in first
     assert of_the_keeper.endswith("Measuring goes on; nothing more is kept.")
     assert {row.id for row in history.page(limit=1000).rows} >= set(acknowledged)
-    assert history.add(HOST, DEVICE, measurement()) > max(acknowledged)
+    assert insert(history, HOST, DEVICE, measurement()) > max(acknowledged)
     assert not history.moved
 
 
 def test_a_file_that_may_only_be_read(history: History) -> None:
-    number = history.add(HOST, DEVICE, measurement())
+    number = insert(history, HOST, DEVICE, measurement())
     forbid(history.path)
     with without_rights():
         with pytest.raises(HistoryError, match="may not be written to"):
-            history.add(HOST, DEVICE, measurement())
+            insert(history, HOST, DEVICE, measurement())
         with pytest.raises(HistoryError, match="may not be written to"):
             history.delete(Filter(id=number))
         assert [row.id for row in history.page().rows] == [number]
@@ -307,7 +307,7 @@ def test_a_file_that_may_only_be_read(history: History) -> None:
     history.path.write_text(NONSENSE)
     forbid(history.path)
     with without_rights(), pytest.raises(HistoryError, match=r"history\.db"):
-        history.add(HOST, DEVICE, measurement())
+        insert(history, HOST, DEVICE, measurement())
     assert history.path.read_text() == NONSENSE
     assert not history.moved
 
@@ -321,7 +321,7 @@ def test_bench_measures_all_the_same_and_says_it_once(
 ) -> None:
     monkeypatch.setenv("JAXTUI_DATA", str(history.path.parent))
     if there:
-        history.add(HOST, DEVICE, measurement())
+        insert(history, HOST, DEVICE, measurement())
         forbid(history.path)
     history.path.parent.chmod(0o555)
     # Somebody without rights may not even import what this needs.

@@ -20,7 +20,7 @@ from jaxtui.tui.history import HistoryPane
 from jaxtui.tui.status import StatusLine
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.view.history import HEAD
-from tests.history.making import DEVICE, HOST, measurement
+from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.tui.driving import app_on, plain, until, until_ready
 from tests.tui.fake_engine import FakeEngine, tpu_devices
 
@@ -110,7 +110,7 @@ async def test_palette_and_help_have_every_key_those_of_the_place_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JAXTUI_DATA", str(tmp_path))
-    History().add(HOST, DEVICE, measurement())
+    insert(History(), HOST, DEVICE, measurement())
     app = app_on(FakeEngine())
     async with app.run_test(size=(60, 15)) as pilot:
         await until_ready(pilot, app)

@@ -46,7 +46,7 @@ from jaxtui.tui.history import HistoryPane
 from jaxtui.tui.history_panels import Past
 from jaxtui.tui.learn import LearnPane
 from jaxtui.tui.state import EMPTY
-from tests.history.making import DEVICE, HOST, measurement
+from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.tui.driving import app_on, until, until_done, until_ready
 from tests.tui.fake_engine import HOST as VM
 from tests.tui.fake_engine import FakeEngine, cpu_devices, sampled, tpu_devices
@@ -477,9 +477,9 @@ async def test_the_step_of_a_lesson(monkeypatch: pytest.MonkeyPatch) -> None:
 async def in_history() -> AsyncIterator[tuple[Pilot[None], JaxtuiApp]]:
     """On measurements 1 to 3, the last one the newest."""
     kept = History()
-    kept.add(HOST, DEVICE, measurement(median=0.004), 1.0)
-    kept.add(HOST, DEVICE, measurement("selu", 1000, median=0.001), 2.0)
-    kept.add(HOST, DEVICE, measurement(dtype="bfloat16"), 3.0)
+    insert(kept, HOST, DEVICE, measurement(median=0.004), 1.0)
+    insert(kept, HOST, DEVICE, measurement("selu", 1000, median=0.001), 2.0)
+    insert(kept, HOST, DEVICE, measurement(dtype="bfloat16"), 3.0)
     app = app_on(FakeEngine())
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)

@@ -27,7 +27,7 @@ from jaxtui.tui.run import Recorder
 from jaxtui.tui.threads import Latest
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.view.history import short_when
-from tests.history.making import DEVICE, HOST, measurement
+from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.tui.driving import app_on, until, until_ready
 from tests.tui.fake_engine import FakeEngine
 
@@ -53,12 +53,12 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> History:
 @pytest.fixture
 def three(history: History) -> History:
     """Ids 1 to 3, the last one the newest."""
-    history.add(HOST, DEVICE, measurement(median=0.004), NOON)
-    history.add(HOST, DEVICE, measurement("selu", 1000, median=0.001), NOON + 60)
+    insert(history, HOST, DEVICE, measurement(median=0.004), NOON)
+    insert(history, HOST, DEVICE, measurement("selu", 1000, median=0.001), NOON + 60)
     slow = measurement(dtype="bfloat16", device="tpu:0", median=0.002)
     note = Note(flag="drift", text="It became slower.")
     slow = msgspec.structs.replace(slow, notes=(note,))
-    history.add(OTHER, TPU, slow, NOON + 120)
+    insert(history, OTHER, TPU, slow, NOON + 120)
     return history
 
 
@@ -230,12 +230,12 @@ async def test_a_name_is_no_markup_and_a_case_is_drawn_over_time(
     history: History,
 ) -> None:
     own = measurement("/home/somebody/[old]/training.py:train_step")
-    history.add(HOST, DEVICE, own, NOON)
+    insert(history, HOST, DEVICE, own, NOON)
     async with on_list() as (pilot, app, _):
         assert "[old]" in detail(app).replace("\\[", "[")
         assert not app.query_one(Sparkline).is_on_screen
-        history.add(OTHER, DEVICE, measurement(), NOON + 60)
-        history.add(HOST, DEVICE, own, NOON + 120)
+        insert(history, OTHER, DEVICE, measurement(), NOON + 60)
+        insert(history, HOST, DEVICE, own, NOON + 120)
         await pilot.press("1", "4")
         await until(pilot, lambda: len(ids(app)) == 3)
         await until(pilot, lambda: len(past(app).repeats) == 2)
@@ -267,7 +267,7 @@ async def test_deleting_asks_first(three: History) -> None:
         await until(pilot, lambda: ids(app) == [1])
         assert past(app).marked == ()
         # What another process deletes is said.
-        three.add(HOST, DEVICE, measurement(), NOON + 300)
+        insert(three, HOST, DEVICE, measurement(), NOON + 300)
         await pilot.press("1", "4")
         await until(pilot, lambda: ids(app) == [4, 1])
         assert three.delete(Filter(op="matmul")) == 2
@@ -279,7 +279,7 @@ async def test_more_is_read_when_the_cursor_comes_near_the_end(
     history: History,
 ) -> None:
     one = measurement()
-    history.add_all((HOST, DEVICE, one, NOON + i) for i in range(2 * PAGE + 10))
+    history.add((HOST, DEVICE, one, NOON + i) for i in range(2 * PAGE + 10))
     async with on_list() as (pilot, app, table):
         assert len(ids(app)) == PAGE
         assert app.query_one("#history-list").border_title == "410 measurements"
@@ -287,7 +287,7 @@ async def test_more_is_read_when_the_cursor_comes_near_the_end(
         await until(pilot, lambda: table.row_count == 2 * PAGE)
         assert table.cursor_row == PAGE - 1
         # Another process adds one: nothing is listed twice.
-        history.add(HOST, DEVICE, one, NOON + 1000)
+        insert(history, HOST, DEVICE, one, NOON + 1000)
         await pilot.press("ctrl+end")
         await until(pilot, lambda: len(ids(app)) == 2 * PAGE + 10)
         await pilot.press("ctrl+end")
@@ -346,7 +346,7 @@ async def test_an_empty_a_damaged_and_an_unreadable_history(
         assert f"The history {history.path} cannot be used" in app.state.message
         await until(pilot, lambda: "cannot be used" in instead(app))
         history.path.rmdir()
-        history.add(HOST, DEVICE, measurement())
+        insert(history, HOST, DEVICE, measurement())
         await pilot.press("1", "4")
         await until(pilot, lambda: ids(app) == [1])
         assert past(app).trouble == ""

@@ -40,7 +40,7 @@ from jaxtui.tui.open_file import OpenFile
 from jaxtui.tui.widgets.choice import ChoicePopup
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, ResultsTable
-from tests.history.making import DEVICE, HOST, measurement
+from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.tui.driving import app_on, until, until_done, until_ready
 from tests.tui.fake_engine import FakeEngine, answer, tpu_devices
 from tests.tui.lessons_to_try import LESSONS
@@ -367,7 +367,7 @@ async def test_history(scene: Scene) -> None:
     # An empty one.
     await scene.press_all([app.query_one(HistoryTable)], HISTORY)
     for size in (64, 128, 256):
-        History().add(HOST, DEVICE, measurement(size=size), 1_790_000_000.0 + size)
+        insert(History(), HOST, DEVICE, measurement(size=size), 1_790_000_000.0 + size)
     scene.pane.refresh_list()
     await until(pilot, lambda: scene.pane.past.entry)
     await pilot.press("space")
