@@ -365,6 +365,11 @@ def plural(number: int, noun: str) -> str:
     return f"{count(number)} {noun}{ending}"
 
 
+def sampled(summary: Summary) -> str:
+    """``100 calls in 10 rounds``."""
+    return f"{plural(summary.n, 'call')} in {plural(summary.rounds, 'round')}"
+
+
 def aligned(figures: Iterable[str]) -> tuple[str, ...]:
     """Figures with blanks around them, so that their decimal points are in line."""
     parts = [one.partition(".") for one in figures]

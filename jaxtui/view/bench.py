@@ -368,7 +368,7 @@ def sentences(case: CaseState, run: Job) -> tuple[Sentence, ...]:
         words = (
             f"{text(ready.median)}, {fmt.interval(ready)}, "
             f"p90 {text(ready.p90)}, p99 {text(ready.p99)}, "
-            f"max {text(ready.max)}, {ready.n} calls in {ready.rounds} rounds"
+            f"max {text(ready.max)}, {fmt.sampled(ready)}"
         )
         end = f"; {_ENDS[measured.stopped]}" if measured.stopped else ""
         found.append(Sentence("ready", words + end))

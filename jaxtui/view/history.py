@@ -182,7 +182,7 @@ def headline(one: Measurement) -> Headline:
         Span(number, "hero"),
         unit,
         (Span(str(fmt.ends(ready))), Span(f"  {name}", "muted")),
-        (Span(f"{fmt.count(ready.n)} calls in {ready.rounds} rounds", "muted"),),
+        (Span(fmt.sampled(ready), "muted"),),
     )
 
 
@@ -259,7 +259,7 @@ def _clocks(one: Measurement) -> Iterator[str]:
         yield f"memory {fmt.span(one.memory)}"
     if one.pipelined_seconds is not None:
         yield f"pipelined {fmt.seconds(one.pipelined_seconds)}"
-    yield f"{ready.n} calls in {ready.rounds} rounds"
+    yield fmt.sampled(ready)
 
 
 def _phases(one: Measurement) -> str:

@@ -88,6 +88,9 @@ def test_one_measurement_has_one_unit() -> None:
     whole = "\n".join(map(plain, history.whole(entry)))
     assert "drift      Slower." in whole
     assert "100 calls in 10 rounds" in whole
+    lone = msgspec.structs.replace(noted.ready, n=1, rounds=1)
+    single = msgspec.structs.replace(noted, ready=lone)
+    assert plain(history.headline(single).basis) == "1 call in 1 round"
     brief = [plain(line) for line in history.facts(entry, brief=True)]
     heads = ["phases", "rates", "notes", "when", "where"]
     assert [line.split()[0] for line in brief] == heads
