@@ -97,8 +97,9 @@ class Classroom(LoopScreen):
         "class",
         (
             ("escape,q", "close", "Back", "Leave the class view."),
-            ("space", "next", "Next", "The next step, or an end."),
-            ("backspace", "previous", "Step back", "The step before."),
+            # What the remote of a presenter sends, too.
+            ("space,enter,pagedown", "next", "Next", "The next step, or an end."),
+            ("backspace,pageup", "previous", "Step back", "The step before."),
             ("left", "bet(-1)", "Lower bet", "Bet on less work."),
             ("right", "bet(1)", "Higher bet", "Bet on more work."),
             ("r,f5", "again", "Again", "Run the program anew."),

@@ -99,7 +99,7 @@ async def test_a_class_predicts_sees_the_factor_and_the_fix(
         assert not digits(app, "work")
 
         # What the stopwatch reads, and a bet on the work.
-        await pilot.press("space")
+        await pilot.press("enter")
         await until(pilot, lambda: size == (60, 15) or fits(app))
         await pilot.press("right", "right")
         await until(pilot, lambda: size == (60, 15) or fits(app))
@@ -112,7 +112,7 @@ async def test_a_class_predicts_sees_the_factor_and_the_fix(
         assert "BET 10×" in text(app)
 
         # The stopwatch stops, the device works on, in slow motion and in red.
-        await pilot.press("space")
+        await pilot.press("pageup", "pagedown", "pagedown")
         clock.now += SLOW_SECONDS / 2
         room(app).tick()
         await pilot.pause()
