@@ -68,8 +68,6 @@ class CheckPanel(Panel):
 def _lines(report: Report, device: str | None, width: int, room: int) -> list[Line]:
     """What did not pass; then what a device has reached."""
     found = view.troubles(report, width, room - 1)
-    if not found and report.verdicts and not report.running:
-        found = [(Span("every test passed", "pass"),)]
     reached = view.figures(report, device, width) if device else []
     if reached:
         title = (Span(f"figures of {device}", "muted"),)
