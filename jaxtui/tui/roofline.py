@@ -25,7 +25,7 @@ from jaxtui.tui.state import State
 from jaxtui.view import bench
 from jaxtui.view import roofline as view
 from jaxtui.view.bench import Sentence
-from jaxtui.view.results import names
+from jaxtui.view.results import bar_role, names
 from jaxtui.view.text import Column, Line, Span, bar
 
 WHAT_IT_IS = """\
@@ -215,8 +215,8 @@ def columns(state: State, *, room: int) -> list[Column]:
             "bar",
             "",
             [
-                (Span(bar(one.share or 0.0, room), "bar-jax"),) if one else ()
-                for one in shown
+                (Span(bar(one.share or 0.0, room), bar_role(case)),) if one else ()
+                for case, one in zip(run.cases, shown, strict=True)
             ],
             rank=3,
             least=room,

@@ -115,9 +115,13 @@ def _bars(run: Job, summaries: Sequence[Summary | None], room: int) -> Column:
             share = one.median / longest
             if log:
                 share = log_share(one.median, shortest, longest)
-            role = "bar-numpy" if case.case.on_host else "bar-jax"
-            cells.append((Span(bar(share, room), role),))
+            cells.append((Span(bar(share, room), bar_role(case)),))
     return Column("bar", "log" if log else "", cells, rank=4, least=room)
+
+
+def bar_role(case: CaseState) -> str:
+    """The colour of what ran: the host's NumPy or JAX."""
+    return "bar-numpy" if case.case.on_host else "bar-jax"
 
 
 def _rates(measured: Sequence[Measurement | None], units: fmt.Units) -> Column:

@@ -16,6 +16,7 @@ from jaxtui.model import (
     Expected,
     Failure,
     MissingRoof,
+    Mode,
     Progress,
     Ready,
     Roof,
@@ -264,6 +265,16 @@ def test_a_row_says_what_the_verdict_says(
     found = row(CaseState(case(), measurement=figures), cache)
     assert (found["letter"], found["limit"]) == ("A", limited)
     assert found["share"] == f"{100 * rate * 6 / 20e9:.0f} %"
+
+
+@pytest.mark.parametrize(("mode", "role"), [("numpy", "bar-numpy"), ("jit", "bar-jax")])
+def test_a_bar_has_the_colour_of_what_ran(mode: Mode, role: str) -> None:
+    one = msgspec.structs.replace(case(), mode=mode)
+    run = Job(number=1, cases=(CaseState(one, measurement=records.measurement(one)),))
+    roofs = measured(MEMORY, ARITHMETIC)
+    state = State(jobs={"bench": run}, roofs=(roofs,), view="roofline")
+    (bar,) = (one for one in roofline.columns(state, room=8) if one.key == "bar")
+    assert [span.role for span in bar.cells[0]] == [role]
 
 
 def test_a_row_without_figures_says_what_goes_on() -> None:
