@@ -51,7 +51,9 @@ def columns(run: Job, *, marked: bool, room: int) -> list[Column]:
         else ()
         for one in summaries
     ]
-    found.append(Column("interval", _confidence(summaries), ends, rank=5, least=9))
+    if any(ends):
+        head = _confidence(summaries)
+        found.append(Column("interval", head, ends, rank=5, least=9))
     found.append(_bars(run, summaries, room))
     found.append(_rates(measured, units))
     if any(case.case.mode == "numpy" for case in cases) and len(cases) > 1:

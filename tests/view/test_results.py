@@ -11,6 +11,7 @@ from jaxtui.model import Failure, Note
 from jaxtui.state import CaseState, Job
 from jaxtui.view import results
 from jaxtui.view.text import Line, Table, fit, plain
+from tests.records import summary
 from tests.view.making import JIT, NUMPY, done, over_sizes, run_of
 
 RUN = over_sizes(NUMPY, JIT)
@@ -66,6 +67,12 @@ def test_a_column_has_one_unit() -> None:
     assert (head(found, "ready"), head(found, "interval")) == ("ready ms", "95 %")
     assert column(found, "ready") == ["0.815", "541"]
     assert column(found, "interval")[0].count("–") == 1
+
+
+def test_intervals_have_a_column_once_there_is_one() -> None:
+    lone = msgspec.structs.replace(summary(1.0), rounds=1)
+    assert "interval" not in keys(table(run_of(done(JIT, ready=lone))))
+    assert "interval" in keys(table(run_of(done(JIT, ready=lone), done(NUMPY))))
 
 
 def test_bars_are_to_scale_or_say_log() -> None:
