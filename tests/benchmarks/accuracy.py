@@ -98,8 +98,17 @@ class Means(NamedTuple):
     calls: int
 
 
+def wake(made: Workload) -> None:
+    """Call once, untimed: the first call after a pause finds the threads asleep.
+
+    That would be in the first loop of a block, and in jaxtui's there is only one.
+    """
+    made.wait(made.call(*made.args))
+
+
 def ours(made: Workload, call: Callable[..., Any]) -> Means:
     """One of jaxtui's blocks."""
+    wake(made)
     block = clocks.calls(call, made.args, made.wait, BLOCK_SECONDS)
     ready, dispatch = statistics.fmean(block.ready), statistics.fmean(block.dispatch)
     return Means(ready, dispatch, len(block.ready))
@@ -109,6 +118,7 @@ def by_hand(made: Workload, calls: int) -> Means:
     """The same number of calls as ``timeit`` would measure them, and their dispatch."""
     call, args = made.call, made.args
     dispatch = 0.0
+    wake(made)
     if made.on_return:
         start = perf_counter()
         for _ in range(calls):
