@@ -469,8 +469,9 @@ class StepView(Container):
     def _titles(self, shown: Shown, detail: Detail, plot: bool, told: bool) -> None:
         """What the borders say: names above, keys below."""
         step, stage = shown.step, shown.stage
-        keys = f"1–{len(step.question.choices)} predict · " if step.question else ""
-        run = "r run again" if stage == "broken" else "Enter run"
+        keys = f"1–{len(step.question.choices)} predict" if step.question else ""
+        run = {"before": "Enter run", "broken": "r run again"}.get(stage, "")
+        asked = " · ".join(filter(None, (keys, run)))
         last = shown.number + 1 == len(shown.lesson.steps)
         onward = "Esc lessons" if last else "Enter next step"
         after = {"running": "s stop", "done": f"{onward} · r again · 1–4 tabs"}
@@ -487,7 +488,7 @@ class StepView(Container):
             result = [other, *result] if shown.figures.picture is not None else result
         alone = not self.query_one("#step-question").display
         named = {
-            "step-question": (shown.title, f"{keys}{run}" if stage != "done" else ""),
+            "step-question": (shown.title, asked if stage != "done" else ""),
             "step-verdict": (
                 f"{shown.title} · {verdict}" if alone else verdict,
                 after.get(stage, ""),

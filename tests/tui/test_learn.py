@@ -352,6 +352,7 @@ async def test_stop_leaves_the_lesson_where_it_was() -> None:
         # How far it is, and what has arrived.
         await until(pilot, lambda: "s, finishing" in paper(app, "step-verdict-text"))
         assert "running | s stop" in borders(app, "step-verdict")
+        assert "Enter run" not in borders(app, "step-question")
         assert "You predicted: two" in paper(app, "step-verdict-text")
         await pilot.press("s")
         await until(pilot, lambda: pane(app).learn.playing is None)
