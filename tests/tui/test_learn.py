@@ -334,7 +334,7 @@ async def test_sizes_a_wrong_prediction_and_steps_forth_and_back() -> None:
 
 async def test_stop_leaves_the_lesson_where_it_was() -> None:
     engine = FakeEngine(scripted=False)
-    async with reading(engine) as (pilot, app):
+    async with reading(engine, WIDE) as (pilot, app):
         # A step is not run beside another run.
         await pilot.press("escape", "1", "r")
         await until(pilot, lambda: app.state.running)
@@ -352,7 +352,7 @@ async def test_stop_leaves_the_lesson_where_it_was() -> None:
         # How far it is, and what has arrived.
         await until(pilot, lambda: "s, finishing" in paper(app, "step-verdict-text"))
         assert "running | s stop" in borders(app, "step-verdict")
-        assert "Enter run" not in borders(app, "step-question")
+        assert borders(app, "step-question").endswith("1–3 predict")
         assert "You predicted: two" in paper(app, "step-verdict-text")
         await pilot.press("s")
         await until(pilot, lambda: pane(app).learn.playing is None)
