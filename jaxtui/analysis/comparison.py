@@ -115,6 +115,13 @@ def _answer(
             f"{first.label} and {second.label} are not comparable: they are not of the"
             f" same {' and '.join(others)}. {figures}"
         )
+    for side in (first, second):
+        ready = side.measurement.ready
+        if ready is not None and ready.rounds < 2:
+            return "cannot tell", (
+                f"{figures} {side.label} was measured in one round, which does not"
+                " tell how far it may be off."
+            )
     if found.high < 1 / (1 + UNPAIRED):
         times = f"{1 / found.median:.3g} times"
         return "faster", f"{figures} {second.label} is really faster, {times}."

@@ -94,3 +94,16 @@ def test_without_samples_nothing_is_claimed() -> None:
     found = compare(nothing, side("2", 0.002))
     assert found.answer == "cannot tell"
     assert found.ratio is None
+
+
+@pytest.mark.parametrize("single", ["1", "2"])
+def test_a_single_round_proves_nothing(single: str) -> None:
+    sides = [side("1", 0.001, 0.0), side("2", 0.003, 0.0)]
+    one = sides[int(single) - 1]
+    assert one.measurement.ready is not None
+    ready = msgspec.structs.replace(one.measurement.ready, rounds=1)
+    measured = msgspec.structs.replace(one.measurement, ready=ready)
+    sides[int(single) - 1] = msgspec.structs.replace(one, measurement=measured)
+    found = compare(*sides)
+    assert found.answer == "cannot tell"
+    assert f"{single} was measured in one round" in found.sentence
