@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxtui import selection
+from jaxtui import experiments, selection
 from jaxtui.engine.protocol import Envelope
 from jaxtui.history.recording import Recording
 from jaxtui.measure import devices as _devices
@@ -17,15 +17,20 @@ from jaxtui.measure import host as _host
 from jaxtui.measure import settings as _settings
 from jaxtui.measure.ops import catalogue
 from jaxtui.measurements import Measurements
-from jaxtui.model import CaseMeasured, Device, Event, Experiment, OpInfo, Ready
-from jaxtui.selection import SelectionError
+from jaxtui.model import (
+    CaseMeasured,
+    Device,
+    Event,
+    Experiment,
+    OpInfo,
+    Ready,
+    SelectionError,
+)
 from jaxtui.state import EMPTY, Job, reduce
 from jaxtui.view.bench import collect
 
 Names = str | Iterable[str]
 """``"float32,bfloat16"`` or ``["float32", "bfloat16"]``."""
-
-LARGEST_SEED = 2**31 - 1
 
 
 def devices() -> tuple[Device, ...]:
@@ -85,7 +90,7 @@ def bench(
         SelectionError: if an argument makes no sense; the text is one sentence.
     """
     known, known_ops = devices(), ops()
-    experiment = selection.build(
+    experiment = experiments.build(
         selection.parse_ops(_listed(names), known_ops, own=True),
         None if size is None else selection.parse_sizes(_text(size)),
         selection.parse_dtypes(_text(dtype, _dtype)),
@@ -187,8 +192,9 @@ def _target(value: float) -> float:
 
 
 def _seed(value: int) -> int:
-    if isinstance(value, int) and 0 <= value <= LARGEST_SEED:
+    if isinstance(value, int) and 0 <= value <= experiments.LARGEST_SEED:
         return value
     raise SelectionError(
-        f"The seed {value!r} is none: give a whole number from 0 to {LARGEST_SEED}."
+        f"The seed {value!r} is none: give a whole number from 0 to "
+        f"{experiments.LARGEST_SEED}."
     )

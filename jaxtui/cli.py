@@ -142,7 +142,7 @@ def _failed(error: Exception) -> int:
     from jaxtui.analysis.baseline import BaselineError, BaselineNameError
     from jaxtui.history.store import HistoryError
     from jaxtui.machine.topologies import TopologyError
-    from jaxtui.selection import SelectionError
+    from jaxtui.model import SelectionError
 
     if isinstance(error, (SelectionError, TopologyError, BaselineNameError)):
         return _refuse(USAGE, str(error))

@@ -20,13 +20,13 @@ from jaxtui.model import (
     Measurement,
     Note,
     Record,
+    SelectionError,
     Timing,
     Unit,
     Value,
     WorkFailed,
     run_notes,
 )
-from jaxtui.selection import SelectionError
 from jaxtui.text import visible_json
 
 SCHEMA = 1

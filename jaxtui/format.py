@@ -348,6 +348,14 @@ def duration(value: float | None) -> str:
     return f"{minutes}:{secs:02}"
 
 
+def how_long(seconds: float) -> str:
+    """A time to wait: ``10 s``, ``2.5 min``, ``2.8 h``."""
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    minutes = seconds / 60
+    return f"{minutes:.3g} min" if minutes < 120 else f"{minutes / 60:.2g} h"
+
+
 def runs(numbers: Sequence[int]) -> str:
     """Numbers in short: ``0-3, 8-11``."""
     found: list[list[int]] = []

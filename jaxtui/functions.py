@@ -13,14 +13,11 @@ import stat
 import warnings
 from dataclasses import dataclass
 
+from jaxtui.model import SelectionError
 from jaxtui.model.own import ARGS, MAKE_ARGS, NUMPY
 
 LARGEST_BYTES = 4_000_000
 """Of a file that people have written; reading more would take too long."""
-
-
-class SelectionError(ValueError):
-    """What was typed selects nothing; the text is one sentence for people."""
 
 
 @dataclass(frozen=True, slots=True)

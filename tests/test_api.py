@@ -22,8 +22,7 @@ import jaxtui
 from jaxtui.document import Results
 from jaxtui.history.store import History
 from jaxtui.measurements import Measurements
-from jaxtui.model import HOST
-from jaxtui.selection import SelectionError
+from jaxtui.model import HOST, SelectionError
 
 
 @pytest.fixture(scope="module", autouse=True)

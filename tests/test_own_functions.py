@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxtui.functions import LARGEST_BYTES, Listing, OwnFunction, listing
+from jaxtui.model import SelectionError
 from jaxtui.model.own import brief_name
-from jaxtui.selection import SelectionError, split_arguments
+from jaxtui.selection import split_arguments
 
 
 def of(folder: Path, text: str | bytes) -> Listing:

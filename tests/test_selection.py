@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxtui import selection
+from jaxtui import experiments, selection
+from jaxtui.experiments import MAXIMUM_CASES
 from jaxtui.model import (
     DTYPES,
     HOST,
@@ -25,8 +26,9 @@ from jaxtui.model import (
     Experiment,
     Host,
     OpInfo,
+    SelectionError,
 )
-from jaxtui.selection import MAXIMUM_CASES, OpChoice, SelectionError
+from jaxtui.selection import SizedOp
 from tests.commands.fakes import FakeEngine, run
 from tests.processes import FAKE_PYTHON, LIMIT_SECONDS
 
@@ -72,12 +74,12 @@ HOST_FACTS = Host(
     platform_version="v",
     cpu_count=2,
 )
-MATMUL, SELU = OpChoice("matmul"), OpChoice("selu")
+MATMUL, SELU = SizedOp("matmul"), SizedOp("selu")
 
 
-def build(*ops: OpChoice, **options: object) -> Experiment:
+def build(*ops: SizedOp, **options: object) -> Experiment:
     known = {"catalogue": CATALOGUE, "known_devices": DEVICES}
-    return selection.build(ops or (MATMUL,), **{**known, **options})  # type: ignore[arg-type]
+    return experiments.build(ops or (MATMUL,), **{**known, **options})  # type: ignore[arg-type]
 
 
 def matmul(**changes: object) -> Case:
@@ -182,7 +184,7 @@ def test_a_sweep_halves_its_largest_size(size: int, text: str) -> None:
 # Budgets and names.
 
 
-def parse_op(*texts: str) -> tuple[OpChoice, ...]:
+def parse_op(*texts: str) -> tuple[SizedOp, ...]:
     return selection.parse_ops(texts, CATALOGUE)
 
 
@@ -207,8 +209,8 @@ def parse_devices(text: str) -> tuple[str, ...]:
         (parse_devices, "tpu:1, TPU:0", ("tpu:1", "tpu:0")),
         (parse_devices, "all", ("tpu:0", "tpu:1")),
         (parse_devices, "tpu", ("tpu:0", "tpu:1")),
-        (parse_op, "matmul:2k", (OpChoice("matmul", (2048,)),)),
-        (parse_op, "selu:1e6,2e6", (OpChoice("selu", (10**6, 2 * 10**6)),)),
+        (parse_op, "matmul:2k", (SizedOp("matmul", (2048,)),)),
+        (parse_op, "selu:1e6,2e6", (SizedOp("selu", (10**6, 2 * 10**6)),)),
         (parse_op, "matmul,SELU", (MATMUL, SELU)),
     ],
 )
@@ -299,20 +301,20 @@ def test_defaults_are_the_plain_case_and_the_host_has_a_case_once() -> None:
 
 
 def test_what_an_op_does_not_take_stays_a_case_and_is_told() -> None:
-    experiment = build(MATMUL, OpChoice("sigmoid"), dtypes=("float32", "int32"))
+    experiment = build(MATMUL, SizedOp("sigmoid"), dtypes=("float32", "int32"))
     assert len(experiment.cases) == 4
-    assert selection.problems(experiment, CATALOGUE) == (
+    assert experiments.problems(experiment, CATALOGUE) == (
         "sigmoid does not take int32: it takes float32.",
     )
     experiment = build(SELU, modes=("jit", "pallas"))
     assert [case.mode for case in experiment.cases] == ["jit", "pallas"]
-    assert selection.problems(experiment, CATALOGUE) == (
+    assert experiments.problems(experiment, CATALOGUE) == (
         "selu has no mode pallas: it has numpy, eager, jit.",
     )
 
 
 def test_cases_come_in_the_order_of_the_lists_and_ops_keep_their_sizes() -> None:
-    ops = (MATMUL, OpChoice("selu", (7,)))
+    ops = (MATMUL, SizedOp("selu", (7,)))
     experiment = build(
         *ops,
         sizes=(1, 2),
@@ -356,7 +358,7 @@ def test_every_combination_is_a_case_once(sizes, dtypes, modes, inputs) -> None:
 
 def first_on(*devices: Device, cores: int | None = 2) -> Experiment:
     host = msgspec.structs.replace(HOST_FACTS, cpu_count=cores)
-    return selection.default_experiment(devices, CATALOGUE, host)
+    return experiments.default_experiment(devices, CATALOGUE, host)
 
 
 @pytest.mark.parametrize(
@@ -413,7 +415,7 @@ MANY = build(
     ],
 )
 def test_an_experiment_in_a_line(experiment: Experiment, text: str) -> None:
-    assert selection.describe(experiment) == text
+    assert experiments.describe(experiment) == text
 
 
 # How much it is: counted before it is made, said, and asked about.
@@ -443,7 +445,7 @@ OWN = matmul(op="own", size=1, dtype="")
             "2 ops × 40 sizes × 3 dtypes × 3 modes = 720 cases, about 12 min",
         ),
         (
-            build(OpChoice("matmul", (1, 2, 3)), SELU, sizes=(5, 6), modes=PAIR),
+            build(SizedOp("matmul", (1, 2, 3)), SELU, sizes=(5, 6), modes=PAIR),
             False,
             "5 sizes of 2 ops × 2 modes = 10 cases, about 10 s",
         ),
@@ -469,13 +471,13 @@ OWN = matmul(op="own", size=1, dtype="")
 def test_what_multiplies_is_said_and_much_is_asked_about(
     experiment: Experiment, large: bool, said: str
 ) -> None:
-    extent = selection.extent(experiment)
+    extent = experiments.extent(experiment)
     assert (extent.text, extent.is_large) == (said, large)
 
 
 def test_a_long_run_is_asked_about_whatever_it_consists_of() -> None:
-    assert selection.Extent(cases=1, multiplied="1 case", seconds=301.0).is_large
-    assert not selection.Extent(cases=1, multiplied="1 case", seconds=300.0).is_large
+    assert experiments.Extent(cases=1, multiplied="1 case", seconds=301.0).is_large
+    assert not experiments.Extent(cases=1, multiplied="1 case", seconds=300.0).is_large
 
 
 def test_what_explodes_is_refused_before_a_case_is_made() -> None:

@@ -6,7 +6,7 @@ from functools import partial
 
 import click
 
-from jaxtui import scripts, selection
+from jaxtui import experiments, scripts, selection
 from jaxtui.commands import CASE_FAILED
 from jaxtui.commands.common import Common, engine_flags, flag, no_history, valued
 from jaxtui.commands.engine import Driver
@@ -31,9 +31,8 @@ from jaxtui.commands.terminal import say
 from jaxtui.document import Results, encode
 from jaxtui.export import FORMATS, Contents
 from jaxtui.machine import malloc
-from jaxtui.model import Case, PlannedCase
+from jaxtui.model import Case, PlannedCase, SelectionError
 from jaxtui.plot import COLORS, Picture
-from jaxtui.selection import SelectionError
 from jaxtui.state import Job
 from jaxtui.text import join_painted
 from jaxtui.view import bench as view
@@ -129,7 +128,7 @@ def command(
                 choices = cases.choices(ops)
                 experiment = cases.experiment(choices, chosen, ops, devices)
             session.refuse(experiment)
-            if not await may_start(selection.extent(experiment), sure=yes):
+            if not await may_start(experiments.extent(experiment), sure=yes):
                 return False
             bench.cases = experiment.cases
             bench.warn()

@@ -19,8 +19,16 @@ from jaxtui.commands.progress import bar, live_line, progress_line
 from jaxtui.commands.terminal import in_colour, narrate, put, put_bytes, say, wipe
 from jaxtui.document import Outcome, check_results, encode
 from jaxtui.format import plural
-from jaxtui.model import CHECK_LEVELS, CHECK_TESTS, Check, CheckLevel, CheckTest, Device
-from jaxtui.selection import SelectionError, parse_devices
+from jaxtui.model import (
+    CHECK_LEVELS,
+    CHECK_TESTS,
+    Check,
+    CheckLevel,
+    CheckTest,
+    Device,
+    SelectionError,
+)
+from jaxtui.selection import parse_devices
 from jaxtui.state import State, with_series
 from jaxtui.text import join_painted
 from jaxtui.view import check as view

@@ -14,7 +14,7 @@ from jaxtui.commands import FINE
 from jaxtui.commands.options import json_flag
 from jaxtui.commands.terminal import put, put_bytes
 from jaxtui.history.store import History, NoEntryError
-from jaxtui.selection import SelectionError
+from jaxtui.model import SelectionError
 from jaxtui.text import visible
 from jaxtui.view.compare import Pairs, text
 

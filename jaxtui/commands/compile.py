@@ -33,7 +33,14 @@ from jaxtui.commands.progress import live_line
 from jaxtui.commands.terminal import put, put_bytes, say
 from jaxtui.document import SCHEMA, encode
 from jaxtui.machine.topologies import parse
-from jaxtui.model import COMPILED_MODES, Case, Device, Failure, explanation
+from jaxtui.model import (
+    COMPILED_MODES,
+    Case,
+    Device,
+    Failure,
+    SelectionError,
+    explanation,
+)
 from jaxtui.model.ahead import (
     AheadAnswer,
     AheadCode,
@@ -50,7 +57,6 @@ from jaxtui.model.ahead import (
     Topology,
 )
 from jaxtui.model.machine import chip_count
-from jaxtui.selection import SelectionError
 from jaxtui.signals import interrupt
 from jaxtui.view import chipmap, program
 from jaxtui.view.text import wrap

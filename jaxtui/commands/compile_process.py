@@ -21,6 +21,7 @@ from jaxtui.engine.connection import log_lines
 from jaxtui.engine.process import how_ended
 from jaxtui.engine.protocol import MAX_LINE_BYTES
 from jaxtui.machine.topologies import INSTALL
+from jaxtui.model import SelectionError
 from jaxtui.model.ahead import (
     AheadAnswer,
     AheadDoing,
@@ -30,7 +31,6 @@ from jaxtui.model.ahead import (
     AheadUnavailable,
     Stage,
 )
-from jaxtui.selection import SelectionError
 
 COMMAND = child.command("jaxtui.measure.ahead_process")
 

@@ -8,7 +8,7 @@ from typing import TypedDict, cast
 
 import click
 
-from jaxtui import export, selection
+from jaxtui import experiments, export, selection
 from jaxtui.analysis.crossover import Search, begin, shown_sizes
 from jaxtui.commands.common import Common, engine_flags, no_history, valued
 from jaxtui.commands.engine import Driver
@@ -30,8 +30,8 @@ from jaxtui.model import (
     Mode,
     OpInfo,
     Precision,
+    SelectionError,
 )
-from jaxtui.selection import SelectionError
 from jaxtui.view import crossover as view
 
 GROWTH = 4
@@ -224,7 +224,7 @@ def command(
                     f"{ACCEPTED}."
                 )
             both = Experiment(cases=(first, second))
-            for problem in selection.problems(both, ops):
+            for problem in experiments.problems(both, ops):
                 raise SelectionError(problem)
             crossover.warn()
             search = begin(first, second, grid, budget or BUDGET_SECONDS, seed)
@@ -319,8 +319,8 @@ def _case(
     catalogue: Sequence[OpInfo],
     devices: Sequence[Device],
 ) -> Case:
-    built = selection.build(
-        (selection.OpChoice(info.name, (size,)),),
+    built = experiments.build(
+        (selection.SizedOp(info.name, (size,)),),
         dtypes=(side["dtype"],),
         devices=(selection.parse_device(side.get("device"), devices),),
         modes=(side.get("mode", "jit"),),

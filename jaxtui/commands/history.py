@@ -26,7 +26,7 @@ from jaxtui.commands.terminal import is_terminal, put, put_bytes, say
 from jaxtui.document import encode
 from jaxtui.format import plural
 from jaxtui.history.store import Filter, History
-from jaxtui.selection import SelectionError
+from jaxtui.model import SelectionError
 from jaxtui.signals import interrupt
 from jaxtui.view import history as view
 

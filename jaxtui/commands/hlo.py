@@ -32,10 +32,10 @@ from jaxtui.model import (
     Case,
     Inspected,
     Inspection,
+    SelectionError,
     explanation,
 )
 from jaxtui.model.own import short_name
-from jaxtui.selection import SelectionError
 from jaxtui.view import program
 
 TEXTS = ("jaxpr", "stablehlo", "hlo")

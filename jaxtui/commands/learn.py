@@ -35,9 +35,9 @@ from jaxtui.document import (
 from jaxtui.lessons import progress as kept
 from jaxtui.lessons.base import PROSE_COLUMNS, Conclusion, Lesson, Row, Setting, setting
 from jaxtui.lessons.play import StepRun, code_parts, conclude
-from jaxtui.model import Measurement, explanation
+from jaxtui.model import Measurement, SelectionError, explanation
 from jaxtui.scripts import Script, joined
-from jaxtui.selection import SelectionError, choose
+from jaxtui.selection import choose
 from jaxtui.text import join_painted
 from jaxtui.view import lesson as view
 from jaxtui.view.text import COLUMNS, Line, plain

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from jaxtui import selection
+from jaxtui import experiments, selection
 from jaxtui.commands.common import Decorator, flag, valued
 from jaxtui.model import (
     DTYPES,
@@ -24,8 +24,9 @@ from jaxtui.model import (
     Mode,
     OpInfo,
     Precision,
+    SelectionError,
 )
-from jaxtui.selection import OpChoice, SelectionError
+from jaxtui.selection import SizedOp
 
 _T = TypeVar("_T")
 
@@ -112,7 +113,11 @@ json_flag = click.option(
 )
 
 seed = valued(
-    "--seed", "N", "Of the random inputs.", 0, type=click.IntRange(0, 2**31 - 1)
+    "--seed",
+    "N",
+    "Of the random inputs.",
+    0,
+    type=click.IntRange(0, experiments.LARGEST_SEED),
 )
 
 modes = valued(
@@ -216,11 +221,11 @@ class Cases:
         if self.arg and not any(map(selection.looks_own, self.op)):
             raise SelectionError(selection.ARGUMENTS_ARE_OWN)
 
-    def choices(self, catalogue: Sequence[OpInfo]) -> Sequence[OpChoice]:
+    def choices(self, catalogue: Sequence[OpInfo]) -> Sequence[SizedOp]:
         """The ops, once it is known which there are."""
         return selection.parse_ops(self.op, catalogue, own=self.arg is not None)
 
-    def choice(self, catalogue: Sequence[OpInfo]) -> OpChoice:
+    def choice(self, catalogue: Sequence[OpInfo]) -> SizedOp:
         """The only op, of one size at most."""
         choice = only(self.choices(catalogue), "op")
         only(choice.sizes or (0,), "size")
@@ -228,13 +233,13 @@ class Cases:
 
     def experiment(
         self,
-        choices: Sequence[OpChoice],
+        choices: Sequence[SizedOp],
         devices: Sequence[str] | None,
         catalogue: Sequence[OpInfo],
         known_devices: Sequence[Device],
     ) -> Experiment:
-        """As ``selection.build``, with all that was typed."""
-        return selection.build(
+        """As ``experiments.build``, with all that was typed."""
+        return experiments.build(
             choices,
             self.size,
             self.dtype,
@@ -264,7 +269,7 @@ class Cases:
         """
         choices = (self.choice(catalogue),)
         found = self.experiment(choices, (device,), catalogue, known_devices)
-        for problem in selection.problems(found, catalogue):
+        for problem in experiments.problems(found, catalogue):
             raise SelectionError(problem)
         return found.cases[0]
 

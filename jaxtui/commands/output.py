@@ -24,8 +24,8 @@ from jaxtui.export import (
     here,
     write,
 )
+from jaxtui.model import SelectionError
 from jaxtui.plot import HEIGHT, WIDEST, Picture
-from jaxtui.selection import SelectionError
 from jaxtui.view.text import INCOMPLETE
 
 INTERRUPTED = "Interrupted: this is what had arrived."

@@ -11,7 +11,8 @@ from contextlib import asynccontextmanager
 
 from jaxtui.commands.terminal import is_terminal, wipe
 from jaxtui.engine import startup
-from jaxtui.selection import Extent, SelectionError
+from jaxtui.experiments import Extent
+from jaxtui.model import SelectionError
 from jaxtui.state import State
 from jaxtui.text import visible
 from jaxtui.view.text import meter, plain

@@ -9,7 +9,7 @@ from functools import partial
 import click
 import msgspec
 
-from jaxtui import export, selection
+from jaxtui import experiments, export, selection
 from jaxtui.analysis.roofline import Place, larger, needed, place
 from jaxtui.commands import CASE_FAILED, CannotRun
 from jaxtui.commands.common import Common, engine_flags, no_history, valued
@@ -33,10 +33,16 @@ from jaxtui.commands.progress import DECLINED, may_start
 from jaxtui.commands.terminal import narrate, say
 from jaxtui.document import Results, encode
 from jaxtui.export import COLUMNS, LINES, PICTURES, Contents, text_rows
-from jaxtui.model import Case, Experiment, OpInfo, PlannedCase, explanation
+from jaxtui.model import (
+    Case,
+    Experiment,
+    OpInfo,
+    PlannedCase,
+    SelectionError,
+    explanation,
+)
 from jaxtui.model.roofs import Roofs, RoofsMeasured
 from jaxtui.plot import COLORS, Row
-from jaxtui.selection import SelectionError
 from jaxtui.text import join_painted
 from jaxtui.view import roofline as view
 from jaxtui.view.bench import collect, endings
@@ -94,7 +100,7 @@ def command(
                 experiment = cases.experiment(choices, (chosen,), ops, devices)
                 if not cases.op:
                     experiment = _possible(experiment, ops)
-            if not await may_start(selection.extent(experiment), sure=yes):
+            if not await may_start(experiments.extent(experiment), sure=yes):
                 return False
             roofline.warn()
             async with roofline.progress():
@@ -168,7 +174,7 @@ def command(
     )
 
 
-def _choices(cases: Cases, catalogue: Sequence[OpInfo]) -> Sequence[selection.OpChoice]:
+def _choices(cases: Cases, catalogue: Sequence[OpInfo]) -> Sequence[selection.SizedOp]:
     """The ops that were named, or all that take one of the dtypes.
 
     Raises:
@@ -177,7 +183,7 @@ def _choices(cases: Cases, catalogue: Sequence[OpInfo]) -> Sequence[selection.Op
     if cases.op:
         return cases.choices(catalogue)
     found = [
-        selection.OpChoice(op.name)
+        selection.SizedOp(op.name)
         for op in catalogue
         if not op.own and set(op.dtypes) & set(cases.dtype)
     ]

@@ -17,11 +17,12 @@ from jaxtui.model import (
     Host,
     Measurement,
     OpInfo,
+    SelectionError,
     Snippet,
     Work,
 )
 from jaxtui.plot import Picture
-from jaxtui.selection import SelectionError, parse_device
+from jaxtui.selection import parse_device
 
 PROSE_COLUMNS = 76
 """What fits into a screen of 80 columns."""

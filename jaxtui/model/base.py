@@ -1,4 +1,6 @@
-"""The words of jaxtui (modes, inputs, dtypes, phases) and what every record is."""
+"""The words of jaxtui (modes, inputs, dtypes, phases), the error of who types none of
+them, and what every record is.
+"""
 
 from __future__ import annotations
 
@@ -63,6 +65,10 @@ ITEMSIZE: dict[str, int] = {
 
 class Record(msgspec.Struct, frozen=True):
     """Base of every record: immutable and compared by value."""
+
+
+class SelectionError(ValueError):
+    """What was typed selects nothing; the text is one sentence for people."""
 
 
 class WithBudget(Record, frozen=True):

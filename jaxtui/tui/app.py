@@ -434,7 +434,7 @@ class JaxtuiApp(BaseApp):
 
 def _load_what_devices_need() -> None:
     # After the first frame and before there are devices: nothing waits for this then.
-    importlib.import_module("jaxtui.selection")
+    importlib.import_module("jaxtui.experiments")
     importlib.import_module("jaxtui.view.devices")
 
 

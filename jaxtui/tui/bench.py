@@ -13,7 +13,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.widgets import Button, Input, Static
 
-from jaxtui import selection
+from jaxtui import experiments, selection
 from jaxtui.model import Case, Experiment, OpInfo, explanation
 from jaxtui.model.own import brief_name, is_own
 from jaxtui.tui import export, form, roofline
@@ -274,7 +274,7 @@ class BenchPane(CasePane):
         experiment = self.form.verdict.experiment
         if experiment is None:
             return
-        extent = selection.extent(experiment)
+        extent = experiments.extent(experiment)
 
         def start(yes: bool | None = True) -> None:
             if yes:

@@ -16,7 +16,7 @@ from textual.widgets import Label
 from jaxtui import format as fmt
 from jaxtui.analysis import examination
 from jaxtui.engine import startup
-from jaxtui.model import Case, CheckLevel, Experiment, Finding
+from jaxtui.model import Case, CheckLevel, Experiment, Finding, SelectionError
 from jaxtui.plot import Picture
 from jaxtui.state import CaseState, Job
 from jaxtui.tui.case_pane import CASE_KEYS, CasePane
@@ -34,8 +34,8 @@ from jaxtui.view import bench, calls, check_screen, devices, stopwatch
 from jaxtui.view import check as check_view
 from jaxtui.view.text import Line, Span, bar, fold
 
-# ``selection`` is imported where it is used, which is after the devices are known: the
-# first frame comes sooner without it.
+# ``experiments`` is imported where it is used, after the devices are known: the first
+# frame comes sooner without it.
 
 WIDER = 120
 """From so many columns on details stand beside the rest unasked."""
@@ -126,12 +126,12 @@ class DevicesPane(CasePane):
         state, device = self.state, self.state.device
         if device is None or state.host is None or not state.ops:
             return None
-        from jaxtui import selection
+        from jaxtui import experiments
 
         ordered = (device, *(one for one in state.devices if one is not device))
         try:
-            return selection.default_experiment(ordered, state.ops, state.host)
-        except selection.SelectionError:
+            return experiments.default_experiment(ordered, state.ops, state.host)
+        except SelectionError:
             return None
 
     @property
@@ -447,9 +447,9 @@ def _before(state: State, offer: Experiment | None, width: int) -> list[Line]:
 def _offered(state: State, offer: Experiment | None) -> str:
     if offer is None:
         return f"runs a first case when JAX is up: {startup.doing(state.start)}"
-    from jaxtui import selection
+    from jaxtui import experiments
 
-    return f"runs {selection.describe(offer)}"
+    return f"runs {experiments.describe(offer)}"
 
 
 def _progress(job: Job, width: int) -> Line:

@@ -15,8 +15,8 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import Button, Input, Label, Static
 
+from jaxtui import experiments, selection
 from jaxtui import format as fmt
-from jaxtui import selection
 from jaxtui.model import (
     DTYPES,
     INPUTS,
@@ -28,6 +28,7 @@ from jaxtui.model import (
     Mode,
     OpInfo,
     Precision,
+    SelectionError,
 )
 from jaxtui.model.own import ARGUMENTS, brief_name, is_own, parts, short_name
 from jaxtui.tui.state import EMPTY, Picked, State
@@ -101,17 +102,17 @@ def judge(values: Values, state: State) -> Verdict:
         return Verdict(None, state.no_jax, state.engine == "failed")
     try:
         experiment = _build(values, state)
-    except selection.SelectionError as error:
+    except SelectionError as error:
         return Verdict(None, str(error), True)
-    problems = selection.problems(experiment, state.ops)
+    problems = experiments.problems(experiment, state.ops)
     if problems:
         return Verdict(experiment, problems[0], True)
-    extent = selection.extent(experiment)
+    extent = experiments.extent(experiment)
     if extent.is_large:
         return Verdict(experiment, extent.text, False)
     cases = fmt.plural(len(experiment.cases), "case")
     meaning = f"   {_meaning(values, state)}".rstrip()
-    time = selection.how_long(experiment.budget)
+    time = fmt.how_long(experiment.budget)
     return Verdict(experiment, f"{cases}, about {time}{meaning}", False)
 
 
@@ -167,19 +168,16 @@ def with_pick(values: Values, pick: Picked) -> Values:
     )
 
 
-def op_info(name: str, state: State) -> OpInfo | None:
-    """The op of the catalogue with this name, or what is known of one's own."""
-    if is_own(name):
-        return selection.own_info(name)
-    return next((op for op in state.ops if op.name == name), None)
-
-
 def shared(names: Sequence[str], state: State) -> tuple[list[str], list[str]]:
     """The dtypes and the modes that all of these ops have, in the first one's order.
 
     Both are empty where none of them is known.
     """
-    infos = [info for name in names if (info := op_info(name, state)) is not None]
+    infos = [
+        info
+        for name in names
+        if (info := experiments.op_info(name, state.ops)) is not None
+    ]
     if not infos:
         return [], []
     dtypes = [one for one in infos[0].dtypes if all(one in i.dtypes for i in infos)]
@@ -189,20 +187,20 @@ def shared(names: Sequence[str], state: State) -> tuple[list[str], list[str]]:
 
 def takes_arguments(name: str, state: State) -> bool:
     """Whether arguments decide about size and dtype: one's own function."""
-    info = op_info(name, state)
+    info = experiments.op_info(name, state.ops)
     return info is not None and info.own
 
 
 def _meaning(values: Values, state: State) -> str:
     """What the size means, or what decides instead of it."""
-    info = op_info(values.op, state)
+    info = experiments.op_info(values.op, state.ops)
     if info is None:
         return ""
     if info.own and values.arguments.strip():
         return "size and dtype: those of its arguments"
     if info.own and not values.sizes.strip():
         return "size and dtype: as its factory makes them"
-    others = [op_info(name, state) for name in values.others]
+    others = [experiments.op_info(name, state.ops) for name in values.others]
     if any(other and other.size_means != info.size_means for other in others):
         return "size: as each op counts it"
     return f"size: {info.size_means}"
@@ -212,11 +210,11 @@ def _build(values: Values, state: State) -> Experiment:
     own = takes_arguments(values.op, state)
     for chosen, noun in ((values.dtypes, "dtype"), (values.modes, "mode")):
         if not chosen and not (own and noun == "dtype"):
-            raise selection.SelectionError(f"No {noun} is chosen: choose at least one.")
+            raise SelectionError(f"No {noun} is chosen: choose at least one.")
     typed = selection.split_arguments(values.arguments) if own else ()
     precisions = ("default",) if own else values.precisions or ("default",)
     sized_itself = own and (bool(typed) or not values.sizes.strip())
-    return selection.build(
+    return experiments.build(
         selection.parse_ops(values.ops, state.ops, own=True),
         None if sized_itself else selection.parse_sizes(values.sizes),
         () if own else values.dtypes,
@@ -481,7 +479,7 @@ class CaseForm(Panel):
     def _adopt_op(self) -> None:
         """Offer the op's dtypes and modes, and sizes that suit it if none suit yet."""
         self._offer_what_the_op_has()
-        info = op_info(self.values.op, self.state)
+        info = experiments.op_info(self.values.op, self.state.ops)
         pick = self.state.opened.pick(self.values.op)
         if pick is not None:
             self.fill(with_pick(self.values, pick))

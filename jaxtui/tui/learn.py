@@ -25,9 +25,8 @@ from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.lessons import progress
 from jaxtui.lessons.base import Lesson, Setting, Step, setting
 from jaxtui.lessons.play import StepRun, code_parts
-from jaxtui.model import Work
+from jaxtui.model import SelectionError, Work
 from jaxtui.scripts import joined
-from jaxtui.selection import SelectionError
 from jaxtui.session import RefusedError
 from jaxtui.state import MAXIMUM_LOG_LINES, RUNNING
 from jaxtui.tui.dialogs import CodeScreen

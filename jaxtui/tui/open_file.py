@@ -19,6 +19,7 @@ from textual.widgets.option_list import Option
 
 from jaxtui import selection
 from jaxtui.functions import Listing, OwnFunction, listing
+from jaxtui.model import SelectionError
 from jaxtui.model.own import Spec, is_own, parse_specs, parts
 from jaxtui.text import visible
 from jaxtui.tui.state import OpenedState, Picked
@@ -330,7 +331,7 @@ class OpenFile(ModalScreen[Picked | None]):
         def read() -> Listing | str:
             try:
                 return listing(path)
-            except selection.SelectionError as error:
+            except SelectionError as error:
                 return str(error)
 
         self._wanted = text
@@ -425,7 +426,7 @@ class OpenFile(ModalScreen[Picked | None]):
             texts = selection.split_arguments(self._arguments_entry.value)
             arguments = selection.parse_arguments(texts)
             typed = parse_specs(arguments)
-        except selection.SelectionError as error:
+        except SelectionError as error:
             self._say(str(error), True)
             return None
         lacks = [one for one in chosen if one.required and not one.factory]

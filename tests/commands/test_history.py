@@ -17,7 +17,7 @@ from jaxtui.cli import main
 from jaxtui.commands.history import moment
 from jaxtui.document import Results, encode
 from jaxtui.history.store import History
-from jaxtui.selection import SelectionError
+from jaxtui.model import SelectionError
 from tests.history.making import DEVICE, HOST, insert, measurement
 
 Run = Callable[..., tuple[int, str, str]]

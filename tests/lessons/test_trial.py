@@ -41,13 +41,13 @@ from jaxtui.model import (
     Note,
     Plan,
     RunFinished,
+    SelectionError,
     SnippetShown,
     Stopped,
     Timing,
     Value,
     WorkFailed,
 )
-from jaxtui.selection import SelectionError
 from tests.lessons.figures import after, cases, failed, figures, measured, on
 from tests.records import case, planned, summary
 from tests.tui.fake_engine import RECIPE

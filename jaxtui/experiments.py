@@ -1,0 +1,357 @@
+"""Experiments: which cases come of a selection, how many, for how long, and in words.
+
+The form, the command line and the API build theirs here, so that all of them run the
+same cases and say the same of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from jaxtui import format as fmt
+from jaxtui.model import (
+    HOST,
+    HOST_MODES,
+    Case,
+    Device,
+    Experiment,
+    Host,
+    Inputs,
+    Mode,
+    OpInfo,
+    Precision,
+    SelectionError,
+)
+from jaxtui.model.own import ARGUMENTS, dtype_of, is_own, parse_specs, short_name
+from jaxtui.selection import SizedOp, first_device
+
+DEFAULT_BUDGET_SECONDS = 5.0
+"""For the experiment that Enter runs in the first minute."""
+
+MANY_CASES = 100
+"""More than this may be a slip of the hand: a small factor, or one list too many."""
+
+MANY_SECONDS = 300.0
+"""A longer run is a surprise, unless its budget was typed."""
+
+MAXIMUM_CASES = 10_000
+"""Hours by default, and more rows than can be read."""
+
+LARGEST_SEED = 2**31 - 1
+
+_Value = TypeVar("_Value")
+_Way = tuple[Precision, str, Mode, Inputs]
+"""Precision, device, mode and inputs of a case."""
+
+
+def op_info(name: str, catalogue: Sequence[OpInfo]) -> OpInfo | None:
+    """The op of the catalogue with this name, or what is known of a function of a file
+    before it has run.
+    """
+    if is_own(name):
+        return OpInfo.of_function(name, f"The function {name}.")
+    return next((op for op in catalogue if op.name == name), None)
+
+
+def build(
+    ops: Sequence[SizedOp],
+    sizes: Sequence[int] | None = None,
+    dtypes: Sequence[str] = ("float32",),
+    devices: Sequence[str] | None = None,
+    modes: Sequence[Mode] = ("jit",),
+    inputs: Sequence[Inputs] = ("device",),
+    precisions: Sequence[Precision] = ("default",),
+    *,
+    catalogue: Sequence[OpInfo],
+    known_devices: Sequence[Device],
+    budget: float | None = None,
+    target: float = 0.03,
+    seed: int = 0,
+    keep_samples: bool = False,
+    arguments: str = "",
+) -> Experiment:
+    """The experiment of every combination, in the order op, size, dtype, …, inputs.
+
+    What has no meaning for a combination falls back, and a case that arises twice is
+    kept once: NumPy and TensorFlow run on the host with default precision, and an op
+    without matrix products has only the default precision. Of a function of a file
+    the arguments decide about the dtype, and if they were typed about the size.
+    A dtype or a mode that an op does not have stays a case, so that whatever was asked
+    for ends as a measurement or a named failure; ``problems`` says so beforehand.
+
+    Args:
+        ops: what to run; sizes that an op carries replace ``sizes`` for it.
+        sizes: ``None`` means each op's own default.
+        dtypes: of the inputs.
+        devices: by name; ``None`` means the first that this process can address.
+        modes: how to execute.
+        inputs: where arguments live before each call.
+        precisions: of matrix products.
+        catalogue: the ops that exist.
+        known_devices: the devices that exist.
+        budget: seconds for everything; ``None`` means the default.
+        target: relative half-width of the interval at which a case stops.
+        seed: of the random inputs.
+        keep_samples: whether measurements carry every sample.
+        arguments: what functions of files are given, as ``parse_arguments``
+            makes it; empty if they have a factory.
+
+    Raises:
+        SelectionError: if there is no case, or more than ``MAXIMUM_CASES``, or no
+            device, or if no op takes any of the precisions.
+    """
+    if devices is None:
+        devices = [first_device(known_devices).name]
+    every_way: list[_Way] = [*itertools.product(precisions, devices, modes, inputs)]
+    combined = []
+    lists: dict[str, tuple[int, int]] = {}
+    count = 0
+    for choice in ops:
+        info = op_info(choice.name, catalogue)
+        assert info is not None, choice
+        its_sizes: Sequence[int] = choice.sizes or sizes or (info.default,)
+        its_dtypes = dtypes
+        if info.own:  # without typed arguments they are known when they are made
+            its_dtypes = (dtype_of(parse_specs(arguments)) if arguments else "",)
+            its_sizes = (0,) if arguments else its_sizes
+        ways = dict.fromkeys(_meaningful(way, info) for way in every_way)
+        combined.append((info, its_sizes, its_dtypes, ways))
+        before, _ = lists.get(info.name, (0, 0))
+        lists[info.name] = before + len(its_sizes), len(its_dtypes)
+        count += len(its_sizes) * len(its_dtypes) * len(ways)
+    chosen = [info for info, *_ in combined]
+    if "default" not in precisions and not any(op.takes_precision for op in chosen):
+        taking = " and ".join(dict.fromkeys(op.name for op in chosen))
+        raise SelectionError(
+            f'The precision "{precisions[0]}" is for matrix products: '
+            f"{taking} takes only default."
+        )
+    if count > MAXIMUM_CASES:  # before any is made: slips of the hand come to millions
+        places = len(devices) if set(modes) - set(HOST_MODES) else 1
+        others = (len(precisions), places, len(modes), len(inputs))
+        raise SelectionError(
+            f"{_product(lists, others, count)}: one run has at most "
+            f"{fmt.count(MAXIMUM_CASES)}; shorten a list."
+        )
+    cases = dict.fromkeys(
+        Case(
+            op=info.name,
+            size=size,
+            dtype=dtype,
+            precision=precision,
+            device=device,
+            mode=mode,
+            inputs=place,
+            params={ARGUMENTS: arguments} if info.own and arguments else None,
+        )
+        for info, its_sizes, its_dtypes, ways in combined
+        for size, dtype, (precision, device, mode, place) in itertools.product(
+            its_sizes, its_dtypes, ways
+        )
+    )
+    if not cases:
+        raise SelectionError("Nothing is selected: name an op, a dtype and a mode.")
+    return Experiment(
+        cases=tuple(cases),
+        budget_seconds=budget,
+        target_half_width=target,
+        keep_samples=keep_samples,
+        seed=seed,
+    )
+
+
+def _meaningful(way: _Way, info: OpInfo) -> _Way:
+    """What of it has a meaning: NumPy and TensorFlow run on the host, and what has no
+    matrix products has only the default precision.
+    """
+    precision, device, mode, place = way
+    if mode in HOST_MODES:
+        return "default", HOST, mode, "host"
+    return precision if info.takes_precision else "default", device, mode, place
+
+
+def problems(experiment: Experiment, catalogue: Sequence[OpInfo]) -> tuple[str, ...]:
+    """Sentences about cases that are known to fail, to be shown while typing.
+
+    Memory is not judged here: that needs the engine's ``Plan``.
+    """
+    found: list[str] = []
+    for name, dtype, mode in _once((x.op, x.dtype, x.mode) for x in experiment.cases):
+        info = op_info(name, catalogue)
+        assert info is not None, name
+        if info.problem:
+            found.append(info.problem)
+        if dtype not in info.dtypes and not info.own:
+            dtypes = ", ".join(info.dtypes)
+            found.append(f"{name} does not take {dtype}: it takes {dtypes}.")
+        if mode not in info.modes:
+            modes = ", ".join(info.modes)
+            found.append(f"{name} has no mode {mode}: it has {modes}.")
+    return tuple(_once(found))
+
+
+def default_experiment(
+    devices: Sequence[Device], catalogue: Sequence[OpInfo], host: Host
+) -> Experiment:
+    """What Enter runs in the first minute: one matmul, and its NumPy twin.
+
+    The size makes one call last milliseconds, so that dispatch and ready lie visibly
+    apart, in the dtype that the device is made for; NumPy has no fast bfloat16, so its
+    twin is float32.
+
+    Raises:
+        SelectionError: if this process can address no device.
+    """
+    device = first_device(devices)
+    if device.platform == "cpu":
+        size, dtype = (1000 if (host.cpu_count or 1) <= 4 else 2000), "float32"
+    else:
+        size, dtype = 8192, "bfloat16"
+    op = next((op.name for op in catalogue if op.name == "matmul"), catalogue[0].name)
+    return Experiment(
+        cases=(
+            Case(op=op, size=size, dtype=dtype, device=device.name, mode="jit"),
+            Case(
+                op=op,
+                size=size,
+                dtype="float32",
+                device=HOST,
+                mode="numpy",
+                inputs="host",
+            ),
+        ),
+        budget_seconds=DEFAULT_BUDGET_SECONDS,
+    )
+
+
+# How much it is, and in words.
+
+
+def _product(
+    ops: Mapping[str, tuple[int, int]], others: Sequence[int], cases: int
+) -> str:
+    """What comes to so many cases: ``2 ops × 40 sizes = 80 cases``.
+
+    Args:
+        ops: with how many sizes, and in how many dtypes, each is timed.
+        others: how many precisions, devices, modes, and places for inputs there are.
+        cases: fewer than the combinations where some are the same: NumPy runs on none
+            of the devices that it is combined with.
+    """
+    many, (sizes, dtypes) = len(ops), zip(*ops.values(), strict=True)
+    if len(set(ops.values())) == 1:
+        factors = [(many, "op"), (sizes[0], "size"), (dtypes[0], "dtype")]
+    elif len(set(dtypes)) == 1:
+        factors = [(sum(sizes), f"size of {many} ops"), (dtypes[0], "dtype")]
+    else:
+        pairs = sum(size * dtype for size, dtype in ops.values())
+        factors = [(pairs, f"pair of size and dtype for {many} ops")]
+    nouns = ("precision", "device", "mode", "place for inputs")
+    factors += zip(others, nouns, strict=True)
+    combinations = math.prod(count for count, _ in factors)
+    what = fmt.plural(cases, "case")
+    if combinations == 1:
+        return what
+    if cases != combinations:
+        what = f"{fmt.count(combinations)} combinations, {what} in all"
+    texts = []
+    for count, noun in factors:
+        first, space, rest = noun.partition(" ")
+        if count > 1:
+            texts.append(f"{fmt.plural(count, first)}{space}{rest}")
+    return f"{' × '.join(texts)} = {what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How many cases, why so many, and for how long."""
+
+    cases: int
+    multiplied: str
+    """``2 ops × 40 sizes × 3 dtypes × 3 modes = 720 cases``."""
+    seconds: float
+    """At most: the budget, which includes compiling."""
+    typed: bool = False
+    """The time was typed, so that it is no surprise."""
+
+    @property
+    def is_large(self) -> bool:
+        """Whether to ask before it is started."""
+        long = self.seconds > MANY_SECONDS and not self.typed
+        return self.cases > MANY_CASES or long
+
+    @property
+    def text(self) -> str:
+        """``2 ops × 40 sizes × 3 dtypes × 3 modes = 720 cases, about 12 min``."""
+        each = ""
+        if self.typed and self.cases > 1:
+            each = f", {fmt.seconds(self.seconds / self.cases, 2)} for each"
+        return f"{self.multiplied}, about {fmt.how_long(self.seconds)}{each}"
+
+
+def extent(experiment: Experiment) -> Extent:
+    cases = experiment.cases
+    jax = [case for case in cases if not case.on_host]
+    ops = {
+        op: (
+            len({case.size for case in cases if case.op == op}),
+            len({case.dtype for case in cases if case.op == op}),
+        )
+        for op in dict.fromkeys(case.op for case in cases)
+    }
+    others = (
+        len({case.precision for case in jax} or {""}),
+        len({case.device for case in jax} or {""}),
+        len({case.mode for case in cases}),
+        len({case.inputs for case in jax} or {""}),
+    )
+    return Extent(
+        cases=len(cases),
+        multiplied=_product(ops, others, len(cases)),
+        seconds=experiment.budget,
+        typed=experiment.budget_seconds is not None,
+    )
+
+
+def describe(experiment: Experiment) -> str:
+    """The experiment in one line: ``matmul 1000 float32 jit on cpu:0 and NumPy, …``."""
+    jax = [case for case in experiment.cases if not case.on_host]
+    text = _described(jax or experiment.cases)
+    for mode, name in (("numpy", "NumPy"), ("tensorflow", "TensorFlow")):
+        twins = _once(case.dtype for case in experiment.cases if case.mode == mode)
+        if jax and twins:
+            same = twins == _once(case.dtype for case in jax)
+            text += f" and {name}" if same else f" and {name} {fmt.some(twins)}"
+    if len(experiment.cases) > 2:
+        text += f", {len(experiment.cases)} cases"
+    return f"{text}, about {fmt.how_long(experiment.budget)}"
+
+
+def _described(cases: Sequence[Case]) -> str:
+    first = cases[0]
+    words = [
+        fmt.some(_once(short_name(case.op) for case in cases)),
+        _span(_once(case.size for case in cases if case.size)),
+        fmt.some(_once(case.dtype for case in cases)),
+        fmt.some([p for p in _once(c.precision for c in cases) if p != "default"]),
+        fmt.some(_once(case.mode for case in cases)),
+    ]
+    if not first.on_host:
+        words.append(f"on {fmt.some(_once(case.device for case in cases))}")
+        if any(case.inputs == "host" for case in cases):
+            words.append("with host inputs")
+    return " ".join(word for word in words if word)
+
+
+def _span(sizes: Sequence[int]) -> str:
+    if len(sizes) <= 3:
+        return ", ".join(map(str, sizes))
+    return f"{min(sizes)} to {max(sizes)}"
+
+
+def _once(values: Iterable[_Value]) -> list[_Value]:
+    return list(dict.fromkeys(values))
