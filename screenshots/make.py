@@ -138,7 +138,7 @@ async def roofline(app: JaxtuiApp, pilot: Screen) -> None:
 
 async def run_form(app: JaxtuiApp, pilot: Screen, values: dict[str, object]) -> None:
     """Show the form, fill it and press Run."""
-    from jaxtui.tui.form import Values
+    from jaxtui.tui.values import Values
 
     app.show_tab("bench")
     await pilot.pause(0.3)

@@ -35,7 +35,7 @@ from jaxtui.tui.widgets.keys_line import KeysLine
 if TYPE_CHECKING:
     from jaxtui.engine.client import EngineClient
     from jaxtui.tui.bench import BenchPane
-    from jaxtui.tui.form import Values
+    from jaxtui.tui.values import Values
 
 _Pane = TypeVar("_Pane", bound=Pane)
 

@@ -42,7 +42,7 @@ from jaxtui.tui.state import EMPTY, State
 
 if TYPE_CHECKING:
     from jaxtui.engine.client import EngineClient
-    from jaxtui.tui.form import Values
+    from jaxtui.tui.values import Values
 
 Request = Callable[[], Coroutine[Any, Any, object]]
 """A request to the engine, not begun yet."""

@@ -16,14 +16,15 @@ from textual.widgets import Button, Input, Static
 from jaxtui import experiments, selection
 from jaxtui.model import Case, Experiment, OpInfo, explanation
 from jaxtui.model.own import brief_name, is_own
-from jaxtui.tui import export, form, roofline
+from jaxtui.tui import export, roofline
 from jaxtui.tui.bench_plot import Pictures, short_label, why_not_plot
 from jaxtui.tui.case_pane import CASE_KEYS, CasePane
 from jaxtui.tui.dialogs import Question
-from jaxtui.tui.form import CaseForm, Field, Values, why_no_sweep
+from jaxtui.tui.form import CaseForm, Field
 from jaxtui.tui.open_file import OpenFile
 from jaxtui.tui.pane import WIDE_COLUMNS, bindings
 from jaxtui.tui.state import Picked, State, next_view
+from jaxtui.tui.values import Values, of_case, why_no_sweep, with_pick
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, Results, ResultsTable
 from jaxtui.view import bench
@@ -303,7 +304,7 @@ class BenchPane(CasePane):
             self.base.say(why)
             return
         steps = selection.halves(max(case.size, 2**SWEEP_STEPS), SWEEP_STEPS)
-        self.form.fill(replace(form.of_case(case), sizes=steps))
+        self.form.fill(replace(of_case(case), sizes=steps))
         self.perform("run")
 
     def action_open_file(self) -> None:
@@ -315,7 +316,7 @@ class BenchPane(CasePane):
             if pick is None:
                 return
             self.session.update(opened=self.session.state.opened.with_pick(pick))
-            self.to_form(form.with_pick(self.form.values, pick))
+            self.to_form(with_pick(self.form.values, pick))
             self.base.say(f"r times {brief_name(pick.op, 60)}.")
             self.take_focus()
 

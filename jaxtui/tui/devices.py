@@ -247,9 +247,9 @@ class DevicesPane(CasePane):
 
     def action_edit(self) -> None:
         if (case := self.case) is not None:
-            from jaxtui.tui import form
+            from jaxtui.tui.values import of_case
 
-            self.base.to_form(form.of_case(case))
+            self.base.to_form(of_case(case))
 
     def action_copy(self) -> None:
         if (report := self.shown_check) is not None:

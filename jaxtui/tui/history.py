@@ -22,7 +22,6 @@ from jaxtui.export import CASE, ExportError, file_stem, of_cases, stamp
 from jaxtui.history.store import Entry, Filter, History, HistoryError, Page, Row
 from jaxtui.model import Case
 from jaxtui.selection import DTYPE_ALIASES
-from jaxtui.tui import form
 from jaxtui.tui.case_pane import CasePane
 from jaxtui.tui.dialogs import Question
 from jaxtui.tui.export import (
@@ -44,6 +43,7 @@ from jaxtui.tui.history_panels import (
 )
 from jaxtui.tui.pane import bindings
 from jaxtui.tui.threads import Latest, in_thread
+from jaxtui.tui.values import of_case
 from jaxtui.tui.widgets.panel import BorderedInput, Panel
 from jaxtui.view import compare
 from jaxtui.view import history as view
@@ -361,7 +361,7 @@ class HistoryPane(CasePane):
 
     def action_take(self) -> None:
         if (case := self.case) is not None:
-            self.base.to_form(form.of_case(case))
+            self.base.to_form(of_case(case))
 
     @property
     def case(self) -> Case | None:

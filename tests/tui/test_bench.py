@@ -25,6 +25,7 @@ from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.dialogs import CodeScreen, NotesScreen, Question
 from jaxtui.tui.form import CaseForm
+from jaxtui.tui.values import of_case
 from jaxtui.tui.widgets.choice import ChoicePopup
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.plot_view import PlotReader
@@ -119,7 +120,7 @@ async def test_keys_act_on_the_edited_form_or_else_on_the_selected_row() -> None
         # What comes from elsewhere, such as a measurement of the history, and what is
         # typed.
         other = msgspec.structs.replace(engine.experiments[0].cases[1], op="selu")
-        values = form.of_case(msgspec.structs.replace(other, size=77))
+        values = of_case(msgspec.structs.replace(other, size=77))
         app.call_later(app.to_form, values)
         await until(pilot, lambda: not form_widget.folded)
         await until(pilot, lambda: "selu 77 jit: a calls" in border(app, "CaseForm")[1])

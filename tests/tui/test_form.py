@@ -1,54 +1,16 @@
-"""The form: what is chosen and typed, and the sentence about it."""
+"""The form as a widget: what its lists offer."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import msgspec
-import pytest
 
-from jaxtui.tui import form
 from jaxtui.tui.form import CaseForm
-from jaxtui.tui.state import EMPTY, State
+from jaxtui.tui.values import Values
 from jaxtui.tui.widgets.choice import Choice
 from tests.tui.driving import app_on, until, until_ready
-from tests.tui.fake_engine import HOST, OPS, FakeEngine, cpu_devices
-
-STATE: State = replace(
-    EMPTY, engine="ready", host=HOST, devices=cpu_devices(2), ops=OPS
-)
-VALUES = form.Values(op="matmul", sizes="256..1024", devices=("cpu:0",))
-
-
-@pytest.mark.parametrize(
-    ("change", "state", "runs", "problem", "words"),
-    [
-        ({}, STATE, True, False, "6 cases, about 10 s"),
-        ({"sizes": "12..x"}, STATE, False, True, "12..x"),
-        ({"sizes": ""}, STATE, False, True, "empty"),
-        ({"dtypes": ()}, STATE, False, True, "No dtype is chosen"),
-        ({"modes": ()}, STATE, False, True, "No mode is chosen"),
-        ({"budget": "soon"}, STATE, False, True, '"soon" is not a time'),
-        ({"dtypes": ("int8",)}, STATE, True, True, "does not take int8"),
-        ({}, EMPTY, False, False, "JAX is not ready yet."),
-        ({}, replace(EMPTY, engine="failed"), False, True, "R tries again"),
-    ],
-)
-def test_what_a_form_means_or_what_is_wrong_with_it(
-    change: dict[str, Any], state: State, runs: bool, problem: bool, words: str
-) -> None:
-    verdict = form.judge(replace(VALUES, **change), state)
-    assert (verdict.experiment is not None, verdict.problem) == (runs, problem)
-    assert words in verdict.message
-
-
-def test_several_ops_have_what_all_of_them_have() -> None:
-    first, second = STATE.ops[:2]
-    dtypes, modes = form.shared([first.name, second.name], STATE)
-    assert set(dtypes) == set(first.dtypes) & set(second.dtypes)
-    assert set(modes) == set(first.modes) & set(second.modes)
-    assert form.shared(["nothing"], STATE) == ([], [])
+from tests.tui.fake_engine import OPS, FakeEngine
 
 
 async def test_the_modes_are_those_of_the_op() -> None:
@@ -60,47 +22,9 @@ async def test_the_modes_are_those_of_the_op() -> None:
         more = msgspec.structs.replace(selu, modes=(*selu.modes, "pallas"))
         widget, modes = app.query_one(CaseForm), app.query_one("#modes", Choice)
         widget.state = replace(widget.state, ops=(matmul, more))
-        widget.fill(replace(VALUES, op="selu", modes=("jit", "pallas")))
+        widget.fill(Values(op="selu", modes=("jit", "pallas")))
         assert modes.options == more.modes
         assert modes.chosen == ("jit", "pallas")
-        widget.fill(replace(VALUES, op="matmul", modes=("jit", "pallas")))
+        widget.fill(Values(op="matmul", modes=("jit", "pallas")))
         assert modes.options == matmul.modes
         assert modes.chosen == ("jit",)
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        VALUES,
-        replace(VALUES, others=("selu",), sizes="64", modes=("eager",)),
-        replace(VALUES, sizes="100,300", inputs=("host",), precisions=("highest",)),
-    ],
-)
-def test_the_cases_of_a_run_give_the_form_that_says_them(values: form.Values) -> None:
-    experiment = form.judge(values, STATE).experiment
-    assert experiment is not None
-    found = form.of_cases(experiment.cases)
-    again = form.judge(found, STATE).experiment
-    assert again is not None
-    assert again.cases == experiment.cases
-
-
-@pytest.mark.parametrize(
-    ("change", "summary"),
-    [
-        ({}, "matmul · 256..1024 · float32 · jit, numpy · cpu:0"),
-        (
-            {"others": ("selu",), "inputs": ("host",), "precisions": ("high",)},
-            "matmul, selu · 256..1024 · float32 · jit, numpy · cpu:0 · inputs on the "
-            "host · precision high",
-        ),
-        (
-            {"op": "/a/b/mine.py:f", "arguments": "f32[8]", "modes": ("jit",)},
-            "mine.py:f · f32[8] · jit · cpu:0",
-        ),
-    ],
-)
-def test_the_folded_form_says_what_it_means(
-    change: dict[str, Any], summary: str
-) -> None:
-    assert replace(VALUES, **change).summary == summary

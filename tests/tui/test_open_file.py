@@ -16,14 +16,15 @@ from textual.widgets import Input, OptionList, Static
 
 from jaxtui.engine.client import EngineClient, EngineOptions
 from jaxtui.model import Case, Inspected, Inspection, Loop, Ready
-from jaxtui.tui import form, open_file
+from jaxtui.tui import open_file, values
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.dialogs import CodeScreen, NotesScreen
-from jaxtui.tui.form import OPEN, CaseForm, OpChoice, why_no_sweep
+from jaxtui.tui.form import OPEN, CaseForm, OpChoice
 from jaxtui.tui.open_file import OpenFile
 from jaxtui.tui.program import ProgramScreen
 from jaxtui.tui.state import EMPTY, MOST, NOTHING_OPENED, Picked, State
 from jaxtui.tui.timeline import TimelineScreen
+from jaxtui.tui.values import Values, Verdict
 from jaxtui.tui.widgets.choice import Choice, ChoicePopup
 from tests.tui.driving import app_on, until, until_done, until_ready
 from tests.tui.fake_engine import HOST, OPS, FakeEngine, cpu_devices
@@ -63,9 +64,9 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # The form.
 
 
-def judged(op: str, **changed: object) -> form.Verdict:
-    values = form.Values(op=op, devices=("cpu:0",), modes=("jit",))
-    return form.judge(replace(values, **changed), STATE)  # type: ignore[arg-type]
+def judged(op: str, **changed: object) -> Verdict:
+    form = Values(op=op, devices=("cpu:0",), modes=("jit",))
+    return values.judge(replace(form, **changed), STATE)  # type: ignore[arg-type]
 
 
 def test_functions_with_arguments_or_a_factory_are_an_experiment(work: Path) -> None:
@@ -117,7 +118,7 @@ def test_a_case_makes_the_round_trip(
     case = Case(
         op=op, size=size, dtype=dtype, device="cpu:1", mode="eager", params=params
     )
-    verdict = form.judge(form.of_case(case), STATE)
+    verdict = values.judge(values.of_case(case), STATE)
     assert verdict.experiment is not None
     (again,) = verdict.experiment.cases
     assert (again.op, again.size, again.params) == (op, size, params)
@@ -140,7 +141,7 @@ def test_a_sweep_needs_sizes(
 ) -> None:
     case = Case(op=op, size=size, dtype="", device="cpu:0", mode="jit", params=params)
     theirs = msgspec.structs.replace(OPS[0], own=True)
-    why = why_no_sweep(case, replace(STATE, ops=(theirs, OPS[1])))
+    why = values.why_no_sweep(case, replace(STATE, ops=(theirs, OPS[1])))
     assert words in why
     assert bool(why) == bool(words)
 
@@ -236,7 +237,7 @@ async def opening(
         yield pilot, app, await opened(pilot, app, path)
 
 
-async def take(pilot: Pilot[None], app: JaxtuiApp, *keys: str) -> form.Values:
+async def take(pilot: Pilot[None], app: JaxtuiApp, *keys: str) -> Values:
     """What the form says after these keys and Enter."""
     await pilot.press(*keys, "enter")
     await until(pilot, lambda: len(app.screen_stack) == 1)
@@ -319,7 +320,7 @@ async def test_arguments_are_asked_for_where_nothing_makes_them(work: Path) -> N
         assert values.arguments == "f32[8,8] f32[]"
         assert bench(app).query_one("#sizes").disabled
         # Chosen again, out of the list, with its arguments.
-        bench(app).fill(form.Values(op="matmul", sizes="64"))
+        bench(app).fill(Values(op="matmul", sizes="64"))
         assert not bench(app).has_class("-own")
         app.query_one("#op").focus()
         await pilot.press("enter")

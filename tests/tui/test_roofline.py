@@ -33,8 +33,9 @@ from jaxtui.state import CaseState, Job, begin_run, reduce
 from jaxtui.tui import roofline, status
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.bench import BenchPane
-from jaxtui.tui.form import CaseForm, Values
+from jaxtui.tui.form import CaseForm
 from jaxtui.tui.state import EMPTY, State
+from jaxtui.tui.values import Values
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.tui.widgets.results_table import ResultsTable
 from jaxtui.view import text

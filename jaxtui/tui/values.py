@@ -1,0 +1,214 @@
+"""What the form says, as plain values: what they mean, and what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from jaxtui import experiments, selection
+from jaxtui import format as fmt
+from jaxtui.experiments import op_info
+from jaxtui.model import (
+    Case,
+    Experiment,
+    Inputs,
+    Mode,
+    Precision,
+    SelectionError,
+)
+from jaxtui.model.own import ARGUMENTS, brief_name, is_own, parts, short_name
+from jaxtui.tui.state import Picked, State
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What a person has chosen and typed."""
+
+    op: str = ""
+    """Of the catalogue, or ``/path/to/file.py:one,two``."""
+    others: tuple[str, ...] = ()
+    """Of the catalogue, timed beside it."""
+    sizes: str = ""
+    dtypes: tuple[str, ...] = ("float32",)
+    devices: tuple[str, ...] = ()
+    modes: tuple[str, ...] = ("jit", "numpy")
+    inputs: tuple[str, ...] = ("device",)
+    precisions: tuple[str, ...] = ("default",)
+    budget: str = ""
+    """Seconds; empty for the default."""
+    arguments: str = ""
+    """What the user's functions are given; empty if they have a factory."""
+
+    @property
+    def ops(self) -> tuple[str, ...]:
+        return (self.op, *self.others)
+
+    @property
+    def summary(self) -> str:
+        """In a line: ``matmul · 256..2048 · float32 · numpy, jit · cpu:0``."""
+        ops = ", ".join(brief_name(op) for op in self.ops if op)
+        own = is_own(self.op)
+        named = [
+            ops,
+            self.arguments if own and self.arguments.strip() else self.sizes,
+            "" if own else ", ".join(self.dtypes),
+            ", ".join(self.modes),
+            ", ".join(self.devices),
+            *("inputs on the host" for one in self.inputs if one == "host"),
+            *(f"precision {one}" for one in self.precisions if one != "default"),
+        ]
+        return " · ".join(part.strip() for part in named if part.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the form means: an experiment, or the reason why it is none."""
+
+    experiment: Experiment | None
+    message: str
+    problem: bool
+    """Whether the message says that something will not work."""
+
+
+def judge(values: Values, state: State) -> Verdict:
+    """Read the form; never raises."""
+    if not state.devices:
+        return Verdict(None, state.no_jax, state.engine == "failed")
+    try:
+        experiment = _build(values, state)
+    except SelectionError as error:
+        return Verdict(None, str(error), True)
+    problems = experiments.problems(experiment, state.ops)
+    if problems:
+        return Verdict(experiment, problems[0], True)
+    extent = experiments.extent(experiment)
+    if extent.is_large:
+        return Verdict(experiment, extent.text, False)
+    cases = fmt.plural(len(experiment.cases), "case")
+    meaning = f"   {_meaning(values, state)}".rstrip()
+    time = fmt.how_long(experiment.budget)
+    return Verdict(experiment, f"{cases}, about {time}{meaning}", False)
+
+
+def of_case(case: Case) -> Values:
+    """The form that describes one JAX case and its NumPy twin."""
+    modes: tuple[str, ...] = (case.mode, "numpy")
+    if case.mode == "numpy":
+        modes = ("jit", "numpy")
+    elif is_own(case.op):  # few of them have a form in NumPy
+        modes = (case.mode,)
+    return replace(of_cases((case,)), modes=modes)
+
+
+def of_cases(cases: Sequence[Case]) -> Values:
+    """The form that describes the cases of an experiment."""
+
+    def each(values: Iterable[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(value for value in values if value))
+
+    jax = [case for case in cases if not case.on_host]
+    ops = each(case.op for case in cases)
+    if is_own(ops[0]):  # those of one file are one entry
+        file = parts(ops[0])[0]
+        names = [parts(op)[1] for op in ops if is_own(op) and parts(op)[0] == file]
+        ops = (f"{file}:{','.join(names)}",)
+    sizes = sorted({case.size for case in cases if case.size})
+    text = ",".join(map(str, sizes))
+    if len(sizes) > 2:
+        doubling = f"{sizes[0]}..{sizes[-1]}"
+        if list(selection.parse_sizes(doubling)) == sizes:
+            text = doubling
+    return Values(
+        op=ops[0],
+        others=ops[1:],
+        sizes=text,
+        dtypes=each(case.dtype for case in cases),
+        devices=each(case.device for case in jax),
+        modes=each(case.mode for case in cases),
+        inputs=each(case.inputs for case in jax) or ("device",),
+        precisions=each(case.precision for case in jax or cases),
+        arguments=str((cases[0].params or {}).get(ARGUMENTS, "")),
+    )
+
+
+def with_pick(values: Values, pick: Picked) -> Values:
+    """The same form with functions that were chosen out of a file."""
+    return replace(
+        values,
+        op=pick.op,
+        sizes=pick.sizes,
+        modes=pick.modes,
+        arguments=pick.arguments,
+    )
+
+
+def shared(names: Sequence[str], state: State) -> tuple[Sequence[str], Sequence[str]]:
+    """The dtypes and the modes that all of these ops have, in the first one's order.
+
+    Both are empty where none of them is known.
+    """
+    infos = [info for name in names if (info := op_info(name, state.ops))]
+    if not infos:
+        return [], []
+    dtypes = [one for one in infos[0].dtypes if all(one in i.dtypes for i in infos)]
+    modes: list[str] = [
+        one for one in infos[0].modes if all(one in i.modes for i in infos)
+    ]
+    return dtypes, modes
+
+
+def takes_arguments(name: str, state: State) -> bool:
+    """Whether arguments decide about size and dtype: one's own function."""
+    info = op_info(name, state.ops)
+    return info is not None and info.own
+
+
+def _meaning(values: Values, state: State) -> str:
+    """What the size means, or what decides instead of it."""
+    info = op_info(values.op, state.ops)
+    if info is None:
+        return ""
+    if info.own and values.arguments.strip():
+        return "size and dtype: those of its arguments"
+    if info.own and not values.sizes.strip():
+        return "size and dtype: as its factory makes them"
+    others = [op_info(name, state.ops) for name in values.others]
+    if any(other and other.size_means != info.size_means for other in others):
+        return "size: as each op counts it"
+    return f"size: {info.size_means}"
+
+
+def _build(values: Values, state: State) -> Experiment:
+    own = takes_arguments(values.op, state)
+    for chosen, noun in ((values.dtypes, "dtype"), (values.modes, "mode")):
+        if not chosen and not (own and noun == "dtype"):
+            raise SelectionError(f"No {noun} is chosen: choose at least one.")
+    typed = selection.split_arguments(values.arguments) if own else ()
+    precisions = ("default",) if own else values.precisions or ("default",)
+    sized_itself = own and (bool(typed) or not values.sizes.strip())
+    return experiments.build(
+        selection.parse_ops(values.ops, state.ops, own=True),
+        None if sized_itself else selection.parse_sizes(values.sizes),
+        () if own else values.dtypes,
+        values.devices or None,
+        cast("tuple[Mode, ...]", values.modes),
+        cast("tuple[Inputs, ...]", values.inputs or ("device",)),
+        cast("tuple[Precision, ...]", precisions),
+        catalogue=state.ops,
+        known_devices=state.devices,
+        budget=selection.parse_budget(values.budget),
+        arguments=selection.parse_arguments(typed),
+    )
+
+
+def why_no_sweep(case: Case, state: State) -> str:
+    """Why a case cannot be timed over many sizes; empty if it can."""
+    if not takes_arguments(case.op, state):
+        return ""
+    name = short_name(case.op)
+    if (case.params or {}).get(ARGUMENTS):
+        return f"{name} has no sizes: its arguments were typed."
+    if not case.size:
+        return f"{name} has no sizes: what makes its arguments takes none."
+    return ""

@@ -1,0 +1,86 @@
+"""What a form means: its experiment, what is wrong with it, and it in a line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from jaxtui.tui import values
+from jaxtui.tui.state import EMPTY, State
+from jaxtui.tui.values import Values
+from tests.tui.fake_engine import HOST, OPS, cpu_devices
+
+STATE: State = replace(
+    EMPTY, engine="ready", host=HOST, devices=cpu_devices(2), ops=OPS
+)
+VALUES = Values(op="matmul", sizes="256..1024", devices=("cpu:0",))
+
+
+@pytest.mark.parametrize(
+    ("change", "state", "runs", "problem", "words"),
+    [
+        ({}, STATE, True, False, "6 cases, about 10 s"),
+        ({"sizes": "12..x"}, STATE, False, True, "12..x"),
+        ({"sizes": ""}, STATE, False, True, "empty"),
+        ({"dtypes": ()}, STATE, False, True, "No dtype is chosen"),
+        ({"modes": ()}, STATE, False, True, "No mode is chosen"),
+        ({"budget": "soon"}, STATE, False, True, '"soon" is not a time'),
+        ({"dtypes": ("int8",)}, STATE, True, True, "does not take int8"),
+        ({}, EMPTY, False, False, "JAX is not ready yet."),
+        ({}, replace(EMPTY, engine="failed"), False, True, "R tries again"),
+    ],
+)
+def test_what_a_form_means_or_what_is_wrong_with_it(
+    change: dict[str, Any], state: State, runs: bool, problem: bool, words: str
+) -> None:
+    verdict = values.judge(replace(VALUES, **change), state)
+    assert (verdict.experiment is not None, verdict.problem) == (runs, problem)
+    assert words in verdict.message
+
+
+def test_several_ops_have_what_all_of_them_have() -> None:
+    first, second = STATE.ops[:2]
+    dtypes, modes = values.shared([first.name, second.name], STATE)
+    assert set(dtypes) == set(first.dtypes) & set(second.dtypes)
+    assert set(modes) == set(first.modes) & set(second.modes)
+    assert values.shared(["nothing"], STATE) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        VALUES,
+        replace(VALUES, others=("selu",), sizes="64", modes=("eager",)),
+        replace(VALUES, sizes="100,300", inputs=("host",), precisions=("highest",)),
+    ],
+)
+def test_the_cases_of_a_run_give_the_form_that_says_them(form: Values) -> None:
+    experiment = values.judge(form, STATE).experiment
+    assert experiment is not None
+    found = values.of_cases(experiment.cases)
+    again = values.judge(found, STATE).experiment
+    assert again is not None
+    assert again.cases == experiment.cases
+
+
+@pytest.mark.parametrize(
+    ("change", "summary"),
+    [
+        ({}, "matmul · 256..1024 · float32 · jit, numpy · cpu:0"),
+        (
+            {"others": ("selu",), "inputs": ("host",), "precisions": ("high",)},
+            "matmul, selu · 256..1024 · float32 · jit, numpy · cpu:0 · inputs on the "
+            "host · precision high",
+        ),
+        (
+            {"op": "/a/b/mine.py:f", "arguments": "f32[8]", "modes": ("jit",)},
+            "mine.py:f · f32[8] · jit · cpu:0",
+        ),
+    ],
+)
+def test_the_folded_form_says_what_it_means(
+    change: dict[str, Any], summary: str
+) -> None:
+    assert replace(VALUES, **change).summary == summary
