@@ -236,11 +236,10 @@ class History:
         """
         kept = tuple(entries)
 
-        def add() -> list[int]:
-            with self._connection(writes=True) as connection:
-                return [_insert(connection, *entry) for entry in kept]
+        def add(connection: sqlite3.Connection) -> list[int]:
+            return [_insert(connection, *entry) for entry in kept]
 
-        return self._safely(add, makes=True) or []
+        return self._do(add, writes=True, makes=True) or []
 
     def page(
         self, wanted: Filter | None = None, *, limit: int = 100, offset: int = 0
@@ -279,7 +278,7 @@ class History:
                     break
             return Page(rows=tuple(rows), unreadable=unreadable, count=count)
 
-        return self._read(read) or Page(rows=(), unreadable=0, count=0)
+        return self._do(read) or Page(rows=(), unreadable=0, count=0)
 
     def count(self, wanted: Filter | None = None) -> int:
         """How many there are, damaged ones among them.
@@ -300,7 +299,7 @@ class History:
             "SELECT m.at, m.kind, h.document, d.document, o.document"
             f" FROM {TABLES} LEFT JOIN documents o ON o.id = m.id WHERE m.id = ?"
         )
-        found = self._read(lambda one: one.execute(query, [number]).fetchone())
+        found = self._do(lambda one: one.execute(query, [number]).fetchone())
         if found is None:
             raise NoEntryError(f"There is no measurement {number} in the history.")
         at, kind, host, device, measurement = found
@@ -331,22 +330,13 @@ class History:
             "DELETE FROM measurements WHERE id IN"
             f" (SELECT m.id FROM {TABLES} WHERE {condition})"
         )
-
-        def delete() -> int:
-            with self._connection(writes=True) as connection:
-                return connection.execute(query, arguments).rowcount
-
-        return self._safely(delete) or 0
-
-    def _read(self, act: Callable[[sqlite3.Connection], _T]) -> _T | None:
-        def read() -> _T:
-            with self._connection() as connection:
-                return act(connection)
-
-        return self._safely(read)
+        deleted = self._do(
+            lambda one: one.execute(query, arguments).rowcount, writes=True
+        )
+        return deleted or 0
 
     @contextmanager
-    def _connection(self, *, writes: bool = False) -> Iterator[sqlite3.Connection]:
+    def _connection(self, writes: bool) -> Iterator[sqlite3.Connection]:
         """One transaction: all of it is on disk when the block is left, or nothing."""
         make_private(self.path.parent)
         if writes:
@@ -369,11 +359,18 @@ class History:
         finally:
             connection.close()
 
-    def _safely(self, act: Callable[[], _T], *, makes: bool = False) -> _T | None:
-        """Do it; once more with a new file where the old one is damaged.
+    def _do(
+        self,
+        act: Callable[[sqlite3.Connection], _T],
+        *,
+        writes: bool = False,
+        makes: bool = False,
+    ) -> _T | None:
+        """Do it in a transaction; once more with a new file where the old is damaged.
 
         Args:
             act: What to do.
+            writes: Whether it changes anything.
             makes: Whether it makes the file. Looking must not: it yields ``None``
                 where there is none.
 
@@ -382,10 +379,15 @@ class History:
         """
         if sqlite3 is None:
             raise HistoryError(NO_SQLITE)
+
+        def attempt() -> _T:
+            with self._connection(writes) as connection:
+                return act(connection)
+
         seen = None
         try:
             seen = _identity(self.path)
-            return act() if makes or seen is not None else None
+            return attempt() if makes or seen is not None else None
         except sqlite3.DatabaseError as error:
             # Its subclasses are what a lock, a full disk, a missing permission or a
             # value that does not fit raises.
@@ -395,7 +397,7 @@ class History:
         except _FAILURES as error:
             raise _cannot(self.path, error) from error
         try:
-            return act()
+            return attempt()
         except (sqlite3.Error, *_FAILURES) as error:
             raise _cannot(self.path, error) from error
 
