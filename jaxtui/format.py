@@ -250,11 +250,9 @@ def bytes_used(used: float | None, limit: float | None = None) -> str:
     """Memory in use, of how much, in one binary unit: ``0.1/15.7G``."""
     if used is None:
         return ABSENT
-    scale = limit or used
-    power = min(max(int(math.log2(scale)) // 10, 0), 4) if scale >= 1 else 0
-    letter = "BKMGT"[power]
-    of = f"/{limit / 1024**power:.1f}" if limit else ""
-    return f"{used / 1024**power:.1f}{of}{letter}"
+    unit = _fitting(limit or used, _UNITS["memory"], 17)
+    of = f"/{limit / unit.factor:.1f}" if limit else ""
+    return f"{used / unit.factor:.1f}{of}{unit.name[0]}"
 
 
 def size(value: int | None) -> str:
@@ -338,7 +336,7 @@ def count(value: int | None) -> str:
 
 
 def duration(value: float | None) -> str:
-    """A time to wait, in minutes and seconds: ``1:23``; hours where needed."""
+    """A time as a clock counts it, in minutes and seconds: ``1:23``, ``1:02:05``."""
     if value is None or not math.isfinite(value):
         return ABSENT
     minutes, secs = divmod(max(0, round(value)), 60)
@@ -349,7 +347,7 @@ def duration(value: float | None) -> str:
 
 
 def how_long(seconds: float) -> str:
-    """A time to wait: ``10 s``, ``2.5 min``, ``2.8 h``."""
+    """About how long something will take: ``10 s``, ``2.5 min``, ``2.8 h``."""
     if seconds < 120:
         return f"{seconds:.3g} s"
     minutes = seconds / 60

@@ -74,7 +74,7 @@ def take_turns(cases, seconds):
         for name, {case} in cases.items():{choosing}
             turns[name].append([np.median(x) for x in time_calls(*case, {turn})])
     for name, medians in turns.items():
-        dispatch, ready = np.median(medians[1:], axis=0)  # the first turn warmed up
+        {clocks} = np.median(medians[1:], axis=0)  # the first turn warmed up
         print(f"{{name}}: {figures}")
 '''
 
@@ -282,6 +282,7 @@ def _turns_script(found: dict[Case, Recipe]) -> Script:
         choosing=CHOOSING if mixed else "",
         # NumPy's threads spin for 0.1 s after a product: for less than half of a turn.
         turn=0.25 if hosts else 0.1,
+        clocks="dispatch, ready",
         figures="dispatch {dispatch:.3e} s, ready {ready:.3e} s",
     )
     seconds = max(4, (2 if hosts else 1) * len(found))
@@ -399,8 +400,9 @@ def snippet_script(snippet: Snippet) -> Script:
                 case="case",
                 choosing="",
                 turn=0.04,
+                clocks="dispatch, _",
                 figures="{dispatch:.3e} s",
-            ).replace("dispatch, ready = ", "dispatch, _ = ")
+            )
         )
         entries = [
             f"    {_title(one.name)}: (lambda: {_argument(one.code)}, (), wait_for),"
