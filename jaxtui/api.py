@@ -26,7 +26,7 @@ from jaxtui.model import (
     Ready,
     SelectionError,
 )
-from jaxtui.state import EMPTY, Job, reduce
+from jaxtui.state import EMPTY, Job, begin_run, reduce
 from jaxtui.view.bench import collect
 
 Names = str | Iterable[str]
@@ -122,13 +122,12 @@ def bench(
 
 def _run(experiment: Experiment, events: list[Event]) -> Job:
     """Run it; what is measured is put into ``events`` as well."""
-    state = EMPTY
+    state = begin_run(EMPTY, 1, "bench", experiment)
     for event in _experiment.run(experiment, own_process=False):
         state = reduce(state, Envelope(generation=1, run=1, event=event))
         if isinstance(event, CaseMeasured):
             events.append(event)
-    assert state.run is not None  # it begins with RunStarted
-    return state.run
+    return state.jobs["bench"]
 
 
 def _keep(events: Iterable[Event]) -> None:

@@ -1,7 +1,10 @@
-"""The one way to run work: an engine, what is known of it, and the history.
+"""The one way to run work: an engine, and what is known of it.
 
-Events go in, ``state`` is the newest record, and ``run``, ``play`` and ``stop`` ask the
-engine for something. The app and every command use it; only what they show differs.
+``run`` and ``play`` ask the engine for something. Each event that comes back is folded
+into ``state`` by ``reduce`` and then given to observers, of which the ``Recording`` of
+the history is one. ``stop``, and the time limit of a work, have the engine end the run;
+its ``RunFinished`` is an event like any other. The app and every command use a session;
+only what they show differs.
 """
 
 from __future__ import annotations
@@ -33,7 +36,6 @@ from jaxtui.state import (
     State,
     begin_run,
     reduce,
-    release_engine,
     with_series,
 )
 
@@ -68,7 +70,8 @@ class Session(Generic[_State]):
         self.lost = False
         """An engine died over some work, and another one in the second attempt, or
         there is none any more."""
-        self._moved = asyncio.Event()
+        self._change = asyncio.Event()
+        """Set at the next change, and replaced then."""
         self.ended = False
         """There will be no more events."""
         self._fault: Exception | None = None
@@ -129,7 +132,7 @@ class Session(Generic[_State]):
                 raise self._fault
             if self.ended:
                 raise EngineUnavailableError(otherwise)
-            await self._moved.wait()
+            await self._change.wait()
 
     async def ready(
         self, hello: Callable[[Sequence[OpInfo]], object] | None = None
@@ -207,8 +210,6 @@ class Session(Generic[_State]):
                 if self.state.stopping:
                     put(latest().stopped())
                 after(latest())
-            if self.state.stopping:
-                put(latest().stopped())
         except asyncio.CancelledError:
             put(latest().stopped())
             raise
@@ -294,8 +295,7 @@ class Session(Generic[_State]):
     async def release(self, why: str) -> None:
         """Give the accelerator back."""
         await self.engine.release()
-        self.state = replace(release_engine(self.state), message=why)
-        self._tell(None)
+        self.update(engine="released", message=why, start=startup.NOTHING)
 
     async def retry(self) -> None:
         """Start the engine again after it failed."""
@@ -321,8 +321,8 @@ class Session(Generic[_State]):
         self.changed(event)
 
     def _wake(self) -> None:
-        moved, self._moved = self._moved, asyncio.Event()
-        moved.set()
+        change, self._change = self._change, asyncio.Event()
+        change.set()
 
 
 @asynccontextmanager

@@ -1,6 +1,8 @@
-"""What is known of an engine and its runs: one immutable record, changed by events.
+"""What is known of an engine and its runs: one immutable record, which events change.
 
-``reduce`` is pure. Screens, commands and the API read the same record.
+Whoever asks for a run says what it is for (``begin_run``), and what an engine tells of
+it is folded in (``reduce``). Both are pure: a session calls them, and screens, commands
+and the API read the same record.
 """
 
 from __future__ import annotations
@@ -79,14 +81,15 @@ Purpose = Literal[
 """What a run is for: cases, the timeline, a lesson, a test of the check, one size of a
 crossover, what XLA made of a case, or the roofs of a device."""
 
-STARTS: dict[type[object], tuple[Purpose, str]] = {
-    LoopStarted: ("loop", "loop"),
-    SnippetStarted: ("lesson", ""),
-    CheckStarted: ("check", "check"),
-    InspectionStarted: ("inspection", "inspection"),
-    RoofsStarted: ("roofs", "roofs"),
-}
-"""What the run is for that begins with an event, and the field that has its work."""
+_STARTED = (
+    RunStarted,
+    LoopStarted,
+    SnippetStarted,
+    CheckStarted,
+    InspectionStarted,
+    RoofsStarted,
+)
+"""The first event of a run; again where its engine died and another one has it."""
 
 EngineStatus = Literal["starting", "ready", "running", "released", "failed"]
 
@@ -312,11 +315,13 @@ def reduce(state: _AnyState, envelope: Envelope) -> _AnyState:
 
 
 def begin_run(state: _AnyState, number: int, purpose: Purpose, work: Work) -> _AnyState:
-    """The state after a run was asked for."""
-    return with_job(replace(state, purpose=purpose), _new_job(number, purpose, work))
+    """The state after a run was asked for; events with its number are of it."""
+    cases = work.cases if isinstance(work, Experiment) else ()
+    job = Job(number, purpose, work, cases=tuple(map(CaseState, cases)))
+    return _with_job(replace(state, purpose=purpose), job)
 
 
-def with_job(state: _AnyState, job: Job) -> _AnyState:
+def _with_job(state: _AnyState, job: Job) -> _AnyState:
     return replace(state, jobs={**state.jobs, job.purpose: job})
 
 
@@ -324,11 +329,7 @@ def with_series(state: _AnyState, purpose: Purpose, series: Series) -> _AnyState
     return replace(state, series={**state.series, purpose: series})
 
 
-def release_engine(state: _AnyState) -> _AnyState:
-    return replace(state, engine="released", message="", start=startup.NOTHING)
-
-
-def sentence(finding: Finding, more: int = 0) -> str:
+def _sentence(finding: Finding, more: int = 0) -> str:
     """A finding for the message line: what is wrong, and what to do if it fits."""
     others = f" (d: {more} more)" if more else ""
     whole = f"{finding.what} {finding.advice}".strip() + others
@@ -341,6 +342,7 @@ def sentence(finding: Finding, more: int = 0) -> str:
 
 
 def _ready(state: _AnyState, event: Ready) -> _AnyState:
+    # What was said of a start that takes long is over.
     slow = [one.what for one in state.findings if one.name in messages.TRANSIENT]
     if any(state.message.startswith(what) for what in slow):
         state = replace(state, message="")
@@ -366,7 +368,7 @@ def _ready(state: _AnyState, event: Ready) -> _AnyState:
 def _engine_died(state: _AnyState, event: EngineDied) -> _AnyState:
     if state.job is not None:
         job = replace(state.job, doing="starting JAX again", death=event.error)
-        state = with_job(state, job)
+        state = _with_job(state, job)
     state = replace(
         state, engine="starting", message=event.error, start=startup.NOTHING
     )
@@ -385,7 +387,7 @@ def _logged(state: _AnyState, event: Logged) -> _AnyState:
     state = replace(state, log=log, start=start)
     if (job := state.job) is not None:
         printed = (*job.printed, event.line)[-MAXIMUM_LOG_LINES:]
-        state = with_job(state, replace(job, printed=printed))
+        state = _with_job(state, replace(job, printed=printed))
     if not new:
         return state
     told = None if new[0].severity == "info" else new[0]
@@ -408,7 +410,7 @@ def _with_findings(
     message = state.message
     if told is not None:
         more = sum(one.severity != "info" and one != told for one in findings)
-        message = sentence(told, more)
+        message = _sentence(told, more)
     return replace(state, findings=findings, message=message)
 
 
@@ -416,19 +418,19 @@ def _with_findings(
 
 
 def _run_event(state: _AnyState, number: int, event: Event) -> _AnyState:
-    if isinstance(event, RunStarted):
-        # In the caller's own process, where no session has named the work.
-        work = Experiment(cases=event.cases, budget_seconds=event.budget_seconds)
-        state = _start(state, number, "bench", work)
-    elif found := STARTS.get(type(event)):
-        state = _start(state, number, found[0], getattr(event, found[1], None))
     job = state.job
     if job is None or job.number != number:
         return state
+    if isinstance(event, _STARTED):
+        state = replace(state, engine="running", message="")
+        # Nothing that an engine sent before it died is the next one's, but roofs stay
+        # until better ones come. Each case begins anew with ``CaseStarted``.
+        kept = job.result if job.purpose == "roofs" else None
+        job = replace(job, failed=None, seen=(), result=kept)
     if isinstance(event, WorkFailed) and job.purpose == "check" and not event.detail:
         event = msgspec.structs.replace(event, detail="\n".join(job.printed))
     job = _job_event(job, event)
-    state = with_job(state, job)
+    state = _with_job(state, job)
     if state.playing == job.purpose:
         series = state.series[job.purpose].observe(event)
         state = with_series(state, job.purpose, series)
@@ -445,31 +447,8 @@ def _run_event(state: _AnyState, number: int, event: Event) -> _AnyState:
     return replace(state, engine=engine, message=message)
 
 
-def _start(
-    state: _AnyState, number: int, purpose: Purpose, work: Work | None
-) -> _AnyState:
-    """A run has begun, or begins again, because its engine had died."""
-    state = replace(state, engine="running", message="")
-    if state.job is None:
-        return with_job(
-            replace(state, purpose=purpose), _new_job(number, purpose, work)
-        )
-    if state.job.number != number:
-        return state
-    # Roofs that were found stay until better ones come.
-    kept = state.job.result if purpose == "roofs" else None
-    return with_job(state, replace(state.job, failed=None, seen=(), result=kept))
-
-
-def _new_job(number: int, purpose: Purpose, work: Work | None) -> Job:
-    cases = work.cases if isinstance(work, Experiment) else ()
-    return Job(number, purpose, work, cases=tuple(map(CaseState, cases)))
-
-
 def _job_event(job: Job, event: Event) -> Job:
     match event:
-        case RunStarted():
-            return replace(job, cases=tuple(map(CaseState, event.cases)))
         case Progress():
             return replace(
                 job,

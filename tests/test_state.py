@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from jaxtui.engine import startup
 from jaxtui.engine.protocol import Envelope
 from jaxtui.model import (
     Busy,
+    Case,
     CaseFailed,
     CaseMeasured,
     CaseStarted,
@@ -18,6 +20,7 @@ from jaxtui.model import (
     EngineDied,
     EngineFailed,
     Event,
+    Experiment,
     Failure,
     Finding,
     Hello,
@@ -25,6 +28,8 @@ from jaxtui.model import (
     InspectionStarted,
     Logged,
     Loop,
+    LoopCall,
+    LoopSeen,
     LoopStarted,
     Memory,
     Noticed,
@@ -32,6 +37,8 @@ from jaxtui.model import (
     PhaseStarted,
     Progress,
     Ready,
+    Roof,
+    RoofMeasured,
     Roofs,
     RoofsStarted,
     RunFinished,
@@ -42,7 +49,7 @@ from jaxtui.model import (
     Waiting,
     WorkFailed,
 )
-from jaxtui.state import MAXIMUM_LOG_LINES, Purpose, reduce, release_engine
+from jaxtui.state import MAXIMUM_LOG_LINES, Purpose, begin_run, reduce
 from jaxtui.tui.state import EMPTY, State
 from tests.records import case
 from tests.tui.fake_engine import (
@@ -57,6 +64,7 @@ from tests.tui.fake_engine import (
 JIT, NUMPY = case(), case("numpy")
 ON_CPU = Ready(host=HOST, devices=cpu_devices(), ops=OPS)
 ON_TPU = Ready(host=HOST, devices=tpu_devices(), ops=OPS)
+DIED = EngineDied(returncode=-9, error="It was killed.")
 
 
 def after(*events: Event, state: State = EMPTY, run: int | None = None) -> State:
@@ -65,49 +73,39 @@ def after(*events: Event, state: State = EMPTY, run: int | None = None) -> State
     return state
 
 
-@pytest.fixture
-def ready() -> State:
-    return after(Hello(pid=1, ops=OPS), ON_TPU)
-
-
-@pytest.fixture
-def running(ready: State) -> State:
-    return after(RunStarted(cases=(JIT, NUMPY), budget_seconds=5.0), state=ready, run=1)
+def began(*cases: Case) -> State:
+    """A run of these, where a TPU is."""
+    state = after(Hello(pid=1, ops=OPS), ON_TPU)
+    state = begin_run(state, 1, "bench", Experiment(cases=cases))
+    return after(RunStarted(cases=cases, budget_seconds=5.0), state=state, run=1)
 
 
 # The engine.
 
 
-def test_an_engine_that_is_ready_holds_its_devices_until_it_is_released(
-    ready: State,
-) -> None:
+def test_an_engine_that_is_ready_holds_its_devices_until_it_is_released() -> None:
+    ready = after(Hello(pid=1, ops=OPS), ON_TPU)
     assert (ready.engine, ready.accelerator) == ("ready", "TPU")
     assert ready.device == ready.devices[0]
     assert replace(ready, cursor="tpu:3").device == ready.devices[3]
     assert replace(ready, cursor="gpu:9").device == ready.devices[0]
-    released = release_engine(ready)
-    assert (released.accelerator, released.devices) == (None, ready.devices)
+    assert replace(ready, engine="released").accelerator is None
     assert after(ON_CPU).accelerator is None
     memory = Memory(devices={"tpu:1": {"bytes_in_use": 5}})
     first, second, *_ = after(memory, state=ready).devices
     assert (first, second.memory) == (ready.devices[0], {"bytes_in_use": 5})
 
 
-def test_failing_says_why() -> None:
+def test_an_engine_that_fails_or_dies_is_down_until_the_next_is_ready() -> None:
     failed = EngineFailed(reason="held", error="Held.", hint="Wait.")
     state = after(failed)
     assert (state.engine, state.failed, state.message) == ("failed", failed, "Held.")
-
-
-def test_a_death_without_a_restart_leaves_the_engine_down() -> None:
-    died = EngineDied(returncode=1, error="It ended.")
-    assert after(died, died, died, died).engine == "starting"
-    state = after(EngineDied(returncode=1, error="It ended.", restarts=False))
+    assert after(DIED, DIED, DIED, DIED).engine == "starting"
+    state = after(msgspec.structs.replace(DIED, restarts=False))
     assert state.engine == "failed"
     assert state.failed is not None
-    recovered = after(ON_CPU, state=state)
-    assert (recovered.engine, recovered.failed) == ("ready", None)
-    assert after(died, state=recovered).engine == "starting"
+    state = after(ON_CPU, state=state)
+    assert (state.engine, state.failed) == ("ready", None)
 
 
 def test_the_log_is_bounded() -> None:
@@ -191,30 +189,31 @@ def test_what_an_engine_said_at_its_start_is_not_said_of_the_next() -> None:
 # Runs.
 
 
-def test_a_run_goes_from_waiting_to_done(running: State) -> None:
-    assert running.running
+def test_a_run_goes_from_waiting_to_done() -> None:
+    running = began(JIT, NUMPY)
+    failure = Failure(case=NUMPY, error="Out of memory.", hint="Go smaller.")
     begun = (CaseStarted(index=0, case=JIT), PhaseStarted(index=0, phase="compile"))
     state = after(*begun, state=running, run=1)
-    assert state.run is not None
+    assert (state.engine, state.busy) == ("running", True)
     assert state.run.cases[0].doing == "compile"
     state = after(
         PhaseMeasured(index=0, phase="compile", seconds=0.3),
         sampled(0, JIT, 0, calls=7),
         CaseMeasured(index=0, measurement=measurement(JIT)),
+        CaseFailed(index=1, failure=failure),
         RunFinished(outcome="complete", elapsed_seconds=4.0),
         state=state,
         run=1,
     )
-    assert state.run is not None
-    done = state.run.cases[0]
-    assert done.status == "done"
+    done, failed = state.run.cases
+    assert (done.status, done.measurement) == ("done", measurement(JIT))
     assert len(done.ready.points) == len(done.dispatch.points) == 7
-    assert done.measurement is not None
-    assert not state.running
-    assert state.engine == "ready"
+    assert (failed.status, failed.failure) == ("not run", failure)
+    assert (state.job, state.engine, state.busy) == (None, "ready", False)
 
 
-def test_events_of_an_older_run_or_no_case_change_nothing(running: State) -> None:
+def test_events_of_an_older_run_or_no_case_change_nothing() -> None:
+    running = began(JIT, NUMPY)
     assert after(CaseStarted(index=0, case=JIT), state=running, run=7) == running
     assert after(CaseStarted(index=9, case=JIT), state=running, run=1) == running
     assert "A run is in progress" in after(Busy(run=1), state=running).message
@@ -222,65 +221,67 @@ def test_events_of_an_older_run_or_no_case_change_nothing(running: State) -> Non
 
 CHECK = Check(test="compute", devices=("cpu:0",), budget_seconds=1.0)
 ROOFS = Roofs(device="cpu:0", dtypes=(), budget_seconds=1.0)
+SEEN = LoopSeen(first=0, calls=(LoopCall(entered=0.0, returned=1.0, ready=1.0),))
+ROOF = Roof(
+    kind="bandwidth", of=None, per_second=1e9, ci_low=1e9, ci_high=1e9, what="a copy"
+)
 
 
 @pytest.mark.parametrize(
-    ("purpose", "began"),
+    ("purpose", "started", "arrived", "stays"),
     [
-        ("bench", RunStarted(cases=(JIT,), budget_seconds=5.0)),
-        ("loop", LoopStarted(loop=Loop(case=JIT))),
-        ("lesson", SnippetStarted(snippet=Snippet(title="x", setup="", parts=()))),
-        ("check", CheckStarted(check=CHECK)),
-        ("inspection", InspectionStarted(inspection=Inspection(case=JIT))),
-        ("roofs", RoofsStarted(roofs=ROOFS)),
+        ("loop", LoopStarted(loop=Loop(case=JIT)), SEEN, False),
+        (
+            "lesson",
+            SnippetStarted(snippet=Snippet(title="x", setup="", parts=())),
+            None,
+            False,
+        ),
+        ("check", CheckStarted(check=CHECK), None, False),
+        ("inspection", InspectionStarted(inspection=Inspection(case=JIT)), None, False),
+        ("roofs", RoofsStarted(roofs=ROOFS), RoofMeasured(roof=ROOF), True),
     ],
 )
-def test_every_kind_of_run_has_a_job(purpose: Purpose, began: Event) -> None:
-    failed = WorkFailed(error="It broke.", hint="")
+def test_a_work_has_a_job_and_begins_anew_in_the_next_engine(
+    purpose: Purpose, started: Event, arrived: Event | None, stays: bool
+) -> None:
+    """Of what had arrived only roofs stay."""
+    (work,) = msgspec.structs.astuple(started)
     progress = Progress(elapsed_seconds=1.0, remaining_seconds=4.0, doing="this")
+    failed = WorkFailed(error="It broke.", hint="")
     ended = RunFinished(outcome="crashed", elapsed_seconds=3.0)
-    state = after(began, progress, run=1)
+    state = begin_run(EMPTY, 1, purpose, work)
+    state = after(started, progress, *filter(None, [arrived]), state=state, run=1)
     assert (state.engine, state.busy, state.purpose) == ("running", True, purpose)
     job = state.jobs[purpose]
     assert (job.elapsed_seconds, job.remaining_seconds, job.doing) == (1.0, 4.0, "this")
-    state = after(Logged(line="its last words"), state=state)
-    state = after(failed, ended, state=state, run=1)
+    assert bool(job.seen or job.result) == bool(arrived)
+    state = after(Logged(line="its last words"), DIED, state=state)
+    state = after(failed, state=state, run=1)
+    assert state.jobs[purpose].failed.detail == "its last words" * (purpose == "check")
+    job = after(started, state=state, run=1).jobs[purpose]
+    assert (bool(job.seen or job.result), job.failed) == (stays, None)
+    state = after(ended, state=state, run=1)
     job = state.jobs[purpose]
-    assert job.failed is not None
-    assert job.failed.error == "It broke."
-    assert job.printed == ("its last words",)
-    assert (job.outcome, job.elapsed_seconds) == ("crashed", 3.0)
-    assert (state.job, state.engine, state.busy) == (None, "ready", False)
+    assert (job.failed.error, job.printed) == ("It broke.", ("its last words",))
+    assert (job.outcome, job.elapsed_seconds, state.job) == ("crashed", 3.0, None)
 
 
-def test_a_failed_case_keeps_its_reason(running: State) -> None:
-    failure = Failure(case=JIT, error="Out of memory.", hint="Choose a smaller size.")
-    state = after(CaseFailed(index=0, failure=failure), state=running, run=1)
-    assert state.run is not None
-    failed = state.run.cases[0]
-    assert (failed.status, failed.failure) == ("not run", failure)
-
-
-def test_what_had_arrived_stays_when_the_engine_dies(running: State) -> None:
-    state = after(sampled(0, JIT, 0), state=running, run=1)
-    state = after(EngineDied(returncode=-9, error="It was killed."), state=state)
+def test_what_had_arrived_stays_when_the_engine_dies() -> None:
+    state = after(sampled(0, JIT, 0), state=began(JIT, NUMPY), run=1)
+    state = after(DIED, state=state)
     assert (state.engine, state.message) == ("starting", "It was killed.")
-    assert state.run is not None
     assert state.run.cases[0].ready.points
     # It is said until another engine has finished the run.
     state = after(ON_TPU, state=state)
-    assert state.message == "It was killed."
+    assert (state.engine, state.message) == ("running", "It was killed.")
     finished = RunFinished(outcome="complete", elapsed_seconds=3.0)
     assert after(finished, state=state, run=1).message == ""
 
 
-def test_the_selected_case_is_the_first_that_jax_runs(ready: State) -> None:
-    begun = RunStarted(cases=(NUMPY, JIT), budget_seconds=5.0)
-    state = after(begun, state=ready, run=1)
-    assert state.case is not None
+def test_the_selected_case_is_the_first_that_jax_runs() -> None:
+    state = began(NUMPY, JIT)
     assert state.case.case == JIT
-    picked = replace(state, picked=(1, 0)).case
-    assert picked is not None
-    assert picked.case == NUMPY
+    assert replace(state, picked=(1, 0)).case.case == NUMPY
     # Of another run nothing is picked yet.
     assert replace(state, picked=(7, 0)).case == state.case

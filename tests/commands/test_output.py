@@ -16,15 +16,15 @@ from jaxtui.commands.progress import live_line, progress_line
 from jaxtui.commands.terminal import put, say
 from jaxtui.engine.process import DEFAULT_COMMAND
 from jaxtui.engine.protocol import Envelope
-from jaxtui.model import Case, Event, Experiment, Progress, Snippet, SnippetStarted
-from jaxtui.state import EMPTY, State, reduce
+from jaxtui.model import Case, Event, Experiment, Progress, Snippet, Work
+from jaxtui.state import EMPTY, State, begin_run, reduce
 from jaxtui.text import PLAIN
 from tests.commands.checking import sound
-from tests.commands.fakes import DEVICES, UP, FakeEngine, began, run
+from tests.commands.fakes import DEVICES, UP, FakeEngine, run
 
 
-def told(*events: Event) -> State:
-    state = EMPTY
+def told(*events: Event, work: Work | None = None) -> State:
+    state = begin_run(EMPTY, 1, "bench", work) if work else EMPTY
     for event in events:
         number = None if event in UP else 1
         state = reduce(state, Envelope(generation=1, run=number, event=event))
@@ -34,11 +34,11 @@ def told(*events: Event) -> State:
 def test_the_line_of_a_run_counts_on_between_events() -> None:
     assert progress_line(EMPTY, 0.0) == "starting JAX, 0 s"
     assert progress_line(told(*UP), 0.0) == ""
-    snippet = SnippetStarted(snippet=Snippet(title="a", setup="", parts=()))
-    assert progress_line(told(*UP, snippet), 0.0) == f"{'░' * 20} 0 s"
+    snippet = Snippet(title="a", setup="", parts=())
+    assert progress_line(told(*UP, work=snippet), 0.0) == f"{'░' * 20} 0 s"
     case = Case(op="a", size=1, dtype="d", device="cpu:0", mode="jit")
     doing = Progress(elapsed_seconds=2.0, remaining_seconds=8.0, doing="compiling a")
-    state = told(*began(Experiment(cases=(case,))), doing)
+    state = told(doing, work=Experiment(cases=(case,)))
     line = progress_line(state, 3.0)
     assert line == "██████████░░░░░░░░░░ 5 s, at most 5 s left  compiling a"
     assert progress_line(state, 99.0).startswith("█" * 20)

@@ -14,16 +14,16 @@ from jaxtui.export import as_csv, as_markdown
 from jaxtui.model import (
     CaseFailed,
     CaseStarted,
+    Experiment,
     Failure,
     Measurement,
     Note,
     PhaseStarted,
     RunFinished,
-    RunStarted,
     differing,
     run_notes,
 )
-from jaxtui.state import CaseState, reduce
+from jaxtui.state import CaseState, begin_run, reduce
 from jaxtui.tui import status
 from jaxtui.tui.state import EMPTY
 from jaxtui.view import bench
@@ -36,9 +36,9 @@ from tests.view.making import JIT, NUMPY, done, run_of
 def test_a_case_that_was_never_tried_is_not_run_and_not_failed() -> None:
     second = msgspec.structs.replace(JIT, mode="eager")
     third = msgspec.structs.replace(JIT, mode="pallas")
-    known = EMPTY
+    experiment = Experiment(cases=(JIT, second, third))
+    known = begin_run(EMPTY, 1, "bench", experiment)
     for event in (
-        RunStarted(cases=(JIT, second, third), budget_seconds=1.0),
         CaseStarted(index=0, case=JIT),
         PhaseStarted(index=0, phase="compile"),
         CaseFailed(index=0, failure=Failure(case=JIT, error="It broke.", hint="")),
