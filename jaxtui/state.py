@@ -353,7 +353,8 @@ def _ready(state: _AnyState, event: Ready) -> _AnyState:
     now = [(one.name, one.device_kind) for one in event.devices]
     if before and before != now:  # other devices have other roofs
         jobs = dict(state.jobs)
-        jobs.pop("roofs", None)
+        if jobs.get("roofs") is not state.job:  # a run is ended by its own event
+            jobs.pop("roofs", None)
         state = replace(state, roofs=(), jobs=jobs)
     return replace(
         _with_findings(state, merge(event.findings, still)),

@@ -267,6 +267,21 @@ def test_a_work_has_a_job_and_begins_anew_in_the_next_engine(
     assert (job.outcome, job.elapsed_seconds, state.job) == ("crashed", 3.0, None)
 
 
+def test_other_devices_have_other_roofs_but_a_run_of_them_goes_on() -> None:
+    """JAX falls back to the CPU where an accelerator was lost with its engine."""
+    started = RoofsStarted(roofs=ROOFS)
+    state = begin_run(after(ON_TPU), 1, "roofs", ROOFS)
+    state = after(started, RoofMeasured(roof=ROOF), state=state, run=1)
+    state = after(DIED, ON_CPU, state=state)
+    assert (state.running, state.jobs["roofs"].outcome) == (True, None)
+    ended = RunFinished(outcome="complete", elapsed_seconds=1.0)
+    state = after(started, RoofMeasured(roof=ROOF), ended, state=state, run=1)
+    assert state.roofs
+    assert after(ON_CPU, state=state) == state
+    state = after(ON_TPU, state=state)
+    assert (state.roofs, "roofs" in state.jobs) == ((), False)
+
+
 def test_what_had_arrived_stays_when_the_engine_dies() -> None:
     state = after(sampled(0, JIT, 0), state=began(JIT, NUMPY), run=1)
     state = after(DIED, state=state)
