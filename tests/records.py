@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jaxtui.model import Case, Measurement, Mode, Phases, PlannedCase, Summary
+from jaxtui.model import (
+    Case,
+    Device,
+    Measurement,
+    Mode,
+    OpInfo,
+    Phases,
+    PlannedCase,
+    Summary,
+)
 from jaxtui.stats import Pool, median
 
 
@@ -46,6 +55,33 @@ def case(mode: Mode = "jit", **changes: object) -> Case:
         "inputs": "host" if host else "device",
     }
     return Case(**{**facts, **changes})  # type: ignore[arg-type]
+
+
+def device(name: str, **changes: object) -> Device:
+    """``tpu:3`` by name, which this process can address."""
+    platform, number = name.split(":")
+    facts: dict[str, object] = {
+        "id": int(number),
+        "platform": platform,
+        "device_kind": "kind",
+        "process_index": 0,
+    }
+    return Device(**{**facts, **changes})  # type: ignore[arg-type]
+
+
+def op(name: str, *dtypes: str, **changes: object) -> OpInfo:
+    """Of the catalogue, with the usual modes."""
+    facts: dict[str, object] = {
+        "summary": f"{name}.",
+        "size_means": "n",
+        "dtypes": dtypes,
+        "flops": "n",
+        "bytes": "n",
+        "minimum": 1,
+        "default": 1000,
+        "maximum": 10**9,
+    }
+    return OpInfo(name=name, **{**facts, **changes})  # type: ignore[arg-type]
 
 
 def measurement(

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from jaxtui.functions import LARGEST_BYTES, Listing, OwnFunction, listing
 from jaxtui.model import SelectionError
 from jaxtui.model.own import brief_name
-from jaxtui.selection import split_arguments
 
 
 def of(folder: Path, text: str | bytes) -> Listing:
@@ -132,20 +131,6 @@ def test_no_bytes_do_more_than_be_refused(content: bytes) -> None:
         Path(path).write_bytes(content)
         with contextlib.suppress(SelectionError):
             assert isinstance(listing(path), Listing)
-
-
-@pytest.mark.parametrize(
-    ("text", "arguments"),
-    [
-        ("f32[1024,1024] i32[8]", ("f32[1024,1024]", "i32[8]")),
-        ("f32[8, 8],s32[]", ("f32[8, 8]", "s32[]")),
-        ("  ", ()),
-        ("f32[8", ("f32[8",)),
-        ("f32[8,8]{1,0} x", ("f32[8,8]{1", "0}", "x")),
-    ],
-)
-def test_several_arguments_on_one_line(text: str, arguments: tuple[str, ...]) -> None:
-    assert split_arguments(text) == arguments
 
 
 def test_names_for_where_there_is_little_room() -> None:
