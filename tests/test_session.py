@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -116,8 +117,7 @@ async def test_a_run_gives_what_arrived(opened: Opened) -> None:
     assert (job.purpose, job.work, job.outcome) == ("bench", EXPERIMENT, "complete")
     assert job.cases[0].measurement is not None
     assert session.state.run is job
-    assert session.worked
-    assert not session.lost
+    assert (session.worked, session.lost) == (True, False)
 
 
 async def test_one_run_at_a_time(opened: Opened) -> None:
@@ -139,29 +139,23 @@ async def test_a_second_run_is_refused_while_the_engine_of_the_first_is_replaced
     # The last run was of code that is not jaxtui's: the state still says ready.
     first = asyncio.create_task(session.run(EXPERIMENT))
     await asked.wait()
-    assert session.state.engine == "ready"
-    assert session.state.busy
+    assert (session.state.engine, session.state.busy) == ("ready", True)
     with pytest.raises(RefusedError, match="A run is in progress"):
         await session.run(SNIPPET, "lesson")
     go.set()
-    job = await soon(first)
-    assert (job.purpose, job.work, job.outcome) == ("bench", EXPERIMENT, "complete")
+    assert (await soon(first)).outcome == "complete"
     assert session.state.jobs.keys() == {"bench"}
     assert engine.works == [EXPERIMENT]
-    assert not session.state.busy
 
 
-async def test_a_run_that_the_engine_refuses_reads_no_other_run(opened: Opened) -> None:
+async def test_a_run_that_the_engine_refuses_reads_no_other_run(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
     engine, session = opened
-
-    async def busy(work: Work) -> None:
-        return None
-
-    engine.run = busy  # type: ignore[method-assign,assignment]
+    monkeypatch.setattr(engine, "run", AsyncMock(return_value=None))
     with pytest.raises(RefusedError, match="A run is in progress"):
         await soon(session.run(EXPERIMENT))
-    assert not session.state.jobs
-    assert not session.state.busy
+    assert (session.state.jobs, session.state.busy) == ({}, False)
 
 
 async def test_what_means_nothing_here_is_not_run(opened: Opened) -> None:
@@ -205,8 +199,8 @@ async def test_a_stop_while_the_engine_comes_up_ends_the_run_as_it_begins(
     await asked.wait()
     await session.stop()
     go.set()
-    assert (await soon(playing)).end == "stopped"
-    assert len(engine.works) == 1
+    played = await soon(playing)
+    assert (played.end, len(engine.works)) == ("stopped", 1)
 
 
 async def test_a_work_that_takes_too_long_is_ended(opened: Opened) -> None:
@@ -219,15 +213,12 @@ async def test_a_work_that_takes_too_long_is_ended(opened: Opened) -> None:
 
 
 async def test_a_series_that_loses_its_engine_keeps_what_arrived(
-    opened: Opened,
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine, session = opened
-
-    async def gone(work: Work) -> int:
-        raise EngineUnavailableError("It is gone.")
-
     first = await session.play(Steps(1), "lesson")
-    engine.run = gone  # type: ignore[method-assign]
+    gone = EngineUnavailableError("It is gone.")
+    monkeypatch.setattr(engine, "run", AsyncMock(side_effect=gone))
     with pytest.raises(EngineUnavailableError):
         await session.play(replace(first, left=2), "lesson")
     end = "JAX could not be started again: It is gone."
