@@ -232,8 +232,6 @@ def _case_script(case: Case, recipe: Recipe) -> Script:
     if modules >= {"jnp", "lax"}:
         # A line less: all of it has to fit on a slide.
         modules = modules - {"jnp", "lax"} | {"lax, jnp"}
-    settings = [_setting(*each) for each in recipe.settings]
-    head = [*recipe.remarks, *_imports(modules), *settings]
     lines = [
         *recipe.arguments,
         _call(recipe),
@@ -242,11 +240,7 @@ def _case_script(case: Case, recipe: Recipe) -> Script:
         else "time_calls(f, args, wait, 0.1)  # compile and warm up",
         (TIMED_ON_HOST if case.on_host else TIMED),
     ]
-    return Script(
-        title=case.label,
-        body=_sections("\n".join(head), recipe.function, timer(), "\n".join(lines)),
-        settings=tuple(name for name, _ in recipe.settings),
-    )
+    return _of_recipe(case.label, recipe, modules, timer(), "\n".join(lines))
 
 
 def _turns_script(found: dict[Case, Recipe]) -> Script:
@@ -312,7 +306,6 @@ def loop_script(loop: Loop, planned: PlannedCase) -> Script:
     modules = {*recipe.modules, "perf_counter"}
     if loop.style == "print":
         modules.add("io")
-    settings = [_setting(*each) for each in recipe.settings]
     body = "\n".join(_loop(loop, recipe.tree))
     lines = [*recipe.arguments, f"f = {recipe.call}"]
     if recipe.tree and loop.chained:
@@ -320,17 +313,9 @@ def loop_script(loop: Loop, planned: PlannedCase) -> Script:
             "# Does the next call take the whole result, or the first of several?",
             "whole = jax.tree.structure(f(*args)) == jax.tree.structure(args[0])",
         ]
-    head = [*recipe.remarks, *_imports(modules), *settings]
-    return Script(
-        title=loop.label,
-        body=_sections(
-            "\n".join(head),
-            recipe.function,
-            f"def loop():\n{textwrap.indent(body, '    ')}",
-            "\n".join([*lines, LOOPED]),
-        ),
-        settings=tuple(name for name, _ in recipe.settings),
-    )
+    function = f"def loop():\n{textwrap.indent(body, '    ')}"
+    last = "\n".join([*lines, LOOPED])
+    return _of_recipe(loop.label, recipe, modules, function, last)
 
 
 def _loop(loop: Loop, tree: bool) -> Iterator[str]:
@@ -499,6 +484,17 @@ def ahead_script(case: Case, topology: Topology, recipe: Recipe) -> str:
 
 
 # Pieces.
+
+
+def _of_recipe(title: str, recipe: Recipe, modules: Set[str], *sections: str) -> Script:
+    """What a recipe needs and defines, and then what is done with it."""
+    settings = [_setting(*each) for each in recipe.settings]
+    head = [*recipe.remarks, *_imports(modules), *settings]
+    return Script(
+        title=title,
+        body=_sections("\n".join(head), recipe.function, *sections),
+        settings=tuple(name for name, _ in recipe.settings),
+    )
 
 
 @cache
