@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -219,6 +220,22 @@ def test_many_processes_put_a_damaged_file_aside_once_and_lose_nothing(
     assert len(acknowledged) == 20
     assert {row.id for row in history.page(limit=100).rows} == set(acknowledged)
     assert len(list(history.path.parent.glob("*.broken-*"))) == 1
+
+
+def test_what_another_process_has_begun_anew_is_not_put_aside(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history.path.write_text(NONSENSE)
+    begin_anew = History._begin_anew
+
+    def too_late(self: History, *seen: Any) -> None:
+        monkeypatch.undo()
+        insert(History(self.path), HOST, DEVICE, measurement())
+        begin_anew(self, *seen)
+
+    monkeypatch.setattr(History, "_begin_anew", too_late)
+    insert(history, HOST, DEVICE, measurement())
+    assert (history.count(), history.moved) == (2, "")
 
 
 # Files that are damaged, or of others.
