@@ -101,8 +101,6 @@ _AnyState = TypeVar("_AnyState", bound="State")
 
 @dataclass(frozen=True, slots=True)
 class CaseState:
-    """One case of a run."""
-
     case: Case
     status: CaseStatus = "waiting"
     doing: str = ""
@@ -219,7 +217,6 @@ class State:
 
     @property
     def running(self) -> bool:
-        """Whether there is a current run."""
         return self.job is not None
 
     @property

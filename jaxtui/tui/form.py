@@ -69,13 +69,11 @@ class OpChoice(Choice):
     """Its list says of each op what it is, and ends with opening a file."""
 
     ops: tuple[OpInfo, ...] = ()
-    """What there is to choose."""
     picks: tuple[Picked, ...] = ()
     """Functions that were chosen before."""
 
     @property
     def entries(self) -> Sequence[Entry]:
-        """Every op, the functions that were chosen before, and how to open a file."""
         listed = [
             Entry(
                 op.name,
@@ -106,7 +104,6 @@ class OpChoice(Choice):
         return super().summary
 
     def take(self, chosen: tuple[str, ...] | None) -> None:
-        """Choose these, or open a file."""
         if chosen == (OPEN,):
             self.app.simulate_key("f")
         else:

@@ -124,7 +124,6 @@ class State(state.State):
 
     @property
     def device(self) -> Device | None:
-        """The device that is selected."""
         for device in self.devices:
             if device.name == self.cursor:
                 return device
