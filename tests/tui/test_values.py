@@ -53,7 +53,7 @@ def test_several_ops_have_what_all_of_them_have() -> None:
     [
         VALUES,
         replace(VALUES, others=("selu",), sizes="64", modes=("eager",)),
-        replace(VALUES, sizes="100,300", inputs=("host",), precisions=("highest",)),
+        replace(VALUES, sizes="100,300,500", inputs=("host",), precisions=("highest",)),
     ],
 )
 def test_the_cases_of_a_run_give_the_form_that_says_them(form: Values) -> None:
