@@ -7,7 +7,6 @@ tells, such as which arguments suit a function, the engine says.
 from __future__ import annotations
 
 import ast
-import difflib
 import os
 import stat
 import warnings
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 
 from jaxtui.model import SelectionError
 from jaxtui.model.own import ARGS, MAKE_ARGS, NUMPY
+from jaxtui.text import did_you_mean
 
 LARGEST_BYTES = 4_000_000
 """Of a file that people have written; reading more would take too long."""
@@ -110,8 +110,7 @@ def near_file(path: str) -> str:
         others = [other for other in os.listdir(folder) if other.endswith(".py")]
     except OSError:
         return ""
-    near = difflib.get_close_matches(name, others, n=1)
-    return f" Did you mean {near[0]}?" if near else ""
+    return did_you_mean(name, others)
 
 
 def _function(node: ast.FunctionDef, defs: dict[str, ast.FunctionDef]) -> OwnFunction:

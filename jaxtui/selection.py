@@ -7,7 +7,6 @@ what they return to cases.
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import os
 import re
@@ -31,6 +30,7 @@ from jaxtui.model import (
     SelectionError,
 )
 from jaxtui.model.own import join_specs, parse_spec
+from jaxtui.text import did_you_mean
 
 MAXIMUM_SIZE = 10**15
 """No machine holds an array of more elements; a larger number is a slip of the hand."""
@@ -350,10 +350,9 @@ def choose(text: str, known: Sequence[_Text], noun: str) -> _Text:
         return cast("_Text", name)
     if not name:
         raise SelectionError(f"The {noun} is empty: there is {_listed(known)}.")
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f" Did you mean {near[0]}?" if near else ""
     raise SelectionError(
-        f'There is no {noun} "{text.strip()}": there is {_listed(known)}.{hint}'
+        f'There is no {noun} "{text.strip()}": there is {_listed(known)}.'
+        f"{did_you_mean(name, known)}"
     )
 
 

@@ -7,6 +7,7 @@ would act on is shown as an escape.
 from __future__ import annotations
 
 import codecs
+import difflib
 import json
 import re
 import unicodedata
@@ -88,6 +89,12 @@ def visible_json(document: bytes) -> bytes:
     return _HIDDEN_IN_LINES.sub(
         lambda found: f"\\u{ord(found[0]):04x}", document.decode()
     ).encode()
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The known name that is nearest, as a question after a blank; empty of none."""
+    near = difflib.get_close_matches(name, tuple(known), n=1)
+    return f" Did you mean {near[0]}?" if near else ""
 
 
 def literal(text: str) -> str:

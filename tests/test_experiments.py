@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import tracemalloc
-from collections.abc import Iterator
 from dataclasses import replace
 
 import msgspec
@@ -284,32 +283,26 @@ def test_without_a_terminal_a_long_run_needs_yes(
     assert len(engine.asked[0].cases) > 200
 
 
-@pytest.fixture
-def asked() -> Iterator[pexpect.spawn]:
-    """The command in a terminal, at its question."""
+@pytest.mark.parametrize(
+    ("typed", "then"),
+    [
+        ("\x04", "Nothing was measured."),
+        # What follows is a run like any other.
+        ("y\r", "quick +1 +float32"),
+    ],
+)
+def test_on_a_terminal_a_long_run_is_asked_about(typed: str, then: str) -> None:
     sizes = ",".join(map(str, range(1, 102)))
     few = ("quick", "--size", sizes, "--budget", "1", "--no-history")
-    child = pexpect.spawn(
+    with pexpect.spawn(
         sys.executable,
         ["-m", "jaxtui", "bench", *few, "--python", FAKE_PYTHON],
         encoding="utf-8",
         dimensions=(40, 200),
         timeout=LIMIT_SECONDS,
-    )
-    child.expect(r"101 sizes.* = \d+ cases.* Go on\?")
-    yield child
-    child.close(force=True)
-
-
-def test_whatever_is_no_yes_measures_nothing(asked: pexpect.spawn) -> None:
-    asked.send("\x04")
-    asked.expect("Nothing was measured.")
-    asked.expect(pexpect.EOF)
-    asked.close()
-    assert asked.exitstatus == 1
-
-
-def test_yes_goes_on(asked: pexpect.spawn) -> None:
-    asked.send("y\r")
-    # What follows is a run like any other.
-    asked.expect("quick +1 +float32")
+    ) as child:
+        child.expect(r"101 sizes.* = \d+ cases.* Go on\?")
+        child.send(typed)
+        child.expect(then)
+        child.expect(pexpect.EOF)
+    assert child.exitstatus == (typed == "\x04")
