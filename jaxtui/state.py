@@ -3,6 +3,9 @@
 Whoever asks for a run says what it is for (``begin_run``), and what an engine tells of
 it is folded in (``reduce``). Both are pure: a session calls them, and screens, commands
 and the API read the same record.
+
+A *work* is what an engine can be asked for, a *run* is one time that it does it, a
+*job* is what is known of a run, and a *series* is works that follow from one another.
 """
 
 from __future__ import annotations
