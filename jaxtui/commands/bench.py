@@ -7,7 +7,7 @@ from functools import partial
 import click
 
 from jaxtui import scripts, selection
-from jaxtui.commands import CASE_FAILED
+from jaxtui.commands import CASE_FAILED, FINE
 from jaxtui.commands.common import Common, engine_flags, flag, no_history, valued
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import (
@@ -28,7 +28,7 @@ from jaxtui.commands.options import (
 from jaxtui.commands.output import Exports, close, export_flags, plot
 from jaxtui.commands.progress import DECLINED, may_start
 from jaxtui.commands.terminal import say
-from jaxtui.document import Results, encode
+from jaxtui.document import Results
 from jaxtui.export import FORMATS, Contents
 from jaxtui.machine import malloc
 from jaxtui.model import Case, PlannedCase
@@ -155,13 +155,13 @@ def command(
         return view.files(results, job, _picture(job), script)
 
     return close(
-        bench,
-        document=lambda: encode(results),
+        document=results,
         text=partial(text, job) if job else None,
+        as_json=as_json,
+        code=CASE_FAILED if results.failures else FINE,
+        lost=bench.lost,
         contents=partial(contents, job) if job else None,
         exports=exports,
-        as_json=as_json,
-        fine=not results.failures,
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,11 +78,15 @@ def spawn_process(options: EngineOptions) -> EngineProcess:
     try:
         return EngineProcess.spawn(options)
     except OSError as error:
-        command = shlex.join(options.command or ())
-        raise CannotRun(
-            f'The engine could not be started with "{command}": {error.strerror}. '
-            "Name a Python that has jax and msgspec with --python."
-        ) from error
+        raise not_started(options.command or DEFAULT_COMMAND, error) from error
+
+
+def not_started(command: Sequence[str], error: OSError) -> CannotRun:
+    """What to say of a command that the system cannot start."""
+    return CannotRun(
+        f'"{command[0]}" could not be started: {error.strerror}. '
+        "Name a Python that has jax and msgspec with --python."
+    )
 
 
 # Options.

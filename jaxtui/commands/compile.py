@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,9 +12,14 @@ import msgspec
 
 from jaxtui import format as fmt
 from jaxtui import scripts
-from jaxtui.commands import CASE_FAILED, FINE, CannotRun
+from jaxtui.commands import CASE_FAILED, FINE
 from jaxtui.commands.common import Common, flag, python_flag, valued
-from jaxtui.commands.compile_process import AheadProcess, ahead_process, legible
+from jaxtui.commands.compile_process import (
+    AheadProcess,
+    NoAnswer,
+    ahead_process,
+    legible,
+)
 from jaxtui.commands.options import (
     LIMIT,
     Cases,
@@ -28,12 +32,20 @@ from jaxtui.commands.options import (
     refuse_json_beside_code,
     with_cases,
 )
-from jaxtui.commands.output import INTERRUPTED
+from jaxtui.commands.output import close
 from jaxtui.commands.progress import live_line
-from jaxtui.commands.terminal import put, put_bytes, say
-from jaxtui.document import SCHEMA, encode
+from jaxtui.commands.terminal import put, say
+from jaxtui.document import SCHEMA
 from jaxtui.machine.topologies import parse
-from jaxtui.model import COMPILED_MODES, Case, Device, Failure, explanation
+from jaxtui.model import (
+    COMPILED_MODES,
+    Case,
+    Device,
+    Failure,
+    Peak,
+    Record,
+    explanation,
+)
 from jaxtui.model.ahead import (
     AheadAnswer,
     AheadCode,
@@ -50,6 +62,8 @@ from jaxtui.model.ahead import (
     Topology,
 )
 from jaxtui.model.machine import chip_count
+from jaxtui.model.programs import ProgramMemory
+from jaxtui.model.roofs import RoofKind
 from jaxtui.selection import SelectionError
 from jaxtui.signals import interrupt
 from jaxtui.view import chipmap, program
@@ -62,11 +76,6 @@ DEFAULT_LIMIT_SECONDS = 600.0
 
 CLOCKS: tuple[Stage, ...] = ("warm-up", "trace", "lower", "compile")
 """The stages whose seconds are reported."""
-
-OTHERWISE = (
-    "This is a fault of libtpu: another dtype, size or mode, or another version of "
-    "libtpu, may work."
-)
 
 NOT_HERE = "compiled, not run: there is no such TPU here"
 
@@ -122,38 +131,29 @@ def command(
     python = common.python
 
     async def script() -> str:
-        async with ahead_process(python) as process:
-            ready = await process.answer(AheadReady, needs_libtpu=False)
+        async with ahead_process(python, needs_libtpu=False) as process:
+            ready = await process.answer(AheadReady)
             await process.ask(CodeRequest(topology=found, case=case(ready.ops)))
-            answer = await process.answer(AheadCode, needs_libtpu=False)
+            answer = await process.answer(AheadCode)
             return scripts.ahead_script(answer.case, found, answer.recipe)
 
     async def compiled() -> None:
         async with ahead_process(python) as process, live_line(process.line):
             try:
-                await asyncio.wait_for(follow(process), seconds)
-            except asyncio.TimeoutError:
-                given_up = f"was given up after {seconds:g} s, {process.during}."
-                error = f"{outcome.label} {given_up}"
-                if outcome.case is None:
-                    raise CannotRun(error) from None
-                hint = "Give it more time with --limit, or a smaller size."
-                outcome.fail(error, hint)
+                await process.within(seconds, follow(process))
+            except NoAnswer as error:
+                if process.stage in ("start", "topology"):
+                    raise
+                outcome.fail(f"{outcome.label}: {error}", error.hint, error.log)
 
     async def follow(process: AheadProcess) -> None:
         """Ask as soon as the catalogue is there, and take in every answer."""
-        async for answer in process.answers():
+        async for answer in process.answers(AheadCompiled, AheadFailed):
             outcome.take(answer)
             if isinstance(answer, AheadReady):
                 outcome.case = case(answer.ops)
                 request = CompileRequest(topology=found, case=outcome.case, hlo=hlo)
                 await process.ask(request)
-        if outcome.unanswered:
-            sentence = await process.ending()
-            if process.stage in ("start", "topology") or outcome.case is None:
-                raise CannotRun(sentence)
-            log = "\n".join(process.log)
-            outcome.fail(f"{outcome.label}: {sentence}", OTHERWISE, log)
 
     if code:
         if (text := interrupt.run(script())) is not None:
@@ -164,15 +164,16 @@ def command(
     interrupt.run(compiled())
     if interrupt.happened and outcome.case is not None and outcome.unanswered:
         outcome.fail("The compile was interrupted.", "Run it again.")
-    if as_json:
-        put_bytes(encode(_document(outcome)))
-    elif outcome.libtpu:
-        put("\n\n".join(filter(None, _report(outcome))))
-        if outcome.failure and outcome.failure.detail:
-            say(legible(outcome.failure.detail))
-    if interrupt.happened:
-        say(INTERRUPTED)
-    return CASE_FAILED if outcome.failure else FINE
+    failure = outcome.failure
+    exit_code = close(
+        document=_document(outcome),
+        text=partial(_report, outcome) if outcome.libtpu else None,
+        as_json=as_json,
+        code=CASE_FAILED if failure else FINE,
+    )
+    if failure and failure.detail and not as_json:
+        say(legible(failure.detail))
+    return exit_code
 
 
 @dataclass
@@ -230,42 +231,80 @@ class Outcome:
 # The document.
 
 
-def _document(outcome: Outcome) -> dict[str, Any]:
-    """The JSON document as plain objects; what is not known is ``None``."""
+class TopologyRow(Record, frozen=True, kw_only=True):
+    asked: str
+    """As it was typed."""
+    name: str
+    options: dict[str, int | str | tuple[int, ...]]
+    devices: int | None
+    chips: int | None
+    processes: int | None
+
+
+class Document(Record, frozen=True, kw_only=True):
+    """What is not known is ``None``."""
+
+    schema: int = SCHEMA
+    case: Case | None
+    topology: TopologyRow
+    device_kind: str | None
+    libtpu: str | None
+    jax: str | None
+    warm_up_seconds: float | None
+    trace_seconds: float | None
+    lower_seconds: float | None
+    compile_seconds: float | None
+    flops: float | None
+    bytes: float | None
+    xla_flops: float | None
+    xla_bytes: float | None
+    xla_transcendentals: float | None
+    memory: ProgramMemory | None
+    peak: Peak | None
+    bound_seconds: float | None
+    bound_by: RoofKind | None
+    kernels: int | None
+    instructions: dict[str, int] | None
+    hlo: str | None
+    source: str | None
+    """Of the peak."""
+    failure: Failure | None
+
+
+def _document(outcome: Outcome) -> Document:
     compiled, devices = outcome.compiled, outcome.devices
-    facts = dict.fromkeys(Compiled.__struct_fields__)
+    facts: dict[str, Any] = dict.fromkeys(Compiled.__struct_fields__)
     if compiled:
         facts = msgspec.structs.asdict(compiled)
-    clocks = {
-        f"{stage.replace('-', '_')}_seconds": outcome.took.get(stage)
-        for stage in CLOCKS
-    }
-    elsewhere = {"case", "device_kind", *clocks}
-    return {
-        "schema": SCHEMA,
-        "case": outcome.case,
-        "topology": {
-            "asked": outcome.typed,
-            "name": outcome.topology.name,
-            "options": outcome.topology.options,
-            "devices": len(devices) or None,
-            "chips": chip_count(devices) or None,
-            "processes": len({device.process_index for device in devices}) or None,
-        },
-        "device_kind": outcome.device_kind,
-        "libtpu": outcome.libtpu,
-        "jax": outcome.jax,
-        **clocks,
-        **{name: fact for name, fact in facts.items() if name not in elsewhere},
-        "source": compiled.peak.source if compiled and compiled.peak else None,
-        "failure": outcome.failure,
-    }
+    # These are known before all is compiled.
+    facts |= {"case": outcome.case, "device_kind": outcome.device_kind}
+    for stage in CLOCKS:
+        facts[f"{stage.replace('-', '_')}_seconds"] = outcome.took.get(stage)
+    return Document(
+        topology=TopologyRow(
+            asked=outcome.typed,
+            name=outcome.topology.name,
+            options=outcome.topology.options,
+            devices=len(devices) or None,
+            chips=chip_count(devices) or None,
+            processes=len({device.process_index for device in devices}) or None,
+        ),
+        libtpu=outcome.libtpu,
+        jax=outcome.jax,
+        **facts,
+        source=compiled.peak.source if compiled and compiled.peak else None,
+        failure=outcome.failure,
+    )
 
 
 # The text.
 
 
-def _report(outcome: Outcome) -> Iterator[str]:
+def _report(outcome: Outcome) -> str:
+    return "\n\n".join(filter(None, _parts(outcome)))
+
+
+def _parts(outcome: Outcome) -> Iterator[str]:
     """What was compiled, how long that took, and what the program needs."""
     lines = [outcome.label]
     if outcome.devices:

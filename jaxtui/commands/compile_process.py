@@ -6,17 +6,17 @@ import asyncio
 import contextlib
 import os
 import re
-import shlex
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from jaxtui import child
 from jaxtui.commands import CannotRun
+from jaxtui.commands.common import not_started
 from jaxtui.engine.connection import log_lines
 from jaxtui.engine.process import how_ended
 from jaxtui.engine.protocol import MAX_LINE_BYTES
@@ -30,6 +30,7 @@ from jaxtui.model.ahead import (
     AheadUnavailable,
     Stage,
 )
+from jaxtui.model.base import Record
 from jaxtui.selection import SelectionError
 
 COMMAND = child.command("jaxtui.measure.ahead_process")
@@ -43,6 +44,13 @@ SHOWN_LINES = 3
 DETAIL_LINES = 20
 """Under a report; the JSON document has all of them."""
 
+OTHERWISE = (
+    "This is a fault of libtpu: another dtype, size or mode, or another version of "
+    "libtpu, may work."
+)
+
+LONGER = "Give it more time with --limit, or a smaller size."
+
 DOING: dict[Stage, tuple[str, str]] = {
     "start": ("starting JAX", "while JAX started"),
     "topology": ("describing the topology", "while it described the topology"),
@@ -53,7 +61,8 @@ DOING: dict[Stage, tuple[str, str]] = {
 }
 """For the line that says how far it is, and for what is said of its end."""
 
-_Answer = TypeVar("_Answer")
+_T = TypeVar("_T")
+_Answer = TypeVar("_Answer", bound=Record)
 
 _DECODER = msgspec.json.Decoder(AheadAnswer)
 
@@ -67,10 +76,14 @@ class AheadProcess:
     """A running process and what it has said; ``ahead_process`` makes one."""
 
     def __init__(
-        self, process: asyncio.subprocess.Process, answers: asyncio.StreamReader
+        self,
+        process: asyncio.subprocess.Process,
+        answers: asyncio.StreamReader,
+        needs_libtpu: bool,
     ) -> None:
         self._process = process
         self._answers = answers
+        self._needs_libtpu = needs_libtpu
         self._logging = asyncio.ensure_future(self._keep_log())
         self.log: deque[str] = deque(maxlen=KEPT_LINES)
         """The last lines that it printed."""
@@ -84,10 +97,11 @@ class AheadProcess:
             self._process.stdin.write(msgspec.json.encode(request) + b"\n")
             await self._process.stdin.drain()
 
-    async def answers(self, *, needs_libtpu: bool = True) -> AsyncIterator[AheadAnswer]:
-        """Every answer, until the process ends.
+    async def answers(self, *last: type[Record]) -> AsyncIterator[AheadAnswer]:
+        """Every answer, up to the first of the kinds that are the last.
 
         Raises:
+            NoAnswer: the process has ended before.
             CannotRun: libtpu or JAX cannot be used, or an answer makes no sense.
             SelectionError: there is no such topology or case.
         """
@@ -99,7 +113,7 @@ class AheadProcess:
                     "What the process that compiles said cannot be read."
                 ) from error
             match answer:
-                case AheadHello(libtpu=None) if needs_libtpu:
+                case AheadHello(libtpu=None) if self._needs_libtpu:
                     raise LibtpuMissing
                 case AheadRefused():
                     parts = (answer.error, answer.detail)
@@ -111,38 +125,47 @@ class AheadProcess:
                 case _:
                     pass
             yield answer
+            if isinstance(answer, last):
+                return
+        status = await self._process.wait()
+        # A grandchild may keep the pipe open.
+        await asyncio.wait({self._logging}, timeout=0.5)
+        words = last_words(self.log)
+        printed = f" It printed: {words}" if words else ""
+        raise NoAnswer(
+            f"The process that compiles {how_ended(status)} {self._during}.{printed}",
+            OTHERWISE,
+            "\n".join(self.log),
+        )
 
-    async def answer(
-        self, kind: type[_Answer], *, needs_libtpu: bool = True
-    ) -> _Answer:
-        """The next answer of a kind.
+    async def answer(self, kind: type[_Answer]) -> _Answer:
+        """The next answer of a kind; raises what ``answers`` does."""
+        *_, last = [answer async for answer in self.answers(kind)]
+        assert isinstance(last, kind)
+        return last
+
+    async def within(self, seconds: float, work: Coroutine[Any, Any, _T]) -> _T:
+        """What comes of its answers, if it comes in time.
 
         Raises:
-            CannotRun: there is none.
+            NoAnswer: it does not.
         """
-        async for answer in self.answers(needs_libtpu=needs_libtpu):
-            if isinstance(answer, kind):
-                return answer
-        raise CannotRun(await self.ending())
+        try:
+            return await asyncio.wait_for(work, seconds)
+        except asyncio.TimeoutError:
+            raise NoAnswer(
+                f"The process that compiles was given up after {seconds:g} s, "
+                f"{self._during}.",
+                LONGER,
+            ) from None
 
     def line(self, _: float) -> str:
         doing = DOING[self.stage][0]
         return f"{doing}, {time.monotonic() - self._since:.0f} s (Ctrl-C ends it)"
 
     @property
-    def during(self) -> str:
-        """In which stage something happened."""
+    def _during(self) -> str:
         return DOING[self.stage][1]
-
-    async def ending(self) -> str:
-        """How it ended that should not have, and the last that it printed."""
-        status = await self._process.wait()
-        # A grandchild may keep the pipe open.
-        await asyncio.wait({self._logging}, timeout=0.5)
-        words = last_words(self.log)
-        printed = f" It printed: {words}" if words else ""
-        how = how_ended(status)
-        return f"The process that compiles {how} {self.during}.{printed}"
 
     async def close(self) -> None:
         """End it, if it has not ended."""
@@ -165,6 +188,17 @@ class AheadProcess:
             self.log.append(line.rstrip())
 
 
+class NoAnswer(CannotRun):
+    """The process has ended, or was given up, and what it should say is missing."""
+
+    def __init__(self, sentence: str, hint: str, log: str = "") -> None:
+        super().__init__(sentence)
+        self.hint = hint
+        """What to do where it was the op that it failed at."""
+        self.log = log
+        """What it printed."""
+
+
 class LibtpuMissing(CannotRun):
     """libtpu is not installed for the Python that would compile."""
 
@@ -176,7 +210,9 @@ class LibtpuMissing(CannotRun):
 
 
 @asynccontextmanager
-async def ahead_process(python: Sequence[str]) -> AsyncIterator[AheadProcess]:
+async def ahead_process(
+    python: Sequence[str], *, needs_libtpu: bool = True
+) -> AsyncIterator[AheadProcess]:
     """A process for the length of a ``with`` block; it is gone afterwards.
 
     It is in a session of its own, so that a Ctrl-C at the terminal is this side's
@@ -184,6 +220,7 @@ async def ahead_process(python: Sequence[str]) -> AsyncIterator[AheadProcess]:
 
     Args:
         python: the interpreter, with arguments if it needs any; this one if empty.
+        needs_libtpu: refuse a Python that has none.
 
     Raises:
         CannotRun: it cannot be started.
@@ -204,17 +241,14 @@ async def ahead_process(python: Sequence[str]) -> AsyncIterator[AheadProcess]:
         )
     except OSError as error:
         os.close(answers)
-        raise CannotRun(
-            f'"{shlex.join(interpreter)}" could not be started: {error.strerror}. '
-            "Name a Python that has jax and msgspec with --python."
-        ) from error
+        raise not_started(interpreter, error) from error
     finally:
         os.close(answers_end)
     reader = asyncio.StreamReader(limit=MAX_LINE_BYTES)
     pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(answers, "rb")
     )
-    ahead = AheadProcess(process, reader)
+    ahead = AheadProcess(process, reader, needs_libtpu)
     try:
         yield ahead
     finally:

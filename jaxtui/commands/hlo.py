@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import click
@@ -25,16 +25,21 @@ from jaxtui.commands.options import (
     own_arguments,
     with_cases,
 )
-from jaxtui.commands.terminal import put, put_bytes, say
-from jaxtui.document import SCHEMA, encode
+from jaxtui.commands.output import close
+from jaxtui.commands.terminal import say
+from jaxtui.document import SCHEMA
 from jaxtui.model import (
     HOST_MODES,
     Case,
+    Host,
     Inspected,
     Inspection,
+    Record,
+    WorkFailed,
     explanation,
 )
 from jaxtui.model.own import short_name
+from jaxtui.model.programs import EagerStep, Program
 from jaxtui.selection import SelectionError
 from jaxtui.view import program
 
@@ -94,44 +99,73 @@ def command(
             await session.run(Inspection(case=hlo.case), "inspection")
 
     hlo.drive(run())
-    job, case = hlo.state.jobs.get("inspection"), hlo.case
-    inspected = job.result if job and isinstance(job.result, Inspected) else None
-    failed = job.failed if job else None
-    if as_json:
-        facts: dict[str, Any] = dict.fromkeys(Inspected.__struct_fields__)
-        if inspected is not None:
-            facts = msgspec.structs.asdict(inspected)
-            facts["eager_kernels"] = inspected.eager_kernels
-        else:
-            facts |= {"case": case, "eager_kernels": None}
-        if stage not in (None, "all"):
-            facts |= dict.fromkeys(name for name in TEXTS if name != stage)
-        document = {"schema": SCHEMA, "host": hlo.state.host, **facts}
-        put_bytes(encode({**document, "failure": failed}))
-    elif inspected is not None:
-        put("\n\n".join(_report(inspected, stage)))
+    inspected, failed, case = hlo.inspected, hlo.failed, hlo.case
     if failed is not None and not as_json:
         sentence = explanation(failed)
         # Of an engine that died only that is known.
         if case is not None and short_name(case.op) not in failed.error:
             sentence = f"{case.label}: {sentence}"
-        say(sentence)
-        if failed.detail:
-            say(failed.detail)
-    if hlo.interrupted:
-        say("Interrupted.")
-    return FINE if inspected is not None else CASE_FAILED
+        say("\n".join(filter(None, (sentence, failed.detail))))
+    return close(
+        document=_document(hlo, stage),
+        text=partial(_report, inspected, stage) if inspected else None,
+        as_json=as_json,
+        code=FINE if inspected else CASE_FAILED,
+        lost=hlo.lost,
+    )
 
 
 class _Hlo(Driver):
     case: Case | None = None
 
+    @property
+    def inspected(self) -> Inspected | None:
+        job = self.state.jobs.get("inspection")
+        return job.result if job and isinstance(job.result, Inspected) else None
 
-def _report(inspected: Inspected, stage: str | None) -> Iterator[str]:
-    yield program.summary(inspected)
+    @property
+    def failed(self) -> WorkFailed | None:
+        job = self.state.jobs.get("inspection")
+        return job.failed if job else None
+
+
+class Document(Record, frozen=True, kw_only=True):
+    """What is not known, or was not asked for, is ``None``."""
+
+    schema: int = SCHEMA
+    host: Host | None
+    case: Case | None
+    device_kind: str | None
+    trace_seconds: float | None
+    lower_seconds: float | None
+    compile_seconds: float | None
+    flops: float | None
+    bytes: float | None
+    program: Program | None
+    steps: tuple[EagerStep, ...] | None
+    jaxpr: str | None
+    stablehlo: str | None
+    hlo: str | None
+    eager_kernels: int | None
+    failure: WorkFailed | None
+
+
+def _document(hlo: _Hlo, stage: str | None) -> Document:
+    facts: dict[str, Any] = dict.fromkeys(Inspected.__struct_fields__)
+    facts |= {"case": hlo.case, "eager_kernels": None}
+    if found := hlo.inspected:
+        facts = msgspec.structs.asdict(found) | {"eager_kernels": found.eager_kernels}
+    if stage in TEXTS:
+        facts |= dict.fromkeys(name for name in TEXTS if name != stage)
+    return Document(host=hlo.state.host, **facts, failure=hlo.failed)
+
+
+def _report(inspected: Inspected, stage: str | None) -> str:
+    parts = [program.summary(inspected)]
     if stage is None:
-        yield program.entry(program.hlo(inspected.hlo))
+        parts.append(program.entry(program.hlo(inspected.hlo)))
     for name in TEXTS:
         if stage in (name, "all"):
             text = str(getattr(inspected, name)).strip()
-            yield f"{name}:\n\n{text}" if stage == "all" else text
+            parts.append(f"{name}:\n\n{text}" if stage == "all" else text)
+    return "\n\n".join(parts)

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from jaxtui import lessons
-from jaxtui.commands import FINE, app
+from jaxtui.commands import CASE_FAILED, FINE, app
 from jaxtui.commands.common import Common, engine_flags, flag, no_history, valued
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import (
@@ -20,16 +20,15 @@ from jaxtui.commands.options import (
     json_flag,
     refuse_json_beside_code,
 )
-from jaxtui.commands.output import Exports, close, plot
+from jaxtui.commands.output import close, plot
 from jaxtui.commands.progress import can_ask, guess
-from jaxtui.commands.terminal import lost, put, put_bytes, say
+from jaxtui.commands.terminal import lost, put, say
 from jaxtui.document import (
     LessonEntry,
     LessonResults,
     Lessons,
     StepResults,
     StepRow,
-    encode,
     read,
 )
 from jaxtui.lessons import progress as kept
@@ -184,36 +183,32 @@ def command(
         return FINE
     course.drive(run())
 
-    def document() -> bytes:
-        steps = tuple(map(_results, course.played))
-        host = course.state.host
-        return encode(LessonResults.of(host, lesson.name, steps, course.outcome))
-
+    steps = tuple(map(_results, course.played))
     return close(
-        course,
-        document=document,
-        text=None,  # each step was printed when it ended
-        contents=None,
-        exports=Exports(),
+        document=LessonResults.of(
+            course.state.host, lesson.name, steps, course.outcome
+        ),
+        text=str,  # each step was printed when it ended
         as_json=as_json,
-        fine=not any(map(_flawed, course.played)),
+        code=CASE_FAILED if any(map(_flawed, course.played)) else FINE,
+        lost=course.lost,
     )
 
 
 def _list(*, as_json: bool) -> int:
     """Print the lessons, and how far the learner is; return the exit code."""
     every = lessons.load_all()
-    if as_json:
-        entries = tuple(
-            LessonEntry(name=one.name, title=one.title, needs=one.needs)
-            for one in every
-        )
-        put_bytes(encode(Lessons(lessons=entries)))
-    else:
+    entries = (
+        LessonEntry(name=one.name, title=one.title, needs=one.needs) for one in every
+    )
+
+    def text() -> str:
         progress = kept.read()
         done = [progress.steps(lesson) for lesson in every]
-        put(_plain(view.contents(every, done, PROSE_COLUMNS)))
-    return FINE
+        return _plain(view.contents(every, done, PROSE_COLUMNS))
+
+    document = Lessons(lessons=tuple(entries))
+    return close(document=document, text=text, as_json=as_json)
 
 
 class _Course(Driver):

@@ -11,7 +11,7 @@ import msgspec
 
 from jaxtui import export, selection
 from jaxtui.analysis.roofline import Place, larger, needed, place
-from jaxtui.commands import CASE_FAILED, CannotRun
+from jaxtui.commands import CASE_FAILED, FINE, CannotRun
 from jaxtui.commands.common import Common, engine_flags, no_history, valued
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import (
@@ -31,7 +31,7 @@ from jaxtui.commands.options import (
 from jaxtui.commands.output import Exports, close, export_flags, plot
 from jaxtui.commands.progress import DECLINED, may_start
 from jaxtui.commands.terminal import narrate, say
-from jaxtui.document import Results, encode
+from jaxtui.document import Results
 from jaxtui.export import COLUMNS, LINES, PICTURES, Contents, text_rows
 from jaxtui.model import Case, Experiment, OpInfo, PlannedCase, explanation
 from jaxtui.model.roofs import Roofs, RoofsMeasured
@@ -130,9 +130,7 @@ def command(
     results, places = roofline.results, roofline.places
     roofs = roofline.roofs
 
-    def document() -> bytes:
-        outcome = roofline.outcome
-        return encode(view.document(results, roofs, places, outcome))
+    document = view.document(results, roofs, places, roofline.outcome)
 
     def verdicts(roofs: RoofsMeasured) -> str:
         run, lost = roofline.state.run, roofline.lost
@@ -158,13 +156,13 @@ def command(
         return text(roofs, plot(view.picture(places, roofs, COLORS)))
 
     return close(
-        roofline,
         document=document,
         text=partial(shown, roofs) if roofs else None,
+        as_json=as_json,
+        code=CASE_FAILED if results.failures else FINE,
+        lost=roofline.lost,
         contents=partial(contents, roofs) if roofs else None,
         exports=exports,
-        as_json=as_json,
-        fine=not results.failures,
     )
 
 

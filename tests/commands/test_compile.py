@@ -164,7 +164,6 @@ def test_a_compile_that_takes_too_long_is_given_up(
         ("", "without-jax", 3, "JAX cannot be imported."),
         ("", "garbage", 3, "cannot be read"),
         ("", "out-of-topology", 3, "crashed (SIGFPE) while it described the topology"),
-        ("", "/nowhere/python", 3, '"/nowhere/python" could not be started'),
         # libtpu keeps its own words.
         ("", "refuse", 64, "No such TPU.\nINVALID: x"),
         # The catalogue answers mistakes about ops.

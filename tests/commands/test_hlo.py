@@ -15,7 +15,7 @@ def hlo(*arguments: str) -> int:
     return run(in_process(), "hlo", *arguments)
 
 
-def test_the_device_is_the_first_of_this_process() -> None:
+def test_the_device_is_the_first_of_this_process(capsys) -> None:
     theirs, ours = (
         Device(
             id=number,
@@ -33,6 +33,7 @@ def test_the_device_is_the_first_of_this_process() -> None:
     fake = FakeEngine(up(devices=(theirs, ours)), crashes)
     assert run(fake, "hlo", "matmul:8") == 1
     assert [one.case.device for one in fake.asked] == ["tpu:1"]
+    assert "Incomplete: the engine was lost on the way." in capsys.readouterr().err
 
 
 def test_every_stage_whole(capsys: pytest.CaptureFixture[str]) -> None:
