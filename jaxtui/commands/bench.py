@@ -26,8 +26,6 @@ from jaxtui.commands.options import (
     with_cases,
 )
 from jaxtui.commands.output import Exports, close, export_flags, plot
-from jaxtui.commands.progress import DECLINED, may_start
-from jaxtui.commands.terminal import say
 from jaxtui.document import Results
 from jaxtui.export import FORMATS, Contents
 from jaxtui.machine import malloc
@@ -119,7 +117,7 @@ def command(
     environment = malloc.environment(memory) if memory else None
     bench = _Bench(common, environment=environment, record=True)
 
-    async def run() -> bool:
+    async def run() -> None:
         async with bench.started() as session:
             async with bench.progress():
                 await session.ready(cases.choices)
@@ -129,20 +127,15 @@ def command(
                 choices = cases.choices(ops)
                 experiment = cases.experiment(choices, chosen, ops, devices)
             session.refuse(experiment)
-            if not await may_start(selection.extent(experiment), sure=yes):
-                return False
+            await bench.confirm_start(experiment, sure=yes)
             bench.cases = experiment.cases
-            bench.warn()
             async with bench.progress():
                 if exports.wants(".py"):
                     plan = await session.plan(experiment, recipes=True)
                     bench.planned = plan.cases
                 await session.run(experiment)
-        return True
 
-    if bench.drive(run()) is False:
-        say(DECLINED)
-        return CASE_FAILED
+    bench.drive(run())
     results, job = bench.results, bench.begun
 
     def text(job: Job) -> str:

@@ -6,14 +6,15 @@ from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, TypeVar
 
-from jaxtui.commands import CannotRun
+from jaxtui import selection
+from jaxtui.commands import CannotRun, Declined
 from jaxtui.commands.common import Common, spawn_process
-from jaxtui.commands.progress import progress
+from jaxtui.commands.progress import confirm, progress
 from jaxtui.commands.terminal import narrate
 from jaxtui.document import Outcome
 from jaxtui.engine.client import EngineClient, EngineUnavailableError
 from jaxtui.history.recording import Recording
-from jaxtui.model import EngineDied, EngineFailed, Event, Waiting
+from jaxtui.model import EngineDied, EngineFailed, Event, Experiment, Waiting
 from jaxtui.session import RefusedError, Session, following
 from jaxtui.signals import interrupt
 from jaxtui.state import EMPTY, State
@@ -114,6 +115,18 @@ class Driver:
     def progress(self) -> AbstractAsyncContextManager[None]:
         """Shows how far it is, in a terminal, for the length of a ``with`` block."""
         return progress(lambda: self.state)
+
+    async def confirm_start(self, experiment: Experiment, *, sure: bool) -> None:
+        """Ask whether to run what is large, and ``warn``.
+
+        Raises:
+            Declined: it is not to be run.
+            SelectionError: if there is no terminal to ask on.
+        """
+        extent = selection.extent(experiment)
+        if not sure and extent.is_large and not await confirm(extent.text):
+            raise Declined("Nothing was measured.")
+        self.warn()
 
     def warn(self) -> None:
         """Say what may keep this machine from doing what it can."""

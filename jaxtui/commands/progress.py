@@ -11,12 +11,10 @@ from contextlib import asynccontextmanager
 
 from jaxtui.commands.terminal import is_terminal, wipe
 from jaxtui.engine import startup
-from jaxtui.selection import Extent, SelectionError
+from jaxtui.selection import SelectionError
 from jaxtui.state import State
 from jaxtui.text import visible
 from jaxtui.view.text import meter, plain
-
-DECLINED = "Nothing was measured."
 
 REDRAW_SECONDS = 0.25
 """Often enough to look alive, and nothing that a measurement or a slow line feels."""
@@ -35,11 +33,6 @@ async def typed_line() -> str:
     finally:
         loop.remove_reader(sys.stdin.fileno())
     return sys.stdin.readline()
-
-
-async def may_start(extent: Extent, *, sure: bool) -> bool:
-    """Whether to start what comes to so much; asks only if it is large."""
-    return sure or not extent.is_large or await confirm(extent.text)
 
 
 async def confirm(what: str) -> bool:

@@ -29,8 +29,7 @@ from jaxtui.commands.options import (
     with_cases,
 )
 from jaxtui.commands.output import Exports, close, export_flags, plot
-from jaxtui.commands.progress import DECLINED, may_start
-from jaxtui.commands.terminal import narrate, say
+from jaxtui.commands.terminal import narrate
 from jaxtui.document import Results
 from jaxtui.export import COLUMNS, LINES, PICTURES, Contents, text_rows
 from jaxtui.model import Case, Experiment, OpInfo, PlannedCase, explanation
@@ -83,7 +82,7 @@ def command(
     """
     roofline, budget = _Roofline(common, record=True), cases.budget
 
-    async def run() -> bool:
+    async def run() -> None:
         async with roofline.started() as session:
             async with roofline.progress():
                 await session.ready(lambda ops: _choices(cases, ops))
@@ -94,9 +93,7 @@ def command(
                 experiment = cases.experiment(choices, (chosen,), ops, devices)
                 if not cases.op:
                     experiment = _possible(experiment, ops)
-            if not await may_start(selection.extent(experiment), sure=yes):
-                return False
-            roofline.warn()
+            await roofline.confirm_start(experiment, sure=yes)
             async with roofline.progress():
                 began = time.monotonic()
                 work = Roofs(
@@ -122,11 +119,8 @@ def command(
                         left = max(budget - spent, budget / 3)
                     suited = msgspec.structs.replace(suited, budget_seconds=left)
                     await session.run(suited)
-        return True
 
-    if roofline.drive(run()) is False:
-        say(DECLINED)
-        return CASE_FAILED
+    roofline.drive(run())
     results, places = roofline.results, roofline.places
     roofs = roofline.roofs
 
