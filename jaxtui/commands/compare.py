@@ -56,7 +56,7 @@ def _sides(named: str) -> Iterator[Side]:
         host, found = document.read(path)
     except OSError as error:
         raise SelectionError(
-            f"{path} is neither an id of the history nor a file that can be read: "
+            f'"{named}" is neither an id of the history nor a file that can be read: '
             f"{error.strerror}."
         ) from error
     for measurement in found:

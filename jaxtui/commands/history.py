@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
-from jaxtui.commands.common import flag, valued
+from jaxtui.commands.common import Whole, flag, valued
 from jaxtui.commands.options import (
     DEVICE_LIST,
     DTYPE,
@@ -77,7 +77,7 @@ MOMENT = Parsed("date", moment, ("today", "yesterday", "12h", "3d", "2w"))
 @valued("--host", "NAME", "Only what this machine measured.")
 @valued("--since", "DATE", "2026-11-21, today, yesterday, 12h, 3d or 2w.", type=MOMENT)
 @valued("--until", "DATE", "The moment before it, likewise.", type=MOMENT)
-@valued("--limit", "N", "How many to list.", 30, type=click.IntRange(1))
+@valued("--limit", "N", "How many to list.", 30, type=Whole(1))
 @flag("--delete", "Forget them instead of listing them.")
 @flag("--yes", "Do not ask before deleting.")
 @json_flag
@@ -103,7 +103,7 @@ def command(
     if delete and exports.paths:
         raise click.UsageError("--delete lists nothing: leave --export out with it.")
     # Every other option is a field of a filter.
-    wanted = Filter(**fields, text=" ".join(words) or None)
+    wanted = Filter(**fields, text=" ".join(words).strip() or None)
     history = History()
     if delete:
         return _delete(history, wanted, sure=yes)

@@ -11,7 +11,14 @@ import click
 
 from jaxtui import lessons
 from jaxtui.commands import CASE_FAILED, FINE, app
-from jaxtui.commands.common import Common, engine_flags, flag, no_history, valued
+from jaxtui.commands.common import (
+    Common,
+    Whole,
+    engine_flags,
+    flag,
+    no_history,
+    valued,
+)
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import (
     DEVICE,
@@ -81,7 +88,7 @@ def _ghost(path: str) -> Ghost:
     "cpu:0 or tpu:3.  [default: the first accelerator]",
     type=DEVICE,
 )
-@valued("--step", "N", "Only this step.", type=click.IntRange(1))
+@valued("--step", "N", "Only this step.", type=Whole(1))
 @valued(
     "--ghost",
     "FILE",

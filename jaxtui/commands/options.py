@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from jaxtui import selection
-from jaxtui.commands.common import Decorator, flag, valued
+from jaxtui.commands.common import Decorator, Whole, flag, valued
 from jaxtui.model import (
     DTYPES,
     INPUTS,
@@ -96,12 +96,31 @@ SIZE = _one("size", selection.parse_sizes)
 DTYPE = _one("dtype", selection.parse_dtypes, DTYPES)
 MODE = _one("mode", selection.parse_modes, MODES)
 
-# Which devices there are is known only to the engine: a command has the text.
-DEVICE = Parsed("device", str, ("cpu:0", "gpu:0", "tpu:0"))
-DEVICE_LIST = Parsed("devices", str, ("all", "cpu", "gpu", "tpu"))
 
-BUDGET = Parsed("seconds", selection.parse_budget)
-LIMIT = Parsed("seconds", lambda text: selection.parse_budget(text, "limit"))
+def _device(text: str) -> str:
+    """The text itself: which devices there are is known only to the engine."""
+    return _given(text, "device", "cpu:0, tpu:3 or tpu")
+
+
+def _given(text: str, noun: str, examples: str) -> str:
+    """A text that is not empty, as a variable of a shell may be by mistake."""
+    if not text.strip():
+        raise SelectionError(f"The {noun} is empty: give {examples}.")
+    return text
+
+
+def _time(noun: str) -> Parsed:
+    def parse(text: str) -> float | None:
+        given = _given(text, noun, "seconds such as 10")
+        return selection.parse_budget(given, noun)
+
+    return Parsed("seconds", parse)
+
+
+DEVICE = Parsed("device", _device, ("cpu:0", "gpu:0", "tpu:0"))
+DEVICE_LIST = Parsed("devices", _device, ("all", "cpu", "gpu", "tpu"))
+
+BUDGET, LIMIT = _time("budget"), _time("limit")
 
 
 # Options.
@@ -111,9 +130,7 @@ json_flag = click.option(
     "--json", "as_json", is_flag=True, help="One JSON document on stdout."
 )
 
-seed = valued(
-    "--seed", "N", "Of the random inputs.", 0, type=click.IntRange(0, 2**31 - 1)
-)
+seed = valued("--seed", "N", "Of the random inputs.", 0, type=Whole(0, 2**31 - 1))
 
 modes = valued(
     "--mode",

@@ -54,8 +54,10 @@ class Exports:
         """
         if force and not paths:
             raise SelectionError("--force belongs to --export: leave it out without.")
+        if "" in paths:
+            raise SelectionError("The name of a file is empty: --export wants a file.")
         found = tuple(Path(path) for path in paths)
-        whole = [os.path.normpath(here() / path) for path in found]
+        whole = [os.path.realpath(here() / path) for path in found]
         for index, path in enumerate(found):
             try:
                 check(path, replace=force)
