@@ -236,9 +236,7 @@ class _Check(Driver):
         job, following = self.state.jobs["check"], exam.next_work
         assert isinstance(job.work, Check)
         ended = following is None or following.test != job.work.test
-        if self._as_json or self.interrupted or not ended:
-            return
-        if lines := self._readings(job.work.test):
+        if ended and not self._as_json and (lines := self._readings(job.work.test)):
             wipe()
             put(_painted(lines))
 

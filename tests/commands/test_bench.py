@@ -1,4 +1,4 @@
-"""``jaxtui bench``: what it asks for, what it prints, and Ctrl-C."""
+"""``jaxtui bench``: what it asks for and what it prints."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from jaxtui.engine.client import EngineOptions
 from jaxtui.model import Case, Experiment, Finding
-from tests.commands.fakes import FakeEngine, complete, interrupted, run, up
+from tests.commands.fakes import FakeEngine, complete, run, up
 
 
 def test_bench_asks_for_every_combination(capsys) -> None:
@@ -54,21 +54,6 @@ def test_samples_are_in_the_json_when_asked_for_and_nan_is_null(capsys) -> None:
     (measurement,) = document["measurements"]
     assert measurement["samples"] == {"ready": [1e-3], "dispatch": None}
     assert measurement["error_vs_float64"] is None
-
-
-def test_ctrl_c_stops_the_run_and_prints_what_had_arrived(capsys) -> None:
-    engine = FakeEngine(answer=interrupted)
-    code = run(engine, "bench", "matmul", "selu", "--json")
-    out, err = capsys.readouterr()
-    document = json.loads(out)
-    assert code == 130
-    assert (engine.stopped, engine.closed) == (1, True)
-    (measurement,) = document["measurements"]
-    assert measurement["stopped"] == "cancelled"
-    (failure,) = document["failures"]
-    assert failure["case"]["op"] == "selu"
-    assert failure["error"] == "The run was cancelled before its turn came."
-    assert "had arrived" in err
 
 
 def test_bench_warns_of_what_keeps_it_from_the_accelerator(capsys) -> None:

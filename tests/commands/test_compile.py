@@ -71,9 +71,6 @@ def test_the_document_says_everything(run: Run) -> None:
     assert code == 0
     assert "Gloo" not in out + err  # C++ has printed it
     document = json.loads(out)
-    assert document["case"]["op"] == "matmul"
-    assert document["case"]["dtype"] == "bfloat16"
-    assert document["case"]["device"] == "tpu:0"
     assert document["topology"] == {
         "asked": "v5e:2x4",
         "name": "v5e:2x4",
@@ -82,19 +79,22 @@ def test_the_document_says_everything(run: Run) -> None:
         "chips": 8,
         "processes": 2,
     }
-    assert document["device_kind"] == "TPU v5 lite"
-    assert (document["libtpu"], document["jax"]) == ("0.0.50.1", "0.12.0.1")
+    case = document["case"]
+    assert (case["op"], case["dtype"], case["device"]) == (
+        "matmul",
+        "bfloat16",
+        "tpu:0",
+    )
     assert document["flops"] == document["xla_flops"] == 2 * 256**3
     assert document["memory"]["limit_bytes"] == 16 * 2**30
     # At this size the memory is the bound: 393216 bytes at 819 GB/s.
-    assert document["bytes"] == 393216
-    assert document["bound_by"] == "bandwidth"
+    assert (document["bytes"], document["bound_by"]) == (393216, "bandwidth")
     assert document["bound_seconds"] == pytest.approx(393216 / 819e9)
     assert "docs.cloud.google.com/tpu" in document["source"]
     assert document["kernels"] == sum(document["instructions"].values()) >= 1
+    assert (document["libtpu"], document["jax"]) == ("0.0.50.1", "0.12.0.1")
     for stage in ("warm_up", "trace", "lower", "compile"):
         assert document[f"{stage}_seconds"] > 0
-    assert document["failure"] is None
 
 
 def test_the_report_is_no_wider_than_a_terminal(run: Run) -> None:
@@ -102,58 +102,63 @@ def test_the_report_is_no_wider_than_a_terminal(run: Run) -> None:
     assert code == 0
     report, hlo = out.split("HloModule", 1)
     assert max(map(len, report.splitlines())) <= 80
-    assert "matmul 256 bfloat16 jit on tpu:0 of v5e:2x4" in report
-    assert "not run" in report
-    assert "33,554,432" in report
-    assert "lower bound 480 ns per call, by memory bandwidth" in report
-    assert "peaks: docs.cloud.google.com" in report
-    assert "program: 2 kernels: 1 copy, 1 fusion" in report
+    for part in (
+        "matmul 256 bfloat16 jit on tpu:0 of v5e:2x4",
+        "not run",
+        "33,554,432",
+        "lower bound 480 ns per call, by memory bandwidth",
+        "peaks: docs.cloud.google.com",
+        "program: 2 kernels: 1 copy, 1 fusion",
+    ):
+        assert part in report
     assert "ENTRY" in hlo
 
 
 # How it goes wrong.
 
 
-def test_an_abort_is_a_named_failure(run: Run, document: Callable[..., Any]) -> None:
-    found = document(*MATMUL, *fake("abort"), code=1)
-    failure = found["failure"]
-    assert "crashed (SIGABRT) while XLA compiled the op" in failure["error"]
-    assert "shape.h:847] Check failed: buffer != nullptr" in failure["error"]
-    assert "fault of libtpu" in failure["hint"]
-    assert "some warning of C++" in failure["detail"]
+@pytest.mark.parametrize(
+    ("what", "error", "hint"),
+    [
+        (
+            "abort",
+            "crashed (SIGABRT) while XLA compiled the op. It printed: "
+            "shape.h:847] Check failed: buffer != nullptr",
+            "fault of libtpu",
+        ),
+        ("killed", "when memory runs out", "fault of libtpu"),
+        # In the middle of an answer.
+        ("cut", "ended by itself (exit code 0)", "fault of libtpu"),
+        ("hang", "given up after 1 s, while XLA compiled the op", "with --limit"),
+    ],
+)
+def test_what_ends_without_an_answer_is_a_named_failure(
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    what: str,
+    error: str,
+    hint: str,
+) -> None:
+    pid = tmp_path / "pid"
+    monkeypatch.setenv("FAKE_AOT_PID", str(pid))
+    code, out, _ = run(*MATMUL, *fake(what), "--limit", "1", "--json")
+    found = json.loads(out)
+    assert code == 1
+    assert error in found["failure"]["error"]
+    assert hint in found["failure"]["hint"]
     # What had arrived is kept.
-    assert found["trace_seconds"] > 0
-    assert found["compile_seconds"] is found["kernels"] is None
+    assert (found["trace_seconds"] > 0) == (what != "cut") or found["compile_seconds"]
+    assert found["kernels"] is None
+    assert what != "hang" or not alive(int(pid.read_text()))
+
+
+def test_what_libtpu_printed_stands_below_the_report(run: Run) -> None:
     code, out, err = run(*MATMUL, *fake("abort"))
     assert code == 1
     assert "failed: matmul 256 bfloat16 jit on tpu:0 of v5e:2x4" in out
     assert "some warning of C++" in err
     assert "symbolize" not in err
-
-
-@pytest.mark.parametrize(
-    ("what", "says"),
-    [
-        ("killed", "when memory runs out"),
-        ("cut", "ended by itself (exit code 0)"),  # in the middle of an answer
-    ],
-)
-def test_an_end_without_an_answer_is_told(
-    document: Callable[..., Any], what: str, says: str
-) -> None:
-    assert says in document(*MATMUL, *fake(what), code=1)["failure"]["error"]
-
-
-def test_a_compile_that_takes_too_long_is_given_up(
-    document: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    pid = tmp_path / "pid"
-    monkeypatch.setenv("FAKE_AOT_PID", str(pid))
-    found = document(*MATMUL, *fake("hang"), "--limit", "1", code=1)
-    failure = found["failure"]
-    assert "given up after 1 s, while XLA compiled the op" in failure["error"]
-    assert "--limit" in failure["hint"]
-    assert not alive(int(pid.read_text()))
 
 
 @pytest.mark.parametrize(
