@@ -20,9 +20,7 @@ from typing import Any
 import pytest
 
 from jaxtui import child, cli
-from jaxtui.commands.compile_process import last_words
 from jaxtui.machine import topologies
-from tests.commands.fake_aot import NOISE
 from tests.processes import LIMIT_SECONDS, PROGRAM, alive, python
 
 FAKE = Path(__file__).with_name("fake_aot.py")
@@ -79,12 +77,8 @@ def test_the_document_says_everything(run: Run) -> None:
         "chips": 8,
         "processes": 2,
     }
-    case = document["case"]
-    assert (case["op"], case["dtype"], case["device"]) == (
-        "matmul",
-        "bfloat16",
-        "tpu:0",
-    )
+    assert document["case"]["dtype"] == "bfloat16"
+    assert document["case"]["device"] == "tpu:0"
     assert document["flops"] == document["xla_flops"] == 2 * 256**3
     assert document["memory"]["limit_bytes"] == 16 * 2**30
     # At this size the memory is the bound: 393216 bytes at 819 GB/s.
@@ -142,13 +136,13 @@ def test_what_ends_without_an_answer_is_a_named_failure(
 ) -> None:
     pid = tmp_path / "pid"
     monkeypatch.setenv("FAKE_AOT_PID", str(pid))
-    code, out, _ = run(*MATMUL, *fake(what), "--limit", "1", "--json")
+    limit = ("--limit", "1") if what == "hang" else ()
+    code, out, _ = run(*MATMUL, *fake(what), *limit, "--json")
     found = json.loads(out)
     assert code == 1
     assert error in found["failure"]["error"]
     assert hint in found["failure"]["hint"]
-    # What had arrived is kept.
-    assert (found["trace_seconds"] > 0) == (what != "cut") or found["compile_seconds"]
+    assert found["trace_seconds"] > 0  # what had arrived is kept
     assert found["kernels"] is None
     assert what != "hang" or not alive(int(pid.read_text()))
 
@@ -228,13 +222,6 @@ def test_the_process_ends_with_who_asked() -> None:
     assert "AheadHello" in process.stderr.readline()
     process.stdin.close()
     assert process.wait(LIMIT_SECONDS) == 1
-
-
-def test_the_last_words_are_those_that_say_why() -> None:
-    assert last_words(NOISE.splitlines()) == (
-        "shape.h:847] Check failed: buffer != nullptr"
-    )
-    assert last_words(["Traceback …", "ValueError: no"]) == "Traceback … ValueError: no"
 
 
 # Devices of topologies.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -148,14 +149,21 @@ def test_ctrl_c_stops_the_run_and_gives_what_had_arrived(
     assert err.endswith(sentence)
 
 
-def test_before_anything_has_arrived_that_is_said(capsys) -> None:
+def test_before_anything_has_arrived_that_is_said_and_no_file_written(
+    capsys, tmp_path: Path
+) -> None:
     def at_once(experiment: Experiment) -> Sequence[Event]:
         ctrl_c()
         return ()
 
-    assert run(FakeEngine(answer=at_once), "bench", "selu") == 130
-    out, err = capsys.readouterr()
-    assert (out, err) == ("", "Interrupted before it began.\n")
+    path = tmp_path / "nothing.json"
+    typed = ("bench", "selu", "--export", str(path))
+    assert run(FakeEngine(answer=at_once), *typed) == 130
+    assert capsys.readouterr() == (
+        "",
+        "Nothing had arrived: no file was written.\nInterrupted before it began.\n",
+    )
+    assert not path.exists()
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,9 @@ def test_the_document_has_the_texts_that_were_asked_for(
     assert document["program"]["kernels"] == document["eager_kernels"] == 1
     assert "f64[64,64]" in document["jaxpr"]
     assert document["stablehlo"] is document["hlo"] is document["failure"] is None
+    assert hlo("selu:64", "--stage", "all", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert all(document[name] for name in ("jaxpr", "stablehlo", "hlo"))
 
 
 def test_a_function_of_a_file_and_a_mistake_in_it(

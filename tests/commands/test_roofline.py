@@ -109,11 +109,14 @@ def test_only_roofs_that_the_cases_want_are_measured_on_the_device(capsys) -> No
 
 def test_without_an_op_it_is_all_of_the_catalogue_that_takes_the_dtype(capsys) -> None:
     half = msgspec.structs.replace(OPS[0], dtypes=("bfloat16",))
-    engine = machine(catalogue=(half, *CATALOGUE[1:]))
-    assert roofline(engine, "--mode", "jit,numpy") == 0
-    assert {(case.op, case.mode) for case in asked(engine)[1].cases} == {
-        (op, mode) for op in ("selu", "copy") for mode in ("jit", "numpy")
-    }
+    for typed, dtypes_of_half in (("f32", set()), ("f32,bf16", {"bfloat16"})):
+        engine = machine(catalogue=(half, *CATALOGUE[1:]))
+        assert roofline(engine, "--mode", "jit,numpy", "--dtype", typed) == 0
+        cases = asked(engine)[1].cases
+        assert {one.dtype for one in cases if one.op == half.name} == dtypes_of_half
+        assert {(one.op, one.mode) for one in cases if one.op != half.name} == {
+            (op, mode) for op in ("selu", "copy") for mode in ("jit", "numpy")
+        }
 
 
 @pytest.mark.parametrize(

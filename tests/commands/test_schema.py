@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +14,12 @@ import pytest
 from jaxtui import cli
 from jaxtui.commands.schema import DOCUMENTS
 from tests.commands.fakes import in_process, run
+from tests.commands.test_compile import MATMUL, fake
 from tests.processes import ended
 
-FAKE_AOT = Path(__file__).with_name("fake_aot.py")
 GOLDEN = Path(__file__).parents[1] / "golden" / "documents"
 PRINTED = [one for one in GOLDEN.glob("*.json") if one.stem != "bench_history"]
 """Without what a run has left in the history."""
-
-
-def ahead(what: str) -> str:
-    """The option that puts ``fake_aot.py`` in the place of what compiles."""
-    return f"--python '{sys.executable} {FAKE_AOT} {what}'"
 
 
 @pytest.mark.parametrize("path", sorted(PRINTED), ids=lambda path: path.stem)
@@ -70,8 +64,8 @@ def test_it_prints_one_or_all(tmp_path: Path) -> None:
         ("ops", 0),
         ("hlo selu:64 --stage jaxpr", 0),
         ("hlo mine.py:wrong --arg f32[2,3]", 1),
-        (f"compile matmul --topology v5e:2x4 {ahead('answer')}", 0),
-        (f"compile matmul --topology v5e:2x4 {ahead('abort')}", 1),
+        (shlex.join([*MATMUL, *fake("answer")]), 0),
+        (shlex.join([*MATMUL, *fake("abort")]), 1),
     ],
     ids=lambda typed: str(typed)[:24],
 )
