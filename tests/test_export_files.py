@@ -22,6 +22,7 @@ from jaxtui.export import (
     check,
     file_stem,
     free_path,
+    markdown,
     of_cases,
     stamp,
     write,
@@ -57,6 +58,7 @@ def test_markdown_is_a_table() -> None:
     assert "| 2.0 ms | 1.90–2.10 |" in rows[0]
     assert "**matmul 9 float32 jit on cpu:0**: It" in as_markdown(RESULTS)
     assert len(as_markdown(NOTHING).splitlines()) == 2
+    assert markdown(["a"], [["b|c"]]).splitlines()[-1] == r"| b\|c |"
 
 
 def lacking(*_: object) -> None:

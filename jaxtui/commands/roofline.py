@@ -224,8 +224,7 @@ class _Roofline(Driver):
         The sizes of some ops were asked for, and stay; so does the last one that fits.
         """
         roofs = self.roofs
-        if roofs is None:
-            return experiment
+        assert roofs is not None
         infos = {op.name: op for op in ops}
         planned = (await self.session.plan(experiment)).cases
         growing = {

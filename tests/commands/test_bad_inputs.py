@@ -138,6 +138,18 @@ TYPED = [
     ("compare ² 1", "²"),
     ("compare '' 1", '"" is neither an id'),
     ("compare 1 nowhere.json", "no measurement 1"),
+    ("compare nowhere.json 1", "neither an id"),
+    *(
+        (f"compare {name} 1", sentence)
+        for name, sentence in (
+            ("void.json", "does not look like one"),
+            ("cut.json", "is no document of `jaxtui bench --json`"),
+            ("list.json", "does not look like one"),
+            ("empty.json", "it has no measurements in it"),
+            ("other.json", "does not look like one"),
+            ("newer.json", "its schema is 2 and not 1"),
+        )
+    ),
     # learn
     ("learn clok", "Did you mean clock?"),
     ("learn clock --size nan", '"nan" is not a size'),
@@ -154,6 +166,18 @@ TYPED = [
 ]
 
 
+FILES = {
+    "mine.py": "def f(x): ...\ndef g(x): ...\n",
+    "old.csv": "old",
+    "void.json": "",
+    "cut.json": "{",
+    "list.json": "[1]",
+    "empty.json": '{"schema": 1, "host": null, "measurements": []}',
+    "other.json": '{"schema": 1, "measurements": [{"case": 1}]}',
+    "newer.json": '{"schema": 2, "measurements": []}',
+}
+
+
 @pytest.mark.parametrize(("line", "sentence"), TYPED, ids=[line for line, _ in TYPED])
 def test_a_mistake_gets_one_sentence_and_64(
     line: str,
@@ -163,8 +187,8 @@ def test_a_mistake_gets_one_sentence_and_64(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("mine.py").write_text("def f(x): ...\ndef g(x): ...\n")
-    Path("old.csv").write_text("old")
+    for name, text in FILES.items():
+        Path(name).write_text(text)
     Path("folder.csv").mkdir()
     Path("link").symlink_to(".")
     engine = FakeEngine()

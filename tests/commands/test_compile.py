@@ -322,6 +322,13 @@ def test_what_libtpu_says_to_a_topology_is_translated(
     assert says in err
 
 
+def test_the_code_is_written_without_libtpu(run: Run) -> None:
+    code, text, _ = run("compile", "matmul:64", "--topology", "v4", "--code")
+    assert code == 0
+    compile(text, "case.py", "exec")
+    assert 'topology_name="v4:2x2x1"' in text
+
+
 @needs_libtpu
 @pytest.mark.parametrize(
     "words",

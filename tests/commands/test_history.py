@@ -169,27 +169,3 @@ def test_two_files_are_paired_by_their_cases(run: Run, tmp_path: Path) -> None:
     code, _, err = run("compare", first, third)
     assert code == 64
     assert "no case in common" in err
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (None, "neither an id"),
-        ("", "does not look like one"),
-        ("{", "no document"),
-        ("[1]", "does not look like one"),
-        ('{"schema": 1, "host": null, "measurements": []}', "no measurements"),
-        ('{"schema": 1, "measurements": [{"case": 1}]}', "does not look like one"),
-        ('{"schema": 2, "measurements": []}', "schema is 2"),
-    ],
-)
-def test_files_that_do_not_serve(
-    run: Run, kept: list[int], tmp_path: Path, content: str | None, said: str
-) -> None:
-    path = tmp_path / "file.json"
-    if content is not None:
-        path.write_text(content)
-    code, _, err = run("compare", kept[0], path)
-    assert code == 64
-    assert said in err
-    assert "Traceback" not in err

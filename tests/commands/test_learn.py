@@ -9,14 +9,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pexpect
 import pytest
 
 from jaxtui.document import Results, encode, read
 from jaxtui.model import (
     Case,
+    CaseFailed,
     Event,
     Experiment,
+    Failure,
     RunFinished,
     SnippetStarted,
     Work,
@@ -109,6 +112,17 @@ def test_a_failed_step_costs_only_itself_and_gives_1(capsys) -> None:
     assert "— Not shown here: The plain call reads at least 5 times less" in out
     assert works(fake)[1:] == ["experiment"]
     assert "2/2  The speed that a plain call claims" in out
+
+
+def test_tensorflow_that_is_not_installed_is_no_fault(capsys) -> None:
+    def without(experiment: Experiment) -> Sequence[Event]:
+        *events, finished = complete(experiment)
+        of = msgspec.structs.replace(experiment.cases[0], mode="tensorflow")
+        failure = Failure(case=of, error="TensorFlow is not installed.", hint="")
+        return [*events, CaseFailed(index=0, failure=failure), finished]
+
+    assert run(engine(cases=without), "clock", "--step", "2") == 0
+    assert "TensorFlow is not installed." in capsys.readouterr().out
 
 
 def test_a_step_without_a_result_claims_nothing(capsys) -> None:
