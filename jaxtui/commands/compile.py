@@ -119,55 +119,56 @@ def command(
         raise SelectionError(
             f"Name {what}, as in `jaxtui compile matmul --topology v5e:2x4`."
         )
-    (op,), (mode,) = cases.op, cases.mode
+    (mode,) = cases.mode
     if mode not in COMPILED_MODES:
         raise SelectionError(
             f"The mode {mode} compiles nothing: there is "
             f"{' and '.join(COMPILED_MODES)}."
         )
-
     case = partial(cases.case, DEVICE)
-    found = parse(topology)
-    python = common.python
+    found = _Compilation(typed=topology.strip(), topology=parse(topology))
 
     async def script() -> str:
-        async with ahead_process(python, needs_libtpu=False) as process:
+        async with ahead_process(common.python, needs_libtpu=False) as process:
             ready = await process.answer(AheadReady)
-            await process.ask(CodeRequest(topology=found, case=case(ready.ops)))
+            request = CodeRequest(topology=found.topology, case=case(ready.ops))
+            await process.ask(request)
             answer = await process.answer(AheadCode)
-            return scripts.ahead_script(answer.case, found, answer.recipe)
-
-    async def compiled() -> None:
-        async with ahead_process(python) as process, live_line(process.line):
-            try:
-                await process.within(seconds, follow(process))
-            except NoAnswer as error:
-                if process.stage in ("start", "topology"):
-                    raise
-                outcome.fail(f"{outcome.label}: {error}", error.hint, error.log)
-
-    async def follow(process: AheadProcess) -> None:
-        """Ask as soon as the catalogue is there, and take in every answer."""
-        async for answer in process.answers(AheadCompiled, AheadFailed):
-            outcome.take(answer)
-            if isinstance(answer, AheadReady):
-                outcome.case = case(answer.ops)
-                request = CompileRequest(topology=found, case=outcome.case, hlo=hlo)
-                await process.ask(request)
+            return scripts.ahead_script(answer.case, found.topology, answer.recipe)
 
     if code:
         if (text := interrupt.run(script())) is not None:
             put(text.rstrip())
         return FINE
-    seconds = limit or DEFAULT_LIMIT_SECONDS
-    outcome = Outcome(op, topology.strip(), found)
+
+    async def follow(process: AheadProcess) -> None:
+        """Ask as soon as the catalogue is there, and take in every answer."""
+        async for answer in process.answers(AheadCompiled, AheadFailed):
+            found.take(answer)
+            if isinstance(answer, AheadReady):
+                found.case = case(answer.ops)
+                request = CompileRequest(
+                    topology=found.topology, case=found.case, hlo=hlo
+                )
+                await process.ask(request)
+
+    async def compiled() -> None:
+        seconds = limit or DEFAULT_LIMIT_SECONDS
+        async with ahead_process(common.python) as process, live_line(process.line):
+            try:
+                await process.within(seconds, follow(process))
+            except NoAnswer as error:
+                if process.stage in ("start", "topology"):
+                    raise
+                found.fail(f"{found.label}: {error}", error.hint, error.log)
+
     interrupt.run(compiled())
-    if interrupt.happened and outcome.case is not None and outcome.unanswered:
-        outcome.fail("The compile was interrupted.", "Run it again.")
-    failure = outcome.failure
+    if interrupt.happened and not (found.compiled or found.failure):
+        found.fail("The compile was interrupted.", "Run it again.")
+    failure = found.failure
     exit_code = close(
-        document=_document(outcome),
-        text=partial(_report, outcome) if outcome.libtpu else None,
+        document=_document(found),
+        text=partial(_report, found) if found.case else None,
         as_json=as_json,
         code=CASE_FAILED if failure else FINE,
     )
@@ -176,11 +177,10 @@ def command(
     return exit_code
 
 
-@dataclass
-class Outcome:
+@dataclass(kw_only=True)
+class _Compilation:
     """What has arrived; read when it is interrupted."""
 
-    op: str
     typed: str
     """The topology as it was typed."""
     topology: Topology
@@ -211,21 +211,20 @@ class Outcome:
                 pass
 
     @property
-    def unanswered(self) -> bool:
-        return self.compiled is None and self.failure is None
-
-    @property
     def device_kind(self) -> str | None:
         return self.devices[0].device_kind if self.devices else None
 
     @property
     def label(self) -> str:
-        what = self.case.label if self.case else f"{self.op} on {DEVICE}"
-        return f"{what} of {self.typed}"
+        assert self.case is not None
+        return f"{self.case.label} of {self.typed}"
 
     def fail(self, error: str, hint: str, detail: str = "") -> None:
-        assert self.case is not None
-        self.failure = Failure(case=self.case, error=error, hint=hint, detail=detail)
+        """Give up the case; nothing, before it is known which that is."""
+        if self.case is not None:
+            self.failure = Failure(
+                case=self.case, error=error, hint=hint, detail=detail
+            )
 
 
 # The document.
@@ -271,53 +270,53 @@ class Document(Record, frozen=True, kw_only=True):
     failure: Failure | None
 
 
-def _document(outcome: Outcome) -> Document:
-    compiled, devices = outcome.compiled, outcome.devices
+def _document(found: _Compilation) -> Document:
+    compiled, devices = found.compiled, found.devices
     facts: dict[str, Any] = dict.fromkeys(Compiled.__struct_fields__)
     if compiled:
         facts = msgspec.structs.asdict(compiled)
     # These are known before all is compiled.
-    facts |= {"case": outcome.case, "device_kind": outcome.device_kind}
+    facts |= {"case": found.case, "device_kind": found.device_kind}
     for stage in CLOCKS:
-        facts[f"{stage.replace('-', '_')}_seconds"] = outcome.took.get(stage)
+        facts[f"{stage.replace('-', '_')}_seconds"] = found.took.get(stage)
     return Document(
         topology=TopologyRow(
-            asked=outcome.typed,
-            name=outcome.topology.name,
-            options=outcome.topology.options,
+            asked=found.typed,
+            name=found.topology.name,
+            options=found.topology.options,
             devices=len(devices) or None,
             chips=chip_count(devices) or None,
             processes=len({device.process_index for device in devices}) or None,
         ),
-        libtpu=outcome.libtpu,
-        jax=outcome.jax,
+        libtpu=found.libtpu,
+        jax=found.jax,
         **facts,
         source=compiled.peak.source if compiled and compiled.peak else None,
-        failure=outcome.failure,
+        failure=found.failure,
     )
 
 
 # The text.
 
 
-def _report(outcome: Outcome) -> str:
-    return "\n\n".join(filter(None, _parts(outcome)))
+def _report(found: _Compilation) -> str:
+    return "\n\n".join(filter(None, _parts(found)))
 
 
-def _parts(outcome: Outcome) -> Iterator[str]:
+def _parts(found: _Compilation) -> Iterator[str]:
     """What was compiled, how long that took, and what the program needs."""
-    lines = [outcome.label]
-    if outcome.devices:
-        kind = f"{outcome.device_kind}, {chipmap.summary(outcome.devices)}"
-        lines.append(f"{outcome.topology.label}: {kind}; for one device of them")
-    lines.append(f"{NOT_HERE} · libtpu {outcome.libtpu} · jax {outcome.jax}")
+    lines = [found.label]
+    if found.devices:
+        kind = f"{found.device_kind}, {chipmap.summary(found.devices)}"
+        lines.append(f"{found.topology.label}: {kind}; for one device of them")
+    lines.append(f"{NOT_HERE} · libtpu {found.libtpu} · jax {found.jax}")
     yield wrap(*lines, later="  ")
-    took = outcome.took
+    took = found.took
     if seconds := {
         str(stage): took.get(stage) for stage in CLOCKS[1:] if stage in took
     }:
         yield program.stages(seconds)
-    if compiled := outcome.compiled:
+    if compiled := found.compiled:
         yield program.counts(
             compiled.flops, compiled.bytes, compiled.xla_flops, compiled.xla_bytes
         )
@@ -329,7 +328,7 @@ def _parts(outcome: Outcome) -> Iterator[str]:
         yield wrap(f"program: {kernels}{hint}", later="  ")
         if compiled.hlo is not None:
             yield compiled.hlo.strip()
-    if failure := outcome.failure:
+    if failure := found.failure:
         yield wrap(f"failed: {explanation(failure)}", later="  ")
 
 
