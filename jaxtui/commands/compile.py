@@ -14,12 +14,7 @@ from jaxtui import format as fmt
 from jaxtui import scripts
 from jaxtui.commands import CASE_FAILED, FINE
 from jaxtui.commands.common import Common, flag, python_flag, valued
-from jaxtui.commands.compile_process import (
-    AheadProcess,
-    NoAnswer,
-    ahead_process,
-    legible,
-)
+from jaxtui.commands.compile_process import NoAnswer, ahead_process, legible
 from jaxtui.commands.options import (
     LIMIT,
     Cases,
@@ -125,11 +120,13 @@ def command(
             f"The mode {mode} compiles nothing: there is "
             f"{' and '.join(COMPILED_MODES)}."
         )
+    seconds = limit or DEFAULT_LIMIT_SECONDS
     case = partial(cases.case, DEVICE)
     found = _Compilation(typed=topology.strip(), topology=parse(topology))
 
     async def script() -> str:
-        async with ahead_process(common.python, needs_libtpu=False) as process:
+        running = ahead_process(common.python, seconds, needs_libtpu=False)
+        async with running as process:
             ready = await process.answer(AheadReady)
             request = CodeRequest(topology=found.topology, case=case(ready.ops))
             await process.ask(request)
@@ -141,22 +138,18 @@ def command(
             put(text.rstrip())
         return FINE
 
-    async def follow(process: AheadProcess) -> None:
-        """Ask as soon as the catalogue is there, and take in every answer."""
-        async for answer in process.answers(AheadCompiled, AheadFailed):
-            found.take(answer)
-            if isinstance(answer, AheadReady):
-                found.case = case(answer.ops)
-                request = CompileRequest(
-                    topology=found.topology, case=found.case, hlo=hlo
-                )
-                await process.ask(request)
-
     async def compiled() -> None:
-        seconds = limit or DEFAULT_LIMIT_SECONDS
-        async with ahead_process(common.python) as process, live_line(process.line):
+        running = ahead_process(common.python, seconds)
+        async with running as process, live_line(process.line):
             try:
-                await process.within(seconds, follow(process))
+                async for answer in process.answers(AheadCompiled, AheadFailed):
+                    found.take(answer)
+                    if isinstance(answer, AheadReady):
+                        found.case = case(answer.ops)
+                        request = CompileRequest(
+                            topology=found.topology, case=found.case, hlo=hlo
+                        )
+                        await process.ask(request)
             except NoAnswer as error:
                 if process.stage in ("start", "topology"):
                     raise

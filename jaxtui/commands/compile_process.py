@@ -8,9 +8,9 @@ import os
 import re
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -44,13 +44,6 @@ SHOWN_LINES = 3
 DETAIL_LINES = 20
 """Under a report; the JSON document has all of them."""
 
-OTHERWISE = (
-    "This is a fault of libtpu: another dtype, size or mode, or another version of "
-    "libtpu, may work."
-)
-
-LONGER = "Give it more time with --limit, or a smaller size."
-
 DOING: dict[Stage, tuple[str, str]] = {
     "start": ("starting JAX", "while JAX started"),
     "topology": ("describing the topology", "while it described the topology"),
@@ -61,7 +54,6 @@ DOING: dict[Stage, tuple[str, str]] = {
 }
 """For the line that says how far it is, and for what is said of its end."""
 
-_T = TypeVar("_T")
 _Answer = TypeVar("_Answer", bound=Record)
 
 _DECODER = msgspec.json.Decoder(AheadAnswer)
@@ -79,10 +71,16 @@ class AheadProcess:
         self,
         process: asyncio.subprocess.Process,
         answers: asyncio.StreamReader,
+        limit_seconds: float,
         needs_libtpu: bool,
     ) -> None:
         self._process = process
         self._answers = answers
+        self._limit_seconds = limit_seconds
+        self._limit = asyncio.get_running_loop().call_later(
+            limit_seconds, self._give_up
+        )
+        self._given_up = False
         self._needs_libtpu = needs_libtpu
         self._logging = asyncio.ensure_future(self._keep_log())
         self.log: deque[str] = deque(maxlen=KEPT_LINES)
@@ -101,7 +99,7 @@ class AheadProcess:
         """Every answer, up to the first of the kinds that are the last.
 
         Raises:
-            NoAnswer: the process has ended before.
+            NoAnswer: the process has ended before, or its time is over.
             CannotRun: libtpu or JAX cannot be used, or an answer makes no sense.
             SelectionError: there is no such topology or case.
         """
@@ -130,11 +128,19 @@ class AheadProcess:
         status = await self._process.wait()
         # A grandchild may keep the pipe open.
         await asyncio.wait({self._logging}, timeout=0.5)
+        during = DOING[self.stage][1]
+        if self._given_up:
+            raise NoAnswer(
+                "The process that compiles was given up after "
+                f"{self._limit_seconds:g} s, {during}.",
+                "Give it more time with --limit, or a smaller size.",
+            )
         words = last_words(self.log)
         printed = f" It printed: {words}" if words else ""
         raise NoAnswer(
-            f"The process that compiles {how_ended(status)} {self._during}.{printed}",
-            OTHERWISE,
+            f"The process that compiles {how_ended(status)} {during}.{printed}",
+            "This is a fault of libtpu: another dtype, size or mode, or another "
+            "version of libtpu, may work.",
             "\n".join(self.log),
         )
 
@@ -144,35 +150,24 @@ class AheadProcess:
         assert isinstance(last, kind)
         return last
 
-    async def within(self, seconds: float, work: Coroutine[Any, Any, _T]) -> _T:
-        """What comes of its answers, if it comes in time.
-
-        Raises:
-            NoAnswer: it does not.
-        """
-        try:
-            return await asyncio.wait_for(work, seconds)
-        except asyncio.TimeoutError:
-            raise NoAnswer(
-                f"The process that compiles was given up after {seconds:g} s, "
-                f"{self._during}.",
-                LONGER,
-            ) from None
-
     def line(self, _: float) -> str:
         doing = DOING[self.stage][0]
         return f"{doing}, {time.monotonic() - self._since:.0f} s (Ctrl-C ends it)"
 
-    @property
-    def _during(self) -> str:
-        return DOING[self.stage][1]
-
     async def close(self) -> None:
         """End it, if it has not ended."""
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
+        self._limit.cancel()
+        self._kill()
         await self._process.wait()
         self._logging.cancel()
+
+    def _give_up(self) -> None:
+        self._given_up = True
+        self._kill()
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
 
     async def _line(self) -> bytes:
         try:
@@ -211,7 +206,7 @@ class LibtpuMissing(CannotRun):
 
 @asynccontextmanager
 async def ahead_process(
-    python: Sequence[str], *, needs_libtpu: bool = True
+    python: Sequence[str], limit_seconds: float, *, needs_libtpu: bool = True
 ) -> AsyncIterator[AheadProcess]:
     """A process for the length of a ``with`` block; it is gone afterwards.
 
@@ -220,6 +215,7 @@ async def ahead_process(
 
     Args:
         python: the interpreter, with arguments if it needs any; this one if empty.
+        limit_seconds: until it is given up.
         needs_libtpu: refuse a Python that has none.
 
     Raises:
@@ -248,7 +244,7 @@ async def ahead_process(
     pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(answers, "rb")
     )
-    ahead = AheadProcess(process, reader, needs_libtpu)
+    ahead = AheadProcess(process, reader, limit_seconds, needs_libtpu)
     try:
         yield ahead
     finally:

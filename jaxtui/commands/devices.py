@@ -9,11 +9,7 @@ import click
 
 from jaxtui.commands import CannotRun
 from jaxtui.commands.common import Common, engine_flags, valued
-from jaxtui.commands.compile_process import (
-    AheadProcess,
-    LibtpuMissing,
-    ahead_process,
-)
+from jaxtui.commands.compile_process import LibtpuMissing, ahead_process
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import Parsed, json_flag
 from jaxtui.commands.output import close
@@ -107,14 +103,9 @@ async def _describe_ahead(
     python: Sequence[str], topology: Topology
 ) -> tuple[str, tuple[Device, ...]]:
     """Where the devices of a topology are from, and those that libtpu makes of it."""
-    async with ahead_process(python) as process, live_line(process.line):
-        return await process.within(LIMIT_SECONDS, _ask(process, topology))
-
-
-async def _ask(
-    process: AheadProcess, topology: Topology
-) -> tuple[str, tuple[Device, ...]]:
-    libtpu = (await process.answer(AheadHello)).libtpu
-    await process.ask(DescribeRequest(topology=topology))
-    source = f"{topology.label}, from libtpu {libtpu}; not this machine."
-    return source, (await process.answer(AheadDescribed)).devices
+    running = ahead_process(python, LIMIT_SECONDS)
+    async with running as process, live_line(process.line):
+        libtpu = (await process.answer(AheadHello)).libtpu
+        await process.ask(DescribeRequest(topology=topology))
+        source = f"{topology.label}, from libtpu {libtpu}; not this machine."
+        return source, (await process.answer(AheadDescribed)).devices
