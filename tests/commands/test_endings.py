@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,25 +21,37 @@ from tests.commands.fakes import (
     ctrl_c,
     interrupted,
     run,
-    up,
 )
 
 ARRIVED = "Interrupted: this is what had arrived.\n"
+CHECKED = "Interrupted in test 3 of 9, compute: this is what had arrived.\n"
 CRASHED = RunFinished(outcome="crashed", elapsed_seconds=1.0)
 
 
-def second_case_is_stopped(experiment: Experiment) -> Sequence[Event]:
+def in_second_case(experiment: Experiment) -> Sequence[Event]:
     ctrl_c()
     return complete(experiment)[:3]
 
 
-def roofs_are_stopped(work: Roofs) -> Sequence[Event]:
+def in_roofs(work: Roofs) -> Sequence[Event]:
     ctrl_c()
     return [RoofsStarted(roofs=work), RoofMeasured(roof=bandwidth())]
 
 
-def third_size(then: Callable[[Experiment], Sequence[Event]]) -> FakeEngine:
-    """A crossover that goes well until 256."""
+def in_search(experiment: Experiment) -> Sequence[Event]:
+    ctrl_c()
+    return began(experiment)
+
+
+def in_third_test(check: Check) -> Sequence[Event]:
+    if check.test != "compute":
+        return sound(check)
+    ctrl_c()
+    return [CheckStarted(check=check), CheckRead(reading=reading(check, "cpu:0"))]
+
+
+def crossover(then: Callable[[Experiment], Sequence[Event]]) -> FakeEngine:
+    """A search that goes well until 256."""
 
     def answer(experiment: Experiment) -> Sequence[Event]:
         small = experiment.cases[0].size < 256
@@ -49,104 +60,40 @@ def third_size(then: Callable[[Experiment], Sequence[Event]]) -> FakeEngine:
     return FakeEngine(answer=answer)
 
 
-def is_stopped(experiment: Experiment) -> Sequence[Event]:
-    ctrl_c()
-    return began(experiment)
-
-
-def is_lost(experiment: Experiment) -> Sequence[Event]:
-    return [*began(experiment), CRASHED]
-
-
-def has_no_engine(experiment: Experiment) -> Sequence[Event]:
-    raise EngineUnavailableError("The TPU is held by process 7.")
-
-
-def third_test_is_stopped(check: Check) -> Sequence[Event]:
-    if check.test != "compute":
-        return sound(check)
-    ctrl_c()
-    return [CheckStarted(check=check), CheckRead(reading=reading(check, "cpu:0"))]
-
-
-def ops(rows: Sequence[Any]) -> list[str]:
-    return [row["case"]["op"] for row in rows]
-
-
-def measured(document: Any) -> Any:
-    return ops(document["measurements"]), ops(document["failures"])
-
-
 @pytest.mark.parametrize(
-    ("typed", "engine", "left", "expected", "sentence"),
+    ("typed", "engine", "measured", "sentence"),
     [
-        (
-            "bench matmul selu",
-            lambda: FakeEngine(answer=interrupted),
-            measured,
-            (["matmul"], ["selu"]),
-            ARRIVED,
-        ),
-        (
-            "crossover selu --sizes 16..1M",
-            lambda: third_size(is_stopped),
-            measured,
-            (["selu"] * 4, []),
-            ARRIVED,
-        ),
-        (
-            "roofline matmul:1k copy:1M",
-            lambda: test_roofline.machine(second_case_is_stopped),
-            measured,
-            (["matmul"], ["copy"]),
-            ARRIVED,
-        ),
-        (
-            "roofline matmul:1k",
-            lambda: test_roofline.machine(of_roofs=roofs_are_stopped),
-            lambda document: len(document["roofs"]["roofs"]),
-            1,
-            ARRIVED,
-        ),
-        (
-            "learn clock",
-            lambda: test_learn.engine(cases=interrupted),
-            lambda document: [one["problem"] is None for one in document["steps"]],
-            [True, False],
-            ARRIVED,
-        ),
-        (
-            "check --save-baseline half",
-            lambda: FakeEngine(answer=third_test_is_stopped),
-            lambda document: (
-                document["verdict"],
-                document["complete"],
-                [document["tests"][-1][name] for name in ("test", "device")],
-            ),
-            ("pass", False, ["compute", "cpu:0"]),
-            "Interrupted in test 3 of 9, compute: this is what had arrived.\n"
-            'Not saved as baseline "half", because the check did not pass.\n',
-        ),
+        ("bench matmul selu", FakeEngine(answer=interrupted), 1, ARRIVED),
+        ("crossover selu --sizes 16..1M", crossover(in_search), 4, ARRIVED),
+        ("roofline selu copy", test_roofline.machine(in_second_case), 1, ARRIVED),
+        ("roofline selu", test_roofline.machine(of_roofs=in_roofs), 0, ARRIVED),
+        ("learn clock", test_learn.engine(cases=interrupted), 0, ARRIVED),
+        ("check", FakeEngine(answer=in_third_test), 0, CHECKED),
     ],
 )
 def test_ctrl_c_stops_the_run_and_gives_what_had_arrived(
-    capsys,
-    typed: str,
-    engine: Callable[[], FakeEngine],
-    left: Callable[[Any], Any],
-    expected: Any,
-    sentence: str,
+    capsys, typed: str, engine: FakeEngine, measured: int, sentence: str
 ) -> None:
-    fake = engine()
-    assert run(fake, *typed.split(), "--json") == 130
-    out, err = capsys.readouterr()
-    assert (fake.stopped, fake.closed) == (1, True)
-    assert left(json.loads(out)) == expected
-    assert err.endswith(sentence)
-    assert run(engine(), *typed.split()) == 130
-    out, err = capsys.readouterr()
-    assert out
-    assert err.endswith(sentence)
+    for stopped, flags in enumerate(((), ("--json",)), start=1):
+        assert run(engine, *typed.split(), *flags) == 130
+        out, err = capsys.readouterr()
+        assert out
+        assert err.endswith(sentence)
+        assert (engine.stopped, engine.closed) == (stopped, True)
+    document = json.loads(out)
+    assert document["outcome"] == "cancelled"
+    assert len(document.get("measurements", ())) == measured
+
+
+def test_a_second_ctrl_c_waits_for_nothing(capsys) -> None:
+    def twice(experiment: Experiment) -> Sequence[Event]:
+        ctrl_c()
+        return interrupted(experiment)
+
+    engine = FakeEngine(answer=twice)
+    assert run(engine, "bench", "selu") == 130
+    assert engine.options is not None
+    assert engine.options.grace_seconds == 0.0
 
 
 def test_before_anything_has_arrived_that_is_said_and_no_file_written(
@@ -166,34 +113,40 @@ def test_before_anything_has_arrived_that_is_said_and_no_file_written(
     assert not path.exists()
 
 
+def is_lost(experiment: Experiment) -> Sequence[Event]:
+    return [*began(experiment), CRASHED]
+
+
+def cannot_come_back(experiment: Experiment) -> Sequence[Event]:
+    raise EngineUnavailableError("The TPU is held by process 7.")
+
+
+LOST_ROOFS = test_roofline.failing("crashed")
+
+
 @pytest.mark.parametrize(
-    ("typed", "engine", "sizes"),
+    ("typed", "engine"),
     [
-        ("crossover selu --sizes 16..1M", lambda: third_size(is_lost), [16, 64]),
-        ("crossover selu --sizes 16..1M", lambda: third_size(has_no_engine), [16, 64]),
-        (
-            "roofline copy:1M",
-            lambda: test_roofline.machine(of_roofs=test_roofline.failing("crashed")),
-            None,
-        ),
-        ("learn clock", lambda: test_learn.failing("crashed"), None),
+        ("crossover selu --sizes 16..1M", crossover(is_lost)),
+        ("crossover selu --sizes 16..1M", crossover(cannot_come_back)),
+        ("roofline copy:1M", test_roofline.machine(of_roofs=LOST_ROOFS)),
+        ("learn clock", test_learn.failing("crashed")),
         # What was not tested says nothing.
-        ("check", lambda: FakeEngine(answer=lambda work: [CRASHED]), None),
-        ("hlo matmul:8", lambda: FakeEngine(up(), lambda work: [CRASHED]), None),
+        ("check", FakeEngine(answer=lambda work: [CRASHED])),
+        ("hlo matmul:8", FakeEngine(answer=lambda work: [CRASHED])),
     ],
 )
 def test_an_engine_that_is_lost_leaves_an_answer_that_says_so_and_1(
-    capsys, typed: str, engine: Callable[[], FakeEngine], sizes: list[int] | None
+    capsys, typed: str, engine: FakeEngine
 ) -> None:
-    assert run(engine(), *typed.split(), "--json") == 1
+    assert run(engine, *typed.split(), "--json") == 1
     out, err = capsys.readouterr()
     document = json.loads(out)
     assert document.get("outcome", "incomplete") == "incomplete"
     assert "Incomplete: the engine was lost on the way." in err
-    if sizes is not None:
-        assert [one["size"] for one in document["sizes"]] == sizes
-        said = "".join(one["sentence"] for one in document["answers"])
-        assert "no crossover" not in said
-    assert run(engine(), *typed.split()) == 1
+    if typed.startswith("crossover"):
+        assert [one["size"] for one in document["sizes"]] == [16, 64]
+        assert "no crossover" not in out
+    assert run(engine, *typed.split()) == 1
     out, err = capsys.readouterr()
     assert "the engine was lost on the way." in " ".join((out + err).split())
