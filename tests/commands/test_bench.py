@@ -7,7 +7,7 @@ import json
 import pytest
 
 from jaxtui.engine.client import EngineOptions
-from jaxtui.model import Case, Experiment, Finding
+from jaxtui.model import Case, Experiment, Finding, MemorySpan
 from tests.commands.fakes import FakeEngine, complete, run, up
 
 
@@ -54,6 +54,18 @@ def test_samples_are_in_the_json_when_asked_for_and_nan_is_null(capsys) -> None:
     (measurement,) = document["measurements"]
     assert measurement["samples"] == {"ready": [1e-3], "dispatch": None}
     assert measurement["error_vs_float64"] is None
+
+
+def test_the_memory_span_is_a_column_where_there_is_one(capsys) -> None:
+    span = MemorySpan(fresh=1.7e-3, reused=0.42e-3, page_faults=980.25)
+    engine = FakeEngine(answer=lambda work: complete(work, memory=span))
+    assert run(engine, "bench", "selu", "--mode", "jit,numpy") == 0
+    head, jit, numpy, *_ = capsys.readouterr().out.splitlines()
+    at = head.index("memory") + len("memory")
+    assert jit[:at].endswith(" 0.42–1.70 ms")
+    assert numpy[:at].endswith(" —")
+    assert run(FakeEngine(), "bench", "selu") == 0
+    assert "memory" not in capsys.readouterr().out
 
 
 def test_bench_warns_of_what_keeps_it_from_the_accelerator(capsys) -> None:

@@ -112,27 +112,16 @@ def test_the_report_is_no_wider_than_a_terminal(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "error", "hint"),
+    ("what", "error"),
     [
-        (
-            "abort",
-            "crashed (SIGABRT) while XLA compiled the op. It printed: "
-            "shape.h:847] Check failed: buffer != nullptr",
-            "fault of libtpu",
-        ),
-        ("killed", "when memory runs out", "fault of libtpu"),
-        # In the middle of an answer.
-        ("cut", "ended by itself (exit code 0)", "fault of libtpu"),
-        ("hang", "given up after 1 s, while XLA compiled the op", "with --limit"),
+        ("abort", "crashed (SIGABRT) while XLA compiled the op. It printed: shape.h:"),
+        ("killed", "when memory runs out"),
+        ("cut", "ended by itself (exit code 0)"),  # in the middle of an answer
+        ("hang", "given up after 1 s, while XLA compiled the op"),
     ],
 )
 def test_what_ends_without_an_answer_is_a_named_failure(
-    run: Run,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    what: str,
-    error: str,
-    hint: str,
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, what: str, error: str
 ) -> None:
     pid = tmp_path / "pid"
     monkeypatch.setenv("FAKE_AOT_PID", str(pid))
@@ -141,10 +130,10 @@ def test_what_ends_without_an_answer_is_a_named_failure(
     found = json.loads(out)
     assert code == 1
     assert error in found["failure"]["error"]
-    assert hint in found["failure"]["hint"]
+    assert ("--limit" if limit else "fault of libtpu") in found["failure"]["hint"]
     assert found["trace_seconds"] > 0  # what had arrived is kept
     assert found["kernels"] is None
-    assert what != "hang" or not alive(int(pid.read_text()))
+    assert not limit or not alive(int(pid.read_text()))
 
 
 def test_what_libtpu_printed_stands_below_the_report(run: Run) -> None:

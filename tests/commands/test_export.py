@@ -14,10 +14,8 @@ from xml.dom import minidom
 import msgspec
 import pytest
 
-from jaxtui.document import Results
-from jaxtui.export import MEMORY, as_svg
-from jaxtui.history.store import Filter, History
-from jaxtui.model import Case, Event, Experiment, Failure, MemorySpan, PlannedCase
+from jaxtui.export import as_svg
+from jaxtui.model import Case, Event, Experiment, Failure, PlannedCase
 from tests.commands import test_crossover, test_roofline
 from tests.commands.fakes import FakeEngine, began, complete, one_fails, run
 from tests.records import planned
@@ -92,31 +90,6 @@ def test_every_kind_of_file(
     assert out.strip().splitlines()[-1] in text
     shown = texts(Path("out.svg").read_text())
     assert all(one in shown for one in drawn)
-
-
-def test_the_memory_span_stands_beside_its_row_everywhere(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    span = MemorySpan(fresh=1.7e-3, reused=0.42e-3, page_faults=980.25)
-    engine = FakeEngine(answer=lambda work: complete(work, memory=span))
-    assert run(engine, *BOTH, *to("out.json", "out.csv", "out.md")) == 0
-    head, jit, numpy, *_ = capsys.readouterr().out.splitlines()
-    at = head.index("memory") + len("memory")
-    assert jit[:at].endswith(" 0.42–1.70 ms")
-    assert numpy[:at].endswith(" —")
-    whole = msgspec.json.decode(Path("out.json").read_bytes(), type=Results)
-    assert [one.memory for one in whole.measurements] == [span, None]
-    first, second = rows("out.csv")
-    assert [first[name] for name in MEMORY] == ["0.0017", "0.00042", "980.25"]
-    assert [second[name] for name in MEMORY] == ["", "", ""]
-    head, _, jit, numpy, *_ = Path("out.md").read_text().splitlines()
-    assert head.endswith("| memory |")
-    assert jit.endswith("| 0.42–1.70 ms |")
-    assert numpy.endswith("| — |")
-    kept = History().entry(History().page(Filter(mode="jit")).rows[0].id)
-    assert kept.measurement.memory == span
-    assert run(FakeEngine(), *BOTH) == 0
-    assert "memory" not in capsys.readouterr().out
 
 
 def test_a_run_without_a_plot_is_a_picture_of_its_table() -> None:
