@@ -39,7 +39,7 @@ from jaxtui.document import (
     read,
 )
 from jaxtui.lessons import progress as kept
-from jaxtui.lessons.base import PROSE_COLUMNS, Conclusion, Lesson, Row, Setting, setting
+from jaxtui.lessons.base import PROSE_COLUMNS, Lesson, Row, Setting, setting
 from jaxtui.lessons.play import StepRun, code_parts, conclude
 from jaxtui.model import Measurement, explanation
 from jaxtui.scripts import Script, joined
@@ -140,7 +140,7 @@ def command(
             )
         numbers = [step]
     label, ghosts = ghost or ("", ())
-    course = _Course(common, record=True)
+    course = _Course(common, lesson, as_json)
 
     async def where() -> Setting:
         """Where the lesson runs, as soon as the devices are known."""
@@ -181,8 +181,7 @@ def command(
             here = await where()
             for number in numbers:
                 if not (course.interrupted or lost()):
-                    first = number == numbers[0]
-                    await _step(course, lesson, number, here, first, as_json)
+                    await course.play_step(number, here)
 
     if code:
         if (text := course.drive(script())) is not None:
@@ -197,7 +196,7 @@ def command(
         ),
         text=str,  # each step was printed when it ended
         as_json=as_json,
-        code=CASE_FAILED if any(map(_flawed, course.played)) else FINE,
+        code=CASE_FAILED if course.flawed else FINE,
         lost=course.lost,
     )
 
@@ -219,41 +218,47 @@ def _list(*, as_json: bool) -> int:
 
 
 class _Course(Driver):
-    played: tuple[StepRun, ...] = ()
-    """The steps as far as they were run."""
+    """A lesson, and its steps as far as they were run."""
 
+    def __init__(self, common: Common, lesson: Lesson, as_json: bool) -> None:
+        super().__init__(common, record=True)
+        self._lesson = lesson
+        self._as_json = as_json
+        self.played: tuple[StepRun, ...] = ()
 
-async def _step(
-    course: _Course,
-    lesson: Lesson,
-    number: int,
-    here: Setting,
-    first: bool,
-    as_json: bool,
-) -> None:
-    """One step: what it says, the learner's guess, its works, what came of them."""
-    step = lesson.steps[number - 1]
-    guessed = None
-    if not as_json:
-        question = step.question
-        opening = view.opening(lesson, number, here, step.works(here), first=first)
-        put(f"{'' if first else chr(10)}{_plain(opening)}\n")
-        if question and can_ask():
-            guessed = await guess(len(question.choices))
-    played = StepRun(step, here)
-    try:
-        async with course.progress():
-            await course.session.play(played, "lesson")
-    finally:
-        last = course.state.series.get("lesson")
-        played = last if isinstance(last, StepRun) else played
-        course.played += (played,)
-        if not as_json:
-            _print(played, guessed)
-        if played.outcome.problem is None and (
-            trouble := kept.add(lesson.name, step.title)
-        ):
-            say(trouble)
+    async def play_step(self, number: int, here: Setting) -> None:
+        """What it says, the learner's guess, its works, what came of them."""
+        lesson, first = self._lesson, not self.played
+        step = lesson.steps[number - 1]
+        guessed = None
+        if not self._as_json:
+            opening = view.opening(lesson, number, here, step.works(here), first=first)
+            put(f"{'' if first else chr(10)}{_plain(opening)}\n")
+            if step.question and can_ask():
+                guessed = await guess(len(step.question.choices))
+        played = StepRun(step, here)
+        try:
+            async with self.progress():
+                await self.session.play(played, "lesson")
+        finally:
+            last = self.state.series.get("lesson")
+            played = last if isinstance(last, StepRun) else played
+            self.played += (played,)
+            if not self._as_json:
+                _print(played, guessed)
+            if played.outcome.problem is None and (
+                trouble := kept.add(lesson.name, step.title)
+            ):
+                say(trouble)
+
+    @property
+    def flawed(self) -> bool:
+        """Whether something has no result; TensorFlow is optional."""
+        outcomes = [one.outcome for one in self.played]
+        failed = [one.case.mode for outcome in outcomes for one in outcome.failures]
+        return any(outcome.problem for outcome in outcomes) or any(
+            mode != "tensorflow" for mode in failed
+        )
 
 
 def _print(played: StepRun, guessed: int | None) -> None:
@@ -262,24 +267,13 @@ def _print(played: StepRun, guessed: int | None) -> None:
     picture = step.picture(here, outcome) if step.picture else None
     if drawing := plot(picture, elsewhere=COLUMNS):
         put(join_painted((drawing, "")))
-    conclusion: Conclusion = conclude(step, here, outcome)
-    problem = explanation(outcome.problem) if outcome.problem else ""
-    failures, width = outcome.failures, PROSE_COLUMNS
-    found = view.results(step, conclusion, failures, guessed, width)
-    put(_plain(view.ending(step, here, found, problem)))
+    conclusion = conclude(step, here, outcome)
+    found = view.results(step, conclusion, outcome.failures, guessed, PROSE_COLUMNS)
+    put(_plain(view.ending(step, here, found, explanation(outcome.problem))))
 
 
 def _plain(lines: Iterable[Line]) -> str:
     return "\n".join(plain(line).rstrip() for line in lines)
-
-
-def _flawed(played: StepRun) -> bool:
-    """Whether something of a step has no result.
-
-    That TensorFlow, which is optional, is not installed is none of its business.
-    """
-    failures = [one for one in played.outcome.failures if one.case.mode != "tensorflow"]
-    return bool(failures or played.outcome.problem)
 
 
 def _results(played: StepRun) -> StepResults:
