@@ -13,9 +13,9 @@ from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import (
     BUDGET,
     DEVICE_LIST,
-    DTYPE_LIST,
     INPUTS_LIST,
     Cases,
+    dtypes,
     json_flag,
     modes,
     own_arguments,
@@ -41,14 +41,7 @@ from jaxtui.view.curves import of_run
 @click.command("bench")
 @click.argument("op", nargs=-1, metavar="OP[:SIZE]...")
 @sizes("the op's own")
-@valued(
-    "--dtype",
-    "DTYPES",
-    "float64, float32, float16, bfloat16, float8_e4m3fn (f8), int32, int8 or "
-    "complex64.",
-    "float32",
-    type=DTYPE_LIST,
-)
+@dtypes
 @valued(
     "--device",
     "DEVICES",

@@ -140,6 +140,12 @@ modes = valued(
     type=Parsed("modes", selection.parse_modes, MODES),
 )
 
+_DTYPES = (
+    "float64, float32, float16, bfloat16, float8_e4m3fn (f8), int32, int8 or complex64."
+)
+
+dtypes = valued("--dtype", "DTYPES", _DTYPES, "float32", type=DTYPE_LIST)
+
 precisions = valued(
     "--precision",
     "PRECISIONS",
@@ -188,9 +194,7 @@ one_precision = valued(
 
 def one_dtype(default: str) -> Decorator:
     """``--dtype`` of a command that takes one case."""
-    return valued(
-        "--dtype", "DTYPE", "One of those that bench takes.", default, type=DTYPE
-    )
+    return valued("--dtype", "DTYPE", _DTYPES, default, type=DTYPE)
 
 
 def one_mode(meaning: str) -> Decorator:

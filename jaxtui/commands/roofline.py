@@ -16,8 +16,8 @@ from jaxtui.commands.common import Common, engine_flags, no_history, valued
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import (
     BUDGET,
-    DTYPE_LIST,
     Cases,
+    dtypes,
     json_flag,
     modes,
     one_device,
@@ -47,7 +47,7 @@ ROOF_SECONDS = 10.0
 @click.command("roofline")
 @click.argument("op", nargs=-1, metavar="[OP[:SIZE]]...")
 @sizes("the op's own, or as much as leaves the caches")
-@valued("--dtype", "DTYPES", "Those that bench takes.", "float32", type=DTYPE_LIST)
+@dtypes
 @one_device
 @modes
 @precisions
@@ -108,17 +108,18 @@ def command(
                     if not (job.result or roofline.lost):
                         raise CannotRun(failed)
                     narrate(failed)
-                if not (roofline.interrupted or roofline.lost):
-                    spent = time.monotonic() - began
-                    sized = {one.name for one in choices if cases.size or one.sizes}
-                    suited = await roofline.suited(experiment, sized, ops)
-                    left = suited.budget
-                    if budget is not None:
-                        # Compiling for the roofs comes on top of theirs, but never
-                        # leaves the cases less than a third of it all.
-                        left = max(budget - spent, budget / 3)
-                    suited = msgspec.structs.replace(suited, budget_seconds=left)
-                    await session.run(suited)
+                if roofline.interrupted or roofline.lost:
+                    return
+                spent = time.monotonic() - began
+                sized = {one.name for one in choices if cases.size or one.sizes}
+                suited = await roofline.suited(experiment, sized, ops)
+                left = suited.budget
+                if budget is not None:
+                    # Compiling for the roofs comes on top of theirs, but never leaves
+                    # the cases less than a third of it all.
+                    left = max(budget - spent, budget / 3)
+                suited = msgspec.structs.replace(suited, budget_seconds=left)
+                await session.run(suited)
 
     roofline.drive(run())
     results, places = roofline.results, roofline.places
