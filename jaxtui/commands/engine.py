@@ -22,8 +22,6 @@ from jaxtui.view.devices import failure_text, finding_text
 
 _Result = TypeVar("_Result")
 
-Environment = Mapping[str, str | None] | None
-
 
 class Driver:
     """A command's session: what it has come to is read when it is interrupted.
@@ -35,7 +33,11 @@ class Driver:
     """
 
     def __init__(
-        self, common: Common, *, environment: Environment = None, record: bool = False
+        self,
+        common: Common,
+        *,
+        environment: Mapping[str, str | None] | None = None,
+        record: bool = False,
     ) -> None:
         self._factory = common.factory
         self._options = common.engine_options(environment)

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import click
-import msgspec
 
 from jaxtui import selection
 from jaxtui.commands import CASE_FAILED, FINE
@@ -99,7 +98,9 @@ def command(
             await session.run(Inspection(case=hlo.case), "inspection")
 
     hlo.drive(run())
-    inspected, failed, case = hlo.inspected, hlo.failed, hlo.case
+    job, case = hlo.state.jobs.get("inspection"), hlo.case
+    inspected = job.result if job and isinstance(job.result, Inspected) else None
+    failed = job.failed if job else None
     if failed is not None and not as_json:
         sentence = explanation(failed)
         # Of an engine that died only that is known.
@@ -107,7 +108,9 @@ def command(
             sentence = f"{case.label}: {sentence}"
         say("\n".join(filter(None, (sentence, failed.detail))))
     return close(
-        document=_document(hlo, stage),
+        document=Document(
+            host=hlo.state.host, **_facts(case, inspected, stage), failure=failed
+        ),
         text=partial(_report, inspected, stage) if inspected else None,
         as_json=as_json,
         code=FINE if inspected else CASE_FAILED,
@@ -117,16 +120,6 @@ def command(
 
 class _Hlo(Driver):
     case: Case | None = None
-
-    @property
-    def inspected(self) -> Inspected | None:
-        job = self.state.jobs.get("inspection")
-        return job.result if job and isinstance(job.result, Inspected) else None
-
-    @property
-    def failed(self) -> WorkFailed | None:
-        job = self.state.jobs.get("inspection")
-        return job.failed if job else None
 
 
 class Document(Record, frozen=True, kw_only=True):
@@ -150,14 +143,17 @@ class Document(Record, frozen=True, kw_only=True):
     failure: WorkFailed | None
 
 
-def _document(hlo: _Hlo, stage: str | None) -> Document:
-    facts: dict[str, Any] = dict.fromkeys(Inspected.__struct_fields__)
-    facts |= {"case": hlo.case, "eager_kernels": None}
-    if found := hlo.inspected:
-        facts = msgspec.structs.asdict(found) | {"eager_kernels": found.eager_kernels}
+def _facts(
+    case: Case | None, inspected: Inspected | None, stage: str | None
+) -> dict[str, Any]:
+    """The fields of a document that an inspection fills."""
+    names = (*Inspected.__struct_fields__, "eager_kernels")
+    facts = {name: getattr(inspected, name, None) for name in names}
+    if inspected is None:
+        facts["case"] = case
     if stage in TEXTS:
         facts |= dict.fromkeys(name for name in TEXTS if name != stage)
-    return Document(host=hlo.state.host, **facts, failure=hlo.failed)
+    return facts
 
 
 def _report(inspected: Inspected, stage: str | None) -> str:

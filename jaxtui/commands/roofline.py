@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
 import click
@@ -32,7 +32,7 @@ from jaxtui.commands.output import Exports, close, export_flags, plot
 from jaxtui.commands.terminal import narrate
 from jaxtui.document import Results
 from jaxtui.export import COLUMNS, LINES, PICTURES, Contents, text_rows
-from jaxtui.model import Case, Experiment, OpInfo, PlannedCase, explanation
+from jaxtui.model import Experiment, OpInfo, explanation
 from jaxtui.model.roofs import Roofs, RoofsMeasured
 from jaxtui.plot import COLORS, Row
 from jaxtui.selection import SelectionError
@@ -234,7 +234,11 @@ class _Roofline(Driver):
             if one.case.op in infos and one.case.op not in sized
         }
         cases = list(experiment.cases)
-        while bigger := _bigger(growing, infos, roofs):
+        while bigger := {
+            index: msgspec.structs.replace(one.case, size=size)
+            for index, one in growing.items()
+            if (size := larger(one, infos[one.case.op], roofs)) != one.case.size
+        }:
             tried = msgspec.structs.replace(experiment, cases=tuple(bigger.values()))
             answer = (await self.session.plan(tried)).cases
             found = zip(bigger, answer, strict=True)
@@ -242,19 +246,3 @@ class _Roofline(Driver):
             for index, one in growing.items():
                 cases[index] = one.case
         return msgspec.structs.replace(experiment, cases=tuple(cases))
-
-
-def _bigger(
-    growing: Mapping[int, PlannedCase],
-    infos: Mapping[str, OpInfo],
-    roofs: RoofsMeasured,
-) -> dict[int, Case]:
-    """The cases that are too small yet, one step larger."""
-    wanted = {
-        index: larger(one, infos[one.case.op], roofs) for index, one in growing.items()
-    }
-    return {
-        index: msgspec.structs.replace(one.case, size=wanted[index])
-        for index, one in growing.items()
-        if wanted[index] != one.case.size
-    }

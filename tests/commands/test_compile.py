@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import select
 import shlex
 import signal
 import subprocess
@@ -21,7 +20,7 @@ import pytest
 
 from jaxtui import child, cli
 from jaxtui.machine import topologies
-from tests.processes import LIMIT_SECONDS, PROGRAM, alive, python
+from tests.processes import LIMIT_SECONDS, Running, alive, python
 
 FAKE = Path(__file__).with_name("fake_aot.py")
 
@@ -179,25 +178,17 @@ def test_what_cannot_run_says_so_in_a_sentence(
 
 def test_ctrl_c_ends_the_process_too(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
-    os.mkfifo(pid)
-    waiting = subprocess.Popen(
-        [*PROGRAM, *MATMUL, *fake("hang"), "--json"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "FAKE_AOT_PID": str(pid)},
-    )
-    fd = os.open(pid, os.O_RDWR)
-    assert select.select([fd], [], [], LIMIT_SECONDS)[0], "nobody wrote"
-    hanging = int(os.read(fd, 100))
-    os.close(fd)
-    waiting.send_signal(signal.SIGINT)
-    out, err = waiting.communicate(timeout=LIMIT_SECONDS)
-    assert waiting.returncode == 130
+    hanging = {**os.environ, "FAKE_AOT_PID": str(pid)}
+    waiting = Running(*MATMUL, *fake("hang"), "--json", env=hanging)
+    waiting.until(lambda: pid.exists() and pid.read_text())
+    waiting.signal(signal.SIGINT)
+    code, out = waiting.ended()
+    assert code == 130
     document = json.loads(out)
     assert document["failure"]["error"] == "The compile was interrupted."
     assert document["lower_seconds"] > 0
-    assert b"Traceback" not in err
-    assert not alive(hanging)
+    assert "Traceback" not in waiting.said
+    assert not alive(int(pid.read_text()))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks the kernel to kill it")
