@@ -163,10 +163,11 @@ def close(
     """
     written, shown = True, ""
     try:
-        if exports.paths and contents is None:
-            say("Nothing had arrived: no file was written.")
-        elif exports.paths and contents is not None:
-            written = exports.write(contents())
+        if exports.paths:
+            if contents is None:
+                say("Nothing had arrived: no file was written.")
+            else:
+                written = exports.write(contents())
     finally:
         if as_json:
             put_bytes(encode(document))
