@@ -21,8 +21,9 @@ from jaxtui.model import (
     Event,
     Finding,
 )
+from tests.analysis.figures import expected
 from tests.commands import fakes
-from tests.commands.checking import PEAK, Script, sound, with_trouble
+from tests.commands.checking import Script, sound, with_trouble
 from tests.commands.fakes import DEVICES, FakeEngine, up
 from tests.processes import children
 from tests.tui.fake_engine import tpu_devices
@@ -68,7 +69,7 @@ def test_every_test_is_run_once_on_all_devices_of_this_process(capsys) -> None:
     ("trouble", "word", "code"),
     [
         ({"doubt": "Others use half of it."}, "low", 1),
-        ({"expected": PEAK, "measured": 300e12}, "impossible", 2),
+        ({"expected": expected(200e12), "measured": 300e12}, "impossible", 2),
     ],
 )
 def test_the_exit_code_and_the_last_line_are_the_verdict(
@@ -83,7 +84,7 @@ def test_the_exit_code_and_the_last_line_are_the_verdict(
 
 def test_where_nothing_could_be_tested_it_could_not_run(capsys) -> None:
     def nothing(check: Check) -> list[Event]:
-        return sound(check, check.test, "cpu:0", measured=None, skipped="Too old.")
+        return sound(check, "cpu:0", measured=None, skipped="Too old.")
 
     assert run(engine(nothing), "--devices", "cpu:0") == 3
     assert "Verdict: skipped. Nothing could be tested." in capsys.readouterr().out

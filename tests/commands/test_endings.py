@@ -11,9 +11,9 @@ import pytest
 from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.model import Check, CheckRead, CheckStarted, Event, Experiment, RunFinished
 from jaxtui.model.roofs import RoofMeasured, Roofs, RoofsStarted
-from tests.analysis.figures import bandwidth
+from tests.analysis.figures import bandwidth, reading
 from tests.commands import test_crossover, test_learn, test_roofline
-from tests.commands.checking import reading, sound
+from tests.commands.checking import sound
 from tests.commands.fakes import (
     FakeEngine,
     began,
@@ -47,7 +47,7 @@ def in_third_test(check: Check) -> Sequence[Event]:
     if check.test != "compute":
         return sound(check)
     ctrl_c()
-    return [CheckStarted(check=check), CheckRead(reading=reading(check, "cpu:0"))]
+    return [CheckStarted(check=check), CheckRead(reading=reading(device="cpu:0"))]
 
 
 def crossover(then: Callable[[Experiment], Sequence[Event]]) -> FakeEngine:
