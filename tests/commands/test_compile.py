@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from jaxtui import child, cli
+from jaxtui import child
 from jaxtui.machine import topologies
 from tests.processes import LIMIT_SECONDS, Running, alive, python
 
@@ -37,17 +37,6 @@ Run = Callable[..., tuple[int, str, str]]
 def fake(what: str) -> tuple[str, str]:
     """The options that put the fake in the place of Python."""
     return "--python", shlex.join([sys.executable, str(FAKE), what])
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def run(*words: str) -> tuple[int, str, str]:
-        code = cli.main(words)
-        said = capsys.readouterr()
-        assert "Traceback" not in said.err
-        return code, said.out, said.err
-
-    return run
 
 
 @pytest.fixture

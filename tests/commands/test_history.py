@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from jaxtui.cli import main
 from jaxtui.commands.history import moment
 from jaxtui.document import Results, encode
 from jaxtui.history.store import History
@@ -34,16 +33,6 @@ def kept() -> list[int]:
         ),
         insert(history, HOST, None, host, at=3_000_000.0),
     ]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def run(*arguments: object) -> tuple[int, str, str]:
-        code = main([str(one) for one in arguments])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
 
 
 def test_an_empty_history_says_how_to_fill_it(run: Run) -> None:
