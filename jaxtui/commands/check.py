@@ -17,7 +17,7 @@ from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import DEVICE_LIST, LIMIT, Parsed, json_flag, one_of
 from jaxtui.commands.output import close
 from jaxtui.commands.progress import bar, live_line, progress_line
-from jaxtui.commands.terminal import in_colour, narrate, put, say, wipe
+from jaxtui.commands.terminal import in_colour, put, say
 from jaxtui.document import CheckResults, Outcome, check_results
 from jaxtui.format import plural
 from jaxtui.model import CHECK_LEVELS, CHECK_TESTS, Check, CheckLevel, CheckTest, Device
@@ -206,12 +206,11 @@ class _Check(Driver):
             day = baseline.saved_at[:10]
             compared = f"Compared with the baseline {baseline.name} of {day}{since}."
         if not self._as_json:
-            wipe()
             put(self._heading(compared))
             return
         for text in (*map(finding_text, state.findings), compared):
             if text:
-                narrate(text)
+                say(text)
 
     def _heading(self, compared: str) -> str:
         """The machine, what is to be known of it, and what will be tested."""
@@ -237,7 +236,6 @@ class _Check(Driver):
         assert isinstance(job.work, Check)
         ended = following is None or following.test != job.work.test
         if ended and not self._as_json and (lines := self._readings(job.work.test)):
-            wipe()
             put(_painted(lines))
 
     def _readings(self, test: CheckTest) -> list[Line]:

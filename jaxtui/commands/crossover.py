@@ -16,7 +16,7 @@ from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import BUDGET, DEVICE, Parsed, json_flag, seed
 from jaxtui.commands.output import Exports, close, export_flags, plot
 from jaxtui.commands.progress import bar, live_line, progress_line
-from jaxtui.commands.terminal import narrate
+from jaxtui.commands.terminal import say
 from jaxtui.document import Results
 from jaxtui.export import PICTURES, Contents
 from jaxtui.model import (
@@ -207,7 +207,7 @@ def command(
             for size in shown_sizes(search):
                 if size not in told:
                     told.add(size)
-                    narrate(view.size_line(search, size))
+                    say(view.size_line(search, size))
 
         async with crossover.started() as session, live_line(crossover.line):
             await session.ready(lambda ops: _ascending(sizes, _info(op, ops)))

@@ -10,7 +10,7 @@ from jaxtui import selection
 from jaxtui.commands import CannotRun, Declined
 from jaxtui.commands.common import Common, spawn_process
 from jaxtui.commands.progress import confirm, progress
-from jaxtui.commands.terminal import narrate
+from jaxtui.commands.terminal import say
 from jaxtui.document import Outcome
 from jaxtui.engine.client import EngineClient, EngineUnavailableError
 from jaxtui.history.recording import Recording
@@ -91,7 +91,7 @@ class Driver:
             if isinstance(error, CannotRun) or not worked:
                 raise CannotRun(str(error)) from error
             self._lost = True
-            narrate(str(error))
+            say(str(error))
             return None
 
     @asynccontextmanager
@@ -103,7 +103,7 @@ class Driver:
         else:
             engine = EngineClient(options, spawn_process(options))
         session = self._session = Session(engine, EMPTY)
-        recording = Recording(narrate) if self._record else None
+        recording = Recording(say) if self._record else None
         if recording is not None:
             session.observers.append(recording.observe)
         session.observers.append(self._narrate)
@@ -134,7 +134,7 @@ class Driver:
         """Say what may keep this machine from doing what it can."""
         for finding in self.state.findings:
             if finding.severity != "info":
-                narrate(finding_text(finding))
+                say(finding_text(finding))
 
     def _narrate(self, event: Event) -> None:
         """Tell of deaths and waits; one before the devices are known ends it all."""
@@ -150,9 +150,9 @@ class Driver:
                     f"The engine ended before it had listed its devices ({how}).{said}"
                 )
             case EngineDied(error=error):
-                narrate(error)
+                say(error)
             case Waiting(finding=finding):
-                narrate(finding_text(finding))
+                say(finding_text(finding))
 
     def _stop(self, at_once: bool) -> Coroutine[Any, Any, None] | None:
         if at_once:

@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from jaxtui.commands.terminal import is_terminal, wipe
+from jaxtui.commands.terminal import is_terminal, takes_codes, wipe
 from jaxtui.engine import startup
 from jaxtui.selection import SelectionError
 from jaxtui.state import State
@@ -118,13 +118,13 @@ async def progress(state: Callable[[], State]) -> AsyncIterator[None]:
 async def live_line(draw: Callable[[float], str]) -> AsyncIterator[None]:
     """Show a line on stderr while the block runs, and wipe it at the end.
 
-    Nothing is written when stderr is no terminal.
+    Nothing is written when stderr is no terminal, or a dumb one.
 
     Args:
         draw: makes the line, given the seconds since the block began; what is too wide
             for the terminal is cut off.
     """
-    if not is_terminal(sys.stderr):
+    if not takes_codes(sys.stderr):
         yield
         return
     ticker = asyncio.create_task(_tick(draw))

@@ -29,7 +29,7 @@ from jaxtui.commands.options import (
     with_cases,
 )
 from jaxtui.commands.output import Exports, close, export_flags, plot
-from jaxtui.commands.terminal import narrate
+from jaxtui.commands.terminal import say
 from jaxtui.document import Results
 from jaxtui.export import COLUMNS, LINES, PICTURES, Contents, text_rows
 from jaxtui.model import Experiment, OpInfo, explanation
@@ -107,7 +107,7 @@ def command(
                     failed = explanation(job.failed)
                     if not (job.result or roofline.lost):
                         raise CannotRun(failed)
-                    narrate(failed)
+                    say(failed)
                 if roofline.interrupted or roofline.lost:
                     return
                 spent = time.monotonic() - began

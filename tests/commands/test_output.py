@@ -110,6 +110,11 @@ async def test_what_is_too_wide_for_the_terminal_is_cut_off(
     stderr.isatty = lambda: True  # type: ignore[method-assign]
     monkeypatch.setattr("sys.stderr", stderr)
     monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((9, 24)))
-    async with live_line(lambda elapsed: f"{elapsed:.0f}\x1b{'x' * 99}"):
-        await asyncio.sleep(0)
-    assert stderr.getvalue() == "\r0\\x1bxxx\x1b[K\r\x1b[K"
+    for terminal, written in (("xterm", "\r0\\x1bxxx\x1b[K\r\x1b[K"), ("dumb", "")):
+        monkeypatch.setenv("TERM", terminal)
+        stderr.truncate(0)
+        stderr.seek(0)
+        async with live_line(lambda elapsed: f"{elapsed:.0f}\x1b{'x' * 99}"):
+            await asyncio.sleep(0)
+        say("done")
+        assert stderr.getvalue() == f"{written}{written[-4:]}done\n"
