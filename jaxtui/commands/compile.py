@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -69,8 +68,13 @@ DEVICE = "tpu:0"
 
 DEFAULT_LIMIT_SECONDS = 600.0
 
-CLOCKS: tuple[Stage, ...] = ("warm-up", "trace", "lower", "compile")
-"""The stages whose seconds are reported."""
+CLOCKS: dict[Stage, str] = {
+    "warm-up": "warm_up_seconds",
+    "trace": "trace_seconds",
+    "lower": "lower_seconds",
+    "compile": "compile_seconds",
+}
+"""The stages whose seconds are reported, and their fields in the document."""
 
 NOT_HERE = "compiled, not run: there is no such TPU here"
 
@@ -122,7 +126,7 @@ def command(
         )
     seconds = limit or DEFAULT_LIMIT_SECONDS
     case = partial(cases.case, DEVICE)
-    found = _Compilation(typed=topology.strip(), topology=parse(topology))
+    found = _Compilation(topology.strip(), parse(topology))
 
     async def script() -> str:
         running = ahead_process(common.python, seconds, needs_libtpu=False)
@@ -145,9 +149,10 @@ def command(
                 async for answer in process.answers(AheadCompiled, AheadFailed):
                     found.take(answer)
                     if isinstance(answer, AheadReady):
-                        found.case = case(answer.ops)
+                        one = case(answer.ops)
+                        found.update(case=one)
                         request = CompileRequest(
-                            topology=found.topology, case=found.case, hlo=hlo
+                            topology=found.topology, case=one, hlo=hlo
                         )
                         await process.ask(request)
             except NoAnswer as error:
@@ -156,71 +161,18 @@ def command(
                 found.fail(f"{found.label}: {error}", error.hint, error.log)
 
     interrupt.run(compiled())
-    if interrupt.happened and not (found.compiled or found.failure):
+    if interrupt.happened and not (found.compiled or found.document.failure):
         found.fail("The compile was interrupted.", "Run it again.")
-    failure = found.failure
+    failure = found.document.failure
     exit_code = close(
-        document=_document(found),
-        text=partial(_report, found) if found.case else None,
+        document=found.document,
+        text=partial(_report, found) if found.document.case else None,
         as_json=as_json,
         code=CASE_FAILED if failure else FINE,
     )
     if failure and failure.detail and not as_json:
         say(legible(failure.detail))
     return exit_code
-
-
-@dataclass(kw_only=True)
-class _Compilation:
-    """What has arrived; read when it is interrupted."""
-
-    typed: str
-    """The topology as it was typed."""
-    topology: Topology
-    case: Case | None = None
-    """``None`` before the catalogue is known."""
-    libtpu: str | None = None
-    jax: str | None = None
-    devices: Sequence[Device] = ()
-    took: dict[Stage, float] = field(default_factory=dict)
-    compiled: Compiled | None = None
-    failure: Failure | None = None
-
-    def take(self, answer: AheadAnswer) -> None:
-        match answer:
-            case AheadHello(libtpu=version):
-                self.libtpu = version
-            case AheadReady(jax=version):
-                self.jax = version
-            case AheadDescribed(devices=devices):
-                self.devices = devices
-            case AheadTook(stage=stage, seconds=seconds):
-                self.took[stage] = seconds
-            case AheadCompiled(compiled=compiled):
-                self.compiled, self.case = compiled, compiled.case
-            case AheadFailed(failure=failure):
-                self.failure = failure
-            case _:
-                pass
-
-    @property
-    def device_kind(self) -> str | None:
-        return self.devices[0].device_kind if self.devices else None
-
-    @property
-    def label(self) -> str:
-        assert self.case is not None
-        return f"{self.case.label} of {self.typed}"
-
-    def fail(self, error: str, hint: str, detail: str = "") -> None:
-        """Give up the case; nothing, before it is known which that is."""
-        if self.case is not None:
-            self.failure = Failure(
-                case=self.case, error=error, hint=hint, detail=detail
-            )
-
-
-# The document.
 
 
 class TopologyRow(Record, frozen=True, kw_only=True):
@@ -263,30 +215,64 @@ class Document(Record, frozen=True, kw_only=True):
     failure: Failure | None
 
 
-def _document(found: _Compilation) -> Document:
-    compiled, devices = found.compiled, found.devices
-    facts: dict[str, Any] = dict.fromkeys(Compiled.__struct_fields__)
-    if compiled:
-        facts = msgspec.structs.asdict(compiled)
-    # These are known before all is compiled.
-    facts |= {"case": found.case, "device_kind": found.device_kind}
-    for stage in CLOCKS:
-        facts[f"{stage.replace('-', '_')}_seconds"] = found.took.get(stage)
-    return Document(
-        topology=TopologyRow(
-            asked=found.typed,
-            name=found.topology.name,
-            options=found.topology.options,
-            devices=len(devices) or None,
-            chips=chip_count(devices) or None,
-            processes=len({device.process_index for device in devices}) or None,
-        ),
-        libtpu=found.libtpu,
-        jax=found.jax,
-        **facts,
-        source=compiled.peak.source if compiled and compiled.peak else None,
-        failure=found.failure,
-    )
+class _Compilation:
+    """What has arrived, as the document; read when it is interrupted."""
+
+    def __init__(self, typed: str, topology: Topology) -> None:
+        self.topology = topology
+        self.devices: Sequence[Device] = ()
+        self.compiled: Compiled | None = None
+        row = TopologyRow(
+            asked=typed,
+            name=topology.name,
+            options=topology.options,
+            devices=None,
+            chips=None,
+            processes=None,
+        )
+        facts: dict[str, Any] = dict.fromkeys(Document.__struct_fields__)
+        self.document = Document(**facts | {"schema": SCHEMA, "topology": row})
+
+    def update(self, **facts: Any) -> None:
+        self.document = msgspec.structs.replace(self.document, **facts)
+
+    def take(self, answer: AheadAnswer) -> None:
+        match answer:
+            case AheadHello(libtpu=version):
+                self.update(libtpu=version)
+            case AheadReady(jax=version):
+                self.update(jax=version)
+            case AheadDescribed(devices=devices):
+                self.devices = devices
+                row = msgspec.structs.replace(
+                    self.document.topology,
+                    devices=len(devices),
+                    chips=chip_count(devices),
+                    processes=len({device.process_index for device in devices}),
+                )
+                self.update(topology=row, device_kind=devices[0].device_kind)
+            case AheadTook(stage=stage, seconds=seconds) if stage in CLOCKS:
+                self.update(**{CLOCKS[stage]: seconds})
+            case AheadCompiled(compiled=compiled):
+                self.compiled = compiled
+                source = compiled.peak.source if compiled.peak else None
+                self.update(**msgspec.structs.asdict(compiled), source=source)
+            case AheadFailed(failure=failure):
+                self.update(failure=failure)
+            case _:
+                pass
+
+    @property
+    def label(self) -> str:
+        assert self.document.case is not None
+        return f"{self.document.case.label} of {self.document.topology.asked}"
+
+    def fail(self, error: str, hint: str, detail: str = "") -> None:
+        """Give up the case; nothing, before it is known which that is."""
+        if (case := self.document.case) is not None:
+            self.update(
+                failure=Failure(case=case, error=error, hint=hint, detail=detail)
+            )
 
 
 # The text.
@@ -298,15 +284,17 @@ def _report(found: _Compilation) -> str:
 
 def _parts(found: _Compilation) -> Iterator[str]:
     """What was compiled, how long that took, and what the program needs."""
+    document = found.document
     lines = [found.label]
     if found.devices:
-        kind = f"{found.device_kind}, {chipmap.summary(found.devices)}"
+        kind = f"{document.device_kind}, {chipmap.summary(found.devices)}"
         lines.append(f"{found.topology.label}: {kind}; for one device of them")
-    lines.append(f"{NOT_HERE} · libtpu {found.libtpu} · jax {found.jax}")
+    lines.append(f"{NOT_HERE} · libtpu {document.libtpu} · jax {document.jax}")
     yield wrap(*lines, later="  ")
-    took = found.took
     if seconds := {
-        str(stage): took.get(stage) for stage in CLOCKS[1:] if stage in took
+        str(stage): took
+        for stage, name in CLOCKS.items()
+        if stage != "warm-up" and (took := getattr(document, name)) is not None
     }:
         yield program.stages(seconds)
     if compiled := found.compiled:
@@ -321,7 +309,7 @@ def _parts(found: _Compilation) -> Iterator[str]:
         yield wrap(f"program: {kernels}{hint}", later="  ")
         if compiled.hlo is not None:
             yield compiled.hlo.strip()
-    if failure := found.failure:
+    if failure := document.failure:
         yield wrap(f"failed: {explanation(failure)}", later="  ")
 
 
