@@ -14,11 +14,13 @@ import click
 from jaxtui import __version__
 from jaxtui.commands import (
     CANNOT_RUN,
+    CASE_FAILED,
     FINE,
     INTERNAL,
     INTERRUPTED,
     USAGE,
     CannotRun,
+    Declined,
     app,
 )
 from jaxtui.commands.common import (
@@ -124,6 +126,9 @@ def main(
             code = _refuse(USAGE, error.format_message())
         except CannotRun as error:
             code = _refuse(CANNOT_RUN, str(error))
+        except Declined as answer:
+            say(str(answer))
+            code = CASE_FAILED
         except (click.Abort, KeyboardInterrupt):
             code = INTERRUPTED
         except Exception as error:

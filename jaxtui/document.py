@@ -1,4 +1,8 @@
-"""What a run yielded, as one document: the records that ``--json`` prints."""
+"""What a run yielded, as one document: the records that ``--json`` prints.
+
+A document that only one command has stands beside what makes it, in its view or its
+command; ``commands/schema.py`` lists all of them.
+"""
 
 from __future__ import annotations
 

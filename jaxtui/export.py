@@ -22,7 +22,7 @@ from rich.terminal_theme import SVG_EXPORT_THEME, TerminalTheme
 from rich.text import Text
 
 from jaxtui import format as fmt
-from jaxtui.document import Results, machine
+from jaxtui.document import Results, encode, machine
 from jaxtui.model import PHASES, Case, Measurement, Note, explanation
 from jaxtui.model.base import dtype_label
 from jaxtui.model.own import is_own, parts, short_name
@@ -189,7 +189,7 @@ def _in_words(path: Path) -> Iterator[None]:
 
 
 def contents(
-    document: Callable[[], bytes],
+    document: object,
     results: Results,
     picture: Picture | None,
     title: str,
@@ -201,7 +201,7 @@ def contents(
     """Every kind of file but a script.
 
     Args:
-        document: makes the JSON.
+        document: the record of the JSON.
         results: for the tables.
         picture: the plot, if there is one.
         title: stands above it, before the machine.
@@ -218,7 +218,7 @@ def contents(
         return picture.rows(COLUMNS, LINES) if picture else text_rows(whole())
 
     return {
-        ".json": lambda: document().decode(),
+        ".json": lambda: encode(document).decode(),
         ".csv": lambda: as_csv(results),
         ".md": lambda: as_markdown(results),
         ".svg": lambda: as_svg((rows or drawn)(), title, look or DARK),

@@ -31,6 +31,14 @@ Stop = Callable[[bool], Coroutine[Any, Any, None] | None]
 """Begins to stop the run, at once if ``True``; ``None`` if all is to be ended."""
 
 
+def signal_name(number: int) -> str:
+    """``SIGABRT``; ``signal 40`` where it has no name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 def exit_within(seconds: float, code: int) -> threading.Timer:
     """End this process after ``seconds`` unless it has ended by then.
 

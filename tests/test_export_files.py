@@ -15,6 +15,7 @@ from jaxtui.document import Results
 from jaxtui.export import CSV as COLUMNS
 from jaxtui.export import (
     MARKDOWN,
+    MEMORY,
     ExistsError,
     ExportError,
     as_csv,
@@ -22,11 +23,12 @@ from jaxtui.export import (
     check,
     file_stem,
     free_path,
+    markdown,
     of_cases,
     stamp,
     write,
 )
-from jaxtui.model import Case, Failure
+from jaxtui.model import Case, Failure, MemorySpan
 from tests.history.making import HOST, measurement
 
 FAILED = Failure(
@@ -57,6 +59,17 @@ def test_markdown_is_a_table() -> None:
     assert "| 2.0 ms | 1.90–2.10 |" in rows[0]
     assert "**matmul 9 float32 jit on cpu:0**: It" in as_markdown(RESULTS)
     assert len(as_markdown(NOTHING).splitlines()) == 2
+    assert markdown(["a"], [["b|c"]]).splitlines()[-1] == r"| b\|c |"
+
+
+def test_the_memory_span_has_columns_of_its_own() -> None:
+    span = MemorySpan(fresh=1.7e-3, reused=0.42e-3, page_faults=980.25)
+    spanned = Results.of(HOST, [msgspec.structs.replace(ONES[0], memory=span)], ())
+    (row,) = csv.DictReader(io.StringIO(as_csv(spanned)))
+    assert [row[name] for name in MEMORY] == ["0.0017", "0.00042", "980.25"]
+    head, _, shown, *_ = as_markdown(spanned).splitlines()
+    assert head.endswith("| memory |")
+    assert shown.endswith("| 0.42–1.70 ms |")
 
 
 def lacking(*_: object) -> None:

@@ -5,7 +5,8 @@ FINE = 0
 
 CASE_FAILED = 1
 """Some case of a bench run, or some step of a lesson, has no result; or the engine was
-lost, and the answer is incomplete. The codes of a check are in ``analysis.check``."""
+lost, and the answer is incomplete; or a question was answered with no. The codes of a
+check are in ``analysis.check``."""
 
 CANNOT_RUN = 3
 """The engine, the terminal or JAX is not to be had, or a file cannot be written."""
@@ -18,6 +19,10 @@ INTERNAL = 70
 
 INTERRUPTED = 130
 """Ctrl-C; 128 and its number for every signal."""
+
+
+class Declined(Exception):  # noqa: N818  (it is an answer, too)
+    """A question was answered with no; the text is what has not happened."""
 
 
 class CannotRun(Exception):  # noqa: N818  (it is an answer, not a programming error)

@@ -6,16 +6,16 @@ from functools import partial
 
 import click
 
-from jaxtui import experiments, scripts, selection
-from jaxtui.commands import CASE_FAILED
+from jaxtui import scripts, selection
+from jaxtui.commands import CASE_FAILED, FINE
 from jaxtui.commands.common import Common, engine_flags, flag, no_history, valued
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import (
     BUDGET,
     DEVICE_LIST,
-    DTYPE_LIST,
     INPUTS_LIST,
     Cases,
+    dtypes,
     json_flag,
     modes,
     own_arguments,
@@ -26,9 +26,7 @@ from jaxtui.commands.options import (
     with_cases,
 )
 from jaxtui.commands.output import Exports, close, export_flags, plot
-from jaxtui.commands.progress import DECLINED, may_start
-from jaxtui.commands.terminal import say
-from jaxtui.document import Results, encode
+from jaxtui.document import Results
 from jaxtui.export import FORMATS, Contents
 from jaxtui.machine import malloc
 from jaxtui.model import Case, PlannedCase, SelectionError
@@ -42,14 +40,7 @@ from jaxtui.view.curves import of_run
 @click.command("bench")
 @click.argument("op", nargs=-1, metavar="OP[:SIZE]...")
 @sizes("the op's own")
-@valued(
-    "--dtype",
-    "DTYPES",
-    "float64, float32, float16, bfloat16, float8_e4m3fn (f8), int32, int8 or "
-    "complex64.",
-    "float32",
-    type=DTYPE_LIST,
-)
+@dtypes
 @valued(
     "--device",
     "DEVICES",
@@ -118,7 +109,7 @@ def command(
     environment = malloc.environment(memory) if memory else None
     bench = _Bench(common, environment=environment, record=True)
 
-    async def run() -> bool:
+    async def run() -> None:
         async with bench.started() as session:
             async with bench.progress():
                 await session.ready(cases.choices)
@@ -128,20 +119,15 @@ def command(
                 choices = cases.choices(ops)
                 experiment = cases.experiment(choices, chosen, ops, devices)
             session.refuse(experiment)
-            if not await may_start(experiments.extent(experiment), sure=yes):
-                return False
+            await bench.confirm_start(experiment, sure=yes)
             bench.cases = experiment.cases
-            bench.warn()
             async with bench.progress():
                 if exports.wants(".py"):
                     plan = await session.plan(experiment, recipes=True)
                     bench.planned = plan.cases
                 await session.run(experiment)
-        return True
 
-    if bench.drive(run()) is False:
-        say(DECLINED)
-        return CASE_FAILED
+    bench.drive(run())
     results, job = bench.results, bench.begun
 
     def text(job: Job) -> str:
@@ -154,13 +140,13 @@ def command(
         return view.files(results, job, _picture(job), script)
 
     return close(
-        bench,
-        document=lambda: encode(results),
+        document=results,
         text=partial(text, job) if job else None,
+        as_json=as_json,
+        code=CASE_FAILED if results.failures else FINE,
+        lost=bench.lost,
         contents=partial(contents, job) if job else None,
         exports=exports,
-        as_json=as_json,
-        fine=not results.failures,
     )
 
 

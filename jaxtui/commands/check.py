@@ -11,13 +11,14 @@ from jaxtui.analysis import baseline as baselines
 from jaxtui.analysis.baseline import Baseline, BaselineError, differences
 from jaxtui.analysis.check import EXIT_CODES
 from jaxtui.analysis.examination import Examination, begin, longest_seconds
-from jaxtui.commands import CANNOT_RUN, CASE_FAILED, CannotRun
+from jaxtui.commands import CANNOT_RUN, FINE, CannotRun
 from jaxtui.commands.common import Common, engine_flags, valued
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import DEVICE_LIST, LIMIT, Parsed, json_flag, one_of
+from jaxtui.commands.output import close
 from jaxtui.commands.progress import bar, live_line, progress_line
-from jaxtui.commands.terminal import in_colour, narrate, put, put_bytes, say, wipe
-from jaxtui.document import Outcome, check_results, encode
+from jaxtui.commands.terminal import in_colour, put, say
+from jaxtui.document import CheckResults, Outcome, check_results
 from jaxtui.format import plural
 from jaxtui.model import (
     CHECK_LEVELS,
@@ -33,7 +34,7 @@ from jaxtui.state import State, with_series
 from jaxtui.text import join_painted
 from jaxtui.view import check as view
 from jaxtui.view.devices import explain, finding_text, machine_line
-from jaxtui.view.text import INCOMPLETE, Line, ansi, wrap
+from jaxtui.view.text import Line, ansi, wrap
 
 
 @click.command("check")
@@ -104,23 +105,16 @@ def command(
             await session.play(exam, "check", check.after)
 
     check.drive(run())
-    check.end()
     word = check.report.word
-    code = EXIT_CODES[word]
-    if check.interrupted:
-        job = check.state.jobs.get("check")
-        where = "before the first test."
-        if job is not None and isinstance(job.work, Check):
-            number = CHECK_TESTS.index(job.work.test) + 1
-            where = (
-                f"in test {number} of {len(CHECK_TESTS)}, {job.work.test}: this is "
-                "what had arrived."
-            )
-        say(f"Interrupted {where}")
-        return code
-    if check.outcome == "incomplete":
-        # What was found to be wrong stays so; all else says nothing.
-        code = max(code, CASE_FAILED) if word != "skipped" else CASE_FAILED
+    code = close(
+        document=check.document,
+        text=check.rest if check.exam else None,
+        as_json=as_json,
+        # That nothing was tested says nothing if that is because the engine was lost.
+        code=FINE if word == "skipped" and check.lost else EXIT_CODES[word],
+        lost=check.lost,
+        interrupted=check.interrupted_where,
+    )
     return code if save_baseline is None else _save(check, save_baseline, code)
 
 
@@ -220,12 +214,11 @@ class _Check(Driver):
             day = baseline.saved_at[:10]
             compared = f"Compared with the baseline {baseline.name} of {day}{since}."
         if not self._as_json:
-            wipe()
             put(self._heading(compared))
             return
         for text in (*map(finding_text, state.findings), compared):
             if text:
-                narrate(text)
+                say(text)
 
     def _heading(self, compared: str) -> str:
         """The machine, what is to be known of it, and what will be tested."""
@@ -249,44 +242,49 @@ class _Check(Driver):
         """Print the test that was run, if it has all its readings."""
         job, following = self.state.jobs["check"], exam.next_work
         assert isinstance(job.work, Check)
-        if not self.interrupted and (
-            following is None or following.test != job.work.test
-        ):
-            self._ended(job.work.test)
+        ended = following is None or following.test != job.work.test
+        if ended and not self._as_json and (lines := self._readings(job.work.test)):
+            put(_painted(lines))
 
-    def _ended(self, test: CheckTest) -> None:
-        """Print the readings of a test, unless a document follows at the end."""
-        report = self.report
-        if self._as_json or not (verdicts := report.of_test(test)):
-            return
+    def _readings(self, test: CheckTest) -> list[Line]:
+        """A test's, below a blank line; none if there are none, or they are printed."""
+        verdicts = self.report.of_test(test)
+        if not verdicts or test in self._printed:
+            return []
         self._printed.add(test)
-        _print([(), *view.block(test, verdicts, report.devices)])
+        return [(), *view.block(test, verdicts, self.report.devices)]
 
-    def end(self) -> None:
-        """Print what was not printed yet, and the verdict."""
-        if self._as_json:
-            results = check_results(
-                self.state.host,
-                self.state.devices,
-                self.report.verdicts,
-                level=self._level,
-                baseline=self._baseline.name if self._baseline else None,
-                outcome=self.outcome,
-            )
-            put_bytes(encode(results))
-            if self.outcome == "incomplete":
-                say(INCOMPLETE)
-        elif self.exam is not None:
-            for test in CHECK_TESTS:
-                if test not in self._printed:
-                    self._ended(test)
-            _print([(), *view.closing(self.report)])
+    def rest(self) -> str:
+        """What was not printed yet, and the verdict."""
+        lines = [line for test in CHECK_TESTS for line in self._readings(test)]
+        return _painted([*lines, (), *view.closing(self.report)])
+
+    @property
+    def document(self) -> CheckResults:
+        return check_results(
+            self.state.host,
+            self.state.devices,
+            self.report.verdicts,
+            level=self._level,
+            baseline=self._baseline.name if self._baseline else None,
+            outcome=self.outcome,
+        )
+
+    @property
+    def interrupted_where(self) -> str:
+        job = self.state.jobs.get("check")
+        if job is None or not isinstance(job.work, Check):
+            return "Interrupted before the first test."
+        number = CHECK_TESTS.index(job.work.test) + 1
+        return (
+            f"Interrupted in test {number} of {len(CHECK_TESTS)}, {job.work.test}: "
+            "this is what had arrived."
+        )
 
 
-def _print(lines: Sequence[Line]) -> None:
-    wipe()
+def _painted(lines: Sequence[Line]) -> str:
     colour = in_colour()
-    put(join_painted(ansi(line, colour=colour) for line in lines))
+    return join_painted(ansi(line, colour=colour) for line in lines)
 
 
 def check_line(exam: Examination, elapsed_seconds: float) -> str:

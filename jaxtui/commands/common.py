@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +24,16 @@ from jaxtui.engine.process import (
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
+class Whole(click.IntRange):
+    """A whole number, called so where click says "integer range"."""
+
+    name = "whole number"
+
+
 class Number(click.FloatRange):
     """A number, which neither infinity nor NaN is: those pass every comparison."""
+
+    name = "number"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -78,11 +86,15 @@ def spawn_process(options: EngineOptions) -> EngineProcess:
     try:
         return EngineProcess.spawn(options)
     except OSError as error:
-        command = shlex.join(options.command or ())
-        raise CannotRun(
-            f'The engine could not be started with "{command}": {error.strerror}. '
-            "Name a Python that has jax and msgspec with --python."
-        ) from error
+        raise not_started(options.command or DEFAULT_COMMAND, error) from error
+
+
+def not_started(command: Sequence[str], error: OSError) -> CannotRun:
+    """What to say of a command that the system cannot start."""
+    return CannotRun(
+        f'"{command[0]}" could not be started: {error.strerror}. '
+        "Name a Python that has jax and msgspec with --python."
+    )
 
 
 # Options.
@@ -126,7 +138,7 @@ def python_flag(meaning: str) -> Decorator:
 def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
     """Put it where the engine is made: every command takes it, and none reads it."""
     common = ctx.ensure_object(Common)
-    if value not in (None, ()):
+    if value is not None:
         setattr(common, str(param.name), value)
 
 
@@ -136,10 +148,17 @@ def _keep_nothing(ctx: click.Context, param: click.Parameter, value: bool) -> No
 
 
 def _command(ctx: click.Context, param: click.Parameter, text: str | None) -> None:
+    if text is None:
+        return
     try:
-        _keep(ctx, param, tuple(shlex.split(text or "")))
+        command = tuple(shlex.split(text))
     except ValueError as error:
         raise click.BadParameter(f"'{text}' is no command: {error}.") from error
+    if not command:
+        raise click.BadParameter(
+            f"'{text}' is no command: name a Python that has jax and msgspec."
+        )
+    _keep(ctx, param, command)
 
 
 engine_flags = composed(
@@ -156,7 +175,7 @@ engine_flags = composed(
         "--cpu-devices",
         "N",
         "Simulate N CPU devices, marked SIMULATED.",
-        type=click.IntRange(1, 1024),
+        type=Whole(1, 1024),
         expose_value=False,
         callback=_keep,
     ),

@@ -10,9 +10,8 @@ import click
 
 from jaxtui import document
 from jaxtui.analysis.comparison import Side, pairs
-from jaxtui.commands import FINE
 from jaxtui.commands.options import json_flag
-from jaxtui.commands.terminal import put, put_bytes
+from jaxtui.commands.output import close
 from jaxtui.history.store import History, NoEntryError
 from jaxtui.model import SelectionError
 from jaxtui.text import visible
@@ -34,11 +33,7 @@ def command(first: str, second: str, as_json: bool) -> int:
             f"{first} and {second} have no case in common: compare two ids, or two "
             "files in which the same op, size, dtype and mode was measured."
         )
-    if as_json:
-        put_bytes(document.encode(Pairs(pairs=found)))
-    else:
-        put(text(found))
-    return FINE
+    return close(document=Pairs(pairs=found), text=lambda: text(found), as_json=as_json)
 
 
 def _sides(named: str) -> Iterator[Side]:
@@ -61,7 +56,7 @@ def _sides(named: str) -> Iterator[Side]:
         host, found = document.read(path)
     except OSError as error:
         raise SelectionError(
-            f"{path} is neither an id of the history nor a file that can be read: "
+            f'"{named}" is neither an id of the history nor a file that can be read: '
             f"{error.strerror}."
         ) from error
     for measurement in found:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -13,9 +11,9 @@ import msgspec
 
 from jaxtui import format as fmt
 from jaxtui import scripts
-from jaxtui.commands import CASE_FAILED, FINE, CannotRun
+from jaxtui.commands import CASE_FAILED, FINE
 from jaxtui.commands.common import Common, flag, python_flag, valued
-from jaxtui.commands.compile_process import AheadProcess, ahead_process, legible
+from jaxtui.commands.compile_process import NoAnswer, ahead_process, legible
 from jaxtui.commands.options import (
     LIMIT,
     Cases,
@@ -28,16 +26,18 @@ from jaxtui.commands.options import (
     refuse_json_beside_code,
     with_cases,
 )
-from jaxtui.commands.output import INTERRUPTED
+from jaxtui.commands.output import close
 from jaxtui.commands.progress import live_line
-from jaxtui.commands.terminal import put, put_bytes, say
-from jaxtui.document import SCHEMA, encode
+from jaxtui.commands.terminal import put, say
+from jaxtui.document import SCHEMA
 from jaxtui.machine.topologies import parse
 from jaxtui.model import (
     COMPILED_MODES,
     Case,
     Device,
     Failure,
+    Peak,
+    Record,
     SelectionError,
     explanation,
 )
@@ -57,6 +57,8 @@ from jaxtui.model.ahead import (
     Topology,
 )
 from jaxtui.model.machine import chip_count
+from jaxtui.model.programs import ProgramMemory
+from jaxtui.model.roofs import RoofKind
 from jaxtui.signals import interrupt
 from jaxtui.view import chipmap, program
 from jaxtui.view.text import wrap
@@ -66,13 +68,13 @@ DEVICE = "tpu:0"
 
 DEFAULT_LIMIT_SECONDS = 600.0
 
-CLOCKS: tuple[Stage, ...] = ("warm-up", "trace", "lower", "compile")
-"""The stages whose seconds are reported."""
-
-OTHERWISE = (
-    "This is a fault of libtpu: another dtype, size or mode, or another version of "
-    "libtpu, may work."
-)
+CLOCKS: dict[Stage, str] = {
+    "warm-up": "warm_up_seconds",
+    "trace": "trace_seconds",
+    "lower": "lower_seconds",
+    "compile": "compile_seconds",
+}
+"""The stages whose seconds are reported, and their fields in the document."""
 
 NOT_HERE = "compiled, not run: there is no such TPU here"
 
@@ -116,175 +118,186 @@ def command(
         raise SelectionError(
             f"Name {what}, as in `jaxtui compile matmul --topology v5e:2x4`."
         )
-    (op,), (mode,) = cases.op, cases.mode
+    (mode,) = cases.mode
     if mode not in COMPILED_MODES:
         raise SelectionError(
             f"The mode {mode} compiles nothing: there is "
             f"{' and '.join(COMPILED_MODES)}."
         )
-
+    seconds = limit or DEFAULT_LIMIT_SECONDS
     case = partial(cases.case, DEVICE)
-    found = parse(topology)
-    python = common.python
+    found = _Compilation(topology.strip(), parse(topology))
 
     async def script() -> str:
-        async with ahead_process(python) as process:
-            ready = await process.answer(AheadReady, needs_libtpu=False)
-            await process.ask(CodeRequest(topology=found, case=case(ready.ops)))
-            answer = await process.answer(AheadCode, needs_libtpu=False)
-            return scripts.ahead_script(answer.case, found, answer.recipe)
-
-    async def compiled() -> None:
-        async with ahead_process(python) as process, live_line(process.line):
-            try:
-                await asyncio.wait_for(follow(process), seconds)
-            except asyncio.TimeoutError:
-                given_up = f"was given up after {seconds:g} s, {process.during}."
-                error = f"{outcome.label} {given_up}"
-                if outcome.case is None:
-                    raise CannotRun(error) from None
-                hint = "Give it more time with --limit, or a smaller size."
-                outcome.fail(error, hint)
-
-    async def follow(process: AheadProcess) -> None:
-        """Ask as soon as the catalogue is there, and take in every answer."""
-        async for answer in process.answers():
-            outcome.take(answer)
-            if isinstance(answer, AheadReady):
-                outcome.case = case(answer.ops)
-                request = CompileRequest(topology=found, case=outcome.case, hlo=hlo)
-                await process.ask(request)
-        if outcome.unanswered:
-            sentence = await process.ending()
-            if process.stage in ("start", "topology") or outcome.case is None:
-                raise CannotRun(sentence)
-            log = "\n".join(process.log)
-            outcome.fail(f"{outcome.label}: {sentence}", OTHERWISE, log)
+        running = ahead_process(common.python, seconds, needs_libtpu=False)
+        async with running as process:
+            ready = await process.answer(AheadReady)
+            request = CodeRequest(topology=found.topology, case=case(ready.ops))
+            await process.ask(request)
+            answer = await process.answer(AheadCode)
+            return scripts.ahead_script(answer.case, found.topology, answer.recipe)
 
     if code:
         if (text := interrupt.run(script())) is not None:
             put(text.rstrip())
         return FINE
-    seconds = limit or DEFAULT_LIMIT_SECONDS
-    outcome = Outcome(op, topology.strip(), found)
+
+    async def compiled() -> None:
+        running = ahead_process(common.python, seconds)
+        async with running as process, live_line(process.line):
+            try:
+                async for answer in process.answers(AheadCompiled, AheadFailed):
+                    found.take(answer)
+                    if isinstance(answer, AheadReady):
+                        one = case(answer.ops)
+                        found.update(case=one)
+                        request = CompileRequest(
+                            topology=found.topology, case=one, hlo=hlo
+                        )
+                        await process.ask(request)
+            except NoAnswer as error:
+                if process.stage in ("start", "topology"):
+                    raise
+                found.fail(f"{found.label}: {error}", error.hint, error.log)
+
     interrupt.run(compiled())
-    if interrupt.happened and outcome.case is not None and outcome.unanswered:
-        outcome.fail("The compile was interrupted.", "Run it again.")
-    if as_json:
-        put_bytes(encode(_document(outcome)))
-    elif outcome.libtpu:
-        put("\n\n".join(filter(None, _report(outcome))))
-        if outcome.failure and outcome.failure.detail:
-            say(legible(outcome.failure.detail))
-    if interrupt.happened:
-        say(INTERRUPTED)
-    return CASE_FAILED if outcome.failure else FINE
+    if interrupt.happened and not (found.compiled or found.document.failure):
+        found.fail("The compile was interrupted.", "Run it again.")
+    failure = found.document.failure
+    exit_code = close(
+        document=found.document,
+        text=partial(_report, found) if found.document.case else None,
+        as_json=as_json,
+        code=CASE_FAILED if failure else FINE,
+    )
+    if failure and failure.detail and not as_json:
+        say(legible(failure.detail))
+    return exit_code
 
 
-@dataclass
-class Outcome:
-    """What has arrived; read when it is interrupted."""
+class TopologyRow(Record, frozen=True, kw_only=True):
+    asked: str
+    """As it was typed."""
+    name: str
+    options: dict[str, int | str | tuple[int, ...]]
+    devices: int | None
+    chips: int | None
+    processes: int | None
 
-    op: str
-    typed: str
-    """The topology as it was typed."""
-    topology: Topology
-    case: Case | None = None
-    """``None`` before the catalogue is known."""
-    libtpu: str | None = None
-    jax: str | None = None
-    devices: Sequence[Device] = ()
-    took: dict[Stage, float] = field(default_factory=dict)
-    compiled: Compiled | None = None
-    failure: Failure | None = None
+
+class Document(Record, frozen=True, kw_only=True):
+    """What is not known is ``None``."""
+
+    schema: int = SCHEMA
+    case: Case | None
+    topology: TopologyRow
+    device_kind: str | None
+    libtpu: str | None
+    jax: str | None
+    warm_up_seconds: float | None
+    trace_seconds: float | None
+    lower_seconds: float | None
+    compile_seconds: float | None
+    flops: float | None
+    bytes: float | None
+    xla_flops: float | None
+    xla_bytes: float | None
+    xla_transcendentals: float | None
+    memory: ProgramMemory | None
+    peak: Peak | None
+    bound_seconds: float | None
+    bound_by: RoofKind | None
+    kernels: int | None
+    instructions: dict[str, int] | None
+    hlo: str | None
+    source: str | None
+    """Of the peak."""
+    failure: Failure | None
+
+
+class _Compilation:
+    """What has arrived, as the document; read when it is interrupted."""
+
+    def __init__(self, typed: str, topology: Topology) -> None:
+        self.topology = topology
+        self.devices: Sequence[Device] = ()
+        self.compiled: Compiled | None = None
+        row = TopologyRow(
+            asked=typed,
+            name=topology.name,
+            options=topology.options,
+            devices=None,
+            chips=None,
+            processes=None,
+        )
+        facts: dict[str, Any] = dict.fromkeys(Document.__struct_fields__)
+        self.document = Document(**facts | {"schema": SCHEMA, "topology": row})
+
+    def update(self, **facts: Any) -> None:
+        self.document = msgspec.structs.replace(self.document, **facts)
 
     def take(self, answer: AheadAnswer) -> None:
         match answer:
             case AheadHello(libtpu=version):
-                self.libtpu = version
+                self.update(libtpu=version)
             case AheadReady(jax=version):
-                self.jax = version
+                self.update(jax=version)
             case AheadDescribed(devices=devices):
                 self.devices = devices
-            case AheadTook(stage=stage, seconds=seconds):
-                self.took[stage] = seconds
+                row = msgspec.structs.replace(
+                    self.document.topology,
+                    devices=len(devices),
+                    chips=chip_count(devices),
+                    processes=len({device.process_index for device in devices}),
+                )
+                self.update(topology=row, device_kind=devices[0].device_kind)
+            case AheadTook(stage=stage, seconds=seconds) if stage in CLOCKS:
+                self.update(**{CLOCKS[stage]: seconds})
             case AheadCompiled(compiled=compiled):
-                self.compiled, self.case = compiled, compiled.case
+                self.compiled = compiled
+                source = compiled.peak.source if compiled.peak else None
+                self.update(**msgspec.structs.asdict(compiled), source=source)
             case AheadFailed(failure=failure):
-                self.failure = failure
+                self.update(failure=failure)
             case _:
                 pass
 
     @property
-    def unanswered(self) -> bool:
-        return self.compiled is None and self.failure is None
-
-    @property
-    def device_kind(self) -> str | None:
-        return self.devices[0].device_kind if self.devices else None
-
-    @property
     def label(self) -> str:
-        what = self.case.label if self.case else f"{self.op} on {DEVICE}"
-        return f"{what} of {self.typed}"
+        assert self.document.case is not None
+        return f"{self.document.case.label} of {self.document.topology.asked}"
 
     def fail(self, error: str, hint: str, detail: str = "") -> None:
-        assert self.case is not None
-        self.failure = Failure(case=self.case, error=error, hint=hint, detail=detail)
-
-
-# The document.
-
-
-def _document(outcome: Outcome) -> dict[str, Any]:
-    """The JSON document as plain objects; what is not known is ``None``."""
-    compiled, devices = outcome.compiled, outcome.devices
-    facts = dict.fromkeys(Compiled.__struct_fields__)
-    if compiled:
-        facts = msgspec.structs.asdict(compiled)
-    clocks = {
-        f"{stage.replace('-', '_')}_seconds": outcome.took.get(stage)
-        for stage in CLOCKS
-    }
-    elsewhere = {"case", "device_kind", *clocks}
-    return {
-        "schema": SCHEMA,
-        "case": outcome.case,
-        "topology": {
-            "asked": outcome.typed,
-            "name": outcome.topology.name,
-            "options": outcome.topology.options,
-            "devices": len(devices) or None,
-            "chips": chip_count(devices) or None,
-            "processes": len({device.process_index for device in devices}) or None,
-        },
-        "device_kind": outcome.device_kind,
-        "libtpu": outcome.libtpu,
-        "jax": outcome.jax,
-        **clocks,
-        **{name: fact for name, fact in facts.items() if name not in elsewhere},
-        "source": compiled.peak.source if compiled and compiled.peak else None,
-        "failure": outcome.failure,
-    }
+        """Give up the case; nothing, before it is known which that is."""
+        if (case := self.document.case) is not None:
+            self.update(
+                failure=Failure(case=case, error=error, hint=hint, detail=detail)
+            )
 
 
 # The text.
 
 
-def _report(outcome: Outcome) -> Iterator[str]:
+def _report(found: _Compilation) -> str:
+    return "\n\n".join(filter(None, _parts(found)))
+
+
+def _parts(found: _Compilation) -> Iterator[str]:
     """What was compiled, how long that took, and what the program needs."""
-    lines = [outcome.label]
-    if outcome.devices:
-        kind = f"{outcome.device_kind}, {chipmap.summary(outcome.devices)}"
-        lines.append(f"{outcome.topology.label}: {kind}; for one device of them")
-    lines.append(f"{NOT_HERE} · libtpu {outcome.libtpu} · jax {outcome.jax}")
+    document = found.document
+    lines = [found.label]
+    if found.devices:
+        kind = f"{document.device_kind}, {chipmap.summary(found.devices)}"
+        lines.append(f"{found.topology.label}: {kind}; for one device of them")
+    lines.append(f"{NOT_HERE} · libtpu {document.libtpu} · jax {document.jax}")
     yield wrap(*lines, later="  ")
-    took = outcome.took
     if seconds := {
-        str(stage): took.get(stage) for stage in CLOCKS[1:] if stage in took
+        str(stage): took
+        for stage, name in CLOCKS.items()
+        if stage != "warm-up" and (took := getattr(document, name)) is not None
     }:
         yield program.stages(seconds)
-    if compiled := outcome.compiled:
+    if compiled := found.compiled:
         yield program.counts(
             compiled.flops, compiled.bytes, compiled.xla_flops, compiled.xla_bytes
         )
@@ -296,7 +309,7 @@ def _report(outcome: Outcome) -> Iterator[str]:
         yield wrap(f"program: {kernels}{hint}", later="  ")
         if compiled.hlo is not None:
             yield compiled.hlo.strip()
-    if failure := outcome.failure:
+    if failure := document.failure:
         yield wrap(f"failed: {explanation(failure)}", later="  ")
 
 

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import os
 import re
-import shlex
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
@@ -17,6 +16,7 @@ import msgspec
 
 from jaxtui import child
 from jaxtui.commands import CannotRun
+from jaxtui.commands.common import not_started
 from jaxtui.engine.connection import log_lines
 from jaxtui.engine.process import how_ended
 from jaxtui.engine.protocol import MAX_LINE_BYTES
@@ -31,6 +31,7 @@ from jaxtui.model.ahead import (
     AheadUnavailable,
     Stage,
 )
+from jaxtui.model.base import Record
 
 COMMAND = child.command("jaxtui.measure.ahead_process")
 
@@ -53,7 +54,7 @@ DOING: dict[Stage, tuple[str, str]] = {
 }
 """For the line that says how far it is, and for what is said of its end."""
 
-_Answer = TypeVar("_Answer")
+_Answer = TypeVar("_Answer", bound=Record)
 
 _DECODER = msgspec.json.Decoder(AheadAnswer)
 
@@ -67,10 +68,20 @@ class AheadProcess:
     """A running process and what it has said; ``ahead_process`` makes one."""
 
     def __init__(
-        self, process: asyncio.subprocess.Process, answers: asyncio.StreamReader
+        self,
+        process: asyncio.subprocess.Process,
+        answers: asyncio.StreamReader,
+        limit_seconds: float,
+        needs_libtpu: bool,
     ) -> None:
         self._process = process
         self._answers = answers
+        self._limit_seconds = limit_seconds
+        self._limit = asyncio.get_running_loop().call_later(
+            limit_seconds, self._give_up
+        )
+        self._given_up = False
+        self._needs_libtpu = needs_libtpu
         self._logging = asyncio.ensure_future(self._keep_log())
         self.log: deque[str] = deque(maxlen=KEPT_LINES)
         """The last lines that it printed."""
@@ -84,10 +95,11 @@ class AheadProcess:
             self._process.stdin.write(msgspec.json.encode(request) + b"\n")
             await self._process.stdin.drain()
 
-    async def answers(self, *, needs_libtpu: bool = True) -> AsyncIterator[AheadAnswer]:
-        """Every answer, until the process ends.
+    async def answers(self, *last: type[Record]) -> AsyncIterator[AheadAnswer]:
+        """Every answer, up to the first of the kinds that are the last.
 
         Raises:
+            NoAnswer: the process has ended before, or its time is over.
             CannotRun: libtpu or JAX cannot be used, or an answer makes no sense.
             SelectionError: there is no such topology or case.
         """
@@ -99,7 +111,7 @@ class AheadProcess:
                     "What the process that compiles said cannot be read."
                 ) from error
             match answer:
-                case AheadHello(libtpu=None) if needs_libtpu:
+                case AheadHello(libtpu=None) if self._needs_libtpu:
                     raise LibtpuMissing
                 case AheadRefused():
                     parts = (answer.error, answer.detail)
@@ -111,45 +123,51 @@ class AheadProcess:
                 case _:
                     pass
             yield answer
+            if isinstance(answer, last):
+                return
+        status = await self._process.wait()
+        # A grandchild may keep the pipe open.
+        await asyncio.wait({self._logging}, timeout=0.5)
+        during = DOING[self.stage][1]
+        if self._given_up:
+            raise NoAnswer(
+                "The process that compiles was given up after "
+                f"{self._limit_seconds:g} s, {during}.",
+                "Give it more time with --limit, or a smaller size.",
+            )
+        words = last_words(self.log)
+        printed = f" It printed: {words}" if words else ""
+        raise NoAnswer(
+            f"The process that compiles {how_ended(status)} {during}.{printed}",
+            "This is a fault of libtpu: another dtype, size or mode, or another "
+            "version of libtpu, may work.",
+            "\n".join(self.log),
+        )
 
-    async def answer(
-        self, kind: type[_Answer], *, needs_libtpu: bool = True
-    ) -> _Answer:
-        """The next answer of a kind.
-
-        Raises:
-            CannotRun: there is none.
-        """
-        async for answer in self.answers(needs_libtpu=needs_libtpu):
-            if isinstance(answer, kind):
-                return answer
-        raise CannotRun(await self.ending())
+    async def answer(self, kind: type[_Answer]) -> _Answer:
+        """The next answer of a kind; raises what ``answers`` does."""
+        *_, last = [answer async for answer in self.answers(kind)]
+        assert isinstance(last, kind)
+        return last
 
     def line(self, _: float) -> str:
         doing = DOING[self.stage][0]
         return f"{doing}, {time.monotonic() - self._since:.0f} s (Ctrl-C ends it)"
 
-    @property
-    def during(self) -> str:
-        """In which stage something happened."""
-        return DOING[self.stage][1]
-
-    async def ending(self) -> str:
-        """How it ended that should not have, and the last that it printed."""
-        status = await self._process.wait()
-        # A grandchild may keep the pipe open.
-        await asyncio.wait({self._logging}, timeout=0.5)
-        words = last_words(self.log)
-        printed = f" It printed: {words}" if words else ""
-        how = how_ended(status)
-        return f"The process that compiles {how} {self.during}.{printed}"
-
     async def close(self) -> None:
         """End it, if it has not ended."""
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
+        self._limit.cancel()
+        self._kill()
         await self._process.wait()
         self._logging.cancel()
+
+    def _give_up(self) -> None:
+        self._given_up = True
+        self._kill()
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
 
     async def _line(self) -> bytes:
         try:
@@ -165,6 +183,17 @@ class AheadProcess:
             self.log.append(line.rstrip())
 
 
+class NoAnswer(CannotRun):
+    """The process has ended, or was given up, and what it should say is missing."""
+
+    def __init__(self, sentence: str, hint: str, log: str = "") -> None:
+        super().__init__(sentence)
+        self.hint = hint
+        """What to do where it was the op that it failed at."""
+        self.log = log
+        """What it printed."""
+
+
 class LibtpuMissing(CannotRun):
     """libtpu is not installed for the Python that would compile."""
 
@@ -176,7 +205,9 @@ class LibtpuMissing(CannotRun):
 
 
 @asynccontextmanager
-async def ahead_process(python: Sequence[str]) -> AsyncIterator[AheadProcess]:
+async def ahead_process(
+    python: Sequence[str], limit_seconds: float, *, needs_libtpu: bool = True
+) -> AsyncIterator[AheadProcess]:
     """A process for the length of a ``with`` block; it is gone afterwards.
 
     It is in a session of its own, so that a Ctrl-C at the terminal is this side's
@@ -184,6 +215,8 @@ async def ahead_process(python: Sequence[str]) -> AsyncIterator[AheadProcess]:
 
     Args:
         python: the interpreter, with arguments if it needs any; this one if empty.
+        limit_seconds: until it is given up.
+        needs_libtpu: refuse a Python that has none.
 
     Raises:
         CannotRun: it cannot be started.
@@ -204,17 +237,14 @@ async def ahead_process(python: Sequence[str]) -> AsyncIterator[AheadProcess]:
         )
     except OSError as error:
         os.close(answers)
-        raise CannotRun(
-            f'"{shlex.join(interpreter)}" could not be started: {error.strerror}. '
-            "Name a Python that has jax and msgspec with --python."
-        ) from error
+        raise not_started(interpreter, error) from error
     finally:
         os.close(answers_end)
     reader = asyncio.StreamReader(limit=MAX_LINE_BYTES)
     pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(answers, "rb")
     )
-    ahead = AheadProcess(process, reader)
+    ahead = AheadProcess(process, reader, limit_seconds, needs_libtpu)
     try:
         yield ahead
     finally:

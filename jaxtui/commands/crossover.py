@@ -10,13 +10,14 @@ import click
 
 from jaxtui import experiments, export, selection
 from jaxtui.analysis.crossover import Search, begin, shown_sizes
+from jaxtui.commands import CASE_FAILED, FINE
 from jaxtui.commands.common import Common, engine_flags, no_history, valued
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import BUDGET, DEVICE, Parsed, json_flag, seed
 from jaxtui.commands.output import Exports, close, export_flags, plot
 from jaxtui.commands.progress import bar, live_line, progress_line
-from jaxtui.commands.terminal import narrate
-from jaxtui.document import Results, encode
+from jaxtui.commands.terminal import say
+from jaxtui.document import Results
 from jaxtui.export import PICTURES, Contents
 from jaxtui.model import (
     DTYPES,
@@ -206,7 +207,7 @@ def command(
             for size in shown_sizes(search):
                 if size not in told:
                     told.add(size)
-                    narrate(view.size_line(search, size))
+                    say(view.size_line(search, size))
 
         async with crossover.started() as session, live_line(crossover.line):
             await session.ready(lambda ops: _ascending(sizes, _info(op, ops)))
@@ -233,8 +234,7 @@ def command(
     crossover.drive(run())
     search, host = crossover.search, crossover.state.host
 
-    def document() -> bytes:
-        return encode(view.document(host, search))
+    document = view.document(host, search)
 
     def text(search: Search, drawing: str) -> str:
         means = {info.name: info.size_means for info in crossover.state.ops}
@@ -252,13 +252,13 @@ def command(
     # That there is no crossover is an answer, and no size with both sides is none.
     found = search is not None and bool(search.points)
     return close(
-        crossover,
         document=document,
         text=(lambda: text(search, plot(view.picture(search)))) if search else None,
+        as_json=as_json,
+        code=FINE if found else CASE_FAILED,
+        lost=crossover.lost,
         contents=partial(contents, search) if search and found else None,
         exports=exports,
-        as_json=as_json,
-        fine=found,
     )
 
 

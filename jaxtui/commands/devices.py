@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 import click
 
-from jaxtui.commands import FINE, CannotRun
+from jaxtui.commands import CannotRun
 from jaxtui.commands.common import Common, engine_flags, valued
-from jaxtui.commands.compile_process import (
-    AheadProcess,
-    LibtpuMissing,
-    ahead_process,
-)
+from jaxtui.commands.compile_process import LibtpuMissing, ahead_process
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import Parsed, json_flag
+from jaxtui.commands.output import close
 from jaxtui.commands.progress import live_line
-from jaxtui.commands.terminal import put, put_bytes, say
-from jaxtui.document import Devices, encode
+from jaxtui.commands.terminal import say
+from jaxtui.document import Devices
 from jaxtui.machine import topologies
 from jaxtui.model import Device
 from jaxtui.model.ahead import AheadDescribed, AheadHello, DescribeRequest, Topology
@@ -55,12 +52,14 @@ def command(common: Common, topology: str | None, as_json: bool) -> int:
     driver.drive(ready())
     state = driver.state
     if as_json:
-        put_bytes(encode(Devices.of(state.host, state.devices)))
         for finding in state.findings:
             say(finding_text(finding))
-    elif state.devices:
-        put(overview(state.host, state.devices, state.findings))
-    return FINE
+    shown = partial(overview, state.host, state.devices, state.findings)
+    return close(
+        document=Devices.of(state.host, state.devices),
+        text=shown if state.devices else None,
+        as_json=as_json,
+    )
 
 
 def _describe(python: Sequence[str], name: str, *, as_json: bool) -> int:
@@ -90,33 +89,23 @@ def _describe(python: Sequence[str], name: str, *, as_json: bool) -> int:
     if recorded is not None:
         source = f"RECORDED: {recorded}, as JAX lists it there; not this machine."
         found = source, topologies.devices(recorded)
-    source, devices = found or ("Interrupted.", ())
-    if as_json:
-        put_bytes(encode(Devices.of(None, devices)))
+    source, devices = found or ("", ())
+    if as_json and source:
         say(source)
-    else:
-        put(f"{source}\n{overview(None, devices)}")
-    return FINE
+    return close(
+        document=Devices.of(None, devices),
+        text=(lambda: f"{source}\n{overview(None, devices)}") if source else None,
+        as_json=as_json,
+    )
 
 
 async def _describe_ahead(
     python: Sequence[str], topology: Topology
 ) -> tuple[str, tuple[Device, ...]]:
     """Where the devices of a topology are from, and those that libtpu makes of it."""
-    async with ahead_process(python) as process, live_line(process.line):
-        try:
-            return await asyncio.wait_for(_ask(process, topology), LIMIT_SECONDS)
-        except asyncio.TimeoutError:
-            raise CannotRun(
-                f'libtpu has not described "{topology.label}" within '
-                f"{LIMIT_SECONDS:g} s."
-            ) from None
-
-
-async def _ask(
-    process: AheadProcess, topology: Topology
-) -> tuple[str, tuple[Device, ...]]:
-    libtpu = (await process.answer(AheadHello)).libtpu
-    await process.ask(DescribeRequest(topology=topology))
-    source = f"{topology.label}, from libtpu {libtpu}; not this machine."
-    return source, (await process.answer(AheadDescribed)).devices
+    running = ahead_process(python, LIMIT_SECONDS)
+    async with running as process, live_line(process.line):
+        libtpu = (await process.answer(AheadHello)).libtpu
+        await process.ask(DescribeRequest(topology=topology))
+        source = f"{topology.label}, from libtpu {libtpu}; not this machine."
+        return source, (await process.answer(AheadDescribed)).devices

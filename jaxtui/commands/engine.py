@@ -6,22 +6,21 @@ from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, TypeVar
 
-from jaxtui.commands import CannotRun
+from jaxtui import experiments
+from jaxtui.commands import CannotRun, Declined
 from jaxtui.commands.common import Common, spawn_process
-from jaxtui.commands.progress import progress
-from jaxtui.commands.terminal import narrate
+from jaxtui.commands.progress import confirm, progress
+from jaxtui.commands.terminal import say
 from jaxtui.document import Outcome
 from jaxtui.engine.client import EngineClient, EngineUnavailableError
 from jaxtui.history.recording import Recording
-from jaxtui.model import EngineDied, EngineFailed, Event, Waiting
+from jaxtui.model import EngineDied, EngineFailed, Event, Experiment, Waiting
 from jaxtui.session import RefusedError, Session, following
 from jaxtui.signals import interrupt
 from jaxtui.state import EMPTY, State
 from jaxtui.view.devices import failure_text, finding_text
 
 _Result = TypeVar("_Result")
-
-Environment = Mapping[str, str | None] | None
 
 
 class Driver:
@@ -34,7 +33,11 @@ class Driver:
     """
 
     def __init__(
-        self, common: Common, *, environment: Environment = None, record: bool = False
+        self,
+        common: Common,
+        *,
+        environment: Mapping[str, str | None] | None = None,
+        record: bool = False,
     ) -> None:
         self._factory = common.factory
         self._options = common.engine_options(environment)
@@ -88,7 +91,7 @@ class Driver:
             if isinstance(error, CannotRun) or not worked:
                 raise CannotRun(str(error)) from error
             self._lost = True
-            narrate(str(error))
+            say(str(error))
             return None
 
     @asynccontextmanager
@@ -100,7 +103,7 @@ class Driver:
         else:
             engine = EngineClient(options, spawn_process(options))
         session = self._session = Session(engine, EMPTY)
-        recording = Recording(narrate) if self._record else None
+        recording = Recording(say) if self._record else None
         if recording is not None:
             session.observers.append(recording.observe)
         session.observers.append(self._narrate)
@@ -115,11 +118,23 @@ class Driver:
         """Shows how far it is, in a terminal, for the length of a ``with`` block."""
         return progress(lambda: self.state)
 
+    async def confirm_start(self, experiment: Experiment, *, sure: bool) -> None:
+        """Ask whether to run what is large, and ``warn``.
+
+        Raises:
+            Declined: it is not to be run.
+            SelectionError: if there is no terminal to ask on.
+        """
+        extent = experiments.extent(experiment)
+        if not sure and extent.is_large and not await confirm(extent.text):
+            raise Declined("Nothing was measured.")
+        self.warn()
+
     def warn(self) -> None:
         """Say what may keep this machine from doing what it can."""
         for finding in self.state.findings:
             if finding.severity != "info":
-                narrate(finding_text(finding))
+                say(finding_text(finding))
 
     def _narrate(self, event: Event) -> None:
         """Tell of deaths and waits; one before the devices are known ends it all."""
@@ -135,9 +150,9 @@ class Driver:
                     f"The engine ended before it had listed its devices ({how}).{said}"
                 )
             case EngineDied(error=error):
-                narrate(error)
+                say(error)
             case Waiting(finding=finding):
-                narrate(finding_text(finding))
+                say(finding_text(finding))
 
     def _stop(self, at_once: bool) -> Coroutine[Any, Any, None] | None:
         if at_once:

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
-from jaxtui.commands.common import flag, valued
+from jaxtui.commands import CASE_FAILED, FINE
+from jaxtui.commands.common import Whole, flag, valued
 from jaxtui.commands.options import (
     DEVICE_LIST,
     DTYPE,
@@ -20,10 +20,9 @@ from jaxtui.commands.options import (
     Parsed,
     json_flag,
 )
-from jaxtui.commands.output import Exports, export_flags
+from jaxtui.commands.output import Exports, close, export_flags
 from jaxtui.commands.progress import confirm
-from jaxtui.commands.terminal import is_terminal, put, put_bytes, say
-from jaxtui.document import encode
+from jaxtui.commands.terminal import is_terminal, put, say
 from jaxtui.format import plural
 from jaxtui.history.store import Filter, History
 from jaxtui.model import SelectionError
@@ -77,7 +76,7 @@ MOMENT = Parsed("date", moment, ("today", "yesterday", "12h", "3d", "2w"))
 @valued("--host", "NAME", "Only what this machine measured.")
 @valued("--since", "DATE", "2026-11-21, today, yesterday, 12h, 3d or 2w.", type=MOMENT)
 @valued("--until", "DATE", "The moment before it, likewise.", type=MOMENT)
-@valued("--limit", "N", "How many to list.", 30, type=click.IntRange(1))
+@valued("--limit", "N", "How many to list.", 30, type=Whole(1))
 @flag("--delete", "Forget them instead of listing them.")
 @flag("--yes", "Do not ask before deleting.")
 @json_flag
@@ -103,7 +102,7 @@ def command(
     if delete and exports.paths:
         raise click.UsageError("--delete lists nothing: leave --export out with it.")
     # Every other option is a field of a filter.
-    wanted = Filter(**fields, text=" ".join(words) or None)
+    wanted = Filter(**fields, text=" ".join(words).strip() or None)
     history = History()
     if delete:
         return _delete(history, wanted, sure=yes)
@@ -112,21 +111,29 @@ def command(
         say(history.moved)
     if page.unreadable:
         say(view.unreadable(page.unreadable))
-    if as_json:
-        put_bytes(encode(view.document(page)))
-    elif page.rows:
-        # A pipe gets every column.
-        terminal = is_terminal(sys.stdout)
-        width = shutil.get_terminal_size().columns if terminal else None
-        put(view.text(page, width))
-    elif not page.unreadable and wanted == Filter():
-        put(
-            "The history is empty: whatever `jaxtui` or `jaxtui bench` measures is kept"
-            f" in {history.path}."
-        )
-    elif not page.unreadable:
-        put("There is no such measurement: `jaxtui history` lists all.")
-    return FINE if exports.write(view.files(page)) else CANNOT_RUN
+
+    def text() -> str:
+        if page.rows:
+            # A pipe gets every column.
+            terminal = is_terminal(sys.stdout)
+            width = shutil.get_terminal_size().columns if terminal else None
+            return view.text(page, width)
+        if page.unreadable:
+            return ""
+        if wanted == Filter():
+            return (
+                "The history is empty: whatever `jaxtui` or `jaxtui bench` measures is "
+                f"kept in {history.path}."
+            )
+        return "There is no such measurement: `jaxtui history` lists all."
+
+    return close(
+        document=view.document(page),
+        text=text,
+        as_json=as_json,
+        contents=lambda: view.files(page),
+        exports=exports,
+    )
 
 
 def _delete(history: History, wanted: Filter, *, sure: bool) -> int:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import click
-import msgspec
 
 from jaxtui import selection
 from jaxtui.commands import CASE_FAILED, FINE
@@ -25,17 +24,22 @@ from jaxtui.commands.options import (
     own_arguments,
     with_cases,
 )
-from jaxtui.commands.terminal import put, put_bytes, say
-from jaxtui.document import SCHEMA, encode
+from jaxtui.commands.output import close
+from jaxtui.commands.terminal import say
+from jaxtui.document import SCHEMA
 from jaxtui.model import (
     HOST_MODES,
     Case,
+    Host,
     Inspected,
     Inspection,
+    Record,
     SelectionError,
+    WorkFailed,
     explanation,
 )
 from jaxtui.model.own import short_name
+from jaxtui.model.programs import EagerStep, Program
 from jaxtui.view import program
 
 TEXTS = ("jaxpr", "stablehlo", "hlo")
@@ -97,41 +101,67 @@ def command(
     job, case = hlo.state.jobs.get("inspection"), hlo.case
     inspected = job.result if job and isinstance(job.result, Inspected) else None
     failed = job.failed if job else None
-    if as_json:
-        facts: dict[str, Any] = dict.fromkeys(Inspected.__struct_fields__)
-        if inspected is not None:
-            facts = msgspec.structs.asdict(inspected)
-            facts["eager_kernels"] = inspected.eager_kernels
-        else:
-            facts |= {"case": case, "eager_kernels": None}
-        if stage not in (None, "all"):
-            facts |= dict.fromkeys(name for name in TEXTS if name != stage)
-        document = {"schema": SCHEMA, "host": hlo.state.host, **facts}
-        put_bytes(encode({**document, "failure": failed}))
-    elif inspected is not None:
-        put("\n\n".join(_report(inspected, stage)))
     if failed is not None and not as_json:
         sentence = explanation(failed)
         # Of an engine that died only that is known.
         if case is not None and short_name(case.op) not in failed.error:
             sentence = f"{case.label}: {sentence}"
-        say(sentence)
-        if failed.detail:
-            say(failed.detail)
-    if hlo.interrupted:
-        say("Interrupted.")
-    return FINE if inspected is not None else CASE_FAILED
+        say("\n".join(filter(None, (sentence, failed.detail))))
+    return close(
+        document=Document(
+            host=hlo.state.host, **_facts(case, inspected, stage), failure=failed
+        ),
+        text=partial(_report, inspected, stage) if inspected else None,
+        as_json=as_json,
+        code=FINE if inspected else CASE_FAILED,
+        lost=hlo.lost,
+    )
 
 
 class _Hlo(Driver):
     case: Case | None = None
 
 
-def _report(inspected: Inspected, stage: str | None) -> Iterator[str]:
-    yield program.summary(inspected)
+class Document(Record, frozen=True, kw_only=True):
+    """What is not known, or was not asked for, is ``None``."""
+
+    schema: int = SCHEMA
+    host: Host | None
+    case: Case | None
+    device_kind: str | None
+    trace_seconds: float | None
+    lower_seconds: float | None
+    compile_seconds: float | None
+    flops: float | None
+    bytes: float | None
+    program: Program | None
+    steps: tuple[EagerStep, ...] | None
+    jaxpr: str | None
+    stablehlo: str | None
+    hlo: str | None
+    eager_kernels: int | None
+    failure: WorkFailed | None
+
+
+def _facts(
+    case: Case | None, inspected: Inspected | None, stage: str | None
+) -> dict[str, Any]:
+    """The fields of a document that an inspection fills."""
+    names = (*Inspected.__struct_fields__, "eager_kernels")
+    facts = {name: getattr(inspected, name, None) for name in names}
+    if inspected is None:
+        facts["case"] = case
+    if stage in TEXTS:
+        facts |= dict.fromkeys(name for name in TEXTS if name != stage)
+    return facts
+
+
+def _report(inspected: Inspected, stage: str | None) -> str:
+    parts = [program.summary(inspected)]
     if stage is None:
-        yield program.entry(program.hlo(inspected.hlo))
+        parts.append(program.entry(program.hlo(inspected.hlo)))
     for name in TEXTS:
         if stage in (name, "all"):
             text = str(getattr(inspected, name)).strip()
-            yield f"{name}:\n\n{text}" if stage == "all" else text
+            parts.append(f"{name}:\n\n{text}" if stage == "all" else text)
+    return "\n\n".join(parts)

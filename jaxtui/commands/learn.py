@@ -10,8 +10,15 @@ from pathlib import Path
 import click
 
 from jaxtui import lessons
-from jaxtui.commands import FINE, app
-from jaxtui.commands.common import Common, engine_flags, flag, no_history, valued
+from jaxtui.commands import CASE_FAILED, FINE, app
+from jaxtui.commands.common import (
+    Common,
+    Whole,
+    engine_flags,
+    flag,
+    no_history,
+    valued,
+)
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import (
     DEVICE,
@@ -20,20 +27,19 @@ from jaxtui.commands.options import (
     json_flag,
     refuse_json_beside_code,
 )
-from jaxtui.commands.output import Exports, close, plot
+from jaxtui.commands.output import close, plot
 from jaxtui.commands.progress import can_ask, guess
-from jaxtui.commands.terminal import lost, put, put_bytes, say
+from jaxtui.commands.terminal import lost, put, say
 from jaxtui.document import (
     LessonEntry,
     LessonResults,
     Lessons,
     StepResults,
     StepRow,
-    encode,
     read,
 )
 from jaxtui.lessons import progress as kept
-from jaxtui.lessons.base import PROSE_COLUMNS, Conclusion, Lesson, Row, Setting, setting
+from jaxtui.lessons.base import PROSE_COLUMNS, Lesson, Row, Setting, setting
 from jaxtui.lessons.play import StepRun, code_parts, conclude
 from jaxtui.model import Measurement, SelectionError, explanation
 from jaxtui.scripts import Script, joined
@@ -82,7 +88,7 @@ def _ghost(path: str) -> Ghost:
     "cpu:0 or tpu:3.  [default: the first accelerator]",
     type=DEVICE,
 )
-@valued("--step", "N", "Only this step.", type=click.IntRange(1))
+@valued("--step", "N", "Only this step.", type=Whole(1))
 @valued(
     "--ghost",
     "FILE",
@@ -134,7 +140,7 @@ def command(
             )
         numbers = [step]
     label, ghosts = ghost or ("", ())
-    course = _Course(common, record=True)
+    course = _Course(common, lesson, as_json)
 
     async def where() -> Setting:
         """Where the lesson runs, as soon as the devices are known."""
@@ -175,8 +181,7 @@ def command(
             here = await where()
             for number in numbers:
                 if not (course.interrupted or lost()):
-                    first = number == numbers[0]
-                    await _step(course, lesson, number, here, first, as_json)
+                    await course.play_step(number, here)
 
     if code:
         if (text := course.drive(script())) is not None:
@@ -184,74 +189,76 @@ def command(
         return FINE
     course.drive(run())
 
-    def document() -> bytes:
-        steps = tuple(map(_results, course.played))
-        host = course.state.host
-        return encode(LessonResults.of(host, lesson.name, steps, course.outcome))
-
+    steps = tuple(map(_results, course.played))
     return close(
-        course,
-        document=document,
-        text=None,  # each step was printed when it ended
-        contents=None,
-        exports=Exports(),
+        document=LessonResults.of(
+            course.state.host, lesson.name, steps, course.outcome
+        ),
+        text=str,  # each step was printed when it ended
         as_json=as_json,
-        fine=not any(map(_flawed, course.played)),
+        code=CASE_FAILED if course.flawed else FINE,
+        lost=course.lost,
     )
 
 
 def _list(*, as_json: bool) -> int:
     """Print the lessons, and how far the learner is; return the exit code."""
     every = lessons.load_all()
-    if as_json:
-        entries = tuple(
-            LessonEntry(name=one.name, title=one.title, needs=one.needs)
-            for one in every
-        )
-        put_bytes(encode(Lessons(lessons=entries)))
-    else:
+    entries = (
+        LessonEntry(name=one.name, title=one.title, needs=one.needs) for one in every
+    )
+
+    def text() -> str:
         progress = kept.read()
         done = [progress.steps(lesson) for lesson in every]
-        put(_plain(view.contents(every, done, PROSE_COLUMNS)))
-    return FINE
+        return _plain(view.contents(every, done, PROSE_COLUMNS))
+
+    document = Lessons(lessons=tuple(entries))
+    return close(document=document, text=text, as_json=as_json)
 
 
 class _Course(Driver):
-    played: tuple[StepRun, ...] = ()
-    """The steps as far as they were run."""
+    """A lesson, and its steps as far as they were run."""
 
+    def __init__(self, common: Common, lesson: Lesson, as_json: bool) -> None:
+        super().__init__(common, record=True)
+        self._lesson = lesson
+        self._as_json = as_json
+        self.played: tuple[StepRun, ...] = ()
 
-async def _step(
-    course: _Course,
-    lesson: Lesson,
-    number: int,
-    here: Setting,
-    first: bool,
-    as_json: bool,
-) -> None:
-    """One step: what it says, the learner's guess, its works, what came of them."""
-    step = lesson.steps[number - 1]
-    guessed = None
-    if not as_json:
-        question = step.question
-        opening = view.opening(lesson, number, here, step.works(here), first=first)
-        put(f"{'' if first else chr(10)}{_plain(opening)}\n")
-        if question and can_ask():
-            guessed = await guess(len(question.choices))
-    played = StepRun(step, here)
-    try:
-        async with course.progress():
-            await course.session.play(played, "lesson")
-    finally:
-        last = course.state.series.get("lesson")
-        played = last if isinstance(last, StepRun) else played
-        course.played += (played,)
-        if not as_json:
-            _print(played, guessed)
-        if played.outcome.problem is None and (
-            trouble := kept.add(lesson.name, step.title)
-        ):
-            say(trouble)
+    async def play_step(self, number: int, here: Setting) -> None:
+        """What it says, the learner's guess, its works, what came of them."""
+        lesson, first = self._lesson, not self.played
+        step = lesson.steps[number - 1]
+        guessed = None
+        if not self._as_json:
+            opening = view.opening(lesson, number, here, step.works(here), first=first)
+            put(f"{'' if first else chr(10)}{_plain(opening)}\n")
+            if step.question and can_ask():
+                guessed = await guess(len(step.question.choices))
+        played = StepRun(step, here)
+        try:
+            async with self.progress():
+                await self.session.play(played, "lesson")
+        finally:
+            last = self.state.series.get("lesson")
+            played = last if isinstance(last, StepRun) else played
+            self.played += (played,)
+            if not self._as_json:
+                _print(played, guessed)
+            if played.outcome.problem is None and (
+                trouble := kept.add(lesson.name, step.title)
+            ):
+                say(trouble)
+
+    @property
+    def flawed(self) -> bool:
+        """Whether something has no result; TensorFlow is optional."""
+        outcomes = [one.outcome for one in self.played]
+        failed = [one.case.mode for outcome in outcomes for one in outcome.failures]
+        return any(outcome.problem for outcome in outcomes) or any(
+            mode != "tensorflow" for mode in failed
+        )
 
 
 def _print(played: StepRun, guessed: int | None) -> None:
@@ -260,24 +267,13 @@ def _print(played: StepRun, guessed: int | None) -> None:
     picture = step.picture(here, outcome) if step.picture else None
     if drawing := plot(picture, elsewhere=COLUMNS):
         put(join_painted((drawing, "")))
-    conclusion: Conclusion = conclude(step, here, outcome)
-    problem = explanation(outcome.problem) if outcome.problem else ""
-    failures, width = outcome.failures, PROSE_COLUMNS
-    found = view.results(step, conclusion, failures, guessed, width)
-    put(_plain(view.ending(step, here, found, problem)))
+    conclusion = conclude(step, here, outcome)
+    found = view.results(step, conclusion, outcome.failures, guessed, PROSE_COLUMNS)
+    put(_plain(view.ending(step, here, found, explanation(outcome.problem))))
 
 
 def _plain(lines: Iterable[Line]) -> str:
     return "\n".join(plain(line).rstrip() for line in lines)
-
-
-def _flawed(played: StepRun) -> bool:
-    """Whether something of a step has no result.
-
-    That TensorFlow, which is optional, is not installed is none of its business.
-    """
-    failures = [one for one in played.outcome.failures if one.case.mode != "tensorflow"]
-    return bool(failures or played.outcome.problem)
 
 
 def _results(played: StepRun) -> StepResults:

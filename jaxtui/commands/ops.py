@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
-from jaxtui.commands import FINE
 from jaxtui.commands.common import Common, engine_flags
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import json_flag
-from jaxtui.commands.terminal import put, put_bytes
-from jaxtui.document import SCHEMA, encode
+from jaxtui.commands.output import close
+from jaxtui.document import SCHEMA
+from jaxtui.model import OpInfo, Record
 from jaxtui.view.bench import catalogue
+
+
+class Document(Record, frozen=True, kw_only=True):
+    schema: int = SCHEMA
+    ops: tuple[OpInfo, ...]
 
 
 @click.command("ops")
@@ -29,8 +36,8 @@ def command(common: Common, as_json: bool) -> int:
 
     driver.drive(listed())
     ops = driver.state.ops
-    if as_json:
-        put_bytes(encode({"schema": SCHEMA, "ops": ops}))
-    elif ops:
-        put(catalogue(ops))
-    return FINE
+    return close(
+        document=Document(ops=ops),
+        text=partial(catalogue, ops) if ops else None,
+        as_json=as_json,
+    )

@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from jaxtui import experiments, selection
-from jaxtui.commands.common import Decorator, flag, valued
+from jaxtui.commands.common import Decorator, Whole, flag, valued
 from jaxtui.model import (
     DTYPES,
     INPUTS,
@@ -97,12 +97,31 @@ SIZE = _one("size", selection.parse_sizes)
 DTYPE = _one("dtype", selection.parse_dtypes, DTYPES)
 MODE = _one("mode", selection.parse_modes, MODES)
 
-# Which devices there are is known only to the engine: a command has the text.
-DEVICE = Parsed("device", str, ("cpu:0", "gpu:0", "tpu:0"))
-DEVICE_LIST = Parsed("devices", str, ("all", "cpu", "gpu", "tpu"))
 
-BUDGET = Parsed("seconds", selection.parse_budget)
-LIMIT = Parsed("seconds", lambda text: selection.parse_budget(text, "limit"))
+def _device(text: str) -> str:
+    """The text itself: which devices there are is known only to the engine."""
+    return _given(text, "device", "cpu:0, tpu:3 or tpu")
+
+
+def _given(text: str, noun: str, examples: str) -> str:
+    """A text that is not empty, as a variable of a shell may be by mistake."""
+    if not text.strip():
+        raise SelectionError(f"The {noun} is empty: give {examples}.")
+    return text
+
+
+def _time(noun: str) -> Parsed:
+    def parse(text: str) -> float | None:
+        given = _given(text, noun, "seconds such as 10")
+        return selection.parse_budget(given, noun)
+
+    return Parsed("seconds", parse)
+
+
+DEVICE = Parsed("device", _device, ("cpu:0", "gpu:0", "tpu:0"))
+DEVICE_LIST = Parsed("devices", _device, ("all", "cpu", "gpu", "tpu"))
+
+BUDGET, LIMIT = _time("budget"), _time("limit")
 
 
 # Options.
@@ -113,11 +132,7 @@ json_flag = click.option(
 )
 
 seed = valued(
-    "--seed",
-    "N",
-    "Of the random inputs.",
-    0,
-    type=click.IntRange(0, experiments.LARGEST_SEED),
+    "--seed", "N", "Of the random inputs.", 0, type=Whole(0, experiments.LARGEST_SEED)
 )
 
 modes = valued(
@@ -127,6 +142,12 @@ modes = valued(
     "jit",
     type=Parsed("modes", selection.parse_modes, MODES),
 )
+
+_DTYPES = (
+    "float64, float32, float16, bfloat16, float8_e4m3fn (f8), int32, int8 or complex64."
+)
+
+dtypes = valued("--dtype", "DTYPES", _DTYPES, "float32", type=DTYPE_LIST)
 
 precisions = valued(
     "--precision",
@@ -176,9 +197,7 @@ one_precision = valued(
 
 def one_dtype(default: str) -> Decorator:
     """``--dtype`` of a command that takes one case."""
-    return valued(
-        "--dtype", "DTYPE", "One of those that bench takes.", default, type=DTYPE
-    )
+    return valued("--dtype", "DTYPE", _DTYPES, default, type=DTYPE)
 
 
 def one_mode(meaning: str) -> Decorator:

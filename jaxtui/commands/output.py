@@ -13,8 +13,8 @@ from typing import Any
 
 from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
 from jaxtui.commands.common import Decorator, composed, flag, valued
-from jaxtui.commands.engine import Driver
 from jaxtui.commands.terminal import in_colour, is_terminal, put, put_bytes, say
+from jaxtui.document import encode
 from jaxtui.export import (
     FORMATS,
     Contents,
@@ -26,6 +26,7 @@ from jaxtui.export import (
 )
 from jaxtui.model import SelectionError
 from jaxtui.plot import HEIGHT, WIDEST, Picture
+from jaxtui.signals import interrupt
 from jaxtui.view.text import INCOMPLETE
 
 INTERRUPTED = "Interrupted: this is what had arrived."
@@ -53,8 +54,10 @@ class Exports:
         """
         if force and not paths:
             raise SelectionError("--force belongs to --export: leave it out without.")
+        if "" in paths:
+            raise SelectionError("The name of a file is empty: --export wants a file.")
         found = tuple(Path(path) for path in paths)
-        whole = [os.path.normpath(here() / path) for path in found]
+        whole = [os.path.realpath(here() / path) for path in found]
         for index, path in enumerate(found):
             try:
                 check(path, replace=force)
@@ -90,6 +93,9 @@ class Exports:
             return False
         say(f"Wrote {path}.")
         return True
+
+
+NO_EXPORTS = Exports()
 
 
 def export_flags(what: str, endings: Sequence[str]) -> Decorator:
@@ -129,14 +135,15 @@ def plot(picture: Picture | None, elsewhere: int | None = None) -> str:
 
 
 def close(
-    driver: Driver,
     *,
-    document: Callable[[], bytes],
+    document: object,
     text: Callable[[], str] | None,
-    contents: Callable[[], Contents] | None,
-    exports: Exports,
     as_json: bool,
-    fine: bool,
+    code: int = FINE,
+    lost: bool = False,
+    interrupted: str = "",
+    contents: Callable[[], Contents] | None = None,
+    exports: Exports = NO_EXPORTS,
 ) -> int:
     """Write the files, print what came of a command, and return the exit code.
 
@@ -144,29 +151,32 @@ def close(
     written and printed even if the command was interrupted.
 
     Args:
-        driver: knows whether it was interrupted, or lost an engine.
-        document: JSON; there is one even if nothing has arrived.
-        text: what people read; ``None`` if nothing has arrived.
+        document: a record; there is one even if nothing has arrived.
+        text: what people read; empty if it was printed on the way, and ``None`` if
+            nothing has arrived.
+        as_json: print the document.
+        code: what comes of it if nothing is missing.
+        lost: something is missing because an engine died.
+        interrupted: where a signal has broken it off, as a sentence.
         contents: what can be written to files; ``None`` if nothing has arrived.
         exports: the files to write.
-        as_json: print the document.
-        fine: everything that was asked for is there.
     """
-    written = True
+    written, shown = True, ""
     try:
-        if exports.paths and contents is None:
-            say("Nothing had arrived: no file was written.")
-        elif exports.paths and contents is not None:
-            written = exports.write(contents())
+        if exports.paths:
+            if contents is None:
+                say("Nothing had arrived: no file was written.")
+            else:
+                written = exports.write(contents())
     finally:
         if as_json:
-            put_bytes(document())
-        elif text is not None:
-            put(text())
-    if driver.interrupted:
-        say(INTERRUPTED)
-    elif driver.lost and (as_json or text is None):
-        say(INCOMPLETE)
+            put_bytes(encode(document))
+        elif text is not None and (shown := text()):
+            put(shown)
+    if interrupt.happened:
+        say(interrupted or (INTERRUPTED if text else "Interrupted before it began."))
+    elif lost and not shown:
+        say(INCOMPLETE)  # what is shown says so itself
     if not written:
         return CANNOT_RUN
-    return FINE if fine and not driver.lost else CASE_FAILED
+    return max(code, CASE_FAILED) if lost else code

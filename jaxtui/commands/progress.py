@@ -9,15 +9,12 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from jaxtui.commands.terminal import is_terminal, wipe
+from jaxtui.commands.terminal import is_terminal, takes_codes, wipe
 from jaxtui.engine import startup
-from jaxtui.experiments import Extent
 from jaxtui.model import SelectionError
 from jaxtui.state import State
 from jaxtui.text import visible
 from jaxtui.view.text import meter, plain
-
-DECLINED = "Nothing was measured."
 
 REDRAW_SECONDS = 0.25
 """Often enough to look alive, and nothing that a measurement or a slow line feels."""
@@ -36,11 +33,6 @@ async def typed_line() -> str:
     finally:
         loop.remove_reader(sys.stdin.fileno())
     return sys.stdin.readline()
-
-
-async def may_start(extent: Extent, *, sure: bool) -> bool:
-    """Whether to start what comes to so much; asks only if it is large."""
-    return sure or not extent.is_large or await confirm(extent.text)
 
 
 async def confirm(what: str) -> bool:
@@ -126,13 +118,13 @@ async def progress(state: Callable[[], State]) -> AsyncIterator[None]:
 async def live_line(draw: Callable[[float], str]) -> AsyncIterator[None]:
     """Show a line on stderr while the block runs, and wipe it at the end.
 
-    Nothing is written when stderr is no terminal.
+    Nothing is written when stderr is no terminal, or a dumb one.
 
     Args:
         draw: makes the line, given the seconds since the block began; what is too wide
             for the terminal is cut off.
     """
-    if not is_terminal(sys.stderr):
+    if not takes_codes(sys.stderr):
         yield
         return
     ticker = asyncio.create_task(_tick(draw))

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
 import click
 import msgspec
 
-from jaxtui import experiments, export, selection
+from jaxtui import export, selection
 from jaxtui.analysis.roofline import Place, larger, needed, place
-from jaxtui.commands import CASE_FAILED, CannotRun
+from jaxtui.commands import CASE_FAILED, FINE, CannotRun
 from jaxtui.commands.common import Common, engine_flags, no_history, valued
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import (
     BUDGET,
-    DTYPE_LIST,
     Cases,
+    dtypes,
     json_flag,
     modes,
     one_device,
@@ -29,18 +29,10 @@ from jaxtui.commands.options import (
     with_cases,
 )
 from jaxtui.commands.output import Exports, close, export_flags, plot
-from jaxtui.commands.progress import DECLINED, may_start
-from jaxtui.commands.terminal import narrate, say
-from jaxtui.document import Results, encode
+from jaxtui.commands.terminal import say
+from jaxtui.document import Results
 from jaxtui.export import COLUMNS, LINES, PICTURES, Contents, text_rows
-from jaxtui.model import (
-    Case,
-    Experiment,
-    OpInfo,
-    PlannedCase,
-    SelectionError,
-    explanation,
-)
+from jaxtui.model import Experiment, OpInfo, SelectionError, explanation
 from jaxtui.model.roofs import Roofs, RoofsMeasured
 from jaxtui.plot import COLORS, Row
 from jaxtui.text import join_painted
@@ -54,7 +46,7 @@ ROOF_SECONDS = 10.0
 @click.command("roofline")
 @click.argument("op", nargs=-1, metavar="[OP[:SIZE]]...")
 @sizes("the op's own, or as much as leaves the caches")
-@valued("--dtype", "DTYPES", "Those that bench takes.", "float32", type=DTYPE_LIST)
+@dtypes
 @one_device
 @modes
 @precisions
@@ -89,7 +81,7 @@ def command(
     """
     roofline, budget = _Roofline(common, record=True), cases.budget
 
-    async def run() -> bool:
+    async def run() -> None:
         async with roofline.started() as session:
             async with roofline.progress():
                 await session.ready(lambda ops: _choices(cases, ops))
@@ -100,9 +92,7 @@ def command(
                 experiment = cases.experiment(choices, (chosen,), ops, devices)
                 if not cases.op:
                     experiment = _possible(experiment, ops)
-            if not await may_start(experiments.extent(experiment), sure=yes):
-                return False
-            roofline.warn()
+            await roofline.confirm_start(experiment, sure=yes)
             async with roofline.progress():
                 began = time.monotonic()
                 work = Roofs(
@@ -116,29 +106,25 @@ def command(
                     failed = explanation(job.failed)
                     if not (job.result or roofline.lost):
                         raise CannotRun(failed)
-                    narrate(failed)
-                if not (roofline.interrupted or roofline.lost):
-                    spent = time.monotonic() - began
-                    sized = {one.name for one in choices if cases.size or one.sizes}
-                    suited = await roofline.suited(experiment, sized, ops)
-                    left = suited.budget
-                    if budget is not None:
-                        # Compiling for the roofs comes on top of theirs, but never
-                        # leaves the cases less than a third of it all.
-                        left = max(budget - spent, budget / 3)
-                    suited = msgspec.structs.replace(suited, budget_seconds=left)
-                    await session.run(suited)
-        return True
+                    say(failed)
+                if roofline.interrupted or roofline.lost:
+                    return
+                spent = time.monotonic() - began
+                sized = {one.name for one in choices if cases.size or one.sizes}
+                suited = await roofline.suited(experiment, sized, ops)
+                left = suited.budget
+                if budget is not None:
+                    # Compiling for the roofs comes on top of theirs, but never leaves
+                    # the cases less than a third of it all.
+                    left = max(budget - spent, budget / 3)
+                suited = msgspec.structs.replace(suited, budget_seconds=left)
+                await session.run(suited)
 
-    if roofline.drive(run()) is False:
-        say(DECLINED)
-        return CASE_FAILED
+    roofline.drive(run())
     results, places = roofline.results, roofline.places
     roofs = roofline.roofs
 
-    def document() -> bytes:
-        outcome = roofline.outcome
-        return encode(view.document(results, roofs, places, outcome))
+    document = view.document(results, roofs, places, roofline.outcome)
 
     def verdicts(roofs: RoofsMeasured) -> str:
         run, lost = roofline.state.run, roofline.lost
@@ -164,13 +150,13 @@ def command(
         return text(roofs, plot(view.picture(places, roofs, COLORS)))
 
     return close(
-        roofline,
         document=document,
         text=partial(shown, roofs) if roofs else None,
+        as_json=as_json,
+        code=CASE_FAILED if results.failures else FINE,
+        lost=roofline.lost,
         contents=partial(contents, roofs) if roofs else None,
         exports=exports,
-        as_json=as_json,
-        fine=not results.failures,
     )
 
 
@@ -238,8 +224,7 @@ class _Roofline(Driver):
         The sizes of some ops were asked for, and stay; so does the last one that fits.
         """
         roofs = self.roofs
-        if roofs is None:
-            return experiment
+        assert roofs is not None
         infos = {op.name: op for op in ops}
         planned = (await self.session.plan(experiment)).cases
         growing = {
@@ -248,7 +233,11 @@ class _Roofline(Driver):
             if one.case.op in infos and one.case.op not in sized
         }
         cases = list(experiment.cases)
-        while bigger := _bigger(growing, infos, roofs):
+        while bigger := {
+            index: msgspec.structs.replace(one.case, size=size)
+            for index, one in growing.items()
+            if (size := larger(one, infos[one.case.op], roofs)) != one.case.size
+        }:
             tried = msgspec.structs.replace(experiment, cases=tuple(bigger.values()))
             answer = (await self.session.plan(tried)).cases
             found = zip(bigger, answer, strict=True)
@@ -256,19 +245,3 @@ class _Roofline(Driver):
             for index, one in growing.items():
                 cases[index] = one.case
         return msgspec.structs.replace(experiment, cases=tuple(cases))
-
-
-def _bigger(
-    growing: Mapping[int, PlannedCase],
-    infos: Mapping[str, OpInfo],
-    roofs: RoofsMeasured,
-) -> dict[int, Case]:
-    """The cases that are too small yet, one step larger."""
-    wanted = {
-        index: larger(one, infos[one.case.op], roofs) for index, one in growing.items()
-    }
-    return {
-        index: msgspec.structs.replace(one.case, size=wanted[index])
-        for index, one in growing.items()
-        if wanted[index] != one.case.size
-    }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 import click
 import msgspec
 
-from jaxtui.commands import FINE
+from jaxtui.commands import FINE, hlo, ops
+from jaxtui.commands import compile as compile_command
 from jaxtui.commands.terminal import put
 from jaxtui.document import (
     CheckResults,
@@ -17,74 +17,17 @@ from jaxtui.document import (
     Lessons,
     Results,
 )
-from jaxtui.model import Case, Failure, Host, OpInfo
-from jaxtui.model.ahead import Compiled
-from jaxtui.model.programs import Inspected
 from jaxtui.view import compare, crossover, history, roofline
 
-Field = tuple[str, Any]
-
-
-def _fields(
-    record: type[msgspec.Struct], *, but: Collection[str] = (), absent: bool = False
-) -> list[Field]:
-    """The fields of a record as those of a document; ``absent`` ones may be null."""
-    return [
-        (one.name, one.type | None if absent else one.type)
-        for one in msgspec.structs.fields(record)
-        if one.name not in but
-    ]
-
-
-def _document(name: str, *fields: Field) -> type[msgspec.Struct]:
-    return msgspec.defstruct(
-        name, [("schema", int), *fields], forbid_unknown_fields=True
-    )
-
-
-_CLOCKS = ("warm_up", "trace", "lower", "compile")
-_TOPOLOGY = msgspec.defstruct(
-    "TopologyRow",
-    [
-        ("asked", str),
-        ("name", str),
-        ("options", dict[str, Any]),
-        *((name, int | None) for name in ("devices", "chips", "processes")),
-    ],
-)
-
-DOCUMENTS: dict[str, tuple[Any, ...]] = {
+DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "devices": (Devices,),
-    "ops": (_document("Ops", ("ops", tuple[OpInfo, ...])),),
+    "ops": (ops.Document,),
     "bench": (Results,),
     "crossover": (crossover.Document,),
     "roofline": (roofline.Document,),
     "check": (CheckResults,),
-    "compile": (
-        _document(
-            "Compilation",
-            ("case", Case | None),
-            ("topology", _TOPOLOGY),
-            *((name, str | None) for name in ("device_kind", "libtpu", "jax")),
-            *((f"{stage}_seconds", float | None) for stage in _CLOCKS),
-            *_fields(
-                Compiled,
-                but={"case", "device_kind", *(f"{one}_seconds" for one in _CLOCKS)},
-                absent=True,
-            ),
-            ("source", str | None),
-            ("failure", Failure | None),
-        ),
-    ),
-    "hlo": (
-        _document(
-            "Inspection",
-            ("host", Host | None),
-            *_fields(Inspected, absent=True),
-            ("eager_kernels", int | None),
-            ("failure", Failure | None),
-        ),
-    ),
+    "compile": (compile_command.Document,),
+    "hlo": (hlo.Document,),
     "learn": (Lessons, LessonResults),
     "history": (history.Document,),
     "compare": (compare.Pairs,),

@@ -80,14 +80,26 @@ def is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and not stream.closed and stream.isatty()
 
 
+def takes_codes(stream: TextIO | None) -> bool:
+    """Whether a person looks at it on a terminal that knows more than lines."""
+    return is_terminal(stream) and os.environ.get("TERM") != "dumb"
+
+
 def in_colour() -> bool:
-    """Whether stdout takes colours: a terminal, unless ``NO_COLOR`` or a dumb one."""
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return is_terminal(sys.stdout) and not plain
+    """Whether stdout takes colours."""
+    return takes_codes(sys.stdout) and not os.environ.get("NO_COLOR")
+
+
+def wipe() -> None:
+    """Take a progress line off the terminal: what follows stays."""
+    if takes_codes(sys.stderr):
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()
 
 
 def say(text: str) -> None:
     """Write lines to stderr."""
+    wipe()
     if sys.stderr is not None:
         print(visible(text), file=sys.stderr, flush=True)  # noqa: T201
 
@@ -99,19 +111,7 @@ def put(text: str) -> None:
 
 
 def put_bytes(data: bytes) -> None:
+    wipe()
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.flush()
-
-
-def wipe() -> None:
-    """Make room on stderr where a progress line may be, for text that stays."""
-    if is_terminal(sys.stderr):
-        sys.stderr.write("\r\x1b[K")
-        sys.stderr.flush()
-
-
-def narrate(text: str) -> None:
-    """Write lines to stderr, where a progress line may be."""
-    wipe()
-    say(text)

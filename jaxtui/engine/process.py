@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from jaxtui import child
+from jaxtui.signals import signal_name
 
 if sys.platform == "linux":
     import fcntl
@@ -154,10 +155,7 @@ def how_ended(returncode: int | None) -> str:
         return "stopped answering"
     if returncode >= 0:
         return f"ended by itself (exit code {returncode})"
-    try:
-        name = signal.Signals(-returncode).name
-    except ValueError:
-        name = f"signal {-returncode}"
+    name = signal_name(-returncode)
     if -returncode == signal.SIGKILL:
         return f"was killed ({name}; when memory runs out, the kernel does this)"
     if -returncode in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

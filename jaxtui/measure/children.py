@@ -19,6 +19,7 @@ import msgspec
 
 from jaxtui import child
 from jaxtui.model.base import Record
+from jaxtui.signals import signal_name
 
 _PR_SET_PDEATHSIG = 1
 
@@ -121,13 +122,6 @@ def sender(fd: int | None = None) -> Callable[[object], None]:
         pipe.flush()
 
     return send
-
-
-def signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def end_with_input() -> None:

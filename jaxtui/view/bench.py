@@ -10,7 +10,7 @@ import msgspec
 
 from jaxtui import format as fmt
 from jaxtui import stats
-from jaxtui.document import Outcome, Results, encode, machine
+from jaxtui.document import Outcome, Results, machine
 from jaxtui.export import DARK, FACTS, Contents, Look, contents, text_rows
 from jaxtui.model import (
     USUAL_MODES,
@@ -399,7 +399,7 @@ def files(
         return "\n".join(line.rstrip() for line in whole.split("\n"))
 
     written = contents(
-        lambda: encode(results),
+        results,
         results,
         picture,
         title(run),

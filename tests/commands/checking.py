@@ -11,34 +11,18 @@ from jaxtui.model import (
     CheckRead,
     CheckStarted,
     Event,
-    Expected,
-    Reading,
     RunFinished,
 )
+from tests.analysis.figures import reading
 
-PEAK = Expected(value=200e12, kind="peak", source="the data sheet")
 Script = Callable[[Check], Sequence[Event]]
 
 
-def reading(check: Check, device: str, **changes: object) -> Reading:
-    facts: dict[str, object] = {
-        "test": check.test,
-        "device": device,
-        "what": f"some {check.test}",
-        "unit": "flop/s",
-        "measured": 1e11,
-    }
-    return Reading(**{**facts, **changes})  # type: ignore[arg-type]
-
-
-def sound(
-    check: Check, test: str = "", device: str = "", **trouble: object
-) -> list[Event]:
+def sound(check: Check, device: str = "", **trouble: object) -> list[Event]:
     """Every device has a reading; what is changed of it is changed of one of them."""
+    facts = {"test": check.test, "what": f"some {check.test}", "measured": 1e11}
     readings = [
-        reading(
-            check, name, **(trouble if (check.test, name) == (test, device) else {})
-        )
+        reading(**facts | {"device": name} | (trouble if name == device else {}))
         for name in check.devices
     ]
     return [
@@ -52,4 +36,4 @@ def sound(
 
 def with_trouble(test: str, device: str, **trouble: object) -> Script:
     """Everything is sound but one reading."""
-    return lambda check: sound(check, test, device, **trouble)
+    return lambda check: sound(check, device if check.test == test else "", **trouble)

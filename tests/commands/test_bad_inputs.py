@@ -18,8 +18,11 @@ TYPED = [
     ("--fps nan", "'nan' is no finite number"),
     ("--start-limit 1e999 devices", "'1e999' is no finite number"),
     ("--start-limit=-1 devices", "-1.0 is not in the range"),
-    ("--cpu-devices nan devices", "'nan' is not a valid integer"),
+    ("--cpu-devices nan devices", "'nan' is not a valid whole number"),
     ("""devices --python "a ' b" """, "is no command: No closing quotation"),
+    ("devices --python ''", "'' is no command: name a Python"),
+    ("--start-limit soon devices", "'soon' is not a valid number."),
+    ("--cpu-devices two devices", "'two' is not a valid whole number."),
     ("devices --topology v5litpod-16", "Did you mean v5litepod-16?"),
     ("schema nonsense", '"nonsense" prints no document'),
     # bench
@@ -31,6 +34,8 @@ TYPED = [
     ("bench matmul --size nan", '"nan" is not a size'),
     ("bench matmul --dtype flaot32", "Did you mean float32?"),
     ("bench matmul --device tpu:0", "there is cpu:0, cpu:1"),
+    ("bench matmul --device ''", "The device is empty: give"),
+    ("bench matmul --budget ''", "The budget is empty: give seconds"),
     ("bench selu --precision high", "selu takes only default"),
     ("bench matmul --budget nan", 'The budget "nan" is not a time'),
     ("bench matmul --target nan", "'nan' is not one of '10', '3', '1'"),
@@ -60,11 +65,15 @@ TYPED = [
     ("bench selu --export folder.csv", "folder.csv is a folder: name a file in it."),
     (f"bench selu --export {'a' * 300}.csv", "cannot be written: File name too long."),
     ("bench selu --export a.csv --export ./a.csv", "named twice"),
+    ("bench selu --export a.csv --export link/a.csv", "named twice"),
+    ("bench selu --export ''", "The name of a file is empty"),
     ("crossover selu --export a.py", "it writes .json, .csv, .md, .svg, .txt"),
     ("history --export a.svg", "it writes .json, .csv, .md"),
     ("history --op selu --delete --export a.csv", "leave --export out"),
     # check
     ("check --devices cpu:7", "there is cpu:0, cpu:1"),
+    ("check --devices ''", "The device is empty: give"),
+    ("check --limit ''", "The limit is empty: give seconds"),
     ("check --level thorough", 'no level "thorough": there is quick, full'),
     ("check --limit nan", 'The limit "nan" is not a time'),
     ("check --limit 0", 'The limit "0" is not a time'),
@@ -117,16 +126,30 @@ TYPED = [
     ("roofline --dtype int8", "No op takes int8."),
     # history and compare
     ("history --since someday", '"someday" is no date'),
-    ("history --limit nan", "'nan' is not a valid integer"),
+    ("history --limit nan", "'nan' is not a valid whole number"),
     ("history --since 99999999999w", "99999999999w"),
     ("history --size 1,2", "One size at a time"),
     ("history --yes", "--yes belongs to --delete"),
     ("history --delete", "Say which measurements"),
+    ("history ' ' --delete --yes", "Say which measurements"),
     ("history --delete --json", "leave --json out"),
     ("compare 1 2", "no measurement 1"),
     (f"compare {'9' * 30} 1", "jaxtui: "),
     ("compare ² 1", "²"),
+    ("compare '' 1", '"" is neither an id'),
     ("compare 1 nowhere.json", "no measurement 1"),
+    ("compare nowhere.json 1", "neither an id"),
+    *(
+        (f"compare {name} 1", sentence)
+        for name, sentence in (
+            ("void.json", "does not look like one"),
+            ("cut.json", "is no document of `jaxtui bench --json`"),
+            ("list.json", "does not look like one"),
+            ("empty.json", "it has no measurements in it"),
+            ("other.json", "does not look like one"),
+            ("newer.json", "its schema is 2 and not 1"),
+        )
+    ),
     # learn
     ("learn clok", "Did you mean clock?"),
     ("learn clock --size nan", '"nan" is not a size'),
@@ -143,6 +166,18 @@ TYPED = [
 ]
 
 
+FILES = {
+    "mine.py": "def f(x): ...\ndef g(x): ...\n",
+    "old.csv": "old",
+    "void.json": "",
+    "cut.json": "{",
+    "list.json": "[1]",
+    "empty.json": '{"schema": 1, "host": null, "measurements": []}',
+    "other.json": '{"schema": 1, "measurements": [{"case": 1}]}',
+    "newer.json": '{"schema": 2, "measurements": []}',
+}
+
+
 @pytest.mark.parametrize(("line", "sentence"), TYPED, ids=[line for line, _ in TYPED])
 def test_a_mistake_gets_one_sentence_and_64(
     line: str,
@@ -152,9 +187,10 @@ def test_a_mistake_gets_one_sentence_and_64(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("mine.py").write_text("def f(x): ...\ndef g(x): ...\n")
-    Path("old.csv").write_text("old")
+    for name, text in FILES.items():
+        Path(name).write_text(text)
     Path("folder.csv").mkdir()
+    Path("link").symlink_to(".")
     engine = FakeEngine()
     assert run(engine, *shlex.split(line)) == 64
     out, err = capsys.readouterr()

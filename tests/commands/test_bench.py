@@ -1,4 +1,4 @@
-"""``jaxtui bench``: what it asks for, what it prints, and Ctrl-C."""
+"""``jaxtui bench``: what it asks for and what it prints."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import json
 import pytest
 
 from jaxtui.engine.client import EngineOptions
-from jaxtui.model import Case, Experiment, Finding
-from tests.commands.fakes import FakeEngine, complete, interrupted, run, up
+from jaxtui.model import Case, Experiment, Finding, MemorySpan
+from tests.commands.fakes import FakeEngine, complete, run, up
 
 
 def test_bench_asks_for_every_combination(capsys) -> None:
@@ -56,19 +56,16 @@ def test_samples_are_in_the_json_when_asked_for_and_nan_is_null(capsys) -> None:
     assert measurement["error_vs_float64"] is None
 
 
-def test_ctrl_c_stops_the_run_and_prints_what_had_arrived(capsys) -> None:
-    engine = FakeEngine(answer=interrupted)
-    code = run(engine, "bench", "matmul", "selu", "--json")
-    out, err = capsys.readouterr()
-    document = json.loads(out)
-    assert code == 130
-    assert (engine.stopped, engine.closed) == (1, True)
-    (measurement,) = document["measurements"]
-    assert measurement["stopped"] == "cancelled"
-    (failure,) = document["failures"]
-    assert failure["case"]["op"] == "selu"
-    assert failure["error"] == "The run was cancelled before its turn came."
-    assert "had arrived" in err
+def test_the_memory_span_is_a_column_where_there_is_one(capsys) -> None:
+    span = MemorySpan(fresh=1.7e-3, reused=0.42e-3, page_faults=980.25)
+    engine = FakeEngine(answer=lambda work: complete(work, memory=span))
+    assert run(engine, "bench", "selu", "--mode", "jit,numpy") == 0
+    head, jit, numpy, *_ = capsys.readouterr().out.splitlines()
+    at = head.index("memory") + len("memory")
+    assert jit[:at].endswith(" 0.42–1.70 ms")
+    assert numpy[:at].endswith(" —")
+    assert run(FakeEngine(), "bench", "selu") == 0
+    assert "memory" not in capsys.readouterr().out
 
 
 def test_bench_warns_of_what_keeps_it_from_the_accelerator(capsys) -> None:

@@ -16,15 +16,15 @@ from jaxtui.engine.client import EngineClient, EngineOptions
 from jaxtui.model import (
     CHECK_TESTS,
     Check,
-    CheckRead,
     CheckStarted,
     Device,
     Event,
     Finding,
 )
+from tests.analysis.figures import expected
 from tests.commands import fakes
-from tests.commands.checking import PEAK, Script, reading, sound, with_trouble
-from tests.commands.fakes import DEVICES, FakeEngine, ctrl_c, up
+from tests.commands.checking import Script, sound, with_trouble
+from tests.commands.fakes import DEVICES, FakeEngine, up
 from tests.processes import children
 from tests.tui.fake_engine import tpu_devices
 
@@ -69,8 +69,7 @@ def test_every_test_is_run_once_on_all_devices_of_this_process(capsys) -> None:
     ("trouble", "word", "code"),
     [
         ({"doubt": "Others use half of it."}, "low", 1),
-        ({"expected": PEAK, "measured": 150e12}, "pass", 0),
-        ({"expected": PEAK, "measured": 300e12}, "impossible", 2),
+        ({"expected": expected(200e12), "measured": 300e12}, "impossible", 2),
     ],
 )
 def test_the_exit_code_and_the_last_line_are_the_verdict(
@@ -80,12 +79,12 @@ def test_the_exit_code_and_the_last_line_are_the_verdict(
     assert run(fake, "--devices", "cpu:0") == code
     last = " ".join(capsys.readouterr().out.rpartition("\n\n")[2].split())
     assert last.startswith(f"Verdict: {word}. ")
-    assert ("cpu:0 in bandwidth" in last) == (code > 0)
+    assert "cpu:0 in bandwidth" in last
 
 
 def test_where_nothing_could_be_tested_it_could_not_run(capsys) -> None:
     def nothing(check: Check) -> list[Event]:
-        return sound(check, check.test, "cpu:0", measured=None, skipped="Too old.")
+        return sound(check, "cpu:0", measured=None, skipped="Too old.")
 
     assert run(engine(nothing), "--devices", "cpu:0") == 3
     assert "Verdict: skipped. Nothing could be tested." in capsys.readouterr().out
@@ -159,30 +158,6 @@ def test_a_test_that_takes_longer_than_the_limit_is_ended(capsys, monkeypatch) -
     (failed,) = [one for one in tests if one["verdict"] == "fail"]
     assert (failed["test"], failed["device"]) == ("compute", "cpu:1")
     assert "cpu:1 did not finish within 50.0 ms" in failed["reason"]
-
-
-@pytest.mark.parametrize("flags", [("--json", "--save-baseline", "half"), ()])
-def test_ctrl_c_gives_a_partial_report_and_130(capsys, flags) -> None:
-    def interrupted(check: Check) -> list[Event]:
-        if check.test != "compute":
-            return sound(check)
-        ctrl_c()
-        return [CheckStarted(check=check), CheckRead(reading=reading(check, "cpu:0"))]
-
-    fake = engine(interrupted)
-    assert run(fake, *flags) == 130
-    out, err = capsys.readouterr()
-    assert fake.stopped == 1
-    assert "Interrupted in test 3 of 9, compute" in err
-    assert "Saved" not in err
-    if not flags:
-        assert "compute: pass" in out
-        assert "\nVerdict of what there is: pass." in out
-        return
-    document = json.loads(out)
-    assert (document["complete"], document["verdict"]) == (False, "pass")
-    last = document["tests"][-1]
-    assert (last["test"], last["device"]) == ("compute", "cpu:0")
 
 
 # A real engine with planted faults and simulated devices.

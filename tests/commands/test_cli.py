@@ -6,6 +6,7 @@ import json
 import sys
 
 import pexpect
+import pytest
 
 from jaxtui import cli
 from jaxtui.model import EngineDied, Event, Experiment, Logged
@@ -41,9 +42,15 @@ def test_a_mistake_of_our_own_gives_70_and_its_traceback(capsys) -> None:
     assert engine.closed
 
 
-def test_a_python_that_is_not_there_gives_3(capsys) -> None:
-    assert cli.main(["devices", "--python", "/no/such/python"]) == 3
-    assert "/no/such/python" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    "typed", ["devices", "devices --topology v5e:4x8", "compile selu --topology v5e"]
+)
+def test_a_python_that_is_not_there_gives_3(capsys, typed: str) -> None:
+    assert cli.main([*typed.split(), "--python", "/no/such/python -x"]) == 3
+    assert capsys.readouterr().err == (
+        'jaxtui: "/no/such/python" could not be started: No such file or directory. '
+        "Name a Python that has jax and msgspec with --python.\n"
+    )
 
 
 def test_ascii_output_has_no_traceback() -> None:

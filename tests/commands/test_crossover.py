@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import msgspec
-import pytest
 
-from jaxtui.engine.client import EngineUnavailableError
-from jaxtui.model import Event, Experiment, RunFinished
+from jaxtui.model import Event, Experiment
 from tests.analysis.figures import events
-from tests.commands.fakes import OPS, FakeEngine, began, ctrl_c, run, up
+from tests.commands.fakes import OPS, FakeEngine, run, up
 
 
 def machine(experiment: Experiment) -> Sequence[Event]:
@@ -71,42 +68,3 @@ def test_where_nothing_can_be_measured_the_code_is_1(capsys) -> None:
     out = capsys.readouterr().out
     assert "failed: selu 16 float32 numpy on host" in out
     assert "Per call: nothing was measured at both." in out
-
-
-def test_ctrl_c_gives_what_had_arrived(capsys) -> None:
-    def third_is_stopped(experiment: Experiment) -> Sequence[Event]:
-        if experiment.cases[0].size < 256:
-            return machine(experiment)
-        ctrl_c()
-        return began(experiment)
-
-    engine = FakeEngine(answer=third_is_stopped)
-    assert search(engine, "selu", "--sizes", "16..1M", "--json") == 130
-    out, err = capsys.readouterr()
-    assert engine.stopped == 1
-    assert err.endswith("Interrupted: this is what had arrived.\n")
-    document = json.loads(out)
-    assert document["outcome"] == "cancelled"
-    assert len(document["measurements"]) == 4
-
-
-@pytest.mark.parametrize("comes_back", [True, False])
-def test_an_engine_that_is_lost_leaves_answers_and_1(capsys, comes_back: bool) -> None:
-    def dies(experiment: Experiment) -> Sequence[Event]:
-        """Twice at each size above 64, as the client tells it."""
-        if experiment.cases[0].size <= 64:
-            return machine(experiment)
-        if not comes_back:
-            raise EngineUnavailableError("The TPU is held by process 7.")
-        crashed = RunFinished(outcome="crashed", elapsed_seconds=1.0)
-        return [*began(experiment), crashed]
-
-    engine = FakeEngine(answer=dies)
-    assert search(engine, "selu", "--sizes", "16..1M", "--json") == 1
-    out, err = capsys.readouterr()
-    document = json.loads(out)
-    assert document["outcome"] == "incomplete"
-    assert [one["size"] for one in document["sizes"]] == [16, 64]
-    assert "no crossover" not in "".join(one["sentence"] for one in document["answers"])
-    assert ("held by process 7" in err) == (not comes_back)
-    assert "Incomplete: the engine was lost on the way." in err

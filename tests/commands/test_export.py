@@ -14,12 +14,10 @@ from xml.dom import minidom
 import msgspec
 import pytest
 
-from jaxtui.document import Results
-from jaxtui.export import MEMORY, as_svg
-from jaxtui.history.store import Filter, History
-from jaxtui.model import Case, Event, Experiment, Failure, MemorySpan, PlannedCase
+from jaxtui.export import as_svg
+from jaxtui.model import Case, Event, Experiment, Failure, PlannedCase
 from tests.commands import test_crossover, test_roofline
-from tests.commands.fakes import FakeEngine, began, complete, ctrl_c, one_fails, run
+from tests.commands.fakes import FakeEngine, began, complete, one_fails, run
 from tests.records import planned
 from tests.tui.fake_engine import RECIPE
 
@@ -94,38 +92,6 @@ def test_every_kind_of_file(
     assert all(one in shown for one in drawn)
 
 
-def test_the_memory_span_stands_beside_its_row_everywhere(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    span = MemorySpan(fresh=1.7e-3, reused=0.42e-3, page_faults=980.25)
-    engine = FakeEngine(answer=lambda work: complete(work, memory=span))
-    assert run(engine, *BOTH, *to("out.json", "out.csv", "out.md")) == 0
-    head, jit, numpy, *_ = capsys.readouterr().out.splitlines()
-    at = head.index("memory") + len("memory")
-    assert jit[:at].endswith(" 0.42–1.70 ms")
-    assert numpy[:at].endswith(" —")
-    whole = msgspec.json.decode(Path("out.json").read_bytes(), type=Results)
-    assert [one.memory for one in whole.measurements] == [span, None]
-    first, second = rows("out.csv")
-    assert [first[name] for name in MEMORY] == ["0.0017", "0.00042", "980.25"]
-    assert [second[name] for name in MEMORY] == ["", "", ""]
-    head, _, jit, numpy, *_ = Path("out.md").read_text().splitlines()
-    assert head.endswith("| memory |")
-    assert jit.endswith("| 0.42–1.70 ms |")
-    assert numpy.endswith("| — |")
-    kept = History().entry(History().page(Filter(mode="jit")).rows[0].id)
-    assert kept.measurement.memory == span
-    assert run(FakeEngine(), *BOTH) == 0
-    assert "memory" not in capsys.readouterr().out
-
-
-def test_stdout_is_what_it_is_without(capsys: pytest.CaptureFixture[str]) -> None:
-    run(FakeEngine(), *BOTH, "--json")
-    plain = capsys.readouterr().out
-    assert run(FakeEngine(), *BOTH, "--json", *to("out.json")) == 0
-    assert capsys.readouterr().out == plain == Path("out.json").read_text()
-
-
 def test_a_run_without_a_plot_is_a_picture_of_its_table() -> None:
     def nothing(experiment: Experiment) -> list[Event]:
         *_, failed, _, _, ended = one_fails(experiment)
@@ -196,29 +162,6 @@ def test_what_cannot_be_written_at_the_end_is_still_printed(
     assert "out.csv cannot be written: No space left on device." in err
     assert "Traceback" not in err
     assert os.listdir() == ["b.csv"]
-
-
-def test_what_failed_or_had_arrived_is_in_the_files(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    def interrupted(answered: int) -> FakeEngine:
-        def answer(experiment: Experiment) -> list[Event]:
-            ctrl_c()
-            return complete(experiment)[:answered]
-
-        return FakeEngine(answer=answer)
-
-    two = ("bench", "matmul", "selu")
-    assert run(FakeEngine(answer=one_fails), *two, *to("out.csv")) == 1
-    assert [row["failure"] for row in rows("out.csv")] == ["", "No room. Go smaller."]
-    assert run(interrupted(3), *two, *to("out.json")) == 130
-    document = json.loads(Path("out.json").read_text())
-    assert [one["case"]["op"] for one in document["measurements"]] == ["matmul"]
-    assert [one["case"]["op"] for one in document["failures"]] == ["selu"]
-    capsys.readouterr()
-    assert run(interrupted(0), *two, *to("nothing.json")) == 130
-    assert "no file was written" in capsys.readouterr().err
-    assert not Path("nothing.json").exists()
 
 
 def test_a_picture_keeps_blanks_colours_and_every_character() -> None:

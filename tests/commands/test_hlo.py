@@ -15,7 +15,7 @@ def hlo(*arguments: str) -> int:
     return run(in_process(), "hlo", *arguments)
 
 
-def test_the_device_is_the_first_of_this_process() -> None:
+def test_the_device_is_the_first_of_this_process(capsys) -> None:
     theirs, ours = (
         Device(
             id=number,
@@ -33,6 +33,7 @@ def test_the_device_is_the_first_of_this_process() -> None:
     fake = FakeEngine(up(devices=(theirs, ours)), crashes)
     assert run(fake, "hlo", "matmul:8") == 1
     assert [one.case.device for one in fake.asked] == ["tpu:1"]
+    assert "Incomplete: the engine was lost on the way." in capsys.readouterr().err
 
 
 def test_every_stage_whole(capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,6 +57,9 @@ def test_the_document_has_the_texts_that_were_asked_for(
     assert document["program"]["kernels"] == document["eager_kernels"] == 1
     assert "f64[64,64]" in document["jaxpr"]
     assert document["stablehlo"] is document["hlo"] is document["failure"] is None
+    assert hlo("selu:64", "--stage", "all", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert all(document[name] for name in ("jaxpr", "stablehlo", "hlo"))
 
 
 def test_a_function_of_a_file_and_a_mistake_in_it(

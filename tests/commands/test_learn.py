@@ -9,21 +9,24 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pexpect
 import pytest
 
 from jaxtui.document import Results, encode, read
 from jaxtui.model import (
     Case,
+    CaseFailed,
     Event,
     Experiment,
+    Failure,
     RunFinished,
     SnippetStarted,
     Work,
     WorkFailed,
 )
 from tests.commands import fakes
-from tests.commands.fakes import FakeEngine, complete, interrupted, up
+from tests.commands.fakes import FakeEngine, complete, up
 from tests.processes import LIMIT_SECONDS, jaxtui
 from tests.records import measurement, planned
 from tests.tui.fake_engine import RECIPE, answer, tpu_devices
@@ -111,35 +114,25 @@ def test_a_failed_step_costs_only_itself_and_gives_1(capsys) -> None:
     assert "2/2  The speed that a plain call claims" in out
 
 
-@pytest.mark.parametrize(
-    ("ended", "outcome"), [("complete", "complete"), ("crashed", "incomplete")]
-)
-def test_a_step_without_a_result_claims_nothing(
-    capsys, ended: str, outcome: str
-) -> None:
-    assert run(failing(ended), "clock", "--json") == 1
+def test_tensorflow_that_is_not_installed_is_no_fault(capsys) -> None:
+    def without(experiment: Experiment) -> Sequence[Event]:
+        *events, finished = complete(experiment)
+        of = msgspec.structs.replace(experiment.cases[0], mode="tensorflow")
+        failure = Failure(case=of, error="TensorFlow is not installed.", hint="")
+        return [*events, CaseFailed(index=0, failure=failure), finished]
+
+    assert run(engine(cases=without), "clock", "--step", "2") == 0
+    assert "TensorFlow is not installed." in capsys.readouterr().out
+
+
+def test_a_step_without_a_result_claims_nothing(capsys) -> None:
+    assert run(failing(), "clock", "--json") == 1
     document = json.loads(capsys.readouterr().out)
-    assert document["outcome"] == outcome
+    assert document["outcome"] == "complete"
     first, second = document["steps"]
     assert first["problem"]["error"]
     assert first["holds"] is None
     assert len(second["measurements"]) == 2
-
-
-@pytest.mark.parametrize("flags", [(), ("--json",)])
-def test_ctrl_c_stops_the_step_and_prints_what_had_arrived(capsys, flags) -> None:
-    fake = engine(cases=interrupted)
-    assert run(fake, "clock", *flags) == 130
-    out, err = capsys.readouterr()
-    assert "had arrived" in err
-    assert (fake.stopped, fake.closed) == (1, True)
-    if not flags:
-        assert "Stopped: what had arrived stays." in out
-        return
-    first, second = json.loads(out)["steps"]
-    assert first["holds"] is False
-    assert second["problem"]["error"].startswith("Stopped")
-    assert second["measurements"] == []
 
 
 # What another machine measured, and the code.

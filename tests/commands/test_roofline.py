@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -27,7 +26,7 @@ from jaxtui.model.roofs import (
     RoofsStarted,
 )
 from tests.analysis.figures import bandwidth, compute, roofs
-from tests.commands.fakes import OPS, FakeEngine, complete, ctrl_c, one_fails, run, up
+from tests.commands.fakes import OPS, FakeEngine, complete, one_fails, run, up
 from tests.records import planned
 
 COPY = msgspec.structs.replace(
@@ -110,11 +109,14 @@ def test_only_roofs_that_the_cases_want_are_measured_on_the_device(capsys) -> No
 
 def test_without_an_op_it_is_all_of_the_catalogue_that_takes_the_dtype(capsys) -> None:
     half = msgspec.structs.replace(OPS[0], dtypes=("bfloat16",))
-    engine = machine(catalogue=(half, *CATALOGUE[1:]))
-    assert roofline(engine, "--mode", "jit,numpy") == 0
-    assert {(case.op, case.mode) for case in asked(engine)[1].cases} == {
-        (op, mode) for op in ("selu", "copy") for mode in ("jit", "numpy")
-    }
+    for typed, dtypes_of_half in (("f32", set()), ("f32,bf16", {"bfloat16"})):
+        engine = machine(catalogue=(half, *CATALOGUE[1:]))
+        assert roofline(engine, "--mode", "jit,numpy", "--dtype", typed) == 0
+        cases = asked(engine)[1].cases
+        assert {one.dtype for one in cases if one.op == half.name} == dtypes_of_half
+        assert {(one.op, one.mode) for one in cases if one.op != half.name} == {
+            (op, mode) for op in ("selu", "copy") for mode in ("jit", "numpy")
+        }
 
 
 @pytest.mark.parametrize(
@@ -153,51 +155,21 @@ def test_a_case_that_fails_costs_itself_and_gives_1(capsys) -> None:
     assert "copy 1048576 float32 jit" in out
 
 
-@pytest.mark.parametrize("outcome", ["complete", "crashed"])
-def test_without_any_roof_nothing_is_placed(capsys, outcome: Any) -> None:
-    def failing(work: Roofs) -> Sequence[Event]:
-        return [
-            RoofsStarted(roofs=work),
-            WorkFailed(error="The device is lost.", hint="Start again."),
-            RunFinished(outcome=outcome, elapsed_seconds=1.0),
-        ]
+def failing(outcome: Any) -> Callable[[Roofs], Sequence[Event]]:
+    """Roofs that cannot be measured."""
+    return lambda work: [
+        RoofsStarted(roofs=work),
+        WorkFailed(error="The device is lost.", hint="Start again."),
+        RunFinished(outcome=outcome, elapsed_seconds=1.0),
+    ]
 
-    engine = machine(of_roofs=failing)
-    code = roofline(engine, "copy:1M", "--json")
-    out, err = capsys.readouterr()
+
+def test_without_any_roof_nothing_is_placed(capsys) -> None:
+    engine = machine(of_roofs=failing("complete"))
+    assert roofline(engine, "copy:1M", "--json") == 3
     assert len(engine.asked) == 1
-    assert "The device is lost. Start again.\n" in err
-    if outcome == "complete":
-        assert (code, out) == (3, "")
-        return
-    # The death of an engine is no evidence.
-    document = json.loads(out)
-    assert (code, document["outcome"]) == (1, "incomplete")
-    assert document["places"] == document["measurements"] == []
-
-
-def test_ctrl_c_in_the_roofs_gives_those_that_are_known(capsys) -> None:
-    def stopped(work: Roofs) -> Sequence[Event]:
-        ctrl_c()
-        return [RoofsStarted(roofs=work), RoofMeasured(roof=bandwidth())]
-
-    engine = machine(of_roofs=stopped)
-    assert roofline(engine, "matmul:1k") == 130
     out, err = capsys.readouterr()
-    assert (engine.stopped, len(engine.asked)) == (1, 1)
-    assert "bandwidth  12.0 GB/s" in out
-    assert err.endswith("Interrupted: this is what had arrived.\n")
-
-
-def test_ctrl_c_in_the_cases_gives_their_verdicts(capsys) -> None:
-    def stopped(experiment: Experiment) -> Sequence[Event]:
-        ctrl_c()
-        return complete(experiment)[:3]
-
-    assert roofline(machine(stopped), "matmul:1k", "copy:1M", "--json") == 130
-    document = json.loads(capsys.readouterr().out)
-    assert [one["case"]["op"] for one in document["places"]] == ["matmul"]
-    assert [one["case"]["op"] for one in document["failures"]] == ["copy"]
+    assert (out, err) == ("", "jaxtui: The device is lost. Start again.\n")
 
 
 def test_a_run_that_explodes_is_asked_about(capsys) -> None:

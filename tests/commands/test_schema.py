@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 
 from jaxtui import cli
 from jaxtui.commands.schema import DOCUMENTS
+from tests.commands.fakes import in_process, run
+from tests.commands.test_compile import MATMUL, fake
 from tests.processes import ended
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "documents"
@@ -53,3 +56,24 @@ def test_it_prints_one_or_all(tmp_path: Path) -> None:
     assert "measurements" in bench["$defs"]["Results"]["properties"]
     learn = json.loads(ended(tmp_path, "schema", "learn").stdout)
     assert len(learn["anyOf"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "code"),
+    [
+        ("ops", 0),
+        ("hlo selu:64 --stage jaxpr", 0),
+        ("hlo mine.py:wrong --arg f32[2,3]", 1),
+        (shlex.join([*MATMUL, *fake("answer")]), 0),
+        (shlex.join([*MATMUL, *fake("abort")]), 1),
+    ],
+    ids=lambda typed: str(typed)[:24],
+)
+def test_so_is_one_of_an_answer_or_a_failure(
+    capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str, code: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text("def wrong(x):\n    return x @ x\n")
+    assert run(in_process(), *shlex.split(typed), "--json") == code
+    out = capsys.readouterr().out.encode()
+    assert any(fits(out, kind) for kind in DOCUMENTS[typed.split()[0]])

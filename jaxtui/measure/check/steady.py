@@ -32,6 +32,7 @@ from jaxtui.measure.check.base import (
 from jaxtui.measure.check.tpu_sdk import MARK
 from jaxtui.measure.children import Exit
 from jaxtui.model import CheckLevel, CheckRead, Expected, Reading, RunEvent
+from jaxtui.signals import signal_name
 from jaxtui.stats import median, rounds_interval
 
 AT_MOST = 1.10
@@ -230,7 +231,7 @@ def _why(code: int, errors: str) -> str:
     if re.search(r"^(ModuleNotFound|Import)Error", errors, re.MULTILINE):
         return "This libtpu has no SDK, or none is installed."
     if code < 0:
-        return f"It crashed with {children.signal_name(-code)}."
+        return f"It crashed with {signal_name(-code)}."
     if code:
         lines = errors.strip().splitlines()
         return f"It failed: {lines[-1] if lines else f'exit status {code}'}."

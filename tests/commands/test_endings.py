@@ -1,0 +1,152 @@
+"""Ctrl-C, and engines that are lost: whatever the command, what had arrived is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from jaxtui.engine.client import EngineUnavailableError
+from jaxtui.model import Check, CheckRead, CheckStarted, Event, Experiment, RunFinished
+from jaxtui.model.roofs import RoofMeasured, Roofs, RoofsStarted
+from tests.analysis.figures import bandwidth, reading
+from tests.commands import test_crossover, test_learn, test_roofline
+from tests.commands.checking import sound
+from tests.commands.fakes import (
+    FakeEngine,
+    began,
+    complete,
+    ctrl_c,
+    interrupted,
+    run,
+)
+
+ARRIVED = "Interrupted: this is what had arrived.\n"
+CHECKED = "Interrupted in test 3 of 9, compute: this is what had arrived.\n"
+CRASHED = RunFinished(outcome="crashed", elapsed_seconds=1.0)
+
+
+def in_second_case(experiment: Experiment) -> Sequence[Event]:
+    ctrl_c()
+    return complete(experiment)[:3]
+
+
+def in_roofs(work: Roofs) -> Sequence[Event]:
+    ctrl_c()
+    return [RoofsStarted(roofs=work), RoofMeasured(roof=bandwidth())]
+
+
+def in_search(experiment: Experiment) -> Sequence[Event]:
+    ctrl_c()
+    return began(experiment)
+
+
+def in_third_test(check: Check) -> Sequence[Event]:
+    if check.test != "compute":
+        return sound(check)
+    ctrl_c()
+    return [CheckStarted(check=check), CheckRead(reading=reading(device="cpu:0"))]
+
+
+def crossover(then: Callable[[Experiment], Sequence[Event]]) -> FakeEngine:
+    """A search that goes well until 256."""
+
+    def answer(experiment: Experiment) -> Sequence[Event]:
+        small = experiment.cases[0].size < 256
+        return test_crossover.machine(experiment) if small else then(experiment)
+
+    return FakeEngine(answer=answer)
+
+
+@pytest.mark.parametrize(
+    ("typed", "engine", "measured", "sentence"),
+    [
+        ("bench matmul selu", FakeEngine(answer=interrupted), 1, ARRIVED),
+        ("crossover selu --sizes 16..1M", crossover(in_search), 4, ARRIVED),
+        ("roofline selu copy", test_roofline.machine(in_second_case), 1, ARRIVED),
+        ("roofline selu", test_roofline.machine(of_roofs=in_roofs), 0, ARRIVED),
+        ("learn clock", test_learn.engine(cases=interrupted), 0, ARRIVED),
+        ("check", FakeEngine(answer=in_third_test), 0, CHECKED),
+    ],
+)
+def test_ctrl_c_stops_the_run_and_gives_what_had_arrived(
+    capsys, typed: str, engine: FakeEngine, measured: int, sentence: str
+) -> None:
+    for stopped, flags in enumerate(((), ("--json",)), start=1):
+        assert run(engine, *typed.split(), *flags) == 130
+        out, err = capsys.readouterr()
+        assert out
+        assert err.endswith(sentence)
+        assert (engine.stopped, engine.closed) == (stopped, True)
+    document = json.loads(out)
+    assert document["outcome"] == "cancelled"
+    assert len(document.get("measurements", ())) == measured
+
+
+def test_a_second_ctrl_c_waits_for_nothing(capsys) -> None:
+    def twice(experiment: Experiment) -> Sequence[Event]:
+        ctrl_c()
+        return interrupted(experiment)
+
+    engine = FakeEngine(answer=twice)
+    assert run(engine, "bench", "selu") == 130
+    assert engine.options is not None
+    assert engine.options.grace_seconds == 0.0
+
+
+def test_before_anything_has_arrived_that_is_said_and_no_file_written(
+    capsys, tmp_path: Path
+) -> None:
+    def at_once(experiment: Experiment) -> Sequence[Event]:
+        ctrl_c()
+        return ()
+
+    path = tmp_path / "nothing.json"
+    typed = ("bench", "selu", "--export", str(path))
+    assert run(FakeEngine(answer=at_once), *typed) == 130
+    assert capsys.readouterr() == (
+        "",
+        "Nothing had arrived: no file was written.\nInterrupted before it began.\n",
+    )
+    assert not path.exists()
+
+
+def is_lost(experiment: Experiment) -> Sequence[Event]:
+    return [*began(experiment), CRASHED]
+
+
+def cannot_come_back(experiment: Experiment) -> Sequence[Event]:
+    raise EngineUnavailableError("The TPU is held by process 7.")
+
+
+LOST_ROOFS = test_roofline.failing("crashed")
+
+
+@pytest.mark.parametrize(
+    ("typed", "engine"),
+    [
+        ("crossover selu --sizes 16..1M", crossover(is_lost)),
+        ("crossover selu --sizes 16..1M", crossover(cannot_come_back)),
+        ("roofline copy:1M", test_roofline.machine(of_roofs=LOST_ROOFS)),
+        ("learn clock", test_learn.failing("crashed")),
+        # What was not tested says nothing.
+        ("check", FakeEngine(answer=lambda work: [CRASHED])),
+        ("hlo matmul:8", FakeEngine(answer=lambda work: [CRASHED])),
+    ],
+)
+def test_an_engine_that_is_lost_leaves_an_answer_that_says_so_and_1(
+    capsys, typed: str, engine: FakeEngine
+) -> None:
+    assert run(engine, *typed.split(), "--json") == 1
+    out, err = capsys.readouterr()
+    document = json.loads(out)
+    assert document.get("outcome", "incomplete") == "incomplete"
+    assert "Incomplete: the engine was lost on the way." in err
+    if typed.startswith("crossover"):
+        assert [one["size"] for one in document["sizes"]] == [16, 64]
+        assert "no crossover" not in out
+    assert run(engine, *typed.split()) == 1
+    out, err = capsys.readouterr()
+    assert "the engine was lost on the way." in " ".join((out + err).split())
