@@ -335,7 +335,10 @@ class Classroom(LoopScreen):
                 figure, style = f"{bet}×", "bold"
             elif name == "race":
                 figure, style = self._reading(found.work), "bold $danger"
-                question = f"done after {work}" if over else question
+                if over:
+                    question = f"done after {work}"
+                elif self._time is not None and self._time < found.stopwatch:
+                    question = f"both clocks run, {unit.name} so far"
             elif name == "factor":
                 figure, style = found.factor, "bold $danger"
                 question += f" · {view.judged(bet, found.ratio)}"

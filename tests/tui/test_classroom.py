@@ -113,12 +113,15 @@ async def test_a_class_predicts_sees_the_factor_and_the_fix(
 
         # The stopwatch stops, the device works on, in slow motion and in red.
         await pilot.press("pageup", "pagedown", "pagedown")
+        await until(pilot, lambda: "both clocks run" in text(app))
+        assert "the stopwatch read" not in text(app)
         clock.now += SLOW_SECONDS / 2
         room(app).tick()
         await pilot.pause()
         assert digits(app, "stopwatch") == "0.815"
         assert digits(app, "work") in ("270", "271")
         assert "STILL COMPUTING" in text(app)
+        assert "the stopwatch read 0.815 ms" in text(app)
         assert "▲ bet 10×" in text(app)
         assert "664" not in text(app)
         clock.now += SLOW_SECONDS
