@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import signal
 import traceback
 from collections.abc import Callable, Sequence
@@ -34,6 +33,7 @@ from jaxtui.commands.common import (
 from jaxtui.commands.terminal import guard_streams, lost, say
 from jaxtui.engine.process import EngineOptions
 from jaxtui.signals import interrupt
+from jaxtui.text import did_you_mean
 
 COMMANDS = (
     "bench",
@@ -70,10 +70,9 @@ class Commands(click.Group):
         name = args[0]
         if name in COMMANDS or name.startswith("-"):
             return super().resolve_command(ctx, args)
-        near = difflib.get_close_matches(name, COMMANDS, n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
         raise click.UsageError(
-            f'There is no command "{name}": there is {", ".join(COMMANDS)}.{hint}'
+            f'There is no command "{name}": there is {", ".join(COMMANDS)}.'
+            f"{did_you_mean(name, COMMANDS)}"
         )
 
 

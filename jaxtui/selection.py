@@ -63,12 +63,6 @@ DTYPE_ALIASES = {
 }
 """Short names that are accepted beside the full ones; the last of a dtype is shown."""
 
-ARGUMENTS_ARE_OWN = (
-    "--arg describes the arguments of a function of your own: name one, as in "
-    "train.py:step."
-)
-"""Said where it was typed for an op of the catalogue."""
-
 _FACTORS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 _FACTOR = re.compile(r"(.*?)\s*[x×*]\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*")
 _NUMBER = re.compile(

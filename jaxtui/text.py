@@ -91,9 +91,12 @@ def visible_json(document: bytes) -> bytes:
     ).encode()
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The known name that is nearest, as a question after a blank; empty of none."""
-    near = difflib.get_close_matches(name, tuple(known), n=1)
+def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """The known name that is nearest, as a question after a blank; empty of none.
+
+    ``cutoff`` is how alike they must be, from 0 to 1.
+    """
+    near = difflib.get_close_matches(name, tuple(known), n=1, cutoff=cutoff)
     return f" Did you mean {near[0]}?" if near else ""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections import Counter
@@ -15,6 +14,7 @@ from jaxtui.analysis import thresholds
 from jaxtui.analysis.comparison import host_facts, value_text
 from jaxtui.model import Device, Host, Reading, Record
 from jaxtui.places import data_folder, make_private, put_aside, write_whole
+from jaxtui.text import did_you_mean
 
 SCHEMA = 1
 """Version of the file; a change that older files do not survive raises it."""
@@ -280,9 +280,10 @@ def _unknown(name: str) -> str:
             f'There is no baseline "{name}", and no other one:'
             f" `jaxtui check --save-baseline {name}` makes it."
         )
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f" Did you mean {near[0]}?" if near else ""
-    return f'There is no baseline "{name}": there is {", ".join(known)}.{hint}'
+    return (
+        f'There is no baseline "{name}": there is {", ".join(known)}.'
+        f"{did_you_mean(name, known)}"
+    )
 
 
 def _why(error: OSError) -> str:

@@ -238,7 +238,10 @@ class Cases:
             elif ":" in op:
                 selection.parse_sizes(op.partition(":")[2])
         if self.arg and not any(map(selection.looks_own, self.op)):
-            raise SelectionError(selection.ARGUMENTS_ARE_OWN)
+            raise SelectionError(
+                "--arg describes the arguments of a function of your own: name one, as "
+                "in train.py:step."
+            )
 
     def choices(self, catalogue: Sequence[OpInfo]) -> Sequence[SizedOp]:
         """The ops, once it is known which there are."""

@@ -8,7 +8,6 @@ where JAX's documentation prints them.
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import re
@@ -20,6 +19,7 @@ from typing import Any
 
 from jaxtui.model import Device
 from jaxtui.model.ahead import Topology
+from jaxtui.text import did_you_mean
 
 PATH = Path(__file__).with_name("tpu_topologies.json")
 
@@ -193,11 +193,10 @@ def parse(text: str) -> Topology:
     own, *options = name.split(",")
     if found := _NAME.fullmatch(own):
         return _own(found, _options(text, options))
-    near = difflib.get_close_matches(name, names(), n=1, cutoff=0.7)
     raise TopologyError(
         f'There is no topology "{text.strip()}": there is {", ".join(names())}, and '
         f"with libtpu ({INSTALL}) {GRAMMAR}."
-        + (f" Did you mean {near[0]}?" if near else "")
+        f"{did_you_mean(name, names(), cutoff=0.7)}"
     )
 
 

@@ -14,7 +14,6 @@ affair of that case alone. An engine that ran such code runs nothing else afterw
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import importlib
 import importlib.util
@@ -52,6 +51,7 @@ from jaxtui.model.own import (
     parts,
     short_name,
 )
+from jaxtui.text import did_you_mean
 
 MODES = ("jit", "eager", "numpy")
 
@@ -114,9 +114,8 @@ def load(source: Source, device: jax.Device | None) -> Function:
     names = function_names(module)
     there = f"It defines {', '.join(names)}." if names else "It defines no function."
     if call is None:
-        near = difflib.get_close_matches(source.name, names, n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
-        raise RefusedError(f"{module.__file__} has no {source.name}.", there + hint)
+        there += did_you_mean(source.name, names)
+        raise RefusedError(f"{module.__file__} has no {source.name}.", there)
     if not callable(call) or isinstance(call, type):
         kind = "a class" if isinstance(call, type) else f"a {type(call).__name__}"
         raise RefusedError(f"{source.name} is {kind}, not a function.", there)
