@@ -23,8 +23,8 @@ from jaxtui.model import (
 )
 from jaxtui.session import RefusedError, Session, following
 from jaxtui.state import EMPTY, State
+from tests.fake_engine import FakeEngine
 from tests.records import case
-from tests.tui.fake_engine import FakeEngine
 
 CASE = case()
 EXPERIMENT = Experiment(cases=(CASE,), budget_seconds=1.0)

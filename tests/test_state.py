@@ -51,8 +51,7 @@ from jaxtui.model import (
 )
 from jaxtui.state import MAXIMUM_LOG_LINES, Purpose, begin_run, reduce
 from jaxtui.tui.state import EMPTY, State
-from tests.records import case
-from tests.tui.fake_engine import (
+from tests.fake_engine import (
     HOST,
     OPS,
     cpu_devices,
@@ -60,6 +59,7 @@ from tests.tui.fake_engine import (
     sampled,
     tpu_devices,
 )
+from tests.records import case
 
 JIT, NUMPY = case(), case("numpy")
 ON_CPU = Ready(host=HOST, devices=cpu_devices(), ops=OPS)

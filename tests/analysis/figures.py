@@ -30,8 +30,8 @@ from jaxtui.model import (
 )
 from jaxtui.model.roofs import MissingRoof, Roof, RoofDtype, RoofsMeasured
 from tests import records
+from tests.fake_engine import cpu_devices, tpu_devices
 from tests.records import case, summary
-from tests.tui.fake_engine import cpu_devices, tpu_devices
 
 # The health check.
 

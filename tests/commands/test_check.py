@@ -25,8 +25,8 @@ from tests.analysis.figures import expected
 from tests.commands import fakes
 from tests.commands.checking import Script, sound, with_trouble
 from tests.commands.fakes import DEVICES, FakeEngine, up
+from tests.fake_engine import tpu_devices
 from tests.processes import children
-from tests.tui.fake_engine import tpu_devices
 
 FAULTY = Path(__file__).parent.parent / "engine" / "faulty_engine.py"
 

@@ -18,8 +18,8 @@ from jaxtui.export import as_svg
 from jaxtui.model import Case, Event, Experiment, Failure, PlannedCase
 from tests.commands import test_crossover, test_roofline
 from tests.commands.fakes import FakeEngine, began, complete, one_fails, run
+from tests.fake_engine import RECIPE
 from tests.records import planned
-from tests.tui.fake_engine import RECIPE
 
 BOTH = ("bench", "selu", "--mode", "jit,numpy")
 KINDS = (".json", ".csv", ".md", ".svg", ".txt")

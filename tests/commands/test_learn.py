@@ -27,9 +27,9 @@ from jaxtui.model import (
 )
 from tests.commands import fakes
 from tests.commands.fakes import FakeEngine, complete, up
+from tests.fake_engine import RECIPE, answer, tpu_devices
 from tests.processes import LIMIT_SECONDS, jaxtui
 from tests.records import measurement, planned
-from tests.tui.fake_engine import RECIPE, answer, tpu_devices
 
 
 def engine(

@@ -16,10 +16,10 @@ from jaxtui.history.recording import Recording
 from jaxtui.history.store import NO_SQLITE, History
 from jaxtui.model import CaseMeasured, Measurement
 from jaxtui.tui.run import UNFINISHED, Recorder
+from tests import fake_engine
 from tests.commands.fakes import FakeEngine
 from tests.history.making import DEVICE, HOST, READY, insert, measurement
 from tests.processes import LIMIT_SECONDS
-from tests.tui import fake_engine
 from tests.tui.driving import app_on, until, until_done, until_ready
 
 

@@ -47,8 +47,8 @@ from jaxtui.model import (
     Value,
     Work,
 )
+from tests.fake_engine import HOST, cpu_devices, tpu_devices
 from tests.records import measurement, summary
-from tests.tui.fake_engine import HOST, cpu_devices, tpu_devices
 
 OPS = api.ops()
 

@@ -48,9 +48,9 @@ from jaxtui.model import (
     Value,
     WorkFailed,
 )
+from tests.fake_engine import RECIPE
 from tests.lessons.figures import after, cases, failed, figures, measured, on
 from tests.records import case, planned, summary
-from tests.tui.fake_engine import RECIPE
 
 
 def given(text: str, before: Outcome = NOTHING) -> Outcome:

@@ -36,8 +36,8 @@ from jaxtui.model import (
     WorkFailed,
 )
 from tests.apart import in_a_thread
+from tests.fake_engine import looped
 from tests.measure.running import case, needs_a_reader, own, texts
-from tests.tui.fake_engine import looped
 
 WAITING = ("each", "asarray", "print")
 

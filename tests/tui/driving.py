@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 
 from jaxtui.tui.app import JaxtuiApp
-from tests.tui.fake_engine import FakeEngine
+from tests.fake_engine import FakeEngine
 
 DEADLINE_SECONDS = 120.0
 """How long a condition may take to come true on a machine that is busy."""

@@ -20,8 +20,8 @@ from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.lanes import LaneView, Shot
 from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.paper import Paper
+from tests.fake_engine import FakeEngine, looped
 from tests.tui.driving import app_on, until
-from tests.tui.fake_engine import FakeEngine, looped
 
 NARROW, WIDE = (80, 24), (120, 40)
 CASE = Case(op="matmul", size=1000, dtype="float32", device="cpu:0", mode="jit")

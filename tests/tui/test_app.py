@@ -20,9 +20,9 @@ from jaxtui.tui.history import HistoryPane
 from jaxtui.tui.status import StatusLine
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.view.history import HEAD
+from tests.fake_engine import FakeEngine, tpu_devices
 from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.tui.driving import app_on, plain, until, until_ready
-from tests.tui.fake_engine import FakeEngine, tpu_devices
 
 NARROW = (80, 24)
 

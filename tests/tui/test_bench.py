@@ -30,6 +30,7 @@ from jaxtui.tui.widgets.choice import ChoicePopup
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, ResultsTable
+from tests.fake_engine import FakeEngine, sampled, tpu_devices
 from tests.tui.driving import (
     app_on,
     border,
@@ -39,7 +40,6 @@ from tests.tui.driving import (
     until_done,
     until_ready,
 )
-from tests.tui.fake_engine import FakeEngine, sampled, tpu_devices
 
 NARROWEST, NARROW, WIDE = (60, 15), (80, 24), (120, 40)
 

@@ -31,10 +31,10 @@ from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.paper import Paper
+from tests.fake_engine import FakeEngine, tpu_devices
 from tests.tui import check_figures
 from tests.tui.check_figures import BROKEN, SLOW
 from tests.tui.driving import app_on, plain, until, until_done, until_ready
-from tests.tui.fake_engine import FakeEngine, tpu_devices
 
 NARROW, WIDE = (80, 24), (120, 40)
 

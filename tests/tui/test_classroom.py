@@ -14,8 +14,8 @@ from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.classroom import Classroom, large
 from jaxtui.tui.loops import SECONDS, SLOW_SECONDS
+from tests.fake_engine import FakeEngine, looped
 from tests.tui.driving import app_on, until
-from tests.tui.fake_engine import FakeEngine, looped
 from tests.tui.looping import (
     NARROW,
     WIDE,

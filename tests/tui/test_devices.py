@@ -22,8 +22,8 @@ from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.tui.widgets.plot_view import PlotView
+from tests.fake_engine import FakeEngine, cpu_devices, sampled, tpu_devices
 from tests.tui.driving import app_on, border, plain, until, until_done, until_ready
-from tests.tui.fake_engine import FakeEngine, cpu_devices, sampled, tpu_devices
 
 NARROW, WIDE, SMALL = (80, 24), (120, 40), (60, 15)
 

@@ -46,10 +46,10 @@ from jaxtui.tui.history import HistoryPane
 from jaxtui.tui.history_panels import Past
 from jaxtui.tui.learn import LearnPane
 from jaxtui.tui.state import EMPTY
+from tests.fake_engine import HOST as VM
+from tests.fake_engine import FakeEngine, cpu_devices, sampled, tpu_devices
 from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.tui.driving import app_on, until, until_done, until_ready
-from tests.tui.fake_engine import HOST as VM
-from tests.tui.fake_engine import FakeEngine, cpu_devices, sampled, tpu_devices
 from tests.tui.lessons_to_try import LESSONS
 
 NARROW, WIDE = (80, 24), (120, 40)

@@ -9,8 +9,8 @@ import msgspec
 from jaxtui.tui.form import CaseForm
 from jaxtui.tui.values import Values
 from jaxtui.tui.widgets.choice import Choice
+from tests.fake_engine import OPS, FakeEngine
 from tests.tui.driving import app_on, until, until_ready
-from tests.tui.fake_engine import OPS, FakeEngine
 
 
 async def test_the_modes_are_those_of_the_op() -> None:

@@ -27,9 +27,9 @@ from jaxtui.tui.run import Recorder
 from jaxtui.tui.threads import Latest
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.view.history import short_when
+from tests.fake_engine import FakeEngine
 from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.tui.driving import app_on, until, until_ready
-from tests.tui.fake_engine import FakeEngine
 
 NARROW, WIDE = (80, 24), (120, 40)
 NOON = 1_790_000_000.0

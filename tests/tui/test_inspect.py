@@ -20,8 +20,8 @@ from jaxtui.state import RUNNING
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.program import ProgramScreen
+from tests.fake_engine import FakeEngine
 from tests.tui.driving import app_on, until, until_ready
-from tests.tui.fake_engine import FakeEngine
 
 HLO = """\
 HloModule jit_selu

@@ -40,9 +40,9 @@ from jaxtui.tui.open_file import OpenFile
 from jaxtui.tui.widgets.choice import ChoicePopup
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, ResultsTable
+from tests.fake_engine import FakeEngine, answer, tpu_devices
 from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.tui.driving import app_on, until, until_done, until_ready
-from tests.tui.fake_engine import FakeEngine, answer, tpu_devices
 from tests.tui.lessons_to_try import LESSONS
 
 SIZE = (120, 40)

@@ -8,8 +8,8 @@ from textual.screen import Screen
 
 from jaxtui.tui.widgets.keys_line import Key, KeysLine, fitting
 from jaxtui.tui.widgets.panel import clickable
+from tests.fake_engine import FakeEngine
 from tests.tui.driving import app_on, plain, until, until_ready
-from tests.tui.fake_engine import FakeEngine
 
 NARROW, NARROWEST = (80, 24), (60, 15)
 

@@ -34,8 +34,8 @@ from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotView
+from tests.fake_engine import FakeEngine, answer, cpu_devices, tpu_devices
 from tests.tui.driving import app_on, plain, until, until_ready
-from tests.tui.fake_engine import FakeEngine, answer, cpu_devices, tpu_devices
 from tests.tui.lessons_to_try import FIRST, LESSONS, SECOND
 
 NARROW, WIDE = (80, 24), (120, 40)

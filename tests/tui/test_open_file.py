@@ -26,8 +26,8 @@ from jaxtui.tui.state import EMPTY, MOST, NOTHING_OPENED, Picked, State
 from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.values import Values, Verdict
 from jaxtui.tui.widgets.choice import Choice, ChoicePopup
+from tests.fake_engine import HOST, OPS, FakeEngine, cpu_devices
 from tests.tui.driving import app_on, until, until_done, until_ready
-from tests.tui.fake_engine import HOST, OPS, FakeEngine, cpu_devices
 
 NARROW = (80, 24)
 

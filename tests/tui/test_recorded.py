@@ -10,8 +10,8 @@ from jaxtui.tui.recorded import RecordedScreen
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.choice import ChoicePopup
 from jaxtui.tui.widgets.device_table import DeviceTable
+from tests.fake_engine import FakeEngine
 from tests.tui.driving import app_on, until, until_ready
-from tests.tui.fake_engine import FakeEngine
 
 
 async def test_the_list_fits_the_smallest_terminal_also_when_it_becomes_so() -> None:

@@ -40,14 +40,14 @@ from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.tui.widgets.results_table import ResultsTable
 from jaxtui.view import text
 from tests import records
-from tests.tui.driving import app_on, lines, plain, until, until_done, until_ready
-from tests.tui.fake_engine import (
+from tests.fake_engine import (
     HOST,
     OPS,
     FakeEngine,
     cpu_devices,
     tpu_devices,
 )
+from tests.tui.driving import app_on, lines, plain, until, until_done, until_ready
 
 F32, BF16 = RoofDtype(dtype="float32"), RoofDtype(dtype="bfloat16")
 COMPLETE = RunFinished(outcome="complete", elapsed_seconds=9.0)

@@ -11,8 +11,8 @@ import pytest
 from textual.pilot import Pilot
 
 from jaxtui.tui import themes
+from tests.fake_engine import FakeEngine, tpu_devices
 from tests.tui.driving import app_on, until, until_ready
-from tests.tui.fake_engine import FakeEngine, tpu_devices
 
 NARROW, WIDE = (80, 24), (120, 40)
 

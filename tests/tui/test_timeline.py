@@ -35,8 +35,8 @@ from jaxtui.tui.timeline import CALLS, TimelineScreen
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.tui.widgets.plot_view import PlotView
+from tests.fake_engine import FakeEngine, looped, tpu_devices
 from tests.tui.driving import app_on, until, until_ready
-from tests.tui.fake_engine import FakeEngine, looped, tpu_devices
 from tests.tui.looping import (
     CASE,
     NARROW,

@@ -10,7 +10,7 @@ import pytest
 from jaxtui.tui import values
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.values import Values
-from tests.tui.fake_engine import HOST, OPS, cpu_devices
+from tests.fake_engine import HOST, OPS, cpu_devices
 
 STATE: State = replace(
     EMPTY, engine="ready", host=HOST, devices=cpu_devices(2), ops=OPS

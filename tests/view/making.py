@@ -8,7 +8,7 @@ import msgspec
 
 from jaxtui.model import Case, Mode
 from jaxtui.state import CaseState, Job
-from tests.tui.fake_engine import measurement, sampled, summary
+from tests.fake_engine import measurement, sampled, summary
 
 COLORS = [(index, 0, 0) for index in range(1, 7)]
 SIZES = (256, 512, 1024)

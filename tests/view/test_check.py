@@ -24,8 +24,8 @@ from jaxtui.view.check import NO_REPORT, report
 from jaxtui.view.chipmap import layout, render
 from jaxtui.view.text import Line, ansi, plain
 from tests.analysis.figures import expected, reading
+from tests.fake_engine import tpu_devices
 from tests.tui.check_figures import BROKEN, SLOW, events
-from tests.tui.fake_engine import tpu_devices
 
 DEVICES = tpu_devices()
 NAMES = [one.name for one in DEVICES]

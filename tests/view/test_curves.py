@@ -17,7 +17,7 @@ from jaxtui.tui.bench_plot import plot, why_not_plot
 from jaxtui.tui.state import State, next_view, view_of
 from jaxtui.view import curves
 from jaxtui.view.curves import METRICS, MOST, case_at, next_clock, of_run, title_of
-from tests.tui.fake_engine import measurement, summary
+from tests.fake_engine import measurement, summary
 from tests.view.making import (
     COLORS,
     JIT,

@@ -12,7 +12,7 @@ from jaxtui.model import Device, EngineFailed, Holder
 from jaxtui.tui.state import EMPTY
 from jaxtui.view import devices as view
 from jaxtui.view.text import Column, Line, plain
-from tests.tui.fake_engine import HOST, cpu_devices, tpu_devices
+from tests.fake_engine import HOST, cpu_devices, tpu_devices
 from tests.view.making import JIT, at_size, done, run_of
 
 TPUS = tpu_devices()

@@ -13,9 +13,9 @@ from jaxtui.lessons.base import Conclusion, Doubt, Row, setting
 from jaxtui.model import MemorySpan, Note, SnippetTimed, Timing
 from jaxtui.view import lesson as view
 from jaxtui.view.text import Line, plain
+from tests.fake_engine import HOST, OPS, cpu_devices
 from tests.lessons.figures import after, measured
 from tests.records import case, summary
-from tests.tui.fake_engine import HOST, OPS, cpu_devices
 from tests.tui.lessons_to_try import FIRST, SECOND
 
 STEP = FIRST.steps[0]

@@ -7,7 +7,7 @@ import msgspec
 from jaxtui.model import MemorySpan, Phases
 from jaxtui.view.phases import ENDS, LABELS, bars
 from jaxtui.view.text import plain
-from tests.tui.fake_engine import summary
+from tests.fake_engine import summary
 
 PHASES = Phases(
     transfer=1.3e-3,

@@ -10,7 +10,7 @@ from jaxtui.state import CaseState
 from jaxtui.view import bench, stopwatch
 from jaxtui.view.stopwatch import Bar
 from jaxtui.view.text import Line, plain
-from tests.tui.fake_engine import summary
+from tests.fake_engine import summary
 from tests.view.making import JIT, NUMPY, done, run_of
 
 PEAK = Peak(flops_per_second=197e12, bytes_per_second=None, source="published")

@@ -22,7 +22,7 @@ from jaxtui.model import (
 from jaxtui.view import timeline as view
 from jaxtui.view.text import plain
 from jaxtui.view.timeline import Figures, Timeline, figures, queue, tick, timeline
-from tests.tui.fake_engine import looped
+from tests.fake_engine import looped
 
 CASE = Case(op="matmul", size=1000, dtype="float32", device="cpu:0", mode="jit")
 
