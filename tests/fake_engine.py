@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
 
 import msgspec
 
+from jaxtui.engine.client import EngineOptions
 from jaxtui.engine.protocol import Envelope
 from jaxtui.model import (
     Busy,
@@ -24,6 +27,7 @@ from jaxtui.model import (
     Hello,
     Holder,
     Host,
+    Logged,
     Loop,
     LoopCall,
     LoopClock,
@@ -38,6 +42,7 @@ from jaxtui.model import (
     Phases,
     PhaseStarted,
     Plan,
+    PlannedCase,
     Progress,
     Ready,
     Recipe,
@@ -53,7 +58,6 @@ from jaxtui.model import (
     Timed,
     Timing,
     Value,
-    Work,
 )
 from tests import records
 from tests.records import planned
@@ -201,33 +205,74 @@ RECIPE = Recipe(
     call="np.zeros",
     wait="str",
 )
-"""Of every case that is asked for it."""
+"""Of every case."""
+
+
+Answer = Callable[[Any], Iterable[Event] | AsyncIterator[Event]]
+"""What an engine says of a work: at once, or one after the other."""
+
+
+def up(**facts: Any) -> tuple[Hello, Ready]:
+    """What an engine says when it starts; ``facts`` of its ``Ready`` may be others."""
+    ready = {"host": HOST, "devices": cpu_devices(2), "ops": OPS, **facts}
+    return Hello(pid=1, ops=ready["ops"]), Ready(**ready)
 
 
 class FakeEngine:
-    """Answers like the real one; ``scripted`` runs end by themselves."""
+    """The interface of a client of an engine, without a process.
+
+    Args:
+        answer: what it says of a work; by default experiments are played turn by turn,
+            and all else comes at once.
+        opening: what it says when it starts; by default that it is ready.
+        plan: of each case; by default that it can run, with ``RECIPE`` if asked for.
+        facts: of its ``Ready``, as in ``up``.
+    """
 
     def __init__(
         self,
-        devices: tuple[Device, ...] | None = None,
+        answer: Answer | None = None,
         *,
-        scripted: bool = True,
-        ready: bool = True,
+        opening: Sequence[Event] | None = None,
+        plan: Callable[[Case], PlannedCase] | None = None,
+        **facts: Any,
     ) -> None:
-        self.devices = cpu_devices() if devices is None else devices
         self.generation = 1
         self.calls: list[str] = []
-        self.experiments: list[Experiment] = []
-        self.works: list[Work] = []
-        self.answer: Callable[[Loop | Snippet | Check], Sequence[RunEvent]] = answer
-        """What any other work yields; replace it to fail, or to take its time."""
-        self.run_number = 0
-        self._scripted = scripted
-        self._ready = ready
+        self.works: list[Any] = []
+        self.options: EngineOptions | None = None
+        """What it was made with, if by a command."""
+        self.stopping = False
+        """The run was asked to stop."""
+        self.devices: tuple[Device, ...] = facts.pop("devices", cpu_devices(2))
+        self._facts = facts
+        self._opening = opening
+        self._plan = plan
+        self._run = 0
         self._events: asyncio.Queue[Envelope | None] = asyncio.Queue()
         self._script: asyncio.Task[None] | None = None
-        self._stop = False
         self._gone = False
+        self.answer: Answer
+        if answer is None:
+            self.answer_others(at_once)
+        else:
+            self.answer = answer
+
+    def __call__(self, options: EngineOptions) -> FakeEngine:
+        self.options, self._events = options, asyncio.Queue()
+        return self
+
+    def answer_others(self, answer: Answer) -> None:
+        """Play experiments turn by turn, and answer all other works so."""
+        self.answer = lambda work: (
+            self.turns(work) if isinstance(work, Experiment) else answer(work)
+        )
+
+    @property
+    def experiments(self) -> list[Experiment]:
+        return [work for work in self.works if isinstance(work, Experiment)]
+
+    # What it says.
 
     def emit(self, event: Event, run: int | None = None) -> None:
         self._events.put_nowait(
@@ -236,72 +281,10 @@ class FakeEngine:
 
     def emit_run(self, *events: Event) -> None:
         for event in events:
-            self.emit(event, self.run_number)
+            self.emit(event, None if isinstance(event, Logged) else self._run)
 
     def become_ready(self) -> None:
-        self.emit(Ready(host=HOST, devices=self.devices, ops=OPS))
-
-    async def start(self) -> None:
-        self.calls.append("start")
-        self.emit(Hello(pid=1, ops=OPS))
-        if self._ready:
-            self.become_ready()
-
-    async def events(self) -> AsyncIterator[Envelope]:
-        while (envelope := await self._events.get()) is not None:
-            yield envelope
-
-    async def run(self, work: Work) -> int | None:
-        self.calls.append("run")
-        if self._script is not None and not self._script.done():
-            self.emit(Busy(run=self.run_number))
-            return None
-        if self._gone:
-            self._gone = False
-            self.generation += 1
-            await self.start()
-        self.run_number += 1
-        self._stop = False
-        self.works.append(work)
-        if not isinstance(work, Experiment):
-            for event in self.answer(work):
-                self.emit_run(event)
-            return self.run_number
-        self.experiments.append(work)
-        self.emit_run(RunStarted(cases=work.cases, budget_seconds=work.budget))
-        if self._scripted:
-            self._script = asyncio.create_task(self._play(work))
-        return self.run_number
-
-    async def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:
-        self.calls.append("plan")
-        return Plan(
-            cases=tuple(
-                planned(case, recipe=RECIPE if recipes else None)
-                for case in experiment.cases
-            ),
-            budget_seconds=experiment.budget,
-        )
-
-    async def stop(self) -> None:
-        self.calls.append("stop")
-        self._stop = True
-        if not self._scripted:
-            self.emit_run(RunFinished(outcome="cancelled", elapsed_seconds=1.0))
-
-    async def release(self) -> None:
-        self.calls.append("release")
-        self._gone = True
-
-    async def refresh_memory(self) -> None:
-        self.calls.append("memory")
-        self.emit(
-            Memory(devices={device.name: device.memory for device in self.devices})
-        )
-
-    async def close(self) -> None:
-        self.calls.append("close")
-        self._events.put_nowait(None)
+        self.emit(up(devices=self.devices, **self._facts)[1])
 
     def die(self, restarts: bool = True) -> None:
         self.generation += 1
@@ -322,37 +305,110 @@ class FakeEngine:
             )
         )
 
-    async def _play(self, experiment: Experiment) -> None:
+    # What it is asked for.
+
+    async def start(self) -> None:
+        self.calls.append("start")
+        usual = up(devices=self.devices, **self._facts)
+        for event in usual if self._opening is None else self._opening:
+            self.emit(event)
+
+    async def events(self) -> AsyncIterator[Envelope]:
+        while (envelope := await self._events.get()) is not None:
+            yield envelope
+
+    async def run(self, work: Any) -> int | None:
+        self.calls.append("run")
+        if self._plays:
+            self.emit(Busy(run=self._run))
+            return None
+        if self._gone:
+            self._gone = False
+            self.generation += 1
+            await self.start()
+        self._run += 1
+        self.stopping = False
+        self.works.append(work)
+        said = self.answer(work)
+        if isinstance(said, AsyncIterator):
+            self._script = asyncio.create_task(self._play(said))
+        else:
+            self.emit_run(*said)
+        return self._run
+
+    async def _play(self, events: AsyncIterator[Event]) -> None:
+        async for event in events:
+            self.emit_run(event)
+
+    @property
+    def _plays(self) -> bool:
+        return self._script is not None and not self._script.done()
+
+    async def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:
+        self.calls.append("plan")
+        recipe = RECIPE if recipes else None
+        plan = self._plan or partial(planned, recipe=recipe)
+        cases = tuple(map(plan, experiment.cases))
+        return Plan(cases=cases, budget_seconds=experiment.budget)
+
+    async def stop(self) -> None:
+        self.calls.append("stop")
+        self.stopping = True
+        if not self._plays:
+            self.emit_run(RunFinished(outcome="cancelled", elapsed_seconds=1.0))
+
+    async def release(self) -> None:
+        self.calls.append("release")
+        self._gone = True
+
+    async def refresh_memory(self) -> None:
+        self.calls.append("memory")
+        self.emit(
+            Memory(devices={device.name: device.memory for device in self.devices})
+        )
+
+    async def close(self) -> None:
+        self.calls.append("close")
+        self._events.put_nowait(None)
+
+    async def turns(self, experiment: Experiment) -> AsyncIterator[Event]:
+        """The cold path of each case, twelve turns of each, and the figures."""
         cases = experiment.cases
+        yield began(experiment)
         for index, case in enumerate(cases):
-            self.emit_run(CaseStarted(index=index, case=case))
+            yield CaseStarted(index=index, case=case)
             phases = measurement(case).phases
             for phase in ("trace", "lower", "compile", "first_call"):
                 seconds = getattr(phases, phase)
                 if seconds is not None:
-                    self.emit_run(PhaseStarted(index=index, phase=phase))
+                    yield PhaseStarted(index=index, phase=phase)
                     await asyncio.sleep(0)
-                    self.emit_run(
-                        PhaseMeasured(index=index, phase=phase, seconds=seconds)  # type: ignore[arg-type]
-                    )
+                    yield PhaseMeasured(index=index, phase=phase, seconds=seconds)  # type: ignore[arg-type]
         rounds = 12
         for turn in range(rounds):
             for index, case in enumerate(cases):
-                self.emit_run(sampled(index, case, turn))
+                yield sampled(index, case, turn)
                 await asyncio.sleep(0)
-                self.emit_run(
-                    Progress(
-                        elapsed_seconds=experiment.budget * turn / rounds,
-                        remaining_seconds=experiment.budget * (1 - turn / rounds),
-                        doing=f"timing {case.label}",
-                    )
+                yield Progress(
+                    elapsed_seconds=experiment.budget * turn / rounds,
+                    remaining_seconds=experiment.budget * (1 - turn / rounds),
+                    doing=f"timing {case.label}",
                 )
-            if self._stop:
+            if self.stopping:
                 break
         for index, case in enumerate(cases):
-            self.emit_run(CaseMeasured(index=index, measurement=measurement(case)))
-        outcome = "cancelled" if self._stop else "complete"
-        self.emit_run(RunFinished(outcome=outcome, elapsed_seconds=4.2))  # type: ignore[arg-type]
+            yield CaseMeasured(index=index, measurement=measurement(case))
+        outcome = "cancelled" if self.stopping else "complete"
+        yield RunFinished(outcome=outcome, elapsed_seconds=4.2)  # type: ignore[arg-type]
+
+
+def began(experiment: Experiment) -> RunStarted:
+    return RunStarted(cases=experiment.cases, budget_seconds=experiment.budget)
+
+
+def begun(work: Any) -> Sequence[Event]:
+    """Of an experiment only its begin: what else comes is the test's; else all."""
+    return [began(work)] if isinstance(work, Experiment) else at_once(work)
 
 
 def sampled(index: int, case: Case, turn: int, calls: int = 100) -> Sampled:
@@ -374,7 +430,7 @@ def sampled(index: int, case: Case, turn: int, calls: int = 100) -> Sampled:
     )
 
 
-def answer(work: Loop | Snippet | Check) -> Sequence[RunEvent]:
+def at_once(work: Loop | Snippet | Check) -> Sequence[RunEvent]:
     """All at once: 5 ms calls, 1 ms for each expression of a snippet, a test."""
     finished = RunFinished(outcome="complete", elapsed_seconds=1.0)
     if isinstance(work, Check):

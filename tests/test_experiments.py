@@ -20,7 +20,8 @@ from jaxtui.model import (
     SelectionError,
 )
 from jaxtui.selection import SizedOp
-from tests.commands.fakes import FakeEngine, run
+from tests.commands.fakes import complete, run
+from tests.fake_engine import FakeEngine
 from tests.history.making import HOST as FACTS
 from tests.processes import FAKE_PYTHON, LIMIT_SECONDS
 from tests.records import case, device, op
@@ -272,15 +273,16 @@ def test_without_a_terminal_a_long_run_needs_yes(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     typed = ("bench", "selu", "--size", "1..1e6x1.05", "--json", "--no-history")
-    engine = FakeEngine()
+    engine = FakeEngine(complete)
     assert run(engine, *typed) == 64
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("jaxtui: 2")
     assert err.endswith(" min: add --yes if it is meant.\n")
-    assert (engine.asked, engine.closed) == ([], True)
+    assert engine.works == []
+    assert "close" in engine.calls
     assert run(engine, *typed, "--yes") == 0
-    assert len(engine.asked[0].cases) > 200
+    assert len(engine.works[0].cases) > 200
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from jaxtui.model import (
 )
 from jaxtui.session import RefusedError, Session, following
 from jaxtui.state import EMPTY, State
-from tests.fake_engine import FakeEngine
+from tests.fake_engine import FakeEngine, began, up
 from tests.records import case
 
 CASE = case()
@@ -72,7 +72,7 @@ Opened = tuple[FakeEngine, Session[State]]
 @pytest.fixture
 async def opened() -> AsyncIterator[Opened]:
     engine = FakeEngine()
-    engine.answer = lambda work: (SnippetStarted(snippet=work), FINISHED)  # type: ignore[arg-type]
+    engine.answer_others(lambda work: (SnippetStarted(snippet=work), FINISHED))
     async with following(Session(engine, EMPTY)) as session:
         await session.ready()
         yield engine, session
@@ -80,8 +80,9 @@ async def opened() -> AsyncIterator[Opened]:
 
 def silent(engine: FakeEngine) -> None:
     """Its works begin, and end only when they are stopped."""
-    engine.answer = lambda work: (SnippetStarted(snippet=work),)  # type: ignore[arg-type]
-    engine._scripted = False
+    engine.answer = lambda work: [
+        began(work) if isinstance(work, Experiment) else SnippetStarted(snippet=work)
+    ]
 
 
 def held_up(engine: FakeEngine) -> tuple[asyncio.Event, asyncio.Event]:
@@ -248,7 +249,7 @@ async def test_an_engine_that_ends_leaves_nobody_waiting() -> None:
 
 
 async def test_what_an_observer_raises_reaches_whoever_waits() -> None:
-    engine = FakeEngine(ready=False)
+    engine = FakeEngine(opening=up()[:1])
     session = Session(engine, EMPTY)
 
     def observe(event: Event) -> None:

@@ -1,138 +1,32 @@
-"""An engine that says what a test wants, and what it says."""
+"""What an engine says to a command, and commands that run on it."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from jaxtui import cli
-from jaxtui.engine.client import EngineOptions
-from jaxtui.engine.protocol import Envelope
 from jaxtui.model import (
     Case,
     CaseFailed,
     CaseMeasured,
     CaseStarted,
-    Device,
     Event,
     Experiment,
     Failure,
-    Hello,
-    Host,
     Inspection,
-    Logged,
     Measurement,
     Note,
-    OpInfo,
     Phases,
-    Plan,
-    PlannedCase,
-    Ready,
     RunFinished,
-    RunStarted,
     Sampled,
     Samples,
 )
 from tests import records
-from tests.records import planned, summarize
-
-HOST = Host(
-    hostname="box",
-    python="3.12.1",
-    jax="0.12.0",
-    jaxlib="0.12.0",
-    numpy="2.0.0",
-    platform_version="cpu",
-    cpu_count=2,
-)
-OPS = tuple(
-    OpInfo(
-        name=name,
-        summary=f"What {name} does.",
-        size_means="n of n×n",
-        dtypes=("float32", "bfloat16"),
-        flops="2 n³",
-        bytes="3 n²",
-        minimum=1,
-        default=512,
-        maximum=4096,
-        takes_precision=name == "matmul",
-    )
-    for name in ("matmul", "selu")
-)
-DEVICES = tuple(
-    Device(id=index, platform="cpu", device_kind="cpu", process_index=0)
-    for index in range(2)
-)
-
-
-def up(**facts: Any) -> tuple[Event, ...]:
-    """What an engine says before it runs anything."""
-    ready = Ready(**{"host": HOST, "devices": DEVICES, "ops": OPS, **facts})
-    return Hello(pid=1, ops=ready.ops), ready
-
-
-UP = up()
-
-
-class FakeEngine:
-    """An engine that says what a test wants, without a process."""
-
-    generation = 1
-
-    def __init__(
-        self,
-        opening: Sequence[Event] = UP,
-        answer: Callable[[Any], Sequence[Event]] | None = None,
-        planned: Callable[[Case], PlannedCase] = planned,
-    ) -> None:
-        self.opening = opening
-        self.answer = answer or complete
-        self.planned = planned
-        self.asked: list[Any] = []
-        """The works, in their order."""
-        self.options: EngineOptions | None = None
-        self.stopped = 0
-        self.closed = False
-
-    def __call__(self, options: EngineOptions) -> FakeEngine:
-        self.options = options
-        return self
-
-    async def start(self) -> None:
-        self.queue: asyncio.Queue[Envelope | None] = asyncio.Queue()
-        for event in self.opening:
-            self.say(None, event)
-
-    async def events(self) -> AsyncIterator[Envelope]:
-        while (envelope := await self.queue.get()) is not None:
-            yield envelope
-
-    async def run(self, work: Any) -> int:
-        self.asked.append(work)
-        number = len(self.asked)
-        for event in self.answer(work):
-            self.say(None if isinstance(event, Logged) else number, event)
-        return number
-
-    async def stop(self) -> None:
-        self.stopped += 1
-        ended = RunFinished(outcome="cancelled", elapsed_seconds=1.0)
-        self.say(len(self.asked), ended)
-
-    async def close(self) -> None:
-        self.closed = True
-        self.queue.put_nowait(None)
-
-    async def plan(self, experiment: Experiment, *, recipes: bool = False) -> Plan:
-        cases = tuple(map(self.planned, experiment.cases))
-        return Plan(cases=cases, budget_seconds=experiment.budget)
-
-    def say(self, run: int | None, event: Event) -> None:
-        self.queue.put_nowait(Envelope(generation=1, run=run, event=event))
+from tests.fake_engine import FakeEngine, began
+from tests.records import summarize
 
 
 def in_process() -> FakeEngine:
@@ -145,7 +39,7 @@ def in_process() -> FakeEngine:
         return list(experiment.run(work))
 
     catalogue = tuple(op.info() for op in ops.OPS.values())
-    return FakeEngine(up(ops=catalogue), answer)
+    return FakeEngine(answer, ops=catalogue)
 
 
 def measured(case: Case, experiment: Experiment, **changes: object) -> Measurement:
@@ -167,13 +61,9 @@ def measured(case: Case, experiment: Experiment, **changes: object) -> Measureme
     return records.measurement(case, ready, **{**values, **changes})
 
 
-def began(experiment: Experiment) -> list[Event]:
-    return [RunStarted(cases=experiment.cases, budget_seconds=experiment.budget)]
-
-
 def complete(experiment: Experiment, **changes: object) -> list[Event]:
     """Every case is measured; what is changed of it is changed of the first."""
-    events = began(experiment)
+    events: list[Event] = [began(experiment)]
     for index, case in enumerate(experiment.cases):
         events.append(CaseStarted(index=index, case=case))
         result = measured(case, experiment, **({} if index else changes))
@@ -205,7 +95,7 @@ def interrupted(experiment: Experiment) -> list[Event]:
         ready_median=1e-3,
         measurement=measured(case, experiment, stopped=None),
     )
-    return [*began(experiment), CaseStarted(index=0, case=case), sampled]
+    return [began(experiment), CaseStarted(index=0, case=case), sampled]
 
 
 def run(engine: FakeEngine, *arguments: str) -> int:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.fakes import FakeEngine, run
+from tests.commands.fakes import complete, run
+from tests.fake_engine import FakeEngine
 
 COMPILE = "compile matmul --topology v5e:2x4"
 
@@ -111,7 +112,7 @@ TYPED = [
     ("crossover selu --between jit/eager,numpy", '"jit/eager" has two modes'),
     ("crossover selu --between jit,", "A side of --between is empty"),
     ("crossover selu --between jit,pallas", "selu has no mode pallas"),
-    ("crossover selu --between jit,float64", "selu does not take float64"),
+    ("crossover selu --between jit,int8", "selu does not take int8"),
     ("crossover selu --between jit,jit/cpu:9", 'There is no device "cpu:9"'),
     ("crossover selu --between jit,jit/cpu", '"cpu" is 2 devices'),
     ("crossover selu --between jit,highest", 'The precision "highest" is for'),
@@ -191,14 +192,14 @@ def test_a_mistake_gets_one_sentence_and_64(
         Path(name).write_text(text)
     Path("folder.csv").mkdir()
     Path("link").symlink_to(".")
-    engine = FakeEngine()
+    engine = FakeEngine(complete)
     assert run(engine, *shlex.split(line)) == 64
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("jaxtui: ")
     assert err.count("\n") == 1
     assert sentence in err
-    assert not engine.asked
-    assert engine.options is None or engine.closed
+    assert not engine.works
+    assert engine.options is None or "close" in engine.calls
     assert Path("old.csv").read_text() == "old"
     assert not Path("a.csv").exists()

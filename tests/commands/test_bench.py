@@ -8,11 +8,12 @@ import pytest
 
 from jaxtui.engine.client import EngineOptions
 from jaxtui.model import Case, Experiment, Finding, MemorySpan
-from tests.commands.fakes import FakeEngine, complete, run, up
+from tests.commands.fakes import complete, run
+from tests.fake_engine import FakeEngine
 
 
 def test_bench_asks_for_every_combination(capsys) -> None:
-    engine = FakeEngine()
+    engine = FakeEngine(complete)
     code = run(
         engine,
         *("bench", "matmul:1k", "selu", "--size", "256..512", "--dtype", "f32,bf16"),
@@ -20,7 +21,7 @@ def test_bench_asks_for_every_combination(capsys) -> None:
         *("--precision", "highest", "--budget", "7", "--target", "1", "--seed", "3"),
     )
     assert code == 0
-    (asked,) = engine.asked
+    (asked,) = engine.works
     assert len(asked.cases) == 4 + 8
     assert asked.cases[0] == Case(
         op="matmul",
@@ -32,15 +33,17 @@ def test_bench_asks_for_every_combination(capsys) -> None:
         inputs="host",
     )
     assert (asked.budget, asked.target_half_width, asked.seed) == (7.0, 0.01, 3)
-    assert engine.closed
+    assert "close" in engine.calls
 
 
 def test_bench_defaults(capsys) -> None:
-    engine = FakeEngine()
+    engine = FakeEngine(complete)
     assert run(engine, "bench", "selu") == 0
-    (asked,) = engine.asked
+    (asked,) = engine.works
     assert asked == Experiment(
-        cases=(Case(op="selu", size=512, dtype="float32", device="cpu:0", mode="jit"),)
+        cases=(
+            Case(op="selu", size=10**6, dtype="float32", device="cpu:0", mode="jit"),
+        )
     )
     assert vars(engine.options) == vars(EngineOptions())
 
@@ -58,13 +61,13 @@ def test_samples_are_in_the_json_when_asked_for_and_nan_is_null(capsys) -> None:
 
 def test_the_memory_span_is_a_column_where_there_is_one(capsys) -> None:
     span = MemorySpan(fresh=1.7e-3, reused=0.42e-3, page_faults=980.25)
-    engine = FakeEngine(answer=lambda work: complete(work, memory=span))
+    engine = FakeEngine(lambda work: complete(work, memory=span))
     assert run(engine, "bench", "selu", "--mode", "jit,numpy") == 0
     head, jit, numpy, *_ = capsys.readouterr().out.splitlines()
     at = head.index("memory") + len("memory")
     assert jit[:at].endswith(" 0.42–1.70 ms")
     assert numpy[:at].endswith(" —")
-    assert run(FakeEngine(), "bench", "selu") == 0
+    assert run(FakeEngine(complete), "bench", "selu") == 0
     assert "memory" not in capsys.readouterr().out
 
 
@@ -73,7 +76,7 @@ def test_bench_warns_of_what_keeps_it_from_the_accelerator(capsys) -> None:
         Finding(name="a", severity=severity, what=f"{severity}!", how="so")
         for severity in ("error", "warning", "info")
     )
-    assert run(FakeEngine(up(findings=found)), "bench", "matmul:8", "--json") == 0
+    assert run(FakeEngine(complete, findings=found), "bench", "matmul:8", "--json") == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["measurements"]
     assert "error: error!" in err

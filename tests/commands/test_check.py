@@ -24,15 +24,14 @@ from jaxtui.model import (
 from tests.analysis.figures import expected
 from tests.commands import fakes
 from tests.commands.checking import Script, sound, with_trouble
-from tests.commands.fakes import DEVICES, FakeEngine, up
-from tests.fake_engine import tpu_devices
+from tests.fake_engine import FakeEngine, cpu_devices, tpu_devices
 from tests.processes import children
 
 FAULTY = Path(__file__).parent.parent / "engine" / "faulty_engine.py"
 
 
 def engine(answer: Script = sound, **facts: Any) -> FakeEngine:
-    return FakeEngine(up(**facts), answer)
+    return FakeEngine(answer, **facts)
 
 
 def run(fake: FakeEngine, *arguments: str) -> int:
@@ -44,20 +43,20 @@ def test_every_test_is_run_once_on_all_devices_of_this_process(capsys) -> None:
         id=9, platform="cpu", device_kind="cpu", process_index=1, addressable=False
     )
     finding = Finding(name="slow", severity="info", what="It is slow.", how="So.")
-    fake = engine(devices=(*DEVICES, theirs), findings=(finding,))
+    fake = engine(devices=(*cpu_devices(2), theirs), findings=(finding,))
     assert run(fake) == 0
     out, err = capsys.readouterr()
-    assert [check.test for check in fake.asked] == list(CHECK_TESTS)
-    assert {(check.devices, check.level) for check in fake.asked} == {
+    assert [check.test for check in fake.works] == list(CHECK_TESTS)
+    assert {(check.devices, check.level) for check in fake.works} == {
         (("cpu:0", "cpu:1"), "quick")
     }
     assert "Not tested from here: 1 device of 1 other process" in out
     assert out.index("info: It is slow.") < out.index("present: pass")
     assert err == ""
-    assert fake.closed
+    assert "close" in fake.calls
     fake = engine(findings=(finding,))
     assert run(fake, "--level", "full", "--devices", "cpu:1", "--json") == 0
-    assert {(check.devices, check.level) for check in fake.asked} == {
+    assert {(check.devices, check.level) for check in fake.works} == {
         (("cpu:1",), "full")
     }
     out, err = capsys.readouterr()
@@ -119,8 +118,8 @@ def test_a_baseline_of_other_hardware_is_refused(capsys) -> None:
     assert out == ""
     assert "2 × cpu" in err
     assert "8 × TPU v5 lite" in err
-    assert not fake.asked
-    assert fake.closed
+    assert not fake.works
+    assert "close" in fake.calls
 
 
 def test_figures_of_a_machine_that_fails_are_no_baseline(
@@ -154,7 +153,7 @@ def test_a_test_that_takes_longer_than_the_limit_is_ended(capsys, monkeypatch) -
     fake = engine(hangs)
     assert run(fake, "--limit", "0.05", "--devices", "cpu:1", "--json") == 2
     tests = json.loads(capsys.readouterr().out)["tests"]
-    assert fake.stopped == 1
+    assert fake.calls.count("stop") == 1
     (failed,) = [one for one in tests if one["verdict"] == "fail"]
     assert (failed["test"], failed["device"]) == ("compute", "cpu:1")
     assert "cpu:1 did not finish within 50.0 ms" in failed["reason"]

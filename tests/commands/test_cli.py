@@ -10,7 +10,8 @@ import pytest
 
 from jaxtui import cli
 from jaxtui.model import EngineDied, Event, Experiment, Logged
-from tests.commands.fakes import FakeEngine, run
+from tests.commands.fakes import run
+from tests.fake_engine import FakeEngine
 from tests.processes import (
     FAKE_PYTHON,
     LIMIT_SECONDS,
@@ -34,12 +35,12 @@ def test_a_mistake_of_our_own_gives_70_and_its_traceback(capsys) -> None:
     def wrong(experiment: Experiment) -> list[Event]:
         raise ZeroDivisionError
 
-    engine = FakeEngine(answer=wrong)
+    engine = FakeEngine(wrong)
     assert run(engine, "bench", "matmul") == 70
     err = capsys.readouterr().err
     assert "ZeroDivisionError" in err
     assert err.endswith("jaxtui: This is a mistake in jaxtui, not in what you typed.\n")
-    assert engine.closed
+    assert "close" in engine.calls
 
 
 @pytest.mark.parametrize(

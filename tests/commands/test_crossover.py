@@ -8,7 +8,8 @@ import msgspec
 
 from jaxtui.model import Event, Experiment
 from tests.analysis.figures import events
-from tests.commands.fakes import OPS, FakeEngine, run, up
+from tests.commands.fakes import complete, run
+from tests.fake_engine import OPS, FakeEngine
 
 
 def machine(experiment: Experiment) -> Sequence[Event]:
@@ -27,16 +28,17 @@ def search(fake: FakeEngine, *arguments: str) -> int:
 
 
 def test_no_crossover_is_an_answer_in_the_default_range(capsys) -> None:
-    engine = FakeEngine(answer=machine)
+    small = tuple(msgspec.structs.replace(op, default=512) for op in OPS)
+    engine = FakeEngine(machine, ops=small)
     assert search(engine, "selu", "--between", "numpy,eager") == 0
-    sizes = [one.cases[0].size for one in engine.asked]
-    assert (sizes[0], sizes[-1]) == (16, 8 * OPS[1].default)
+    sizes = [one.cases[0].size for one in engine.works]
+    assert (sizes[0], sizes[-1]) == (16, 8 * 512)
     out = " ".join(capsys.readouterr().out.split())
     assert "Per call, numpy is faster at every size from 16 to 4096: no" in out
 
 
 def test_its_options_reach_the_engine(capsys) -> None:
-    engine = FakeEngine(answer=machine)
+    engine = FakeEngine(machine)
     code = search(
         engine,
         *("matmul", "--between", "jit/bf16/highest,jit/cpu:1/host"),
@@ -45,18 +47,18 @@ def test_its_options_reach_the_engine(capsys) -> None:
     assert code == 0
     assert [
         (one.dtype, one.precision, one.device, one.inputs)
-        for one in engine.asked[0].cases
+        for one in engine.works[0].cases
     ] == [
         ("bfloat16", "highest", "cpu:0", "device"),
         ("float32", "default", "cpu:1", "host"),
     ]
-    assert [one.cases[0].size for one in engine.asked] == [16, 32, 64, 128]
-    assert engine.asked[0].seed == 7
+    assert [one.cases[0].size for one in engine.works] == [16, 32, 64, 128]
+    assert engine.works[0].seed == 7
 
 
 def test_a_size_that_the_op_does_not_have_is_refused(capsys) -> None:
     small = tuple(msgspec.structs.replace(op, minimum=32) for op in OPS)
-    assert search(FakeEngine(up(ops=small)), "selu", "--sizes", "16..64") == 64
+    assert search(FakeEngine(complete, ops=small), "selu", "--sizes", "16..64") == 64
     assert "selu has no size 16; the smallest is 32." in capsys.readouterr().err
 
 
@@ -64,7 +66,7 @@ def test_where_nothing_can_be_measured_the_code_is_1(capsys) -> None:
     def too_large(experiment: Experiment) -> Sequence[Event]:
         return list(events(experiment, [lambda n: 1e-9 * n] * 2, too_large=1))
 
-    assert search(FakeEngine(answer=too_large), "selu", "--sizes", "16..64") == 1
+    assert search(FakeEngine(too_large), "selu", "--sizes", "16..64") == 1
     out = capsys.readouterr().out
     assert "failed: selu 16 float32 numpy on host" in out
     assert "Per call: nothing was measured at both." in out

@@ -7,16 +7,17 @@ import json
 import pytest
 
 from jaxtui.model import EngineFailed, Finding, Holder, Logged, Noticed
-from tests.commands.fakes import UP, FakeEngine, run, up
+from tests.commands.fakes import complete, run
+from tests.fake_engine import FakeEngine, up
 
 
 @pytest.mark.parametrize("name", ["v5litepod-16", "2x-v5litepod-8"])
 def test_a_recorded_topology_needs_no_engine(capsys, name) -> None:
-    assert run(FakeEngine(()), "devices", "--topology", name) == 0
+    assert run(FakeEngine(opening=()), "devices", "--topology", name) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"RECORDED: {name}")
     assert "16 chips" in out
-    assert run(FakeEngine(()), "devices", "--topology", name, "--json") == 0
+    assert run(FakeEngine(opening=()), "devices", "--topology", name, "--json") == 0
     document = json.loads(capsys.readouterr().out)
     assert len(document["devices"]) == 16
 
@@ -29,9 +30,9 @@ def test_devices_says_what_is_to_be_known_of_the_machine(capsys) -> None:
         how="The PCI bus shows the chips.",
         advice="Ask JAX why.",
     )
-    assert run(FakeEngine(up(findings=(finding,))), "devices") == 0
+    assert run(FakeEngine(complete, findings=(finding,)), "devices") == 0
     assert "error: This machine has 4 chips TPU v5e" in capsys.readouterr().out
-    assert run(FakeEngine(up(findings=(finding,))), "devices", "--json") == 0
+    assert run(FakeEngine(complete, findings=(finding,)), "devices", "--json") == 0
     out, err = capsys.readouterr()
     assert list(json.loads(out)) == ["schema", "host", "devices"]
     assert "Ask JAX why." in err
@@ -39,7 +40,7 @@ def test_devices_says_what_is_to_be_known_of_the_machine(capsys) -> None:
 
 def test_what_jax_logs_a_little_later_is_not_lost(capsys) -> None:
     line = "RuntimeError: Unable to load cuDNN. Is it installed?"
-    assert run(FakeEngine((*UP, Logged(line=line))), "devices") == 0
+    assert run(FakeEngine(opening=(*up(), Logged(line=line))), "devices") == 0
     out = capsys.readouterr().out
     assert "error: JAX's CUDA plugin is installed, but its library cuDNN" in out
     assert f"\n  {line}" in out
@@ -57,7 +58,7 @@ def test_a_failure_comes_with_what_was_found_out_and_said(capsys) -> None:
         detail="Error: x\nmore",
         holders=(holder,),
     )
-    engine = FakeEngine((Noticed(findings=(finding,)), failed))
+    engine = FakeEngine(opening=(Noticed(findings=(finding,)), failed))
     assert run(engine, "devices") == 3
     out, err = capsys.readouterr()
     assert out == ""
@@ -71,17 +72,17 @@ def test_a_failure_comes_with_what_was_found_out_and_said(capsys) -> None:
         "  Error: x",
         "  more",
     ]
-    assert engine.closed
+    assert "close" in engine.calls
 
 
 @pytest.mark.parametrize("flags", [(), ("--json",)])
 def test_ops_needs_no_device(capsys, flags: tuple[str, ...]) -> None:
-    engine = FakeEngine(opening=UP[:1])
+    engine = FakeEngine(opening=up()[:1])
     assert run(engine, "ops", *flags) == 0
     out = capsys.readouterr().out
-    assert "What matmul does." in out
+    assert "Matrix product." in out
     if flags:
         document = json.loads(out)
         assert document["schema"] == 1
         assert [op["name"] for op in document["ops"]] == ["matmul", "selu"]
-    assert engine.closed
+    assert "close" in engine.calls

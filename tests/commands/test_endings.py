@@ -14,14 +14,8 @@ from jaxtui.model.roofs import RoofMeasured, Roofs, RoofsStarted
 from tests.analysis.figures import bandwidth, reading
 from tests.commands import test_crossover, test_learn, test_roofline
 from tests.commands.checking import sound
-from tests.commands.fakes import (
-    FakeEngine,
-    began,
-    complete,
-    ctrl_c,
-    interrupted,
-    run,
-)
+from tests.commands.fakes import complete, ctrl_c, interrupted, run
+from tests.fake_engine import FakeEngine, began
 
 ARRIVED = "Interrupted: this is what had arrived.\n"
 CHECKED = "Interrupted in test 3 of 9, compute: this is what had arrived.\n"
@@ -40,7 +34,7 @@ def in_roofs(work: Roofs) -> Sequence[Event]:
 
 def in_search(experiment: Experiment) -> Sequence[Event]:
     ctrl_c()
-    return began(experiment)
+    return [began(experiment)]
 
 
 def in_third_test(check: Check) -> Sequence[Event]:
@@ -57,18 +51,18 @@ def crossover(then: Callable[[Experiment], Sequence[Event]]) -> FakeEngine:
         small = experiment.cases[0].size < 256
         return test_crossover.machine(experiment) if small else then(experiment)
 
-    return FakeEngine(answer=answer)
+    return FakeEngine(answer)
 
 
 @pytest.mark.parametrize(
     ("typed", "engine", "measured", "sentence"),
     [
-        ("bench matmul selu", FakeEngine(answer=interrupted), 1, ARRIVED),
+        ("bench matmul selu", FakeEngine(interrupted), 1, ARRIVED),
         ("crossover selu --sizes 16..1M", crossover(in_search), 4, ARRIVED),
         ("roofline selu copy", test_roofline.machine(in_second_case), 1, ARRIVED),
         ("roofline selu", test_roofline.machine(of_roofs=in_roofs), 0, ARRIVED),
         ("learn clock", test_learn.engine(cases=interrupted), 0, ARRIVED),
-        ("check", FakeEngine(answer=in_third_test), 0, CHECKED),
+        ("check", FakeEngine(in_third_test), 0, CHECKED),
     ],
 )
 def test_ctrl_c_stops_the_run_and_gives_what_had_arrived(
@@ -79,7 +73,7 @@ def test_ctrl_c_stops_the_run_and_gives_what_had_arrived(
         out, err = capsys.readouterr()
         assert out
         assert err.endswith(sentence)
-        assert (engine.stopped, engine.closed) == (stopped, True)
+        assert engine.calls.count("stop") == engine.calls.count("close") == stopped
     document = json.loads(out)
     assert document["outcome"] == "cancelled"
     assert len(document.get("measurements", ())) == measured
@@ -90,7 +84,7 @@ def test_a_second_ctrl_c_waits_for_nothing(capsys) -> None:
         ctrl_c()
         return interrupted(experiment)
 
-    engine = FakeEngine(answer=twice)
+    engine = FakeEngine(twice)
     assert run(engine, "bench", "selu") == 130
     assert engine.options is not None
     assert engine.options.grace_seconds == 0.0
@@ -105,7 +99,7 @@ def test_before_anything_has_arrived_that_is_said_and_no_file_written(
 
     path = tmp_path / "nothing.json"
     typed = ("bench", "selu", "--export", str(path))
-    assert run(FakeEngine(answer=at_once), *typed) == 130
+    assert run(FakeEngine(at_once), *typed) == 130
     assert capsys.readouterr() == (
         "",
         "Nothing had arrived: no file was written.\nInterrupted before it began.\n",
@@ -114,7 +108,7 @@ def test_before_anything_has_arrived_that_is_said_and_no_file_written(
 
 
 def is_lost(experiment: Experiment) -> Sequence[Event]:
-    return [*began(experiment), CRASHED]
+    return [began(experiment), CRASHED]
 
 
 def cannot_come_back(experiment: Experiment) -> Sequence[Event]:
@@ -132,8 +126,8 @@ LOST_ROOFS = test_roofline.failing("crashed")
         ("roofline copy:1M", test_roofline.machine(of_roofs=LOST_ROOFS)),
         ("learn clock", test_learn.failing("crashed")),
         # What was not tested says nothing.
-        ("check", FakeEngine(answer=lambda work: [CRASHED])),
-        ("hlo matmul:8", FakeEngine(answer=lambda work: [CRASHED])),
+        ("check", FakeEngine(lambda work: [CRASHED])),
+        ("hlo matmul:8", FakeEngine(lambda work: [CRASHED])),
     ],
 )
 def test_an_engine_that_is_lost_leaves_an_answer_that_says_so_and_1(

@@ -17,8 +17,8 @@ import pytest
 from jaxtui.export import as_svg
 from jaxtui.model import Case, Event, Experiment, Failure, PlannedCase
 from tests.commands import test_crossover, test_roofline
-from tests.commands.fakes import FakeEngine, began, complete, one_fails, run
-from tests.fake_engine import RECIPE
+from tests.commands.fakes import complete, one_fails, run
+from tests.fake_engine import RECIPE, FakeEngine, began
 from tests.records import planned
 
 BOTH = ("bench", "selu", "--mode", "jit,numpy")
@@ -49,21 +49,21 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ("engine", "typed", "drawn", "said"),
     [
         (
-            FakeEngine(),
+            FakeEngine(complete),
             "bench selu --mode jit,numpy --size 256,512",
-            ("ready · seconds per call over size", "selu · box, jax 0.12.0"),
+            ("ready · seconds per call over size", "selu · vm, jax 0.12.0"),
             ("ready · seconds per call over size",),
         ),
         (
-            FakeEngine(answer=test_crossover.machine),
+            FakeEngine(test_crossover.machine),
             "crossover selu --sizes 16..1M",
-            ("beats", "selu · box, jax 0.12.0"),
+            ("beats", "selu · vm, jax 0.12.0"),
             ("jit beats numpy from ~12", "jit with transfers"),
         ),
         (
             test_roofline.machine(),
             "roofline matmul:1k copy:1M",
-            ("roofline of cpu:0 · box, jax 0.12.0", "matmul 1024 float32 jit"),
+            ("roofline of cpu:0 · vm, jax 0.12.0", "matmul 1024 float32 jit"),
             ("float32 150 GFLOP/s", "matmul 1024 float32 jit"),
         ),
     ],
@@ -97,38 +97,38 @@ def test_a_run_without_a_plot_is_a_picture_of_its_table() -> None:
         *_, failed, _, _, ended = one_fails(experiment)
         failure = msgspec.structs.replace(failed.failure, case=experiment.cases[1])
         second = msgspec.structs.replace(failed, index=1, failure=failure)
-        return [*began(experiment), failed, second, ended]
+        return [began(experiment), failed, second, ended]
 
     Path("out.svg").write_text("old")
-    assert run(FakeEngine(), *BOTH, *to("out.svg"), "--force") == 0
+    assert run(FakeEngine(complete), *BOTH, *to("out.svg"), "--force") == 0
     shown = texts(Path("out.svg").read_text())
     assert shown.count("selu") > 2
     assert "numpy" in shown
     # A plot of nothing must not be asked of Rich.
-    assert run(FakeEngine(answer=nothing), *BOTH, *to("nothing.svg")) == 1
+    assert run(FakeEngine(nothing), *BOTH, *to("nothing.svg")) == 1
     assert "not run" in texts(Path("nothing.svg").read_text())
 
 
 def test_one_case_is_its_script_and_several_take_turns() -> None:
     def engine() -> FakeEngine:
-        return FakeEngine(planned=lambda case: planned(case, recipe=RECIPE))
+        return FakeEngine(complete, plan=lambda case: planned(case, recipe=RECIPE))
 
     assert run(engine(), "bench", "selu", *to("one.py")) == 0
     script = Path("one.py").read_text()
-    assert script.startswith("# selu 512 float32 jit on cpu:0\n")
+    assert script.startswith("# selu 1000000 float32 jit on cpu:0\n")
     assert "\nf, wait = np.zeros, str\n" in script
     assert run(engine(), *BOTH, *to("both.py")) == 0
     script = Path("both.py").read_text()
     compile(script, "both.py", "exec")
     assert "def take_turns(cases, seconds):" in script
-    assert '"selu 512 float32 numpy on host"' in script
+    assert '"selu 1000000 float32 numpy on host"' in script
 
 
 def test_no_case_that_can_run_is_no_script(capsys: pytest.CaptureFixture[str]) -> None:
     def unable(case: Case) -> PlannedCase:
         return planned(case, problem=Failure(case=case, error="No.", hint=""))
 
-    engine = FakeEngine(planned=unable)
+    engine = FakeEngine(complete, plan=unable)
     assert run(engine, "bench", "selu", *to("out.py", "out.csv")) == 3
     out, err = capsys.readouterr()
     assert "selu" in out
@@ -146,7 +146,7 @@ def test_what_cannot_be_written_at_the_end_is_still_printed(
         return complete(experiment)
 
     paths = to("folder/a.csv", "b.csv")
-    assert run(FakeEngine(answer=vanishing), "bench", "selu", *paths) == 3
+    assert run(FakeEngine(vanishing), "bench", "selu", *paths) == 3
     out, err = capsys.readouterr()
     assert "selu" in out
     assert "folder/a.csv was not written." in err
@@ -156,7 +156,7 @@ def test_what_cannot_be_written_at_the_end_is_still_printed(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    assert run(FakeEngine(), "bench", "selu", *to("out.csv")) == 3
+    assert run(FakeEngine(complete), "bench", "selu", *to("out.csv")) == 3
     out, err = capsys.readouterr()
     assert "selu" in out
     assert "out.csv cannot be written: No space left on device." in err
@@ -178,9 +178,9 @@ def test_a_picture_keeps_blanks_colours_and_every_character() -> None:
 
 
 def test_the_list_of_the_history(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(FakeEngine(), *BOTH) == 0
+    assert run(FakeEngine(complete), *BOTH) == 0
     names = ("list.csv", "list.md", "list.json")
-    assert run(FakeEngine(), "history", "--mode", "jit", *to(*names)) == 0
+    assert run(FakeEngine(complete), "history", "--mode", "jit", *to(*names)) == 0
     (row,) = rows("list.csv")
     assert (row["op"], row["mode"], float(row["ready"])) == ("selu", "jit", 1.1e-3)
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", row["date"])

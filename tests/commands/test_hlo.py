@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from jaxtui.model import Device, Event, Inspection, RunFinished
-from tests.commands.fakes import FakeEngine, in_process, run, up
+from tests.commands.fakes import in_process, run
+from tests.fake_engine import FakeEngine
 
 
 def hlo(*arguments: str) -> int:
@@ -30,9 +31,9 @@ def test_the_device_is_the_first_of_this_process(capsys) -> None:
     def crashes(work: Inspection) -> list[Event]:
         return [RunFinished(outcome="crashed", elapsed_seconds=1.0)]
 
-    fake = FakeEngine(up(devices=(theirs, ours)), crashes)
+    fake = FakeEngine(crashes, devices=(theirs, ours))
     assert run(fake, "hlo", "matmul:8") == 1
-    assert [one.case.device for one in fake.asked] == ["tpu:1"]
+    assert [one.case.device for one in fake.works] == ["tpu:1"]
     assert "Incomplete: the engine was lost on the way." in capsys.readouterr().err
 
 

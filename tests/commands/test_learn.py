@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,21 +27,21 @@ from jaxtui.model import (
     WorkFailed,
 )
 from tests.commands import fakes
-from tests.commands.fakes import FakeEngine, complete, up
-from tests.fake_engine import RECIPE, answer, tpu_devices
+from tests.commands.fakes import complete
+from tests.fake_engine import RECIPE, FakeEngine, at_once, tpu_devices
 from tests.processes import LIMIT_SECONDS, jaxtui
 from tests.records import measurement, planned
 
 
 def engine(
-    snippets: Callable[[Any], Sequence[Event]] = answer,
+    snippets: Callable[[Any], Sequence[Event]] = at_once,
     cases: Callable[[Experiment], Sequence[Event]] = complete,
     **facts: Any,
 ) -> FakeEngine:
     def answered(work: Work) -> Sequence[Event]:
         return cases(work) if isinstance(work, Experiment) else snippets(work)
 
-    return FakeEngine(up(**facts), answered, lambda case: planned(case, recipe=RECIPE))
+    return FakeEngine(answered, plan=partial(planned, recipe=RECIPE), **facts)
 
 
 def failing(outcome: Any = "complete") -> FakeEngine:
@@ -59,7 +60,7 @@ def run(fake: FakeEngine, *arguments: str) -> int:
 
 
 def works(fake: FakeEngine) -> list[str]:
-    return [getattr(work, "title", "experiment") for work in fake.asked]
+    return [getattr(work, "title", "experiment") for work in fake.works]
 
 
 def test_the_list_needs_no_engine(
@@ -90,9 +91,9 @@ def test_the_list_needs_no_engine(
 def test_step_size_and_device_reach_the_lesson(capsys) -> None:
     fake = engine(devices=tpu_devices())
     assert run(fake, "clock", "--step", "2", "--size", "2k", "--device", "tpu:3") == 0
-    (asked,) = fake.asked
+    (asked,) = fake.works
     assert (asked.cases[0].size, asked.cases[0].device) == (2048, "tpu:3")
-    assert fake.closed
+    assert "close" in fake.calls
     capsys.readouterr()
     fake = engine(devices=tpu_devices())
     assert run(fake, "CLOCK") == 0
@@ -154,7 +155,7 @@ def test_the_code_runs_nothing_but_the_plan(capsys) -> None:
     compile(out, "clock.py", "exec")
     assert "step 1: The product of a 1000×1000" in out
     assert "2 cases of matmul, taking turns" in out
-    assert not fake.asked
+    assert not fake.works
 
 
 # Real engines.

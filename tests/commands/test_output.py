@@ -20,22 +20,23 @@ from jaxtui.model import Case, Event, Experiment, Progress, Snippet, Work
 from jaxtui.state import EMPTY, State, begin_run, reduce
 from jaxtui.text import PLAIN
 from tests.commands.checking import sound
-from tests.commands.fakes import DEVICES, UP, FakeEngine, run
+from tests.commands.fakes import complete, run
+from tests.fake_engine import FakeEngine, cpu_devices, up
 
 
 def told(*events: Event, work: Work | None = None) -> State:
     state = begin_run(EMPTY, 1, "bench", work) if work else EMPTY
     for event in events:
-        number = None if event in UP else 1
+        number = None if event in up() else 1
         state = reduce(state, Envelope(generation=1, run=number, event=event))
     return state
 
 
 def test_the_line_of_a_run_counts_on_between_events() -> None:
     assert progress_line(EMPTY, 0.0) == "starting JAX, 0 s"
-    assert progress_line(told(*UP), 0.0) == ""
+    assert progress_line(told(*up()), 0.0) == ""
     snippet = Snippet(title="a", setup="", parts=())
-    assert progress_line(told(*UP, work=snippet), 0.0) == f"{'░' * 20} 0 s"
+    assert progress_line(told(*up(), work=snippet), 0.0) == f"{'░' * 20} 0 s"
     case = Case(op="a", size=1, dtype="d", device="cpu:0", mode="jit")
     doing = Progress(elapsed_seconds=2.0, remaining_seconds=8.0, doing="compiling a")
     state = told(doing, work=Experiment(cases=(case,)))
@@ -46,7 +47,7 @@ def test_the_line_of_a_run_counts_on_between_events() -> None:
 
 
 def test_the_line_of_a_check_says_which_test_and_what_it_does() -> None:
-    exam = begin(DEVICES, "quick")
+    exam = begin(cpu_devices(2), "quick")
     for event in sound(exam.waiting[0])[:2]:
         exam = exam.observe(event)
     line = check_line(exam, 3.0)
@@ -90,7 +91,7 @@ def test_a_shell_completes(
 
 
 def test_options_before_or_after_a_command_reach_the_engine() -> None:
-    engine = FakeEngine()
+    engine = FakeEngine(complete)
     python = "ssh 'a box' python3"
     assert run(engine, "--cpu-devices", "2", "devices", "--python", python) == 0
     assert engine.options is not None

@@ -26,11 +26,12 @@ from jaxtui.model.roofs import (
     RoofsStarted,
 )
 from tests.analysis.figures import bandwidth, compute, roofs
-from tests.commands.fakes import OPS, FakeEngine, complete, one_fails, run, up
+from tests.commands.fakes import complete, one_fails, run
+from tests.fake_engine import OPS, FakeEngine
 from tests.records import planned
 
 COPY = msgspec.structs.replace(
-    OPS[1], name="copy", flops="none, data are only moved", maximum=2**30
+    OPS[1], name="copy", flops="none, data are only moved", default=2**16, maximum=2**30
 )
 CATALOGUE = (*OPS, COPY)
 
@@ -76,7 +77,7 @@ def machine(
         problem = too_large if case.size > fits else None
         return planned(case, flops=flops, bytes=moved, problem=problem)
 
-    return FakeEngine(up(ops=tuple(catalogue)), answer, plan)
+    return FakeEngine(answer, plan=plan, ops=tuple(catalogue))
 
 
 def roofline(engine: FakeEngine, *arguments: str) -> int:
@@ -85,10 +86,10 @@ def roofline(engine: FakeEngine, *arguments: str) -> int:
 
 def asked(engine: FakeEngine) -> tuple[Roofs, Experiment]:
     """What was measured: the roofs come first."""
-    work, experiment = engine.asked
+    work, experiment = engine.works
     assert isinstance(work, Roofs)
     assert isinstance(experiment, Experiment)
-    assert engine.closed
+    assert "close" in engine.calls
     return work, experiment
 
 
@@ -122,8 +123,8 @@ def test_without_an_op_it_is_all_of_the_catalogue_that_takes_the_dtype(capsys) -
 @pytest.mark.parametrize(
     ("typed", "fits", "sizes"),
     [
-        # 12 GB/s for a millisecond; a matmul of 512 takes 1.8 ms of 150 GFLOP/s.
-        ("copy selu:1000 matmul", 2**40, [3 * 2**19, 1000, 512]),
+        # 12 GB/s for a millisecond; a matmul of 1000 takes 13 ms of 150 GFLOP/s.
+        ("copy selu:1000 matmul", 2**40, [3 * 2**19, 1000, 1000]),
         ("copy --size 1000", 2**40, [1000]),
         ("copy", 2**16, [2**16]),
     ],
@@ -167,7 +168,7 @@ def failing(outcome: Any) -> Callable[[Roofs], Sequence[Event]]:
 def test_without_any_roof_nothing_is_placed(capsys) -> None:
     engine = machine(of_roofs=failing("complete"))
     assert roofline(engine, "copy:1M", "--json") == 3
-    assert len(engine.asked) == 1
+    assert len(engine.works) == 1
     out, err = capsys.readouterr()
     assert (out, err) == ("", "jaxtui: The device is lost. Start again.\n")
 
@@ -177,6 +178,6 @@ def test_a_run_that_explodes_is_asked_about(capsys) -> None:
     sizes = ",".join(str(size) for size in range(100, 160))
     assert roofline(engine, "matmul", "selu", "--size", sizes) == 64
     assert "add --yes if it is meant" in capsys.readouterr().err
-    assert engine.asked == []
+    assert engine.works == []
     assert roofline(engine, "matmul", "selu", "--size", sizes, "--yes") == 0
     assert len(asked(engine)[1].cases) == 120

@@ -17,7 +17,8 @@ from jaxtui.history.store import NO_SQLITE, History
 from jaxtui.model import CaseMeasured, Measurement
 from jaxtui.tui.run import UNFINISHED, Recorder
 from tests import fake_engine
-from tests.commands.fakes import FakeEngine
+from tests.commands.fakes import complete
+from tests.fake_engine import FakeEngine
 from tests.history.making import DEVICE, HOST, READY, insert, measurement
 from tests.processes import LIMIT_SECONDS
 from tests.tui.driving import app_on, until, until_done, until_ready
@@ -155,16 +156,16 @@ def test_commands_keep_nothing_if_they_are_told_so(data: Path) -> None:
         ("--no-history", "bench", "selu"),
         (*lesson, "--no-history"),
     ):
-        cli.main(words, engine=FakeEngine())
+        cli.main(words, engine=FakeEngine(complete))
     assert not History().path.exists()
     for words in (("bench", "selu"), lesson):
-        cli.main(words, engine=FakeEngine())
+        cli.main(words, engine=FakeEngine(complete))
     assert {row.op for row in History().page().rows} == {"selu", "gram"}
 
 
 async def test_the_app_says_on_its_message_line_what_is_wrong(data: Path) -> None:
     data.write_text("a file, where a folder should be")
-    app = app_on(fake_engine.FakeEngine())
+    app = app_on(fake_engine.FakeEngine(complete))
     keeping = Recorder(app)
     async with app.run_test() as pilot:
         await until_ready(pilot, app)
@@ -178,7 +179,7 @@ async def test_leaving_does_not_wait_for_a_history_that_is_locked(
     locked: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("jaxtui.tui.run.PATIENCE_SECONDS", 0.01)
-    app = app_on(fake_engine.FakeEngine())
+    app = app_on(fake_engine.FakeEngine(complete))
     keeping = Recorder(app)
     async with app.run_test() as pilot:
         await until_ready(pilot, app)

@@ -20,7 +20,8 @@ import pytest
 from jaxtui import cli
 from jaxtui.history.store import VERSION, Filter, History, HistoryError
 from jaxtui.model import Note
-from tests.commands.fakes import FakeEngine
+from tests.commands.fakes import complete
+from tests.fake_engine import FakeEngine
 from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.processes import LIMIT_SECONDS, environment
 
@@ -342,10 +343,10 @@ def test_bench_measures_all_the_same_and_says_it_once(
         forbid(history.path)
     history.path.parent.chmod(0o555)
     # Somebody without rights may not even import what this needs.
-    assert cli.main(["bench", "selu", "--no-history"], engine=FakeEngine()) == 0
+    assert cli.main(["bench", "selu", "--no-history"], engine=FakeEngine(complete)) == 0
     capsys.readouterr()
     with without_rights():
-        code = cli.main(["bench", "selu", "matmul"], engine=FakeEngine())
+        code = cli.main(["bench", "selu", "matmul"], engine=FakeEngine(complete))
     out, err = capsys.readouterr()
     assert code == 0
     assert "matmul" in out

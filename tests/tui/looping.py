@@ -104,4 +104,4 @@ def answers(engine: FakeEngine, **changes: object) -> None:
         finished = RunFinished(outcome="complete", elapsed_seconds=1.0)
         return [LoopStarted(loop=work), measured, finished]
 
-    engine.answer = answer
+    engine.answer_others(answer)

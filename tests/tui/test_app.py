@@ -20,7 +20,7 @@ from jaxtui.tui.history import HistoryPane
 from jaxtui.tui.status import StatusLine
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.view.history import HEAD
-from tests.fake_engine import FakeEngine, tpu_devices
+from tests.fake_engine import FakeEngine, begun, tpu_devices
 from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.tui.driving import app_on, plain, until, until_ready
 
@@ -30,7 +30,7 @@ NARROW = (80, 24)
 @pytest.mark.parametrize("hold", [False, True])
 async def test_the_accelerator_is_freed_by_a_key_and_by_idle_time(hold: bool) -> None:
     now = [0.0]
-    engine = FakeEngine(tpu_devices(), scripted=False)
+    engine = FakeEngine(begun, devices=tpu_devices())
     app = app_on(engine, hold=hold, clock=lambda: now[0])
 
     def held() -> bool:

@@ -30,7 +30,7 @@ from jaxtui.tui.widgets.choice import ChoicePopup
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, ResultsTable
-from tests.fake_engine import FakeEngine, sampled, tpu_devices
+from tests.fake_engine import FakeEngine, begun, sampled, tpu_devices
 from tests.tui.driving import (
     app_on,
     border,
@@ -54,7 +54,7 @@ async def on_bench(
     engine: FakeEngine | None = None, size: tuple[int, int] = NARROW
 ) -> AsyncIterator[App]:
     """The app with the tab in view."""
-    app = app_on(engine or FakeEngine(tpu_devices()))
+    app = app_on(engine or FakeEngine(devices=tpu_devices()))
     async with app.run_test(size=size) as pilot:
         await until_ready(pilot, app)
         await pilot.press("2")
@@ -102,12 +102,11 @@ async def test_until_a_run_the_ops_are_listed_where_there_is_room(
 
 
 async def test_keys_act_on_the_edited_form_or_else_on_the_selected_row() -> None:
-    engine = FakeEngine(tpu_devices())
+    engine = FakeEngine(devices=tpu_devices())
     async with ran(engine, WIDE) as (app, pilot):
         form_widget = app.query_one(CaseForm)
-        engine.answer = lambda work: [
-            RunFinished(outcome="complete", elapsed_seconds=1.0)
-        ]
+        finished = RunFinished(outcome="complete", elapsed_seconds=1.0)
+        engine.answer_others(lambda work: [finished])
         assert form_widget.folded
         assert "a calls" in border(app, "#results-panel")[1]
         await pilot.press("down", "h")
@@ -141,7 +140,7 @@ async def test_keys_act_on_the_edited_form_or_else_on_the_selected_row() -> None
 
 
 async def test_a_run_that_begins_elsewhere_fills_the_form() -> None:
-    engine = FakeEngine(tpu_devices())
+    engine = FakeEngine(devices=tpu_devices())
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
@@ -259,7 +258,7 @@ async def test_the_keys_of_an_input_and_what_leaving_it_does() -> None:
 
 
 async def test_a_long_run_is_asked_about_and_a_short_one_is_not() -> None:
-    engine = FakeEngine(scripted=False)
+    engine = FakeEngine(begun)
     async with on_bench(engine) as (app, pilot):
         app.query_one("#sizes", Input).value = MANY
         said = "52 sizes × 2 modes = 104 cases, about 104 s"
@@ -380,7 +379,7 @@ async def test_the_results_fit(size: tuple[int, int]) -> None:
 
 
 async def test_rows_fill_while_cases_take_turns_and_a_failure_is_a_row() -> None:
-    engine = FakeEngine(scripted=False)
+    engine = FakeEngine(begun)
     async with on_bench(engine, WIDE) as (app, pilot):
         await pilot.press("r")
         await until(pilot, lambda: app.state.running)

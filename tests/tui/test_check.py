@@ -43,8 +43,7 @@ class Halting(FakeEngine):
     """Does all tests at once but one, of which it only does a part."""
 
     def __init__(self, test: str, events: int) -> None:
-        super().__init__(tpu_devices(), scripted=False)
-        self.answer = self._part
+        super().__init__(self._part, devices=tpu_devices())
         self._test, self._count = test, events
 
     def _part(self, work: object) -> Sequence[RunEvent]:
@@ -99,7 +98,7 @@ async def test_a_check_at_80_by_24(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    engine = FakeEngine(tpu_devices())
+    engine = FakeEngine(devices=tpu_devices())
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
@@ -266,8 +265,8 @@ async def test_a_check_that_others_disturbed_says_so_while_it_is_on_screen() -> 
             for event in check_figures.events(work)
         ]
 
-    engine = FakeEngine(tpu_devices())
-    engine.answer = crowded  # type: ignore[assignment]
+    engine = FakeEngine(devices=tpu_devices())
+    engine.answer_others(crowded)
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)

@@ -14,7 +14,7 @@ from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.classroom import Classroom, large
 from jaxtui.tui.loops import SECONDS, SLOW_SECONDS
-from tests.fake_engine import FakeEngine, looped
+from tests.fake_engine import FakeEngine, begun, looped
 from tests.tui.driving import app_on, until
 from tests.tui.looping import (
     NARROW,
@@ -82,7 +82,7 @@ async def test_a_class_predicts_sees_the_factor_and_the_fix(
     size: tuple[int, int],
 ) -> None:
     engine, clock = FakeEngine(), Clock()
-    engine.answer = far_apart
+    engine.answer_others(far_apart)
     async with on_timeline(engine, size, clock=clock) as (pilot, app, _):
         theme = app.theme
         await pilot.press("space", "g")
@@ -161,8 +161,8 @@ async def test_a_class_predicts_sees_the_factor_and_the_fix(
 
 
 async def test_a_class_waits_for_the_program_and_is_told_of_a_failure() -> None:
-    engine = FakeEngine(scripted=False)
-    engine.answer = lambda work: [LoopStarted(loop=work)]  # type: ignore[arg-type]
+    engine = FakeEngine(begun)
+    engine.answer_others(lambda work: [LoopStarted(loop=work)])
     async with on_timeline(engine, WIDE, measured=False) as (pilot, app, _):
         await until(pilot, lambda: app.state.running)
         await pilot.press("g")
@@ -180,7 +180,7 @@ async def test_a_class_waits_for_the_program_and_is_told_of_a_failure() -> None:
 
 async def test_learn_opens_the_app_in_it() -> None:
     engine = FakeEngine()
-    engine.answer = far_apart
+    engine.answer_others(far_apart)
     app = app_on(engine, classroom=True)
     async with app.run_test(size=WIDE) as pilot:
         await until(pilot, lambda: isinstance(app.screen, Classroom))

@@ -22,7 +22,7 @@ from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.tui.widgets.plot_view import PlotView
-from tests.fake_engine import FakeEngine, cpu_devices, sampled, tpu_devices
+from tests.fake_engine import FakeEngine, begun, cpu_devices, sampled, tpu_devices, up
 from tests.tui.driving import app_on, border, plain, until, until_done, until_ready
 
 NARROW, WIDE, SMALL = (80, 24), (120, 40), (60, 15)
@@ -37,7 +37,7 @@ def facts(app: JaxtuiApp) -> str:
 
 
 async def test_first_frame_does_not_wait_for_jax_nor_for_who_holds_it() -> None:
-    engine = FakeEngine(ready=False)
+    engine = FakeEngine(opening=up()[:1], devices=cpu_devices())
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
         await pilot.pause()
@@ -81,7 +81,7 @@ async def test_first_frame_does_not_wait_for_jax_nor_for_who_holds_it() -> None:
 
 @pytest.mark.parametrize("size", [NARROW, WIDE, SMALL])
 async def test_the_first_minute(size: tuple[int, int]) -> None:
-    engine = FakeEngine(tpu_devices())
+    engine = FakeEngine(devices=tpu_devices())
     app = app_on(engine)
     async with app.run_test(size=size) as pilot:
         await until_ready(pilot, app)
@@ -154,7 +154,7 @@ def test_a_key_that_means_nothing_yet_says_why(monkeypatch: pytest.MonkeyPatch) 
 
 
 async def test_one_run_at_a_time_and_what_had_arrived_stays() -> None:
-    engine = FakeEngine(scripted=False)
+    engine = FakeEngine(begun)
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
@@ -192,7 +192,7 @@ async def test_one_run_at_a_time_and_what_had_arrived_stays() -> None:
 
 @pytest.mark.parametrize("size", [WIDE, SMALL])
 async def test_many_devices_and_processes_fit(size: tuple[int, int]) -> None:
-    app = app_on(FakeEngine(topologies.devices("v3-32")))
+    app = app_on(FakeEngine(devices=topologies.devices("v3-32")))
     async with app.run_test(size=size) as pilot:
         await until_ready(pilot, app)
         await pilot.pause()

@@ -210,7 +210,7 @@ async def after_a_run(
     cases: Sequence[Case] = CASES,
 ) -> AsyncIterator[tuple[Pilot[None], JaxtuiApp]]:
     """The tab Bench, with results."""
-    app = app_on(engine or FakeEngine(tpu_devices()))
+    app = app_on(engine or FakeEngine(devices=tpu_devices()))
     async with app.run_test(size=size) as pilot:
         await until_ready(pilot, app)
         await pilot.press("2")
@@ -270,7 +270,7 @@ def test_json_is_what_the_command_prints_and_compare_reads_it(
     options = ("--device", "tpu:0", "--json", "--no-history")
     devices = tpu_devices()
     done = cli.main(
-        ["bench", *asked_for, *options], engine=lambda _: FakeEngine(devices)
+        ["bench", *asked_for, *options], engine=lambda _: FakeEngine(devices=devices)
     )
     printed = capsys.readouterr().out
     document = msgspec.json.decode(printed, type=Results)
@@ -361,7 +361,7 @@ async def test_without_an_engine_a_script_is_a_sentence_and_nothing_is_lost() ->
                 raise EngineUnavailableError("The engine is not there.")
             return await super().plan(experiment)
 
-    async with after_a_run(Gone(tpu_devices())) as (pilot, app):
+    async with after_a_run(Gone(devices=tpu_devices())) as (pilot, app):
         screen = await asked(pilot, app)
         await pilot.press("up", "enter")
         await until(pilot, lambda: said(screen) == "The engine is not there.")
@@ -427,7 +427,7 @@ async def test_no_file_is_replaced_unasked_and_nothing_holds_the_app_up(
 
 
 async def test_devices_and_the_health_check() -> None:
-    app = app_on(FakeEngine(tpu_devices()))
+    app = app_on(FakeEngine(devices=tpu_devices()))
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
         name, text = await taken(pilot, app)

@@ -27,7 +27,7 @@ from jaxtui.tui.run import Recorder
 from jaxtui.tui.threads import Latest
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.view.history import short_when
-from tests.fake_engine import FakeEngine
+from tests.fake_engine import FakeEngine, cpu_devices
 from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.tui.driving import app_on, until, until_ready
 
@@ -408,7 +408,7 @@ def test_a_history_on_screen(
         monkeypatch.setattr(f"jaxtui.view.history.{name}", moment)
     terminal = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     monkeypatch.setattr("sys.__stderr__", terminal)
-    app = app_on(FakeEngine(), clock=lambda: 0.0)
+    app = app_on(FakeEngine(devices=cpu_devices()), clock=lambda: 0.0)
 
     async def drive(pilot: Pilot[None]) -> None:
         app.theme = themes.DARK

@@ -9,6 +9,7 @@ from textual.widgets import Input, Log, Static
 from jaxtui.model import (
     Case,
     Event,
+    Experiment,
     Inspected,
     Inspection,
     InspectionStarted,
@@ -20,7 +21,7 @@ from jaxtui.state import RUNNING
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.program import ProgramScreen
-from tests.fake_engine import FakeEngine
+from tests.fake_engine import FakeEngine, begun
 from tests.tui.driving import app_on, until, until_ready
 
 HLO = """\
@@ -78,10 +79,8 @@ def inspected(case: Case) -> Inspected:
 
 
 def quiet_engine() -> FakeEngine:
-    """One that says nothing but what the test emits."""
-    engine = FakeEngine(scripted=False)
-    engine.answer = lambda work: ()
-    return engine
+    """One that says nothing but what the test emits, once an experiment has begun."""
+    return FakeEngine(lambda work: begun(work) if isinstance(work, Experiment) else ())
 
 
 def asked(engine: FakeEngine) -> Case:

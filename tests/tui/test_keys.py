@@ -40,7 +40,7 @@ from jaxtui.tui.open_file import OpenFile
 from jaxtui.tui.widgets.choice import ChoicePopup
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, ResultsTable
-from tests.fake_engine import FakeEngine, answer, tpu_devices
+from tests.fake_engine import FakeEngine, at_once, tpu_devices
 from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.tui.driving import app_on, until, until_done, until_ready
 from tests.tui.lessons_to_try import LESSONS
@@ -50,7 +50,7 @@ ENDED = RunFinished(outcome="complete", elapsed_seconds=1.0)
 
 
 def soon_over(work: Any) -> Sequence[RunEvent]:
-    return answer(work) if isinstance(work, (Check, Snippet)) else [ENDED]
+    return at_once(work) if isinstance(work, (Check, Snippet)) else [ENDED]
 
 
 class Scene:
@@ -301,8 +301,8 @@ async def scene(
     monkeypatch.setenv("JAXTUI_DATA", str(tmp_path / "data"))
     monkeypatch.setattr(lessons, "NAMES", dict.fromkeys(LESSONS, ""))
     monkeypatch.setattr(lessons, "load", LESSONS.__getitem__)
-    engine = FakeEngine(tpu_devices())
-    engine.answer = soon_over
+    engine = FakeEngine(devices=tpu_devices())
+    engine.answer_others(soon_over)
     app = app_on(engine)
     async with app.run_test(size=SIZE) as pilot:
         scene = Scene(app, pilot, tmp_path)

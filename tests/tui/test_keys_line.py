@@ -8,7 +8,7 @@ from textual.screen import Screen
 
 from jaxtui.tui.widgets.keys_line import Key, KeysLine, fitting
 from jaxtui.tui.widgets.panel import clickable
-from tests.fake_engine import FakeEngine
+from tests.fake_engine import FakeEngine, begun
 from tests.tui.driving import app_on, plain, until, until_ready
 
 NARROW, NARROWEST = (80, 24), (60, 15)
@@ -61,7 +61,7 @@ def enabled(screen: Screen[object]) -> dict[str, bool]:
 
 
 async def test_keys_follow_what_can_be_done_and_are_never_cut() -> None:
-    app = app_on(FakeEngine(scripted=False))
+    app = app_on(FakeEngine(begun))
     async with app.run_test(size=NARROWEST) as pilot:
         await until_ready(pilot, app)
         await until(pilot, lambda: enabled(app.screen).get("run"))

@@ -34,7 +34,7 @@ from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotView
-from tests.fake_engine import FakeEngine, answer, cpu_devices, tpu_devices
+from tests.fake_engine import FakeEngine, at_once, begun, cpu_devices, tpu_devices, up
 from tests.tui.driving import app_on, plain, until, until_ready
 from tests.tui.lessons_to_try import FIRST, LESSONS, SECOND
 
@@ -110,7 +110,7 @@ def endless(work: Loop | Snippet) -> Sequence[RunEvent]:
 
 
 async def test_a_lesson_can_be_read_before_jax_is_ready() -> None:
-    engine = FakeEngine(ready=False)
+    engine = FakeEngine(opening=up()[:1])
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
         # Lessons are not imported before the tab is shown.
@@ -152,10 +152,10 @@ async def test_the_status_line_calls_the_machine_busy_for_what_is_on_screen() ->
             )
             if isinstance(event, SnippetTimed)
             else event
-            for event in answer(work)
+            for event in at_once(work)
         ]
 
-    engine.answer = crowded
+    engine.answer_others(crowded)
 
     async def until_shown(busy: bool) -> None:
         await until(pilot, lambda: ("BUSY" in plain(app, StatusLine)) is busy)
@@ -333,7 +333,7 @@ async def test_sizes_a_wrong_prediction_and_steps_forth_and_back() -> None:
 
 
 async def test_stop_leaves_the_lesson_where_it_was() -> None:
-    engine = FakeEngine(scripted=False)
+    engine = FakeEngine(begun)
     async with reading(engine, WIDE) as (pilot, app):
         # A step is not run beside another run.
         await pilot.press("escape", "1", "r")
@@ -376,7 +376,7 @@ async def test_a_second_run_is_stopped_and_a_third_one_left_alone() -> None:
     async with reading(engine) as (pilot, app):
         await pilot.press("r")
         await until_complete(pilot, app)
-        engine.answer = endless
+        engine.answer_others(endless)
         await pilot.press("r")
         await until(pilot, lambda: "running" in borders(app, "step-verdict"))
         engine.emit_run(RunFinished(outcome="cancelled", elapsed_seconds=1.0))
@@ -390,10 +390,10 @@ async def test_a_second_run_is_stopped_and_a_third_one_left_alone() -> None:
         await until(pilot, lambda: app.state.running)
         await pilot.press("escape", "down", "enter")
         await until(pilot, lambda: "It does not" in paper(app, "step-question-text"))
-        engine.answer = answer
+        engine.answer_others(at_once)
         snippet = engine.works[-1]
         assert isinstance(snippet, Snippet)
-        engine.emit_run(*list(answer(snippet))[1:])
+        engine.emit_run(*list(at_once(snippet))[1:])
         await until(pilot, lambda: pane(app).learn.playing is None)
         await pilot.pause()
         first = pane(app).learn.at((0, 0))
@@ -408,7 +408,7 @@ async def test_an_engine_that_dies_costs_one_step() -> None:
         await pilot.press("n", "r")
         await until_complete(pilot, app)
         await pilot.press("b", "2")
-        engine.answer = endless
+        engine.answer_others(endless)
         await pilot.press("r")
         await until(pilot, lambda: app.state.running)
         engine.die()
@@ -425,7 +425,7 @@ async def test_an_engine_that_dies_costs_one_step() -> None:
             True,
             False,
         ]
-        engine.answer = answer
+        engine.answer_others(at_once)
         await until_ready(pilot, app)
         await pilot.press("r")
         await until_complete(pilot, app)
@@ -488,7 +488,7 @@ async def test_a_lesson_that_cannot_be_loaded_does_not_take_the_others(
 
 
 async def test_the_selected_device_is_the_device_of_the_lesson() -> None:
-    engine = FakeEngine((*tpu_devices(), *cpu_devices()))
+    engine = FakeEngine(devices=(*tpu_devices(), *cpu_devices()))
     async with reading(engine) as (pilot, app):
         await pilot.press("escape", "1", "down", "down")
         await until(pilot, lambda: app.state.cursor == "tpu:2")

@@ -380,7 +380,7 @@ async def test_two_functions_are_run_and_keys_work_or_say_why_not(work: Path) ->
         await pilot.press("v")
         await until(pilot, lambda: isinstance(app.screen, CodeScreen))
         await pilot.press("escape")
-        engine.answer = lambda _: ()
+        engine.answer_others(lambda _: ())
         await pilot.press("h")
         await until(pilot, lambda: isinstance(app.screen, ProgramScreen))
         await until(pilot, lambda: isinstance(engine.works[-1], Inspection))

@@ -88,4 +88,4 @@ async def test_one_is_chosen_from_the_list_and_walked_through(
         assert engine.works == []
         await pilot.press("escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
-        assert [device.name for device in app.state.devices] == ["cpu:0"]
+        assert [device.name for device in app.state.devices] == ["cpu:0", "cpu:1"]

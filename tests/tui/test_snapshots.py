@@ -34,7 +34,7 @@ def test_screen(
     keys: tuple[str, ...],
     snap_compare: Callable[..., bool],
 ) -> None:
-    app = app_on(FakeEngine(tpu_devices()), clock=lambda: 0.0)
+    app = app_on(FakeEngine(devices=tpu_devices()), clock=lambda: 0.0)
 
     async def drive(pilot: Pilot[None]) -> None:
         app.theme = theme

@@ -35,7 +35,7 @@ from jaxtui.tui.timeline import CALLS, TimelineScreen
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.tui.widgets.plot_view import PlotView
-from tests.fake_engine import FakeEngine, looped, tpu_devices
+from tests.fake_engine import FakeEngine, begun, looped, tpu_devices
 from tests.tui.driving import app_on, until, until_ready
 from tests.tui.looping import (
     CASE,
@@ -125,8 +125,8 @@ async def test_the_loop_runs_at_once_and_its_keys_run_it_anew() -> None:
 
 
 async def test_taps_stop_a_running_loop_once_and_only_the_last_loop_runs() -> None:
-    engine = FakeEngine(scripted=False)
-    engine.answer = begins
+    engine = FakeEngine(begun)
+    engine.answer_others(begins)
     async with on_timeline(engine, measured=False) as (pilot, app, screen):
         await until(pilot, lambda: app.state.running)
         stop, ends = engine.stop, []
@@ -151,7 +151,7 @@ async def test_taps_stop_a_running_loop_once_and_only_the_last_loop_runs() -> No
 
 
 async def test_a_run_of_the_bench_is_not_disturbed() -> None:
-    engine = FakeEngine(scripted=False)
+    engine = FakeEngine(begun)
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
@@ -168,8 +168,8 @@ async def test_a_run_of_the_bench_is_not_disturbed() -> None:
 
 
 async def test_the_first_repeat_is_shown_while_the_loop_is_refined() -> None:
-    engine = FakeEngine(scripted=False)
-    engine.answer = begins
+    engine = FakeEngine(begun)
+    engine.answer_others(begins)
     async with on_timeline(engine, measured=False) as (pilot, app, screen):
         await until(pilot, lambda: app.state.running)
         assert screen.loop is not None
@@ -208,11 +208,11 @@ async def test_stop_failure_and_death_are_said_and_r_runs_again() -> None:
             RunFinished(outcome="complete", elapsed_seconds=0.1),
         ]
 
-    engine.answer = fails
+    engine.answer_others(fails)
     async with on_timeline(engine, measured=False) as (pilot, app, _):
         await until(pilot, lambda: "40 GiB" in shown(app, "figures"))
         assert "Choose a smaller size." in shown(app, "figures")
-        engine.answer = begins
+        engine.answer_others(begins)
         await pilot.press("r")
         await until(pilot, lambda: app.state.running)
         assert "40 GiB" not in shown(app, "figures")
@@ -278,7 +278,7 @@ async def test_the_kernels_of_the_selected_call_fit_into_its_lines() -> None:
 
 @pytest.mark.parametrize("size", [NARROW, WIDE])
 async def test_everything_is_in_view(size: tuple[int, int]) -> None:
-    engine = FakeEngine(tpu_devices())
+    engine = FakeEngine(devices=tpu_devices())
     peak = Peak(flops_per_second=1e12, bytes_per_second=None, source="somewhere")
     notes = tuple(
         Note(flag=flag, text="Something to know before the figure is quoted. ")
@@ -483,7 +483,7 @@ async def test_zoom_selection_and_click() -> None:
 
 
 async def test_code_is_shown_and_takes_no_accelerator_again() -> None:
-    engine = FakeEngine(tpu_devices())
+    engine = FakeEngine(devices=tpu_devices())
     async with on_timeline(engine) as (pilot, app, screen):
         await pilot.press("v")
         await until(pilot, lambda: isinstance(app.screen, CodeScreen))
