@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar
@@ -168,7 +169,6 @@ class DevicesPane(CasePane):
         else:
             self.disturbed = _shown(state) is not None and state.run_disturbed
         self._arrange()
-        self.draw()
 
     def watch_details(self) -> None:
         self._arrange()
@@ -178,7 +178,10 @@ class DevicesPane(CasePane):
 
     def draw(self) -> None:
         if self.size.area:
-            self._first.show(self.state, self.offer)
+            told = self.has_class("-details")
+            self._first.show(
+                self.state, self.offer, () if told else _urgent(self.state)
+            )
 
     def take_focus(self) -> None:
         self._hardware.table.focus()
@@ -200,6 +203,7 @@ class DevicesPane(CasePane):
         panel = self.query_one("#details-panel", Panel)
         panel.entitle(f"details · {device.name}" if device else "details")
         self._facts.show(partial(_details, self.state, self.shown_check))
+        self.draw()
 
     # What happens in the parts.
 
@@ -303,14 +307,22 @@ class DevicesPane(CasePane):
 
 
 def _details(state: State, report: check_view.Report | None, width: int) -> list[Line]:
-    """What a check has found of the selected device, then all that is known of it."""
-    parts: list[list[Line]] = []
-    if (device := state.device) is not None:
+    """What is wrong with the machine, what a check has found of the selected device,
+    then all that is known of both.
+    """
+    urgent, device = _urgent(state), state.device
+    parts = [_finding(finding, width) for finding in urgent]
+    if device is not None:
         if report is not None:
             parts.append(check_screen.details(report, device.name, width))
         parts.append(devices.facts(device, state.devices, state.host, width))
-    parts += [_finding(finding, width) for finding in state.findings]
+    rest = (one for one in state.findings if one not in urgent)
+    parts += [_finding(finding, width) for finding in rest]
     return [line for part in parts if part for line in ((), *part)][1:]
+
+
+def _urgent(state: State) -> tuple[Finding, ...]:
+    return tuple(one for one in state.findings if one.severity != "info")
 
 
 def _finding(finding: Finding, width: int) -> list[Line]:
@@ -367,16 +379,19 @@ class FirstMinute(Panel):
         """The figures, without their colours."""
         return self._words.text
 
-    def show(self, state: State, offer: Experiment | None) -> None:
+    def show(
+        self, state: State, offer: Experiment | None, findings: Sequence[Finding]
+    ) -> None:
         """Draw what differs.
 
         Args:
             state: what is on screen.
             offer: what Enter runs.
+            findings: of the machine, told here until there are figures.
         """
         case = _shown(state)
         self._entitle(state, offer, case)
-        self._words.show(partial(_written, state, offer, case))
+        self._words.show(partial(_written, state, offer, findings, case))
         said = stopwatch.figures(case) if case and not case.failure else None
         self.set_class(said is not None and said.wrong, "-wrong")
         if said is not None:
@@ -413,11 +428,12 @@ class FirstMinute(Panel):
 def _written(
     state: State,
     offer: Experiment | None,
+    findings: Sequence[Finding],
     case: CaseState | None,
     width: int,
 ) -> list[Line]:
     if case is None or state.run is None:
-        return _before(state, offer, width)
+        return _before(state, offer, findings, width)
     if case.failure is not None:
         return devices.failure_lines(case.failure, width)
     numpy = bench.numpy_of(case, state.run)
@@ -430,7 +446,9 @@ def _written(
     return lines
 
 
-def _before(state: State, offer: Experiment | None, width: int) -> list[Line]:
+def _before(
+    state: State, offer: Experiment | None, findings: Sequence[Finding], width: int
+) -> list[Line]:
     """What Enter does, or why nothing can be done yet."""
     if state.engine == "failed" and state.failed is not None:
         lines = devices.failure_lines(state.failed, width)
@@ -438,9 +456,8 @@ def _before(state: State, offer: Experiment | None, width: int) -> list[Line]:
         lines = stopwatch.lines(stopwatch.BEFORE, width)
         line = Span("Enter ", "title"), Span(_offered(state, offer))
         lines += fold(line, width)
-    for finding in state.findings:
-        if finding.severity != "info":
-            lines += [(), *_finding(finding, width)]
+    for finding in findings:
+        lines += [(), *_finding(finding, width)]
     return lines
 
 

@@ -55,6 +55,12 @@ async def test_first_frame_does_not_wait_for_jax_nor_for_who_holds_it() -> None:
         )
         engine.emit(Noticed(findings=(finding,)))
         await until(pilot, lambda: "warning: The disk is full." in words(app))
+        # The details say it first, and the panel beside them not once more.
+        await pilot.resize_terminal(*WIDE)
+        await until(pilot, lambda: "disk is full" not in words(app))
+        assert facts(app).startswith("warning: The disk is full.")
+        await pilot.resize_terminal(*NARROW)
+        await until(pilot, lambda: "disk is full" in words(app))
 
         # Held by another: who it is, and it can be tried again.
         engine.held()
