@@ -149,6 +149,12 @@ class Job:
     result: LoopMeasured | Inspected | RoofsMeasured | None = None
     """Of another work; of roofs those that are known so far."""
 
+    @property
+    def share(self) -> float:
+        """What has passed of its time, 0 to 1; 0 until the engine has said."""
+        whole = self.elapsed_seconds + self.remaining_seconds
+        return self.elapsed_seconds / whole if whole else 0.0
+
 
 class Series(Protocol):
     """Works that follow from what the ones before have shown, and all they yielded.

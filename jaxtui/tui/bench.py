@@ -244,22 +244,22 @@ class BenchPane(CasePane):
         case = self.state.case
         if case is not None and not self.form.edited:
             return case.case
-        experiment = self.form.verdict.experiment
+        experiment = self.form.meaning.experiment
         cases = experiment.cases if experiment is not None else ()
         return next((one for one in cases if not one.on_host), (*cases, None)[0])
 
     @property
     def why_no_case(self) -> str:
         """What is wrong with the form."""
-        return self.form.verdict.message or super().why_no_case
+        return self.form.meaning.message or super().why_no_case
 
     def why_not(self, action: str) -> str | None:
         state = self.session.state
         match action:
             case "edit" if state.run is None:
                 return "The form is open."
-            case "run" if state.can_run and self.form.verdict.experiment is None:
-                return self.form.verdict.message
+            case "run" if state.can_run and self.form.meaning.experiment is None:
+                return self.form.meaning.message
             case "roofs" if state.can_run and state.run is None:
                 return (
                     "Run something first: its device is the one whose roofs are "
@@ -272,7 +272,7 @@ class BenchPane(CasePane):
 
     def action_run(self) -> None:
         """Start what the form says; ask before, if it is more than expected."""
-        experiment = self.form.verdict.experiment
+        experiment = self.form.meaning.experiment
         if experiment is None:
             return
         extent = experiments.extent(experiment)
@@ -384,7 +384,7 @@ class BenchPane(CasePane):
         event.stop()
         self.tell_keys()
         self.refresh_bindings()
-        experiment = self.form.verdict.experiment
+        experiment = self.form.meaning.experiment
         if experiment is not None and len(experiment.cases) <= MOST_FORESEEN:
             foresee = partial(self._foresee, experiment)
             self.base.background(foresee, "plan", exclusive=True)
@@ -398,7 +398,7 @@ class BenchPane(CasePane):
         problems = [case.problem for case in plan.cases if case.problem is not None]
         if not problems or not self.is_attached:  # the app has closed meanwhile
             return
-        if self.form.verdict.experiment == experiment:
+        if self.form.meaning.experiment == experiment:
             count = f" ({len(problems)} cases)" if len(problems) > 1 else ""
             self.form.say(f"{explanation(problems[0])}{count}", True)
 

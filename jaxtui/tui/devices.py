@@ -33,7 +33,7 @@ from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.view import bench, calls, check_screen, devices, stopwatch
 from jaxtui.view import check as check_view
-from jaxtui.view.text import Line, Span, bar, fold
+from jaxtui.view.text import Line, Span, fold, meter
 
 # ``experiments`` is imported where it is used, after the devices are known: the first
 # frame comes sooner without it.
@@ -471,13 +471,7 @@ def _offered(state: State, offer: Experiment | None) -> str:
 
 def _progress(job: Job, width: int) -> Line:
     """How far the run is."""
-    total = job.elapsed_seconds + job.remaining_seconds
-    room = min(24, width // 3)
-    drawn = bar(job.elapsed_seconds / total if total else 0.0, room)
-    left = f" {fmt.duration(job.remaining_seconds)} left" if total else " starting"
-    return (
-        Span("running   ", "muted"),
-        Span(drawn, "device"),
-        Span("░" * (room - len(drawn)), "muted"),
-        Span(left),
-    )
+    begun = job.elapsed_seconds or job.remaining_seconds
+    left = f"{fmt.duration(job.remaining_seconds)} left" if begun else "starting"
+    drawn = meter(job.share, min(24, width // 3))
+    return Span("running   ", "muted"), *drawn, Span(f" {left}")

@@ -27,9 +27,9 @@ from jaxtui.model import (
 from jaxtui.model.own import brief_name, is_own
 from jaxtui.tui.state import EMPTY, Picked, State
 from jaxtui.tui.values import (
+    Meaning,
     Values,
-    Verdict,
-    judge,
+    interpret,
     of_cases,
     shared,
     takes_arguments,
@@ -37,7 +37,7 @@ from jaxtui.tui.values import (
 )
 from jaxtui.tui.widgets.choice import Choice, Entry
 from jaxtui.tui.widgets.panel import Panel
-from jaxtui.view.text import bar
+from jaxtui.view.text import meter, plain
 
 OPEN = "Open file…"
 """The last entry of the list of ops, which is no op."""
@@ -127,8 +127,8 @@ class CaseForm(Panel):
         &.-own #arguments, &.-own #arguments-label { display: block; }
         &.-own #dtypes, &.-own #precisions { display: none; }
         #form-end { height: auto; max-height: 4; }
-        #verdict { width: 1fr; height: auto; color: $foreground 70%; }
-        #verdict.-problem { color: $text-error; text-style: bold; }
+        #meaning { width: 1fr; height: auto; color: $foreground 70%; }
+        #meaning.-problem { color: $text-error; text-style: bold; }
         #form-progress { width: auto; margin-right: 1; color: $lane-device; }
         Button { min-width: 0; width: 10; height: 1; padding: 0; margin-left: 1; }
         #edit { display: none; }
@@ -136,14 +136,14 @@ class CaseForm(Panel):
             border: none; height: 1; background: $panel;
             .row { display: none; }
             #edit { display: block; }
-            #verdict { height: 1; text-wrap: nowrap; text-overflow: ellipsis;
+            #meaning { height: 1; text-wrap: nowrap; text-overflow: ellipsis;
                 color: $foreground; text-style: bold; }
         }
     }
     """
 
     state: reactive[State] = reactive(EMPTY, repaint=False)
-    verdict: reactive[Verdict] = reactive(Verdict(None, "", False), repaint=False)
+    meaning: reactive[Meaning] = reactive(Meaning(None, "", False), repaint=False)
     folded: reactive[bool] = reactive(False, repaint=False)
 
     class Changed(Message):
@@ -175,7 +175,7 @@ class CaseForm(Panel):
                 id="arguments", placeholder="such as f32[8,128] i32[8]", compact=True
             )
         with Horizontal(id="form-end"):
-            yield Static(id="verdict", markup=False)
+            yield Static(id="meaning", markup=False)
             yield Static(id="form-progress", markup=False)
             press = "app.simulate_key('e')"
             edit = Button("e edit", id="edit", action=press, compact=True)
@@ -237,15 +237,13 @@ class CaseForm(Panel):
         job, line = new.job, self.query_one("#form-progress", Static)
         line.display = job is not None
         if job is not None:
-            whole = job.elapsed_seconds + job.remaining_seconds
-            drawn = bar(job.elapsed_seconds / whole if whole else 0.0, 10)
-            line.update(drawn.ljust(10, "·"))
+            line.update(plain(meter(job.share, 10)))
 
     def _take_over(self, state: State) -> None:
         """Say what a run is that began elsewhere."""
         work = state.run.work if state.run is not None else None
         if isinstance(work, Experiment) and work.cases:
-            mine = self.verdict.experiment
+            mine = self.meaning.experiment
             if mine is None or mine.cases != work.cases:
                 self.fill(replace(of_cases(work.cases), budget=self.values.budget))
         self._as_run = self.values
@@ -259,7 +257,7 @@ class CaseForm(Panel):
         sizes = self.query_one("#sizes", Input)
         sizes.disabled = own and bool(values.arguments.strip())
         sizes.placeholder = "its own" if own else ""
-        self.verdict = judge(values, self.state)
+        self.meaning = interpret(values, self.state)
         self._write()
         self.post_message(self.Changed())
 
@@ -269,17 +267,17 @@ class CaseForm(Panel):
 
     def say(self, message: str, problem: bool) -> None:
         """Write what the form amounts to, or what is wrong with it."""
-        line = self.query_one("#verdict", Static)
+        line = self.query_one("#meaning", Static)
         line.update(Content(message))
         line.set_class(problem, "-problem")
 
     def _write(self) -> None:
-        verdict = self.verdict
-        if self.folded and not verdict.problem:
+        meaning = self.meaning
+        if self.folded and not meaning.problem:
             summary = self.values.summary
             self.say(f"{summary} · edited" if self.edited else summary, False)
         else:
-            self.say(verdict.message, verdict.problem)
+            self.say(meaning.message, meaning.problem)
 
     def on_click(self) -> None:
         if self.folded:

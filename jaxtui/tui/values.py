@@ -62,7 +62,7 @@ class Values:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Meaning:
     """What the form means: an experiment, or the reason why it is none."""
 
     experiment: Experiment | None
@@ -71,24 +71,24 @@ class Verdict:
     """Whether the message says that something will not work."""
 
 
-def judge(values: Values, state: State) -> Verdict:
+def interpret(values: Values, state: State) -> Meaning:
     """Read the form; never raises."""
     if not state.devices:
-        return Verdict(None, state.no_jax, state.engine == "failed")
+        return Meaning(None, state.no_jax, state.engine == "failed")
     try:
         experiment = _build(values, state)
     except SelectionError as error:
-        return Verdict(None, str(error), True)
+        return Meaning(None, str(error), True)
     problems = experiments.problems(experiment, state.ops)
     if problems:
-        return Verdict(experiment, problems[0], True)
+        return Meaning(experiment, problems[0], True)
     extent = experiments.extent(experiment)
     if extent.is_large:
-        return Verdict(experiment, extent.text, False)
+        return Meaning(experiment, extent.text, False)
     cases = fmt.plural(len(experiment.cases), "case")
-    meaning = f"   {_meaning(values, state)}".rstrip()
+    size = f"   {_size_meaning(values, state)}".rstrip()
     time = fmt.how_long(experiment.budget)
-    return Verdict(experiment, f"{cases}, about {time}{meaning}", False)
+    return Meaning(experiment, f"{cases}, about {time}{size}", False)
 
 
 def of_case(case: Case) -> Values:
@@ -164,7 +164,7 @@ def takes_arguments(name: str, state: State) -> bool:
     return info is not None and info.own
 
 
-def _meaning(values: Values, state: State) -> str:
+def _size_meaning(values: Values, state: State) -> str:
     """What the size means, or what decides instead of it."""
     info = op_info(values.op, state.ops)
     if info is None:

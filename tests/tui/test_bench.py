@@ -75,7 +75,7 @@ async def ran(
 
 
 def verdict(app: JaxtuiApp) -> str:
-    return plain(app, "#verdict")
+    return plain(app, "#meaning")
 
 
 def in_sight(app: JaxtuiApp, selector: str) -> bool:
@@ -151,8 +151,8 @@ async def test_a_run_that_begins_elsewhere_fills_the_form() -> None:
         experiment = engine.experiments[0]
         widget = app.query_one(CaseForm)
         assert widget.values.sizes == str(experiment.cases[0].size)
-        assert widget.verdict.experiment is not None
-        assert set(experiment.cases) <= set(widget.verdict.experiment.cases)
+        assert widget.meaning.experiment is not None
+        assert set(experiment.cases) <= set(widget.meaning.experiment.cases)
         assert not widget.edited
         assert "matmul · 8192 · bfloat16" in verdict(app)
 
@@ -186,8 +186,8 @@ async def test_run_is_always_in_sight_and_the_last_that_tab_reaches(
         # A problem has room for all of its words.
         widget.fill(replace(values, sizes="12..x"))
         await pilot.pause()
-        assert app.query_one("#verdict").has_class("-problem")
-        words = " ".join(lines(app, "#verdict").split())
+        assert app.query_one("#meaning").has_class("-problem")
+        words = " ".join(lines(app, "#meaning").split())
         assert words.startswith('"12..x" is not a size: a size is a positive')
         if size != NARROWEST:
             assert words.endswith("or a list such as 1000,2000.")
@@ -219,7 +219,7 @@ async def test_the_keys_of_an_input_and_what_leaving_it_does() -> None:
         assert "?" in sizes.value
         await pilot.press("backspace", "backspace")
         await until(pilot, lambda: "8 cases" in verdict(app))
-        assert not app.query_one("#verdict").has_class("-problem")
+        assert not app.query_one("#meaning").has_class("-problem")
 
         # Nothing is started by leaving a field.
         await pilot.press("escape")

@@ -24,7 +24,7 @@ from jaxtui.tui.open_file import OpenFile
 from jaxtui.tui.program import ProgramScreen
 from jaxtui.tui.state import EMPTY, MOST, NOTHING_OPENED, Picked, State
 from jaxtui.tui.timeline import TimelineScreen
-from jaxtui.tui.values import Values, Verdict
+from jaxtui.tui.values import Meaning, Values
 from jaxtui.tui.widgets.choice import Choice, ChoicePopup
 from tests.fake_engine import HOST, OPS, FakeEngine, cpu_devices
 from tests.tui.driving import app_on, until, until_done, until_ready
@@ -64,9 +64,9 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # The form.
 
 
-def judged(op: str, **changed: object) -> Verdict:
+def judged(op: str, **changed: object) -> Meaning:
     form = Values(op=op, devices=("cpu:0",), modes=("jit",))
-    return values.judge(replace(form, **changed), STATE)  # type: ignore[arg-type]
+    return values.interpret(replace(form, **changed), STATE)  # type: ignore[arg-type]
 
 
 def test_functions_with_arguments_or_a_factory_are_an_experiment(work: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_case_makes_the_round_trip(
     case = Case(
         op=op, size=size, dtype=dtype, device="cpu:1", mode="eager", params=params
     )
-    verdict = values.judge(values.of_case(case), STATE)
+    verdict = values.interpret(values.of_case(case), STATE)
     assert verdict.experiment is not None
     (again,) = verdict.experiment.cases
     assert (again.op, again.size, again.params) == (op, size, params)
@@ -187,7 +187,7 @@ async def test_the_list_has_ops_what_cannot_be_loaded_and_choices_before() -> No
         assert about.region.bottom <= NARROW[1]
         assert "theirs  cannot be loaded" in listed(app, "OptionList")[2]
         await pilot.press("enter")
-        line = bench(app).query_one("#verdict", Static)
+        line = bench(app).query_one("#meaning", Static)
         await until(pilot, lambda: str(line.content) == problem)
 
         # The last entry opens a file.
@@ -364,7 +364,7 @@ async def test_two_functions_are_run_and_keys_work_or_say_why_not(work: Path) ->
         devices = bench(app).query_one("#devices", Choice)
         await until(pilot, lambda: len(devices.options) == 2)
         assert bench(app).values.op == values.op
-        await until(pilot, lambda: "2 cases" in bench(app).verdict.message)
+        await until(pilot, lambda: "2 cases" in bench(app).meaning.message)
         await pilot.press("r")
         await until_done(pilot, app)
         ops = [f"{work}/train.py:{name}" for name in ("step", "loss")]

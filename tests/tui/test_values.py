@@ -35,9 +35,9 @@ VALUES = Values(op="matmul", sizes="256..1024", devices=("cpu:0",))
 def test_what_a_form_means_or_what_is_wrong_with_it(
     change: dict[str, Any], state: State, runs: bool, problem: bool, words: str
 ) -> None:
-    verdict = values.judge(replace(VALUES, **change), state)
-    assert (verdict.experiment is not None, verdict.problem) == (runs, problem)
-    assert words in verdict.message
+    meaning = values.interpret(replace(VALUES, **change), state)
+    assert (meaning.experiment is not None, meaning.problem) == (runs, problem)
+    assert words in meaning.message
 
 
 def test_several_ops_have_what_all_of_them_have() -> None:
@@ -57,10 +57,10 @@ def test_several_ops_have_what_all_of_them_have() -> None:
     ],
 )
 def test_the_cases_of_a_run_give_the_form_that_says_them(form: Values) -> None:
-    experiment = values.judge(form, STATE).experiment
+    experiment = values.interpret(form, STATE).experiment
     assert experiment is not None
     found = values.of_cases(experiment.cases)
-    again = values.judge(found, STATE).experiment
+    again = values.interpret(found, STATE).experiment
     assert again is not None
     assert again.cases == experiment.cases
 
