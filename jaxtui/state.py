@@ -29,7 +29,6 @@ from jaxtui.model import (
     CaseMeasured,
     CaseStarted,
     Check,
-    CheckStarted,
     Device,
     Ending,
     EngineDied,
@@ -41,13 +40,11 @@ from jaxtui.model import (
     Hello,
     Host,
     Inspected,
-    InspectionStarted,
     Logged,
     Loop,
     LoopCall,
     LoopMeasured,
     LoopSeen,
-    LoopStarted,
     Measurement,
     Memory,
     Noticed,
@@ -60,11 +57,9 @@ from jaxtui.model import (
     RoofMeasured,
     Roofs,
     RoofsMeasured,
-    RoofsStarted,
     RunFinished,
     RunStarted,
     Sampled,
-    SnippetStarted,
     Waiting,
     Work,
     WorkFailed,
@@ -83,16 +78,6 @@ Purpose = Literal[
 ]
 """What a run is for: cases, the timeline, a lesson, a test of the check, one size of a
 crossover, what XLA made of a case, or the roofs of a device."""
-
-_STARTED = (
-    RunStarted,
-    LoopStarted,
-    SnippetStarted,
-    CheckStarted,
-    InspectionStarted,
-    RoofsStarted,
-)
-"""The first event of a run; again where its engine died and another one has it."""
 
 EngineStatus = Literal["starting", "ready", "running", "released", "failed"]
 
@@ -428,7 +413,7 @@ def _run_event(state: _AnyState, number: int, event: Event) -> _AnyState:
     job = state.job
     if job is None or job.number != number:
         return state
-    if isinstance(event, _STARTED):
+    if isinstance(event, RunStarted):
         state = replace(state, engine="running", message="")
         # Nothing that an engine sent before it died is the next one's, but roofs stay
         # until better ones come. Each case begins anew with ``CaseStarted``.

@@ -32,7 +32,6 @@ from jaxtui.model import (
     LoopCall,
     LoopClock,
     LoopMeasured,
-    LoopStarted,
     Measurement,
     Memory,
     Note,
@@ -52,7 +51,6 @@ from jaxtui.model import (
     Sampled,
     Snippet,
     SnippetShown,
-    SnippetStarted,
     SnippetTimed,
     Summary,
     Timed,
@@ -436,8 +434,8 @@ def at_once(work: Loop | Snippet | Check) -> Sequence[RunEvent]:
     if isinstance(work, Check):
         return check_figures.events(work)
     if isinstance(work, Loop):
-        return [LoopStarted(loop=work), looped(work), finished]
-    events: list[RunEvent] = [SnippetStarted(snippet=work)]
+        return [RunStarted(), looped(work), finished]
+    events: list[RunEvent] = [RunStarted()]
     for part in work.parts:
         if isinstance(part, Timed):
             timing = Timing(name=part.name, seconds=summary(1e-3), once=part.once)

@@ -18,7 +18,6 @@ from jaxtui.model import (
     RunFinished,
     RunStarted,
     Snippet,
-    SnippetStarted,
     Work,
 )
 from jaxtui.session import RefusedError, Session, following
@@ -72,7 +71,7 @@ Opened = tuple[FakeEngine, Session[State]]
 @pytest.fixture
 async def opened() -> AsyncIterator[Opened]:
     engine = FakeEngine()
-    engine.answer_others(lambda work: (SnippetStarted(snippet=work), FINISHED))
+    engine.answer_others(lambda work: (RunStarted(), FINISHED))
     async with following(Session(engine, EMPTY)) as session:
         await session.ready()
         yield engine, session
@@ -81,7 +80,7 @@ async def opened() -> AsyncIterator[Opened]:
 def silent(engine: FakeEngine) -> None:
     """Its works begin, and end only when they are stopped."""
     engine.answer = lambda work: [
-        began(work) if isinstance(work, Experiment) else SnippetStarted(snippet=work)
+        began(work) if isinstance(work, Experiment) else RunStarted()
     ]
 
 

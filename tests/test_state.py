@@ -16,7 +16,6 @@ from jaxtui.model import (
     CaseMeasured,
     CaseStarted,
     Check,
-    CheckStarted,
     EngineDied,
     EngineFailed,
     Event,
@@ -25,12 +24,10 @@ from jaxtui.model import (
     Finding,
     Hello,
     Inspection,
-    InspectionStarted,
     Logged,
     Loop,
     LoopCall,
     LoopSeen,
-    LoopStarted,
     Memory,
     Noticed,
     PhaseMeasured,
@@ -40,13 +37,12 @@ from jaxtui.model import (
     Roof,
     RoofMeasured,
     Roofs,
-    RoofsStarted,
     RunFinished,
     RunStarted,
     Severity,
     Snippet,
-    SnippetStarted,
     Waiting,
+    Work,
     WorkFailed,
 )
 from jaxtui.state import MAXIMUM_LOG_LINES, Purpose, begin_run, reduce
@@ -228,25 +224,20 @@ ROOF = Roof(
 
 
 @pytest.mark.parametrize(
-    ("purpose", "started", "arrived", "stays"),
+    ("purpose", "work", "arrived", "stays"),
     [
-        ("loop", LoopStarted(loop=Loop(case=JIT)), SEEN, False),
-        (
-            "lesson",
-            SnippetStarted(snippet=Snippet(title="x", setup="", parts=())),
-            None,
-            False,
-        ),
-        ("check", CheckStarted(check=CHECK), None, False),
-        ("inspection", InspectionStarted(inspection=Inspection(case=JIT)), None, False),
-        ("roofs", RoofsStarted(roofs=ROOFS), RoofMeasured(roof=ROOF), True),
+        ("loop", Loop(case=JIT), SEEN, False),
+        ("lesson", Snippet(title="x", setup="", parts=()), None, False),
+        ("check", CHECK, None, False),
+        ("inspection", Inspection(case=JIT), None, False),
+        ("roofs", ROOFS, RoofMeasured(roof=ROOF), True),
     ],
 )
 def test_a_work_has_a_job_and_begins_anew_in_the_next_engine(
-    purpose: Purpose, started: Event, arrived: Event | None, stays: bool
+    purpose: Purpose, work: Work, arrived: Event | None, stays: bool
 ) -> None:
     """Of what had arrived only roofs stay."""
-    (work,) = msgspec.structs.astuple(started)
+    started = RunStarted()
     progress = Progress(elapsed_seconds=1.0, remaining_seconds=4.0, doing="this")
     failed = WorkFailed(error="It broke.", hint="")
     ended = RunFinished(outcome="crashed", elapsed_seconds=3.0)
@@ -269,7 +260,7 @@ def test_a_work_has_a_job_and_begins_anew_in_the_next_engine(
 
 def test_other_devices_have_other_roofs_but_a_run_of_them_goes_on() -> None:
     """JAX falls back to the CPU where an accelerator was lost with its engine."""
-    started = RoofsStarted(roofs=ROOFS)
+    started = RunStarted()
     state = begin_run(after(ON_TPU), 1, "roofs", ROOFS)
     state = after(started, RoofMeasured(roof=ROOF), state=state, run=1)
     state = after(DIED, ON_CPU, state=state)

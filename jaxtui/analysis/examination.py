@@ -22,12 +22,12 @@ from jaxtui.model import (
     CheckDone,
     CheckLevel,
     CheckRead,
-    CheckStarted,
     CheckTest,
     Device,
     Event,
     Reading,
     RunFinished,
+    RunStarted,
     WorkFailed,
 )
 
@@ -119,8 +119,8 @@ class Examination:
             # What a test that was broken off still sends must not begin it again.
             return self
         match event:
-            case CheckStarted():
-                return _start(self, event.check)
+            case RunStarted():
+                return _start(self)
             case CheckDoing():
                 # Only devices of this test can be blamed for it.
                 mine = self.check.devices if self.check else ()
@@ -196,13 +196,13 @@ def _skip(check: Check, device: str, why: str) -> Reading:
     return Reading(test=check.test, device=device, what=check.test, skipped=why)
 
 
-def _start(exam: Examination, check: Check) -> Examination:
+def _start(exam: Examination) -> Examination:
     # Where the engine died it begins again, and what it had read is read again.
     again = exam.check is not None
     kept = exam.readings[: exam.before] if again else exam.readings
     return replace(
         exam,
-        check=check,
+        check=exam.check or exam.waiting[0],
         waiting=exam.waiting if again else exam.waiting[1:],
         readings=kept,
         before=len(kept),
@@ -218,7 +218,7 @@ def _finish(exam: Examination, event: RunFinished) -> Examination:
         return exam.stopped()
     if exam.check is None and exam.next_work is not None:
         # The engine was gone before it could say that it began.
-        exam = replace(_start(exam, exam.next_work), failed=exam.failed)
+        exam = replace(_start(exam), failed=exam.failed)
     if exam.check is None:
         return exam
     # A late test may have come to its end after all.

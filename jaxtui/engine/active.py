@@ -200,9 +200,10 @@ class ActiveRun:
         """The event as it belongs to the whole run; ``None`` if it was told before."""
         match event:
             case RunStarted():
-                if self.ledger.started:
+                if not self.ledger.started:
+                    self._began = time.monotonic()
+                elif isinstance(self.work, Experiment):
                     return None
-                self._began = time.monotonic()
             case Progress() | RunFinished():
                 elapsed = event.elapsed_seconds + self._before
                 event = msgspec.structs.replace(event, elapsed_seconds=elapsed)

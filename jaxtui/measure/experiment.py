@@ -43,7 +43,6 @@ from jaxtui.model import (
     PhaseStarted,
     PlannedCase,
     RunEvent,
-    RunStarted,
     WorkFailed,
 )
 
@@ -96,9 +95,8 @@ class _Run(Runner):
     def __init__(
         self, experiment: Experiment, stop: Callable[[], bool], own_process: bool
     ) -> None:
-        cases, budget = experiment.cases, experiment.budget
-        started = RunStarted(cases=cases, budget_seconds=budget)
-        super().__init__(started, budget, stop)
+        super().__init__(experiment.budget, stop)
+        self.cases = cases = experiment.cases
         self._experiment = experiment
         self._own_process = own_process
         self._unfinished = len(cases)

@@ -21,7 +21,6 @@ from jaxtui.model import (
     Case,
     Inspected,
     Inspection,
-    InspectionStarted,
     Progress,
     RunEvent,
 )
@@ -94,7 +93,7 @@ class _Run(Runner):
     """The case as one program; ``None`` for an eager one."""
 
     def __init__(self, inspection: Inspection, stop: Callable[[], bool]) -> None:
-        super().__init__(InspectionStarted(inspection=inspection), 0.0, stop)
+        super().__init__(0.0, stop)
         self.case = inspection.case
         self._took: dict[str, float] = {}
         self._steps: list[_Step] = []

@@ -47,7 +47,6 @@ from jaxtui.model import (
     LoopClock,
     LoopMeasured,
     LoopSeen,
-    LoopStarted,
     PlannedCase,
     RunEvent,
 )
@@ -101,7 +100,7 @@ class _Run(Runner):
     _workload: Workload
 
     def __init__(self, loop: Loop, stop: Callable[[], bool]) -> None:
-        super().__init__(LoopStarted(loop=loop), loop.budget, stop)
+        super().__init__(loop.budget, stop)
         self._loop, self.case = loop, loop.case
         self._source = own.source(loop.case.op)
         self._results = ARRAY

@@ -25,7 +25,6 @@ from jaxtui.model.roofs import (
     RoofMeasured,
     Roofs,
     RoofsMeasured,
-    RoofsStarted,
 )
 
 PASSES = 3
@@ -51,7 +50,7 @@ class _Run(Runner):
     phase = "first_call"
 
     def __init__(self, work: Roofs, stop: Callable[[], bool]) -> None:
-        super().__init__(RoofsStarted(roofs=work), work.budget, stop)
+        super().__init__(work.budget, stop)
         self.case = Case(op="roofs", size=0, dtype="", device=work.device, mode="jit")
         self._work = work
         self._spent = 0.0

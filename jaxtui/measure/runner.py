@@ -19,6 +19,7 @@ from jaxtui.model import (
     Progress,
     RunEvent,
     RunFinished,
+    RunStarted,
     WorkFailed,
 )
 
@@ -36,10 +37,10 @@ class Runner(abc.ABC):
     phase = "prepare"
     """Where an error would surface."""
 
-    def __init__(
-        self, started: RunEvent, budget: float, stop: Callable[[], bool]
-    ) -> None:
-        self._started = started
+    cases: tuple[Case, ...] = ()
+    """Of an experiment."""
+
+    def __init__(self, budget: float, stop: Callable[[], bool]) -> None:
         self.budget, self.stop = budget, stop
 
     @abc.abstractmethod
@@ -49,7 +50,7 @@ class Runner(abc.ABC):
     def events(self) -> Iterator[RunEvent]:
         with quiet_collector():
             self._start = perf_counter()
-            yield self._started
+            yield RunStarted(cases=self.cases, budget_seconds=self.budget)
             try:
                 yield from self.work()
             except RefusedError as refused:

@@ -44,10 +44,10 @@ from jaxtui.model import (
     Case,
     RunEvent,
     RunFinished,
+    RunStarted,
     Shown,
     Snippet,
     SnippetShown,
-    SnippetStarted,
     SnippetTimed,
     Timing,
     Value,
@@ -145,7 +145,7 @@ def run_snippet(
 
 class _Run(Runner):
     def __init__(self, snippet: Snippet, stop: Callable[[], bool]) -> None:
-        super().__init__(SnippetStarted(snippet=snippet), snippet.budget, stop)
+        super().__init__(snippet.budget, stop)
         self._snippet = snippet
         self._rounds_end = 0.0
         self._names = Namespace(snippet.title)
@@ -273,7 +273,7 @@ class _Run(Runner):
                 if isinstance(event, RunFinished):
                     return
                 # Those that every run begins and ends with are the parent's.
-                if not isinstance(event, SnippetStarted):
+                if not isinstance(event, RunStarted):
                     yield event
             if not self.stop():
                 raise RefusedError(

@@ -100,12 +100,6 @@ class Reading(Record, frozen=True, kw_only=True):
     """The original text of an exception, kept whole."""
 
 
-class CheckStarted(Record, frozen=True, kw_only=True, tag=True):
-    """A test begins."""
-
-    check: Check
-
-
 class CheckDoing(Record, frozen=True, kw_only=True, tag=True):
     """These devices are at work from now on.
 

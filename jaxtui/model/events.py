@@ -6,13 +6,13 @@ from typing import Literal, Union
 
 from jaxtui.model.base import Phase, Record
 from jaxtui.model.cases import Case, Experiment, Failure, OpInfo, Plan
-from jaxtui.model.check import Check, CheckDoing, CheckDone, CheckRead, CheckStarted
-from jaxtui.model.loops import Loop, LoopMeasured, LoopSeen, LoopStarted
+from jaxtui.model.check import Check, CheckDoing, CheckDone, CheckRead
+from jaxtui.model.loops import Loop, LoopMeasured, LoopSeen
 from jaxtui.model.machine import Device, Finding, Holder, Host
 from jaxtui.model.measurement import Measurement
-from jaxtui.model.programs import Inspected, Inspection, InspectionStarted
-from jaxtui.model.roofs import RoofMeasured, Roofs, RoofsMeasured, RoofsStarted
-from jaxtui.model.snippets import Snippet, SnippetShown, SnippetStarted, SnippetTimed
+from jaxtui.model.programs import Inspected, Inspection
+from jaxtui.model.roofs import RoofMeasured, Roofs, RoofsMeasured
+from jaxtui.model.snippets import Snippet, SnippetShown, SnippetTimed
 
 Ending = Literal["complete", "cancelled", "crashed"]
 """How a run ended."""
@@ -21,10 +21,11 @@ Ending = Literal["complete", "cancelled", "crashed"]
 
 
 class RunStarted(Record, frozen=True, kw_only=True, tag=True):
-    """An experiment begins; indices of later events count in ``cases``."""
+    """A run begins, or begins again where its engine died."""
 
-    cases: tuple[Case, ...]
-    budget_seconds: float
+    cases: tuple[Case, ...] = ()
+    """Of an experiment: indices of later events count in them."""
+    budget_seconds: float = 0.0
 
 
 class ProcessWarmedUp(Record, frozen=True, kw_only=True, tag=True):
@@ -225,19 +226,14 @@ RunEvent = Union[  # noqa: UP007  (msgspec builds its decoder from this at run t
     Sampled,
     CaseMeasured,
     CaseFailed,
-    LoopStarted,
     LoopSeen,
     LoopMeasured,
-    SnippetStarted,
     SnippetTimed,
     SnippetShown,
-    CheckStarted,
     CheckDoing,
     CheckRead,
     CheckDone,
-    InspectionStarted,
     Inspected,
-    RoofsStarted,
     RoofMeasured,
     RoofsMeasured,
     WorkFailed,

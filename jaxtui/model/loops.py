@@ -105,12 +105,6 @@ class LoopClock(Record, frozen=True, kw_only=True):
     through."""
 
 
-class LoopStarted(Record, frozen=True, kw_only=True, tag=True):
-    """A loop begins."""
-
-    loop: Loop
-
-
 class LoopSeen(Record, frozen=True, kw_only=True, tag=True):
     """Some calls of the first watched repeat; of a long one as they became ready."""
 

@@ -60,12 +60,6 @@ class Inspection(Record, frozen=True, kw_only=True, tag=True):
     case: Case
 
 
-class InspectionStarted(Record, frozen=True, kw_only=True, tag=True):
-    """An inspection begins."""
-
-    inspection: Inspection
-
-
 class EagerStep(Record, frozen=True, kw_only=True):
     """One step of the op when it runs op by op: a program of its own."""
 

@@ -63,12 +63,6 @@ class MissingRoof(Record, frozen=True, kw_only=True):
     """One sentence."""
 
 
-class RoofsStarted(Record, frozen=True, kw_only=True, tag=True):
-    """The measuring of roofs begins."""
-
-    roofs: Roofs
-
-
 class RoofMeasured(Record, frozen=True, kw_only=True, tag=True):
     """One roof is known; a better one of the same kind replaces it."""
 

@@ -90,12 +90,6 @@ class Value(Record, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
-class SnippetStarted(Record, frozen=True, kw_only=True, tag=True):
-    """A snippet begins."""
-
-    snippet: Snippet
-
-
 class SnippetTimed(Record, frozen=True, kw_only=True, tag=True):
     """A timing as it stands: sent after each turn, and after a single observation."""
 

@@ -13,10 +13,10 @@ from jaxtui.model import (
     CheckDoing,
     CheckDone,
     CheckRead,
-    CheckStarted,
     Logged,
     Reading,
     RunFinished,
+    RunStarted,
     WorkFailed,
 )
 from tests.analysis.figures import tpus
@@ -46,7 +46,7 @@ def played(script: str, exam: Examination | None = None) -> Examination:
             case "begin":
                 check = exam.check or exam.next_work
                 assert check is not None
-                exam = exam.observe(CheckStarted(check=check))
+                exam = exam.observe(RunStarted())
             case "on":
                 what = f"work on {len(names)} devices"
                 exam = exam.observe(CheckDoing(devices=names, what=what))

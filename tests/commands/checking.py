@@ -9,9 +9,9 @@ from jaxtui.model import (
     CheckDoing,
     CheckDone,
     CheckRead,
-    CheckStarted,
     Event,
     RunFinished,
+    RunStarted,
 )
 from tests.analysis.figures import reading
 
@@ -26,7 +26,7 @@ def sound(check: Check, device: str = "", **trouble: object) -> list[Event]:
         for name in check.devices
     ]
     return [
-        CheckStarted(check=check),
+        RunStarted(),
         CheckDoing(devices=check.devices, what=f"doing {check.test}"),
         *(CheckRead(reading=one) for one in readings),
         *(CheckDone(device=name) for name in check.devices),

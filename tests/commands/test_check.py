@@ -13,14 +13,7 @@ import pytest
 from jaxtui import cli
 from jaxtui.analysis import examination
 from jaxtui.engine.client import EngineClient, EngineOptions
-from jaxtui.model import (
-    CHECK_TESTS,
-    Check,
-    CheckStarted,
-    Device,
-    Event,
-    Finding,
-)
+from jaxtui.model import CHECK_TESTS, Check, Device, Event, Finding, RunStarted
 from tests.analysis.figures import expected
 from tests.commands import fakes
 from tests.commands.checking import Script, sound, with_trouble
@@ -148,7 +141,7 @@ def test_a_test_that_takes_longer_than_the_limit_is_ended(capsys, monkeypatch) -
     monkeypatch.setitem(examination.BUDGETS, "quick", dict.fromkeys(CHECK_TESTS, 0.01))
 
     def hangs(check: Check) -> list[Event]:
-        return [CheckStarted(check=check)] if check.test == "compute" else sound(check)
+        return [RunStarted()] if check.test == "compute" else sound(check)
 
     fake = engine(hangs)
     assert run(fake, "--limit", "0.05", "--devices", "cpu:1", "--json") == 2

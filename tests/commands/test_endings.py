@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from jaxtui.engine.client import EngineUnavailableError
-from jaxtui.model import Check, CheckRead, CheckStarted, Event, Experiment, RunFinished
-from jaxtui.model.roofs import RoofMeasured, Roofs, RoofsStarted
+from jaxtui.model import Check, CheckRead, Event, Experiment, RunFinished, RunStarted
+from jaxtui.model.roofs import RoofMeasured, Roofs
 from tests.analysis.figures import bandwidth, reading
 from tests.commands import test_crossover, test_learn, test_roofline
 from tests.commands.checking import sound
@@ -29,7 +29,7 @@ def in_second_case(experiment: Experiment) -> Sequence[Event]:
 
 def in_roofs(work: Roofs) -> Sequence[Event]:
     ctrl_c()
-    return [RoofsStarted(roofs=work), RoofMeasured(roof=bandwidth())]
+    return [RunStarted(), RoofMeasured(roof=bandwidth())]
 
 
 def in_search(experiment: Experiment) -> Sequence[Event]:
@@ -41,7 +41,7 @@ def in_third_test(check: Check) -> Sequence[Event]:
     if check.test != "compute":
         return sound(check)
     ctrl_c()
-    return [CheckStarted(check=check), CheckRead(reading=reading(device="cpu:0"))]
+    return [RunStarted(), CheckRead(reading=reading(device="cpu:0"))]
 
 
 def crossover(then: Callable[[Experiment], Sequence[Event]]) -> FakeEngine:

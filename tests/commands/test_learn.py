@@ -22,7 +22,7 @@ from jaxtui.model import (
     Experiment,
     Failure,
     RunFinished,
-    SnippetStarted,
+    RunStarted,
     Work,
     WorkFailed,
 )
@@ -48,7 +48,7 @@ def failing(outcome: Any = "complete") -> FakeEngine:
     """A snippet cannot run on it."""
     return engine(
         lambda work: [
-            SnippetStarted(snippet=work),
+            RunStarted(),
             WorkFailed(error="It needs 8 GB, and there are 4.", hint="Go smaller."),
             RunFinished(outcome=outcome, elapsed_seconds=1.0),
         ]

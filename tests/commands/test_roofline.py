@@ -16,6 +16,7 @@ from jaxtui.model import (
     Failure,
     PlannedCase,
     RunFinished,
+    RunStarted,
     WorkFailed,
 )
 from jaxtui.model.roofs import (
@@ -23,7 +24,6 @@ from jaxtui.model.roofs import (
     RoofDtype,
     RoofMeasured,
     Roofs,
-    RoofsStarted,
 )
 from tests.analysis.figures import bandwidth, compute, roofs
 from tests.commands.fakes import complete, one_fails, run
@@ -55,7 +55,7 @@ def found(work: Roofs) -> list[Event]:
     )
     whole = roofs(*known, device=work.device, missing=missing, cache=2**20)
     return [
-        RoofsStarted(roofs=work),
+        RunStarted(),
         *(RoofMeasured(roof=one) for one in known),
         whole,
         RunFinished(outcome="complete", elapsed_seconds=2.0),
@@ -159,7 +159,7 @@ def test_a_case_that_fails_costs_itself_and_gives_1(capsys) -> None:
 def failing(outcome: Any) -> Callable[[Roofs], Sequence[Event]]:
     """Roofs that cannot be measured."""
     return lambda work: [
-        RoofsStarted(roofs=work),
+        RunStarted(),
         WorkFailed(error="The device is lost.", hint="Start again."),
         RunFinished(outcome=outcome, elapsed_seconds=1.0),
     ]

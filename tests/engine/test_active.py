@@ -84,9 +84,12 @@ def test_a_death_when_all_is_done_costs_nothing(experiment):
 
 
 def test_a_work_without_cases_is_begun_again_once():
-    run = ActiveRun(2, Loop(case=SELU))
+    run, started = ActiveRun(2, Loop(case=SELU)), RunStarted()
+    assert run.translate(started) == started
     assert run.died("It crashed.") == []
     assert run.rest() == run.work
+    # Nothing of it stays, and whoever follows it must hear that.
+    assert run.translate(started) == started
     ended, finished = run.died("It crashed.")
     assert ended.error == "It crashed. It was the second attempt."
     assert finished.outcome == "crashed"

@@ -24,6 +24,7 @@ from jaxtui.model import (
     Progress,
     RunEvent,
     RunFinished,
+    RunStarted,
     WorkFailed,
 )
 from jaxtui.model.roofs import (
@@ -31,7 +32,6 @@ from jaxtui.model.roofs import (
     RoofMeasured,
     Roofs,
     RoofsMeasured,
-    RoofsStarted,
 )
 from tests.measure.running import case, stop_after
 
@@ -146,7 +146,7 @@ def result(events: list[RunEvent]) -> RoofsMeasured:
 @pytest.mark.usefixtures("brief", "small")
 def test_both_kinds_of_roof_are_measured_and_named() -> None:
     events = measure("float32")
-    assert isinstance(events[0], RoofsStarted)
+    assert isinstance(events[0], RunStarted)
     assert isinstance(events[-1], RunFinished)
     assert events[-1].outcome == "complete"
     assert any(isinstance(one, Progress) for one in events)
@@ -262,7 +262,7 @@ def test_stopped_before_the_first_there_is_no_result() -> None:
 
 def test_a_device_that_does_not_exist_is_named() -> None:
     started, failed, finished = measure(device="cpu:99")
-    assert isinstance(started, RoofsStarted)
+    assert isinstance(started, RunStarted)
     assert isinstance(failed, WorkFailed)
     assert "cpu:99" in failed.error
     assert isinstance(finished, RunFinished)

@@ -31,10 +31,10 @@ from jaxtui.model import (
     Progress,
     RunEvent,
     RunFinished,
+    RunStarted,
     Shown,
     Snippet,
     SnippetShown,
-    SnippetStarted,
     SnippetTimed,
     Timed,
     Value,
@@ -102,7 +102,7 @@ def test_parts_come_in_their_order_and_turns_come_last():
         Shown(name="after", code="len(seen)"),
         setup="x, seen = 1, []",
     )
-    assert isinstance(events[0], SnippetStarted)
+    assert isinstance(events[0], RunStarted)
     assert isinstance(events[-1], RunFinished)
     names = [
         event.value.name if isinstance(event, SnippetShown) else event.timing.name
@@ -394,10 +394,9 @@ def test_a_process_of_its_own_has_its_own_devices(capfd):
     assert found.problem is not None
     assert found.problem.error.startswith("'bad' failed: ZeroDivisionError")
     first, *_, last = events
-    assert isinstance(first, SnippetStarted)
-    assert first.snippet.cpu_devices == 2
+    assert isinstance(first, RunStarted)
     assert isinstance(last, RunFinished)
-    ends = [one for one in events if isinstance(one, (SnippetStarted, RunFinished))]
+    ends = [one for one in events if isinstance(one, (RunStarted, RunFinished))]
     assert ends == [first, last]
     said = capfd.readouterr()
     assert said.out == ""

@@ -9,12 +9,12 @@ from jaxtui.model import (
     CheckDoing,
     CheckDone,
     CheckRead,
-    CheckStarted,
     CheckTest,
     Expected,
     Reading,
     RunEvent,
     RunFinished,
+    RunStarted,
 )
 
 SLOW, BROKEN = "tpu:5", "tpu:3"
@@ -103,7 +103,7 @@ def events(check: Check, *, faulty: bool = True) -> Sequence[RunEvent]:
     """All that a test says, from its beginning to its end."""
     what = f"{WHAT.get(check.test, check.test)} on {len(check.devices)} devices"
     found: list[RunEvent] = [
-        CheckStarted(check=check),
+        RunStarted(),
         CheckDoing(devices=check.devices, what=what),
         *(CheckRead(reading=reading) for reading in of_machine(check)),
     ]

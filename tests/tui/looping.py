@@ -8,14 +8,7 @@ from contextlib import asynccontextmanager
 import msgspec
 from textual.pilot import Pilot
 
-from jaxtui.model import (
-    Case,
-    Loop,
-    LoopStarted,
-    RunEvent,
-    RunFinished,
-    Snippet,
-)
+from jaxtui.model import Case, Loop, RunEvent, RunFinished, RunStarted, Snippet
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.lanes import LaneView, Shot
 from jaxtui.tui.timeline import TimelineScreen
@@ -102,6 +95,6 @@ def answers(engine: FakeEngine, **changes: object) -> None:
         assert isinstance(work, Loop)
         measured = msgspec.structs.replace(looped(work), **changes)
         finished = RunFinished(outcome="complete", elapsed_seconds=1.0)
-        return [LoopStarted(loop=work), measured, finished]
+        return [RunStarted(), measured, finished]
 
     engine.answer_others(answer)

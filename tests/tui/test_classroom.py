@@ -9,7 +9,7 @@ import pytest
 from textual.content import Content
 from textual.widgets import Digits, Static
 
-from jaxtui.model import Loop, LoopCall, LoopStarted, RunEvent, RunFinished, WorkFailed
+from jaxtui.model import Loop, LoopCall, RunEvent, RunFinished, RunStarted, WorkFailed
 from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.classroom import Classroom, large
@@ -42,7 +42,7 @@ def far_apart(work: object) -> Sequence[RunEvent]:
         for index in range(work.calls)
     )
     return [
-        LoopStarted(loop=work),
+        RunStarted(),
         msgspec.structs.replace(looped(work), calls=calls),
         RunFinished(outcome="complete", elapsed_seconds=1.0),
     ]
@@ -162,7 +162,7 @@ async def test_a_class_predicts_sees_the_factor_and_the_fix(
 
 async def test_a_class_waits_for_the_program_and_is_told_of_a_failure() -> None:
     engine = FakeEngine(begun)
-    engine.answer_others(lambda work: [LoopStarted(loop=work)])
+    engine.answer_others(lambda work: [RunStarted()])
     async with on_timeline(engine, WIDE, measured=False) as (pilot, app, _):
         await until(pilot, lambda: app.state.running)
         await pilot.press("g")

@@ -12,8 +12,8 @@ from jaxtui.model import (
     Experiment,
     Inspected,
     Inspection,
-    InspectionStarted,
     RunFinished,
+    RunStarted,
     WorkFailed,
 )
 from jaxtui.model.programs import EagerStep, Fusion, Program, ProgramMemory
@@ -91,7 +91,7 @@ def asked(engine: FakeEngine) -> Case:
 
 
 def answered(case: Case) -> list[Event]:
-    started = InspectionStarted(inspection=Inspection(case=case))
+    started = RunStarted()
     finished = RunFinished(outcome="complete", elapsed_seconds=0.1)
     return [started, inspected(case), finished]
 

@@ -22,8 +22,8 @@ from jaxtui.model import (
     Loop,
     RunEvent,
     RunFinished,
+    RunStarted,
     Snippet,
-    SnippetStarted,
     SnippetTimed,
     WorkFailed,
 )
@@ -106,7 +106,7 @@ async def until_complete(pilot: Pilot[None], app: JaxtuiApp) -> None:
 def endless(work: Loop | Snippet) -> Sequence[RunEvent]:
     """A work that begins and does not end."""
     assert isinstance(work, Snippet)
-    return [SnippetStarted(snippet=work)]
+    return [RunStarted()]
 
 
 async def test_a_lesson_can_be_read_before_jax_is_ready() -> None:

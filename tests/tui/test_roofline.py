@@ -24,8 +24,8 @@ from jaxtui.model import (
     RoofMeasured,
     Roofs,
     RoofsMeasured,
-    RoofsStarted,
     RunFinished,
+    RunStarted,
     Work,
     WorkFailed,
 )
@@ -77,17 +77,18 @@ def measured(*roofs: Roof, device: str = "cpu:0", **more: object) -> RoofsMeasur
     return RoofsMeasured(device=device, device_kind="cpu", roofs=roofs, **more)  # type: ignore[arg-type]
 
 
-def started(device: str = "cpu:0", *dtypes: RoofDtype) -> RoofsStarted:
-    return RoofsStarted(roofs=Roofs(device=device, dtypes=dtypes or (F32,)))
+def started(device: str = "cpu:0", *dtypes: RoofDtype) -> Roofs:
+    """The measuring of roofs begins."""
+    return Roofs(device=device, dtypes=dtypes or (F32,))
 
 
 # What is known.
 
 
-def after(*events: Event, state: State = EMPTY) -> State:
+def after(*events: Event | Roofs, state: State = EMPTY) -> State:
     for event in events:
-        if isinstance(event, RoofsStarted):
-            state = begin_run(state, 7, "roofs", event.roofs)
+        if isinstance(event, Roofs):
+            state, event = begin_run(state, 7, "roofs", event), RunStarted()
         state = reduce(state, Envelope(generation=0, run=7, event=event))
     return state
 
@@ -343,7 +344,7 @@ async def ask(pilot: Pilot[None], app: JaxtuiApp, engine: FakeEngine) -> None:
     before = len(engine.works)
     await pilot.press("z")
     await until(pilot, lambda: len(engine.works) > before and app.state.running)
-    engine.emit_run(RoofsStarted(roofs=asked(engine)))
+    engine.emit_run(RunStarted())
 
 
 async def test_the_roofs_grow_and_the_verdict_stands_below() -> None:

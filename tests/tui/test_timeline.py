@@ -17,12 +17,12 @@ from jaxtui.model import (
     Loop,
     LoopKernel,
     LoopSeen,
-    LoopStarted,
     Note,
     Peak,
     Plan,
     RunEvent,
     RunFinished,
+    RunStarted,
     WorkFailed,
 )
 from jaxtui.tui import themes
@@ -58,7 +58,7 @@ pytestmark = pytest.mark.usefixtures("long_enough_to_be_held_back")
 def begins(work: object) -> Sequence[RunEvent]:
     """A loop that does not end by itself."""
     assert isinstance(work, Loop)
-    return [LoopStarted(loop=work)]
+    return [RunStarted()]
 
 
 def styles(engine: FakeEngine) -> list[str]:

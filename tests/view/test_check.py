@@ -14,9 +14,9 @@ from jaxtui.model import (
     DEVICE,
     CheckDoing,
     CheckRead,
-    CheckStarted,
     Expected,
     Reading,
+    RunStarted,
 )
 from jaxtui.view import check as view
 from jaxtui.view import check_screen as screen
@@ -44,7 +44,7 @@ def play(*, faulty: bool = True, tests: int = 9) -> Examination:
 def doing(exam: Examination, what: str, *names: str) -> Examination:
     """The next test has begun on these devices."""
     assert exam.next_work is not None
-    exam = exam.observe(CheckStarted(check=exam.next_work))
+    exam = exam.observe(RunStarted())
     return exam.observe(CheckDoing(devices=names, what=what))
 
 

@@ -34,7 +34,6 @@ from jaxtui.model import (
     CheckDoing,
     CheckDone,
     CheckRead,
-    CheckStarted,
     CheckTest,
     Device,
     Reading,
@@ -97,7 +96,7 @@ def run_check(
 class _Run(Runner):
     def __init__(self, context: Context) -> None:
         check = context.check
-        super().__init__(CheckStarted(check=check), check.budget_seconds, context.stop)
+        super().__init__(check.budget_seconds, context.stop)
         self._context, self._test = context, check.test
 
     def work(self) -> Iterator[RunEvent]:
