@@ -138,7 +138,7 @@ class DevicesPane(CasePane):
     @property
     def case(self) -> Case | None:
         """The case that the panel names: on it act the keys of this tab."""
-        if (shown := _shown(self.state)) is not None:
+        if (shown := _shown_case(self.state)) is not None:
             return shown.case
         offer = self.offer
         return offer.cases[0] if offer else None
@@ -167,7 +167,7 @@ class DevicesPane(CasePane):
         if state.check_open and state.exam is not None:
             self.disturbed = any(one.disturbed for one in state.exam.readings)
         else:
-            self.disturbed = _shown(state) is not None and state.run_disturbed
+            self.disturbed = _shown_case(state) is not None and state.run_disturbed
         self._arrange()
 
     def watch_details(self) -> None:
@@ -208,7 +208,7 @@ class DevicesPane(CasePane):
     # What happens in the parts.
 
     @on(DeviceTable.Paged)
-    def _paged(self, event: DeviceTable.Paged) -> None:
+    def _page(self, event: DeviceTable.Paged) -> None:
         event.stop()
         if self._check is not None and self._check.display:
             self._check.page(event.pages)
@@ -219,12 +219,12 @@ class DevicesPane(CasePane):
 
     @on(DeviceTable.Moved)
     @on(ChipMap.Moved)
-    def _moved(self, event: DeviceTable.Moved | ChipMap.Moved) -> None:
+    def _select(self, event: DeviceTable.Moved | ChipMap.Moved) -> None:
         event.stop()
         self.session.update(cursor=event.name)
 
     @on(DeviceTable.Entered)
-    def _entered(self, event: DeviceTable.Entered) -> None:
+    def _enter(self, event: DeviceTable.Entered) -> None:
         event.stop()
         self.perform("details" if self.state.check_shown else "run")
 
@@ -329,7 +329,7 @@ def _finding(finding: Finding, width: int) -> list[Line]:
     return [one for line in devices.finding_lines(finding) for one in fold(line, width)]
 
 
-def _shown(state: State) -> CaseState | None:
+def _shown_case(state: State) -> CaseState | None:
     """The case of the last run whose figures belong to the selected device."""
     run, device, selected = state.run, state.device, state.case
     if run is None or device is None:
@@ -389,9 +389,9 @@ class FirstMinute(Panel):
             offer: what Enter runs.
             findings: of the machine, told here until there are figures.
         """
-        case = _shown(state)
+        case = _shown_case(state)
         self._entitle(state, offer, case)
-        self._words.show(partial(_written, state, offer, findings, case))
+        self._words.show(partial(_lines, state, offer, findings, case))
         said = stopwatch.figures(case) if case and not case.failure else None
         self.set_class(said is not None and said.wrong, "-wrong")
         if said is not None:
@@ -425,7 +425,7 @@ class FirstMinute(Panel):
         self.entitle(title, keys)
 
 
-def _written(
+def _lines(
     state: State,
     offer: Experiment | None,
     findings: Sequence[Finding],
@@ -454,14 +454,14 @@ def _before(
         lines = devices.failure_lines(state.failed, width)
     else:
         lines = stopwatch.lines(stopwatch.BEFORE, width)
-        line = Span("Enter ", "title"), Span(_offered(state, offer))
+        line = Span("Enter ", "title"), Span(_offer_text(state, offer))
         lines += fold(line, width)
     for finding in findings:
         lines += [(), *_finding(finding, width)]
     return lines
 
 
-def _offered(state: State, offer: Experiment | None) -> str:
+def _offer_text(state: State, offer: Experiment | None) -> str:
     if offer is None:
         return f"runs a first case when JAX is up: {startup.doing(state.start)}"
     from jaxtui import experiments

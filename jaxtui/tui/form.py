@@ -285,7 +285,7 @@ class CaseForm(Panel):
 
     @on(Choice.Changed)
     @on(Input.Changed)
-    def _edited(self, event: Choice.Changed | Input.Changed) -> None:
+    def _update(self, event: Choice.Changed | Input.Changed) -> None:
         event.stop()
         if isinstance(event, Choice.Changed) and event.choice.id == "op":
             self._adopt_op()
