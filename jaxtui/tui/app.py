@@ -111,12 +111,12 @@ _KEYS = (
     ("p", "projector", "Projector", "High contrast or not."),
     ("ctrl+p,colon", "command_palette", "Commands", "Search all keys."),
     ("question_mark,f1", "help", "Help", "Show all keys."),
-    ("q", "quit", "Quit", "Leave jaxtui."),
+    ("q", "quit", "Quit", "Leave jaxtui; in the middle of a run it asks first."),
 )
 """Of every tab: keys, action, label, and what it does."""
 
 _EVERYWHERE = (
-    ("ctrl+q", "quit", "Quit", "Leave jaxtui."),
+    ("ctrl+q", "quit_now", "Quit now", "Leave jaxtui at once."),
     ("ctrl+c", "interrupt", "Interrupt", "Leave at once: exit code 130."),
     ("ctrl+z", "suspend_process", "Suspend", "To the shell; fg returns."),
 )
@@ -403,6 +403,20 @@ class JaxtuiApp(BaseApp):
 
         here = self.screen.HELP or self.panes[self.tab].HELP
         self.push_screen(HelpScreen(here))
+
+    async def action_quit(self) -> None:
+        """Quit; one key must not lose a run."""
+        if not self.session.state.busy:
+            self.exit()
+            return
+        from jaxtui.tui.dialogs import Question
+
+        text = "A run is in progress: what it has not finished is lost."
+        question = Question(text, "quits", "stays")
+        self.push_screen(question, lambda yes: self.exit() if yes else None)
+
+    def action_quit_now(self) -> None:
+        self.exit()
 
     def action_interrupt(self) -> None:
         self.exit(return_code=130)

@@ -15,6 +15,7 @@ from jaxtui.history.store import History
 from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp, Palette, TooSmall
 from jaxtui.tui.bench import BenchPane
+from jaxtui.tui.dialogs import Question
 from jaxtui.tui.help import EVERYWHERE, PLACES, SAID, WORDS, HelpScreen, words
 from jaxtui.tui.history import HistoryPane
 from jaxtui.tui.status import StatusLine
@@ -67,6 +68,24 @@ async def test_the_accelerator_is_freed_by_a_key_and_by_idle_time(hold: bool) ->
         await until(pilot, lambda: app.state.running)
         assert engine.calls.count("start") == 2
         assert "HOLDING TPU (x frees)" in plain(app, StatusLine)
+
+
+@pytest.mark.parametrize(("key", "asks"), [("q", True), ("ctrl+q", False)])
+async def test_one_key_does_not_lose_a_run(key: str, asks: bool) -> None:
+    app = app_on(FakeEngine(begun))
+    async with app.run_test(size=NARROW) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.state.running)
+        await pilot.press(key)
+        if asks:
+            await until(pilot, lambda: isinstance(app.screen, Question))
+            await pilot.press("q")
+            await until(pilot, lambda: not isinstance(app.screen, Question))
+            assert app.state.running
+            await pilot.press("q", "y")
+        await until(pilot, lambda: not app.is_running)
+    assert app.return_code == 0
 
 
 async def test_after_its_last_death_a_key_brings_the_engine_back() -> None:
@@ -140,7 +159,7 @@ async def test_palette_and_help_have_every_key_those_of_the_place_first(
                 names, meanings = (column.cells for column in one.content.columns)
                 rows.update(zip(map(str, meanings), map(str, names), strict=True))
         assert meant <= rows.keys()
-        assert rows["Leave jaxtui."] == "q ^q"
+        assert rows["End the run; keep its numbers."] == "s f6"
         for meaning in meant:
             assert any(meaning in str(hit.help) for hit in hits), meaning
 

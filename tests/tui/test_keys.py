@@ -214,7 +214,7 @@ Effects = Mapping[str, Effect | None]
 
 EVERYWHERE: Effects = {
     **{f"show_tab('{tab}')": lambda s, tab=tab: s.app.tab == tab for tab in TABS},
-    **dict.fromkeys(("quit", "interrupt"), lambda s: s.changed("ends")),
+    **dict.fromkeys(("quit", "quit_now", "interrupt"), lambda s: s.changed("ends")),
     # Greyed out, as nothing runs and no engine has failed.
     **dict.fromkeys(("stop", "retry"), lambda s: False),
     "switch": lambda s: s.changed("tab"),
