@@ -136,6 +136,7 @@ class JaxtuiApp(BaseApp):
 
     TITLE = "jaxtui"
     CSS = """
+    * { scrollbar-size-vertical: 1; }
     TabbedContent { height: 1fr; }
     TabPane { height: 1fr; padding: 0; }
     Tabs { height: 1; }

@@ -20,7 +20,7 @@ class CheckPanel(Panel):
     DEFAULT_CSS = """
     CheckPanel {
         height: 1fr;
-        #check-tests { height: 1fr; scrollbar-size-vertical: 1; }
+        #check-tests { height: 1fr; }
     }
     """
 

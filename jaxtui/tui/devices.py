@@ -85,7 +85,7 @@ class DevicesPane(CasePane):
         height: 1fr;
         #below { height: 1fr; }
         #details-panel { height: 100%; width: 1fr; display: none; }
-        #details { height: 1fr; scrollbar-size-vertical: 1; }
+        #details { height: 1fr; }
         FirstMinute { width: 1fr; }
         CheckPanel { width: 1fr; display: none; }
         &.-checked CheckPanel { display: block; }
@@ -346,7 +346,7 @@ class FirstMinute(Panel):
     DEFAULT_CSS = """
     FirstMinute {
         height: 1fr;
-        #first-words { height: auto; max-height: 100%; scrollbar-size-vertical: 1; }
+        #first-words { height: auto; max-height: 100%; }
         #first-words Horizontal { height: auto; }
         #first-factor { width: auto; height: 4; margin-left: 2; display: none; }
         #first-factor Label { text-style: dim; }

@@ -156,7 +156,7 @@ class HelpScreen(ModalScreen[None]):
         #help {
             width: 78; max-width: 100%; height: 100%; background: $background;
         }
-        VerticalScroll { width: 1fr; height: 100%; scrollbar-size-vertical: 1; }
+        VerticalScroll { width: 1fr; height: 100%; }
         &.-wide #help { width: 118; }
     }
     """

@@ -188,7 +188,7 @@ class Detail(Panel):
         &.-tall #repeats { height: auto; margin-bottom: 1; }
         &.-tall #repeats Sparkline { height: 3; }
         &.-tall #repeats Static { padding-top: 2; }
-        VerticalScroll { height: 1fr; scrollbar-size-vertical: 1; }
+        VerticalScroll { height: 1fr; }
     }
     """
 

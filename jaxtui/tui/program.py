@@ -54,7 +54,7 @@ class ProgramScreen(ModalScreen[None]):
         background: $background; overflow: hidden;
         Log {
             height: 1fr; background: $background; overflow: auto;
-            scrollbar-size: 1 1;
+            scrollbar-size-horizontal: 1;
             &:focus { background-tint: transparent; }
         }
         Input { height: 1; border: none; padding: 0 1; display: none; }

@@ -46,7 +46,7 @@ class ChipMap(VerticalScroll, can_focus=True):
     ]
 
     DEFAULT_CSS = """
-    ChipMap { width: 1fr; height: 1fr; scrollbar-size-vertical: 1; }
+    ChipMap { width: 1fr; height: 1fr; }
     """
 
     class Moved(Message):

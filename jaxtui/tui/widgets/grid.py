@@ -34,7 +34,7 @@ class Grid(DataTable[Text]):
 
     DEFAULT_CSS = """
     Grid {
-        height: 1fr; scrollbar-size: 0 1; background: transparent;
+        height: 1fr; scrollbar-size-horizontal: 0; background: transparent;
         &:focus { background-tint: transparent; }
         & > .datatable--header { background: transparent; color: $muted; }
         & > .datatable--cursor { background: $panel; color: $foreground; }

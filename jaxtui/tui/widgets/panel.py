@@ -94,7 +94,7 @@ class ScrollPanel(Panel, can_focus=True):
 
     DEFAULT_CSS = """
     ScrollPanel {
-        overflow-y: auto; scrollbar-size-vertical: 1;
+        overflow-y: auto;
         &:focus { border: round $panel-lit; }
     }
     """
@@ -106,7 +106,7 @@ class PanelList(OptionList):
     DEFAULT_CSS = """
     PanelList {
         padding: 0; text-wrap: nowrap; text-overflow: ellipsis;
-        scrollbar-size-vertical: 1; border: none;
+        border: none;
         &:focus { border: none; }
     }
     """

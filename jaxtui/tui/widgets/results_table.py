@@ -67,10 +67,6 @@ class LogPanel(Panel):
 class Results(Panel):
     """A row for each case of the run, and what there is to say of the selected one."""
 
-    DEFAULT_CSS = """
-    Results #notes-scroll { scrollbar-size-vertical: 1; }
-    """
-
     state: reactive[State] = reactive(EMPTY, repaint=False)
 
     def __init__(self) -> None:
