@@ -23,12 +23,18 @@ from jaxtui.view.check import (
     sources,
     worst_row,
 )
-from jaxtui.view.text import LOST, Column, Line, Span, cut, fold, meter
+from jaxtui.view.text import LOST, Column, Line, Span, cut, fold, meter, plain
 
 WAITING = Span("…", "muted")
 """Stands where a verdict is being worked out."""
 
 _NAME = max(map(len, CHECK_TESTS)) + 1
+
+_LEAST_SAID: tuple[CheckTest, ...] = (
+    *("present", "memory", "dispatch", "steady", "transfer"),
+    *("together", "numerics", "bandwidth", "compute"),
+)
+"""The tests, those first whose cell says least where all is well."""
 
 
 def heading(report: Report) -> str:
@@ -68,25 +74,49 @@ def summary(report: Report, width: int) -> list[Line]:
 
 
 def grid(report: Report, devices: Sequence[Device], width: int) -> tuple[Column, ...]:
-    """A column for each test, as wide as there is room, after the names.
+    """A column for each test, after the names.
 
+    Where there is no room for all, those with the least to say share the last one.
     Each column but the first takes a cell more for a gap.
     """
     names = Column("id", "id", tuple((Span(one.name),) for one in devices))
-    # The longest names are cut first, and no more than need be.
-    longest = max(map(len, CHECK_TESTS))
-    while longest > 2 and width < names.width + sum(
-        1 + min(len(test), longest) for test in CHECK_TESTS
-    ):
-        longest -= 1
-    found = [names]
-    for test in CHECK_TESTS:
-        head = test if len(test) <= longest else f"{test[: longest - 1]}."
-        spans = [_cell(report, one.name, test) for one in devices]
-        room = max(len(head), *(len(span.text) for span in spans))
-        cells = tuple((Span(span.text.center(room), span.role),) for span in spans)
-        found.append(Column(test, head.center(room), cells))
-    return tuple(found)
+    words = {test: overall(report.of_test(test)) for test in CHECK_TESTS}
+    # Before a check and in the middle of it the same ones as after a good one.
+    spare = sorted(
+        _LEAST_SAID,
+        key=lambda test: words[test] not in FINE and SEVERITY.index(words[test]),
+    )
+    shown, others = [*CHECK_TESTS], list[CheckTest]()
+    while True:
+        columns = [
+            _column(test, [_cell(report, one.name, test) for one in devices])
+            for test in shown
+        ]
+        if others:
+            spans = [_shared(report, one.name, others) for one in devices]
+            columns.append(_column("others", spans))
+        if not spare or names.width + sum(1 + one.width for one in columns) <= width:
+            return names, *columns
+        shown.remove(spare.pop(0))
+        others = [test for test in CHECK_TESTS if test not in shown]
+
+
+def _column(name: str, spans: Sequence[Span]) -> Column:
+    """A column of centred cells."""
+    room = max(len(name), *(len(span.text) for span in spans))
+    cells = tuple((Span(span.text.center(room), span.role),) for span in spans)
+    return Column(name, name.center(room), cells)
+
+
+def _shared(report: Report, device: str, tests: Sequence[CheckTest]) -> Span:
+    """The cell of several tests: what is wrong in one, or how many have passed."""
+    cells = [_cell(report, device, test) for test in tests]
+    for one in cells:
+        if one is WAITING or one.role.endswith("-selected"):
+            return one
+    passed = LOOKS["pass"]
+    count = sum(one.role == passed.role for one in cells)
+    return Span(f"{count} {passed.text}", passed.role) if count else cells[-1]
 
 
 def badges(report: Report, devices: Sequence[Device]) -> Column:
@@ -227,21 +257,20 @@ def _readings(verdicts: Sequence[Verdict], width: int) -> Iterator[Line]:
         reading, row = one.reading, Row((one,))
         what = "" if reading.what == reading.test else f", {reading.what}"
         word = "" if one.word == "pass" else f"{LOOKS[one.word].word} "
-        reached = f"  {row.figure}" if row.figure else ""
+        named = (
+            Span(f"{LOOKS[one.word].text} {word}", one.word),
+            Span(f"{reading.test}{what}"),
+        )
         beside = f" ({row.share})" if row.share else ""
         if row.figure and one.expected is None:
             beside = f" {fmt.ABSENT}"
-        yield from fold(
-            (
-                Span(f"{LOOKS[one.word].text} {word}", one.word),
-                Span(f"{reading.test}{what}"),
-                Span(reached, "title"),
-                Span(beside, "muted"),
-            ),
-            width,
-            "",
-            "  ",
-        )
+        reached = Span(row.figure, "title"), Span(beside, "muted")
+        whole = (*named, Span("  " * bool(row.figure)), *reached)
+        if len(plain(whole)) <= width:
+            yield whole
+        else:
+            yield from fold(named, width, "", "  ")
+            yield from fold(reached, width, "    ")
         reason = _why(one) if one.word != "pass" or not row.figure else ""
         said = reading.said if reading.said not in reason else ""
         disturbed = reading.disturbed if not reason else ""

@@ -255,7 +255,11 @@ def test_no_line_is_wider_than_there_is_room(width: int) -> None:
         assert all(len(plain(line)) <= width for line in lines)
 
 
-def row(shown: view.Report, name: str, width: int = 76) -> list[str]:
+def heads(shown: view.Report, width: int) -> list[str]:
+    return [one.head.strip() for one in screen.grid(shown, DEVICES, width)[1:]]
+
+
+def row(shown: view.Report, name: str, width: int = 116) -> list[str]:
     """A line of the grid."""
     place = NAMES.index(name)
     columns = screen.grid(shown, DEVICES, width)[1:]
@@ -281,10 +285,23 @@ def test_the_grid_has_a_figure_or_a_mark_for_each_test_of_each_device() -> None:
     assert [row(working, f"tpu:{one}")[0] for one in (0, 1)] == ["…", "·"]
     badges = [plain(cell) for cell in screen.badges(working, DEVICES).cells]
     assert badges[:2] == ["…", ""]
-    heads = [one.head.strip() for one in screen.grid(FAULTY, DEVICES, 116)[1:]]
-    assert heads == list(CHECK_TESTS)
-    short = [one.head.strip() for one in screen.grid(FAULTY, DEVICES, 76)[1:]]
-    assert short[:4] == ["present", "memory", "compute", "bandwi."]
+    assert heads(FAULTY, 116) == list(CHECK_TESTS)
+    # Where there is no room, those that say least share a column.
+    assert heads(FAULTY, 76) == [*CHECK_TESTS[2:], "others"]
+    assert heads(report(BEGUN), 76) == heads(FAULTY, 76)
+    said = ["compute", "bandwidth", "numerics", "together", "others"]
+    assert heads(FAULTY, 56) == said
+    assert row(FAULTY, BROKEN, 56)[2:] == ["✗", "✓", "5 ✓"]
+    assert row(RUNNING, "tpu:0", 76)[-1] == "2 ✓"
+    assert row(report(BEGUN), "tpu:0", 76)[-1] == "·"
+    assert row(working, "tpu:0", 76)[-1] == "…"
+    # What is wrong keeps its column, and is told where there is room for none.
+    late = reading(None, test="dispatch", device="tpu:1", fault="It never came back.")
+    exam = play(faulty=False)
+    wrong = report(replace(exam, readings=(*exam.readings, late)))
+    assert "dispatch" in heads(wrong, 56)
+    assert heads(FAULTY, 20) == ["others"]
+    assert [row(FAULTY, name, 20)[0] for name in (SLOW, BROKEN)] == ["▾56%", "✗"]
     badges = [plain(cell) for cell in screen.badges(FAULTY, DEVICES).cells]
     assert [badges[0], badges[3], badges[5]] == ["✓ pass", "✗ FAIL", "▾ low"]
 
