@@ -50,8 +50,8 @@ class Message(Record, frozen=True):
     name: str
     """One word for programs: of the finding, or what they decide by; may be empty.
     ``held`` is an accelerator that another process has, whose id is the first group;
-    ``memory`` a case for which there is too little, ``deleted`` one whose arguments are
-    gone."""
+    ``memory`` a case for which there is too little, ``unsupported`` one that compiler
+    or runtime cannot do at all, ``deleted`` one whose arguments are gone."""
     pattern: str
     what: str
     advice: str
@@ -339,16 +339,19 @@ MESSAGES = (
         r"precision '(\w+)' is not supported by dot_general on (\w+)",
         "{case} cannot run: precision {1} is not supported on {2}.",
         "Choose the precision default.",
+        "unsupported",
     ),
     _case(
         r"Mosaic failed to compile TPU kernel",
         "{case} cannot run: the TPU's compiler for kernels refuses it.",
         "Choose float32 or bfloat16, or the mode jit.",
+        "unsupported",
     ),
     _case(
         r"UNIMPLEMENTED|NotImplementedError",
         "{case} cannot run: the device's compiler or runtime does not implement it.",
         "Choose another dtype, precision or device.",
+        "unsupported",
     ),
     _case(
         r"has been (?:deleted|donated)|buffer.*donated",
@@ -401,7 +404,7 @@ def find(
 
 
 def kind_of(text: str) -> str:
-    """The name of what a case raised: ``memory``, ``deleted``; empty for all others."""
+    """The name of what a case raised, as in ``Message``; empty for all others."""
     found = find(text, "case", case="", when="")
     return found.message.name if found else ""
 

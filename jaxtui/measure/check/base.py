@@ -7,7 +7,6 @@ import importlib
 import math
 import os
 import queue
-import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -44,9 +43,6 @@ from jaxtui.stats import Interval, median
 
 POLL_SECONDS = 0.05
 """How often the threads of the devices are looked at."""
-
-UNSUPPORTED = re.compile(r"UNIMPLEMENTED|NotImplementedError")
-"""What compilers and runtimes say about what they cannot do: no fault of a device."""
 
 SUSPICIOUS = 0.75
 """A rate below this share of the median of all devices is measured again."""
@@ -204,9 +200,10 @@ def translate_errors(case: Case, what: str, phase: str) -> Iterator[None]:
     except Exception as error:
         failure = translate(error, replace(case, device=DEVICE), phase)
         detail, hint = failure.detail, failure.hint
-        if skipped := UNSUPPORTED.search(detail) is not None:
+        kind = messages.kind_of(detail)
+        if skipped := kind == "unsupported":  # no fault of a device
             hint = ""
-        elif messages.kind_of(detail) == "memory":
+        elif kind == "memory":
             hint = MEMORY_HINT
         sentence = f"{failure.error} {hint}".strip()
         raise TroubleError(what, sentence, detail, skipped=skipped) from error

@@ -19,8 +19,8 @@ import numpy as np
 from jax.sharding import SingleDeviceSharding
 
 from jaxtui import format as fmt
+from jaxtui.machine import messages
 from jaxtui.measure.check.base import (
-    UNSUPPORTED,
     Context,
     by_device,
     of_device,
@@ -133,7 +133,7 @@ def _copies(context: Context, device: jax.Device, seconds: float) -> Iterator[Re
             yield from _measure(context, device, pinned(device), share)
         except Exception as error:
             detail = full_text(error)
-            if not UNSUPPORTED.search(detail):
+            if messages.kind_of(detail) != "unsupported":
                 raise
             lacking = f"This runtime cannot copy from and to {PINNED_KIND} memory."
     if lacking:
