@@ -45,7 +45,7 @@ _State = TypeVar("_State", bound=State)
 _Series = TypeVar("_Series", bound=Series)
 
 
-class RefusedError(Exception):
+class RunRefusedError(Exception):
     """What was asked for cannot be run now, or means nothing here; says why."""
 
 
@@ -156,10 +156,10 @@ class Session(Generic[_State]):
         """Once the devices are listed: stop before what means nothing here.
 
         Raises:
-            RefusedError: A setting of JAX makes it meaningless.
+            RunRefusedError: A setting of JAX makes it meaningless.
         """
         if refusal := self.state.refusal(what):
-            raise RefusedError(refusal)
+            raise RunRefusedError(refusal)
 
     # Runs.
 
@@ -167,11 +167,11 @@ class Session(Generic[_State]):
         """Run a work to its end, and start an engine before if there is none.
 
         Raises:
-            RefusedError: Something else runs, or the work means nothing here.
+            RunRefusedError: Something else runs, or the work means nothing here.
             EngineUnavailableError: There is no engine for it.
         """
         if self.state.busy:
-            raise RefusedError(RUNNING)
+            raise RunRefusedError(RUNNING)
         self.update(stopping=False)
         return await self._run(work, purpose)
 
@@ -189,11 +189,11 @@ class Session(Generic[_State]):
             after: called after each work.
 
         Raises:
-            RefusedError: Something else runs, or a work means nothing here.
+            RunRefusedError: Something else runs, or a work means nothing here.
             EngineUnavailableError: There is no engine to go on with.
         """
         if self.state.busy:
-            raise RefusedError(RUNNING)
+            raise RunRefusedError(RUNNING)
 
         def latest() -> _Series:
             return self.state.series[purpose]  # type: ignore[return-value]
@@ -234,7 +234,7 @@ class Session(Generic[_State]):
         finally:
             self.state = replace(self.state, pending=False)
         if number is None:
-            raise RefusedError(RUNNING)
+            raise RunRefusedError(RUNNING)
         self.worked = True
         self.state = begin_run(self.state, number, purpose, work)
         self._tell(None)

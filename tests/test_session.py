@@ -20,7 +20,7 @@ from jaxtui.model import (
     Snippet,
     Work,
 )
-from jaxtui.session import RefusedError, Session, following
+from jaxtui.session import RunRefusedError, Session, following
 from jaxtui.state import EMPTY, State
 from tests.fake_engine import FakeEngine, began, up
 from tests.records import case
@@ -124,7 +124,7 @@ async def test_one_run_at_a_time(opened: Opened) -> None:
     engine, session = opened
     first = await begun(engine, session, session.run(SNIPPET, "lesson"))
     for second in (session.run(EXPERIMENT), session.play(Steps(1), "check")):
-        with pytest.raises(RefusedError, match="A run is in progress"):
+        with pytest.raises(RunRefusedError, match="A run is in progress"):
             await second
     await session.stop()
     assert (await soon(first)).outcome == "cancelled"
@@ -140,7 +140,7 @@ async def test_a_second_run_is_refused_while_the_engine_of_the_first_is_replaced
     first = asyncio.create_task(session.run(EXPERIMENT))
     await asked.wait()
     assert (session.state.engine, session.state.busy) == ("ready", True)
-    with pytest.raises(RefusedError, match="A run is in progress"):
+    with pytest.raises(RunRefusedError, match="A run is in progress"):
         await session.run(SNIPPET, "lesson")
     go.set()
     assert (await soon(first)).outcome == "complete"
@@ -153,7 +153,7 @@ async def test_a_run_that_the_engine_refuses_reads_no_other_run(
 ) -> None:
     engine, session = opened
     monkeypatch.setattr(engine, "run", AsyncMock(return_value=None))
-    with pytest.raises(RefusedError, match="A run is in progress"):
+    with pytest.raises(RunRefusedError, match="A run is in progress"):
         await soon(session.run(EXPERIMENT))
     assert (session.state.jobs, session.state.busy) == ({}, False)
 
@@ -164,7 +164,7 @@ async def test_what_means_nothing_here_is_not_run(opened: Opened) -> None:
         name="x", severity="error", what="No jit.", how="", advice="", refuses="jax"
     )
     session.update(findings=(finding,))
-    with pytest.raises(RefusedError, match="No jit"):
+    with pytest.raises(RunRefusedError, match="No jit"):
         await session.run(EXPERIMENT)
     assert engine.works == []
 

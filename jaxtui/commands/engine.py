@@ -15,7 +15,7 @@ from jaxtui.document import Outcome
 from jaxtui.engine.client import EngineClient, EngineUnavailableError
 from jaxtui.history.recording import Recording
 from jaxtui.model import EngineDied, EngineFailed, Event, Experiment, Waiting
-from jaxtui.session import RefusedError, Session, following
+from jaxtui.session import RunRefusedError, Session, following
 from jaxtui.signals import interrupt
 from jaxtui.state import EMPTY, State
 from jaxtui.view.devices import failure_text, finding_text
@@ -81,7 +81,7 @@ class Driver:
         """
         try:
             return interrupt.run(work, self._stop)
-        except RefusedError as error:
+        except RunRefusedError as error:
             raise CannotRun(str(error)) from error
         except (CannotRun, EngineUnavailableError) as error:
             # What ends all processes of a job has ended the engine as well.

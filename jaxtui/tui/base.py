@@ -33,7 +33,7 @@ from jaxtui.model import (
     SnippetShown,
     SnippetTimed,
 )
-from jaxtui.session import RefusedError, Session
+from jaxtui.session import RunRefusedError, Session
 from jaxtui.signals import exit_within, interrupt
 from jaxtui.state import Purpose
 from jaxtui.text import visible
@@ -164,7 +164,7 @@ class BaseApp(App[None]):
         """Let a request take its time; an engine that is gone is said to be.
 
         Args:
-            request: raises ``RefusedError`` or ``EngineUnavailableError`` at most.
+            request: raises ``RunRefusedError`` or ``EngineUnavailableError`` at most.
             group: of workers.
             exclusive: supersede the requests of the group.
         """
@@ -176,7 +176,7 @@ class BaseApp(App[None]):
     async def _guarded(self, request: Request) -> None:
         try:
             await request()
-        except RefusedError as error:
+        except RunRefusedError as error:
             self.say(str(error))
         except EngineUnavailableError as error:
             self.session.unavailable(error)

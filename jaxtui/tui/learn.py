@@ -27,7 +27,7 @@ from jaxtui.lessons.base import Lesson, Setting, Step, setting
 from jaxtui.lessons.play import StepRun, code_parts
 from jaxtui.model import SelectionError, Work
 from jaxtui.scripts import joined
-from jaxtui.session import RefusedError
+from jaxtui.session import RunRefusedError
 from jaxtui.state import MAXIMUM_LOG_LINES, RUNNING
 from jaxtui.tui.dialogs import CodeScreen
 from jaxtui.tui.export import ExportScreen, look_of, planner
@@ -544,7 +544,7 @@ class LearnPane(Pane):
         try:
             run = await session.play(begun, "lesson", note)
             trouble = trouble_of(run)
-        except RefusedError as error:
+        except RunRefusedError as error:
             trouble = str(error)
         except EngineUnavailableError:
             trouble = "The engine is not there: R starts it again."
