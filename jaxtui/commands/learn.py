@@ -39,8 +39,9 @@ from jaxtui.document import (
     read,
 )
 from jaxtui.lessons import progress as kept
-from jaxtui.lessons.base import PROSE_COLUMNS, Lesson, Row, Setting, setting
+from jaxtui.lessons.base import PROSE_COLUMNS, Row, Setting
 from jaxtui.lessons.play import StepRun, code_parts, conclude
+from jaxtui.lessons.trial import Lesson, setting
 from jaxtui.model import Measurement, SelectionError, explanation
 from jaxtui.scripts import Script, joined
 from jaxtui.selection import choose
@@ -264,7 +265,7 @@ class _Course(Driver):
 def _print(played: StepRun, guessed: int | None) -> None:
     """What came of a step, the plot above the words."""
     step, here, outcome = played.step, played.setting, played.outcome
-    picture = step.picture(here, outcome) if step.picture else None
+    picture = step.trial.picture(here, outcome)
     if drawing := plot(picture, elsewhere=COLUMNS):
         put(join_painted((drawing, "")))
     conclusion = conclude(step, here, outcome)

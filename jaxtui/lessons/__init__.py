@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 
-from jaxtui.lessons.base import Lesson
+from jaxtui.lessons.trial import Lesson
 
 NAMES = (
     "clock",

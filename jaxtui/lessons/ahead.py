@@ -6,19 +6,9 @@ from collections.abc import Mapping
 
 from jaxtui import format as fmt
 from jaxtui.lessons.base import Setting
+from jaxtui.lessons.figures import All, AtLeast, Figures, Holds, Value, bracket
 from jaxtui.lessons.outcome import Outcome
-from jaxtui.lessons.trial import (
-    All,
-    AtLeast,
-    Code,
-    Figures,
-    Holds,
-    Trial,
-    Value,
-    bracket,
-    jax_case,
-    lesson,
-)
+from jaxtui.lessons.trial import Code, Trial, jax_case, lesson
 from jaxtui.model import Case, Loop, LoopMeasured, LoopStyle, Work
 from jaxtui.plot import Axis, Mark, Picture, Series
 from jaxtui.stats import median

@@ -1,28 +1,19 @@
-"""What a lesson is, where it is run, what it runs next, and what its figures say.
-
-A lesson is described without JAX. What it runs is made of the same work that the rest
-of jaxtui gives to an engine: experiments, loops and snippets.
-"""
+"""What a lesson says in words, where it is run, and what its figures come to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 from jaxtui.format import Cell
-from jaxtui.lessons.outcome import Outcome
 from jaxtui.model import (
     Device,
     Host,
     Measurement,
     OpInfo,
-    SelectionError,
     Snippet,
-    Work,
 )
-from jaxtui.plot import Picture
-from jaxtui.selection import parse_device
 
 PROSE_COLUMNS = 76
 """What fits into a screen of 80 columns."""
@@ -180,21 +171,6 @@ class StepText:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step(StepText):
-    """A prediction, something that runs, a conclusion, and why."""
-
-    works: Callable[[Setting], tuple[Work, ...]]
-    """What is run, one after the other."""
-    conclude: Callable[[Setting, Outcome], Conclusion]
-    """Called when everything has run; figures that are missing (a case failed, the
-    run was stopped) must not make it raise: it says what is missing."""
-    follow: Callable[[Setting, Outcome, int], Work | None] | None = None
-    """What is run next, given how many such runs there were: for a bisection."""
-    picture: Callable[[Setting, Outcome], Picture | None] | None = None
-    """Drawn live while the work runs, and in the end."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class LessonText:
     """What a lesson's file says above its steps."""
 
@@ -206,84 +182,3 @@ class LessonText:
     """What the size counts, e.g. ``n of n×n``; empty if the lesson has none."""
     needs: str = ""
     """What some of its steps would need that a machine may not have."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Lesson(LessonText):
-    """Steps to take one after the other, and how large what they run is."""
-
-    name: str
-    """As it is typed: ``jaxtui learn clock``."""
-    steps: tuple[Step, ...]
-    sizes: Mapping[str, int]
-    """The default size by platform; ``cpu`` is for every platform that is not named.
-    A few seconds per step on a small machine."""
-    minimum: int = 1
-    maximum: int = 1 << 40
-    """Sizes beyond are refused with one sentence."""
-
-    def size(self, platform: str) -> int:
-        """The default size on a platform."""
-        return self.sizes.get(platform, self.sizes["cpu"])
-
-    def check_size(self, size: int) -> None:
-        """Whether the lesson can be run with this size.
-
-        Raises:
-            SelectionError: if it cannot.
-        """
-        if not self.size_means:
-            raise SelectionError(
-                f"The lesson {self.name} has no size to set: leave {size} out."
-            )
-        if not self.minimum <= size <= self.maximum:
-            raise SelectionError(
-                f"The size {size} does not fit the lesson {self.name}: it takes "
-                f"{self.minimum} to {self.maximum} ({self.size_means})."
-            )
-
-
-def setting(
-    lesson: Lesson,
-    devices: Sequence[Device],
-    host: Host | None,
-    ops: Sequence[OpInfo],
-    size: int | None = None,
-    device: str | None = None,
-    *,
-    ghosts: Sequence[Measurement] = (),
-    ghost_label: str = "",
-) -> Setting:
-    """Where a lesson is run, checked.
-
-    Args:
-        lesson: which one.
-        devices: all that JAX sees.
-        host: the machine.
-        ops: the catalogue.
-        size: the lesson's size parameter; ``None`` is its default here.
-        device: by name; ``None`` is the first accelerator of this process, or else
-            the first device.
-        ghosts: what another machine measured.
-        ghost_label: which machine that was.
-
-    Raises:
-        SelectionError: if the lesson has no such size, or there is no such device.
-    """
-    accelerators = (
-        one.name for one in devices if one.addressable and one.platform != "cpu"
-    )
-    chosen = parse_device(device or next(accelerators, None), devices)
-    if size is not None:
-        lesson.check_size(size)
-    elif lesson.sizes:
-        size = lesson.size(chosen.partition(":")[0])
-    return Setting(
-        size=lesson.minimum if size is None else size,
-        device=chosen,
-        devices=tuple(devices),
-        host=host,
-        ops=tuple(ops),
-        ghosts=tuple(ghosts),
-        ghost_label=ghost_label,
-    )

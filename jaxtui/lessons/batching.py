@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from jaxtui.lessons.trial import (
+from jaxtui.lessons.figures import (
     All,
     AtLeast,
     AtMost,
-    Code,
     Figures,
     Gives,
     Holds,
     IsTrue,
-    Trial,
     Value,
     bracket,
     decimals,
-    lesson,
     near,
     quotient,
 )
+from jaxtui.lessons.trial import Code, Trial, lesson
 
 PAIRS = 10
 

@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from jaxtui.lessons.trial import (
-    AtLeast,
-    Code,
-    Figures,
-    Trial,
-    Value,
-    bracket,
-    jax_case,
-    lesson,
-    numpy_case,
-    quotient,
-)
+from jaxtui.lessons.figures import AtLeast, Figures, Value, bracket, quotient
+from jaxtui.lessons.trial import Code, Trial, jax_case, lesson, numpy_case
 
 FAR = 5.0
 """How many times too little a stopwatch reads before this lesson calls it a lie."""

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jaxtui.lessons.base import Setting
-from jaxtui.lessons.trial import (
+from jaxtui.lessons.figures import (
     All,
     AtLeast,
-    Code,
     Equals,
     Figures,
     Holds,
     IsTrue,
     Present,
     Raises,
-    Trial,
     Value,
     bracket,
-    lesson,
 )
+from jaxtui.lessons.trial import Code, Trial, lesson
 
 SLOWER = 1.5
 """How many times slower integers must be before the lesson says that they are."""

@@ -7,19 +7,17 @@ from itertools import pairwise
 
 from jaxtui import format as fmt
 from jaxtui.lessons.base import Setting
-from jaxtui.lessons.trial import (
+from jaxtui.lessons.figures import (
     All,
-    Code,
     Figures,
     Gives,
     Holds,
     Raises,
-    Trial,
     Value,
     fastest,
-    lesson,
     quotient,
 )
+from jaxtui.lessons.trial import Code, Trial, lesson
 from jaxtui.model import Case
 
 FORMATS = ("float64", "float32", "float16", "bfloat16")

@@ -8,21 +8,9 @@ from dataclasses import dataclass
 
 from jaxtui import format as fmt
 from jaxtui.lessons.base import Setting
+from jaxtui.lessons.figures import All, AtLeast, Equals, Figures, Holds, Value, bracket
 from jaxtui.lessons.outcome import Outcome
-from jaxtui.lessons.trial import (
-    All,
-    AtLeast,
-    Code,
-    Equals,
-    Figures,
-    Holds,
-    Trial,
-    Value,
-    bracket,
-    jax_case,
-    lesson,
-    numpy_case,
-)
+from jaxtui.lessons.trial import Code, Trial, jax_case, lesson, numpy_case
 from jaxtui.model import Case, Measurement, Phases
 from jaxtui.plot import Axis, Color, Mark, Picture, Series
 from jaxtui.stats import break_even_calls

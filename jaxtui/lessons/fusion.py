@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-from jaxtui.lessons.trial import (
-    All,
-    AtLeast,
-    Code,
-    Figures,
-    Holds,
-    Trial,
-    bracket,
-    jax_case,
-    lesson,
-    numpy_case,
-)
+from jaxtui.lessons.figures import All, AtLeast, Figures, Holds, bracket
+from jaxtui.lessons.trial import Code, Trial, jax_case, lesson, numpy_case
 
 FASTER = 2.0
 """How many times faster jit must be than eager before the claim holds."""

@@ -6,24 +6,21 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from jaxtui.lessons.base import Setting
-from jaxtui.lessons.outcome import Outcome
-from jaxtui.lessons.trial import (
+from jaxtui.lessons.figures import (
     All,
     AtLeast,
     AtMost,
-    Code,
     Equals,
     Figures,
     Holds,
     Present,
-    Trial,
     Value,
     decimals,
-    lesson,
     near,
     quotient,
-    snippet_device,
 )
+from jaxtui.lessons.outcome import Outcome
+from jaxtui.lessons.trial import Code, Trial, lesson, snippet_device
 from jaxtui.plot import Axis, Picture, Series
 
 LOGISTIC = (0.25, 0.19661, 0.10499)

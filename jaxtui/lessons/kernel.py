@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jaxtui import format as fmt
-from jaxtui.lessons.trial import (
-    VALUE_LENGTH,
-    Code,
-    Figures,
-    Holds,
-    Trial,
-    Value,
-    jax_case,
-    lesson,
-    quotient,
-)
+from jaxtui.lessons.figures import VALUE_LENGTH, Figures, Holds, Value, quotient
+from jaxtui.lessons.trial import Code, Trial, jax_case, lesson
 
 AGREES = 1e-6
 """How much further from float64 than XLA's result the kernel's may be, relative."""

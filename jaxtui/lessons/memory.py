@@ -6,17 +6,8 @@ from collections.abc import Mapping
 
 from jaxtui import format as fmt
 from jaxtui.lessons.base import Setting
-from jaxtui.lessons.trial import (
-    Code,
-    Figures,
-    Holds,
-    Trial,
-    Value,
-    bracket,
-    lesson,
-    numpy_case,
-    quotient,
-)
+from jaxtui.lessons.figures import Figures, Holds, Value, bracket, quotient
+from jaxtui.lessons.trial import Code, Trial, lesson, numpy_case
 from jaxtui.machine import malloc
 from jaxtui.model import Measurement
 

@@ -6,22 +6,18 @@ from collections.abc import Mapping
 
 from jaxtui import format as fmt
 from jaxtui.lessons.base import Setting
-from jaxtui.lessons.trial import (
+from jaxtui.lessons.figures import (
     All,
     AtLeast,
-    Code,
     Figures,
     Gives,
     Holds,
-    Trial,
     Value,
     fastest,
-    jax_case,
-    lesson,
-    numpy_case,
     quotient,
     times,
 )
+from jaxtui.lessons.trial import Code, Trial, jax_case, lesson, numpy_case
 from jaxtui.model import Case, Inputs
 
 HIDDEN = 1.5

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jaxtui import format as fmt
-from jaxtui.lessons.trial import (
+from jaxtui.lessons.figures import (
     VALUE_LENGTH,
     All,
-    Code,
     Figures,
     Holds,
     Present,
     Raises,
     Succeeds,
-    Trial,
     Value,
-    lesson,
 )
+from jaxtui.lessons.trial import Code, Trial, lesson
 
 MOVED = (
     "jax.lib.xla_bridge",

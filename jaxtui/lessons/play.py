@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from jaxtui import format as fmt
 from jaxtui import scripts
-from jaxtui.lessons.base import Conclusion, Doubt, Setting, Step
+from jaxtui.lessons.base import Conclusion, Doubt, Setting
 from jaxtui.lessons.outcome import NOTHING, Outcome, collect
+from jaxtui.lessons.trial import Step
 from jaxtui.model import (
     Event,
     Experiment,
@@ -45,9 +46,8 @@ class StepRun:
         works = self.step.works(self.setting)
         if self.done < len(works):
             return works[self.done]
-        if self.step.follow is None:
-            return None
-        return self.step.follow(self.setting, self.outcome, self.done - len(works))
+        follow, later = self.step.trial.follow, self.done - len(works)
+        return follow(self.setting, self.outcome, later) if follow else None
 
     @property
     def limit_seconds(self) -> float | None:

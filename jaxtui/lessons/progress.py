@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from jaxtui.lessons.base import Lesson
+from jaxtui.lessons.trial import Lesson
 from jaxtui.places import data_folder, make_private, put_aside, write_whole
 
 NAME = "lessons.json"

@@ -10,22 +10,18 @@ import msgspec
 from jaxtui import format as fmt
 from jaxtui.analysis.crossover import Crossing, Point, answer, bisections
 from jaxtui.lessons.base import Row, Setting, Text
-from jaxtui.lessons.outcome import Outcome
-from jaxtui.lessons.trial import (
+from jaxtui.lessons.figures import (
     All,
     AtLeast,
     Figures,
     Holds,
-    Trial,
     Value,
     bracket,
     fastest,
-    jax_case,
-    lesson,
-    numpy_case,
     quotient,
-    snippet_device,
 )
+from jaxtui.lessons.outcome import Outcome
+from jaxtui.lessons.trial import Trial, jax_case, lesson, numpy_case, snippet_device
 from jaxtui.model import Case, Experiment, Mode, Snippet, Timed, Work, explanation
 from jaxtui.plot import Axis, Mark, Picture, Series
 

@@ -9,24 +9,22 @@ from itertools import pairwise
 from jaxtui import format as fmt
 from jaxtui.analysis.crossover import crossing_size
 from jaxtui.lessons.base import Setting
-from jaxtui.lessons.outcome import Outcome
-from jaxtui.lessons.trial import (
+from jaxtui.lessons.figures import (
     All,
     AtLeast,
     Below,
-    Code,
     Figures,
     Holds,
     IsTrue,
     Present,
     Raises,
     Succeeds,
-    Trial,
     Value,
     bracket,
-    lesson,
     quotient,
 )
+from jaxtui.lessons.outcome import Outcome
+from jaxtui.lessons.trial import Code, Trial, lesson
 from jaxtui.plot import Axis, Mark, Picture, Series
 
 DENSITIES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)

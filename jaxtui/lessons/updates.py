@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jaxtui import format as fmt
-from jaxtui.lessons.trial import (
+from jaxtui.lessons.figures import (
     All,
     AtLeast,
-    Code,
     Equals,
     Figures,
     Holds,
     IsTrue,
     Raises,
-    Trial,
     Value,
     bracket,
-    lesson,
 )
+from jaxtui.lessons.trial import Code, Trial, lesson
 
 FAR = 5.0
 """How many times faster an update in place must be to count as one."""

@@ -23,8 +23,9 @@ from textual.widgets.option_list import Option
 from jaxtui import lessons
 from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.lessons import progress
-from jaxtui.lessons.base import Lesson, Setting, Step, setting
+from jaxtui.lessons.base import Setting
 from jaxtui.lessons.play import StepRun, code_parts
+from jaxtui.lessons.trial import Lesson, Step, setting
 from jaxtui.model import SelectionError, Work
 from jaxtui.scripts import joined
 from jaxtui.session import RunRefusedError
@@ -564,7 +565,8 @@ class LearnPane(Pane):
         if shown is None or shown.here is None or self.learn.playing is not None:
             return
         step, idle = shown.step, not shown.figures.works and not shown.left.trouble
-        if step.question is None and step.follow is None and idle and shown.run is None:
+        asks = step.question is not None or step.trial.follow is not None
+        if idle and not asks and shown.run is None:
             self.action_run()
 
     def _mistake(self, error: Exception) -> str:

@@ -15,9 +15,10 @@ from textual.message import Message
 
 from jaxtui import format as fmt
 from jaxtui.export import COLUMNS, LINES, Look, as_svg, file_stem, stamp
-from jaxtui.lessons.base import PROSE_COLUMNS, Conclusion, Lesson, Setting, Step
+from jaxtui.lessons.base import PROSE_COLUMNS, Conclusion, Setting
 from jaxtui.lessons.outcome import NOTHING
 from jaxtui.lessons.play import Planner, StepRun, code_parts, conclude
+from jaxtui.lessons.trial import Lesson, Step
 from jaxtui.model import Experiment, Loop, Snippet, Work, explanation
 from jaxtui.plot import Picture
 from jaxtui.scripts import joined
@@ -113,7 +114,7 @@ class Figures:
                 row for row in conclusion.rows if row.texts()[1] not in ("", fmt.ABSENT)
             )
             conclusion = replace(conclusion, rows=tuple(known))
-        picture = step.picture(run.setting, run.outcome) if step.picture else None
+        picture = step.trial.picture(run.setting, run.outcome)
         if picture is not None:
             colors = series_colors(variables)
             series = (
@@ -213,7 +214,7 @@ class Shown:
         left, passed, job = self.seconds_left, self.passed, self.job
         rest = f"at most {left:.0f} s left" if left >= 0.5 else "finishing"
         time = f" {passed:.0f} s, {rest}"
-        if self.step.follow is not None and self.run is not None:
+        if self.step.trial.follow is not None and self.run is not None:
             # What comes next depends on what this run shows.
             passed = job.elapsed_seconds if job is not None else 0.0
             time = f" {self.passed:.0f} s, run {self.run.done + 1}"

@@ -16,10 +16,10 @@ from functools import cache
 import msgspec
 
 from jaxtui import api, lessons
-from jaxtui.lessons.base import Lesson, Setting, setting
+from jaxtui.lessons.base import Setting
 from jaxtui.lessons.outcome import NOTHING, Outcome, collect
 from jaxtui.lessons.play import StepRun
-from jaxtui.lessons.trial import Trial
+from jaxtui.lessons.trial import Lesson, Trial, setting
 from jaxtui.measure.experiment import run as run_experiment
 from jaxtui.measure.host import host
 from jaxtui.measure.loops import run_loop
@@ -106,7 +106,7 @@ def _events(work: Work) -> Iterable[Event]:
 
 def trial(lesson: Lesson, step: int) -> Trial:
     """What a step, counted from 1, runs and claims."""
-    return lesson.steps[step - 1].works.func.__self__  # type: ignore[attr-defined, no-any-return]
+    return lesson.steps[step - 1].trial
 
 
 def after(*events: Event, before: Outcome = NOTHING) -> Outcome:

@@ -21,7 +21,6 @@ from tests.lessons.figures import (
     on,
     played,
     real,
-    trial,
     works,
 )
 
@@ -346,8 +345,8 @@ def test_all_that_a_lesson_runs_runs_here(name: str) -> None:
             complains = bool(value.error or value.warnings)
             assert complains or not part.raises, (where, part.name)
             assert part.raises or not value.error, (where, value)
-        claim = trial(lesson, number).claim
-        assert not claim.missing(trial(lesson, number).figures(real(name), outcome))
+        figures = step.figures(real(name), outcome)
+        assert not step.trial.claim.missing(figures)
 
 
 COUNTS = {
@@ -412,7 +411,7 @@ def drawn(name: str, step: int, outcome: Outcome | None = None, **setting: Any) 
     """The picture of an outcome, or of the figures with which the claim holds."""
     lesson = lessons.load(name)
     there = replace(on(lesson), **setting)
-    draw = lesson.steps[step - 1].picture
+    draw = lesson.steps[step - 1].trial.picture
     assert draw is not None
     return draw(there, outcome or figures(lesson, step, there, BASES[f"{name} {step}"]))
 

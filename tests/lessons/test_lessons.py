@@ -26,7 +26,7 @@ from jaxtui.model import (
 )
 from jaxtui.view.lesson import prose, question
 from jaxtui.view.text import plain
-from tests.lessons.figures import MACHINES, OPS, after, measured, on, trial
+from tests.lessons.figures import MACHINES, OPS, after, measured, on
 
 BROKEN = after(WorkFailed(error="It broke.", hint="Mend it."))
 
@@ -72,7 +72,7 @@ def test_all_that_it_runs_can_be_run(name: str, machine: str) -> None:
     for step in lesson.steps:
         figures: list[str] = []
         # At once, and next as long as nothing has come.
-        follow = step.follow(here, NOTHING, 0) if step.follow else None
+        follow = step.trial.follow(here, NOTHING, 0) if step.trial.follow else None
         for work in (*step.works(here), *filter(None, [follow])):
             for case in cases(work):
                 op = ops[case.op]
@@ -115,10 +115,10 @@ def test_every_figure_of_its_text_is_one_that_the_step_has(
 ) -> None:
     lesson = lessons.load(name)
     here = on(lesson, machine=machine)
-    for number, step in enumerate(lesson.steps, 1):
+    for step in lesson.steps:
         works = step.works(here)
         outcome = after(*(event for work in works for event in yields(work)))
-        figures = trial(lesson, number).figures(here, outcome)
+        figures = step.figures(here, outcome)
         known = {*figures.derived, *figures.cases, *outcome.values, "holds", "fails"}
         known |= {part.name for program in step.programs for part in program.parts}
         known |= {work.style for work in works if isinstance(work, Loop)}
@@ -151,5 +151,5 @@ def test_without_figures_it_says_what_is_missing(
         assert conclusion.takeaway, step.title
         if outcome is BROKEN:
             assert "It broke" in conclusion.takeaway or "—" in str(conclusion.rows)
-        picture = step.picture(here, outcome) if step.picture else None
+        picture = step.trial.picture(here, outcome)
         assert picture is None or picture.draw(60, 12)

@@ -57,7 +57,7 @@ def test_numpy_at_one_end_and_jit_at_the_other_confirm_it() -> None:
         "JAX, jit": "20.0 µs … 1.02 ms",
         "TensorFlow": "102 µs … 10.1 ms",
     }
-    picture = LESSON.steps[0].picture(HERE, outcome)  # type: ignore[misc]
+    picture = LESSON.steps[0].trial.picture(HERE, outcome)
     assert picture is not None
     labels = [series.label for series in picture.series]
     assert labels == ["NumPy", "JAX, eager", "JAX, jit", "TensorFlow"]

@@ -9,13 +9,9 @@ import msgspec
 import pytest
 
 from jaxtui import format as fmt
-from jaxtui.lessons.base import Conclusion, Doubt, Lesson, Row, Setting, setting
+from jaxtui.lessons.base import Conclusion, Doubt, Row, Setting
 from jaxtui.lessons.clock import LESSON as CLOCK
-from jaxtui.lessons.numpy_or_jax import LESSON
-from jaxtui.lessons.outcome import NOTHING, Outcome
-from jaxtui.lessons.play import Planner, code_parts, conclude
-from jaxtui.lessons.text import parse
-from jaxtui.lessons.trial import (
+from jaxtui.lessons.figures import (
     All,
     AtLeast,
     AtMost,
@@ -28,11 +24,15 @@ from jaxtui.lessons.trial import (
     Present,
     Raises,
     Succeeds,
-    Trial,
     bracket,
     near,
     quotient,
 )
+from jaxtui.lessons.numpy_or_jax import LESSON
+from jaxtui.lessons.outcome import NOTHING, Outcome
+from jaxtui.lessons.play import Planner, code_parts, conclude
+from jaxtui.lessons.text import parse
+from jaxtui.lessons.trial import Lesson, Step, Trial, setting
 from jaxtui.model import (
     Device,
     Experiment,
@@ -143,8 +143,9 @@ def test_a_page_is_a_step_with_its_trial() -> None:
         parse(PAGE.replace("Size:", "Sizes:"))
     # What runs.
     trial = Trial(claim=AtLeast("first one", 2, "size"), answer=lambda _: 1)
+    step = Step(**vars(text), trial=trial)
     there = replace(on(CLOCK), size=2)
-    (snippet,) = trial.run(text, there)
+    (snippet,) = step.works(there)
     parts = [(type(one).__name__, one.name, one.code) for one in snippet.parts]
     assert (snippet.title, snippet.setup) == ("Two of them, n = 2", "a = jnp.ones(2)\n")
     assert parts == [
@@ -156,7 +157,7 @@ def test_a_page_is_a_step_with_its_trial() -> None:
     assert [snippet.parts[1].once, snippet.parts[3].raises] == [True, True]
     # What its figures say, one unit for a row.
     outcome = given("first one = 8s; value = 'float32'")
-    told = trial.conclude(text, there, outcome)
+    told = step.conclude(there, outcome)
     assert told == Conclusion(
         rows=(
             Row(
@@ -176,7 +177,7 @@ def test_a_page_is_a_step_with_its_trial() -> None:
         answer=1,
     )
     assert told.rows[0].texts() == ("first", "8.00 s", "0.90 s CPU", "slow")
-    nothing = trial.conclude(text, there, NOTHING)
+    nothing = step.conclude(there, NOTHING)
     assert (nothing.holds, nothing.rows[0].texts()[1]) == (None, "—")
     assert nothing.takeaway == (
         "Not measured on this machine (device cpu:0): first one. So there is nothing "

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
 from jaxtui import format as fmt
-from jaxtui.lessons.base import Conclusion, Lesson, Question, Row, Setting, Step
+from jaxtui.lessons.base import Conclusion, Question, Row, Setting
+from jaxtui.lessons.figures import Present
 from jaxtui.lessons.outcome import Outcome
+from jaxtui.lessons.trial import Lesson, Step, Trial
 from jaxtui.model import Case, Experiment, Loop, Shown, Snippet, Timed, Work
 from jaxtui.plot import Axis, Picture, Series
 
@@ -75,6 +81,20 @@ def narrower(_: Setting, outcome: Outcome, count: int) -> Work | None:
     return snippet(f"follow {count}", count) if count < 3 else None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Told(Step):
+    """A step whose conclusion is not worked out of a text."""
+
+    told: Callable[[Setting, Outcome], Conclusion]
+
+    def conclude(self, setting: Setting, outcome: Outcome) -> Conclusion:
+        return self.told(setting, outcome)
+
+
+def trial(works: Callable[[Setting], tuple[Work, ...]], **more: Any) -> Trial:
+    return Trial(claim=Present(), works=works, **more)
+
+
 def untold(_: Setting, __: Outcome) -> Conclusion:
     return Conclusion(rows=(), holds=None, sentences=("Nothing had to be run.",))
 
@@ -93,34 +113,34 @@ FIRST = Lesson(
     maximum=300,
     needs="an accelerator for nothing",
     steps=(
-        Step(
+        Told(
             title="Two works",
             setup="What must be known.",
             explanation=PROSE,
             claim="Two works give two figures.",
-            works=two_works,
-            conclude=two_figures,
+            trial=trial(two_works, picture=curve),
+            told=two_figures,
             question=Question(text="How many?", choices=("one", "two", "three")),
             source="A page of a book",
-            picture=curve,
         ),
-        Step(
+        Told(
             title="Works that follow",
             setup="One leads to the next.",
             claim="One work is enough.",
-            works=lambda setting: (snippet("begin", setting.size),),
-            conclude=bisected,
+            trial=trial(
+                lambda setting: (snippet("begin", setting.size),), follow=narrower
+            ),
+            told=bisected,
             question=Question(
                 text="Enough?", choices=("yes", "no", "perhaps", "never")
             ),
-            follow=narrower,
         ),
-        Step(
+        Told(
             title="Nothing to run",
             setup="Only words.",
             claim="Words need no engine.",
-            works=lambda _: (),
-            conclude=untold,
+            trial=trial(lambda _: ()),
+            told=untold,
         ),
     ),
 )
@@ -132,12 +152,12 @@ SECOND = Lesson(
     size_means="",
     sizes={"cpu": 1},
     steps=(
-        Step(
+        Told(
             title="A loop",
             setup="It divides by zero.",
             claim="It does not.",
-            works=lambda setting: (Loop(case=case(setting), calls=40),),
-            conclude=wrong,
+            trial=trial(lambda setting: (Loop(case=case(setting), calls=40),)),
+            told=wrong,
         ),
     ),
 )

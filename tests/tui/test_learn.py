@@ -15,7 +15,7 @@ from textual.widgets import OptionList, TabbedContent
 from jaxtui import lessons
 from jaxtui.engine.client import EngineUnavailableError
 from jaxtui.lessons import progress
-from jaxtui.lessons.base import Lesson
+from jaxtui.lessons.trial import Lesson
 from jaxtui.model import (
     Check,
     Experiment,
@@ -451,7 +451,8 @@ async def test_mistakes_while_a_step_runs_end_the_step(
         raise RuntimeError("no such op")
 
     for lesson, part in ((FIRST, "works"), (SECOND, "follow")):
-        step = replace(FIRST.steps[1], **{part: fail})  # type: ignore[arg-type]
+        step = FIRST.steps[1]
+        step = replace(step, trial=replace(step.trial, **{part: fail}))  # type: ignore[arg-type]
         monkeypatch.setitem(LESSONS, lesson.name, replace(lesson, steps=(step,)))
     async with reading() as (pilot, app):
         await pilot.press("r")

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxtui import format as fmt
-from jaxtui.lessons.base import Conclusion, Doubt, Row, setting
+from jaxtui.lessons.base import Conclusion, Doubt, Row
+from jaxtui.lessons.trial import setting
 from jaxtui.model import MemorySpan, Note, SnippetTimed, Timing
 from jaxtui.view import lesson as view
 from jaxtui.view.text import Line, plain
