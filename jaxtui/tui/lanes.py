@@ -511,19 +511,19 @@ def _palette(variables: Mapping[str, str]) -> Palette:
     def color(name: str) -> Color:
         return Color.parse(variables.get(name, DEFAULT_VARIABLES.get(name, "#808080")))
 
-    back = color("background")
-    device, host, chosen = color("plot-1"), color("plot-2"), color("plot-3")
-    axis = color("plot-axis")
+    text, back = color("foreground"), color("background")
+    device, host, axis = color("lane-device"), color("lane-host"), color("plot-axis")
     return {
         "host-0": host.rgb,
         "host-1": host.blend(back, 0.45).rgb,
         "clock": host.rgb,
         "device-0": device.rgb,
         "device-1": device.blend(back, 0.45).rgb,
-        "selected": chosen.rgb,
+        # Of no lane and no mode: NumPy's green would say that NumPy computes it.
+        "selected": text.rgb,
         "queue": device.blend(back, 0.3).rgb,
-        "cursor": color("plot-4").rgb,
+        "cursor": text.rgb,
         "wait": axis.rgb,
         "axis": axis.rgb,
-        "number": color("foreground").rgb,
+        "number": text.rgb,
     }

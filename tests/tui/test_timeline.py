@@ -320,10 +320,13 @@ async def test_colours_follow_the_theme_and_a_frame_sends_what_changed() -> None
     clock = Clock()
     async with on_timeline(size=WIDE, clock=clock) as (pilot, app, screen):
         await pilot.press("end")
-        for theme in (themes.LIGHT, themes.PROJECTOR):
-            await pilot.press("t")
+        for theme in (themes.DARK, themes.LIGHT, themes.PROJECTOR):
             assert app.theme == theme
-            await until(pilot, lambda: device_color(app) in lane_colors(app))
+            await until(pilot, lambda: color_of(app, "plot-1") in lane_colors(app))
+            # What is selected has the colour of no mode.
+            assert color_of(app, "foreground") in lane_colors(app)
+            assert color_of(app, "numpy") not in lane_colors(app)
+            await pilot.press("t")
 
         # A cursor moves over a lane of 200 calls.
         screen.run_loop(Loop(case=CASE, calls=200))
@@ -347,8 +350,8 @@ async def test_colours_follow_the_theme_and_a_frame_sends_what_changed() -> None
         assert sum(regions) < lanes(app).size.area / 3
 
 
-def device_color(app: JaxtuiApp) -> tuple[int, int, int]:
-    return Color.parse(app.theme_variables["plot-1"]).rgb
+def color_of(app: JaxtuiApp, name: str) -> tuple[int, int, int]:
+    return Color.parse(app.theme_variables[name]).rgb
 
 
 def lane_colors(app: JaxtuiApp) -> set[tuple[int, int, int]]:
