@@ -194,6 +194,46 @@ def meter(share: float, width: int) -> Line:
     return Span(drawn, "device"), Span("░" * (width - len(drawn)), "muted")
 
 
+_PIXELS = {
+    "0": "75557",
+    "1": "26227",
+    "2": "71747",
+    "3": "71717",
+    "4": "55711",
+    "5": "74717",
+    "6": "74757",
+    "7": "71111",
+    "8": "75757",
+    "9": "75717",
+    "×": "05250",
+    ".": "00002",
+    "?": "71202",
+}
+"""Three across, a row of each character an octal digit."""
+
+
+def large(text: str, width: int, height: int) -> list[str]:
+    """A figure in the largest characters that fit, of any size; Textual's have one.
+
+    Args:
+        text: such as ``541×``.
+        width: cells that there are; no line is longer.
+        height: lines that there are; no more are returned.
+
+    Returns:
+        The lines; the text itself as one of them where nothing larger fits.
+    """
+    size = min(height // 5, width // max(1, 2 * (4 * len(text) - 1)))
+    if size < 1 or not set(text) <= set(_PIXELS):
+        return [text[:width]][: max(0, height)]
+    lines = []
+    for row in range(5):
+        pixels = "0".join(f"{int(_PIXELS[one][row]):03b}" for one in text)
+        line = "".join(("█" if one == "1" else " ") * 2 * size for one in pixels)
+        lines += [line] * size
+    return lines
+
+
 def wrap(*texts: str, later: str = "", width: int = COLUMNS) -> str:
     """Paragraphs in lines, each as far in as its text; nothing for an empty one.
 

@@ -374,14 +374,14 @@ def bars(
     name = len(unit.name) + 1
     texts = [f"{unit.text(one)} {unit.name}" for one in (found.stopwatch, found.work)]
     column = max(7 + name, *map(len, texts))
-    room = max(1, width - _LABEL - column - 1)
+    room = max(1, width - LABEL - column - 1)
     longest = max(found.work, (bet or 0.0) * found.stopwatch, 1e-12)
 
     def row(label: str, seconds: float, text: str, role: str) -> list[Span]:
         over = until is None or until >= seconds
         drawn = bar((seconds if over else until or 0.0) / longest, room)
         time = (text if over else "…").rjust(column)
-        head = Span(label.ljust(_LABEL), role), Span(time, "value"), Span(" ")
+        head = Span(label.ljust(LABEL), role), Span(time, "value"), Span(" ")
         return [*head, Span(drawn, role)]
 
     stopwatch = row("STOPWATCH", found.stopwatch, texts[0], "host")
@@ -405,7 +405,8 @@ def bars(
     return tuple(stopwatch), tuple(work), last
 
 
-_LABEL = 11
+LABEL = 11
+"""Cells of the names of bars."""
 
 
 def _marked(drawn: Span, place: int) -> list[Span]:
@@ -423,17 +424,17 @@ def betting(found: Figures, bet: float, width: int) -> tuple[Line, Line, Line]:
     """The same while the work is hidden: the bet, to the scale of itself."""
     unit, seconds = found.unit, bet * found.stopwatch
     column = 11
-    room = max(1, width - _LABEL - column - 1)
+    room = max(1, width - LABEL - column - 1)
     texts = [f"{unit.text(one)} {unit.name}" for one in (found.stopwatch, seconds)]
     short = bar(1 / bet, room)
     return (
         (
-            Span("STOPWATCH".ljust(_LABEL), "host"),
+            Span("STOPWATCH".ljust(LABEL), "host"),
             Span(texts[0].rjust(column), "value"),
             Span(f" {short}", "host"),
         ),
         (
-            Span("BET".ljust(_LABEL), "value"),
+            Span("BET".ljust(LABEL), "value"),
             Span(texts[1].rjust(column), "value"),
             Span(" " + "░" * (room - 1) + "◆", "muted"),
         ),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxtui.view.text import Column, Span, cut, fit, fold, plain
+from jaxtui.view.text import Column, Span, cut, fit, fold, large, plain
 
 SAYS = (Span("Out of memory:\tfree 5.03 ms, run `jaxtui devices` ", "bad"), Span("now"))
 
@@ -46,3 +46,16 @@ def test_a_cell_that_is_too_long_ends_in_an_ellipsis_or_begins_with_one() -> Non
         found = fit([Column("notes", "", cells, grows=True, tail=tail)], 8)
         assert plain(found.cell(0, 0)) == shown
     assert plain(cut((Span("ab"), Span("cd")), 3)) == "ab…"
+
+
+@pytest.mark.parametrize(
+    ("figure", "width", "height", "rows"),
+    [("541×", 120, 20, 20), ("2.4×", 76, 9, 5), ("541×", 30, 9, 5), ("1×", 8, 9, 1)],
+)
+def test_the_factor_is_as_large_as_there_is_room(
+    figure: str, width: int, height: int, rows: int
+) -> None:
+    lines = large(figure, width, height)
+    assert len(lines) == rows <= height
+    assert all(len(line) <= width for line in lines)
+    assert len({len(line) for line in lines}) == 1

@@ -1,0 +1,186 @@
+"""The class view: a program, a stopwatch that lies, a bet, the factor, and the fix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from jaxtui import format as fmt
+from jaxtui.model import Loop
+from jaxtui.view.text import Line, Span, bar, large
+from jaxtui.view.timeline import LABEL, Figures, judged
+
+Step = Literal["program", "bet", "race", "factor", "fix"]
+
+STEPS: tuple[Step, ...] = get_args(Step)
+"""In their order."""
+
+Clock = Literal["stopwatch", "work"]
+
+CLOCKS: tuple[Clock, ...] = get_args(Clock)
+
+PROGRAM = (
+    "start = perf_counter()",
+    "for _ in range({calls}):",
+    "    y = f(x)",
+    "seconds = perf_counter() - start",
+    "print(seconds)",
+)
+
+FIX = "y.block_until_ready()"
+
+QUESTIONS: dict[Step, str] = {
+    "program": "What does this program time?",
+    "bet": "It read {stopwatch}. How long does the device really work?   ← → bet",
+    "race": "STILL COMPUTING, {unit} so far · the stopwatch read {stopwatch}",
+    "factor": "{work} of work, and the stopwatch says {stopwatch}",
+    "fix": "one line: the stopwatch waits for the result",
+}
+"""What stands over the large figure of a step."""
+
+COMPUTING = " STILL COMPUTING "
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What the class sees at one moment: nothing that it has not predicted."""
+
+    step: Step
+    figures: Figures | None
+    """Of the program with or without the fix; ``None`` before it has run."""
+    unit: fmt.Unit
+    """One for all steps."""
+    bet: int
+    """How many times longer than the stopwatch the work was bet to take."""
+    time: float | None = None
+    """Where the playback is, in seconds; ``None`` when all is shown."""
+
+    def steps(self) -> Line:
+        return tuple(
+            Span(f" {number} {step} ", "badge" if step == self.step else "label")
+            for number, step in enumerate(STEPS, 1)
+        )
+
+    def program(self, loop: Loop) -> list[Line]:
+        lines: list[Line] = []
+        for text in PROGRAM:
+            if text.startswith("seconds") and self.step == "fix":
+                lines.append((Span(FIX, "badge-pass"),))
+            role = "host" if "perf_counter" in text else "label"
+            lines.append((Span(text.format(calls=loop.calls), role),))
+        return lines
+
+    def clock(self, name: Clock) -> tuple[str, str]:
+        """What a clock reads, and whether it runs; no reading while it is hidden."""
+        if (
+            self.figures is None
+            or self.step == "program"
+            or (self.step == "bet" and name == "work")
+        ):
+            return "", "?"
+        found = self.figures
+        seconds = found.stopwatch if name == "stopwatch" else found.work
+        state = "STOPPED" if self._over(seconds) else "RUNNING"
+        return self._reading(seconds), state
+
+    def bars(self, width: int, thick: int) -> list[Line]:
+        """Stopwatch and work as bars to one scale, what was missed in red, the bet.
+
+        Args:
+            width: cells of a line.
+            thick: lines of a bar.
+
+        Returns:
+            Two bars and one line more, blank while nothing may be seen.
+        """
+        found = self.figures
+        if found is None or self.step == "program":
+            return [()] * (2 * thick + 1)
+        bet_seconds = self.bet * found.stopwatch
+        fixed, betting = self.step == "fix", self.step == "bet"
+        longest = max(0.0 if betting else found.work, 0.0 if fixed else bet_seconds)
+        room = width - LABEL
+        now = found.work if self.time is None else self.time
+
+        def rows(label: str, role: str, *parts: Span) -> list[Line]:
+            names = [label if row == thick // 2 else "" for row in range(thick)]
+            return [(Span(one.ljust(LABEL), role), *parts) for one in names]
+
+        timed = bar(min(found.stopwatch, now) / longest, room)
+        lines = rows("STOPWATCH", "host", Span(timed, "host"))
+        if betting:
+            hidden = Span("░" * room, "muted")
+            return [*lines, *rows(f"BET {self.bet}×", "value", hidden), ()]
+        drawn = bar(now / longest, room)
+        missed = Span(drawn[len(timed) :], "device" if fixed else "danger")
+        lines += rows("DEVICE", "device", Span(drawn[: len(timed)], "device"), missed)
+        if fixed:
+            return [*lines, ()]
+        if self.time is not None and now >= found.stopwatch:
+            full = missed.text.rstrip("▏▎▍▌▋▊▉")
+            if len(full) >= len(COMPUTING):
+                words = Span(COMPUTING.center(len(full)), "badge-fail")
+                rest = Span(missed.text[len(full) :], "danger")
+                row = thick + thick // 2
+                lines[row] = (*lines[row][:-1], words, rest)
+        place = min(room - 1, round(bet_seconds / longest * room))
+        text = f"bet {self.bet}×"
+        mark = f"{text} ▲".rjust(place + 1)
+        if place + len(text) + 2 <= room:
+            mark = " " * place + f"▲ {text}"
+        return [*lines, (Span(" " * LABEL + mark, "value"),)]
+
+    def hero(self, waiting: str, width: int, height: int) -> list[Line]:
+        """A question or a sentence, and the figure that a class must see.
+
+        Args:
+            waiting: why there are no figures, while there are none.
+            width: cells of a line.
+            height: lines that there are.
+        """
+        text, figure, role = self._headline(waiting)
+        lines = [(text, "strong"), ("", "label")]
+        lines += [(line, role) for line in large(figure, width, height - 2)]
+        return [
+            (Span(" " * max(0, (width - len(text)) // 2)), Span(text, role))
+            for text, role in lines
+        ]
+
+    def _headline(self, waiting: str) -> tuple[str, str, str]:
+        """The text, the figure below it, and the role of that."""
+        found, unit = self.figures, self.unit
+        if found is None:
+            return waiting, "?", "muted"
+        if found.inline:
+            return found.verdict, "?", "muted"
+        stopwatch, work = (
+            f"{unit.text(one)} {unit.name}" for one in (found.stopwatch, found.work)
+        )
+        text = QUESTIONS[self.step].format(
+            stopwatch=stopwatch, work=work, unit=unit.name
+        )
+        match self.step:
+            case "bet":
+                return text, f"{self.bet}×", "value"
+            case "race":
+                if self.time is None:
+                    text = f"done after {work}"
+                elif not self._over(found.stopwatch):
+                    text = f"both clocks run, {unit.name} so far"
+                return text, self._reading(found.work), "danger"
+            case "factor":
+                told = f"{text} · {judged(self.bet, found.ratio)}"
+                return told, found.factor, "danger"
+            case "fix":
+                return text, found.factor if self.time is None else "", "pass"
+            case _:
+                return text, "?", "muted"
+
+    def _over(self, seconds: float) -> bool:
+        return self.time is None or self.time >= seconds
+
+    def _reading(self, seconds: float) -> str:
+        """A clock that runs, without digits that would flicker."""
+        if self.time is None or self.time >= seconds:
+            return self.unit.text(seconds)
+        return f"{self.time / self.unit.factor:.0f}"

@@ -1,0 +1,104 @@
+"""What a class sees at each moment: nothing that it has not predicted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jaxtui.model import Case, Loop
+from jaxtui.view.classroom import CLOCKS, STEPS, Scene, Step
+from jaxtui.view.text import Line, plain
+from jaxtui.view.timeline import Figures
+
+FOUND = Figures(815e-6, 0.541, pending=20, calls=20)
+CASE = Case(op="matmul", size=1000, dtype="float32", device="cpu:0", mode="jit")
+
+
+def scene(step: Step, time: float | None = None, found: Figures = FOUND) -> Scene:
+    return Scene(step, found, FOUND.unit, 10, time)
+
+
+def seen(lines: list[Line]) -> str:
+    return "\n".join(map(plain, lines))
+
+
+@pytest.mark.parametrize(
+    ("step", "time", "stopwatch", "work"),
+    [
+        ("program", None, ("", "?"), ("", "?")),
+        ("bet", None, ("0.815", "STOPPED"), ("", "?")),
+        ("race", 0.0, ("0", "RUNNING"), ("0", "RUNNING")),
+        ("race", 0.27, ("0.815", "STOPPED"), ("270", "RUNNING")),
+        ("race", None, ("0.815", "STOPPED"), ("541", "STOPPED")),
+        ("factor", None, ("0.815", "STOPPED"), ("541", "STOPPED")),
+    ],
+)
+def test_a_clock_is_hidden_runs_or_has_stopped(
+    step: Step, time: float | None, stopwatch: tuple[str, str], work: tuple[str, str]
+) -> None:
+    shown = scene(step, time)
+    assert (shown.clock("stopwatch"), shown.clock("work")) == (stopwatch, work)
+    # Before the program has run there is nothing to read.
+    waits = replace(shown, figures=None)
+    assert [waits.clock(name) for name in CLOCKS] == [("", "?")] * 2
+
+
+@pytest.mark.parametrize(
+    ("step", "time", "text", "role"),
+    [
+        ("program", None, "What does this program time?", "muted"),
+        ("bet", None, "It read 0.815 ms. How long", "value"),
+        ("race", 0.0, "both clocks run, ms so far", "danger"),
+        ("race", 0.2, "STILL COMPUTING, ms so far · the stopwatch", "danger"),
+        ("race", None, "done after 541 ms", "danger"),
+        (
+            "factor",
+            None,
+            "the stopwatch says 0.815 ms · bet 10×: 66× too low",
+            "danger",
+        ),
+        ("fix", 0.2, "one line: the stopwatch waits", "pass"),
+    ],
+)
+def test_a_step_says_one_thing_over_its_figure(
+    step: Step, time: float | None, text: str, role: str
+) -> None:
+    lines = scene(step, time).hero("", 76, 8)
+    assert text in plain(lines[0])
+    assert {line[-1].role for line in lines[2:]} == {role}
+    # The figure of the fix comes when both clocks have stopped.
+    large = "█" in seen(lines)
+    assert large == (step != "fix" or time is None)
+    waits = replace(scene(step, time), figures=None)
+    assert "JAX is starting" in seen(waits.hero("JAX is starting", 76, 8))
+    inline = replace(FOUND, inline=True)
+    assert "synchronous" in seen(scene(step, time, inline).hero("", 76, 8))
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("thick", [1, 2, 3])
+@pytest.mark.parametrize("time", [None, 0.0, 0.2])
+def test_bars_are_to_one_scale_and_hide_the_work(
+    step: Step, thick: int, time: float | None
+) -> None:
+    lines = scene(step, time).bars(76, thick)
+    assert len(lines) == 2 * thick + 1
+    assert all(len(plain(line)) <= 76 for line in lines)
+    text, danger = seen(lines), {span.role for line in lines for span in line}
+    assert ("DEVICE" in text) == (step in ("race", "factor", "fix"))
+    assert ("danger" in danger) == (step in ("race", "factor"))
+    assert ("STILL COMPUTING" in text) == (
+        step in ("race", "factor") and time is not None and time > FOUND.stopwatch
+    )
+    assert ("bet 10×" in text) == (step in ("race", "factor"))
+    assert ("BET 10×" in text) == (step == "bet")
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_step_is_marked_and_only_the_last_has_the_fix(step: Step) -> None:
+    (marked,) = (span.text for span in scene(step).steps() if span.role == "badge")
+    assert marked.split() == [str(STEPS.index(step) + 1), step]
+    program = seen(scene(step).program(Loop(case=CASE, calls=20)))
+    assert "range(20)" in program
+    assert ("block_until_ready" in program) == (step == "fix")
