@@ -16,7 +16,7 @@ from textual.widgets import Button, Input, Static
 from jaxtui import experiments, selection
 from jaxtui.model import Case, Experiment, OpInfo, explanation
 from jaxtui.model.own import brief_name, is_own
-from jaxtui.tui import export, roofline
+from jaxtui.tui import export
 from jaxtui.tui.bench_plot import Pictures, short_label, why_not_plot
 from jaxtui.tui.case_pane import CASE_KEYS, CasePane
 from jaxtui.tui.dialogs import Question
@@ -27,7 +27,7 @@ from jaxtui.tui.state import Picked, State, next_view
 from jaxtui.tui.values import Values, of_case, why_no_sweep, with_pick
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, Results, ResultsTable
-from jaxtui.view import bench
+from jaxtui.view import bench, roofline_screen
 from jaxtui.view.curves import METRICS, next_clock
 
 SWEEP_STEPS = 5
@@ -324,9 +324,9 @@ class BenchPane(CasePane):
 
     def action_roofs(self) -> None:
         state = self.session.state
-        if (device := roofline.device(state)) is not None:
+        if (device := roofline_screen.device_of(state, state.case_index)) is not None:
             self.session.update(view="roofline")
-            self.base.start(roofline.work_for(state, device), "roofs")
+            self.base.start(roofline_screen.work_for(state, device), "roofs")
 
     def action_view(self) -> None:
         self.session.update(view=next_view(self.session.state))

@@ -16,7 +16,6 @@ from jaxtui.model import Case, explanation
 from jaxtui.model.own import brief_name
 from jaxtui.plot import Color, Picture
 from jaxtui.state import CaseState, Job
-from jaxtui.tui import roofline
 from jaxtui.tui.base import base
 from jaxtui.tui.colors import drawing, series_colors
 from jaxtui.tui.pane import WIDE_COLUMNS
@@ -26,6 +25,7 @@ from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotReader, PlotView
 from jaxtui.view import calls, curves, phases
 from jaxtui.view.curves import case_at, clock_of, sizes
+from jaxtui.view.roofline_screen import Roofline
 
 
 class Side(Vertical):
@@ -205,10 +205,10 @@ def plot(state: State, colors: Sequence[Color]) -> tuple[str, Picture | None, st
                 _no_calls(case),
             )
         case "roofline":
-            drawn = roofline.picture(state, colors)
-            device = roofline.device(state) or ""
-            title = f"roofline of {device}"
-            return title, _bare(drawn), roofline.why_no_plot(state)
+            found = Roofline.of(state, state.case_index)
+            assert found is not None
+            title, drawn = f"roofline of {found.device}", found.picture(colors)
+            return title, _bare(drawn), found.why_no_picture()
         case _:
             live = calls.live(case, colors)
             return f"seconds per call · {label}", _bare(live), _no_calls(case)

@@ -87,17 +87,9 @@ class State(state.State):
         return "JAX is not ready yet."
 
     @property
-    def loop(self) -> Job | None:
-        return self.jobs.get("loop")
-
-    @property
     def inspection(self) -> Job | None:
         """What XLA made of a case, the last time it was asked for."""
         return self.jobs.get("inspection")
-
-    @property
-    def measured_roofs(self) -> Job | None:
-        return self.jobs.get("roofs")
 
     @property
     def exam(self) -> Examination | None:

@@ -11,8 +11,8 @@ from textual.widget import Widget
 from jaxtui import format as fmt
 from jaxtui.engine import startup
 from jaxtui.model import CHECK_TESTS
-from jaxtui.tui import roofline
 from jaxtui.tui.state import EMPTY, State
+from jaxtui.view import roofline_screen
 from jaxtui.view.bench import notes
 
 
@@ -169,7 +169,7 @@ def message(state: State) -> str:
     if state.job is not None:
         return state.job.doing or "starting"
     if state.purpose == "roofs":
-        return roofline.message(state)
+        return roofline_screen.message(state)
     run = state.run
     if run is None or state.purpose != "bench":
         return ""

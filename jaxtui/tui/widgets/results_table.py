@@ -13,7 +13,6 @@ from textual.reactive import reactive
 from textual.widgets import DataTable, RichLog, Static
 
 from jaxtui.state import MAXIMUM_LOG_LINES
-from jaxtui.tui import roofline
 from jaxtui.tui.base import base
 from jaxtui.tui.bench_plot import short_label
 from jaxtui.tui.dialogs import NotesScreen
@@ -23,6 +22,7 @@ from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.paper import in_words
 from jaxtui.view import bench, results
 from jaxtui.view.bench import Sentence
+from jaxtui.view.roofline_screen import Roofline
 from jaxtui.view.text import fit
 
 _WIDE = 90
@@ -81,8 +81,9 @@ class Results(Panel):
     def draw(self) -> None:
         self.query_one(ResultsTable).write()
         notes = _sentences(self.state)
-        if self.state.view == "roofline":
-            notes = (*roofline.sentences(self.state), *notes)
+        found = Roofline.of(self.state, self.state.case_index)
+        if self.state.view == "roofline" and found is not None:
+            notes = (*found.sentences(), *notes)
         if notes != self._notes:
             self._notes = notes
             self.query_one("#notes", Static).update(in_words(notes))
@@ -145,9 +146,11 @@ class ResultsTable(Grid):
         run, width = self.state.run, self.region.width
         if run is None or not width:
             return
-        view = view_of(self.state)
+        view, found = view_of(self.state), None
         if view == "roofline":
-            columns = roofline.columns(self.state, room=8 if width < _WIDE else 16)
+            found = Roofline.of(self.state, self.state.case_index)
+        if found is not None:
+            columns = found.columns(8 if width < _WIDE else 16)
         else:
             # Longer bars would cut the flags of notes at 120 columns.
             room = 7 if width < _WIDE else 12
