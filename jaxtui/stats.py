@@ -179,6 +179,52 @@ def in_flight(entered: Sequence[float], ready: Sequence[float]) -> list[int]:
     ]
 
 
+HELD_SHARE = 0.3
+"""A call that was held back because the queue was full took at least this share of one
+computation."""
+
+HELD_DISPATCHES = 3.0
+"""It also took at least so many times as long as the first calls, which nothing held
+back."""
+
+FIRST_CALLS = 16
+
+BELOW_FULL = 2
+"""A call may be held back with so many fewer in flight than the queue takes: the
+watcher sees a little late, or the host reads its clock late, what became ready."""
+
+
+def held_back(
+    entered: Sequence[float],
+    returned: Sequence[float],
+    ready: Sequence[float],
+    depth: int,
+) -> list[int]:
+    """Indices of the calls that took long while the queue was full.
+
+    Not every call after the first one is among them: a host that was held back for long
+    finds room for several at once.
+
+    Args:
+        entered: of each call, in their order.
+        returned: of each call.
+        ready: of each call's result, ascending; all on the same clock from zero.
+        depth: so many in flight fill the queue, or as many as ever are.
+    """
+    if not ready:
+        return []
+    took = [end - start for start, end in zip(entered, returned, strict=True)]
+    one = max(ready) / len(ready)
+    least = max(HELD_SHARE * one, HELD_DISPATCHES * median(took[:FIRST_CALLS]))
+    flying = in_flight(entered, ready)
+    full = min(max(flying), depth) - BELOW_FULL
+    return [
+        index
+        for index, seconds in enumerate(took)
+        if seconds > least and flying[index] >= full
+    ]
+
+
 def break_even_calls(
     first_call_seconds: float, seconds: float, rival_seconds: float
 ) -> int | None:

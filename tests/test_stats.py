@@ -168,6 +168,7 @@ def test_in_flight_is_what_was_promised_and_not_ready() -> None:
     entered, ready = [0.0, 1.0, 2.0, 9.0], [3.0, 4.0, 5.0, 10.0]
     assert stats.in_flight(entered, ready) == [0, 1, 2, 0]
     assert stats.in_flight([0.0, 6.0], [3.0, 4.0]) == [0, 0]
+    assert stats.held_back([], [], [], 32) == []
 
 
 @given(seconds)

@@ -32,7 +32,6 @@ from jaxtui.measure.notes import INLINE_SHARE
 from jaxtui.measure.turns import PROBE_CALLS, SLOW_CALL_SECONDS
 from jaxtui.measure.workload import Workload
 from jaxtui.model import Loop, LoopCall, LoopStyle
-from jaxtui.model.loops import HELD_SHARE
 from jaxtui.model.own import short_name
 from jaxtui.stats import median
 
@@ -342,18 +341,8 @@ def runs_inline(workload: Workload, *, quick: bool) -> bool:
 
 # What the stamps of a repeat show.
 
-HELD_DISPATCHES = 3.0
-"""A call that was held back took at least so many times as long as the first calls,
-which nothing held back."""
-
-FIRST_CALLS = 16
-
 FULL_SHARE = 0.5
 """With less than this share of the known depth in flight no queue is full."""
-
-BELOW_FULL = 2
-"""A call may be held back with so many fewer in flight than the queue takes: the
-watcher sees a little late, or the host reads its clock late, what became ready."""
 
 A_FEW = 4
 """With no more than so many calls in flight there is no queue to speak of."""
@@ -365,21 +354,13 @@ HELD_CALLS = 3
 def held_from(calls: Sequence[LoopCall], depth: int) -> int | None:
     """Index of the first call that the runtime held back, or ``None``.
 
-    A call is held back if it took long while as many were in flight as ever are, or as
-    the runtime is known to let be. Not every call after the first one is: a host that
-    was held back for long finds room for several at once.
+    Args:
+        calls: all of a repeat.
+        depth: as many as the runtime is known to let be in flight.
     """
     entered, ready = [call.entered for call in calls], [call.ready for call in calls]
-    took = [call.returned - call.entered for call in calls]
-    one = max(ready) / len(calls)
-    least = max(HELD_SHARE * one, HELD_DISPATCHES * median(took[:FIRST_CALLS]))
-    flying = stats.in_flight(entered, ready)
-    full = min(max(flying), depth)
-    held = [
-        index
-        for index, seconds in enumerate(took)
-        if seconds > least and flying[index] >= full - BELOW_FULL
-    ]
+    held = stats.held_back(entered, [call.returned for call in calls], ready, depth)
+    full = min(max(stats.in_flight(entered, ready)), depth)
     if not held or full <= A_FEW or full < FULL_SHARE * depth:
         return None
     certain = full >= depth - 1 or len(held) >= HELD_CALLS

@@ -17,11 +17,6 @@ LOOP_STYLES: tuple[LoopStyle, ...] = get_args(LoopStyle)
 MAXIMUM_LOOP_CALLS = 200
 
 
-HELD_SHARE = 0.3
-"""A call that the runtime held back because its queue was full took at least this share
-of one computation."""
-
-
 class Loop(WithBudget, frozen=True, kw_only=True, tag=True):
     """A number of calls of one case, one after the other, as a program would do it."""
 

@@ -17,7 +17,6 @@ from typing import Literal
 from jaxtui import format as fmt
 from jaxtui import stats
 from jaxtui.model import Loop, LoopCall, LoopKernel, LoopMeasured, Note
-from jaxtui.model.loops import HELD_SHARE
 from jaxtui.plot import Axis, Color, Mark, Picture, Series
 from jaxtui.state import Job, State
 from jaxtui.view.bench import APART
@@ -28,10 +27,6 @@ Kind = Literal["dispatch", "wait", "compute"]
 
 LONGEST = 1e9
 """Seconds; later stamps are drawn there."""
-
-NEARLY_FULL = 0.75
-"""Only calls entered with at least this share of the deepest queue can be held back
-by it: elsewhere a slow call is the machine's doing."""
 
 CLOSE = 1.05
 """A stopwatch that is off by less is right."""
@@ -156,8 +151,8 @@ class Queue:
     """Seconds until each call returned."""
     computation: float
     """Seconds that one computation took: the median."""
-    held: int | None
-    """Index of the first call that was held back; ``None`` if none was."""
+    held: tuple[int, ...] = ()
+    """Indices of the calls that were held back because the queue was full."""
 
     @property
     def deepest(self) -> int:
@@ -170,16 +165,7 @@ class Queue:
 
         Later counts may be higher, because a watcher sees late that a result is ready.
         """
-        return self.deepest if self.held is None else self.in_flight[self.held]
-
-    def is_held(self, call: int) -> bool:
-        """Whether a call took long because the queue was full."""
-        return (
-            self.held is not None
-            and call >= self.held
-            and self.dispatch[call] > HELD_SHARE * self.computation
-            and self.in_flight[call] >= NEARLY_FULL * self.deepest
-        )
+        return self.in_flight[self.held[0]] if self.held else self.deepest
 
 
 def queue(line: Timeline, measured: LoopMeasured | None = None) -> Queue:
@@ -187,27 +173,25 @@ def queue(line: Timeline, measured: LoopMeasured | None = None) -> Queue:
 
     Args:
         line: all calls.
-        measured: where the engine has judged which call was held back, it counts.
+        measured: the engine, which knows the runtime, judges which call was held back
+            first.
     """
     dispatches = line.host[: line.calls]
-    flying = stats.in_flight(
-        [bar.start for bar in dispatches], [bar.end for bar in line.device]
-    )
-    took = tuple(bar.end - bar.start for bar in dispatches)
+    entered = [bar.start for bar in dispatches]
+    ready = [bar.end for bar in line.device]
+    flying = stats.in_flight(entered, ready)
     lengths = [bar.end - bar.start for bar in line.device]
-    computation = stats.median(lengths) if lengths else 0.0
-    if measured is not None:
-        return Queue(tuple(flying), took, computation, measured.held_from)
-    least = max(2.0, NEARLY_FULL * max(flying, default=0))
-    held = next(
-        (
-            index
-            for index, seconds in enumerate(took)
-            if seconds > HELD_SHARE * computation and flying[index] >= least
-        ),
-        None,
+    held: tuple[int, ...] = ()
+    if measured is not None and (first := measured.held_from) is not None:
+        returned = [bar.end for bar in dispatches]
+        later = stats.held_back(entered, returned, ready, flying[first])
+        held = (first, *(index for index in later if index > first))
+    return Queue(
+        in_flight=tuple(flying),
+        dispatch=tuple(bar.end - bar.start for bar in dispatches),
+        computation=stats.median(lengths) if lengths else 0.0,
+        held=held,
     )
-    return Queue(tuple(flying), took, computation, held)
 
 
 def queue_picture(queue: Queue, colors: Sequence[Color]) -> Picture | None:
@@ -228,7 +212,7 @@ def queue_picture(queue: Queue, colors: Sequence[Color]) -> Picture | None:
         line=False,
     )
     marks = [Mark(queue.computation, "one computation", "y", colors[0])]
-    if queue.held is not None:
+    if queue.held:
         text = f"held back at {queue.depth}"
         marks.append(Mark(float(queue.depth), text, "x", colors[3]))
     # The mark of one computation must be in view, also where no call took so long.
@@ -260,10 +244,12 @@ def depth(loop: Loop, queue: Queue, measured: LoopMeasured | None) -> str:
     if loop.style in ("each", "asarray", "print"):
         return "0 in flight when a call is entered: the loop waits each time"
     most = f"at most {queue.depth} in flight"
-    if queue.held is not None:
+    if measured is None:
+        return most
+    if queue.held:
         late = " · more were seen ready late" if queue.deepest > queue.depth else ""
-        return f"{most} · full from call {queue.held + 1} on: host held back{late}"
-    known = measured.queue_depth if measured is not None else 0
+        return f"{most} · full from call {queue.held[0] + 1} on: host held back{late}"
+    known = measured.queue_depth
     if known > len(queue.dispatch):
         return f"{most} · it takes {known}: a longer loop fills it (k)"
     return f"{most} · no call held back: 64 calls or more show it (k)"
@@ -556,7 +542,7 @@ def call(line: Timeline, queue: Queue, index: int, *, inline: bool, room: int) -
         parts.append(f"returned after {took} with the result: computed inside the call")
     else:
         parts += [f"returned after {took}", f"ready at {time(device.end)}"]
-        if queue.is_held(index):
+        if index in queue.held:
             parts.append(f"{queue.in_flight[index]} in flight: the call was held back")
         elif wait is not None and wait.end >= device.end:
             parts.append(f"host waited {time(wait.end - wait.start)}")
